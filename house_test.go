@@ -87,44 +87,44 @@ var table = house.Table{
 		"functions/access":                           {Opens: "events storage", Tests: "*"}, // each role's programs, at their whole work
 		"functions/bridge":                           {Opens: "events functions/telemetry storage", Tests: "events/jetstream storage/s3"},
 		"functions/bridge/endpoint":                  {Opens: "events", Tests: "events/eventstest"}, // the binding of HTTP, apart from buckets
-		"functions/plan":                             {Opens: "events functions/pipeline"},
-		"functions/dispatch":                         {Opens: "events functions/pipeline functions/plan functions/telemetry", Tests: "events/jetstream"},
+		"functions/dispatch":                         {Opens: "events functions/pipeline functions/dispatch/join functions/telemetry", Tests: "events/jetstream"},
+		"functions/dispatch/join":                    {Opens: "events functions/pipeline"},
 		"functions/worker":                           {Opens: "events functions/telemetry"},
 		"functions/notify":                           {Opens: "events", Tests: "events/jetstream"}, // tells those outside
-		"functions/gc":                               {Opens: "events storage functions/dispatch functions/plan"},
+		"functions/gc":                               {Opens: "events storage functions/dispatch functions/dispatch/join"},
 		"functions/inspect": {Opens: "storage compute/bundle compute/example compute/example/schemapb compute/onnx compute/record " +
 			"compute/runlog compute/tensorflow compute/tflite compute/transform"},
 		"functions/openlineage": {Opens: "compute/tune events functions/dispatch functions/lineage functions/studies storage",
 			Tests: "compute/tune/space events/eventstest"},
-		"functions/reproduce": {Opens: "compute/bundle events functions/dispatch functions/lineage functions/pipeline functions/plan storage"},
+		"functions/reproduce": {Opens: "compute/bundle events functions/dispatch functions/lineage functions/pipeline functions/dispatch/join storage"},
 		"functions/lineage":   {Opens: "compute/tune events functions/dispatch functions/studies storage", Tests: "compute/tune/space"},
-		"functions/replay":    {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
+		"functions/replay":    {Opens: "events storage functions/dispatch/join functions/dispatch", Tests: "functions/pipeline"},
 		"functions/group":     {Opens: "events"}, // several hosts, one model
 		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck compute/example"},
 		"functions/trainer": {Opens: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
 			"compute/example compute/skew compute/warm",
 			Tests: "compute/record compute/export compute/nn compute/savedmodel compute/tensorflow/graphtest functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
 		"functions/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module functions/module/modelcheck " +
-			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/plan functions/tuner/oracle/oraclepb"},
+			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/dispatch/join functions/tuner/oracle/oraclepb"},
 		"functions/tuner/search":  {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
 		"functions/peer":          {Tests: "functions/peer/peertest"}, // whose process is at the other end
 		"functions/peer/peertest": {TestHelp: true},
 		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/peer functions/tuner/oracle/oraclepb",
 			Tests: "compute/tune/suggest compute/tftest functions/guest functions/module"},
 		"functions/tuner/oracle/oraclepb": {},
-		"functions/runs":                  {Opens: "events functions/pipeline functions/plan"}, // the state of a run, for who shows it
-		"functions/runs/watch":            {Opens: "events functions/dispatch functions/plan functions/runs"},
+		"functions/runs":                  {Opens: "events functions/pipeline functions/dispatch/join"}, // the state of a run, for who shows it
+		"functions/runs/watch":            {Opens: "events functions/dispatch functions/dispatch/join functions/runs"},
 		"functions/runs/follow":           {Opens: "events functions/runs functions/runs/find functions/runs/submit", Tests: "events/eventstest functions/dispatch functions/pipeline"},
-		"functions/runs/submit": {Opens: "events functions/dispatch functions/pipeline functions/plan functions/runs functions/runs/find",
+		"functions/runs/submit": {Opens: "events functions/dispatch functions/pipeline functions/dispatch/join functions/runs functions/runs/find",
 			Tests: "events/eventstest"}, // what an event will do, for who publishes it
 		"functions/runs/logs": {Opens: "events functions/runs functions/runs/find storage"},
-		"functions/runs/find": {Opens: "events functions/dispatch functions/mask functions/pipeline functions/plan functions/replay functions/runs functions/studies storage",
+		"functions/runs/find": {Opens: "events functions/dispatch functions/mask functions/pipeline functions/dispatch/join functions/replay functions/runs functions/studies storage",
 			Tests: "events/eventstest"},
 		"functions/telemetry":           {Opens: "events", Tests: "*"}, // whole runs are traced
 		"functions/studies":             {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
 		"functions/studies/studiestest": {Opens: "events", TestHelp: true},
 		"functions/console": {Opens: "compute/runlog compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
-			"functions/lineage functions/mask functions/peer functions/pipeline functions/plan functions/replay functions/runs functions/runs/find functions/runs/submit functions/studies",
+			"functions/lineage functions/mask functions/peer functions/pipeline functions/dispatch/join functions/replay functions/runs functions/runs/find functions/runs/submit functions/studies",
 			Tests: "functions/peer/peertest"},
 		"functions/stoker":      {Opens: "*"},
 		"functions/stoker/exit": {Opens: "events storage", Tests: "events/jetstream"}, // which of their errors calls for which status

@@ -22,7 +22,7 @@ func Functions() []Function { return []Function{FunctionTrain, FunctionTune, Fun
 
 // Job is one unit of work on the work queue. It is self-contained: a worker that holds it needs the store and nothing else.
 type Job struct {
-	ID       string   `json:"id" jsonschema:"required,format=jobid"` // digest of (pipeline, revision, run, function, pinned facts): pure, made by functions/plan
+	ID       string   `json:"id" jsonschema:"required,format=jobid"` // digest of (pipeline, revision, run, function, pinned facts): pure, made by functions/dispatch/join
 	Function Function `json:"function" jsonschema:"required,enum=train,enum=tune,enum=trial"`
 	Class    string   `json:"class" jsonschema:"required,format=name"` // resource class: cpu, gpu, ...
 

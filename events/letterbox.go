@@ -50,7 +50,7 @@ type Letterbox interface {
 const (
 	RegisterPipelines = "PIPELINES"
 	RegisterJoins     = "JOINS"
-	RegisterGates     = "GATES" // who of a pipeline's runs may go on, and who waits: functions/plan
+	RegisterGates     = "GATES" // which runs of a pipeline are admitted, and which wait: functions/dispatch/join
 	RegisterLeases    = "LEASES"
 )
 

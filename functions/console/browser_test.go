@@ -215,7 +215,7 @@ func TestBrowserPressesRerun(t *testing.T) {
 	}
 	w.dispatched()
 	join, err := dispatch.ReadJoin(t.Context(), w.box, "penguin", "given-up-2")
-	if err != nil || join.Revision != 3 {
+	if err != nil || join.Current().Revision != 3 {
 		t.Errorf("%+v, %v", join, err)
 	}
 }

@@ -37,7 +37,7 @@ func TestOnlyWhoHasTheTokenMayAct(t *testing.T) {
 			t.Errorf("GET %s does something: %d", path, status)
 		}
 	}
-	if gate, err := dispatch.GateOf(t.Context(), w.box, "penguin"); err != nil || gate.Paused {
+	if gate, err := dispatch.ReadAdmission(t.Context(), w.box, "penguin"); err != nil || gate.Paused {
 		t.Fatalf("who may not has paused it: %+v, %v", gate, err)
 	}
 	if status, body := w.post("/pause", forms["/pause"], w.trusted); status != http.StatusSeeOther {
@@ -47,7 +47,7 @@ func TestOnlyWhoHasTheTokenMayAct(t *testing.T) {
 	if status, _ := w.post("/resume", forms["/resume"], w.trusted); status != http.StatusSeeOther {
 		t.Errorf("resume: %d", status)
 	}
-	if gate, err := dispatch.GateOf(t.Context(), w.box, "penguin"); err != nil || gate.Paused {
+	if gate, err := dispatch.ReadAdmission(t.Context(), w.box, "penguin"); err != nil || gate.Paused {
 		t.Errorf("still paused: %+v, %v", gate, err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
@@ -25,7 +25,7 @@ type model struct {
 	specs  map[string]deployed
 	older  map[revision]pipeline.Pipeline // at revisions that joins have pinned
 	lacks  revisions                      // to read; those who hold the lock for reading add to them too
-	gates  map[string]plan.Gate
+	gates  map[string]join.Admission
 	leases map[string]runs.Lease
 	jobs   map[string]key
 	dead   letters
@@ -48,7 +48,7 @@ func newModel(limit int) *model {
 	return &model{
 		changed: make(chan struct{}), limit: limit,
 		runs: map[key]*run{}, specs: map[string]deployed{}, older: map[revision]pipeline.Pipeline{},
-		gates: map[string]plan.Gate{}, leases: map[string]runs.Lease{}, jobs: map[string]key{}, read: map[string]bool{}, away: map[string]string{},
+		gates: map[string]join.Admission{}, leases: map[string]runs.Lease{}, jobs: map[string]key{}, read: map[string]bool{}, away: map[string]string{},
 	}
 }
 
@@ -167,14 +167,14 @@ func (m *model) join(entry events.Entry) {
 	if !ofRun || entry.Deleted {
 		return
 	}
-	join, err := dispatch.DecodeJoin(entry)
+	j, err := dispatch.DecodeJoin(entry)
 	m.change(func() {
 		r := m.run(key{name, runKey})
 		if err != nil {
 			r.state = runs.State{Pipeline: name, Run: runKey, State: runs.Unclear, Error: err.Error(), Updated: entry.Written}
 			return
 		}
-		r.take(join)
+		r.take(j)
 		m.settle(r)
 	})
 }
@@ -199,7 +199,7 @@ func (m *model) gate(entry events.Entry) {
 	if strings.Contains(entry.Key, "/") {
 		return // when dispatchers swept last
 	}
-	var gate plan.Gate
+	var gate join.Admission
 	err := json.Unmarshal(entry.Value, &gate)
 	m.change(func() {
 		if entry.Deleted || err != nil {

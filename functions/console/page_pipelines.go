@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
@@ -88,7 +88,7 @@ func (m *model) pipelineLine(name string, of []*run) pipelineLine {
 type pipelineView struct {
 	pipelineLine
 	Spec    string
-	Gate    plan.Gate
+	Gate    join.Admission
 	Command []commandLine
 }
 

@@ -134,16 +134,13 @@ func (c *Console) fromModel(k key, told toldOf) (view runView) {
 		told.record.refresh(known{c.model})
 		return runView{runLine: told.record.line(), Letter: c.model.dead.newest[k]}
 	}
-	view = runView{runLine: r.line(), Job: r.job(), Revision: r.join.Revision}
-	if r.join.IsTuned() {
-		view.Revision = r.join.Tuning.Revision
-	}
+	view = runView{runLine: r.line(), Job: r.job(), Revision: r.join.Current().Revision}
 	view.CanRerun = r.state.Over()
 	view.Applied = c.model.specs[k.pipeline].revision
 	if r.joined {
 		c.model.markIgnored(r, told.facts)
 	}
-	if spec, err := (known{c.model}).Spec(r.join); err == nil && r.state.State == runs.Waiting && r.joined {
+	if spec, err := (known{c.model}).Spec(k.pipeline, r.join.Stage(events.FunctionTrain).Revision); err == nil && r.state.State == runs.Waiting && r.joined {
 		view.Expires, _ = r.join.Deadline(spec)
 	}
 	if lease, there := c.model.leases[r.job()]; there && !r.state.Over() {
@@ -219,8 +216,8 @@ func (c *Console) addCharts(ctx context.Context, view *runView, told toldOf) {
 func (c *Console) addStudy(ctx context.Context, view *runView, told toldOf) {
 	c.model.mu.RLock()
 	var job string
-	if r := c.model.runs[key{view.Pipeline, view.Run}]; r != nil && r.join.Tuning != nil {
-		job = r.join.Tuning.Job
+	if r := c.model.runs[key{view.Pipeline, view.Run}]; r != nil {
+		job = r.join.Stage(events.FunctionTune).Job
 	}
 	c.model.mu.RUnlock()
 	name, found := c.studies.ofJob(ctx, view.Pipeline, job)

@@ -6,7 +6,6 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
@@ -58,7 +57,7 @@ func (t *toldOf) add(recorded events.Recorded) {
 
 // markIgnored says of each event of a run that has no effect on it why. The lock of the model is held.
 func (m *model) markIgnored(r *run, facts []factLine) {
-	spec, err := known{m}.Spec(plan.New(r.pipeline, r.run))
+	spec, err := known{m}.Spec(r.pipeline, 0)
 	if err != nil {
 		spec = pipeline.Pipeline{} // it was removed, or can't be read: the join alone answers
 	}

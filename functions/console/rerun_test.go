@@ -62,7 +62,7 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 	}
 	w.dispatched()
 	join, err := dispatch.ReadJoin(t.Context(), w.box, "penguin", "monday-2")
-	if err != nil || join.Revision != 2 || join.Facts[0].Inputs.TransformGraph != "s3://bkt/graph" {
+	if err != nil || join.Current().Revision != 2 || join.Events[0].Inputs.TransformGraph != "s3://bkt/graph" {
 		t.Errorf("%+v, %v", join, err)
 	}
 	w.sees("/run?pipeline=penguin&run=monday-2", "revision 2", "/stoker/rerun")

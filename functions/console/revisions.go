@@ -10,8 +10,8 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
@@ -53,18 +53,18 @@ func (r *revisions) list() []revision {
 // known is the model as functions/runs asks it, with the lock held, for reading at least.
 type known struct{ m *model }
 
-func (k known) Spec(join plan.Join) (pipeline.Pipeline, error) {
-	newest, applied := k.m.specs[join.Pipeline]
-	if applied && (join.Revision == 0 || join.Revision == newest.revision) {
+func (k known) Spec(name string, number uint64) (pipeline.Pipeline, error) {
+	newest, applied := k.m.specs[name]
+	if applied && (number == 0 || number == newest.revision) {
 		if newest.bad != "" {
 			return newest.spec, errors.New(newest.bad)
 		}
 		return newest.spec, nil
 	}
-	if join.Revision == 0 {
-		return pipeline.Pipeline{}, fmt.Errorf("pipeline %s is not applied", join.Pipeline)
+	if number == 0 {
+		return pipeline.Pipeline{}, fmt.Errorf("pipeline %s is not applied", name)
 	}
-	at := revision{join.Pipeline, join.Revision}
+	at := revision{name, number}
 	if spec, there := k.m.older[at]; there {
 		return spec, nil
 	}
@@ -109,16 +109,14 @@ func (c *Console) readRevision(ctx context.Context, at revision) (pipeline.Pipel
 	if err != nil {
 		return pipeline.Pipeline{}, err
 	}
-	pinned := plan.New(at.pipeline, "")
-	pinned.Revision = at.number
-	spec, err := dispatch.SpecOf(ctx, pipelines, pinned)
+	spec, err := dispatch.SpecAt(ctx, pipelines, at.pipeline, at.number)
 	if err == nil {
 		c.model.found(at, spec)
 	}
 	return spec, err
 }
 
-func (k known) Gate(name string) (plan.Gate, error) { return k.m.gates[name], nil }
+func (k known) Gate(name string) (join.Admission, error) { return k.m.gates[name], nil }
 
 func (k known) Lease(job string) (runs.Lease, error) { return k.m.leases[job], nil }
 

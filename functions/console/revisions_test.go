@@ -9,7 +9,6 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 )
 
 // Pages that are built at once, under the lock for readers, may want the same revision: the race detector has nothing to say to it.
@@ -21,10 +20,8 @@ func TestPagesThatAreBuiltAtOnceWantARevisionOnce(t *testing.T) {
 		readers.Go(func() {
 			for number := range uint64(10) {
 				m.mu.RLock()
-				pinned := plan.New("penguin", "monday")
-				pinned.Revision = number + 1
-				if _, err := (known{m}).Spec(pinned); err != errNotRead {
-					t.Errorf("revision %d: %v", pinned.Revision, err)
+				if _, err := (known{m}).Spec("penguin", number+1); err != errNotRead {
+					t.Errorf("revision %d: %v", number+1, err)
 				}
 				m.mu.RUnlock()
 				m.wanted()

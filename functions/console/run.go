@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
@@ -16,7 +16,7 @@ type key struct{ pipeline, run string }
 type run struct {
 	key
 	since    time.Time // when its first fact was stored
-	join     plan.Join // without what its facts named
+	join     join.Join // without what its facts named
 	joined   bool
 	last     runs.LastWord
 	state    runs.State
@@ -57,28 +57,22 @@ func (r *run) tell(recorded events.Recorded) {
 }
 
 // take takes the run's join. What its facts named is of no use here, and large.
-func (r *run) take(join plan.Join) {
-	for i := range join.Facts {
-		join.Facts[i].Inputs = events.Inputs{}
+func (r *run) take(j join.Join) {
+	for i := range j.Events {
+		j.Events[i].Inputs = events.Inputs{}
 	}
-	join.Latest = plan.Latest{}
-	if join.Tuning != nil {
-		tuning := *join.Tuning
-		tuning.Spans = nil
-		join.Tuning = &tuning
+	for i := range j.Stages {
+		j.Stages[i].Latest = join.Latest{}
 	}
-	r.join, r.joined = join, true
-	if len(join.Facts) > 0 && (r.since.IsZero() || join.Facts[0].Stored.Before(r.since)) {
-		r.since = join.Facts[0].Stored
+	r.join, r.joined = j, true
+	if len(j.Events) > 0 && (r.since.IsZero() || j.Events[0].Stored.Before(r.since)) {
+		r.since = j.Events[0].Stored
 	}
 }
 
 // job is the one that is worked on, or was last.
 func (r *run) job() string {
-	if r.join.IsTuned() {
-		return r.join.Tuning.Job
-	}
-	return r.join.Job
+	return r.join.Current().Job
 }
 
 // report takes the progress of its job.

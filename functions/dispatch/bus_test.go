@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/local/bus"
 )
 
@@ -60,7 +60,7 @@ func TestOnARealBus(t *testing.T) {
 	}
 	publish(t, box, "never complete", "t", transform())
 	until(t, "all runs are ready", func() bool {
-		gate, err := dispatch.GateOf(t.Context(), box, "penguin")
+		gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin")
 		return err == nil && len(gate.Waiting) == runs
 	})
 	if got, err := dispatch.Cancel(t.Context(), box, "penguin", "run 3"); err != nil || got.Job != "" {
@@ -71,24 +71,24 @@ func TestOnARealBus(t *testing.T) {
 	}
 	until(t, "every run has come to something", func() bool { return outcomes(t, box) == runs+1 })
 	until(t, "the gate is open", func() bool {
-		gate, err := dispatch.GateOf(t.Context(), box, "penguin")
+		gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin")
 		return err == nil && gate.IsOpen()
 	})
 	for i := range runs {
 		run := fmt.Sprintf("run %d", i)
-		want := plan.Dispatched
+		want := join.Dispatched
 		if i == 3 {
-			want = plan.Ended
+			want = join.Ended
 		}
-		if join := joinOf(t, box, run); join.State != want {
-			t.Errorf("%s is %s", run, join.State)
+		if j := joinOf(t, box, run); j.State != want {
+			t.Errorf("%s is %s", run, j.State)
 		}
 	}
 	if got := called(t, box, "run 3"); got != "cancelled: cancelled" {
 		t.Errorf("run 3 was told %q", got)
 	}
-	if join := joinOf(t, box, "never complete"); join.State != plan.Ended || join.Ending.Kind != events.FailureIncomplete {
-		t.Errorf("the run that lacks a fact is %+v", join)
+	if j := joinOf(t, box, "never complete"); j.State != join.Ended || j.Ending.Kind != events.FailureIncomplete {
+		t.Errorf("the run that lacks a fact is %+v", j)
 	}
 	stop()
 	if err := running.Wait(); err != nil {

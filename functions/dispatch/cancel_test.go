@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // called is how a cancelled run was told of: "" for not at all.
@@ -61,7 +61,7 @@ func TestACancelledRunHasTheEventsOfTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := joinOf(t, box, "monday")
-	if len(ended.Facts) != 2 || ended.Ending == nil || ended.Ending.Through != 2 {
+	if len(ended.Events) != 2 || ended.Ending == nil || ended.Ending.Through != 2 {
 		t.Errorf("the run has ended with %+v", ended)
 	}
 	drain(t, d)
@@ -91,7 +91,7 @@ func TestCancelAsksTheWorkerThatHasTheJob(t *testing.T) {
 	}
 	err = claim.Hold(t.Context(), func(ctx context.Context) error {
 		for range 2 { // asking again is no mistake
-			if got, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil || got.Job != joinOf(t, box, "monday").Job {
+			if got, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil || got.Job != joinOf(t, box, "monday").Current().Job {
 				t.Errorf("%+v, %v", got, err)
 			}
 		}
@@ -118,7 +118,7 @@ func TestItIsTooLateToCancelWhatHasAnOutcome(t *testing.T) {
 	if _, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); !errors.Is(err, dispatch.ErrTooLate) {
 		t.Errorf("cancelled: %v", err)
 	}
-	job, err := d.Again(t.Context(), "penguin", "monday", plan.Again{Generation: 1})
+	job, err := d.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, join.Retry{Generation: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +168,8 @@ func diesUnconfirmed(t *testing.T, box events.Letterbox) {
 	if err := d.Next(t.Context(), 0); !errors.Is(err, errCrashed) {
 		t.Fatal(err)
 	}
-	if join := joinOf(t, box, "monday"); join.State != plan.Dispatched || !join.Unconfirmed || join.Job == "" {
-		t.Fatalf("the run is %s, %+v", join.State, join)
+	if j := joinOf(t, box, "monday"); j.State != join.Dispatched || !j.Current().Unconfirmed || j.Current().Job == "" {
+		t.Fatalf("the run is %s, %+v", j.State, j)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestARunThatIsEndedBeforeItIsMarkedHasNoJob(t *testing.T) {
 	publish(t, box, "monday", "t", transform())
 	var once sync.Once
 	racing := &interrupted{Memory: box, before: func() {
-		if joinOf(t, box, "monday").State != plan.Complete {
+		if joinOf(t, box, "monday").State != join.Complete {
 			return
 		}
 		once.Do(func() {
@@ -255,8 +255,8 @@ func TestADispatcherThatLostAWriteReadsUntilItSeesWhatWon(t *testing.T) {
 	if racing.old != 0 {
 		t.Errorf("%d of 3 old reads are left: the test shows nothing", racing.old)
 	}
-	if join := joinOf(t, box, "monday"); join.State != plan.Ended {
-		t.Errorf("the cancelled run is %s", join.State)
+	if j := joinOf(t, box, "monday"); j.State != join.Ended {
+		t.Errorf("the cancelled run is %s", j.State)
 	}
 	if left := jobs(t, box); len(left) != 0 {
 		t.Errorf("%d jobs of a run that was cancelled before it had one", len(left))
@@ -277,7 +277,7 @@ func TestARunThatGetsItsJobWhileItIsEndedIsNotEnded(t *testing.T) {
 		}
 	}}
 	got, err := dispatch.Cancel(t.Context(), racing, "penguin", "monday")
-	if err != nil || got.Job != joinOf(t, box, "monday").Job || got.Job == "" {
+	if err != nil || got.Job != joinOf(t, box, "monday").Current().Job || got.Job == "" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if told := called(t, box, "monday"); told != "" {

@@ -9,21 +9,21 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// clockKey is an entry among the gates that is written to learn what time it is.
+// clockKey is an entry in the bucket of admissions that is written to learn what time it is.
 const clockKey = sweepPrefix + "clock"
 
-// now is the time by the clock of the server that leads the gates. The servers of a cluster have
-// clocks of their own, and so has this machine: plan.Clocks has what a run is ended by.
+// now is the time by the clock of the server that leads the admissions. The servers of a cluster
+// have clocks of their own, and so has this machine: see join.Clocks.
 func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
 	for pause := (events.Pause{}); ; {
-		before, err := d.gates.Get(ctx, clockKey)
+		before, err := d.admissions.Get(ctx, clockKey)
 		if errors.Is(err, events.ErrNotFound) {
 			before, err = events.Entry{}, nil
 		}
 		if err == nil {
 			err = d.stamp(ctx, clockKey, before, []byte("{}"))
 		}
-		if errors.Is(err, events.ErrConflict) { // someone else looked at the clock in the same moment
+		if errors.Is(err, events.ErrConflict) { // another dispatcher read the clock in the same moment
 			if err = pause.Wait(ctx); err == nil {
 				continue
 			}
@@ -31,7 +31,7 @@ func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
 		if err != nil {
 			return time.Time{}, fmt.Errorf("ask the bus for the time: %w", err)
 		}
-		written, err := d.gates.Get(ctx, clockKey)
+		written, err := d.admissions.Get(ctx, clockKey)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("ask the bus for the time: %w", err)
 		}
@@ -39,12 +39,41 @@ func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
 	}
 }
 
-// stamp writes an entry anew, so that the bus notes when.
+// stamp writes an entry again, so that the bus notes when.
 func (d *Dispatcher) stamp(ctx context.Context, key string, before events.Entry, value []byte) (err error) {
 	if before.Revision == 0 {
-		_, err = d.gates.Create(ctx, key, value)
+		_, err = d.admissions.Create(ctx, key, value)
 	} else {
-		_, err = d.gates.Update(ctx, key, value, before.Revision)
+		_, err = d.admissions.Update(ctx, key, value, before.Revision)
 	}
 	return err
+}
+
+// turnKey is an entry in the bucket of admissions that each sweep writes.
+const turnKey = sweepPrefix + "turn"
+
+// turn reports whether it is this dispatcher's turn to sweep: no dispatcher has for most of an
+// interval, and no other has just begun.
+func (d *Dispatcher) turn(ctx context.Context, interval time.Duration) (bool, error) {
+	now, err := d.now(ctx)
+	if err != nil {
+		return false, err
+	}
+	last, err := d.admissions.Get(ctx, turnKey)
+	if err != nil && !errors.Is(err, events.ErrNotFound) {
+		return false, fmt.Errorf("look up the last sweep: %w", err)
+	}
+	d.heard(last)
+	since := now.Sub(last.Written) // below zero when the bus's clock was set back: to sweep too often is harmless, never is not
+	if last.Revision != 0 && since >= 0 && since < interval*3/4 {
+		return false, nil
+	}
+	value, err := d.sweptTo()
+	if err == nil {
+		err = d.stamp(ctx, turnKey, last, value)
+	}
+	if errors.Is(err, events.ErrConflict) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -6,59 +6,111 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// conclude notes what has come of a run's job, and gives its place at the gate free.
+// conclude notes the outcome of a run's training, and removes the run from its pipeline's
+// admission.
 func (d *Dispatcher) conclude(ctx context.Context, outcome events.Recorded) error {
 	run, err := d.read(ctx, outcome.Fact.Pipeline, outcome.Fact.Run)
 	if err != nil {
 		return err
 	}
-	if events.MayEnd(outcome.Fact, run.Job) {
+	if events.MayEnd(outcome.Fact, run.Stage(events.FunctionTrain).Job) {
 		if err := d.noteOutcome(ctx, run, outcome.Message.Sequence); err != nil {
 			return err
 		}
 	}
-	return d.leave(ctx, outcome.Fact)
+	return d.release(ctx, outcome.Fact)
 }
 
-// noteOutcome writes into a run's join that its job need not be looked for any more. Where it can't, for the join has changed or has no
-// room for it, sweeps read it from the log.
+// noteOutcome writes into a run's join that its job need not be looked for any more. Where it
+// can't, because the join has changed or has no room for it, sweeps read it from the log.
 func (d *Dispatcher) noteOutcome(ctx context.Context, run held, sequence uint64) error {
-	if run.State != plan.Dispatched || run.Outcome != 0 || sequence <= max(run.Completed(), run.After) {
+	train := run.Stage(events.FunctionTrain)
+	if run.State != join.Dispatched || train.Outcome != 0 || sequence <= max(run.Completed(), train.After) {
 		return nil
 	}
-	after := run.Confirmed()
-	after.Outcome = sequence
-	_, err := d.swap(ctx, run, after)
+	_, err := d.swap(ctx, run, run.Confirmed().Concluded(sequence))
 	if errors.Is(err, events.ErrConflict) || errors.Is(err, events.ErrTooLarge) {
 		return nil
 	}
 	return err
 }
 
-// confirm makes sure that the job of a run is on the queue whose join was marked by a dispatcher that may have died before it enqueued
-// the job.
-func (d *Dispatcher) confirm(ctx context.Context, run held, current deployed) error {
-	if _, told, err := d.outcome(ctx, run.Join); told || err != nil {
-		return err
+// end ends a run whose training has no job, and announces that. events.ErrConflict if the run is no
+// longer as it was.
+func (d *Dispatcher) end(ctx context.Context, run held, kind events.FailureKind, message string) (held, error) {
+	now, err := d.now(ctx)
+	if err != nil {
+		return run, err
 	}
-	return d.offerAgain(ctx, run, current)
+	ended, err := d.swap(ctx, run, run.End(kind, message, now))
+	if err != nil {
+		return run, err
+	}
+	return d.announce(ctx, ended)
 }
 
-// offerAgain makes sure that the job of a dispatched run is on the queue: a bus may lose what it has confirmed. To offer a job that is
-// there is nothing; one that is done by now is done again, and its commit says so.
-func (d *Dispatcher) offerAgain(ctx context.Context, run held, current deployed) error {
-	job, err := d.job(ctx, run.Join, current, run.Again)
-	if err == nil && job.ID != run.Job {
-		err = fmt.Errorf("what its join has pinned makes job %s now", job.ID)
+// announce withdraws the search that a run may have, publishes that the run has ended, and marks
+// the join. The event is the same whichever dispatcher publishes it, so that the log has it once.
+func (d *Dispatcher) announce(ctx context.Context, run held) (held, error) {
+	if run.Ending.Announced {
+		return run, nil
 	}
-	if err == nil {
-		err = d.box.Offer(caused(ctx, run), job)
+	if err := d.withdraw(ctx, run, events.FunctionTune, deployed{}); err != nil {
+		return run, err
+	}
+	event := events.NewRunEnded(events.RunEnded{
+		Pipeline: run.Pipeline, Run: run.Run, Last: run.Last().Cause, At: run.Ending.At, Through: run.Ending.Through,
+		Failure: &events.Failure{Kind: run.Ending.Kind, Err: errors.New(run.Ending.Message)},
+	})
+	event.Trace, event.TraceState = run.Last().Trace, run.Last().TraceState
+	if err := d.publish(ctx, event); err != nil {
+		return run, fmt.Errorf("announce the end of run %s of %s: %w", run.Run, run.Pipeline, err)
+	}
+	d.log.InfoContext(ctx, "run ended", "pipeline", run.Pipeline, "run", run.Run, "kind", run.Ending.Kind, "message", run.Ending.Message)
+	announced, err := d.swap(ctx, run, run.Announced())
+	if errors.Is(err, events.ErrConflict) {
+		return run, nil
 	}
 	if err != nil {
-		return fmt.Errorf("offer job %s of run %s of %s again: %w", run.Job, run.Run, run.Pipeline, err)
+		return run, err
+	}
+	return announced, nil
+}
+
+// publish publishes an event of our own, whose id follows from what it says. One that another
+// source published under that id, a mirror of the log say, says the same: trying again would never
+// end.
+func (d *Dispatcher) publish(ctx context.Context, event events.Fact) error {
+	_, err := d.box.Publish(ctx, event)
+	if errors.Is(err, events.ErrConflict) {
+		d.log.WarnContext(ctx, "event was published by another source", "pipeline", event.Pipeline, "run", event.Run, "event", event.ID, "error", err)
+		return nil
+	}
+	return err
+}
+
+// skipSearch publishes what a run gets instead of the search that its tuner skips.
+func (d *Dispatcher) skipSearch(ctx context.Context, run held, current deployed) error {
+	skipped, ok := run.Skipped(current.spec)
+	if !ok {
+		return nil
+	}
+	var last *events.HParamsReady
+	err := d.newest(ctx, run.Pipeline, events.KindHParamsReady, skipped.Cause.Sequence, func(data events.Data) {
+		last = data.(*events.HParamsReady)
+	})
+	if err != nil {
+		return err
+	}
+	event := events.NewNothingToReuse(skipped)
+	if last != nil {
+		event = events.NewHParamsReused(skipped, last)
+	}
+	if err := d.publish(ctx, event); err != nil {
+		return fmt.Errorf("publish that the tuning of run %s of %s is skipped: %w", run.Run, run.Pipeline, err)
 	}
 	return nil
 }

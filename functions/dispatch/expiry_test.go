@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 const expiring = `
@@ -44,13 +44,13 @@ func sweep(t *testing.T, d *dispatch.Dispatcher) {
 	}
 }
 
-func joinOf(t *testing.T, box events.Letterbox, run string) plan.Join {
+func joinOf(t *testing.T, box events.Letterbox, run string) join.Join {
 	t.Helper()
-	join, err := dispatch.ReadJoin(t.Context(), box, "penguin", run)
+	j, err := dispatch.ReadJoin(t.Context(), box, "penguin", run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return join
+	return j
 }
 
 func TestARunThatWaitsForTooLongEndsOnceAndSaysWhatWasMissing(t *testing.T) {
@@ -103,8 +103,8 @@ func TestALateFactOfARunThatExpiredChangesNothing(t *testing.T) {
 		if got := jobs(t, box); len(got) != 0 {
 			t.Errorf("%d jobs of a run that expired", len(got))
 		}
-		if join := joinOf(t, box, "monday"); join.State != plan.Ended || !join.Ending.Told || len(join.Facts) != 1 {
-			t.Errorf("the tombstone is %+v", join)
+		if j := joinOf(t, box, "monday"); j.State != join.Ended || !j.Ending.Announced || len(j.Events) != 1 {
+			t.Errorf("the tombstone is %+v", j)
 		}
 		if !strings.Contains(log.String(), `msg="event ignored" pipeline=penguin run=monday kind=hparams.ready id=h `) {
 			t.Errorf("the log does not say so:\n%s", log.String())
@@ -157,11 +157,11 @@ func TestAnEndThatWasNotToldIsToldByTheNextSweep(t *testing.T) {
 			if err := other.Sweep(t.Context()); err == nil {
 				t.Fatalf("%s: nothing went wrong", when)
 			}
-			if join := joinOf(t, box, "monday"); join.State != plan.Ended || join.Ending.Told {
-				t.Fatalf("%s: the join is %+v", when, join)
+			if j := joinOf(t, box, "monday"); j.State != join.Ended || j.Ending.Announced {
+				t.Fatalf("%s: the join is %+v", when, j)
 			}
 			sweep(t, d)
-			if got := failures(t, box, "monday"); len(got) != 1 || !joinOf(t, box, "monday").Ending.Told {
+			if got := failures(t, box, "monday"); len(got) != 1 || !joinOf(t, box, "monday").Ending.Announced {
 				t.Errorf("%s: told %d times", when, len(got))
 			}
 		})

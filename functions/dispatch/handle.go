@@ -3,14 +3,51 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// Handle brings one fact of the log to its effect, whether it has just come or is handled again: what was done for it before stays
-// as it is, what is missing is done. A *events.Failure of kind input means that it never will have an effect.
+// Next handles the next event of the log and acknowledges it. It waits up to wait for one; then it
+// returns events.ErrEmpty.
+func (d *Dispatcher) Next(ctx context.Context, wait time.Duration) error {
+	delivery, err := d.box.Follow(ctx, Reader, wait)
+	if err != nil {
+		return err
+	}
+	ctx, span := d.Telemetry.Fact(ctx, delivery.Recorded())
+	err = d.handleSafely(ctx, delivery.Recorded())
+	handled := err
+	defer span.End(&handled)
+	if failure, refused := events.AsKind(err, events.FailureInput); refused {
+		if err = d.refuse(ctx, delivery, failure); err == nil {
+			return nil
+		}
+	}
+	if err != nil {
+		return d.handBack(ctx, delivery, err)
+	}
+	return delivery.Done(ctx)
+}
+
+// handleSafely recovers from a panic that one event causes: the others are handled still.
+func (d *Dispatcher) handleSafely(ctx context.Context, recorded events.Recorded) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return d.Handle(ctx, recorded)
+}
+
+// Handle has the effects of one event of the log, whether it has just come or is handled again:
+// what was done for it before stays as it is, what is missing is done. A *events.Failure of kind
+// input means that it never will have an effect.
 func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error {
 	d.rechecked.handle(recorded.Message.Sequence)
 	if recorded.Err != nil {
@@ -20,12 +57,12 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 	if events.EndsJob(recorded.Fact) {
 		return d.conclude(ctx, recorded)
 	}
-	fact, ok := plan.Pin(recorded)
+	event, ok := join.EventOf(recorded)
 	if !ok {
 		return nil // one of our own, which no run waits for
 	}
-	if here := telemetry.PlaceOf(ctx); fact.Trace == "" { // upstream traces nothing: the run's trace begins here
-		fact.Trace, fact.TraceState = here.Parent, here.State
+	if here := telemetry.PlaceOf(ctx); event.Trace == "" { // upstream traces nothing: the run's trace begins here
+		event.Trace, event.TraceState = here.Parent, here.State
 	}
 	if err := refuseInline(recorded.Fact.Data); err != nil {
 		return err
@@ -34,20 +71,20 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 	if err != nil {
 		return err
 	}
-	if !fact.Starts(current.spec) {
-		d.warnIgnored(ctx, recorded, plan.Meaningless(current.spec, fact.Kind))
+	if !event.Starts(current.spec) {
+		d.warnIgnored(ctx, recorded, join.Meaningless(current.spec, event.Kind))
 		return nil
 	}
-	run, err := d.join(ctx, recorded.Fact.Run, fact, current)
+	run, err := d.add(ctx, recorded.Fact.Run, event, current)
 	if err != nil {
 		return err
 	}
-	d.warnIgnored(ctx, recorded, run.Ignored(current.spec, fact))
+	d.warnIgnored(ctx, recorded, run.Ignored(current.spec, event))
 	return d.advance(ctx, run, current)
 }
 
-// warnIgnored logs that an event has no effect on its run, if there is a reason. `stoker runs show` derives the same from the join and the
-// log, so that it is known for as long as both are kept.
+// warnIgnored logs that an event has no effect on its run, if there is a reason. `stoker runs show`
+// derives the same from the join and the log, so that it is known for as long as both are kept.
 func (d *Dispatcher) warnIgnored(ctx context.Context, recorded events.Recorded, why string) {
 	if why == "" {
 		return
@@ -57,23 +94,82 @@ func (d *Dispatcher) warnIgnored(ctx context.Context, recorded events.Recorded, 
 		"sequence", recorded.Message.Sequence, "why", why)
 }
 
-// advance does what the state of a run still asks for. Whoever finds a run half done may call it: each effect can be repeated.
+// add adds one event to its run's join, and writes what the run becomes by compare-and-swap. It
+// returns the join as it now stands, whoever wrote it.
+func (d *Dispatcher) add(ctx context.Context, run string, event join.Event, current deployed) (held, error) {
+	for pause := (events.Pause{}); ; {
+		before, err := d.readWhole(ctx, current, run)
+		if err != nil || before.State != join.Waiting || before.Has(event) {
+			return before, err
+		}
+		after, err := d.decide(ctx, before.Add(event), current)
+		if err != nil {
+			return held{}, err
+		}
+		if after.State == join.Waiting && !after.Has(event) {
+			return before, nil // one of its kind was stored before
+		}
+		written, err := d.swap(ctx, before, after)
+		if !errors.Is(err, events.ErrConflict) {
+			return written, err
+		} // else another dispatcher added an event
+		if err := pause.Wait(ctx); err != nil {
+			return held{}, err
+		}
+	}
+}
+
+// decide says what a run that waits becomes, with the events known by now. Before it becomes
+// anything the log is read: several dispatchers don't handle events in its order, and what a run is
+// must not depend on that. A run whose job has its outcome in the log had a join, which the bus has
+// lost: it gets no second job, though its pipeline may be another one by now.
+func (d *Dispatcher) decide(ctx context.Context, j join.Join, current deployed) (join.Join, error) {
+	known := j.Decide(current.spec, j.Events)
+	if known.State == join.Waiting && !known.Ready(current.spec) && !known.SearchDue() {
+		return j, nil
+	}
+	past, err := d.past(ctx, j.Pipeline, j.Run)
+	if err != nil {
+		return join.Join{}, err
+	}
+	if _, had := past.Outcome(); had {
+		return d.recall(ctx, past, j.Run, current)
+	}
+	all := append(slices.Clip(j.Events), past.Events(j.Completed()+1)...)
+	return d.pin(ctx, j.Decide(current.spec, all), current)
+}
+
+// pin fixes what the jobs of the stages that are due are made from.
+func (d *Dispatcher) pin(ctx context.Context, j join.Join, current deployed) (join.Join, error) {
+	j = j.DropNeedlessSearch(current.spec)
+	for {
+		stage, due := j.Due(current.spec)
+		if !due {
+			return j, nil
+		}
+		latest, err := d.latest(ctx, j.At(stage), j.Wants(current.spec, stage.Function))
+		if err != nil {
+			return join.Join{}, err
+		}
+		j = j.Pin(current.spec, current.revision, latest)
+	}
+}
+
+// advance does what the state of a run still asks for. It may be called for a run that is half
+// done: each effect can be repeated.
 func (d *Dispatcher) advance(ctx context.Context, run held, current deployed) error {
-	switch run.State {
-	case plan.Waiting:
-		if run.Tuning != nil {
-			return d.tune(ctx, run, current)
-		}
+	stage := run.Current()
+	switch {
+	case run.State == join.Ended:
+		_, err := d.announce(ctx, run)
+		return errors.Join(err, d.withdraw(ctx, run, events.FunctionTrain, current))
+	case !stage.Exists():
 		d.log.InfoContext(ctx, "run waits", "pipeline", run.Pipeline, "run", run.Run, "for", run.Missing(current.spec))
-		return d.skipTuning(ctx, run, current)
-	case plan.Complete:
-		return errors.Join(d.withdrawTuning(ctx, run), d.enter(ctx, run, current))
-	case plan.Dispatched:
-		if run.Unconfirmed {
-			return d.confirm(ctx, run, current)
-		}
-	case plan.Ended:
-		return errors.Join(d.tell(ctx, run), d.withdraw(ctx, run, current))
+		return d.skipSearch(ctx, run, current)
+	case run.LacksJob():
+		return errors.Join(d.withdrawEarlier(ctx, run, current), d.admit(ctx, run, current))
+	case stage.Unconfirmed || run.State == join.Waiting:
+		return d.confirm(ctx, run, current)
 	}
 	return nil
 }

@@ -3,69 +3,226 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// factsOf are the facts of a join's run that the log holds below a sequence, 0 for all, together with those that the join holds: the one
-// that was refused when it came is among them if it was handled again.
-func (d *Dispatcher) factsOf(ctx context.Context, join plan.Join, until uint64) ([]plan.Pinned, error) {
-	past, err := d.past(ctx, join.Pipeline, join.Run)
-	return append(slices.Clip(join.Facts), past.Facts(until)...), err
+// eventsOf are all events of a join's run that the log holds, together with those that the join
+// holds: one that was refused when it came is among them if it was handled again.
+func (d *Dispatcher) eventsOf(ctx context.Context, j join.Join) ([]join.Event, error) {
+	past, err := d.past(ctx, j.Pipeline, j.Run)
+	return append(slices.Clip(j.Events), past.Events(0)...), err
 }
 
 // past is all that the log holds of a run.
-func (d *Dispatcher) past(ctx context.Context, pipeline, run string) (*plan.Past, error) {
-	var past plan.Past
+func (d *Dispatcher) past(ctx context.Context, pipeline, run string) (*join.Past, error) {
+	var past join.Past
 	for recorded, err := range d.box.Read(ctx, events.Query{Pipeline: pipeline, Run: run}) {
 		if err != nil {
-			return &past, fmt.Errorf("read the facts of run %s of %s: %w", run, pipeline, err)
+			return &past, fmt.Errorf("read the events of run %s of %s: %w", run, pipeline, err)
 		}
 		past.Add(recorded)
 	}
 	return &past, nil
 }
 
-// usable says whether a message of the log holds a fact that is taken into account at all: what was refused for its content never is.
+// usable reports whether a message of the log holds an event that is taken into account at all: one
+// that was refused for its content never is.
 func usable(r events.Recorded) bool { return r.Err == nil && refuseInline(r.Fact.Data) == nil }
 
-// latest looks up the facts of the pipeline that were stored before the join completed. The log never changes below that
-// sequence, so that a replay finds the same.
-func (d *Dispatcher) latest(ctx context.Context, join plan.Join, wants plan.Wants) (latest plan.Latest, err error) {
+// latest looks up the events of the pipeline that were stored before the join completed. The log
+// never changes below that sequence, so that a replay finds the same.
+func (d *Dispatcher) latest(ctx context.Context, j join.Join, wants join.Wants) (latest join.Latest, err error) {
 	if wants.Hyperparameters {
-		err = d.newest(ctx, join.Pipeline, events.KindHParamsReady, join.Completed(), func(data events.Data) {
+		err = d.newest(ctx, j.Pipeline, events.KindHParamsReady, j.Completed(), func(data events.Data) {
 			latest.Hyperparameters = data.(*events.HParamsReady).Hyperparameters
 		})
 	}
 	if err == nil && wants.BaseModel {
-		err = d.newest(ctx, join.Pipeline, events.KindModelTrained, join.Completed(), func(data events.Data) {
+		err = d.newest(ctx, j.Pipeline, events.KindModelTrained, j.Completed(), func(data events.Data) {
 			latest.BaseModel = data.(*events.ModelTrained).Model.URI
 		})
 	}
 	if err == nil && wants.Blessed {
-		latest.BaseModel, err = Blessed(ctx, d.box, join.Pipeline, join.Completed())
+		latest.BaseModel, err = Blessed(ctx, d.box, j.Pipeline, j.Completed())
 	}
 	if err == nil && wants.Spans > 0 {
-		latest.Spans, err = d.spans(ctx, join, wants.Spans)
+		latest.Spans, err = d.spans(ctx, j, wants.Spans)
 	}
 	return latest, err
 }
 
-// outcome is the newest event that says what came of a run's last job; false if there is none yet.
-func (d *Dispatcher) outcome(ctx context.Context, join plan.Join) (outcome events.Recorded, found bool, err error) {
+// outcome is the newest event with the outcome of a run's training; false if there is none yet.
+// That of a search is not read: it is an event of the run like any other, which the join takes.
+func (d *Dispatcher) outcome(ctx context.Context, j join.Join) (outcome events.Recorded, found bool, err error) {
+	train := j.Current()
+	if train.Function != events.FunctionTrain {
+		return outcome, false, nil
+	}
 	query := events.Query{
 		Kinds:    events.OutcomeKinds(),
-		Pipeline: join.Pipeline, Run: join.Run, From: max(join.Completed(), join.After) + 1,
+		Pipeline: j.Pipeline, Run: j.Run, From: max(j.Completed(), train.After) + 1,
 	}
 	for recorded, err := range d.box.Read(ctx, query) {
 		if err != nil {
-			return outcome, false, fmt.Errorf("look up the outcome of run %s of %s: %w", join.Run, join.Pipeline, err)
+			return outcome, false, fmt.Errorf("look up the outcome of run %s of %s: %w", j.Run, j.Pipeline, err)
 		}
-		if recorded.Err == nil && events.MayEnd(recorded.Fact, join.Job) {
+		if recorded.Err == nil && events.MayEnd(recorded.Fact, train.Job) {
 			outcome, found = recorded, true
 		}
 	}
 	return outcome, found, nil
+}
+
+// The newest event of a kind is looked for among the last so many messages of the log, then among
+// more and more before those. It is mostly near, and a pipeline's whole past is long.
+const (
+	lookBack     = 1024
+	lookBackMore = 16 // times further each time
+)
+
+// newest calls use with the newest event of the kind below a sequence, if there is one.
+func (d *Dispatcher) newest(ctx context.Context, pipeline string, kind events.Kind, below uint64, use func(events.Data)) error {
+	for data, err := range backwards(ctx, d.box, pipeline, kind, below) {
+		if err == nil {
+			use(data)
+		}
+		return err
+	}
+	return nil
+}
+
+// Blessed is the address of the model of a pipeline that the newest events below a sequence, 0 for
+// all, bless: the one that was blessed last, and of which no later event says otherwise. "" if
+// there is none.
+func Blessed(ctx context.Context, box events.Log, pipeline string, below uint64) (string, error) {
+	judged := map[string]bool{} // by address; the newest event on a model comes first
+	for data, err := range backwards(ctx, box, pipeline, events.KindModelBlessed, below) {
+		if err != nil {
+			return "", err
+		}
+		event := data.(*events.ModelBlessed)
+		model := strings.TrimSuffix(event.Model, "/")
+		if *event.Blessed && !judged[model] {
+			return event.Model, nil
+		}
+		judged[model] = true
+	}
+	return "", nil
+}
+
+// backwards goes through the events of a kind below a sequence, 0 for all, the newest first. An
+// error comes last.
+func backwards(ctx context.Context, box events.Log, pipeline string, kind events.Kind, below uint64) iter.Seq2[events.Data, error] {
+	return func(yield func(events.Data, error) bool) {
+		query := events.Query{Kinds: []events.Kind{kind}, Pipeline: pipeline, Until: below}
+		for reach := uint64(lookBack); query.Until != 1; reach *= lookBackMore {
+			query.From = max(query.Until, reach+1) - reach
+			found, err := collect(ctx, box, query)
+			if err != nil {
+				yield(nil, fmt.Errorf("look up the latest %s of %s: %w", kind, pipeline, err))
+				return
+			}
+			for _, data := range slices.Backward(found) {
+				if !yield(data, nil) {
+					return
+				}
+			}
+			query.Until = query.From
+		}
+	}
+}
+
+func collect(ctx context.Context, box events.Log, query events.Query) (found []events.Data, err error) {
+	for recorded, err := range box.Read(ctx, query) {
+		if err != nil {
+			return nil, err
+		}
+		if usable(recorded) {
+			found = append(found, recorded.Fact.Data)
+		}
+	}
+	return found, nil
+}
+
+// spanCache keeps, for the pipelines that have a window, the spans that were read from the log, so
+// that a run reads what is new since the last one and not the pipeline's whole history. It may be
+// used from several goroutines.
+type spanCache struct {
+	mu         sync.Mutex
+	byPipeline map[string]*readSpans
+}
+
+// readSpans are the spans of a pipeline's events up to and including a sequence.
+type readSpans struct {
+	join.Spans
+	through uint64
+}
+
+// maxCachedSpans bounds the cache, over all pipelines. Beyond it a pipeline's history is read
+// again.
+const maxCachedSpans = 100_000
+
+// spans are the examples of the rolling window that ends at a run's own.
+func (d *Dispatcher) spans(ctx context.Context, j join.Join, size int) ([]events.Examples, error) {
+	d.spanCache.mu.Lock()
+	defer d.spanCache.mu.Unlock()
+	known := d.spanCache.byPipeline[j.Pipeline]
+	late := known != nil && known.through > j.Completed() // events that were stored later don't count
+	if known == nil || late {
+		known = &readSpans{}
+	}
+	if !late {
+		delete(d.spanCache.byPipeline, j.Pipeline) // a read that fails leaves it half done
+	}
+	if err := d.readSpans(ctx, known, j); err != nil {
+		return nil, fmt.Errorf("look up the last %d spans of %s: %w", size, j.Pipeline, err)
+	}
+	if !late {
+		d.spanCache.keep(j.Pipeline, known)
+	}
+	return known.Window(j, size), nil
+}
+
+// readSpans adds the events behind those that are known, up to the one that completed the join.
+func (d *Dispatcher) readSpans(ctx context.Context, known *readSpans, j join.Join) error {
+	query := events.Query{
+		Kinds:    []events.Kind{events.KindExamplesReady, events.KindTransformReady},
+		Pipeline: j.Pipeline, From: known.through + 1, Until: j.Completed() + 1,
+	}
+	if query.From >= query.Until {
+		return nil
+	}
+	for recorded, err := range d.box.Read(ctx, query) {
+		if err != nil {
+			return err
+		}
+		if usable(recorded) {
+			known.Add(recorded)
+		}
+	}
+	known.through = j.Completed()
+	return nil
+}
+
+func (c *spanCache) keep(pipeline string, spans *readSpans) {
+	all := spans.Len()
+	for _, other := range c.byPipeline {
+		all += other.Len()
+	}
+	if all > maxCachedSpans {
+		clear(c.byPipeline)
+	}
+	if spans.Len() > maxCachedSpans {
+		return
+	}
+	if c.byPipeline == nil {
+		c.byPipeline = map[string]*readSpans{}
+	}
+	c.byPipeline[pipeline] = spans
 }

@@ -8,13 +8,13 @@ type keyedMutex struct {
 	held map[string]*keyHeld
 }
 
-// keyHeld is a key that somebody holds or waits for.
+// keyHeld is a key that a goroutine holds or waits for.
 type keyHeld struct {
-	free  chan struct{} // holds one value while nobody has the key
+	free  chan struct{} // holds one value while no goroutine has the key
 	users int
 }
 
-// lock waits until nobody else holds key. It returns what gives it free.
+// lock waits until no other goroutine holds key. It returns the function that unlocks it.
 func (k *keyedMutex) lock(key string) (unlock func()) {
 	k.mu.Lock()
 	if k.held == nil {

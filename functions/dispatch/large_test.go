@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/local/bus"
 )
 
@@ -31,8 +31,8 @@ trainer: {wait_for: [examples, transform], train_args: {num_steps: 1}, hyperpara
 // wantTooLarge wants a run to have ended for its size, told once, with figures.
 func wantTooLarge(t *testing.T, box events.Letterbox, run string) {
 	t.Helper()
-	if join := joinOf(t, box, run); join.State != plan.Ended || !join.Ending.Told || join.Ending.Kind != events.FailureInput {
-		t.Errorf("%s is %s: %+v", run, join.State, join.Ending)
+	if j := joinOf(t, box, run); j.State != join.Ended || !j.Ending.Announced || j.Ending.Kind != events.FailureInput {
+		t.Errorf("%s is %s: %+v", run, j.State, j.Ending)
 	}
 	if got := called(t, box, run); !strings.HasPrefix(got, "input: ") || !strings.Contains(got, " bytes, where a message may have 1048576") {
 		t.Errorf("%s was told %q", run, got)

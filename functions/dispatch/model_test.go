@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // expected is what the model says of a run.
 type expected struct {
-	state       plan.State // Waiting, Dispatched or Ended
+	state       join.State // Waiting, Dispatched or Ended
 	causes      []uint64
 	hparams     string
 	tuned       []uint64 // facts that its tune job is made of, if there is one; nil: there is none
@@ -39,7 +39,7 @@ func (w *world) model(log []events.Recorded, run string, now time.Time) expected
 		_, tuned := first[events.KindHParamsReady]
 		_, failed := first[events.KindTuningFailed]
 		if failed && !tuned && w.policy.onFailed == "fail" {
-			return expected{state: plan.Ended, tuned: due, earlier: w.earlier(log, due)}
+			return expected{state: join.Ended, tuned: due, earlier: w.earlier(log, due)}
 		}
 		if due == nil && !failed && !tuned && w.policy.tunes {
 			due = w.data(first)
@@ -53,9 +53,9 @@ func (w *world) model(log []events.Recorded, run string, now time.Time) expected
 		w.t.Errorf("%s expired at %s, and began at %s", run, expired.Message.Stored, began)
 	}
 	if due == nil && !began.IsZero() && now.After(began.Add(expireAfter)) {
-		return expected{state: plan.Ended}
+		return expected{state: join.Ended}
 	}
-	return expected{state: plan.Waiting, tuned: due, earlier: w.earlier(log, due), superseding: w.policy.supersedes && due != nil}
+	return expected{state: join.Waiting, tuned: due, earlier: w.earlier(log, due), superseding: w.policy.supersedes && due != nil}
 }
 
 // expiry is the event by which a run expired. Up to which event of the run that was decided is the dispatcher's to say: the model checks
@@ -128,7 +128,7 @@ func (w *world) completed(log []events.Recorded, first map[events.Kind]events.Re
 			return expected{}, false
 		}
 	}
-	e := expected{state: plan.Dispatched, superseding: w.policy.supersedes}
+	e := expected{state: join.Dispatched, superseding: w.policy.supersedes}
 	newest := newestBefore(log, at)
 	for _, r := range log {
 		if have, known := first[r.Fact.Data.Kind()]; known && have.Message.Sequence == r.Message.Sequence {
@@ -141,7 +141,7 @@ func (w *world) completed(log []events.Recorded, first map[events.Kind]events.Re
 		e.hparams = newest
 	}
 	if untuned && newest == "" {
-		return expected{state: plan.Ended}, true
+		return expected{state: join.Ended}, true
 	}
 	return e, true
 }

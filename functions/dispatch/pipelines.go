@@ -1,17 +1,179 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 )
+
+// deployed is a pipeline and the revision it is at.
+type deployed struct {
+	spec     pipeline.Pipeline
+	revision uint64
+}
+
+// Spec returns a pipeline as it is deployed; events.ErrNotFound if it is not.
+func Spec(ctx context.Context, box events.Letterbox, name string) (pipeline.Pipeline, error) {
+	pipelines, err := box.Register(ctx, events.RegisterPipelines)
+	if err != nil {
+		return pipeline.Pipeline{}, fmt.Errorf("open pipelines: %w", err)
+	}
+	found, err := readPipeline(ctx, pipelines, name)
+	return found.spec, err
+}
+
+// SpecAt returns a pipeline at the revision that a stage has pinned, which a newer apply does not
+// change; at revision 0 as it is deployed, which counts while nothing is pinned. pipelines is
+// RegisterPipelines.
+func SpecAt(ctx context.Context, pipelines events.Register, name string, revision uint64) (pipeline.Pipeline, error) {
+	if revision == 0 {
+		found, err := readPipeline(ctx, pipelines, name)
+		return found.spec, err
+	}
+	entry, err := pipelines.Revision(ctx, name, revision)
+	if err != nil {
+		return pipeline.Pipeline{}, fmt.Errorf("read pipeline %s, revision %d: %w", name, revision, err)
+	}
+	found, err := decodePipeline(entry)
+	return found.spec, err
+}
+
+// pipeline reads the deployed pipeline. One that isn't there makes the event a dead letter: its
+// publisher may have mistyped the name, or have published too early. One that this Stoker does not
+// understand makes the event wait: while a newer Stoker is rolled out, its pipelines are read by
+// dispatchers that are about to stop, and an operator would have to retry what those dead-letter.
+func (d *Dispatcher) pipeline(ctx context.Context, name string) (deployed, error) {
+	found, err := d.applied(ctx, name)
+	if errors.Is(err, events.ErrNotFound) { // for good, if a synced read confirms it
+		if err = d.pipelines.Sync(ctx); err == nil {
+			found, err = d.applied(ctx, name)
+		}
+	}
+	if errors.Is(err, events.ErrNotFound) {
+		invalid := &events.Invalid{Field: "subject", Expected: "the name of an applied pipeline", Got: name}
+		return deployed{}, events.Fail(events.FailureInput, invalid)
+	}
+	return found, err
+}
+
+// applied reads the deployed pipeline as readPipeline does, in one read with other events that ask
+// for it.
+func (d *Dispatcher) applied(ctx context.Context, name string) (deployed, error) {
+	entry, err := d.reads.get(ctx, "pipeline "+name, func(ctx context.Context) (events.Entry, error) { return d.pipelines.Get(ctx, name) })
+	if err != nil {
+		return deployed{}, fmt.Errorf("read pipeline %s: %w", name, err)
+	}
+	return d.decoded.decode(entry)
+}
+
+// decodedPipelines are pipelines that were decoded before, each at one revision. It may be used
+// from several goroutines.
+type decodedPipelines struct{ byName sync.Map } // of deployed
+
+func (c *decodedPipelines) decode(entry events.Entry) (deployed, error) {
+	if known, there := c.byName.Load(entry.Key); there && known.(deployed).revision == entry.Revision {
+		return known.(deployed), nil
+	}
+	found, err := decodePipeline(entry)
+	if err == nil {
+		c.byName.Store(entry.Key, found)
+	}
+	return found, err
+}
+
+// pinned is the pipeline at the revision that a stage has pinned; mostly the one that is deployed
+// still. events.ErrNotFound says that the revision is gone for good.
+func (d *Dispatcher) pinned(ctx context.Context, name string, revision uint64, current deployed) (pipeline.Pipeline, error) {
+	if revision == current.revision {
+		return current.spec, nil
+	}
+	spec, err := SpecAt(ctx, d.pipelines, name, revision)
+	if errors.Is(err, events.ErrNotFound) {
+		if err = d.pipelines.Sync(ctx); err == nil {
+			spec, err = SpecAt(ctx, d.pipelines, name, revision)
+		}
+	}
+	return spec, err
+}
+
+func readPipeline(ctx context.Context, pipelines events.Register, name string) (deployed, error) {
+	entry, err := pipelines.Get(ctx, name)
+	if err != nil {
+		return deployed{}, fmt.Errorf("read pipeline %s: %w", name, err)
+	}
+	return decodePipeline(entry)
+}
+
+func decodePipeline(entry events.Entry) (deployed, error) {
+	spec, err := pipeline.FromJSON(entry.Value)
+	if err != nil {
+		return deployed{}, fmt.Errorf("read pipeline %s, revision %d: %w", entry.Key, entry.Revision, err)
+	}
+	return deployed{spec, entry.Revision}, nil
+}
+
+// refuseInline refuses an event that brings a pipeline of its own: it would run code that its
+// publisher chose. Pipelines are deployed with Apply, by clients that have the permission.
+func refuseInline(data events.Data) error {
+	if len(events.RequestOf(data).PipelineSpec) == 0 {
+		return nil
+	}
+	invalid := &events.Invalid{Field: "data.pipeline_spec", Expected: "none: this bus takes only pipelines that were applied", Got: "a pipeline"}
+	return events.Fail(events.FailureInput, invalid)
+}
+
+// Apply deploys a pipeline: from now on new runs use it. It returns the pipeline's revision, and
+// whether it is a new one; an equal pipeline is left as it is.
+func Apply(ctx context.Context, box events.Letterbox, p pipeline.Pipeline) (revision uint64, changed bool, err error) {
+	pipelines, err := box.Register(ctx, events.RegisterPipelines)
+	if err != nil {
+		return 0, false, fmt.Errorf("open pipelines: %w", err)
+	}
+	value, err := p.JSON()
+	if err != nil {
+		return 0, false, fmt.Errorf("pipeline %s: %w", p.Name, err)
+	}
+	for pause := (events.Pause{}); ; {
+		revision, changed, err = swapPipeline(ctx, pipelines, p.Name, value)
+		if !errors.Is(err, events.ErrConflict) {
+			return revision, changed, err
+		}
+		if err := pause.Wait(ctx); err != nil {
+			return 0, false, fmt.Errorf("apply pipeline %s: %w", p.Name, err)
+		}
+	}
+}
+
+// swapPipeline writes value once, over what is there now. Before an equal value is left as it is,
+// it is read again after a write: no write of ours would be refused if it were not the newest.
+func swapPipeline(ctx context.Context, pipelines events.Register, name string, value []byte) (uint64, bool, error) {
+	entry, err := pipelines.Get(ctx, name)
+	if err == nil && bytes.Equal(entry.Value, value) {
+		if err = pipelines.Sync(ctx); err == nil {
+			entry, err = pipelines.Get(ctx, name)
+		}
+	}
+	switch {
+	case errors.Is(err, events.ErrNotFound):
+		revision, err := pipelines.Create(ctx, name, value)
+		return revision, true, err
+	case err != nil:
+		return 0, false, fmt.Errorf("read pipeline %s: %w", name, err)
+	case bytes.Equal(entry.Value, value):
+		return entry.Revision, false, nil
+	}
+	revision, err := pipelines.Update(ctx, name, value, entry.Revision)
+	return revision, true, err
+}
 
 // Revision is a pipeline as it was applied once, or its removal.
 type Revision struct {
@@ -22,8 +184,9 @@ type Revision struct {
 	Err     error             // why this Stoker can't read it
 }
 
-// Revisions are all that a pipeline was, the oldest first, as some copy of the bucket has them: the newest may be missing for a moment.
-// events.ErrNotFound if there never was such a pipeline.
+// Revisions returns all revisions of a pipeline, the oldest first, as some copy of the bucket has
+// them: the newest may be missing for a moment. events.ErrNotFound if there never was such a
+// pipeline.
 func Revisions(ctx context.Context, box events.Letterbox, name string) ([]Revision, error) {
 	pipelines, err := box.Register(ctx, events.RegisterPipelines)
 	if err != nil {
@@ -58,13 +221,15 @@ func (a *ActiveRuns) Error() string {
 	return fmt.Sprintf("pipeline %s has %d runs that have not ended: %s", a.Pipeline, len(a.Runs), strings.Join(a.Runs, ", "))
 }
 
-// Remove removes a pipeline: from then on its events are refused, as those of one that never was applied. Its revisions stay readable, for
-// jobs that are on the queue and for what is asked of earlier runs. While runs of it have not ended the error is *ActiveRuns, unless
-// cancel says to cancel these; a job that a worker has ends with the event that says so, after the pipeline is gone. A run that begins
-// between the look and the removal, and has no job then, is ended by a sweep.
+// Remove removes a pipeline: from then on its events are refused, as those of one that never was
+// applied. Its revisions stay readable, for jobs that are on the queue and for questions about
+// earlier runs. While runs of it have not ended the error is *ActiveRuns, unless cancel is set,
+// which cancels them; a job that a worker has ends with its own event, after the pipeline is gone.
+// A run that begins between the check and the removal, and has no job then, is ended by a sweep.
 //
-// The error is events.ErrNotFound for a pipeline that is not applied, and events.ErrConflict if it was applied anew meanwhile. The runs
-// that are looked at are those of a copy of the joins, each read from the leader.
+// The error is events.ErrNotFound for a pipeline that is not applied, and events.ErrConflict if it
+// was applied again meanwhile. The runs that are checked are those of a copy of the joins, each
+// read from the leader.
 func Remove(ctx context.Context, box events.Letterbox, name string, cancel bool) (removed uint64, cancelled []string, err error) {
 	d, err := New(ctx, box, nil)
 	if err != nil {
@@ -91,7 +256,7 @@ func Remove(ctx context.Context, box events.Letterbox, name string, cancel bool)
 	if err := d.pipelines.Delete(ctx, name, applied.Revision); err != nil {
 		return 0, cancelled, fmt.Errorf("remove pipeline %s: %w", name, err)
 	}
-	return applied.Revision, cancelled, d.removeGate(ctx, name)
+	return applied.Revision, cancelled, d.removeAdmission(ctx, name)
 }
 
 // active are the runs of a pipeline that have not ended.
@@ -107,8 +272,8 @@ func (d *Dispatcher) active(ctx context.Context, name string) (runs []string, er
 		if errors.Is(err, events.ErrNotFound) {
 			continue
 		}
-		ended := run.State == plan.Ended
-		if err == nil && run.State == plan.Dispatched {
+		ended := run.State == join.Ended
+		if err == nil && run.State == join.Dispatched {
 			_, ended, err = d.outcome(ctx, run.Join)
 		}
 		if err != nil {
@@ -122,15 +287,16 @@ func (d *Dispatcher) active(ctx context.Context, name string) (runs []string, er
 	return runs, nil
 }
 
-// removeGate forgets who waited at the gate of a pipeline, and whether that was paused: one that is applied under its name begins anew.
-func (d *Dispatcher) removeGate(ctx context.Context, name string) error {
+// removeAdmission forgets which runs of a pipeline waited, and whether it was paused: one that is
+// applied under its name starts without either.
+func (d *Dispatcher) removeAdmission(ctx context.Context, name string) error {
 	for pause := (events.Pause{}); ; {
-		_, entry, err := readGate(ctx, d.gates, name)
+		_, entry, err := readAdmission(ctx, d.admissions, name)
 		if err == nil && entry.Revision == 0 {
 			return nil
 		}
 		if entry.Revision != 0 { // also one that can't be read
-			err = d.gates.Delete(ctx, name, entry.Revision)
+			err = d.admissions.Delete(ctx, name, entry.Revision)
 		}
 		if !errors.Is(err, events.ErrConflict) {
 			return err
@@ -141,8 +307,8 @@ func (d *Dispatcher) removeGate(ctx context.Context, name string) error {
 	}
 }
 
-// wasRemoved reports whether a pipeline that is not applied once was: its bucket holds the mark of its removal. One of which nothing is
-// known, because the bus has lost it, was not.
+// wasRemoved reports whether a pipeline that is not applied once was: its bucket holds the mark of
+// its removal. One of which nothing is known, because the bus has lost it, was not.
 func (d *Dispatcher) wasRemoved(ctx context.Context, name string) (removed bool, err error) {
 	for entry, err := range d.pipelines.History(ctx, name) {
 		if err != nil {
@@ -155,9 +321,9 @@ func (d *Dispatcher) wasRemoved(ctx context.Context, name string) (removed bool,
 
 // endRemoved ends a run that has no job and whose pipeline was removed.
 func (s *sweep) endRemoved(ctx context.Context, run held) error {
-	err := s.end(ctx, run, events.FailureCancelled, "cancelled: its pipeline was removed")
+	_, err := s.end(ctx, run, events.FailureCancelled, "cancelled: its pipeline was removed")
 	if errors.Is(err, events.ErrConflict) {
-		return nil // the next sweep looks again
+		return nil // the next sweep reads it again
 	}
 	return err
 }

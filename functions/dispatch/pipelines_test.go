@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 const both = "pipeline: penguin\nmodule: builtin:dnn\ntrainer: {wait_for: [transform, hparams], hyperparameters: run}\n"
@@ -54,8 +55,8 @@ func TestAPipelineWithActiveRunsIsNotRemoved(t *testing.T) {
 	if _, err := dispatch.Spec(t.Context(), box, "penguin"); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("it is applied still: %v", err)
 	}
-	if join := joinOf(t, box, "waits"); join.State != plan.Ended || join.Ending.Kind != events.FailureCancelled {
-		t.Errorf("the run that waited is %+v", join)
+	if j := joinOf(t, box, "waits"); j.State != join.Ended || j.Ending.Kind != events.FailureCancelled {
+		t.Errorf("the run that waited is %+v", j)
 	}
 	if failed := failures(t, box, "waits"); len(failed) != 1 {
 		t.Errorf("its end is told %d times", len(failed))
@@ -63,8 +64,8 @@ func TestAPipelineWithActiveRunsIsNotRemoved(t *testing.T) {
 	if _, _, err := dispatch.Remove(t.Context(), box, "penguin", false); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("removed twice: %v", err)
 	}
-	if join, err := dispatch.ReadJoin(t.Context(), box, "penguin-2", "its own"); err != nil || join.State != plan.Waiting {
-		t.Errorf("a run of another pipeline is %+v, %v", join, err)
+	if j, err := dispatch.ReadJoin(t.Context(), box, "penguin-2", "its own"); err != nil || j.State != join.Waiting {
+		t.Errorf("a run of another pipeline is %+v, %v", j, err)
 	}
 	gates, err := box.Register(t.Context(), events.RegisterGates)
 	if err != nil {
@@ -116,12 +117,12 @@ func TestARunThatBeganWhileItsPipelineWasRemovedEnds(t *testing.T) {
 		}
 		sweep(t, d)
 		for _, run := range []string{"swept", "by hand"} {
-			if join := joinOf(t, box, run); join.State != plan.Ended || join.Ending.Kind != events.FailureCancelled {
-				t.Errorf("%s: %+v", run, join)
+			if j := joinOf(t, box, run); j.State != join.Ended || j.Ending.Kind != events.FailureCancelled {
+				t.Errorf("%s: %+v", run, j)
 			}
 		}
-		if join := joinOf(t, box, "swept"); !strings.Contains(join.Ending.Message, "its pipeline was removed") {
-			t.Errorf("ended because %s", join.Ending.Message)
+		if j := joinOf(t, box, "swept"); !strings.Contains(j.Ending.Message, "its pipeline was removed") {
+			t.Errorf("ended because %s", j.Ending.Message)
 		}
 		time.Sleep(missed)
 		sweep(t, d)
@@ -139,12 +140,77 @@ func TestARunOfAPipelineThatTheBusHasLostWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := joins.Create(t.Context(), "lost/monday", []byte(`{"pipeline": "lost", "run": "monday", "state": "waiting", "facts": []}`)); err != nil {
+	if _, err := joins.Create(t.Context(), "lost/monday", []byte(`{"pipeline": "lost", "run": "monday", "state": "waiting", "events": []}`)); err != nil {
 		t.Fatal(err)
 	}
 	_ = d.Sweep(t.Context())
 	entry, err := joins.Get(t.Context(), "lost/monday")
 	if err != nil || !strings.Contains(string(entry.Value), `"waiting"`) {
 		t.Errorf("%s, %v", entry.Value, err)
+	}
+}
+
+// A newer Stoker may have applied a pipeline that the dispatchers which still run can't read: facts and outcomes wait for those that can.
+func TestAPipelineThatCanNotBeReadMakesItsFactsWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, d := setup(t, fmt.Sprintf(limited, "1"))
+		arrive(t, box, d, "a")
+		first := wantJobs(t, box, "at first", "a")[0]
+		pipelines, err := box.Register(t.Context(), events.RegisterPipelines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		readable, err := pipelines.Get(t.Context(), "penguin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		newer, err := pipelines.Update(t.Context(), "penguin", []byte(`{"pipeline":"penguin","of_tomorrow":1}`), readable.Revision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		publish(t, box, "b", "t", transform())
+		if _, err := box.Publish(t.Context(), outcomeOf(first)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := d.Next(t.Context(), 0); err == nil {
+				t.Error("handled by a pipeline that can't be read")
+			}
+		}
+		if _, err := pipelines.Update(t.Context(), "penguin", readable.Value, newer); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		drain(t, d)
+		wantJobs(t, box, "then", "b")
+		for letter := range box.Dead(t.Context()) {
+			t.Errorf("buried %s", letter.Message.Subject)
+		}
+		if told := failures(t, box, "a"); len(told) != 0 {
+			t.Errorf("of a, which has a model, this was told: %+v", told)
+		}
+	})
+}
+
+func TestAnOutcomeOfAPipelineThatIsGoneIsNoRefusedFact(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, fmt.Sprintf(limited, "1"))
+	arrive(t, box, d, "a")
+	first := wantJobs(t, box, "at first", "a")[0]
+	pipelines, err := box.Register(t.Context(), events.RegisterPipelines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, err := pipelines.Get(t.Context(), "penguin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pipelines.Delete(t.Context(), "penguin", entry.Revision); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, box, d, first)
+	if told := failures(t, box, "a"); len(told) != 0 {
+		t.Errorf("of a, which has a model, this was told: %+v", told)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/local/bus"
 )
 
@@ -325,7 +325,7 @@ func dispatchedRuns(t *testing.T, box events.Letterbox, pipeline string) (n int)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if join, err := dispatch.DecodeJoin(events.Entry(entry)); err == nil && join.Pipeline == pipeline && join.State == plan.Dispatched {
+		if j, err := dispatch.DecodeJoin(events.Entry(entry)); err == nil && j.Pipeline == pipeline && j.State == join.Dispatched {
 			n++
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 const tuning = "pipeline: penguin\nmodule: builtin:dnn\ntuner: {when: never, on_failed: %s}\n"
@@ -169,8 +169,8 @@ func TestAWindowIsPinnedWhenTheRunIsComplete(t *testing.T) {
 			t.Errorf("run %d: %v, want %v", i, got, want[i])
 		}
 	}
-	again, err := d.Plan(t.Context(), "penguin", "2", plan.Again{})
-	if err != nil || again.Inputs.Examples[0].URI != "s3://bkt/1" || again.ID != joinOf(t, box, "2").Job {
+	again, err := d.PlanRetry(t.Context(), "penguin", "2", join.Retry{})
+	if err != nil || again.Inputs.Examples[0].URI != "s3://bkt/1" || again.ID != joinOf(t, box, "2").Current().Job {
 		t.Errorf("made again it is %+v, %v", again.Inputs, err)
 	}
 }
@@ -244,14 +244,14 @@ func TestAJobCanBeMadeAgain(t *testing.T) {
 	box, d := setup(t, alone)
 	arrive(t, box, d, "monday")
 	first := wantJobs(t, box, "at first", "monday")[0]
-	asked := plan.Again{Generation: 1, Salt: "request", Request: "replay-1"}
-	planned, err := d.Plan(t.Context(), "penguin", "monday", asked)
+	asked := join.Retry{Generation: 1, Salt: "request", Request: "replay-1"}
+	planned, err := d.PlanRetry(t.Context(), "penguin", "monday", asked)
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantJobs(t, box, "only planned")
 	for range 2 {
-		if job, err := d.Again(t.Context(), "penguin", "monday", asked); err != nil || job.ID != planned.ID {
+		if job, err := d.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, asked); err != nil || job.ID != planned.ID {
 			t.Fatalf("job %s, %v; planned was %s", job.ID, err, planned.ID)
 		}
 	}
@@ -259,8 +259,8 @@ func TestAJobCanBeMadeAgain(t *testing.T) {
 	if again.ID == first.ID || again.Generation != 1 || again.Salt != "request" || again.Request != "replay-1" {
 		t.Errorf("job %+v", again)
 	}
-	if join := joinOf(t, box, "monday"); join.Job != again.ID || join.State != plan.Dispatched {
-		t.Errorf("join %+v", join)
+	if j := joinOf(t, box, "monday"); j.Current().Job != again.ID || j.State != join.Dispatched {
+		t.Errorf("join %+v", j)
 	}
 }
 
@@ -272,7 +272,7 @@ func TestARunWithoutAJobCanNotBeDoneAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, run := range []string{"waits", "ends", "unknown"} {
-		if job, err := d.Again(context.WithoutCancel(t.Context()), "penguin", run, plan.Again{}); err == nil {
+		if job, err := d.Retry(context.WithoutCancel(t.Context()), "penguin", run, events.FunctionTrain, join.Retry{}); err == nil {
 			t.Errorf("run %s: job %s", run, job.ID)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // expireAfter is that of every pipeline in the property test.
@@ -368,7 +368,7 @@ func (w *world) check() {
 	if w.policy.limit > 0 && w.most > w.policy.limit {
 		w.t.Errorf("%d runs at once, at most %d are allowed", w.most, w.policy.limit)
 	}
-	if gate, err := dispatch.GateOf(w.t.Context(), w.box, "penguin"); err != nil || !gate.IsOpen() {
+	if gate, err := dispatch.ReadAdmission(w.t.Context(), w.box, "penguin"); err != nil || !gate.IsOpen() {
 		w.t.Errorf("at the end the gate is %+v, %v", gate, err)
 	}
 	if left := jobs(w.t, w.box); len(left) != 0 {
@@ -379,19 +379,19 @@ func (w *world) check() {
 // checkCancelled wants one word on what came of a run that was called off; and no model of one that is told to have ended before.
 func (w *world) checkCancelled(run string, told map[string]int) {
 	ended, ofJob := told["/stoker/dispatch"], told[events.Source(events.FunctionTrain)]
-	join, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
+	j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if ended > 1 || ofJob > 1 || ended+ofJob == 0 || ended == 1 && told["model"] > 0 || (ended == 1) != (join.State == plan.Ended) {
-		w.t.Errorf("%s was cancelled: it is %s, told %v", run, join.State, told)
+	if ended > 1 || ofJob > 1 || ended+ofJob == 0 || ended == 1 && told["model"] > 0 || (ended == 1) != (j.State == join.Ended) {
+		w.t.Errorf("%s was cancelled: it is %s, told %v", run, j.State, told)
 	}
 }
 
 // checkTuning wants one tune job at most, made from what the run had when its tuning was due; and nobody who waits for one still.
 func (w *world) checkTuning(run string, want expected) {
-	if join, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run); err == nil && join.State == plan.Waiting && len(want.tuned) > 0 {
-		w.t.Errorf("%s still waits for its tuning: %+v", run, join.Tuning)
+	if j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run); err == nil && j.State == join.Waiting && len(want.tuned) > 0 {
+		w.t.Errorf("%s still waits for its tuning: %+v", run, j.Current())
 	}
 	if len(w.tuned[run]) > 1 || len(w.tuned[run]) > 0 && len(want.tuned) == 0 {
 		w.t.Errorf("%s has %d tune jobs, and is to be tuned on %v", run, len(w.tuned[run]), want.tuned)
@@ -408,28 +408,28 @@ func (w *world) checkTuning(run string, want expected) {
 }
 
 func (w *world) checkRun(run string, want expected, told map[string]int) {
-	join, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
+	j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
 	if errors.Is(err, events.ErrNotFound) {
-		join.State = plan.Waiting // nothing that starts a run was ever told
+		j.State = join.Waiting // nothing that starts a run was ever told
 	} else if err != nil {
 		w.t.Fatal(err)
 	}
-	superseded := join.State == plan.Ended && want.superseding && strings.HasPrefix(join.Ending.Message, "superseded by")
+	superseded := j.State == join.Ended && want.superseding && strings.HasPrefix(j.Ending.Message, "superseded by")
 	if superseded {
-		want.state = plan.Ended
+		want.state = join.Ended
 	}
-	if join.State != want.state || join.State == plan.Ended && !join.Ending.Told {
-		w.t.Errorf("%s is %s (%+v), the model says %s", run, join.State, join.Ending, want.state)
+	if j.State != want.state || j.State == join.Ended && !j.Ending.Announced {
+		w.t.Errorf("%s is %s (%+v), the model says %s", run, j.State, j.Ending, want.state)
 		return
 	}
 	offered := w.offered[run]
-	wantTold := map[plan.State]map[string]int{
-		plan.Waiting: {}, plan.Ended: {"/stoker/dispatch": 1}, plan.Dispatched: {events.Source(events.FunctionTrain): 1},
+	wantTold := map[join.State]map[string]int{
+		join.Waiting: {}, join.Ended: {"/stoker/dispatch": 1}, join.Dispatched: {events.Source(events.FunctionTrain): 1},
 	}[want.state]
 	if fmt.Sprint(told) != fmt.Sprint(wantTold) && len(told)+len(wantTold) > 0 {
 		w.t.Errorf("%s: told %v, want %v", run, told, wantTold)
 	}
-	if want.state != plan.Dispatched {
+	if want.state != join.Dispatched {
 		if len(offered) != 0 {
 			w.t.Errorf("%s is %s, and has %d jobs", run, want.state, len(offered))
 		}
@@ -443,9 +443,9 @@ func (w *world) checkRun(run string, want expected, told map[string]int) {
 		for _, cause := range job.Causes {
 			causes = append(causes, cause.Sequence)
 		}
-		if fmt.Sprint(causes) != fmt.Sprint(want.causes) || job.Inputs.Hyperparameters != want.hparams || job.ID != join.Job {
+		if fmt.Sprint(causes) != fmt.Sprint(want.causes) || job.Inputs.Hyperparameters != want.hparams || job.ID != j.Current().Job {
 			w.t.Errorf("%s: job %s of facts %v with %q; want facts %v with %q, and the join has job %s",
-				run, job.ID, causes, job.Inputs.Hyperparameters, want.causes, want.hparams, join.Job)
+				run, job.ID, causes, job.Inputs.Hyperparameters, want.causes, want.hparams, j.Current().Job)
 		}
 	}
 }

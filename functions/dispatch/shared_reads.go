@@ -8,8 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// sharedReads are reads of keys at the leader that several events ask for at once: one request answers all that asked before it was
-// sent. So each caller gets what a request of its own could have got, and a burst of events asks seldom. The zero value is ready to use.
+// sharedReads are reads of keys at the leader that several events ask for at once: one request
+// answers all that asked before it was sent. So each caller gets what a request of its own could
+// have got, and a burst of events sends few. The zero value is ready to use.
 type sharedReads struct {
 	mu   sync.Mutex
 	keys map[string]*sharedKey
@@ -18,7 +19,7 @@ type sharedReads struct {
 // sharedKey is a key that is read now, or will be.
 type sharedKey struct {
 	running bool
-	next    *sharedRead // for those who have asked since the running one was sent; nil: nobody has
+	next    *sharedRead // for callers that have asked since the running one was sent; nil: none has
 }
 
 // sharedRead is one request. What it finds is set once done is closed.
@@ -29,8 +30,9 @@ type sharedRead struct {
 	err   error
 }
 
-// get reads a key by read, or takes what another caller's read finds that begins after this call. An error of the caller's own ctx is
-// its own: another caller's that has ended makes this one read by itself.
+// get reads a key by read, or takes what another caller's read finds that begins after this call.
+// An error of the caller's own ctx is its own: if another caller's ctx has ended, this one reads by
+// itself.
 func (s *sharedReads) get(ctx context.Context, key string, read func(context.Context) (events.Entry, error)) (events.Entry, error) {
 	call, mine := s.join(key)
 	if !mine {
@@ -52,10 +54,10 @@ func (s *sharedReads) get(ctx context.Context, key string, read func(context.Con
 	return call.entry, call.err
 }
 
-// errUnread is what a read found that did not return, for a defect.
+// errUnread is the error of a read that has not returned, because it panicked.
 var errUnread = errors.New("the read has not returned")
 
-// join is the read that answers who asks now; mine if the caller is to make it.
+// join returns the read that answers callers of now; mine if the caller is to make it.
 func (s *sharedReads) join(key string) (call *sharedRead, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

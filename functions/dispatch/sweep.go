@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// sweepShare keeps sweeps of a large register from taking more than a twentieth of the time.
+// sweepShare keeps sweeps of a large bucket from taking more than a twentieth of the time.
 const sweepShare = 20
 
 // sweeps sweeps whenever it is this dispatcher's turn, until ctx ends.
@@ -33,7 +33,7 @@ func (d *Dispatcher) sweeps(ctx context.Context) error {
 	return nil
 }
 
-// sweepSafely recovers from a defect of ours that one run meets: events are handled still.
+// sweepSafely recovers from a panic that one run causes: events are handled still.
 func (d *Dispatcher) sweepSafely(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -43,16 +43,17 @@ func (d *Dispatcher) sweepSafely(ctx context.Context) (err error) {
 	return d.Sweep(ctx)
 }
 
-// Sweep looks at every run once and does what is left to do: it ends those that have waited for too long, tells of those that ended
-// without a word, offers complete ones again, looks for jobs of which nothing is heard, and gives free the places at gates which
-// nobody needs any more. Several may sweep at once.
+// Sweep goes through all runs once and does what is left to do: it ends those that have waited for
+// too long, announces those that ended unannounced, dispatches those that lack a job, enqueues jobs
+// again that may be lost, and removes runs from admissions that have their outcome. Several
+// dispatchers may sweep at once.
 func (d *Dispatcher) Sweep(ctx context.Context) error {
 	now, err := d.now(ctx)
 	if err != nil {
 		return err
 	}
 	s := sweep{Dispatcher: d, now: now, own: time.Now(), seen: map[string]*swept{}}
-	checked, err := s.beginRecheck(ctx)
+	latest, err := s.beginReplay(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,24 +62,24 @@ func (d *Dispatcher) Sweep(ctx context.Context) error {
 			return fmt.Errorf("sweep joins: %w", err)
 		}
 		s.note(s.run(ctx, entry))
-		checked.note(entry)
+		latest.note(entry)
 	}
-	s.note(s.recheck(ctx, checked))
-	for entry, err := range d.gates.All(ctx) {
+	s.note(s.replay(ctx, latest))
+	for entry, err := range d.admissions.All(ctx) {
 		if err != nil {
-			return fmt.Errorf("sweep gates: %w", err)
+			return fmt.Errorf("sweep admissions: %w", err)
 		}
-		if isGate(entry.Key) {
+		if isAdmission(entry.Key) {
 			s.of(ctx, entry.Key)
 		}
 	}
 	for _, pipeline := range s.seen {
-		s.note(s.gate(ctx, pipeline))
+		s.note(s.admission(ctx, pipeline))
 	}
 	return errors.Join(s.errs...)
 }
 
-// sweep is one look at everything.
+// sweep is one pass over all joins and admissions.
 type sweep struct {
 	*Dispatcher
 	now  time.Time // by the bus's clock
@@ -86,7 +87,7 @@ type sweep struct {
 	seen map[string]*swept
 	errs []error
 
-	missed int // runs whose job was looked for
+	rechecks int // runs whose job was checked
 }
 
 // swept is one pipeline in a sweep.
@@ -94,7 +95,7 @@ type swept struct {
 	current deployed
 	err     error  // why current is not known
 	removed bool   // current is not known, because the pipeline was removed
-	jobless []held // runs that should have a job
+	lacking []held // runs whose current stage lacks its job
 }
 
 // note keeps an error and lets the sweep go on: one run in trouble does not hold up the others.
@@ -119,8 +120,8 @@ func (s *sweep) of(ctx context.Context, pipeline string) *swept {
 	return s.seen[pipeline]
 }
 
-// run looks at the copy of one join, and does what its state asks for if that is still so: copies
-// may be old.
+// run reads the copy of one join, and does what its state asks for if that is still so at the
+// leader: copies may be old.
 func (s *sweep) run(ctx context.Context, entry events.Copy) error {
 	run := hold(events.Entry(entry))
 	if run.damage == nil && !s.isDue(ctx, run) {
@@ -134,39 +135,36 @@ func (s *sweep) run(ctx context.Context, entry events.Copy) error {
 		return err
 	}
 	if run.damage != nil {
-		return s.mended(ctx, run)
+		return s.repaired(ctx, run)
 	}
 	if !s.isDue(ctx, run) {
 		return nil
 	}
 	pipeline := s.of(ctx, run.Pipeline)
-	if pipeline.removed && (run.State == plan.Waiting || run.State == plan.Complete) {
+	if pipeline.removed && (run.State == join.Waiting || run.State == join.Complete) {
 		return s.endRemoved(ctx, run)
 	}
-	switch run.State {
-	case plan.Ended:
-		return errors.Join(s.tell(ctx, run), s.check(ctx, run))
-	case plan.Complete:
-		pipeline.jobless = append(pipeline.jobless, run)
-	case plan.Dispatched:
-		return s.look(ctx, run)
-	case plan.Waiting:
-		if run.Tuning != nil {
-			return s.tuned(ctx, run, pipeline)
-		}
+	switch {
+	case run.State == join.Ended:
+		_, err := s.announce(ctx, run)
+		return errors.Join(err, s.check(ctx, run))
+	case !run.Current().Exists() || run.Ready(pipeline.current.spec): // its pipeline may have been changed since
 		return s.waiting(ctx, run, pipeline.current)
+	case run.LacksJob():
+		pipeline.lacking = append(pipeline.lacking, run)
+		return nil
 	}
-	return nil
+	return s.recheck(ctx, run, pipeline)
 }
 
-// isDue says whether a sweep has something to do for a run in that state.
+// isDue reports whether a sweep has something to do for a run in that state.
 func (s *sweep) isDue(ctx context.Context, run held) bool {
 	switch run.State {
-	case plan.Ended:
-		return !run.Ending.Told || !run.Ending.Checked
-	case plan.Complete:
+	case join.Ended:
+		return !run.Ending.Announced || !run.Ending.Checked
+	case join.Complete:
 		return true
-	case plan.Dispatched:
+	case join.Dispatched:
 		return s.overdue(run)
 	}
 	pipeline := s.of(ctx, run.Pipeline)
@@ -176,22 +174,41 @@ func (s *sweep) isDue(ctx context.Context, run held) bool {
 		return pipeline.removed
 	case run.Ready(spec):
 		return true
-	case run.Tuning != nil:
-		return run.Tuning.Job == "" || s.overdue(run)
+	case run.IsSearching():
+		return run.LacksJob() || s.overdue(run)
 	}
-	return run.Expire(spec, s.clocks()).State == plan.Ended || run.Decide(spec, run.Facts).TuningDue()
+	return run.Expire(spec, s.clocks()).State == join.Ended || run.Decide(spec, run.Events).SearchDue()
+}
+
+// A run whose job was enqueued long ago, and that has no outcome, may have lost it with a bus that
+// was restored from a backup, say. It is rechecked after recheckAfter sweeps, and then after as
+// many again; at most maxRechecks runs in one sweep. That bounds what a long queue costs. A run
+// whose job may never have been enqueued is rechecked after one sweep.
+const (
+	recheckAfter = 10
+	maxRechecks  = 100
+)
+
+// overdue reports whether to recheck the job of a run now.
+func (s *sweep) overdue(run held) bool {
+	since := s.now.Sub(run.written) // below zero if the bus's clock was set back
+	wait, stage := recheckAfter*s.SweepEvery, run.Current()
+	if stage.Unconfirmed {
+		wait = s.SweepEvery
+	}
+	return stage.Outcome == 0 && s.rechecks < maxRechecks && (since < 0 || since > wait)
 }
 
 // clocks are the times by which a run may have waited for too long.
-func (s *sweep) clocks() plan.Clocks { return plan.Clocks{Bus: s.now, Own: s.own} }
+func (s *sweep) clocks() join.Clocks { return join.Clocks{Bus: s.now, Own: s.own} }
 
-// check cancels what is on the queue of a run that has ended, until that has been so for longer than a dispatcher takes between reading
-// a join and acting on it.
+// check cancels the jobs on the queue of a run that has ended, until that has been so for longer
+// than a dispatcher takes between reading a join and acting on it.
 func (s *sweep) check(ctx context.Context, run held) error {
-	if run.Ending.Checked || !run.Ending.Told {
+	if run.Ending.Checked || !run.Ending.Announced {
 		return nil
 	}
-	if err := errors.Join(s.withdrawTuning(ctx, run), s.withdraw(ctx, run, deployed{})); err != nil {
+	if err := errors.Join(s.withdraw(ctx, run, events.FunctionTune, deployed{}), s.withdraw(ctx, run, events.FunctionTrain, deployed{})); err != nil {
 		return err
 	}
 	if since := s.now.Sub(run.written); since >= 0 && since < checkedAfter*s.SweepEvery {
@@ -204,11 +221,12 @@ func (s *sweep) check(ctx context.Context, run held) error {
 	return err
 }
 
-// checkedAfter is after how many sweeps nobody is expected to act on what a run was before it ended.
+// checkedAfter is after how many sweeps no dispatcher is expected to act on what a run was before
+// it ended.
 const checkedAfter = 2
 
-// mended makes a join anew that can't be read, and goes on from there.
-func (s *sweep) mended(ctx context.Context, broken held) error {
+// repaired rebuilds a join that can't be read, and goes on from there.
+func (s *sweep) repaired(ctx context.Context, broken held) error {
 	if broken.Pipeline == "" {
 		return broken.damage
 	}
@@ -216,9 +234,9 @@ func (s *sweep) mended(ctx context.Context, broken held) error {
 	if pipeline.err != nil {
 		return errors.Join(broken.damage, pipeline.err)
 	}
-	run, err := s.mend(ctx, broken, pipeline.current)
+	run, err := s.rebuild(ctx, broken, pipeline.current)
 	if errors.Is(err, events.ErrConflict) {
-		return nil // someone else has
+		return nil // another dispatcher has
 	}
 	if err != nil {
 		return err
@@ -226,24 +244,25 @@ func (s *sweep) mended(ctx context.Context, broken held) error {
 	return s.advance(ctx, run, pipeline.current)
 }
 
-// waiting ends a run that has waited for too long, by all facts that the log has of it: those who handle them may be behind. A run
-// that has had all it waits for since its pipeline was changed goes on.
+// waiting ends a run that has waited for too long, by all events that the log has of it: the
+// dispatchers that handle them may be behind. A run that has had all it waits for since its
+// pipeline was changed goes on.
 func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
-	facts, err := s.factsOf(ctx, run.Join, 0)
+	all, err := s.eventsOf(ctx, run.Join)
 	if err != nil {
 		return err
 	}
-	decided, err := s.complete(ctx, run.Decide(current.spec, facts), current)
+	decided, err := s.pin(ctx, run.Decide(current.spec, all), current)
 	if err != nil {
 		return err
 	}
 	after := decided.Expire(current.spec, s.clocks())
-	if after.State == plan.Waiting && after.Tuning == nil {
+	if after.State == join.Waiting && !after.IsSearching() {
 		return nil
 	}
 	written, err := s.swap(ctx, run, after)
 	if errors.Is(err, events.ErrConflict) {
-		return nil // a fact came; the next sweep looks again
+		return nil // an event came; the next sweep reads the run again
 	}
 	if err != nil {
 		return err
@@ -251,73 +270,86 @@ func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
 	return s.advance(ctx, written, current)
 }
 
-// tuned sees to it that a run which waits for its tuning has a tune job.
-func (s *sweep) tuned(ctx context.Context, run held, pipeline *swept) error {
-	switch {
-	case run.Ready(pipeline.current.spec): // its pipeline was changed since
-		return s.waiting(ctx, run, pipeline.current)
-	case run.Tuning.Job == "":
-		pipeline.jobless = append(pipeline.jobless, run)
-	default:
-		return s.lookAgain(ctx, run, s.offerTuningAgain(ctx, run, pipeline.current))
+// recheck notes the outcome of a run's training if that is in the log, and otherwise makes sure
+// that the job of the run's current stage is on the queue. The join is written again, so that the
+// bus notes when that was.
+func (s *sweep) recheck(ctx context.Context, run held, pipeline *swept) error {
+	if pipeline.err != nil && !pipeline.removed { // the revision that the stage has pinned is there still
+		return pipeline.err
 	}
-	return nil
+	outcome, found, err := s.outcome(ctx, run.Join)
+	if err != nil {
+		return err
+	}
+	s.rechecks++
+	if found {
+		return s.noteOutcome(ctx, run, outcome.Message.Sequence)
+	}
+	after := run.Join
+	lost := s.reenqueue(ctx, run, pipeline.current)
+	if lost == nil {
+		after = run.Confirmed()
+	}
+	if _, err := s.swap(ctx, run, after); !errors.Is(err, events.ErrConflict) {
+		return errors.Join(lost, err)
+	}
+	return lost
 }
 
-// gate lets the runs of a pipeline pass which should have a job and which nobody saw through, and takes the places of those
-// that have an outcome.
-func (s *sweep) gate(ctx context.Context, pipeline *swept) error {
+// admission admits the runs of a pipeline that lack a job, and removes those that have their
+// outcome.
+func (s *sweep) admission(ctx context.Context, pipeline *swept) error {
 	if pipeline.removed {
-		return nil // who is there has ended, or has a job
+		return nil // its runs have ended, or have a job
 	}
 	if pipeline.err != nil {
 		return pipeline.err
 	}
 	current := pipeline.current
-	gate, entry, err := readGate(ctx, s.gates, current.spec.Name)
+	admission, entry, err := readAdmission(ctx, s.admissions, current.spec.Name)
 	if err != nil {
 		return err
 	}
 	if entry.Revision == 0 && current.spec.Concurrency == nil {
-		for _, run := range pipeline.jobless {
-			s.note(s.proceed(ctx, run, current))
+		for _, run := range pipeline.lacking {
+			_, _, err := s.dispatch(ctx, run, current, join.Retry{})
+			s.note(err)
 		}
 		return nil
 	}
-	over := s.over(ctx, gate, current)
-	return s.pass(ctx, current, func(g plan.Gate) plan.Gate {
-		g = g.Leave(over...)
-		for _, run := range pipeline.jobless {
-			g = g.Enter(run.Join)
+	over := s.over(ctx, admission, current)
+	failed, err := s.settle(ctx, current, func(a join.Admission) join.Admission {
+		a = a.Remove(over...)
+		for _, run := range pipeline.lacking {
+			a = a.Add(run.Join)
 		}
-		return g
+		return a
 	})
+	return errors.Join(err, all(failed))
 }
 
-// over are the runs that have a place and an outcome. It was told before they got the place: by a worker that was quicker than the
-// dispatcher which offered the job.
-func (s *sweep) over(ctx context.Context, gate plan.Gate, current deployed) (runs []string) {
-	for _, place := range gate.Admitted {
-		over, err := s.isOver(ctx, place, current)
+// over are the runs that are admitted and have their outcome. It came before they were admitted: a
+// worker was quicker than the dispatcher that enqueued the job.
+func (s *sweep) over(ctx context.Context, admission join.Admission, current deployed) (runs []string) {
+	for _, position := range admission.Admitted {
+		over, err := s.isOver(ctx, position.Run, current)
 		s.note(err)
 		if over {
-			runs = append(runs, place.Run)
+			runs = append(runs, position.Run)
 		}
 	}
 	return runs
 }
 
-// isOver looks at one of them. One that is not over must have its job on the queue, for others wait behind it.
-func (s *sweep) isOver(ctx context.Context, place plan.Place, current deployed) (bool, error) {
-	run, err := s.read(ctx, current.spec.Name, place.Run)
-	if err == nil && run.IsTuned() && run.Tuning.Job != "" {
-		return false, s.offerTuningAgain(ctx, run, current)
-	}
-	if err != nil || run.State != plan.Dispatched {
+// isOver reads one of them. One that is not over must have its job on the queue, for others wait
+// behind it.
+func (s *sweep) isOver(ctx context.Context, name string, current deployed) (bool, error) {
+	run, err := s.read(ctx, current.spec.Name, name)
+	if err != nil || run.State == join.Ended || run.Current().Job == "" {
 		return false, err
 	}
-	if _, told, err := s.outcome(ctx, run.Join); told || err != nil {
-		return told, err
+	if _, found, err := s.outcome(ctx, run.Join); found || err != nil {
+		return found, err
 	}
-	return false, s.offerAgain(ctx, run, current)
+	return false, s.reenqueue(ctx, run, current)
 }

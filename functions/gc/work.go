@@ -9,7 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -110,18 +110,17 @@ func (w *work) readJoins(ctx context.Context, root storage.Ref) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", events.RegisterJoins, err)
 		}
-		join, err := dispatch.DecodeJoin(events.Entry(entry))
+		j, err := dispatch.DecodeJoin(events.Entry(entry))
 		if err != nil {
 			continue // it names no job; the queue does
 		}
-		if join.Job != "" {
-			w.runs[join.Job] = entry.Key
+		for _, stage := range j.Stages {
+			if stage.Job != "" {
+				w.runs[stage.Job] = entry.Key
+			}
 		}
-		if join.Tuning != nil && join.Tuning.Job != "" {
-			w.runs[join.Tuning.Job] = entry.Key
-		}
-		if awaitsSearch(join) {
-			w.searching[root.Join(join.Pipeline, searcher)] = true
+		if awaitsSearch(j) {
+			w.searching[root.Join(j.Pipeline, searcher)] = true
 		}
 	}
 	return nil
@@ -169,18 +168,18 @@ func (w *work) pending(ctx context.Context, job string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read join %s: %w", key, err)
 	}
-	join, err := dispatch.DecodeJoin(entry)
+	j, err := dispatch.DecodeJoin(entry)
 	if err != nil {
 		return true, nil // until it can be read
 	}
-	return awaitsSearch(join) || w.awaitsModel(join), nil
+	return awaitsSearch(j) || w.awaitsModel(j), nil
 }
 
-func awaitsSearch(join plan.Join) bool { return join.IsTuned() && join.Tuning.Job != "" }
+func awaitsSearch(j join.Join) bool { return j.IsSearching() && !j.LacksJob() }
 
-func (w *work) awaitsModel(join plan.Join) bool {
-	ended := w.outcomes.runs[run{join.Pipeline, join.Run}]
-	return join.State == plan.Dispatched && join.Outcome == 0 && ended <= max(join.Completed(), join.After)
+func (w *work) awaitsModel(j join.Join) bool {
+	ended := w.outcomes.runs[run{j.Pipeline, j.Run}]
+	return j.State == join.Dispatched && j.Current().Outcome == 0 && ended <= max(j.Completed(), j.Current().After)
 }
 
 func entriesOf(ctx context.Context, box events.Letterbox, name string) (all []events.Copy, err error) {

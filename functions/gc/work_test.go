@@ -13,8 +13,8 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/gc"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -91,15 +91,16 @@ func TestTheCheckpointsOfACommittedExecutionGoWhateverIsOnTheQueue(t *testing.T)
 }
 
 // joinOf is the join of run "r1", dispatched with job "j1".
-func joinOf(change func(*plan.Join)) []byte {
+func joinOf(change func(*join.Join)) []byte {
 	cause := events.Cause{Kind: events.KindTransformReady, Source: "/up", ID: "r1", Sequence: 1}
-	join := plan.Join{
-		Pipeline: "penguin", Run: "r1", State: plan.Dispatched, Job: "j1", Revision: 1, Facts: []plan.Pinned{{Cause: cause}},
+	j := join.Join{
+		Pipeline: "penguin", Run: "r1", State: join.Dispatched, Events: []join.Event{{Cause: cause}},
+		Stages: []join.Stage{{Function: events.FunctionTrain, Through: 1, Revision: 1, Job: "j1"}},
 	}
 	if change != nil {
-		change(&join)
+		change(&j)
 	}
-	value, err := json.Marshal(join)
+	value, err := json.Marshal(j)
 	if err != nil {
 		panic(err) // of a type that marshals
 	}
@@ -140,9 +141,9 @@ func (w world) failed(change func(*events.Fact)) {
 
 // The queue has lost the run's job, and no dispatcher has missed it yet.
 func TestWhatARunWithoutAnOutcomeGoesOnFromStays(t *testing.T) {
-	noted := joinOf(func(j *plan.Join) { j.Outcome = 9 })
-	ended := joinOf(func(j *plan.Join) {
-		j.State, j.Job, j.Ending = plan.Ended, "", &plan.Ending{Kind: events.FailureCancelled}
+	noted := joinOf(func(j *join.Join) { j.Stages[0].Outcome = 9 })
+	ended := joinOf(func(j *join.Join) {
+		j.State, j.Stages[0].Job, j.Ending = join.Ended, "", &join.Ending{Kind: events.FailureCancelled}
 	})
 	for name, c := range map[string]struct {
 		then  func(w world)
@@ -154,7 +155,7 @@ func TestWhatARunWithoutAnOutcomeGoesOnFromStays(t *testing.T) {
 		"it failed":                   {func(w world) { w.failed(nil) }, false},
 		"its outcome is noted":        {func(w world) { w.join(w.box, noted) }, false},
 		"it has ended":                {func(w world) { w.join(w.box, ended) }, false},
-		"it failed and is dispatched": {func(w world) { w.failed(nil); w.join(w.box, joinOf(func(j *plan.Join) { j.After = 99 })) }, true},
+		"it failed and is dispatched": {func(w world) { w.failed(nil); w.join(w.box, joinOf(func(j *join.Join) { j.Stages[0].After = 99 })) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w world) {
@@ -174,15 +175,16 @@ func TestWhatARunWithoutAnOutcomeGoesOnFromStays(t *testing.T) {
 // A run waits for its search, whose job the queue has lost. The states of trials are known by no job.
 func TestWhatTheTrialsOfAWaitingRunLeftStays(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
+		search := join.Stage{Function: events.FunctionTune, Through: 1, Revision: 1, Job: "t1"}
 		w.checkpointFor(root.Join("penguin", "Tuner"), 1, "trial 0000")
-		w.join(w.box, joinOf(func(j *plan.Join) {
-			j.State, j.Job, j.Tuning = plan.Waiting, "", &plan.Tuning{Sequence: 1, Revision: 1, Job: "t1"}
+		w.join(w.box, joinOf(func(j *join.Join) {
+			j.State, j.Stages = join.Waiting, []join.Stage{search}
 		}))
 		time.Sleep(2 * day)
 		if got := w.collect(gc.Options{OlderThan: day}); len(got) > 0 {
 			t.Errorf("removed %q while the run waits for its search", got)
 		}
-		w.join(w.box, joinOf(func(j *plan.Join) { j.Tuning = &plan.Tuning{Sequence: 1, Revision: 1, Job: "t1"} }))
+		w.join(w.box, joinOf(func(j *join.Join) { j.Stages = append([]join.Stage{search}, j.Stages...) }))
 		if got := w.collect(gc.Options{OlderThan: day}); !slices.Equal(got, []string{"checkpoints"}) {
 			t.Errorf("removed %q once the search had ended", got)
 		}
@@ -233,7 +235,7 @@ func TestNothingIsRemovedBecauseAListingIsOld(t *testing.T) {
 		},
 		"of joins: it says that the run has an outcome": {
 			func(w world) { w.checkpointFor(trainer, 1, "j1"); w.join(w.box, joinOf(nil)) },
-			map[string]map[string][]byte{events.RegisterJoins: {"penguin/r1": joinOf(func(j *plan.Join) { j.Outcome = 9 })}},
+			map[string]map[string][]byte{events.RegisterJoins: {"penguin/r1": joinOf(func(j *join.Join) { j.Stages[0].Outcome = 9 })}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -276,8 +278,8 @@ func TestCollectOnABusWithOldListings(t *testing.T) {
 			job := fmt.Sprint("j", seed)
 			w.checkpointFor(trainer, int(seed), job)
 			w.enqueue(job, events.FunctionTrain)
-			w.join(writer, joinOf(func(j *plan.Join) { j.Job = job }))
-			w.join(writer, joinOf(func(j *plan.Join) { j.Job, j.Outcome = job, 9 }))
+			w.join(writer, joinOf(func(j *join.Join) { j.Stages[0].Job = job }))
+			w.join(writer, joinOf(func(j *join.Join) { j.Stages[0].Job, j.Stages[0].Outcome = job, 9 }))
 			time.Sleep(2 * day)
 			reader := stale.Client(rand.New(rand.NewPCG(seed, 2)), eventstest.OnlyByContract)
 			err := gc.Collect(t.Context(), reader, w.store, gc.Options{Root: root, OlderThan: day}, func(r gc.Removal) {

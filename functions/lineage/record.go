@@ -207,16 +207,17 @@ func (r *records) join(ctx context.Context, found *record) error {
 	if err != nil {
 		return err
 	}
-	if join.Tuning != nil && (join.Revision == 0 || join.Tuning.Job == found.Job && found.Job != "") {
-		join = join.AtTuning()
+	search, stage := join.Stage(events.FunctionTune), join.Stage(events.FunctionTrain)
+	if search.Exists() && (stage.Revision == 0 || search.Job == found.Job && found.Job != "") {
+		stage = search
 	}
-	found.revision = join.Revision
+	found.revision = stage.Revision
 	pipelines, err := r.box.Register(ctx, events.RegisterPipelines)
 	if err != nil {
 		return err
 	}
-	spec, err := dispatch.SpecOf(ctx, pipelines, join)
-	if err != nil || join.Revision == 0 {
+	spec, err := dispatch.SpecAt(ctx, pipelines, found.pipeline, stage.Revision)
+	if err != nil || stage.Revision == 0 {
 		return ctx.Err() // an older revision may not be kept
 	}
 	if found.configuration, err = spec.Masked(); err != nil {

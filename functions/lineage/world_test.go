@@ -175,7 +175,8 @@ func (w *world) pinned(run, spec string) {
 	}
 	joins, err := w.box.Register(w.Context(), events.RegisterJoins)
 	if err == nil {
-		join := fmt.Sprintf(`{"pipeline": "penguin", "run": %q, "state": "waiting", "revision": 2}`, run)
+		join := fmt.Sprintf(`{"pipeline": "penguin", "run": %q, "state": "complete", "events": [{"sequence": 1}],
+			"stages": [{"function": "train", "through": 1, "revision": 2}]}`, run)
 		_, err = joins.Create(w.Context(), dispatch.JoinKey("penguin", run), []byte(join))
 	}
 	if err != nil {

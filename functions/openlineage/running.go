@@ -73,25 +73,25 @@ func (x *Exporter) lookUp(ctx context.Context, p events.Progress) *running {
 	if err != nil {
 		return &running{}
 	}
-	function, at, plan := events.FunctionTrain, join, join.Train
+	stage := join.Stage(events.FunctionTrain)
 	_, ofTrial := trialIn(p)
-	if join.Job != p.Job {
-		if join.Tuning == nil || !ofTrial && join.Tuning.Job != p.Job {
+	if stage.Job != p.Job {
+		stage = join.Stage(events.FunctionTune)
+		if !stage.Exists() || !ofTrial && stage.Job != p.Job {
 			return &running{}
 		}
-		function, at, plan = events.FunctionTune, join.AtTuning(), join.Tune
 	}
 	pipelines, err := x.Box.Register(ctx, events.RegisterPipelines)
 	if err != nil {
 		return &running{}
 	}
-	spec, err := dispatch.SpecOf(ctx, pipelines, at)
+	spec, err := dispatch.SpecAt(ctx, pipelines, p.Pipeline, stage.Revision)
 	if err != nil {
 		return &running{}
 	}
-	job, err := plan(spec, join.Again)
+	job, err := join.Job(spec, stage.Function, stage.Retry)
 	if err != nil {
 		return &running{}
 	}
-	return &running{function: function, salt: job.Salt}
+	return &running{function: stage.Function, salt: job.Salt}
 }

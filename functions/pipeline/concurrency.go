@@ -3,7 +3,7 @@ package pipeline
 import "encoding/json"
 
 // Concurrency bounds how many runs of a pipeline are worked on at once. The runs beyond wait at the pipeline's gate, oldest
-// first (functions/plan.Gate).
+// first (functions/dispatch/join.Gate).
 type Concurrency struct {
 	Runs   int    `json:"runs"`
 	Newest string `json:"newest"`

@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/storage"
 )
 
 // known is all there is to know of a run before something is decided about it.
 type known struct {
 	*history
-	state  plan.State    // of its join; where the register has none, what it would be by the facts
+	state  join.State    // of its join; where the register has none, what it would be by the facts
 	lost   bool          // the register has none
 	waits  []events.Kind // for what, where it is waiting
 	ending string        // why there is no job, where it has ended
@@ -31,7 +31,7 @@ func decide(k known, opts Options) Step {
 		step.WaitsFor = nil
 		return step.leave("it has no fact that counts: one that was refused counts once `stoker dead retry` has handled it again")
 	}
-	if k.state == plan.Waiting && (!k.lost || k.outcome == nil) {
+	if k.state == join.Waiting && (!k.lost || k.outcome == nil) {
 		return step.joined("it waits for facts", k)
 	}
 	if opts.Force {
@@ -62,7 +62,7 @@ func (s Step) joined(why string, k known) Step {
 // forced asks for another execution.
 func (s Step) forced(k known, request string) Step {
 	switch {
-	case k.state == plan.Ended:
+	case k.state == join.Ended:
 		return s.leave("it ended before it had a job: " + k.ending)
 	case k.asked:
 		return s.leave("request " + request + " was served")
@@ -83,18 +83,18 @@ func (s Step) trained(k known, data *events.ModelTrained) Step {
 func (s Step) remade(v verdict, data *events.ModelTrained, lost bool) Step {
 	s.Action, s.Why, s.rejoin = Train, v.why, lost
 	s.makes, _ = storage.ExecutionAt(data.Model.URI)
-	s.again = plan.Again{Generation: v.generation, Salt: data.Salt}
+	s.again = join.Retry{Generation: v.generation, Salt: data.Salt}
 	return s
 }
 
 // unfinished is a run that has, or had, all it waits for, and of which nothing has come.
 func (s Step) unfinished(k known) Step {
 	switch {
-	case k.state == plan.Ended:
+	case k.state == join.Ended:
 		return s.leave("it ended: " + k.ending)
 	case k.held != "":
 		return s.leave(k.held)
-	case k.state == plan.Dispatched:
+	case k.state == join.Dispatched:
 		s.Action, s.Why = Offer, "nothing has come of its job; if the job is still there, this changes nothing"
 		return s
 	}

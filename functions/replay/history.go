@@ -5,14 +5,14 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/storage"
 )
 
 // history is what the log says of one run.
 type history struct {
 	run     Run
-	past    plan.Past        // what its join follows from
+	past    join.Past        // what its join follows from
 	outcome *events.Recorded // the last one, nil if nothing came of it
 	touched bool             // it has a fact from Options.From on
 }
@@ -86,7 +86,7 @@ func (h *history) failed() (*events.TrainingFailed, bool) {
 
 // facts are the sequences of those that a join can be made of. What was refused lies in DEAD, and is not handled again by this.
 func (h *history) facts() (all []uint64) {
-	for _, fact := range h.past.Facts(0) {
+	for _, fact := range h.past.Events(0) {
 		all = append(all, fact.Sequence)
 	}
 	return all

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -36,21 +36,21 @@ func (l *look) known(ctx context.Context, h *history) (k known, needs needs, err
 			return k, needs, err
 		}
 	}
-	join, err := dispatch.ReadJoin(ctx, l.box, h.run.Pipeline, h.run.Run)
+	j, err := dispatch.ReadJoin(ctx, l.box, h.run.Pipeline, h.run.Run)
 	if errors.Is(err, events.ErrNotFound) {
 		return k, needs, l.lostJoin(ctx, &k)
 	}
 	if err != nil {
 		return k, needs, err
 	}
-	if k.state = join.State; k.state == plan.Ended {
-		k.ending = join.Ending.Message
+	if k.state = j.State; k.state == join.Ended {
+		k.ending = j.Ending.Message
 	}
-	k.letter, k.completed = l.letters[join.Job], join.Completed()
-	if err := l.whatHolds(ctx, join, &k); err != nil {
+	k.letter, k.completed = l.letters[j.Stage(events.FunctionTrain).Job], j.Completed()
+	if err := l.whatHolds(ctx, j, &k); err != nil {
 		return k, needs, err
 	}
-	if job, err := l.job(ctx, &k, join); err == nil {
+	if job, err := l.job(ctx, &k, j); err == nil {
 		needs.base, _ = storage.ExecutionAt(job.Inputs.BaseModel)
 		needs.search, _ = storage.ExecutionAt(job.Inputs.Hyperparameters)
 	} else if !errors.Is(err, errNoJob) {
@@ -64,44 +64,44 @@ func (l *look) lostJoin(ctx context.Context, k *known) error {
 	k.lost = true
 	spec, err := dispatch.Spec(ctx, l.box, k.run.Pipeline)
 	if errors.Is(err, events.ErrNotFound) {
-		k.state, k.ending = plan.Ended, "its pipeline is not applied"
+		k.state, k.ending = join.Ended, "its pipeline is not applied"
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	join := k.past.Join(spec, k.run.Run)
+	j := k.past.Join(spec, k.run.Run)
 	switch {
-	case join.State == plan.Ended:
-		k.state, k.ending = plan.Ended, join.Ending.Message
-	case join.Ready(spec):
-		k.state = plan.Complete
+	case j.State == join.Ended:
+		k.state, k.ending = join.Ended, j.Ending.Message
+	case j.Ready(spec):
+		k.state = join.Complete
 	default:
-		k.state, k.waits = plan.Waiting, join.Missing(spec)
+		k.state, k.waits = join.Waiting, j.Missing(spec)
 	}
 	return nil
 }
 
 // whatHolds says what a run that has no job waits for: facts, or its turn at the gate.
-func (l *look) whatHolds(ctx context.Context, join plan.Join, k *known) error {
-	switch join.State {
-	case plan.Waiting:
-		spec, err := dispatch.Spec(ctx, l.box, join.Pipeline)
-		k.waits = join.Missing(spec)
+func (l *look) whatHolds(ctx context.Context, j join.Join, k *known) error {
+	switch j.State {
+	case join.Waiting:
+		spec, err := dispatch.Spec(ctx, l.box, j.Pipeline)
+		k.waits = j.Missing(spec)
 		return err
-	case plan.Complete:
-		gate, err := l.gate(ctx, join.Pipeline)
-		k.held = gate.Why(join.Run)
+	case join.Complete:
+		gate, err := l.gate(ctx, j.Pipeline)
+		k.held = gate.Why(j.Run)
 		return err
 	}
 	return nil
 }
 
-func (l *look) gate(ctx context.Context, pipeline string) (plan.Gate, error) {
+func (l *look) gate(ctx context.Context, pipeline string) (join.Admission, error) {
 	if gate, ok := l.gates[pipeline]; ok {
 		return gate, nil
 	}
-	gate, err := dispatch.GateOf(ctx, l.box, pipeline)
+	gate, err := dispatch.ReadAdmission(ctx, l.box, pipeline)
 	l.gates[pipeline] = gate
 	return gate, err
 }
@@ -109,25 +109,25 @@ func (l *look) gate(ctx context.Context, pipeline string) (plan.Gate, error) {
 var errNoJob = errors.New("it has no job yet")
 
 // job is the job that the run would get, and finds out whether that is done already which opts ask for.
-func (l *look) job(ctx context.Context, k *known, join plan.Join) (events.Job, error) {
-	if join.State != plan.Complete && join.State != plan.Dispatched {
+func (l *look) job(ctx context.Context, k *known, j join.Join) (events.Job, error) {
+	if j.State != join.Complete && j.State != join.Dispatched {
 		return events.Job{}, errNoJob
 	}
-	again := plan.Again{}
+	again := join.Retry{}
 	if l.opts.Force {
 		again = forced(k.run, l.opts.Request)
 	}
-	job, err := l.dispatcher.Plan(ctx, k.run.Pipeline, k.run.Run, again)
+	job, err := l.dispatcher.PlanRetry(ctx, k.run.Pipeline, k.run.Run, again)
 	if err != nil {
 		return job, err
 	}
 	data, trained := k.trained()
-	k.asked = trained && data.Salt == job.Salt || join.Job == job.ID && k.letter != 0
+	k.asked = trained && data.Salt == job.Salt || j.Current().Job == job.ID && k.letter != 0
 	return job, nil
 }
 
 // forced is how the job of a forced run differs. Its salt is the run's own: two runs of one request are two executions, as they
 // are for a pipeline without a cache.
-func forced(run Run, request string) plan.Again {
-	return plan.Again{Salt: events.DerivedID("replay", request, run.Pipeline, run.Run), Request: request}
+func forced(run Run, request string) join.Retry {
+	return join.Retry{Salt: events.DerivedID("replay", request, run.Pipeline, run.Run), Request: request}
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/replay"
 )
 
@@ -25,19 +25,19 @@ func (w *world) lose(runs ...string) {
 	}
 }
 
-func (w *world) state(run string) plan.State {
+func (w *world) state(run string) join.State {
 	w.t.Helper()
-	join, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
+	j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
 	w.check(err)
-	return join.State
+	return j.State
 }
 
 // unconfirmed says whether a run has a job that nobody has enqueued.
 func (w *world) unconfirmed(run string) bool {
 	w.t.Helper()
-	join, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
+	j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
 	w.check(err)
-	return join.State == plan.Dispatched && join.Unconfirmed
+	return j.State == join.Dispatched && j.Current().Unconfirmed
 }
 
 // admitted is a run that has its place at the gate, and whose dispatcher died before it enqueued the job.
@@ -86,7 +86,7 @@ func TestAReplaySupersedesNoRunThatHasItsModel(t *testing.T) {
 		w.settle()
 		w.replay(replay.Options{})
 		for _, run := range []string{"a", "b", "c"} {
-			if now := w.state(run); now != plan.Dispatched {
+			if now := w.state(run); now != join.Dispatched {
 				t.Errorf("run %s is %s", run, now)
 			}
 		}
@@ -144,9 +144,9 @@ func TestAFactThatWasRefusedIsNotJoinedAgain(t *testing.T) {
 		w.check(w.d.Next(t.Context(), 0))
 		w.forget() // with its job on the queue
 		equal(t, w.replay(replay.Options{}), "monday offered", "monday trained")
-		join, err := dispatch.ReadJoin(t.Context(), w.box, "puffin", "monday")
-		if w.check(err); len(join.Facts) != 1 || join.Facts[0].ID != "second" {
-			t.Errorf("joined %+v", join.Facts)
+		j, err := dispatch.ReadJoin(t.Context(), w.box, "puffin", "monday")
+		if w.check(err); len(j.Events) != 1 || j.Events[0].ID != "second" {
+			t.Errorf("joined %+v", j.Events)
 		}
 	})
 }

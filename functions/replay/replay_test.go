@@ -9,7 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/replay"
 )
 
@@ -114,8 +114,8 @@ func TestAWaitingRunIsJoinedAgain(t *testing.T) {
 				t.Errorf("waits for %v", waits)
 			}
 			equal(t, w.replay(replay.Options{}), "a joined")
-			if join, err := dispatch.ReadJoin(t.Context(), w.box, "penguin", "a"); err != nil || join.State != plan.Waiting {
-				t.Errorf("join %+v, %v", join, err)
+			if j, err := dispatch.ReadJoin(t.Context(), w.box, "penguin", "a"); err != nil || j.State != join.Waiting {
+				t.Errorf("join %+v, %v", j, err)
 			}
 		}
 	})

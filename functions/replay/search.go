@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -48,7 +48,7 @@ func (l *look) search(ctx context.Context, user Step) error {
 	l.steps = append(l.steps, Step{
 		Run: run, Action: Tune, Why: fmt.Sprintf("the hyperparameters that its search found are gone; run %s trains with them", user.Run.Run),
 		completed: k.completed, rejoin: k.lost, makes: of, fetched: true,
-		again: plan.Again{Generation: max(data.Generation, commit.Generation) + 1, Salt: data.Salt},
+		again: join.Retry{Generation: max(data.Generation, commit.Generation) + 1, Salt: data.Salt},
 	})
 	return nil
 }

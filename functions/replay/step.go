@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -37,7 +37,7 @@ type Step struct {
 	After    []Run         `json:"after,omitempty"` // runs whose outcome comes first: those of after
 
 	completed uint64     // sequence of the run's newest fact: steps are taken in this order
-	again     plan.Again // how the job differs from the first
+	again     join.Retry // how the job differs from the first
 	facts     []uint64   // what the join is made of, by sequence
 	rejoin    bool       // there is no join: it comes back from the log first
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -47,14 +47,14 @@ type look struct {
 	*Replay
 	opts    Options
 	log     chronicle
-	letters map[string]uint64    // by job
-	gates   map[string]plan.Gate // by pipeline
+	letters map[string]uint64         // by job
+	gates   map[string]join.Admission // by pipeline
 
 	steps []Step
 }
 
 func (r *Replay) newLook(ctx context.Context, opts Options, log chronicle) (*look, error) {
-	l := &look{Replay: r, opts: opts, log: log, letters: map[string]uint64{}, gates: map[string]plan.Gate{}}
+	l := &look{Replay: r, opts: opts, log: log, letters: map[string]uint64{}, gates: map[string]join.Admission{}}
 	for letter, err := range r.box.Dead(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("read dead letters: %w", err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // take has the effects of one step.
@@ -16,15 +16,15 @@ func (r *Replay) take(ctx context.Context, step Step) (Progress, error) {
 		return r.rejoin(ctx, step)
 	}
 	if step.rejoin {
-		if err := r.dispatcher.Rejoin(ctx, step.Pipeline, step.Run.Run); err != nil {
+		if err := r.dispatcher.Rebuild(ctx, step.Pipeline, step.Run.Run); err != nil {
 			return Progress{}, err
 		}
 	}
 	if step.Action == Tune {
-		job, err := r.dispatcher.TuneAgain(ctx, step.Pipeline, step.Run.Run, step.again)
+		job, err := r.dispatcher.Retry(ctx, step.Pipeline, step.Run.Run, events.FunctionTune, step.again)
 		return Progress{Did: Offered, Job: job.ID}, err
 	}
-	job, err := r.dispatcher.Again(ctx, step.Pipeline, step.Run.Run, step.again)
+	job, err := r.dispatcher.Retry(ctx, step.Pipeline, step.Run.Run, events.FunctionTrain, step.again)
 	return Progress{Did: Offered, Job: job.ID}, err
 }
 
@@ -33,14 +33,14 @@ func (r *Replay) rejoin(ctx context.Context, step Step) (Progress, error) {
 	if err := redo(ctx, r.box, r.dispatcher, step.facts); err != nil {
 		return Progress{}, err
 	}
-	join, err := dispatch.ReadJoin(ctx, r.box, step.Pipeline, step.Run.Run)
+	j, err := dispatch.ReadJoin(ctx, r.box, step.Pipeline, step.Run.Run)
 	if errors.Is(err, events.ErrNotFound) {
 		return Progress{Did: Joined}, nil // its facts mean nothing alone
 	}
-	if err != nil || join.State != plan.Dispatched {
+	if err != nil || j.State != join.Dispatched {
 		return Progress{Did: Joined}, err
 	}
-	return Progress{Did: Offered, Job: join.Job}, nil
+	return Progress{Did: Offered, Job: j.Current().Job}, nil
 }
 
 // redo handles facts again, in their order. One that is refused was refused before, and lies in DEAD; if all are, that is told.

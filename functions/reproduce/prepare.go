@@ -7,8 +7,8 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/lineage"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -58,7 +58,7 @@ func Prepare(ctx context.Context, box events.Letterbox, store storage.Store, ref
 
 // job is that of the run that made a model, under another name.
 func job(ctx context.Context, box events.Letterbox, made lineage.Node, told *events.ModelTrained, request string) (events.Job, error) {
-	join, err := dispatch.ReadJoin(ctx, box, made.Pipeline, made.Run)
+	j, err := dispatch.ReadJoin(ctx, box, made.Pipeline, made.Run)
 	if errors.Is(err, events.ErrNotFound) {
 		return events.Job{}, fmt.Errorf("run %s of pipeline %s has no join any more; `stoker replay` makes it anew: %w", made.Run, made.Pipeline, ErrLost)
 	}
@@ -69,14 +69,14 @@ func job(ctx context.Context, box events.Letterbox, made lineage.Node, told *eve
 	if err != nil {
 		return events.Job{}, err
 	}
-	spec, err := dispatch.SpecOf(ctx, pipelines, join)
+	spec, err := dispatch.SpecAt(ctx, pipelines, j.Pipeline, j.Stage(events.FunctionTrain).Revision)
 	if errors.Is(err, events.ErrNotFound) {
 		return events.Job{}, fmt.Errorf("%w: %w", err, ErrLost)
 	}
 	if err != nil {
 		return events.Job{}, err
 	}
-	job, err := join.Train(spec, plan.Again{Salt: events.DerivedID("reproduce", request, told.Execution), Request: request})
+	job, err := j.Job(spec, events.FunctionTrain, join.Retry{Salt: events.DerivedID("reproduce", request, told.Execution), Request: request})
 	if err != nil {
 		return job, err
 	}

@@ -1,6 +1,6 @@
 package runs
 
-import "github.com/stoker-ml/stoker/functions/plan"
+import "github.com/stoker-ml/stoker/functions/dispatch/join"
 
 // GatePlace is where a run stands at its pipeline's gate.
 type GatePlace struct {
@@ -10,7 +10,7 @@ type GatePlace struct {
 }
 
 // placeAt is where a run waits; nil if it does not.
-func placeAt(gate plan.Gate, run string) *GatePlace {
+func placeAt(gate join.Admission, run string) *GatePlace {
 	ahead, waits := gate.Ahead(run)
 	if !waits {
 		return nil

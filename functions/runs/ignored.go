@@ -2,28 +2,28 @@ package runs
 
 import (
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 )
 
 // RunEvent is what has to be known of an event of a run to say whether the run ignored it.
 type RunEvent struct {
 	id, refusal string // of the event, and of the one that would say that it was refused
-	pinned      plan.Pinned
+	pinned      join.Event
 	counts      bool // it is of a kind that runs take
 }
 
 // NewRunEvent keeps of an event in the log what Ignored needs.
 func NewRunEvent(recorded events.Recorded) RunEvent {
 	e := RunEvent{id: recorded.Fact.ID, refusal: events.RefusedID(recorded.Fact)}
-	e.pinned, e.counts = plan.Pin(recorded)
+	e.pinned, e.counts = join.EventOf(recorded)
 	return e
 }
 
 // Ignored returns for each event of a run, all that the log holds, why it has no effect on the run; "" for one that has, or may still
 // have. p is the pipeline as it is applied now; the zero Pipeline if there is none. It is what the dispatcher logged when it came to the
 // event, derived once more from the join.
-func Ignored(join plan.Join, p pipeline.Pipeline, all []RunEvent) []string {
+func Ignored(j join.Join, p pipeline.Pipeline, all []RunEvent) []string {
 	ids := map[string]bool{}
 	for _, e := range all {
 		ids[e.id] = true
@@ -32,10 +32,10 @@ func Ignored(join plan.Join, p pipeline.Pipeline, all []RunEvent) []string {
 	for i, e := range all {
 		switch {
 		case !e.counts:
-		case ids[e.refusal] && !join.Has(e.pinned):
+		case ids[e.refusal] && !j.Has(e.pinned):
 			why[i] = "it was refused"
 		default:
-			why[i] = join.Ignored(p, e.pinned)
+			why[i] = j.Ignored(p, e.pinned)
 		}
 	}
 	return why

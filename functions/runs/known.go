@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 )
 
 // Lease is the entry of a job in events.RegisterLeases; the zero Lease where there is none.
@@ -17,21 +17,21 @@ type Lease struct {
 
 // Known is what can be asked for about runs. Each question is asked only where a run's state depends on it.
 type Known interface {
-	// Spec is the pipeline that counts for a join, as dispatch.SpecOf has it.
-	Spec(join plan.Join) (pipeline.Pipeline, error)
-	// Gate is a pipeline's gate; an open one where there is none.
-	Gate(pipeline string) (plan.Gate, error)
+	// Spec is a pipeline at a revision, as dispatch.SpecAt has it: at revision 0 as it is deployed.
+	Spec(pipeline string, revision uint64) (pipeline.Pipeline, error)
+	// Gate is a pipeline's admission; an open one where there is none.
+	Gate(pipeline string) (join.Admission, error)
 	// Lease is that of a job.
 	Lease(job string) (Lease, error)
 }
 
 // Of is the state of a run: what was told of it last, unless its job was asked for again since. With an error comes what is known all
 // the same.
-func Of(join plan.Join, last LastWord, known Known) (State, error) {
-	if last.Told.State == "" || last.OfFact || last.Sequence <= join.After {
-		return byJoin(join, known)
+func Of(j join.Join, last LastWord, known Known) (State, error) {
+	if last.Told.State == "" || last.OfFact || last.Sequence <= j.Stage(events.FunctionTrain).After {
+		return byJoin(j, known)
 	}
-	lease, err := known.Lease(join.Job)
+	lease, err := known.Lease(j.Stage(events.FunctionTrain).Job)
 	if err == nil && lease.Holder != "" && lease.Written.After(last.Told.Updated) { // an older one was left behind by a worker that died
 		last.Told.State, last.Told.Stopping = Running, lease.Cancelled
 	}
@@ -39,45 +39,47 @@ func Of(join plan.Join, last LastWord, known Known) (State, error) {
 }
 
 // byJoin says how far a run is by its join. What has come of its job, the log knows.
-func byJoin(join plan.Join, known Known) (State, error) {
-	state := State{Pipeline: join.Pipeline, Run: join.Run, Updated: join.Last().Stored}
-	if join.State == plan.Ended {
-		state.State, state.Error, state.Updated = ofFailure(join.Ending.Kind, join.Ending.Message), join.Ending.Message, join.Ending.At
+func byJoin(j join.Join, known Known) (State, error) {
+	state := State{Pipeline: j.Pipeline, Run: j.Run, Updated: j.Last().Stored}
+	if j.State == join.Ended {
+		state.State, state.Error, state.Updated = ofFailure(j.Ending.Kind, j.Ending.Message), j.Ending.Message, j.Ending.At
 		return state, nil
 	}
-	if join.IsTuned() {
-		return tuned(join, state, known)
+	if j.IsSearching() {
+		return tuned(j, state, known)
 	}
-	spec, err := known.Spec(join)
+	stage := j.Current()
+	spec, err := known.Spec(j.Pipeline, stage.Revision)
 	if err != nil {
-		return state, fmt.Errorf("run %s of pipeline %s: %w", join.Run, join.Pipeline, err)
+		return state, fmt.Errorf("run %s of pipeline %s: %w", j.Run, j.Pipeline, err)
 	}
-	switch join.State {
-	case plan.Waiting:
-		state.State, state.WaitsFor = Waiting, join.Missing(spec)
+	switch j.State {
+	case join.Waiting:
+		state.State, state.WaitsFor = Waiting, j.Missing(spec)
 		return state, nil
-	case plan.Complete:
+	case join.Complete:
 		state.Class = spec.Trainer.Resources.Class
 		return held(state, known)
 	}
 	state.Class = spec.Trainer.Resources.Class
-	return working(state, Running, join.Job, known)
+	return working(state, Running, stage.Job, known)
 }
 
 // tuned says how far the tuning is that a run waits for.
-func tuned(join plan.Join, state State, known Known) (State, error) {
-	spec, err := known.Spec(join.AtTuning())
+func tuned(j join.Join, state State, known Known) (State, error) {
+	search := j.Current()
+	spec, err := known.Spec(j.Pipeline, search.Revision)
 	if err == nil && spec.Tuner == nil {
-		err = fmt.Errorf("revision %d of the pipeline has no tuner", join.Tuning.Revision)
+		err = fmt.Errorf("revision %d of the pipeline has no tuner", search.Revision)
 	}
 	if err != nil {
-		return state, fmt.Errorf("run %s of pipeline %s: %w", join.Run, join.Pipeline, err)
+		return state, fmt.Errorf("run %s of pipeline %s: %w", j.Run, j.Pipeline, err)
 	}
 	state.Class = spec.Search().Resources.Class
-	if join.Tuning.Job == "" {
+	if search.Job == "" {
 		return held(state, known)
 	}
-	return working(state, Tuning, join.Tuning.Job, known)
+	return working(state, Tuning, search.Job, known)
 }
 
 func held(state State, known Known) (State, error) {

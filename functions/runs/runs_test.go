@@ -6,25 +6,25 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 )
 
 // world is what a test knows.
 type world struct {
 	spec   pipeline.Pipeline
-	gate   plan.Gate
+	gate   join.Admission
 	leases map[string]Lease
 }
 
-func (w world) Spec(plan.Join) (pipeline.Pipeline, error) {
+func (w world) Spec(string, uint64) (pipeline.Pipeline, error) {
 	if w.spec.Name == "" {
 		return w.spec, errors.New("no pipeline")
 	}
 	return w.spec, nil
 }
-func (w world) Gate(string) (plan.Gate, error)  { return w.gate, nil }
-func (w world) Lease(job string) (Lease, error) { return w.leases[job], nil }
+func (w world) Gate(string) (join.Admission, error) { return w.gate, nil }
+func (w world) Lease(job string) (Lease, error)     { return w.leases[job], nil }
 
 func spec(t *testing.T) pipeline.Pipeline {
 	t.Helper()
@@ -38,9 +38,13 @@ func spec(t *testing.T) pipeline.Pipeline {
 func TestAStateIsThatOfTheJoinUntilTheLogHasTheLastWord(t *testing.T) {
 	t.Parallel()
 	noon := time.Unix(43200, 0)
-	fact := plan.Pinned{Cause: events.Cause{Kind: events.KindTransformReady, Sequence: 1}, Stored: noon}
-	at := func(state plan.State) plan.Join {
-		return plan.Join{Pipeline: "penguin", Run: "monday", State: state, Facts: []plan.Pinned{fact}, Job: "j", After: 5}
+	fact := join.Event{Cause: events.Cause{Kind: events.KindTransformReady, Sequence: 1}, Stored: noon}
+	at := func(state join.State) join.Join {
+		var stages []join.Stage
+		if state != join.Waiting {
+			stages = []join.Stage{{Function: events.FunctionTrain, Through: 1, Revision: 1, Job: "j", After: 5}}
+		}
+		return join.Join{Pipeline: "penguin", Run: "monday", State: state, Events: []join.Event{fact}, Stages: stages}
 	}
 	held := func(cancelled bool, written time.Time) map[string]Lease {
 		return map[string]Lease{"j": {Lease: events.Lease{Holder: "me", Cancelled: cancelled}, Written: written}}
@@ -50,22 +54,22 @@ func TestAStateIsThatOfTheJoinUntilTheLogHasTheLastWord(t *testing.T) {
 	older := trained
 	older.Sequence = 5
 	for name, tc := range map[string]struct {
-		join  plan.Join
+		join  join.Join
 		last  LastWord
 		world world
 		state string
 		what  string
 	}{
-		"a fact is missing":         {at(plan.Waiting), LastWord{}, world{}, Waiting, "waits for hparams.ready"},
-		"nobody has the job":        {at(plan.Dispatched), LastWord{}, world{}, Queued, "waits for a worker of class gpu"},
-		"it was handed back":        {at(plan.Dispatched), LastWord{}, world{leases: handedBack}, Queued, "waits for a worker of class gpu, after attempt 6: no space left"},
-		"a worker has it":           {at(plan.Dispatched), LastWord{}, world{leases: held(false, noon)}, Running, "a worker has it"},
-		"asked to stop":             {at(plan.Dispatched), LastWord{}, world{leases: held(true, noon)}, "running, asked to stop", "a worker has it"},
-		"at the gate":               {at(plan.Complete), LastWord{}, world{gate: plan.Gate{Paused: true, Waiting: []plan.Place{{Run: "monday"}}}}, Held, "its pipeline is paused: `stoker resume` lets it go on"},
-		"trained":                   {at(plan.Dispatched), trained, world{}, Trained, "s3://bkt/model"},
-		"asked for again":           {at(plan.Dispatched), older, world{}, Queued, "waits for a worker of class gpu"},
-		"trained, and taken again":  {at(plan.Dispatched), trained, world{leases: held(false, noon.Add(1))}, Running, "a worker has it"},
-		"trained, a lease was left": {at(plan.Dispatched), trained, world{leases: held(false, noon)}, Trained, "s3://bkt/model"},
+		"a fact is missing":         {at(join.Waiting), LastWord{}, world{}, Waiting, "waits for hparams.ready"},
+		"nobody has the job":        {at(join.Dispatched), LastWord{}, world{}, Queued, "waits for a worker of class gpu"},
+		"it was handed back":        {at(join.Dispatched), LastWord{}, world{leases: handedBack}, Queued, "waits for a worker of class gpu, after attempt 6: no space left"},
+		"a worker has it":           {at(join.Dispatched), LastWord{}, world{leases: held(false, noon)}, Running, "a worker has it"},
+		"asked to stop":             {at(join.Dispatched), LastWord{}, world{leases: held(true, noon)}, "running, asked to stop", "a worker has it"},
+		"at the gate":               {at(join.Complete), LastWord{}, world{gate: join.Admission{Paused: true, Waiting: []join.Position{{Run: "monday"}}}}, Held, "its pipeline is paused: `stoker resume` lets it go on"},
+		"trained":                   {at(join.Dispatched), trained, world{}, Trained, "s3://bkt/model"},
+		"asked for again":           {at(join.Dispatched), older, world{}, Queued, "waits for a worker of class gpu"},
+		"trained, and taken again":  {at(join.Dispatched), trained, world{leases: held(false, noon.Add(1))}, Running, "a worker has it"},
+		"trained, a lease was left": {at(join.Dispatched), trained, world{leases: held(false, noon)}, Trained, "s3://bkt/model"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,7 +80,7 @@ func TestAStateIsThatOfTheJoinUntilTheLogHasTheLastWord(t *testing.T) {
 			}
 		})
 	}
-	if got, err := Of(at(plan.Waiting), LastWord{}, world{}); err == nil || got.Run != "monday" {
+	if got, err := Of(at(join.Waiting), LastWord{}, world{}); err == nil || got.Run != "monday" {
 		t.Errorf("without a pipeline: %+v, %v", got, err)
 	}
 }

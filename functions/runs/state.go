@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // The states of a run.
@@ -98,7 +98,7 @@ func ofFailure(kind events.FailureKind, message string) string {
 	switch {
 	case kind == events.FailureCancelled:
 		return Cancelled
-	case kind == events.FailureIncomplete && !strings.HasPrefix(message, plan.TuningFailed):
+	case kind == events.FailureIncomplete && !strings.HasPrefix(message, join.TuningFailed):
 		return Expired
 	}
 	return Failed

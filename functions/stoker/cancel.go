@@ -109,7 +109,7 @@ func nextOutcome(ctx context.Context, box events.Letterbox, key find.Key) (event
 	}
 	query := events.Query{
 		Kinds:    events.OutcomeKinds(),
-		Pipeline: key.Pipeline, Run: key.Run, From: max(join.After, join.Completed()) + 1, Follow: true,
+		Pipeline: key.Pipeline, Run: key.Run, From: max(join.Stage(events.FunctionTrain).After, join.Completed()) + 1, Follow: true,
 	}
 	for recorded, err := range box.Read(ctx, query) {
 		if err != nil {

@@ -59,14 +59,14 @@ func newGateCommand(app *app, change gateChange, cmd *cobra.Command) *cobra.Comm
 
 // changeGate says also how many of the runs that waited go on.
 func changeGate(ctx context.Context, box events.Letterbox, name string, change gateChange) (paused, error) {
-	before, err := dispatch.GateOf(ctx, box, name)
+	before, err := dispatch.ReadAdmission(ctx, box, name)
 	if err != nil {
 		return paused{}, err
 	}
 	if err := change(ctx, box, name); err != nil {
 		return paused{}, err
 	}
-	gate, err := dispatch.GateOf(ctx, box, name)
+	gate, err := dispatch.ReadAdmission(ctx, box, name)
 	wentOn := max(0, len(before.Waiting)-len(gate.Waiting))
 	return paused{name, gate.Paused, len(gate.Waiting), wentOn}, err
 }

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/module"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -120,7 +120,7 @@ func TestDriftIsSeenInTheStatisticsOfATransform(t *testing.T) {
 		b := setup(t, search)
 		last := b.first(t, changed)
 		j := next(t, changed, last)
-		pinned, _ := plan.Pin(events.Recorded{Fact: events.Fact{ID: "t", Source: "/test", Pipeline: j.Pipeline, Run: j.Run, Data: &events.TransformReady{
+		pinned, _ := join.EventOf(events.Recorded{Fact: events.Fact{ID: "t", Source: "/test", Pipeline: j.Pipeline, Run: j.Run, Data: &events.TransformReady{
 			TransformGraph: j.Inputs.TransformGraph, TransformedExamples: j.Inputs.TransformedExamples, Statistics: "s3://stoker/" + key,
 		}}})
 		pinned.Inputs.Hyperparameters = last.Hyperparameters

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/local/demo"
 )
@@ -101,10 +101,10 @@ func (w walker) queued(ctx context.Context, run string) (job string, err error) 
 		}
 	}
 	for {
-		join, err := dispatch.ReadJoin(ctx, w.box, demo.PipelineName, run)
+		j, err := dispatch.ReadJoin(ctx, w.box, demo.PipelineName, run)
 		switch {
-		case err == nil && join.State == plan.Dispatched:
-			return join.Job, nil
+		case err == nil && j.State == join.Dispatched:
+			return j.Current().Job, nil
 		case err != nil && !errors.Is(err, events.ErrNotFound):
 			return "", err
 		}

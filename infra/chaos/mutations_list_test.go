@@ -42,16 +42,16 @@ var mutations = []mutation{
 		{"events/jetstream/read.go", "scan.complete, scan.few = !q.Follow, ", "scan.complete, scan.few = false, false && "},
 	}},
 	{"the job of an ended run is enqueued and worked on", suite{folder: onCluster, tests: "TestARunThatIsCancelled", because: "cancelled runs were trained|ended with"}, []edit{
-		{"functions/dispatch/offer.go", "\t\tcase now.State == plan.Ended:\n\t\t\treturn now, d.tell(ctx, now)\n",
-			"\t\tcase now.State == plan.Ended:\n\t\t\tnow.State, now.Job = plan.Dispatched, job.ID\n\t\t\treturn now, nil\n"},
-		{"functions/dispatch/sweep.go", "errors.Join(s.withdrawTuning(ctx, run), s.withdraw(ctx, run, deployed{}))", "error(nil)"},
+		{"functions/dispatch/enqueue.go", "\t\tcase now.State == join.Ended:\n\t\t\treturn d.announce(ctx, now)\n",
+			"\t\tcase now.State == join.Ended:\n\t\t\tnow.Join = run.Dispatch(job.Function, job.ID, retry)\n\t\t\treturn now, nil\n"},
+		{"functions/dispatch/sweep.go", "errors.Join(s.withdraw(ctx, run, events.FunctionTune, deployed{}), s.withdraw(ctx, run, events.FunctionTrain, deployed{}))", "error(nil)"},
 		{"functions/worker/history.go", "case events.EndsRunWithoutJob(recorded.Fact):", "case false:"},
 	}},
 	{"a job is worked on whose outcome was announced", suite{folder: ofWorker, tests: "TestAJobThatWasAnnouncedIsNotDoneAgain", because: "an announced job was worked on"}, []edit{
 		{"functions/worker/history.go", "case events.Announces(recorded.Fact, job):", "case false:"},
 	}},
 	{"a run expires by one clock", suite{folder: onCluster, tests: "TestARunOutlivesAJumpOfTheLeadersClock"}, []edit{
-		{"functions/plan/decide.go", "!j.Began.IsZero() && now.Own.Sub(j.Began) <= after", "false && after == 0"},
+		{"functions/dispatch/join/decide.go", "!j.Began.IsZero() && now.Own.Sub(j.Began) <= after", "false && after == 0"},
 	}},
 	{"a worker acts on a lease that it has lost", suite{tests: "TestAZombiePublishesNothing"}, []edit{
 		{"functions/worker/attempt.go", "Prove: claim.Prove,", "Prove: func() error { return nil },"},
@@ -65,18 +65,18 @@ var mutations = []mutation{
 			"\tif ctx.Err() == nil {\n\t\treturn nil\n\t}\n\tsubject := \"$KV.\" + r.kv.Bucket() + \".\" + syncKey\n"},
 	}},
 	{"a job is enqueued before its join is marked", suite{folder: ofDispatcher, tests: "TestARunThatIsEndedBeforeItIsMarkedHasNoJob", because: "1 jobs of a run that was cancelled"}, []edit{
-		{"functions/dispatch/offer.go", "\tmarked, err := d.mark(ctx, run, job, again)\n",
-			"\tif err := d.enqueue(ctx, run, job); err != nil {\n\t\treturn job, err\n\t}\n\tmarked, err := d.mark(ctx, run, job, again)\n"},
+		{"functions/dispatch/enqueue.go", "\tmarked, err := d.mark(ctx, run, job, retry)\n",
+			"\tif _, err := d.enqueue(ctx, run, job); err != nil {\n\t\treturn run, job, err\n\t}\n\tmarked, err := d.mark(ctx, run, job, retry)\n"},
 	}},
 	{"a dispatcher that lost a write believes what it rereads", suite{folder: ofDispatcher, tests: "TestADispatcherThatLostAWriteReadsUntilItSeesWhatWon", because: "1 jobs of a run that was cancelled"}, []edit{
-		{"functions/dispatch/offer.go", "\t\tnow.After = max(now.After, run.After)\n",
-			"\t\tif now.State == plan.Complete {\n\t\t\tnow.State, now.Job = plan.Dispatched, job.ID\n\t\t\treturn now, nil\n\t\t}\n\t\tnow.After = max(now.After, run.After)\n"},
+		{"functions/dispatch/enqueue.go", "\t\tnow.Join = now.RetriedAfter(job.Function, max(stage.After, before.After))\n",
+			"\t\tif now.State == join.Complete {\n\t\t\tnow.Join = now.Dispatch(job.Function, job.ID, retry)\n\t\t\treturn now, nil\n\t\t}\n\t\tnow.Join = now.RetriedAfter(job.Function, max(stage.After, before.After))\n"},
 	}},
 	{"the dispatcher delivers a failing event again after a fixed delay", suite{folder: ofDispatcher, tests: "TestEventsThatAlwaysFailDoNotHoldUpOthers", because: "3 failing events were delivered"}, []edit{
-		{"functions/dispatch/dispatch.go", "events.RedeliveryDelay(delivery.Deliveries())", "retryDelay"},
+		{"functions/dispatch/dispatcher.go", "events.RedeliveryDelay(delivery.Deliveries())", "retryDelay"},
 	}},
 	{"the dispatcher pauses after a failing event", suite{folder: ofDispatcher, tests: "TestEventsThatAlwaysFailDoNotHoldUpOthers", because: "200 events of another pipeline (took|are dispatched)"}, []edit{
-		{"functions/dispatch/dispatch.go", "\treturn handedBack{why, away}\n", "\treturn why\n"},
+		{"functions/dispatch/dispatcher.go", "\treturn handedBack{why, away}\n", "\treturn why\n"},
 	}},
 	{"the bridge delivers a failing notification again after a fixed delay", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail", because: "times in an hour"}, []edit{
 		{"functions/bridge/bridge.go", "events.RedeliveryDelay(notice.Deliveries())", "retryDelay"},
@@ -85,7 +85,7 @@ var mutations = []mutation{
 		{"functions/bridge/bridge.go", "\treturn handedBack{why, away}\n", "\treturn why\n"},
 	}},
 	{"the dispatcher takes one unanswered request for a bus that is away", suite{folder: ofDispatcher, tests: "TestEventsThatAlwaysFailDoNotHoldUpOthers", because: "200 events of another pipeline took"}, []edit{
-		{"functions/dispatch/dispatch.go", "\t\t\t_ = pause.Wait(ctx)", "\t\t\t_ = pause\n\t\t\tsleep(ctx, retryDelay)"},
+		{"functions/dispatch/dispatcher.go", "\t\t\t_ = pause.Wait(ctx)", "\t\t\t_ = pause\n\t\t\tsleep(ctx, retryDelay)"},
 	}},
 	{"the bridge takes one unanswered request for a store that is away", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail", because: "events of other pipelines took"}, []edit{
 		{"functions/bridge/bridge.go", "\t\t\t_ = pause.Wait(ctx)", "\t\t\t_ = pause\n\t\t\ttime.Sleep(retryDelay)"},

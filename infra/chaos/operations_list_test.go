@@ -178,12 +178,12 @@ func (s *step) cancelAtGate(ctx context.Context) error {
 	box := s.boxes[s.server()]
 	err := s.insist(ctx, func(ctx context.Context) error {
 		return waitFor(ctx, func() bool {
-			gate, err := dispatch.GateOf(ctx, box, b.Pipeline)
+			gate, err := dispatch.ReadAdmission(ctx, box, b.Pipeline)
 			if err != nil {
 				return false
 			}
 			before, waits := gate.Ahead(b.Run)
-			return waits && before == 1 || gate.Admits(b.Run) || s.has(ctx, b, events.OutcomeKinds()...)
+			return waits && before == 1 || gate.IsAdmitted(b.Run) || s.has(ctx, b, events.OutcomeKinds()...)
 		})
 	})
 	if err != nil {

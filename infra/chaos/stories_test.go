@@ -111,7 +111,7 @@ func (s *step) waiting(ctx context.Context, name, newest string, count int) (run
 		}
 	}
 	return runs, waitFor(ctx, func() bool {
-		gate, err := dispatch.GateOf(ctx, s.boxes[s.server()], name)
+		gate, err := dispatch.ReadAdmission(ctx, s.boxes[s.server()], name)
 		return err == nil && len(gate.Waiting) == count
 	})
 }
@@ -207,7 +207,7 @@ func (s *step) waitingFewer(ctx context.Context, name string, count int) (runs [
 		}
 	}
 	return runs, waitFor(ctx, func() bool {
-		gate, err := dispatch.GateOf(ctx, s.boxes[s.server()], name)
+		gate, err := dispatch.ReadAdmission(ctx, s.boxes[s.server()], name)
 		if err != nil {
 			return false
 		}
@@ -354,10 +354,10 @@ func (s *step) lostQueueStory(ctx context.Context) error {
 	}
 	err := waitFor(ctx, func() bool {
 		join, err := dispatch.ReadJoin(ctx, s.boxes[s.server()], r.Pipeline, r.Run)
-		if err != nil || join.Job == "" {
+		if err != nil || join.Current().Job == "" {
 			return false
 		}
-		_, err = s.boxes[s.server()].Queued(ctx, join.Job)
+		_, err = s.boxes[s.server()].Queued(ctx, join.Current().Job)
 		return err == nil
 	})
 	if err == nil {

@@ -389,10 +389,10 @@ func isRead(t *testing.T, box *jetstream.Letterbox, saved contents) {
 		t.Errorf("the pipeline is %+v, %v", now.Trainer, err)
 	}
 	join, err := dispatch.ReadJoin(t.Context(), box, paired, "half")
-	if err != nil || len(join.Facts) != 1 || join.Job != "" {
+	if err != nil || len(join.Events) != 1 || len(join.Stages) != 0 {
 		t.Errorf("the run that waits for an event is %+v, %v", join, err)
 	}
-	if gate, err := dispatch.GateOf(t.Context(), box, paused); err != nil || !gate.Paused || len(gate.Waiting) != 1 {
+	if gate, err := dispatch.ReadAdmission(t.Context(), box, paused); err != nil || !gate.Paused || len(gate.Waiting) != 1 {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}
 	var study []uint64

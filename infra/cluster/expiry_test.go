@@ -32,7 +32,7 @@ func TestARunOutlivesAJumpOfTheLeadersClock(t *testing.T) {
 	publish(t, c.leader, event("paired", "monday"))
 	eventually(t, func() bool {
 		join, err := dispatch.ReadJoin(t.Context(), c.leader, "paired", "monday")
-		return err == nil && len(join.Facts) == 1
+		return err == nil && len(join.Events) == 1
 	})
 	if err := c.Servers[0].SetClock(2 * time.Hour); err != nil {
 		t.Fatal(err)

@@ -227,7 +227,7 @@ func TestWhatSaysThatNothingHasToChangeIsRight(t *testing.T) {
 			if err := errors.Join(first(t.Context(), c.leader, "x"), then(t.Context(), c.late, "x")); err != nil {
 				t.Fatal(err)
 			}
-			if gate, err := dispatch.GateOf(t.Context(), c.leader, "x"); err != nil || gate.Paused != paused {
+			if gate, err := dispatch.ReadAdmission(t.Context(), c.leader, "x"); err != nil || gate.Paused != paused {
 				t.Errorf("paused %t, %v; want %t", gate.Paused, err, paused)
 			}
 		}

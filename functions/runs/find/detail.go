@@ -8,9 +8,9 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/replay"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
@@ -70,7 +70,7 @@ func Of(ctx context.Context, box events.Letterbox, key Key) (Detail, error) {
 	}
 	entry, err := known.joins.Get(ctx, dispatch.JoinKey(key.Pipeline, key.Run))
 	if errors.Is(err, events.ErrNotFound) {
-		d.markIgnored(ctx, known, plan.New(key.Pipeline, key.Run))
+		d.markIgnored(ctx, known, join.New(key.Pipeline, key.Run))
 		return d.withoutJoin(ctx, box, finished[key])
 	}
 	if err != nil {
@@ -80,11 +80,11 @@ func Of(ctx context.Context, box events.Letterbox, key Key) (Detail, error) {
 	if d.State == runs.Unclear {
 		return d, nil
 	}
-	join, err := dispatch.DecodeJoin(entry)
+	j, err := dispatch.DecodeJoin(entry)
 	if err != nil {
 		return d, err
 	}
-	return d, errors.Join(d.readJoin(ctx, known, join), d.readStudy(ctx, box), d.readDead(ctx, box), d.readProgress(ctx, box))
+	return d, errors.Join(d.readJoin(ctx, known, j), d.readStudy(ctx, box), d.readDead(ctx, box), d.readProgress(ctx, box))
 }
 
 // withoutJoin is a run that no dispatcher has joined: it has not come to that yet, or its facts were refused.
@@ -134,8 +134,8 @@ func newFact(recorded events.Recorded) Fact {
 }
 
 // markIgnored says of each event of the run that has no effect on it why.
-func (d *Detail) markIgnored(ctx context.Context, known registers, join plan.Join) {
-	spec, err := dispatch.SpecOf(ctx, known.pipelines, plan.New(d.Pipeline, d.Run)) // the one that is applied now
+func (d *Detail) markIgnored(ctx context.Context, known registers, j join.Join) {
+	spec, err := dispatch.SpecAt(ctx, known.pipelines, d.Pipeline, 0) // the one that is applied now
 	if err != nil {
 		spec = pipeline.Pipeline{} // it was removed, or can't be read: the join alone answers
 	}
@@ -143,7 +143,7 @@ func (d *Detail) markIgnored(ctx context.Context, known registers, join plan.Joi
 	for i, f := range d.Facts {
 		all[i] = f.event
 	}
-	for i, why := range runs.Ignored(join, spec, all) {
+	for i, why := range runs.Ignored(j, spec, all) {
 		d.Facts[i].Ignored = why
 	}
 }
@@ -175,21 +175,19 @@ func (d *Detail) readFailure(fact events.Fact) {
 	d.Failed = failed
 }
 
-func (d *Detail) readJoin(ctx context.Context, known registers, join plan.Join) error {
-	d.markIgnored(ctx, known, join)
-	d.Job, d.Revision = join.Job, join.Revision
-	if join.IsTuned() {
-		d.Job, d.Revision = join.Tuning.Job, join.Tuning.Revision
-	}
-	if err := d.readConfiguration(ctx, known, join); err != nil {
+func (d *Detail) readJoin(ctx context.Context, known registers, j join.Join) error {
+	d.markIgnored(ctx, known, j)
+	stage := j.Current()
+	d.Job, d.Revision = stage.Job, stage.Revision
+	if err := d.readConfiguration(ctx, known, j); err != nil {
 		return err
 	}
 	if d.State == runs.Waiting {
-		spec, err := dispatch.SpecOf(ctx, known.pipelines, join)
+		spec, err := dispatch.SpecAt(ctx, known.pipelines, j.Pipeline, j.Stage(events.FunctionTrain).Revision)
 		if err != nil {
 			return err
 		}
-		d.Expires, _ = join.Deadline(spec)
+		d.Expires, _ = j.Deadline(spec)
 	}
 	held, err := known.lease(ctx, d.Job)
 	if held.Number > 0 && (d.State == runs.Running || d.State == runs.Tuning || d.State == runs.Queued) {
@@ -203,13 +201,11 @@ func (d *Detail) readJoin(ctx context.Context, known registers, join plan.Join) 
 
 // readConfiguration keeps the pipeline that the run is trained with: at the revision that was pinned when its events had come. One whose
 // revision the bus has lost is shown without.
-func (d *Detail) readConfiguration(ctx context.Context, known registers, join plan.Join) error {
+func (d *Detail) readConfiguration(ctx context.Context, known registers, j join.Join) error {
 	if d.Revision == 0 {
 		return nil
 	}
-	pinned := plan.New(join.Pipeline, join.Run)
-	pinned.Revision = d.Revision
-	spec, err := dispatch.SpecOf(ctx, known.pipelines, pinned)
+	spec, err := dispatch.SpecAt(ctx, known.pipelines, j.Pipeline, d.Revision)
 	if errors.Is(err, events.ErrNotFound) {
 		return nil
 	}

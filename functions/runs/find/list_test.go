@@ -26,10 +26,11 @@ func TestOneBadJoinHidesNoOtherRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, value := range map[string]string{
-		"penguin/torn":     `{`,
-		"penguin/orphaned": `{"pipeline": "penguin", "run": "orphaned", "state": "dispatched", "revision": 99}`,
-		"penguin/waiting":  `{"pipeline": "penguin", "run": "waiting", "state": "waiting"}`,
-		"other/far":        `{`,
+		"penguin/torn": `{`,
+		"penguin/orphaned": `{"pipeline": "penguin", "run": "orphaned", "state": "dispatched", "events": [{"sequence": 1}],
+			"stages": [{"function": "train", "through": 1, "revision": 99, "job": "j1"}]}`,
+		"penguin/waiting": `{"pipeline": "penguin", "run": "waiting", "state": "waiting"}`,
+		"other/far":       `{`,
 	} {
 		if _, err := joins.Create(t.Context(), key, []byte(value)); err != nil {
 			t.Fatal(err)

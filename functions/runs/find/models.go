@@ -6,8 +6,8 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -56,28 +56,28 @@ func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 		if err != nil {
 			return nil, err
 		}
-		join, err := dispatch.DecodeJoin(events.Entry(entry))
-		if err == nil && join.State == plan.Waiting {
-			join, err = known.join(ctx, entry.Key)
+		j, err := dispatch.DecodeJoin(events.Entry(entry))
+		if err == nil && j.State == join.Waiting {
+			j, err = known.join(ctx, entry.Key)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if last := finished[Key{join.Pipeline, join.Run}]; last.Told.State == "" || last.OfFact || last.Sequence <= join.After {
-			add(join.Latest.BaseModel)
+		if last := finished[Key{j.Pipeline, j.Run}]; last.Told.State == "" || last.OfFact || last.Sequence <= j.Stage(events.FunctionTrain).After {
+			add(j.Stage(events.FunctionTrain).Latest.BaseModel)
 		}
 	}
 	return refs, nil
 }
 
 // join reads a join at the leader of the bus; the zero join if there is none.
-func (r registers) join(ctx context.Context, key string) (plan.Join, error) {
+func (r registers) join(ctx context.Context, key string) (join.Join, error) {
 	entry, err := r.joins.Get(ctx, key)
 	if errors.Is(err, events.ErrNotFound) {
-		return plan.Join{}, nil
+		return join.Join{}, nil
 	}
 	if err != nil {
-		return plan.Join{}, err
+		return join.Join{}, err
 	}
 	return dispatch.DecodeJoin(entry)
 }

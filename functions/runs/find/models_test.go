@@ -65,8 +65,9 @@ func TestModelsInUseAreNotThoseOfAnOldListing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	complete := `{"pipeline": "penguin", "run": "r1", "state": "complete", "revision": 1, "latest": {"base_model": "s3://bkt/pinned"},
-		"facts": [{"kind": "transform.ready", "source": "/up", "id": "1", "sequence": 1}]}`
+	complete := `{"pipeline": "penguin", "run": "r1", "state": "complete",
+		"events": [{"kind": "transform.ready", "source": "/up", "id": "1", "sequence": 1}],
+		"stages": [{"function": "train", "through": 1, "revision": 1, "latest": {"base_model": "s3://bkt/pinned"}}]}`
 	if _, err := joins.Create(t.Context(), "penguin/r1", []byte(complete)); err != nil {
 		t.Fatal(err)
 	}

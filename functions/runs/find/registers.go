@@ -6,8 +6,8 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
@@ -26,7 +26,7 @@ func openRegisters(ctx context.Context, box events.Letterbox) (r registers, err 
 			return r, err
 		}
 	}
-	r.gates = &gates{box: box, seen: map[string]plan.Gate{}}
+	r.gates = &gates{box: box, seen: map[string]join.Admission{}}
 	return r, nil
 }
 
@@ -38,11 +38,11 @@ type asked struct {
 
 var _ runs.Known = asked{}
 
-func (a asked) Spec(join plan.Join) (pipeline.Pipeline, error) {
-	return dispatch.SpecOf(a.ctx, a.pipelines, join)
+func (a asked) Spec(name string, revision uint64) (pipeline.Pipeline, error) {
+	return dispatch.SpecAt(a.ctx, a.pipelines, name, revision)
 }
-func (a asked) Gate(name string) (plan.Gate, error)  { return a.gates.of(a.ctx, name) }
-func (a asked) Lease(job string) (runs.Lease, error) { return a.lease(a.ctx, job) }
+func (a asked) Gate(name string) (join.Admission, error) { return a.gates.of(a.ctx, name) }
+func (a asked) Lease(job string) (runs.Lease, error)     { return a.lease(a.ctx, job) }
 
 func readLease(entry events.Entry) (runs.Lease, error) {
 	found, err := events.DecodeLease(entry)
@@ -81,15 +81,15 @@ func (r *registers) readLeases(ctx context.Context) error {
 // gates reads each pipeline's gate once.
 type gates struct {
 	box  events.Letterbox
-	seen map[string]plan.Gate
+	seen map[string]join.Admission
 }
 
-func (g *gates) of(ctx context.Context, pipeline string) (plan.Gate, error) {
+func (g *gates) of(ctx context.Context, pipeline string) (join.Admission, error) {
 	gate, known := g.seen[pipeline]
 	if known {
 		return gate, nil
 	}
-	gate, err := dispatch.GateOf(ctx, g.box, pipeline)
+	gate, err := dispatch.ReadAdmission(ctx, g.box, pipeline)
 	if err == nil {
 		g.seen[pipeline] = gate
 	}

@@ -36,8 +36,8 @@ func studyOfRun(ctx context.Context, box events.Letterbox, pipeline, run string)
 	if err != nil {
 		return events.Study{}, err
 	}
-	if join.Tuning != nil && join.Tuning.Job != "" {
-		study, err := studies.OfJob(ctx, box, pipeline, join.Tuning.Job)
+	if job := join.Stage(events.FunctionTune).Job; job != "" {
+		study, err := studies.OfJob(ctx, box, pipeline, job)
 		if !errors.Is(err, events.ErrNotFound) {
 			return study, err
 		}

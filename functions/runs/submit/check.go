@@ -8,8 +8,8 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/find"
 )
@@ -51,7 +51,7 @@ func Check(ctx context.Context, box events.Letterbox, event events.Fact) (Effect
 	if err != nil {
 		return Effect{}, err
 	}
-	pinned, ok := plan.Pin(events.Recorded{Fact: event})
+	pinned, ok := join.EventOf(events.Recorded{Fact: event})
 	if !ok {
 		return Effect{}, nil // it is not for a run: a model was blessed, say
 	}
@@ -115,7 +115,7 @@ func specFor(ctx context.Context, box events.Letterbox, event events.Fact) (spec
 	if err != nil {
 		return spec, nil, err
 	}
-	if meaningless := plan.Meaningless(spec, event.Data.Kind()); meaningless != "" {
+	if meaningless := join.Meaningless(spec, event.Data.Kind()); meaningless != "" {
 		return spec, &NoEffect{Event: event, Why: meaningless}, nil
 	}
 	return spec, nil, nil
@@ -123,7 +123,7 @@ func specFor(ctx context.Context, box events.Letterbox, event events.Fact) (spec
 
 // past is what the log holds of the run of an event.
 type past struct {
-	plan.Past
+	join.Past
 	repeats uint64 // sequence of the event that has the id of the one to be published
 	last    runs.LastWord
 }
@@ -150,13 +150,13 @@ func readPast(ctx context.Context, box events.Letterbox, event events.Fact) (*pa
 }
 
 // earlier is the first event of a kind that the run takes.
-func (p *past) earlier(kind events.Kind) (plan.Pinned, bool) {
-	for _, have := range p.Facts(0) {
+func (p *past) earlier(kind events.Kind) (join.Event, bool) {
+	for _, have := range p.Events(0) {
 		if have.Kind == kind {
 			return have, true
 		}
 	}
-	return plan.Pinned{}, false
+	return join.Event{}, false
 }
 
 // whatEnded are the states that a run does not leave because of another event, in words.
@@ -167,7 +167,7 @@ var whatEnded = map[string]string{
 // whyOver returns why a run takes no more events; "" if it waits for some. Of a run that has no join, or whose join waits, the log may
 // know more than the dispatchers have come to.
 func whyOver(ctx context.Context, box events.Letterbox, event events.Fact, spec pipeline.Pipeline, p *past) (string, error) {
-	join, err := dispatch.ReadJoin(ctx, box, event.Pipeline, event.Run)
+	j, err := dispatch.ReadJoin(ctx, box, event.Pipeline, event.Run)
 	lost := errors.Is(err, events.ErrNotFound)
 	if err != nil && !lost {
 		return "", err
@@ -175,9 +175,9 @@ func whyOver(ctx context.Context, box events.Letterbox, event events.Fact, spec 
 	if how, over := whatEnded[p.last.Told.State]; lost && over && !p.last.OfFact {
 		return how, nil
 	}
-	if lost || join.State == plan.Waiting {
-		if join = plan.Decide(spec, event.Run, p.Facts(0)); join.Ready(spec) {
-			return fmt.Sprintf("the run has all that it waits for with event %d", join.Completed()), nil
+	if lost || j.State == join.Waiting {
+		if j = join.Decide(spec, event.Run, p.Events(0)); j.Ready(spec) {
+			return fmt.Sprintf("the run has all that it waits for with event %d", j.Completed()), nil
 		}
 		return "", nil
 	}
@@ -188,13 +188,13 @@ func whyOver(ctx context.Context, box events.Letterbox, event events.Fact, spec 
 	if how, over := whatEnded[state.State]; over {
 		return how, nil
 	}
-	return fmt.Sprintf("the run has all that it waits for with event %d", join.Completed()), nil
+	return fmt.Sprintf("the run has all that it waits for with event %d", j.Completed()), nil
 }
 
 // noteOf is what a publisher may not expect of an event that its run takes.
-func noteOf(spec pipeline.Pipeline, event plan.Pinned) string {
+func noteOf(spec pipeline.Pipeline, event join.Event) string {
 	switch {
-	case plan.Awaits(spec, event.Kind):
+	case join.Awaits(spec, event.Kind):
 		return ""
 	case event.Kind == events.KindHParamsReady:
 		return fmt.Sprintf("runs of pipeline %s do not wait for %s, and none starts from it: runs that have all they wait for after it may use it", spec.Name, event.Kind)

@@ -6,18 +6,18 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // Ignored returns a *NoEffect if an event that was stored at sequence has no effect on its run, because another one came first. nil says
 // that it has one, or that no dispatcher has come to it yet: it is to be asked again then. The join is read from the leader of its
 // bucket, and only goes forward: a reason that is given once stays true.
 func Ignored(ctx context.Context, box events.Letterbox, event events.Fact, sequence uint64) error {
-	pinned, ok := plan.Pin(events.Recorded{Fact: event, Message: events.Message{Sequence: sequence}})
+	pinned, ok := join.EventOf(events.Recorded{Fact: event, Message: events.Message{Sequence: sequence}})
 	if !ok {
 		return nil
 	}
-	join, err := dispatch.ReadJoin(ctx, box, event.Pipeline, event.Run)
+	j, err := dispatch.ReadJoin(ctx, box, event.Pipeline, event.Run)
 	if errors.Is(err, events.ErrNotFound) {
 		return nil
 	}
@@ -28,7 +28,7 @@ func Ignored(ctx context.Context, box events.Letterbox, event events.Fact, seque
 	if err != nil && !errors.Is(err, events.ErrNotFound) {
 		return err
 	}
-	if why := join.Ignored(spec, pinned); why != "" {
+	if why := j.Ignored(spec, pinned); why != "" {
 		return &NoEffect{Event: event, Stored: sequence, Why: why}
 	}
 	return nil

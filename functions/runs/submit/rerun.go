@@ -8,8 +8,8 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/runs/find"
 )
 
@@ -103,7 +103,7 @@ func current(ctx context.Context, box events.Letterbox, name string) (spec pipel
 
 // inputsOf are the events that a run was made from. The join says which these are; without one the log does.
 func inputsOf(ctx context.Context, box events.Letterbox, of find.Key, spec pipeline.Pipeline) ([]events.Fact, error) {
-	var past plan.Past
+	var past join.Past
 	stored := map[uint64]events.Fact{}
 	for recorded, err := range box.Read(ctx, events.Query{Pipeline: of.Pipeline, Run: of.Run}) {
 		if err != nil {
@@ -114,17 +114,17 @@ func inputsOf(ctx context.Context, box events.Letterbox, of find.Key, spec pipel
 			stored[recorded.Message.Sequence] = recorded.Fact
 		}
 	}
-	join, err := dispatch.ReadJoin(ctx, box, of.Pipeline, of.Run)
+	j, err := dispatch.ReadJoin(ctx, box, of.Pipeline, of.Run)
 	if errors.Is(err, events.ErrNotFound) {
-		join, err = plan.New(of.Pipeline, of.Run), nil
+		j, err = join.New(of.Pipeline, of.Run), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	pinned := slices.Clone(join.Facts)
-	for _, event := range past.Facts(0) { // the join may be lost, or have more to come
-		if _, has := join.Fact(event.Kind); !has && join.State == plan.Waiting {
-			pinned, join = append(pinned, event), join.Add(event)
+	pinned := slices.Clone(j.Events)
+	for _, event := range past.Events(0) { // the join may be lost, or have more to come
+		if _, has := j.Event(event.Kind); !has && j.State == join.Waiting {
+			pinned, j = append(pinned, event), j.Add(event)
 		}
 	}
 	var inputs []events.Fact
@@ -150,7 +150,7 @@ func carried(spec pipeline.Pipeline, event events.Fact) bool {
 	case events.KindTuningFailed:
 		return false
 	case events.KindHParamsReady:
-		return plan.Meaningless(spec, events.KindHParamsReady) == "" && (!events.FoundByStoker(event) || !spec.AwaitsTuning())
+		return join.Meaningless(spec, events.KindHParamsReady) == "" && (!events.FoundByStoker(event) || !spec.AwaitsTuning())
 	}
 	return true
 }
@@ -185,13 +185,13 @@ func isFree(ctx context.Context, box events.Letterbox, pipeline string, rerun Re
 
 // missing are the kinds that the pipeline waits for and the new run's events do not bring; those that its tuner brings are none.
 func missing(spec pipeline.Pipeline, rerun Rerun) (kinds []events.Kind) {
-	join := plan.New(spec.Name, rerun.Run)
+	j := join.New(spec.Name, rerun.Run)
 	for i, event := range rerun.Events {
-		if pinned, ok := plan.Pin(events.Recorded{Fact: event, Message: events.Message{Sequence: uint64(i) + 1}}); ok {
-			join = join.Add(pinned)
+		if pinned, ok := join.EventOf(events.Recorded{Fact: event, Message: events.Message{Sequence: uint64(i) + 1}}); ok {
+			j = j.Add(pinned)
 		}
 	}
-	return slices.DeleteFunc(join.Missing(spec), func(kind events.Kind) bool {
+	return slices.DeleteFunc(j.Missing(spec), func(kind events.Kind) bool {
 		return kind == events.KindHParamsReady && spec.AwaitsTuning()
 	})
 }

@@ -274,7 +274,7 @@ func TestARerunStartsTheSameInputsWithThePipelineAsItIsNow(t *testing.T) {
 	}
 	w.handle()
 	join, err := dispatch.ReadJoin(t.Context(), w.box, "penguin", "monday-2")
-	if err != nil || join.State != "dispatched" || join.Revision != 2 || join.Facts[0].Inputs.TransformGraph != "s3://bkt/graph" {
+	if err != nil || join.State != "dispatched" || join.Current().Revision != 2 || join.Events[0].Inputs.TransformGraph != "s3://bkt/graph" {
 		t.Errorf("%+v, %v", join, err)
 	}
 	if next := plan(t, w, submit.RerunOptions{Force: true}); next.Run != "monday-3" || !events.RequestOf(next.Events[0].Data).Force {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
@@ -96,32 +96,32 @@ func (w *watcher) runs(ctx context.Context) error {
 		case !now || entry.Deleted:
 			continue
 		}
-		join, err := dispatch.DecodeJoin(events.Entry(entry))
-		if err != nil || !w.of(join.Pipeline, join.Run) {
+		j, err := dispatch.DecodeJoin(events.Entry(entry))
+		if err != nil || !w.of(j.Pipeline, j.Run) {
 			continue // what is no join is the dispatcher's to mend, and to tell of
 		}
-		if err := w.show(ofJoin(join, events.Entry(entry))); err != nil {
+		if err := w.show(ofJoin(j, events.Entry(entry))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func ofJoin(join plan.Join, entry events.Entry) Line {
-	line := Line{Time: entry.Written, Kind: Run, Pipeline: join.Pipeline, Run: join.Run, State: string(join.State), Job: join.Job}
+func ofJoin(j join.Join, entry events.Entry) Line {
+	line := Line{Time: entry.Written, Kind: Run, Pipeline: j.Pipeline, Run: j.Run, State: string(j.State), Job: j.Current().Job}
 	switch {
-	case join.State == plan.Ended:
-		line.What = "ended: " + runs.FirstLine(join.Ending.Message)
-	case join.IsTuned():
-		line.Job, line.What = join.Tuning.Job, "is tuned"
-	case join.State == plan.Waiting:
+	case j.State == join.Ended:
+		line.What = "ended: " + runs.FirstLine(j.Ending.Message)
+	case j.IsSearching():
+		line.What = "is tuned"
+	case j.State == join.Waiting:
 		line.What = "waits for more facts"
-	case join.State == plan.Complete:
+	case j.State == join.Complete:
 		line.What = "has all that it waits for"
 	default:
-		line.What = "job " + join.Job
+		line.What = "job " + line.Job
 	}
-	if join.Outcome != 0 {
+	if j.Current().Outcome != 0 {
 		line.What += ", whose outcome is noted"
 	}
 	return line

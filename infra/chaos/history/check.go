@@ -125,7 +125,7 @@ func (c *checker) run(run Run, s *story) {
 	join, known := c.Joins[run.String()]
 	spec := revisions[len(revisions)-1].Spec
 	for _, r := range revisions {
-		if known && r.Revision == join.Revision {
+		if known && r.Revision == join.training().Revision {
 			spec = r.Spec
 		}
 	}
@@ -189,7 +189,7 @@ func (c *checker) join(run Run, s *story, join Join, spec Spec, decided decision
 		decided = decide(spec, s.inputs, s.ends[0].Data.Through)
 	}
 	var have, want []uint64
-	for _, f := range join.Facts {
+	for _, f := range join.Events {
 		have = append(have, f.Sequence)
 	}
 	for _, e := range decided.events {
@@ -299,7 +299,7 @@ func (c *checker) operations() {
 	for _, name := range c.Held {
 		for _, join := range c.Joins {
 			if run := (Run{join.Pipeline, join.Run}); run.Pipeline == name && join.State == "dispatched" {
-				c.report(PauseHolds, run, false, "it has job %s", join.Job)
+				c.report(PauseHolds, run, false, "it has job %s", join.training().Job)
 			}
 		}
 	}
@@ -320,7 +320,7 @@ func (c *checker) letters() {
 		case "JOBS":
 			job := letter.Subject[strings.LastIndexByte(letter.Subject, '.')+1:]
 			for _, join := range c.Joins {
-				if r := (Run{join.Pipeline, join.Run}); join.Job == job && len(c.runs[r].failed) == 0 {
+				if r := (Run{join.Pipeline, join.Run}); join.training().Job == job && len(c.runs[r].failed) == 0 {
 					c.report(Announced, r, true, "job %s is a dead letter, and no failure is announced", job)
 				}
 			}

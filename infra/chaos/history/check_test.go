@@ -52,7 +52,8 @@ func join(t *testing.T, pipeline, run, state string, sequences ...uint64) Join {
 	for _, s := range sequences {
 		facts = append(facts, fact{s})
 	}
-	text, err := json.Marshal(map[string]any{"pipeline": pipeline, "run": run, "state": state, "facts": facts, "job": "job-" + run})
+	text, err := json.Marshal(map[string]any{"pipeline": pipeline, "run": run, "state": state, "events": facts,
+		"stages": []Stage{{Function: "train", Job: "job-" + run}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,18 +117,34 @@ type Join struct {
 	Pipeline string `json:"pipeline"`
 	Run      string `json:"run"`
 	State    string `json:"state"`
-	Facts    []struct {
+	Events   []struct {
 		Kind     string `json:"kind"`
 		ID       string `json:"id"`
 		Sequence uint64 `json:"sequence"`
-	} `json:"facts"`
-	Revision uint64 `json:"revision"`
-	Job      string `json:"job"`
-	Ending   *struct {
+	} `json:"events"`
+	Stages []Stage `json:"stages"`
+	Ending *struct {
 		Kind    string `json:"kind"`
 		Message string `json:"message"`
 		Through uint64 `json:"through"`
 	} `json:"ending"`
+}
+
+// Stage is one job of a run.
+type Stage struct {
+	Function string `json:"function"`
+	Revision uint64 `json:"revision"`
+	Job      string `json:"job"`
+}
+
+// training is the stage that trains; the zero Stage if the run has none.
+func (j Join) training() Stage {
+	for _, stage := range j.Stages {
+		if stage.Function == "train" {
+			return stage
+		}
+	}
+	return Stage{}
 }
 
 // Gate is an entry of GATES.
@@ -196,7 +212,7 @@ func (h History) Of(run Run) string {
 		if join.Ending != nil {
 			fmt.Fprintf(&out, "ending: %+v\n", *join.Ending)
 		}
-		if lease, held := h.Leases[join.Job]; held {
+		if lease, held := h.Leases[join.training().Job]; held {
 			fmt.Fprintf(&out, "lease: %+v\n", lease)
 		}
 	}

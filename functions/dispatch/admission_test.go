@@ -1,0 +1,325 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
+)
+
+const limited = alone + "concurrency: %s\n"
+
+// arrive lets runs become ready, one after the other.
+func arrive(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher, runs ...string) {
+	t.Helper()
+	for _, run := range runs {
+		publish(t, box, run, "t", transform())
+	}
+	drain(t, d)
+}
+
+// finish tells that a job came to something, and lets the dispatcher hear of it.
+func finish(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher, job events.Job) {
+	t.Helper()
+	if _, err := box.Publish(t.Context(), outcomeOf(job)); err != nil {
+		t.Fatal(err)
+	}
+	drain(t, d)
+}
+
+func runsOf(jobs []events.Job) []string {
+	runs := []string{}
+	for _, job := range jobs {
+		runs = append(runs, job.Run)
+	}
+	return runs
+}
+
+// wantJobs takes the jobs off the queue and checks whose they are.
+func wantJobs(t *testing.T, box events.Letterbox, when string, want ...string) []events.Job {
+	t.Helper()
+	got := jobs(t, box)
+	if !slices.Equal(runsOf(got), append([]string{}, want...)) {
+		t.Fatalf("%s: jobs of %q, want %q", when, runsOf(got), want)
+	}
+	return got
+}
+
+func TestRunsTakeTurnsWhereConcurrencySaysSo(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, fmt.Sprintf(limited, "2"))
+	arrive(t, box, d, "a", "b", "c", "d")
+	first := wantJobs(t, box, "at first", "a", "b")
+	finish(t, box, d, first[1])
+	wantJobs(t, box, "b is done", "c")
+	finish(t, box, d, first[1]) // told again, it is no fact of its own
+	wantJobs(t, box, "b is told again")
+	finish(t, box, d, first[0])
+	wantJobs(t, box, "a is done", "d")
+}
+
+func TestTheNewestRunTakesThePlaceOfThoseThatWait(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, fmt.Sprintf(limited, "{runs: 1, newest: supersede}"))
+	arrive(t, box, d, "a", "b", "c")
+	first := wantJobs(t, box, "at first", "a")
+	told := failures(t, box, "b")
+	if len(told) != 1 || told[0].Data.(*events.TrainingFailed).Reason != events.FailureCancelled ||
+		told[0].Data.(*events.TrainingFailed).Message != "superseded by run c" {
+		t.Fatalf("b was told %+v", told)
+	}
+	finish(t, box, d, first[0])
+	wantJobs(t, box, "a is done", "c")
+	if gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin"); err != nil || len(gate.Waiting) != 0 {
+		t.Errorf("the gate is %+v, %v", gate, err)
+	}
+}
+
+func TestAPausedPipelineKeepsItsRuns(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	if err := dispatch.Pause(t.Context(), box, "penguin"); err != nil {
+		t.Fatal(err)
+	}
+	arrive(t, box, d, "a", "b")
+	wantJobs(t, box, "paused")
+	gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin")
+	if ahead, waits := gate.Ahead("b"); err != nil || !gate.Paused || !waits || ahead != 1 {
+		t.Errorf("the gate is %+v, %v", gate, err)
+	}
+	sweep(t, d)
+	wantJobs(t, box, "swept")
+	for range 2 {
+		if err := dispatch.Resume(t.Context(), box, "penguin"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantJobs(t, box, "resumed", "a", "b")
+	arrive(t, box, d, "c")
+	wantJobs(t, box, "afterwards", "c")
+	if err := dispatch.Pause(t.Context(), box, "pinguin"); !errors.Is(err, events.ErrNotFound) {
+		t.Errorf("an unknown pipeline is paused: %v", err)
+	}
+}
+
+func TestALimitThatIsLiftedLetsEverybodyPass(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, fmt.Sprintf(limited, "1"))
+	arrive(t, box, d, "a", "b", "c")
+	if gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin"); err != nil || len(gate.Admitted) != 1 || len(gate.Waiting) != 2 {
+		t.Errorf("the gate is %+v, %v", gate, err)
+	}
+	apply(t, box, alone)
+	sweep(t, d)
+	wantJobs(t, box, "lifted", "a", "b", "c")
+	if gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin"); err != nil || !gate.IsOpen() {
+		t.Errorf("the gate is %+v, %v", gate, err)
+	}
+}
+
+// A dispatcher may die anywhere between the fact and the job; whoever comes next goes on from there.
+func TestARunPassesTheGateWhereverADispatcherDies(t *testing.T) {
+	t.Parallel()
+	for effects := 1; ; effects++ {
+		for _, after := range []bool{false, true} {
+			box, d := setup(t, fmt.Sprintf(limited, "1"))
+			publish(t, box, "a", "t", transform())
+			dying := newCrashing(box, effects, after, func(events.Job) {})
+			other, err := dispatch.New(t.Context(), dying, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := other.Next(t.Context(), 0); err == nil {
+				if effects < 5 { // join, gate, offer, mark, acknowledge
+					t.Errorf("only %d effects", effects-1)
+				}
+				return
+			}
+			for r := range box.Read(t.Context(), events.Query{Run: "a"}) {
+				if err := d.Handle(t.Context(), r); err != nil { // the fact is delivered again
+					t.Error(err)
+				}
+			}
+			wantJobs(t, box, fmt.Sprintf("died at effect %d, after: %t", effects, after), "a")
+			if j := joinOf(t, box, "a"); j.State != join.Dispatched {
+				t.Errorf("died at effect %d, after: %t: the run is %s", effects, after, j.State)
+			}
+		}
+	}
+}
+
+// A worker may be done before the dispatcher that offered the job has got round to keeping the run's place: the outcome finds no
+// place to give free, and a sweep does it.
+func TestAPlaceIsGivenFreeThoughTheOutcomeCameFirst(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	arrive(t, box, d, "a")
+	job := wantJobs(t, box, "at first", "a")[0]
+	finish(t, box, d, job)
+	apply(t, box, fmt.Sprintf(limited, "1"))
+	keep(t, box, `{"admitted":[{"run":"a","sequence":1}]}`)
+	arrive(t, box, d, "b")
+	wantJobs(t, box, "a has its place")
+	sweep(t, d)
+	wantJobs(t, box, "swept", "b")
+}
+
+// keep writes a gate as a dispatcher may have left it.
+func keep(t *testing.T, box *eventstest.Memory, gate string) {
+	t.Helper()
+	gates, err := box.Register(t.Context(), events.RegisterGates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gates.Create(t.Context(), "penguin", []byte(gate)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRunsBeyondTheGatesListAreNotForgotten(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	var gate strings.Builder
+	for i := range 998 { // runs that will turn out to be nobody
+		fmt.Fprintf(&gate, `,{"run":"nobody %d","sequence":%d}`, i, i+1)
+	}
+	keep(t, box, `{"paused":true,"waiting":[`+gate.String()[1:]+`]}`)
+	arrive(t, box, d, "a", "b", "c", "d")
+	if err := dispatch.Resume(t.Context(), box, "penguin"); err != nil {
+		t.Fatal(err)
+	}
+	wantJobs(t, box, "as many as the gate lists", "a", "b")
+	sweep(t, d)
+	wantJobs(t, box, "after a sweep", "c", "d")
+}
+
+// What a run was completed with may be gone, or written by a Stoker that this one does not understand. Such a run ends, and those behind
+// it go on.
+func TestARunThatCanHaveNoJobHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, fmt.Sprintf(limited, "1"))
+	pipelines, err := box.Register(t.Context(), events.RegisterPipelines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	current, err := pipelines.Get(t.Context(), "penguin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange, err := pipelines.Update(t.Context(), "penguin", []byte(`{"pipeline":"penguin","module":"m","trainr":{}}`), current.Revision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pipelines.Update(t.Context(), "penguin", current.Value, strange); err != nil {
+		t.Fatal(err)
+	}
+	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run, revision := range map[string]uint64{"gone": 999, "strange": strange} {
+		j := fmt.Sprintf(`{"pipeline":"penguin","run":%q,"state":"complete","events":[{"kind":"transform.ready","source":"/s","id":"t","sequence":1}],"stages":[{"function":"train","through":1,"revision":%d}]}`,
+			run, revision)
+		if _, err := joins.Create(t.Context(), dispatch.JoinKey("penguin", run), []byte(j)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep(t, d)
+	arrive(t, box, d, "a")
+	wantJobs(t, box, "behind them", "a")
+	for run, want := range map[string]string{
+		"gone":    "input: read pipeline penguin, revision 999: read PIPELINES/penguin, revision 999: not found",
+		"strange": "input: read pipeline penguin, revision 2: pipeline: trainr: unknown key; did you mean trainer?",
+	} {
+		if got := called(t, box, run); got != want {
+			t.Errorf("%s was told %q, want %q", run, got, want)
+		}
+	}
+}
+
+func TestARefusalThatAnotherSourceToldIsTold(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	stranger := events.Fact{ID: "x", Source: "/test", Pipeline: "pinguin", Run: "monday", Data: transform()}
+	if _, err := box.Publish(t.Context(), stranger); err != nil {
+		t.Fatal(err)
+	}
+	mirrored := events.NewFactRefused(events.Recorded{Fact: stranger}, &events.Failure{Kind: events.FailureInput, Err: errors.New("x")})
+	mirrored.Source = "/mirror"
+	if _, err := box.Publish(t.Context(), mirrored); err != nil {
+		t.Fatal(err)
+	}
+	drain(t, d) // no fact fails
+}
+
+// The end of a run may stand in the log before any dispatcher tells it: a mirror of another bus told it. It is told then; to try again
+// would never end.
+func TestAnEndThatAnotherSourceToldIsTold(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, fmt.Sprintf(limited, "{runs: 1, newest: supersede}"))
+	mirrored := events.NewRunEnded(events.RunEnded{Pipeline: "penguin", Run: "b", At: time.Unix(1, 0), Failure: &events.Failure{Kind: events.FailureCancelled, Err: errors.New("x")}})
+	mirrored.Source = "/mirror"
+	if _, err := box.Publish(t.Context(), mirrored); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute) // it went on at full speed
+	defer stop()
+	for _, run := range []string{"a", "b", "c"} {
+		publish(t, box, run, "t", transform())
+	}
+	for range 4 {
+		if err := d.Next(ctx, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if j := joinOf(t, box, "b"); j.State != join.Ended || !j.Ending.Announced {
+		t.Errorf("b is %+v", j)
+	}
+	wantJobs(t, box, "then", "a")
+}
+
+// choosy is a bus that does not take the jobs of some runs.
+type choosy struct {
+	*eventstest.Memory
+	refuses map[string]bool
+}
+
+func (c *choosy) Offer(ctx context.Context, job events.Job) error {
+	if c.refuses[job.Run] {
+		return events.ErrRefused
+	}
+	return c.Memory.Offer(ctx, job)
+}
+
+func TestTroubleWithOneRunIsNoOthers(t *testing.T) {
+	t.Parallel()
+	box, _ := setup(t, fmt.Sprintf(limited, "2"))
+	picky := &choosy{box, map[string]bool{"a": true}}
+	d, err := dispatch.New(t.Context(), picky, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish(t, box, "a", "t", transform())
+	if err := d.Next(t.Context(), 0); !errors.Is(err, events.ErrRefused) {
+		t.Fatalf("a: %v", err)
+	}
+	arrive(t, box, d, "b", "c", "d") // each without an error
+	finish(t, box, d, wantJobs(t, box, "b comes", "b")[0])
+	if _, err := dispatch.Cancel(t.Context(), picky, "penguin", "d"); err != nil {
+		t.Error(err)
+	}
+	finish(t, box, d, wantJobs(t, box, "b is done", "c")[0])
+	arrive(t, box, d, "e")
+	wantJobs(t, box, "c is done, d cancelled", "e")
+	picky.refuses = nil
+	sweep(t, d)
+	wantJobs(t, box, "swept", "a", "e") // e was taken off the queue, and nothing told
+}

@@ -1,0 +1,136 @@
+package join
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// Admission limits how many runs of one pipeline are worked on at once. Runs whose next stage has
+// no job yet wait here until their pipeline is resumed, or until fewer runs than its limit are
+// admitted. It is one entry of a key-value bucket; a pipeline without an entry admits every run.
+//
+// A run that was admitted stays so until its outcome is in the log; without a limit it is removed
+// as soon as it has its job.
+type Admission struct {
+	Paused   bool       `json:"paused,omitempty"`
+	Admitted []Position `json:"admitted,omitempty"`
+	Waiting  []Position `json:"waiting,omitempty"` // the queue, in the order of their sequence
+}
+
+// Position is that of one run.
+type Position struct {
+	Run          string `json:"run"`
+	Sequence     uint64 `json:"sequence"`                // of the newest event of the run when it came
+	SupersededBy string `json:"superseded_by,omitempty"` // the run that took its position: it is about to end
+}
+
+// maxWaiting keeps an admission within one message of the bus. A run beyond it is not listed: its
+// join still lacks a job, and a sweep adds it again.
+const maxWaiting = 1000
+
+// IsOpen reports whether nothing is held up: there is no need for an entry.
+func (a Admission) IsOpen() bool { return !a.Paused && len(a.Admitted) == 0 && len(a.Waiting) == 0 }
+
+// Ahead is how many runs come before one that waits: those that were admitted, and those that wait
+// before it. false if it does not wait.
+func (a Admission) Ahead(run string) (n int, waits bool) {
+	at := slices.IndexFunc(a.Waiting, of(run))
+	if at < 0 {
+		return 0, false
+	}
+	return len(a.Admitted) + at, true
+}
+
+// Why says, for people, what a run waits for here; "" if for nothing.
+func (a Admission) Why(run string) string {
+	ahead, waits := a.Ahead(run)
+	switch {
+	case !waits:
+		return ""
+	case a.Paused:
+		return "its pipeline is paused"
+	case ahead == 1:
+		return "waits for its turn: 1 run before it"
+	}
+	return fmt.Sprintf("waits for its turn: %d runs before it", ahead)
+}
+
+// IsAdmitted reports whether the job of a run may be enqueued.
+func (a Admission) IsAdmitted(run string) bool { return slices.ContainsFunc(a.Admitted, of(run)) }
+
+// Add lets a run wait. One that is there already, or for which the queue is too long, changes
+// nothing.
+func (a Admission) Add(j Join) Admission {
+	if len(a.Waiting) >= maxWaiting || slices.ContainsFunc(a.Waiting, of(j.Run)) || a.IsAdmitted(j.Run) {
+		return a
+	}
+	a.Waiting = append(slices.Clone(a.Waiting), Position{Run: j.Run, Sequence: j.Completed()})
+	slices.SortFunc(a.Waiting, func(p, q Position) int { return cmp.Compare(p.Sequence, q.Sequence) })
+	return a
+}
+
+// Remove removes runs, wherever they are.
+func (a Admission) Remove(runs ...string) Admission {
+	left := func(p Position) bool { return slices.Contains(runs, p.Run) }
+	a.Admitted = slices.DeleteFunc(slices.Clone(a.Admitted), left)
+	a.Waiting = slices.DeleteFunc(slices.Clone(a.Waiting), left)
+	return a
+}
+
+// Admit admits as many of the waiting runs as there is room for, and marks which of the others are
+// superseded. limit is nil for a pipeline without a limit.
+//
+// Where the newest supersedes, it alone is admitted when there is room, and takes the position of
+// all older ones that wait. Those which were admitted stay to the end: were they ended too, a
+// stream of runs that is quicker than a training would never see a model.
+func (a Admission) Admit(limit *pipeline.Concurrency) Admission {
+	a.Admitted, a.Waiting = slices.Clone(a.Admitted), slices.Clone(a.Waiting)
+	supersedes := limit != nil && limit.Newest == pipeline.NewestSupersede
+	for !a.Paused && (limit == nil || len(a.Admitted) < limit.Runs) {
+		next := a.next(supersedes)
+		if next < 0 {
+			break
+		}
+		a.Admitted = append(a.Admitted, a.Waiting[next])
+		a.Waiting = slices.Delete(a.Waiting, next, next+1)
+	}
+	if supersedes {
+		a.supersede()
+	}
+	return a
+}
+
+// next is the index of the waiting run to admit first; -1 if there is none.
+func (a Admission) next(supersedes bool) int {
+	at, step := 0, 1
+	if supersedes {
+		at, step = len(a.Waiting)-1, -1
+	}
+	for ; at >= 0 && at < len(a.Waiting); at += step {
+		if a.Waiting[at].SupersededBy == "" {
+			return at
+		}
+	}
+	return -1
+}
+
+// supersede marks all that wait and are older than another run. A mark stays: that other run may be
+// gone by the time that the marked run has ended.
+func (a Admission) supersede() {
+	var newest Position
+	for _, position := range slices.Concat(a.Admitted, a.Waiting) {
+		if position.Sequence > newest.Sequence {
+			newest = position
+		}
+	}
+	for i, position := range a.Waiting {
+		if position.SupersededBy == "" && position.Sequence < newest.Sequence {
+			a.Waiting[i].SupersededBy = newest.Run
+		}
+	}
+}
+
+func of(run string) func(Position) bool { return func(p Position) bool { return p.Run == run } }

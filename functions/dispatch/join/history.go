@@ -1,0 +1,211 @@
+package join
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// Past is what the log holds of one run, as far as its join follows from it.
+type Past struct {
+	events  []pastEvent
+	refused map[string]bool  // by id of the event that says so
+	outcome *events.Recorded // the first outcome of a job of the run
+	ended   *events.Recorded // says that the run ended without one
+}
+
+type pastEvent struct {
+	Event
+	refusal string // id of the event that would say that this one was refused
+}
+
+// Add takes one more event of the run, in the order of the log.
+func (p *Past) Add(r events.Recorded) {
+	if r.Err != nil {
+		return
+	}
+	if r.Fact.Data.Kind() == events.KindTrainingFailed {
+		if p.refused == nil {
+			p.refused = map[string]bool{}
+		}
+		p.refused[r.Fact.ID] = true
+	}
+	if r.Fact.ID == events.EndedID(r.Fact.Pipeline, r.Fact.Run) {
+		p.ended = &r
+	}
+	if p.outcome == nil && events.EndsJob(r.Fact) {
+		p.outcome = &r
+	}
+	if event, ok := EventOf(r); ok && !bringsPipeline(r.Fact) {
+		p.events = append(p.events, pastEvent{event, events.RefusedID(r.Fact)})
+	}
+}
+
+// bringsPipeline reports whether an event is refused for its content, whenever it is handled.
+func bringsPipeline(f events.Fact) bool { return len(events.RequestOf(f.Data).PipelineSpec) > 0 }
+
+// Events are those below a sequence, 0 for all, that were not refused when they came. One that was
+// refused counts only if it was handled again since, which the run's join knows.
+func (p *Past) Events(until uint64) []Event {
+	return p.where(func(e pastEvent) bool { return !p.refused[e.refusal] && (until == 0 || e.Sequence < until) })
+}
+
+// Join is the run's join, not pinned, where the bus has lost it. The outcome of a job names the
+// event that had completed the run: what was stored later did not count. An event that had been
+// refused must have been handled again where the run would have had no job without it.
+func (p *Past) Join(spec pipeline.Pipeline, run string) Join {
+	if p.outcome == nil {
+		return Decide(spec, run, p.Events(p.endedBy()))
+	}
+	last := p.completedBy()
+	j := Decide(spec, run, p.Events(last+1))
+	if j.State == Waiting && !j.Ready(spec) {
+		j = Decide(spec, run, p.where(func(e pastEvent) bool { return e.Sequence <= last }))
+	}
+	return j
+}
+
+// endedBy is the sequence behind the last event that counted for a run that ended without a job; 0
+// if it hasn't ended, or if nothing is known of that.
+func (p *Past) endedBy() uint64 {
+	if p.ended == nil {
+		return 0
+	}
+	if failed, ok := p.ended.Fact.Data.(*events.TrainingFailed); ok && failed.Through != 0 {
+		return failed.Through + 1
+	}
+	return 0
+}
+
+// Ended is the run's join if the log says that the run ended without a job.
+func (p *Past) Ended(j Join) (Join, bool) {
+	if p.ended == nil {
+		return j, false
+	}
+	failed, ok := p.ended.Fact.Data.(*events.TrainingFailed)
+	if !ok {
+		return j, false
+	}
+	return j.End(failed.Reason, failed.Message, p.ended.Fact.Time).Announced(), true
+}
+
+// Outcome is the first outcome of a job of the run; false if there is none.
+func (p *Past) Outcome() (events.Recorded, bool) {
+	if p.outcome == nil {
+		return events.Recorded{}, false
+	}
+	return *p.outcome, true
+}
+
+// completedBy is the sequence of the event that the outcome names as its cause; that of the outcome
+// if it names none.
+func (p *Past) completedBy() uint64 {
+	last := p.outcome.Message.Sequence
+	for _, event := range p.events {
+		if event.Sequence < p.outcome.Message.Sequence && events.CausedBy(p.outcome.Fact, event.Cause) {
+			last = event.Sequence
+		}
+	}
+	return last
+}
+
+func (p *Past) where(counts func(pastEvent) bool) (all []Event) {
+	for _, event := range p.events {
+		if counts(event) {
+			all = append(all, event.Event)
+		}
+	}
+	return all
+}
+
+// Spans are the examples of a pipeline by span, as far as its events have been added: what
+// rolling windows are taken from. Events may be added in any order, each once.
+//
+// A window is TFX's rolling_range (tfx/dsl/input_resolution/canned_resolver_functions.py): the
+// latest num_spans unique spans, of each span the latest version alone; fewer if there are fewer,
+// which is TFX's min_spans of 1. Where a span's version was named by several events, the one
+// stored last counts, with all artifacts that it names of it.
+//
+// A window over transformed examples holds those that went through the same transform graph: what
+// two graphs made must never be mixed. Else it is a window over raw examples.
+type Spans struct {
+	byGraph map[string]map[int64]spanExamples // raw examples below ""
+	count   int
+}
+
+// spanExamples is what the event that counts for a span names of it.
+type spanExamples struct {
+	version  int64
+	sequence uint64
+	examples []events.Examples
+}
+
+// windowed is the list that a window takes the place of.
+func windowed(in *events.Inputs) *[]events.Examples {
+	if len(in.TransformedExamples) > 0 {
+		return &in.TransformedExamples
+	}
+	return &in.Examples
+}
+
+// Add takes one more event of the pipeline into account.
+func (s *Spans) Add(r events.Recorded) {
+	event, ok := EventOf(r)
+	if !ok {
+		return
+	}
+	for _, examples := range event.Inputs.Examples {
+		s.add("", examples, event.Sequence)
+	}
+	for _, examples := range event.Inputs.TransformedExamples {
+		s.add(event.Inputs.TransformGraph, examples, event.Sequence)
+	}
+}
+
+func (s *Spans) add(graph string, examples events.Examples, sequence uint64) {
+	if s.byGraph == nil {
+		s.byGraph = map[string]map[int64]spanExamples{}
+	}
+	spans := s.byGraph[graph]
+	if spans == nil {
+		spans = map[int64]spanExamples{}
+		s.byGraph[graph] = spans
+	}
+	have, known := spans[examples.Span]
+	switch {
+	case known && (have.version > examples.Version || have.version == examples.Version && have.sequence > sequence):
+		return
+	case known && have.version == examples.Version && have.sequence == sequence:
+		have.examples = append(have.examples, examples)
+	default:
+		have = spanExamples{version: examples.Version, sequence: sequence, examples: []events.Examples{examples}}
+	}
+	s.count++
+	spans[examples.Span] = have
+}
+
+// Len is how many artifacts were added, which bounds the memory that s takes.
+func (s *Spans) Len() int { return s.count }
+
+// Window is the examples of the last size spans up to the join's own, in the order of their spans.
+// The join is ready, and s holds the pipeline's events up to j.Completed(). No span above the run's
+// own counts, so that a run which comes late or is retried trains on the data that it was meant
+// for.
+func (s *Spans) Window(j Join, size int) []events.Examples {
+	in, graph, highest := j.inputs(), "", int64(0)
+	if len(in.TransformedExamples) > 0 {
+		graph = in.TransformGraph
+	}
+	for _, examples := range *windowed(&in) {
+		highest = max(highest, examples.Span)
+	}
+	known := s.byGraph[graph]
+	spans := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(span int64) bool { return span > highest })
+	var out []events.Examples
+	for _, span := range spans[max(0, len(spans)-size):] {
+		out = append(out, known[span].examples...)
+	}
+	return out
+}

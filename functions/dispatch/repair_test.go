@@ -1,0 +1,125 @@
+package dispatch_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
+)
+
+// spoil writes over the join of a run what does not belong there.
+func spoil(t *testing.T, box *eventstest.Memory, run, value string) {
+	t.Helper()
+	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, err := joins.Get(t.Context(), dispatch.JoinKey("penguin", run))
+	if err != nil && !errors.Is(err, events.ErrNotFound) {
+		t.Fatal(err)
+	}
+	if _, err := joins.Update(t.Context(), dispatch.JoinKey("penguin", run), []byte(value), entry.Revision); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// damages are what a foreign hand may leave in the register: some of it is JSON, some even says that it is a join.
+var damages = map[string]string{
+	"no JSON":         "\x00garbage",
+	"nothing":         `{}`,
+	"another run's":   `{"pipeline":"penguin","run":"other","state":"waiting"}`,
+	"an end, but why": `{"pipeline":"penguin","run":"monday","state":"ended"}`,
+	"no such state":   `{"pipeline":"penguin","run":"monday","state":"lost"}`,
+	"never complete":  `{"pipeline":"penguin","run":"monday","state":"complete"}`,
+	"no job":          `{"pipeline":"penguin","run":"monday","state":"dispatched","events":[{"kind":"transform.ready","sequence":1}],"stages":[{"function":"train","through":1,"revision":1}]}`,
+}
+
+func TestARunWhoseJoinIsDamagedIsWhatTheLogSays(t *testing.T) {
+	t.Parallel()
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for state, arrange := range map[join.State]func(*eventstest.Memory, *dispatch.Dispatcher){
+				join.Waiting: func(box *eventstest.Memory, d *dispatch.Dispatcher) {
+					publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
+					drain(t, d)
+				},
+				join.Dispatched: func(box *eventstest.Memory, d *dispatch.Dispatcher) {
+					publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
+					arrive(t, box, d, "monday")
+					finish(t, box, d, wantJobs(t, box, "at first", "monday")[0])
+				},
+				join.Ended: func(box *eventstest.Memory, d *dispatch.Dispatcher) {
+					arrive(t, box, d, "monday")
+					if _, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil {
+						t.Fatal(err)
+					}
+				},
+			} {
+				box, d := setup(t, joined)
+				arrange(box, d)
+				before := joinOf(t, box, "monday")
+				spoil(t, box, "monday", damage)
+				sweep(t, d)
+				after := joinOf(t, box, "monday")
+				if after.State != state || after.Current().Job != before.Current().Job || len(after.Events) != len(before.Events) && state != join.Ended {
+					t.Errorf("%s: mended it is %+v; it was %+v", state, after, before)
+				}
+				wantJobs(t, box, "mended")
+				if told := failures(t, box, "monday"); state == join.Ended && len(told) != 1 {
+					t.Errorf("%s: told %d times", state, len(told))
+				}
+			}
+		})
+	}
+}
+
+func TestAFactOfARunWhoseJoinIsDamagedIsNotLost(t *testing.T) {
+	t.Parallel()
+	for name, damage := range damages {
+		box, d := setup(t, joined)
+		publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
+		drain(t, d)
+		spoil(t, box, "monday", damage)
+		arrive(t, box, d, "monday")
+		if got := wantJobs(t, box, name, "monday"); len(got[0].Causes) != 2 {
+			t.Errorf("%s: made of %+v", name, got[0].Causes)
+		}
+	}
+}
+
+func TestARunWhoseJoinIsDamagedHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, fmt.Sprintf(limited, "2"))
+	arrive(t, box, d, "a")
+	first := wantJobs(t, box, "at first", "a")[0]
+	spoil(t, box, "a", "\x00garbage")
+	arrive(t, box, d, "b")
+	finish(t, box, d, wantJobs(t, box, "b comes", "b")[0])
+	finish(t, box, d, first)
+	sweep(t, d)
+	if gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin"); err != nil || !gate.IsOpen() {
+		t.Errorf("the gate is %+v, %v", gate, err)
+	}
+	wantJobs(t, box, "afterwards")
+}
+
+func TestWhatStandsForARunThatNobodyToldOfIsRemoved(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, joined)
+	for _, damage := range damages {
+		spoil(t, box, "monday", damage)
+		sweep(t, d)
+		if _, err := dispatch.ReadJoin(t.Context(), box, "penguin", "monday"); !errors.Is(err, events.ErrNotFound) {
+			t.Errorf("%s: %v", damage, err)
+		}
+	}
+	wantJobs(t, box, "swept")
+	if told := failures(t, box, "monday"); len(told) != 0 {
+		t.Errorf("told %+v", told)
+	}
+}

@@ -1,0 +1,223 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
+)
+
+func TestALostJobOfARunThatHasAPlaceIsMissedAtOnce(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, fmt.Sprintf(limited, "1"))
+	arrive(t, box, d, "a", "b")
+	wantJobs(t, box, "it vanishes from the queue", "a")
+	sweep(t, d)
+	again := wantJobs(t, box, "swept", "a")
+	finish(t, box, d, again[0])
+	wantJobs(t, box, "a is done", "b")
+}
+
+// missed is how long a job is gone before someone looks for it, and a bit.
+const missed = 11 * time.Minute
+
+func TestALostJobIsMissedAfterAWhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, d := setup(t, alone)
+		arrive(t, box, d, "lost", "done", "told before it was marked")
+		first := wantJobs(t, box, "they vanish from the queue", "lost", "done", "told before it was marked")
+		finish(t, box, d, first[1])
+		if _, err := box.Publish(t.Context(), outcomeOf(first[2])); err != nil { // nobody handles it
+			t.Fatal(err)
+		}
+		sweep(t, d)
+		wantJobs(t, box, "too early to worry")
+		for range 3 {
+			time.Sleep(missed)
+			sweep(t, d)
+			if got := wantJobs(t, box, "later", "lost"); got[0].ID != first[0].ID {
+				t.Errorf("job %s, it was %s", got[0].ID, first[0].ID)
+			}
+			sweep(t, d)
+			wantJobs(t, box, "looked at before")
+		}
+		for _, run := range []string{"done", "told before it was marked"} {
+			if j := joinOf(t, box, run); j.Current().Outcome == 0 {
+				t.Errorf("%s: nothing is noted of what came of it: %+v", run, j)
+			}
+		}
+	})
+}
+
+func TestAJobThatWasAskedForAgainIsMissedAsItWasAskedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, d := setup(t, alone)
+		arrive(t, box, d, "monday")
+		finish(t, box, d, wantJobs(t, box, "at first", "monday")[0])
+		again, err := d.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, join.Retry{Generation: 2, Salt: "salt", Request: "replay-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantJobs(t, box, "it vanishes from the queue", "monday")
+		time.Sleep(missed)
+		sweep(t, d)
+		if got := wantJobs(t, box, "missed", "monday")[0]; got.ID != again.ID || got.Generation != 2 || got.Salt != "salt" || got.Request != "replay-1" {
+			t.Errorf("job %+v, want %+v", got, again)
+		}
+	})
+}
+
+func TestASweepLooksForSoManyJobsAndNoMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, d := setup(t, alone)
+		for i := range 250 {
+			publish(t, box, fmt.Sprint(i), "t", transform())
+		}
+		drain(t, d)
+		jobs(t, box)
+		time.Sleep(missed)
+		var found []int
+		for range 4 {
+			sweep(t, d)
+			found = append(found, len(jobs(t, box)))
+		}
+		if got := fmt.Sprint(found); got != "[100 100 50 0]" {
+			t.Errorf("%s jobs were looked for", got)
+		}
+	})
+}
+
+// Only a worker that finds its job cancelled tells so: cancelling a job that the bus has lost must not come to nothing.
+func TestCancelPutsALostJobBackForAWorkerToCallOff(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, fmt.Sprintf(limited, "1"))
+	arrive(t, box, d, "a")
+	lost := wantJobs(t, box, "it vanishes from the queue", "a")[0]
+	if got, err := dispatch.Cancel(t.Context(), box, "penguin", "a"); err != nil || got.Job != lost.ID {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
+	if err != nil || !claim.Attempt().Cancelled {
+		t.Errorf("%v, %v; want a cancelled job for a worker", claim, err)
+	}
+}
+
+func TestCancelOfALostJobThatCanNotBeMadeSaysSo(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	arrive(t, box, d, "monday")
+	lost := wantJobs(t, box, "it vanishes from the queue", "monday")[0]
+	spoil(t, box, "monday", fmt.Sprintf(`{"pipeline":"penguin","run":"monday","state":"dispatched","events":[{"sequence":1}],"stages":[{"function":"train","through":1,"revision":999,"job":%q}]}`, lost.ID))
+	_, err := dispatch.Cancel(t.Context(), box, "penguin", "monday")
+	if err == nil || errors.Is(err, dispatch.ErrTooLate) || !strings.Contains(err.Error(), "revision 999") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// losing is a bus whose joins were set back to what they were before: looks is how many reads of one find an older revision, until it is
+// written anew.
+type losing struct {
+	*eventstest.Memory
+	looks int
+}
+
+func (l *losing) Register(ctx context.Context, name string) (events.Register, error) {
+	register, err := l.Memory.Register(ctx, name)
+	if name != events.RegisterJoins {
+		return register, err
+	}
+	return losingRegister{register, l}, err
+}
+
+type losingRegister struct {
+	events.Register
+	l *losing
+}
+
+func (r losingRegister) Get(ctx context.Context, key string) (events.Entry, error) {
+	entry, err := r.Register.Get(ctx, key)
+	if r.l.looks > 0 {
+		r.l.looks--
+		entry.Revision = 1
+	}
+	return entry, err
+}
+
+// A bus that has lost its power may have the events and not the joins.
+func TestARunWhoseJoinTheBusHasLostIsHandledAgain(t *testing.T) {
+	t.Parallel()
+	const two = "pipeline: penguin\nmodule: builtin:dnn\ntrainer: {wait_for: [transform, hparams], hyperparameters: run}\n"
+	for name, tc := range map[string]struct{ restarted, gone bool }{
+		"its dispatcher starts again":                  {true, true},
+		"its dispatcher misses what it wrote":          {false, true},
+		"its dispatcher finds less than what it wrote": {false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			memory, _ := setup(t, two)
+			box := &losing{Memory: memory}
+			d, err := dispatch.New(t.Context(), box, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sweep(t, d) // the one at the start
+			publish(t, box, "whole", "t", transform())
+			publish(t, box, "half", "t", transform())
+			drain(t, d)
+			before := joinOf(t, box, "half")
+			publish(t, box, "whole", "h", hparams("s3://bkt/hp"))
+			publish(t, box, "half", "h", hparams("s3://bkt/hp"))
+			drain(t, d)
+			first := wantJobs(t, box, "at first", "whole", "half")
+			if _, err := box.Publish(t.Context(), outcomeOf(first[0])); err != nil {
+				t.Fatal(err)
+			}
+			drain(t, d)
+			put(t, box, before)
+			if tc.gone {
+				lose(t, box, "whole")
+			} else {
+				box.looks = 2
+			}
+			if tc.restarted {
+				if d, err = dispatch.New(t.Context(), box, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sweep(t, d)
+			if got := wantJobs(t, box, "after its join was lost", "half"); got[0].ID != first[1].ID {
+				t.Errorf("job %s, it was %s", got[0].ID, first[1].ID)
+			}
+			if j := joinOf(t, box, "whole"); j.State != join.Dispatched || j.Current().Outcome == 0 {
+				t.Errorf("the run that has its model is %+v", j)
+			}
+		})
+	}
+}
+
+// lose removes the join of a run.
+func lose(t *testing.T, box events.Letterbox, run string) {
+	t.Helper()
+	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, err := joins.Get(t.Context(), dispatch.JoinKey("penguin", run))
+	if err == nil {
+		err = joins.Delete(t.Context(), entry.Key, entry.Revision)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
