@@ -208,7 +208,7 @@ func poisons() map[string]func(*testing.T, *poisonBus) {
 }
 
 const (
-	poisonEvents = 3
+	poisonEvents = 5 * dispatch.DefaultConcurrency // each second as many fail as are handled at once
 	otherEvents  = 200
 	enough       = 4 * time.Second        // for the others, some five times what they take undisturbed
 	longestPause = 375 * time.Millisecond // of the dispatcher, while the bus does not answer: see events.Pause
@@ -224,7 +224,7 @@ func TestEventsThatAlwaysFailDoNotHoldUpOthers(t *testing.T) {
 			t.Parallel()
 			most := undisturbed * 6 / 5
 			if name == unanswered {
-				most += poisonEvents * longestPause // one that had begun just before the others came, and one after each failing event
+				most += 3 * longestPause // one that had begun just before the others came, and one after each failing event
 			}
 			if took := timeOfOthers(t, name, poison); took > most {
 				t.Errorf("%d events of another pipeline took %v, %v without failing events", otherEvents, took, undisturbed)
