@@ -100,20 +100,20 @@ var table = house.Table{
 		"functions/replay":    {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/group":     {Opens: "events"}, // several hosts, one model
 		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck compute/example"},
-		"functions/trainer": {Opens: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
+		"functions/execution/trainer": {Opens: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
 			"compute/example compute/skew compute/warm",
 			Tests: "compute/record compute/export compute/nn compute/savedmodel functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
-		"functions/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module " +
-			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/tuner/oracle/oraclepb"},
-		"functions/tuner/search":  {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
-		"functions/peer":          {Tests: "functions/peer/peertest"}, // whose process is at the other end
-		"functions/peer/peertest": {TestHelp: true},
-		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/peer functions/tuner/oracle/oraclepb",
+		"functions/execution/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module " +
+			"functions/pipeline functions/studies functions/execution/tuner/oracle functions/execution/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/execution/tuner/oracle/oraclepb"},
+		"functions/execution/tuner/search": {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
+		"functions/peer":                   {Tests: "functions/peer/peertest"}, // whose process is at the other end
+		"functions/peer/peertest":          {TestHelp: true},
+		"functions/execution/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/peer functions/execution/tuner/oracle/oraclepb",
 			Tests: "compute/tune/suggest compute/tftest functions/guest functions/module"},
-		"functions/tuner/oracle/oraclepb": {},
-		"functions/runs":                  {Opens: "events functions/pipeline functions/plan"}, // the state of a run, for who shows it
-		"functions/runs/watch":            {Opens: "events functions/dispatch functions/plan functions/runs"},
-		"functions/runs/follow":           {Opens: "events functions/runs functions/runs/find functions/runs/submit", Tests: "events/eventstest functions/dispatch functions/pipeline"},
+		"functions/execution/tuner/oracle/oraclepb": {},
+		"functions/runs":        {Opens: "events functions/pipeline functions/plan"}, // the state of a run, for who shows it
+		"functions/runs/watch":  {Opens: "events functions/dispatch functions/plan functions/runs"},
+		"functions/runs/follow": {Opens: "events functions/runs functions/runs/find functions/runs/submit", Tests: "events/eventstest functions/dispatch functions/pipeline"},
 		"functions/runs/submit": {Opens: "events functions/dispatch functions/pipeline functions/plan functions/runs functions/runs/find",
 			Tests: "events/eventstest"}, // what an event will do, for who publishes it
 		"functions/runs/logs": {Opens: "events functions/runs functions/runs/find storage"},
@@ -128,7 +128,7 @@ var table = house.Table{
 		"functions/stoker":      {Opens: "*"},
 		"functions/stoker/exit": {Opens: "events storage", Tests: "events/jetstream"}, // which of their errors calls for which status
 		"functions/stoker/stack": {Opens: "events events/jetstream storage storage/s3 local local/bucket functions/dispatch functions/bridge " +
-			"functions/worker functions/execution functions/trainer functions/tuner functions/guest functions/scratch functions/telemetry", Tests: "*"},
+			"functions/worker functions/execution functions/execution/trainer functions/execution/tuner functions/guest functions/scratch functions/telemetry", Tests: "*"},
 		"functions/stoker/target":   {Opens: "events events/jetstream functions/settings functions/stoker/exit local storage storage/s3"},
 		"functions/stoker/terminal": {Opens: "events functions/module functions/runs"},
 		"functions/stoker-cuda":     {Opens: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
@@ -177,7 +177,7 @@ var table = house.Table{
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
 		{Library: "go.opentelemetry.io", Rooms: "functions/telemetry"},
 		{Library: "github.com/prometheus", Rooms: "functions/telemetry"},
-		{Library: "google.golang.org/grpc", Rooms: "functions/tuner/oracle functions/tuner/oracle/oraclepb", Tests: "functions/tuner"},
+		{Library: "google.golang.org/grpc", Rooms: "functions/execution/tuner/oracle functions/execution/tuner/oracle/oraclepb", Tests: "functions/execution/tuner"},
 	},
 }
 

@@ -1,6 +1,6 @@
 // Package execution is one job as one execution, whatever the job is: everything that decides its result is known before any of
-// it is done, it is done once, and exactly one result is committed. What is special about a kind of job (functions/trainer,
-// functions/tuner) is a Kind: what decides its result, what its module is told, what it must leave, which fact tells of it.
+// it is done, it is done once, and exactly one result is committed. What is special about a kind of job (functions/execution/trainer,
+// functions/execution/tuner) is a Kind: what decides its result, what its module is told, what it must leave, which fact tells of it.
 //
 // The walk of a job is Workshop.Handle: list the inputs, know the execution, skip what is already done; else open an Attempt, on
 // which the Kind's own walk goes on: stage in, go on from the last checkpoint, run the module and keep its checkpoints, check,

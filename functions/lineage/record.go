@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// record is what is known of an execution: the story that its manifest keeps (functions/trainer, functions/tuner), or what a fact told.
+// record is what is known of an execution: the story that its manifest keeps (functions/execution/trainer, functions/execution/tuner), or what a fact told.
 type record struct {
 	Job             string             `json:"job"` // that did the work
 	Module          string             `json:"module"`

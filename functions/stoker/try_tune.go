@@ -14,13 +14,13 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/functions/execution/tuner"
+	"github.com/stoker-ml/stoker/functions/execution/tuner/search"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
-	"github.com/stoker-ml/stoker/functions/tuner"
-	"github.com/stoker-ml/stoker/functions/tuner/search"
 )
 
 // searchFlags are the flags of `stoker try` that search for hyperparameters instead of training.
