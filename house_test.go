@@ -99,11 +99,12 @@ var table = house.Table{
 		"functions/lineage":   {Opens: "compute/tune events functions/dispatch functions/studies storage", Tests: "compute/tune/space"},
 		"functions/replay":    {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/group":     {Opens: "events"}, // several hosts, one model
-		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck compute/example"},
-		"functions/execution/trainer": {Opens: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
-			"compute/example compute/skew compute/warm",
-			Tests: "compute/record compute/export compute/nn compute/savedmodel functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
-		"functions/execution/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module " +
+		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
+			"functions/runs/result compute/example"},
+		"functions/execution/trainer": {Opens: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/guest functions/module functions/module/modelcheck " +
+			"functions/runs/result compute/example compute/skew compute/warm",
+			Tests: "compute/record compute/export compute/nn compute/savedmodel functions/group functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
+		"functions/execution/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module functions/runs/result " +
 			"functions/pipeline functions/studies functions/execution/tuner/oracle functions/execution/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/execution/tuner/oracle/oraclepb"},
 		"functions/execution/tuner/search": {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
 		"functions/peer":                   {Tests: "functions/peer/peertest"}, // whose process is at the other end
@@ -111,7 +112,8 @@ var table = house.Table{
 		"functions/execution/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/peer functions/execution/tuner/oracle/oraclepb",
 			Tests: "compute/tune/suggest compute/tftest functions/guest functions/module"},
 		"functions/execution/tuner/oracle/oraclepb": {},
-		"functions/runs":        {Opens: "events functions/pipeline functions/plan"}, // the state of a run, for who shows it
+		"functions/runs":        {Opens: "events functions/pipeline functions/plan"},  // the state of a run, for who shows it
+		"functions/runs/result": {Opens: "compute/drift compute/tune events storage"}, // what a manifest says of its execution
 		"functions/runs/watch":  {Opens: "events functions/dispatch functions/plan functions/runs"},
 		"functions/runs/follow": {Opens: "events functions/runs functions/runs/find functions/runs/submit", Tests: "events/eventstest functions/dispatch functions/pipeline"},
 		"functions/runs/submit": {Opens: "events functions/dispatch functions/pipeline functions/plan functions/runs functions/runs/find",

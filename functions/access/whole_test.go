@@ -124,9 +124,9 @@ func working(ctx context.Context, t *testing.T, bus tenants, objects objects) er
 	}
 	defer host.Close()
 	box, log := bus.as(t, "acme", access.Worker), slog.New(bus.grumbles)
-	shop := execution.New(store, host, execution.Options{Root: place.Root, WorkDir: t.TempDir(), CacheDir: t.TempDir(), Logger: log})
-	tune := tuner.New(shop, box)
-	functions := []worker.Function{trainer.New(shop, trainer.Options{}), tune, tune.Seats()}
+	executor := execution.New(store, host, execution.Options{Root: place.Root, WorkDir: t.TempDir(), CacheDir: t.TempDir(), Logger: log})
+	tune := tuner.New(executor, box)
+	functions := []worker.Function{trainer.New(executor, trainer.Options{}), tune, tune.Trials()}
 	return worker.New(box, worker.Options{Functions: functions, Slots: 2, Logger: log}).Run(ctx)
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Assignment is what every module is told, in the words of TFX's FnArgs: its data, and where it may work.
+// Assignment is what every module is assigned, in the terms of TFX's FnArgs: its data, and where it may work.
 func (a *Attempt) Assignment(train, eval pipeline.Args) (module.Assignment, error) {
-	d := a.Desk
+	w := a.Workspace
 	schema, err := a.schemaPath()
 	if err != nil {
 		return module.Assignment{}, InputFailure(err)
@@ -24,20 +24,20 @@ func (a *Attempt) Assignment(train, eval pipeline.Args) (module.Assignment, erro
 	if err := checkSchema(schema); err != nil {
 		return module.Assignment{}, InputFailure(err)
 	}
-	counts, err := numExamples(d.In("statistics"))
+	counts, err := numExamples(w.In("statistics"))
 	if err != nil {
 		return module.Assignment{}, InputFailure(err)
 	}
 	return module.Assignment{
 		Version:            module.ProtocolVersion,
 		Module:             a.Execution.Spec.Module.Source(),
-		WorkingDir:         d.Working(),
+		WorkingDir:         w.Working(),
 		TrainFiles:         a.patterns(train),
 		EvalFiles:          a.patterns(eval),
 		TrainSteps:         steps(train),
 		EvalSteps:          steps(eval),
 		SchemaPath:         schema,
-		TransformGraphPath: There(d.In("transform_graph")),
+		TransformGraphPath: There(w.In("transform_graph")),
 		NumExamples:        counts,
 		PayloadFormat:      Payload(a.Job),
 		Transformed:        Transformed(a.Job),
@@ -50,7 +50,7 @@ func (a *Attempt) patterns(args pipeline.Args) []string {
 	for _, split := range args.Splits {
 		for _, in := range a.Execution.Inputs {
 			if in.Split == split {
-				all = append(all, filepath.Join(a.Desk.In(in.Dir), cmp.Or(in.pattern, "*")))
+				all = append(all, filepath.Join(a.Workspace.In(in.Dir), cmp.Or(in.pattern, "*")))
 			}
 		}
 	}
@@ -68,13 +68,13 @@ func steps(args pipeline.Args) *int {
 // schemaPath is the schema that the run brought, else the one inside the transform graph that fits its examples.
 func (a *Attempt) schemaPath() (string, error) {
 	if a.Job.Inputs.Schema != "" {
-		return OnlyFile(a.Desk.In("schema"))
+		return OnlyFile(a.Workspace.In("schema"))
 	}
 	folder := "metadata"
 	if Transformed(a.Job) {
 		folder = "transformed_metadata"
 	}
-	return There(a.Desk.In("transform_graph", folder, "schema.pbtxt")), nil
+	return There(a.Workspace.In("transform_graph", folder, "schema.pbtxt")), nil
 }
 
 // checkSchema refuses a schema that does not parse before any module is started, whether the module reads it or not.

@@ -24,35 +24,35 @@ const modelRun = "model_run"
 const runInside = ".stoker/model_run"
 
 const (
-	steadyTries = 6
-	steadyPause = 20 * time.Millisecond // at first; also more than the time between two ticks of a file system's clock
+	copyTries = 6
+	copyPause = 20 * time.Millisecond // at first; also more than the time between two ticks of a file system's clock
 )
 
 // copyKept copies what belongs to a checkpoint.
-func (d Desk) copyKept(to string, all bool, chosen selection) error {
+func (w Workspace) copyKept(to string, all bool, chosen selection) error {
 	if !all {
-		return copyTree(d.dir, d.Working(), to, copiedBytes, nil)
+		return copyTree(w.dir, w.Working(), to, copiedBytes, nil)
 	}
-	return d.copyAll(to, chosen)
+	return w.copyAll(to, chosen)
 }
 
 // copyAll copies the chosen files of working/ and model_run/ as they are together at one moment: again, when a file has changed
 // meanwhile. Nothing is linked, as any file may be written to in place later on.
-func (d Desk) copyAll(to string, chosen selection) error {
+func (w Workspace) copyAll(to string, chosen selection) error {
 	var changed string
-	for try := range steadyTries {
-		before, err := d.state(chosen)
+	for try := range copyTries {
+		before, err := w.state(chosen)
 		if err != nil {
 			return err
 		}
-		if changed = before.youngerThan(steadyPause); changed != "" {
-			time.Sleep(steadyPause << try)
+		if changed = before.youngerThan(copyPause); changed != "" {
+			time.Sleep(copyPause << try)
 			continue
 		}
-		if err := d.copyBoth(to, chosen); err != nil {
+		if err := w.copyBoth(to, chosen); err != nil {
 			return err
 		}
-		after, err := d.state(chosen)
+		after, err := w.state(chosen)
 		if err != nil {
 			return err
 		}
@@ -62,14 +62,14 @@ func (d Desk) copyAll(to string, chosen selection) error {
 		if err := os.RemoveAll(to); err != nil {
 			return err
 		}
-		time.Sleep(steadyPause << try)
+		time.Sleep(copyPause << try)
 	}
 	return fmt.Errorf("its files change all the time, like %s", changed)
 }
 
-func (d Desk) copyBoth(to string, chosen selection) error {
+func (w Workspace) copyBoth(to string, chosen selection) error {
 	inside := filepath.Join(to, filepath.FromSlash(runInside))
-	for _, folder := range []struct{ from, to string }{{d.Working(), to}, {d.Out(modelRun), inside}} {
+	for _, folder := range []struct{ from, to string }{{w.Working(), to}, {w.Out(modelRun), inside}} {
 		if _, err := os.Stat(folder.from); errors.Is(err, fs.ErrNotExist) {
 			continue // the job has no such output
 		}
@@ -80,10 +80,10 @@ func (d Desk) copyBoth(to string, chosen selection) error {
 			path := filepath.Join(folder.from, name)
 			return chosen.without[path] || chosen.rewritten[path]
 		}
-		if err := copyTree(d.dir, folder.from, folder.to, math.MaxInt64, without); err != nil {
+		if err := copyTree(w.dir, folder.from, folder.to, math.MaxInt64, without); err != nil {
 			return err
 		}
-		if err := d.copyRewritten(folder.from, folder.to, chosen.rewritten); err != nil {
+		if err := w.copyRewritten(folder.from, folder.to, chosen.rewritten); err != nil {
 			return err
 		}
 	}
@@ -91,21 +91,21 @@ func (d Desk) copyBoth(to string, chosen selection) error {
 }
 
 // copyRewritten copies each of the files that are rewritten all the time as it was at some moment; one of JSON is whole then.
-func (d Desk) copyRewritten(from, to string, rewritten map[string]bool) error {
+func (w Workspace) copyRewritten(from, to string, rewritten map[string]bool) error {
 	for path := range rewritten {
 		name, ok := strings.CutPrefix(path, from+string(filepath.Separator))
 		if !ok {
 			continue
 		}
-		if err := d.copyRewrittenFile(from, name, filepath.Join(to, name)); err != nil {
+		if err := w.copyRewrittenFile(from, name, filepath.Join(to, name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d Desk) copyRewrittenFile(from, name, to string) error {
-	for try := range steadyTries {
+func (w Workspace) copyRewrittenFile(from, name, to string) error {
+	for try := range copyTries {
 		before, err := os.Lstat(filepath.Join(from, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -113,7 +113,7 @@ func (d Desk) copyRewrittenFile(from, name, to string) error {
 		if err != nil {
 			return err
 		}
-		text, err := readOfModule(d.dir, from, filepath.ToSlash(name))
+		text, err := readOfModule(w.dir, from, filepath.ToSlash(name))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -128,7 +128,7 @@ func (d Desk) copyRewrittenFile(from, name, to string) error {
 			}
 			return os.WriteFile(to, text, 0o644)
 		}
-		time.Sleep(steadyPause << try / 2)
+		time.Sleep(copyPause << try / 2)
 	}
 	return fmt.Errorf("%s is rewritten all the time", name)
 }
@@ -144,15 +144,15 @@ func readOfModule(base, dir, name string) ([]byte, error) {
 }
 
 // layOutRun moves what a checkpoint holds of model_run from working/ to where it belongs.
-func (d Desk) layOutRun() error {
-	inside := filepath.Join(d.Working(), filepath.FromSlash(runInside))
+func (w Workspace) layOutRun() error {
+	inside := filepath.Join(w.Working(), filepath.FromSlash(runInside))
 	if _, err := os.Stat(inside); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := os.Remove(d.Out(modelRun)); err != nil { // it is empty yet
+	if err := os.Remove(w.Out(modelRun)); err != nil { // it is empty yet
 		return err
 	}
-	if err := os.Rename(inside, d.Out(modelRun)); err != nil {
+	if err := os.Rename(inside, w.Out(modelRun)); err != nil {
 		return err
 	}
 	return os.Remove(filepath.Dir(inside))
@@ -161,9 +161,9 @@ func (d Desk) layOutRun() error {
 // folderState tells whether files change. Logs are left out, since they only grow and may end anywhere, and what a checkpoint is made without.
 type folderState map[string]fs.FileInfo
 
-func (d Desk) state(chosen selection) (folderState, error) {
+func (w Workspace) state(chosen selection) (folderState, error) {
 	state := folderState{}
-	for _, dir := range []string{d.Working(), d.Out(modelRun)} {
+	for _, dir := range []string{w.Working(), w.Out(modelRun)} {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.Type().IsRegular() && !logName.MatchString(path) && !chosen.logs[path] && !chosen.rewritten[path] && !chosen.without[path] {
 				var info fs.FileInfo

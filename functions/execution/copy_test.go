@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// lay makes a desk of files of some time ago, by path.
-func lay(t *testing.T, files map[string]string) Desk {
+// lay makes a workspace of files of some time ago, by path.
+func lay(t *testing.T, files map[string]string) Workspace {
 	t.Helper()
-	d := Desk{dir: t.TempDir()}
+	d := Workspace{dir: t.TempDir()}
 	for _, dir := range []string{d.Working(), d.Out(modelRun)} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -133,7 +133,7 @@ func TestACopyIsOfOneMoment(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			heldUp = heldUp || time.Since(began) > steadyPause/2
+			heldUp = heldUp || time.Since(began) > copyPause/2
 			pair.Unlock()
 			select {
 			case <-stop:
@@ -175,7 +175,7 @@ func TestWhatHasChangedIsSeen(t *testing.T) {
 	} {
 		d := lay(t, map[string]string{"working/a": "", "working/b": ""})
 		was, err := d.state(selection{})
-		if err != nil || was.differs(was) != "" || was.youngerThan(steadyPause) != "" || was.youngerThan(time.Hour) == "" {
+		if err != nil || was.differs(was) != "" || was.youngerThan(copyPause) != "" || was.youngerThan(time.Hour) == "" {
 			t.Fatalf("%v, %v", was, err)
 		}
 		if err := change(d.Working()); err != nil {

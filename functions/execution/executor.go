@@ -19,9 +19,9 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Workshop is where executions are worked on: a store, a guest that runs modules, and room for desks. Its methods may be called
+// Executor does executions: it has a store, a guest that runs modules, and a directory for workspaces. Its methods may be called
 // from several goroutines at once.
-type Workshop struct {
+type Executor struct {
 	store storage.Store
 	guest Guest
 	opts  Options
@@ -39,25 +39,25 @@ type Guest interface {
 	Check(ctx context.Context, question json.RawMessage, limits guest.Limits) (answer json.RawMessage, err error)
 }
 
-// Options of a Workshop.
+// Options of an Executor.
 type Options struct {
-	Root    storage.Ref   // where artifacts go: <root>/<pipeline>/<Component>/<output>/<execution>/<attempt>
-	WorkDir string        // holds one folder for each running attempt; default: the system's temporary folder
-	Grace   time.Duration // what a module has to write a checkpoint when it is told to leave; default: guest.DefaultGrace
+	Root    storage.Ref   // of artifacts: <root>/<pipeline>/<Component>/<output>/<execution>/<attempt>
+	WorkDir string        // holds one workspace for each running attempt; default: the system's temporary directory
+	Grace   time.Duration // that a module has to write a checkpoint when it must stop; default: guest.DefaultGrace
 	Logger  *slog.Logger
 	Now     func() time.Time
 
-	Telemetry *telemetry.Telemetry // is told of checkpoints; nil: nothing is
+	Telemetry *telemetry.Telemetry // counts checkpoints and trials; nil: none
 
 	Group *group.Leader // of the hosts that train one model together; nil: this one trains alone
 
-	GraphOps []string // operations that graphs which events name may have besides the usual ones; nil: those of STOKER_GRAPH_OPS
+	GraphOps []string // operations that graphs named by events may have besides the usual ones; nil: those of STOKER_GRAPH_OPS
 
-	CacheDir string // holds the modules that lie at addresses; default: stoker/modules/fetched in the user's cache folder
+	CacheDir string // holds copies of modules that lie at addresses; default: stoker/modules/fetched in the user's cache directory
 }
 
-// New returns a workshop that reads and writes store and runs modules in g.
-func New(store storage.Store, g Guest, opts Options) *Workshop {
+// New returns an executor that reads and writes store and runs modules in g.
+func New(store storage.Store, g Guest, opts Options) *Executor {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -68,55 +68,79 @@ func New(store storage.Store, g Guest, opts Options) *Workshop {
 	if opts.GraphOps == nil {
 		opts.GraphOps = strings.FieldsFunc(os.Getenv("STOKER_GRAPH_OPS"), func(r rune) bool { return r == ',' || r == ' ' })
 	}
-	return &Workshop{store: store, guest: g, opts: opts}
+	return &Executor{store: store, guest: g, opts: opts}
 }
 
-// Kind is what is special about a kind of job. Each method may be called again for the same job, by anyone.
-type Kind interface {
-	// Identify reads what the job asks for and lists its inputs, to know which execution it is. It reads only.
-	Identify(ctx context.Context, task worker.Task) (Execution, error)
-	// Work does an execution that nobody has done yet, and returns what was committed: ours, or that of another attempt which
-	// came first.
-	Work(ctx context.Context, task worker.Task, e Execution) (*Result, error)
-	// Tell makes the fact of a job whose execution is committed.
-	Tell(job events.Job, r Result) (events.Fact, error)
-}
-
-// Handle works on one job, or sees to it that nothing comes of one that is cancelled. It keeps the contract of worker.Function.
-func (w *Workshop) Handle(ctx context.Context, task worker.Task, kind Kind) ([]events.Fact, error) {
+// Execute works on one job, or makes sure that a cancelled one has no result. It keeps the contract of worker.Function.Handle.
+func (x *Executor) Execute(ctx context.Context, task worker.Task, c Component) ([]events.Fact, error) {
 	if task.Attempt.Cancelled {
-		return w.callOff(ctx, task, kind)
+		return x.cancel(ctx, task, c)
 	}
-	facts, err := w.walk(ctx, task, kind)
+	facts, err := x.execute(ctx, task, c)
 	if err != nil && errors.Is(context.Cause(ctx), events.ErrCancelled) {
-		return w.callOff(ctx, task, kind)
+		return x.cancel(ctx, task, c)
 	}
-	return facts, unreadable(task.Attempt, err)
+	return facts, deniedTooOften(task.Attempt, err)
 }
 
-// walk is that of a job: list the inputs, know the execution, skip what is done already; else do it, and tell.
-func (w *Workshop) walk(ctx context.Context, task worker.Task, kind Kind) ([]events.Fact, error) {
-	e, err := identify(ctx, task, kind)
+// execute is the main path of every job. Each step can be repeated; see the package comment for what each one does.
+func (x *Executor) execute(ctx context.Context, task worker.Task, c Component) (_ []events.Fact, err error) {
+	e, err := x.Identify(ctx, task, c)
 	if err != nil {
 		return nil, err
 	}
-	done, err := w.committed(ctx, &e)
-	if err != nil {
-		return nil, e.failed(err)
+	defer func() { err = e.failed(err) }()
+	if done, err := x.committed(ctx, &e); err != nil {
+		return nil, err
+	} else if done != nil {
+		return e.event(c, *done)
 	}
-	if done == nil {
-		if done, err = kind.Work(ctx, task, e); err != nil {
-			return nil, e.failed(err)
+	a, err := x.Open(task, e)
+	if err != nil {
+		return nil, err
+	}
+	defer a.CloseWith(&err)
+	if done, err := a.earlier(ctx, c); err != nil {
+		return nil, err
+	} else if done != nil {
+		return e.event(c, *done)
+	}
+	work, err := c.Start(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if !work.Settled() {
+		if err := a.joinGroup(ctx); err != nil {
+			return nil, err
+		}
+		if err := a.StageIn(ctx); err != nil {
+			return nil, err
+		}
+		if err := a.resume(ctx, work); err != nil {
+			return nil, err
+		}
+		if err := work.Run(ctx); err != nil {
+			return nil, err
 		}
 	}
-	return e.tell(kind, *done)
+	made, err := a.check(ctx, work)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := a.publish(ctx, made)
+	if err != nil {
+		return nil, err
+	}
+	done, err := a.commit(ctx, manifest)
+	if err != nil {
+		return nil, err
+	}
+	a.RemoveCheckpoints(ctx)
+	return e.event(c, *done)
 }
 
-func identify(ctx context.Context, task worker.Task, kind Kind) (e Execution, err error) {
-	ctx, span := telemetry.Start(ctx, "identify")
-	defer span.End(&err)
-	if e, err = kind.Identify(ctx, task); err == nil {
-		span.Text("stoker.execution", e.ID)
-	}
-	return e, err
+// Log returns a logger whose lines name the job and the attempt.
+func (x *Executor) Log(task worker.Task) *slog.Logger {
+	return x.opts.Logger.With(
+		"job", task.Job.ID, "pipeline", task.Job.Pipeline, "run", task.Job.Run, "attempt", task.Attempt.ID)
 }

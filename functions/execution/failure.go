@@ -38,8 +38,8 @@ var errUnreadable = errors.New("input can't be read")
 // deniedTries is how often an input is asked for that the store denies: a permission that was just given takes a while.
 const deniedTries = 5
 
-// unreadable makes it the job's own fault that its inputs are still denied, so that a mistyped bucket is told of.
-func unreadable(attempt events.Attempt, err error) error {
+// deniedTooOften makes it the job's own fault that its inputs are still denied, so that a mistyped bucket is reported.
+func deniedTooOften(attempt events.Attempt, err error) error {
 	if errors.Is(err, errUnreadable) && attempt.Number >= deniedTries {
 		return InputFailure(err)
 	}
@@ -54,10 +54,10 @@ func publishFailure(err error) error {
 	return events.Fail(events.FailureUnavailable, err)
 }
 
-// moduleFailure turns what guest tells into the words of events. log is the address of the module's log, if it ran.
+// moduleFailure turns an error of guest into a failure of the job. log is the address of the module's log, if it ran.
 func moduleFailure(err error, log string) error {
-	if told, ok := errors.AsType[*events.Failure](err); ok { // of another host
-		return &events.Failure{Kind: told.Kind, Err: told.Err, LogTail: told.LogTail, Log: log}
+	if failure, ok := errors.AsType[*events.Failure](err); ok { // of another host
+		return &events.Failure{Kind: failure.Kind, Err: failure.Err, LogTail: failure.LogTail, Log: log}
 	}
 	failed, ok := errors.AsType[*guest.Error](err)
 	if !ok {

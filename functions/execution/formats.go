@@ -35,7 +35,7 @@ var (
 //     and older ones of that folder that are as complete
 //   - a folder of Orbax that has its final name
 //   - a file of Keras that ends as a zip file does (.keras), or is as long as its HDF5 header says (.h5)
-func (s *settledFiles) completeFiles() map[string]bool {
+func (s *scanner) completeFiles() map[string]bool {
 	complete := map[string]bool{}
 	checkpoints := s.tensorFlowCheckpoints()
 	orbax := orbaxFolders{}
@@ -75,7 +75,7 @@ func (o orbaxFolders) hold(dir string) bool {
 }
 
 // addTensorFlow adds the checkpoints of a folder, if the newest is there.
-func (s *settledFiles) addTensorFlow(state string, checkpoints map[string]*sharded, complete map[string]bool) {
+func (s *scanner) addTensorFlow(state string, checkpoints map[string]*sharded, complete map[string]bool) {
 	text := s.read(state, 0, maxState)
 	found := newestInState.FindSubmatch(text)
 	if found == nil {
@@ -111,7 +111,7 @@ type sharded struct {
 }
 
 // tensorFlowCheckpoints are those of each folder by their prefix.
-func (s *settledFiles) tensorFlowCheckpoints() map[string]map[string]*sharded {
+func (s *scanner) tensorFlowCheckpoints() map[string]map[string]*sharded {
 	folders := map[string]map[string]*sharded{}
 	for path := range s.files {
 		dir, name := filepath.Split(path)
@@ -135,7 +135,7 @@ func (s *settledFiles) tensorFlowCheckpoints() map[string]map[string]*sharded {
 }
 
 // isWhole says whether a checkpoint has its index and all shards. The index is written last.
-func (s *settledFiles) isWhole(prefix string, c *sharded) bool {
+func (s *scanner) isWhole(prefix string, c *sharded) bool {
 	if c == nil {
 		return false
 	}
@@ -144,14 +144,14 @@ func (s *settledFiles) isWhole(prefix string, c *sharded) bool {
 }
 
 // isWholeZip says whether a zip file has its last record, without a comment behind it.
-func (s *settledFiles) isWholeZip(path string) bool {
+func (s *scanner) isWholeZip(path string) bool {
 	const length = 22
 	end := s.read(path, s.files[path].size-length, length)
 	return len(end) == length && bytes.HasPrefix(end, []byte(zipEnd))
 }
 
 // isWholeHDF5 says whether a file is as long as its superblock says, which is so once it is closed.
-func (s *settledFiles) isWholeHDF5(path string) bool {
+func (s *scanner) isWholeHDF5(path string) bool {
 	head := s.read(path, 0, 64)
 	if len(head) < 64 || !bytes.HasPrefix(head, []byte(hdf5Begin)) {
 		return false
@@ -161,7 +161,7 @@ func (s *settledFiles) isWholeHDF5(path string) bool {
 }
 
 // read returns bytes of a file of the module's, fewer at its end, and none where it can't be read.
-func (s *settledFiles) read(path string, from, most int64) []byte {
+func (s *scanner) read(path string, from, most int64) []byte {
 	if from < 0 {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,54 +10,52 @@ import (
 	"log/slog"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runs/result"
+	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Execution is the identity of a job's work, known by everything that decides its result before any of it is done.
+// Execution is the identity of a job's work, known by everything that determines its result before any of it is done.
 type Execution struct {
+	Description
 	ID     string // sha256:<hex>
 	Module string // digest of the module's code
-	Spec   pipeline.Pipeline
 	Inputs []Input
 	Job    events.Job
 	Log    *slog.Logger
 
 	root    storage.Ref
-	outputs map[string]string // TFX's keys of what is published, with TFX's types
-	attempt string            // that works on the job
-	fenced  storage.Store     // refuses to write once the job is not provably ours
+	attempt string        // that works on the job
+	fenced  storage.Store // refuses to write once the job's lease is not provably held
 
 	replaced   *storage.Commit // a commit that is in the way: its objects are gone, or it cancels another job. nil: none
 	generation int             // that our result will have
 }
 
-// Known is all that a Kind says of an execution.
-type Known struct {
-	Component string            // of TFX's, under whose name its artifacts lie: Trainer
-	Outputs   map[string]string // TFX's keys of what it publishes, with its types: model, Model
-	Spec      pipeline.Pipeline
-	Module    string // digest of its code
-	Inputs    []Input
-	Identity  any // what the execution's id is the SHA-256 of, as JSON. Two jobs with equal identities are one execution
-}
-
-// Execution is the one that a job comes down to.
-func (w *Workshop) Execution(task worker.Task, known Known) (Execution, error) {
-	id, err := digest(known.Identity)
-	return Execution{
-		ID: id, Module: known.Module, Spec: known.Spec, Inputs: known.Inputs, Job: task.Job,
-		Log:  w.Log(task).With("execution", id),
-		root: w.opts.Root.Join(task.Job.Pipeline, known.Component), outputs: known.Outputs, attempt: task.Attempt.ID,
-		fenced: storage.Fenced(w.store, task.Prove), generation: task.Job.Generation,
-	}, err
-}
-
-// Log says with every line what is being worked on.
-func (w *Workshop) Log(task worker.Task) *slog.Logger {
-	return w.opts.Logger.With(
-		"job", task.Job.ID, "pipeline", task.Job.Pipeline, "run", task.Job.Run, "attempt", task.Attempt.ID)
+// Identify lists a job's inputs and digests its module, to know which execution it is. It only reads.
+func (x *Executor) Identify(ctx context.Context, task worker.Task, c Component) (e Execution, err error) {
+	ctx, span := telemetry.Start(ctx, "identify")
+	defer span.End(&err)
+	e = Execution{
+		Job: task.Job, attempt: task.Attempt.ID, fenced: storage.Fenced(x.store, task.Prove), generation: task.Job.Generation,
+	}
+	if e.Description, err = c.Describe(task.Job); err != nil {
+		return Execution{}, err
+	}
+	if e.Inputs, err = x.list(ctx, e.Description); err != nil {
+		return Execution{}, err
+	}
+	if e.Module, err = x.moduleDigest(ctx, e.Spec.Module.Source()); err != nil {
+		return Execution{}, err
+	}
+	if e.ID, err = digest(c.Identity(e)); err != nil {
+		return Execution{}, err
+	}
+	e.root = x.opts.Root.Join(task.Job.Pipeline, e.Component)
+	e.Log = x.Log(task).With("execution", e.ID)
+	span.Text("stoker.execution", e.ID)
+	return e, nil
 }
 
 // digest is canonical: encoding/json writes struct fields in their order and map keys sorted.
@@ -69,26 +68,26 @@ func digest(identity any) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// place is where an attempt at the execution keeps its things.
+// place is where an attempt at the execution keeps its objects.
 func (e Execution) place(attempt string) storage.Place {
 	return storage.Place{Root: e.root, Execution: e.ID, Attempt: attempt}
 }
 
-// replaces says that ours takes the place of a commit, with at least that generation.
+// replaces notes that our commit replaces another one, with at least that generation.
 func (e *Execution) replaces(c storage.Commit, generation int) {
 	e.replaced, e.generation = &c, max(e.generation, generation)
 }
 
-// tell makes the fact of a committed result.
-func (e Execution) tell(kind Kind, done Result) ([]events.Fact, error) {
-	fact, err := kind.Tell(e.Job, done)
+// event makes the event of a committed result. It reads the result from the manifest, so that a cache hit announces the same.
+func (e Execution) event(c Component, done Committed) ([]events.Fact, error) {
+	made, err := result.Of(done.Manifest)
 	if err != nil {
-		return nil, e.failed(InputFailure(fmt.Errorf("manifest of execution %s: %w", e.ID, err)))
+		return nil, InputFailure(fmt.Errorf("manifest of execution %s: %w", e.ID, err))
 	}
-	return []events.Fact{fact}, nil
+	return []events.Fact{c.Event(e.Job, done, made)}, nil
 }
 
-// failed adds the execution to a failure, so that the fact which tells of it says which one it was.
+// failed adds the execution to a failure, so that the event of the failure names it.
 func (e Execution) failed(err error) error {
 	if failure, ok := errors.AsType[*events.Failure](err); ok {
 		failure.Execution = e.ID
@@ -103,7 +102,7 @@ type InputID struct {
 	Digest string `json:"digest"`
 }
 
-// ByContent knows each input by what it holds. A base model and hyperparameters of Stoker's own are known by their
+// ByContent identifies each input by what it holds. A base model and hyperparameters that Stoker made are identified by their
 // execution, so that what was lost and made again is still the same.
 func ByContent(inputs []Input) []InputID {
 	all := make([]InputID, len(inputs))
@@ -116,7 +115,7 @@ func ByContent(inputs []Input) []InputID {
 	return all
 }
 
-// UnusualPayload is a payload format other than tf.Example, which all are known by that have none in their identity.
+// UnusualPayload returns a payload format other than tf.Example, which is the one of identities that have none.
 func UnusualPayload(job events.Job) string {
 	if payload := Payload(job); payload != events.PayloadExample {
 		return payload
@@ -124,11 +123,11 @@ func UnusualPayload(job events.Job) string {
 	return ""
 }
 
-// Payload is the format of the examples' records.
+// Payload returns the format of the examples' records.
 func Payload(job events.Job) string {
 	_, examples := examplesOf(job.Inputs)
 	return examples[0].Payload()
 }
 
-// Transformed says whether the job's examples went through its transform graph already.
+// Transformed reports whether the job's examples went through its transform graph already.
 func Transformed(job events.Job) bool { return len(job.Inputs.TransformedExamples) > 0 }

@@ -9,15 +9,15 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Bounds of what is told of a log while its module runs, however much that prints.
+// Bounds of what is reported of a log while its module runs, however much that prints.
 const (
-	tellEvery    = 250 * time.Millisecond
+	reportEvery  = 250 * time.Millisecond
 	partsAtOnce  = 4                                     // each time: 128 KiB a second
 	waitingBytes = events.LogParts * events.LogPartBytes // what comes on top of that pushes the oldest out
 )
 
-// live tells who looks on what a module prints. Write takes part in the module's printing and never waits; what is lost here is in the log
-// that is kept.
+// live reports what a module prints while it prints it. Write is called by the module's output and never waits; what is lost here is in
+// the log that is kept.
 type live struct {
 	report func(events.Progress)
 	stop   chan struct{}
@@ -30,10 +30,10 @@ type live struct {
 	number  int   // of the next part
 }
 
-// tellLog begins to tell of a log. It is to be ended, before the job is.
-func (a *Attempt) tellLog() *live {
+// reportLog begins to report a log. It must be ended before the job is.
+func (a *Attempt) reportLog() *live {
 	l := &live{report: a.Report, stop: make(chan struct{})}
-	l.done.Go(l.tell)
+	l.done.Go(l.send)
 	return l
 }
 
@@ -49,9 +49,9 @@ func (l *live) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tell reports what waits, now and then, and the rest at the end.
-func (l *live) tell() {
-	ticks := time.NewTicker(tellEvery)
+// send reports what waits, now and then, and the rest at the end.
+func (l *live) send() {
+	ticks := time.NewTicker(reportEvery)
 	defer ticks.Stop()
 	for {
 		select {
@@ -100,7 +100,7 @@ func (l *live) next(all bool) (part events.LogPart, ok bool) {
 	return part, true
 }
 
-// whole is how much of text to tell before more of it has come: up to the end of a line, else up to that of a character.
+// whole returns how much of text to report before more of it has come: up to the end of a line, else up to that of a character.
 func whole(text []byte) int {
 	if n := strings.LastIndexByte(string(text), '\n'); n >= 0 {
 		return n + 1
@@ -116,7 +116,7 @@ func whole(text []byte) int {
 	return len(text)
 }
 
-// end tells the rest, and returns when that is done. It may be called again.
+// end reports the rest, and returns when that is done. It may be called again.
 func (l *live) end() {
 	l.ended.Do(func() { close(l.stop); l.done.Wait() })
 }

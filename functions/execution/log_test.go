@@ -35,7 +35,7 @@ func (h *heard) text() string {
 func listen(h *heard) *live {
 	a := &Attempt{}
 	a.Report = h.hear
-	return a.tellLog()
+	return a.reportLog()
 }
 
 func TestALogIsToldAsItIsPrinted(t *testing.T) {
@@ -44,7 +44,7 @@ func TestALogIsToldAsItIsPrinted(t *testing.T) {
 		h := &heard{}
 		l := listen(h)
 		_, _ = l.Write([]byte("one\ntw"))
-		time.Sleep(2 * tellEvery)
+		time.Sleep(2 * reportEvery)
 		if got := h.text(); got != "one\ntw" || h.parts[0].Text != "one\n" {
 			t.Errorf("told %q in %v while a line is being printed", got, h.parts)
 		}

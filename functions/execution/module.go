@@ -18,7 +18,6 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
-	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -29,7 +28,7 @@ type code struct {
 }
 
 // code finds a module. One at an address is a single object, be it a .py file, an archive or a built program, or a folder.
-func (w *Workshop) code(ctx context.Context, named module.Source) (code, error) {
+func (x *Executor) code(ctx context.Context, named module.Source) (code, error) {
 	if !strings.Contains(named.Path, "://") {
 		return code{source: named}, nil
 	}
@@ -37,7 +36,7 @@ func (w *Workshop) code(ctx context.Context, named module.Source) (code, error) 
 	if err != nil {
 		return code{}, InputFailure(fmt.Errorf("module: %w", err))
 	}
-	local, err := w.fetch(ctx, ref)
+	local, err := x.fetch(ctx, ref)
 	if err != nil {
 		return code{}, err
 	}
@@ -47,8 +46,8 @@ func (w *Workshop) code(ctx context.Context, named module.Source) (code, error) 
 }
 
 // fetch copies what lies at an address, once for each content, and returns its path.
-func (w *Workshop) fetch(ctx context.Context, ref storage.Ref) (string, error) {
-	listing, err := storage.List(ctx, w.store, ref)
+func (x *Executor) fetch(ctx context.Context, ref storage.Ref) (string, error) {
+	listing, err := storage.List(ctx, x.store, ref)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		return "", InputFailure(inWords{fmt.Sprintf("module: there is no object and no folder at %s: put it there and try again, or apply the "+
@@ -59,17 +58,17 @@ func (w *Workshop) fetch(ctx context.Context, ref storage.Ref) (string, error) {
 	if err := checkSize(listing); err != nil {
 		return "", InputFailure(err)
 	}
-	kept, err := openFetched(w.opts.CacheDir)
+	kept, err := openFetched(x.opts.CacheDir)
 	if err != nil {
 		return "", events.Fail(events.FailureUnavailable, err)
 	}
 	dir, err := kept.keep(ctx, keyOf(listing), func(to string) error {
-		if _, err := storage.StageIn(ctx, w.store, ref, to, storage.StageOptions{Listing: &listing}); err != nil {
+		if _, err := storage.StageIn(ctx, x.store, ref, to, storage.StageOptions{Listing: &listing}); err != nil {
 			return StoreFailure(fmt.Errorf("module: %w", err))
 		}
 		return makeRunnable(listing, to)
 	})
-	if _, told := errors.AsType[*events.Failure](err); err != nil && !told {
+	if _, failed := errors.AsType[*events.Failure](err); err != nil && !failed {
 		return "", events.Fail(events.FailureUnavailable, fmt.Errorf("module %s: %w", ref, err))
 	}
 	return filepath.Join(dir, single(listing)), err
@@ -106,17 +105,17 @@ func makeRunnable(l storage.Listing, dir string) error {
 	return nil
 }
 
-// Digest identifies the code of a pipeline's module.
-func (w *Workshop) Digest(ctx context.Context, spec pipeline.Pipeline) (string, error) {
-	found, err := w.code(ctx, spec.Module.Source())
+// moduleDigest identifies the code of a module.
+func (x *Executor) moduleDigest(ctx context.Context, named module.Source) (string, error) {
+	found, err := x.code(ctx, named)
 	if err != nil {
 		return "", err
 	}
-	return w.digestOf(ctx, found)
+	return x.digestOf(ctx, found)
 }
 
-func (w *Workshop) digestOf(ctx context.Context, found code) (string, error) {
-	digest, err := w.guest.Digest(ctx, found.source)
+func (x *Executor) digestOf(ctx context.Context, found code) (string, error) {
+	digest, err := x.guest.Digest(ctx, found.source)
 	if err != nil {
 		return "", found.atAddress(moduleFailure(err, ""))
 	}
@@ -126,24 +125,24 @@ func (w *Workshop) digestOf(ctx context.Context, found code) (string, error) {
 // code finds the module again, and sees to it that it is the one by which the execution is known: its result is found under
 // that module's digest for good.
 func (a *Attempt) code(ctx context.Context) (code, error) {
-	found, err := a.shop.code(ctx, a.Execution.Spec.Module.Source())
+	found, err := a.executor.code(ctx, a.Execution.Spec.Module.Source())
 	if err != nil || a.Execution.Spec.Module.IsBuiltin() {
 		return found, err
 	}
 	a.module = found
-	digest, err := a.shop.digestOf(ctx, found)
+	digest, err := a.executor.digestOf(ctx, found)
 	if err == nil && digest != a.Execution.Module {
 		err = a.changed()
 	}
 	return found, err
 }
 
-// changed is the failure of an attempt whose module is not any more what the execution is known by: the next one looks again.
+// changed is the failure of an attempt whose module is no longer the one that identifies the execution: the next one identifies it anew.
 func (a *Attempt) changed() error {
 	return events.Fail(events.FailureUnavailable, fmt.Errorf("module %s: %w", a.Execution.Spec.Module.Path, storage.ErrChanged))
 }
 
-// atAddress makes a failure name the module by its address: its path is of no use to who is told.
+// atAddress makes a failure name the module by its address: its path means nothing on other machines.
 func (c code) atAddress(err error) error {
 	failure, ok := errors.AsType[*events.Failure](err)
 	if !ok || c.address == "" {

@@ -21,6 +21,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runs/result"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -54,12 +55,12 @@ func (r *reader) Run(_ context.Context, a module.Assignment, _ guest.Limits, _ f
 	return guest.Outcome{Module: r.runs}, nil
 }
 
-// library is a store with modules, and a workshop that reads them.
+// library is a store with modules, and an executor that reads them.
 type library struct {
-	store *storagetest.Memory
-	guest *reader
-	cache string
-	shop  *execution.Workshop
+	store    *storagetest.Memory
+	guest    *reader
+	cache    string
+	executor *execution.Executor
 }
 
 func newLibrary(t *testing.T, over func(storage.Store) storage.Store, objects map[string]string) *library {
@@ -68,7 +69,8 @@ func newLibrary(t *testing.T, over func(storage.Store) storage.Store, objects ma
 	for key, text := range objects {
 		l.put(t, key, text)
 	}
-	l.shop = execution.New(over(l.store), l.guest, execution.Options{
+	l.put(t, examples+"/Split-train/data", "rows")
+	l.executor = execution.New(over(l.store), l.guest, execution.Options{
 		Root: storage.Ref{Bucket: "modules", Key: "out"}, WorkDir: t.TempDir(), CacheDir: l.cache,
 	})
 	return l
@@ -84,29 +86,56 @@ func (l *library) put(t *testing.T, key, text string) {
 	}
 }
 
-func at(address string) pipeline.Pipeline {
-	return pipeline.Pipeline{Name: "p", Module: pipeline.Module{Path: address, RunFn: "penguin.run_fn"}}
+// examples is where every job's examples are.
+const examples = "up/examples"
+
+// at is a component whose pipeline has its module at an address. Its executions differ by their modules alone.
+type at string
+
+func (address at) Describe(job events.Job) (execution.Description, error) {
+	spec := pipeline.Pipeline{Name: "p", Module: pipeline.Module{Path: string(address), RunFn: "penguin.run_fn"}}
+	return execution.Description{Component: "Trainer", Spec: spec, Reads: job.Inputs, Args: []pipeline.Args{{Splits: []string{"train"}}}}, nil
+}
+
+func (at) Identity(e execution.Execution) any { return e.Module }
+
+func (at) Start(context.Context, *execution.Attempt) (execution.Work, error) {
+	return nil, errors.New("a test of modules starts no work")
+}
+
+func (at) Event(events.Job, execution.Committed, result.Result) events.Fact { return events.Fact{} }
+
+func task() worker.Task {
+	job := events.Job{Inputs: events.Inputs{Examples: []events.Examples{{URI: "s3://modules/" + examples, Splits: []string{"train"}}}}}
+	return worker.Task{Job: job, Attempt: events.Attempt{ID: "a", Number: 1}, Report: func(events.Progress) {}, Prove: func() error { return nil }}
+}
+
+// digest is that of the module at an address.
+func (l *library) digest(t *testing.T, address string) (string, error) {
+	t.Helper()
+	known, err := l.executor.Identify(t.Context(), task(), at(address))
+	return known.Module, err
 }
 
 // run does the part of a job that is about its module. between is called when the execution is known.
-func (l *library) run(t *testing.T, address string, between func()) error {
+func (l *library) run(t *testing.T, address string, between func()) (err error) {
 	t.Helper()
-	digest, err := l.shop.Digest(t.Context(), at(address))
+	known, err := l.executor.Identify(t.Context(), task(), at(address))
 	if err != nil {
 		return err
 	}
-	task := worker.Task{Attempt: events.Attempt{ID: "a", Number: 1}, Report: func(events.Progress) {}, Prove: func() error { return nil }}
-	known, err := l.shop.Execution(task, execution.Known{Component: "Trainer", Spec: at(address), Module: digest, Identity: digest})
-	if err != nil {
-		t.Fatal(err)
-	}
-	attempt, err := l.shop.Attempt(task, known)
+	attempt, err := l.executor.Open(task(), known)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer attempt.Close()
 	between()
-	_, err = attempt.Run(t.Context(), module.Assignment{Module: at(address).Module.Source()}, pipeline.Resources{}, nil)
+	session, err := attempt.OpenSession(t.Context(), execution.SessionOptions{KeepLog: true})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	_, err = session.Run(t.Context(), module.Assignment{}, func(module.Message) {})
 	return err
 }
 
@@ -158,7 +187,7 @@ func TestAModuleIsCopiedOnceForEachContent(t *testing.T) {
 	for i := range digests {
 		jobs.Go(func() {
 			var err error
-			if digests[i], err = l.shop.Digest(t.Context(), at("s3://modules/penguin.py")); err != nil {
+			if digests[i], err = l.digest(t, "s3://modules/penguin.py"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -168,7 +197,7 @@ func TestAModuleIsCopiedOnceForEachContent(t *testing.T) {
 		t.Errorf("%d copies, want 1", opened.Load())
 	}
 	l.put(t, "penguin.py", "y")
-	if again, err := l.shop.Digest(t.Context(), at("s3://modules/penguin.py")); err != nil || again == digests[0] || opened.Load() != 2 {
+	if again, err := l.digest(t, "s3://modules/penguin.py"); err != nil || again == digests[0] || opened.Load() != 2 {
 		t.Errorf("after a change %s, %v, and %d copies", again, err, opened.Load())
 	}
 }

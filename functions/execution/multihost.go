@@ -9,91 +9,98 @@ import (
 	"github.com/stoker-ml/stoker/functions/group"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
-	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Together has the other hosts of the worker's group prepare for the attempt too, if it has one and the job asks for several workers: one
-// is on each host. It comes first of all that an attempt does, so that all hosts stage the inputs at the same time.
-func (a *Attempt) Together(ctx context.Context, r pipeline.Resources) (err error) {
-	leader := a.shop.opts.Group
+// joinGroup has the other hosts of the worker's group prepare for the attempt too, if it has one and the job asks for several hosts: one
+// worker is on each. It is the first step of the work, so that all hosts stage the inputs at the same time.
+func (a *Attempt) joinGroup(ctx context.Context) (err error) {
+	leader, hosts := a.executor.opts.Group, a.Execution.Hosts
 	switch {
-	case leader == nil || r.Workers < 2:
+	case leader == nil || hosts < 2:
 		return nil
-	case r.Workers != leader.Size():
+	case hosts != leader.Size():
 		return InputFailure(fmt.Errorf("resources.workers: %d: the workers of class %s are groups of %d hosts: ask for that many, for 1, or for another class",
-			r.Workers, a.Job.Class, leader.Size()))
+			hosts, a.Job.Class, leader.Size()))
 	}
-	a.together, err = leader.Begin(ctx, group.Order{Job: a.Job, Attempt: a.Task.Attempt, Execution: a.Execution.ID})
+	a.group, err = leader.Begin(ctx, group.Order{Job: a.Job, Attempt: a.Task.Attempt, Execution: a.Execution.ID})
 	return err
 }
 
-// runModule runs the module here, and where all hosts work together when all are ready.
-func (a *Attempt) runModule(ctx context.Context, told module.Assignment, limits guest.Limits, on func(module.Message)) (outcome guest.Outcome, err error) {
-	if a.together == nil {
-		return a.shop.guest.Run(ctx, told, limits, on)
-	}
-	if err := a.together.Ready(ctx, a.from); err != nil {
+// leadHosts runs the module here while the members of the group run theirs, once all are ready.
+func (a *Attempt) leadHosts(
+	ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message),
+) (outcome guest.Outcome, err error) {
+	if err := a.group.Ready(ctx, a.from); err != nil {
 		return guest.Outcome{}, err
 	}
-	told.Cluster = &module.Cluster{Workers: a.together.Cluster()}
-	limits.Opened = a.together.Print
-	err = a.together.Run(ctx, func(ctx context.Context) (err error) {
-		outcome, err = a.shop.guest.Run(ctx, told, limits, on)
+	assignment.Cluster = &module.Cluster{Workers: a.group.Cluster()}
+	limits.Opened = a.group.Print
+	err = a.group.Run(ctx, func(ctx context.Context) (err error) {
+		outcome, err = a.executor.guest.Run(ctx, assignment, limits, on)
 		return err
 	})
 	return outcome, err
 }
 
-// Follower is a Kind of whose jobs other hosts than the worker's do a part.
-type Follower interface {
-	Kind
-	// Follow does a member's part of an attempt, which is there: it stages, resumes, and runs the module by a.Follow.
-	Follow(ctx context.Context, a *Attempt, turn *group.Turn) error
+// followLeader runs a member's module, once all hosts are ready. Nobody publishes its model, so it exports none and compares none.
+func (a *Attempt) followLeader(
+	ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message),
+) (guest.Outcome, error) {
+	if err := a.turn.Ready(ctx, a.from); err != nil {
+		return guest.Outcome{}, err
+	}
+	assignment.Exports, assignment.Predictions = nil, nil
+	assignment.Cluster = &module.Cluster{Workers: a.turn.Cluster, Index: a.turn.Index}
+	limits.GPU, limits.Live = false, a.turn.Log
+	return a.executor.guest.Run(ctx, assignment, limits, on)
 }
 
-// Follow does a member's part of the job that the leader of its group has. The leader has proved that the job is its own, and nothing is
-// written to the store here: whatever tries finds the lease lost. Errors are events.Failures.
-func (w *Workshop) Follow(ctx context.Context, kind Follower, turn *group.Turn) error {
+// Follow does a member's part of the job that the leader of its group has: it stages, resumes and runs the module like the leader. The leader
+// has proved that it holds the job's lease, and nothing is written to the store here: any attempt to write finds the lease lost. Errors are
+// events.Failures.
+func (x *Executor) Follow(ctx context.Context, c Distributed, turn *group.Turn) (err error) {
 	task := worker.Task{
 		Job: turn.Job, Attempt: turn.Attempt, Report: func(events.Progress) {},
 		Prove: func() error { return fmt.Errorf("a member of a group writes nothing: %w", events.ErrLeaseLost) },
 	}
-	e, err := identify(ctx, task, kind)
+	e, err := x.Identify(ctx, task, c)
 	if err != nil {
 		return err
 	}
+	defer func() { err = e.failed(err) }()
 	if e.ID != turn.Execution {
-		return e.failed(events.Fail(events.FailureUnavailable, fmt.Errorf("execution %s here, and %s at the leader: %w", e.ID, turn.Execution, storage.ErrChanged)))
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("execution %s here, and %s at the leader: %w", e.ID, turn.Execution, storage.ErrChanged))
 	}
-	a, err := w.Attempt(task, e)
+	a, err := x.Open(task, e)
 	if err != nil {
 		return err
 	}
-	err = kind.Follow(ctx, a, turn)
-	a.CloseWith(&err)
-	return e.failed(err)
+	a.turn = turn
+	defer a.CloseWith(&err)
+	if err := a.StageIn(ctx); err != nil {
+		return err
+	}
+	if err := a.loadCheckpoint(ctx); err != nil {
+		return err
+	}
+	assignment, err := c.Assign(a)
+	if err != nil {
+		return err
+	}
+	return a.runMember(ctx, assignment)
 }
 
-// Follow is a member's Run: the module starts when all hosts are ready, and its model is nobody's.
-func (a *Attempt) Follow(ctx context.Context, told module.Assignment, r pipeline.Resources, turn *group.Turn) error {
-	code, err := a.code(ctx)
+func (a *Attempt) runMember(ctx context.Context, assignment module.Assignment) error {
+	session, err := a.OpenSession(ctx, SessionOptions{})
 	if err != nil {
 		return err
 	}
-	if err := turn.Ready(ctx, a.from); err != nil {
-		return err
-	}
-	told.Module, told.Trace, told.Exports, told.Predictions = code.source, traced(ctx), nil, nil
-	told.Cluster = &module.Cluster{Workers: turn.Cluster, Index: turn.Index}
-	limits := guest.Limits{Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace, Live: turn.Log}
-	_, err = a.shop.guest.Run(ctx, told, limits, func(module.Message) {})
+	defer session.Close()
+	_, err = session.Run(ctx, assignment, func(module.Message) {})
 	if stopped, ok := errors.AsType[*guest.Error](err); ok && stopped.Kind == guest.KindStopped {
 		return fmt.Errorf("the module was stopped: %w", context.Cause(ctx))
 	}
-	if err != nil {
-		return moduleFailure(err, "")
-	}
-	return nil
+	return err
 }

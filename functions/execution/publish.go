@@ -10,51 +10,27 @@ import (
 	"regexp"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs/result"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Without has Publish leave one of the outputs out, of which there is nothing to publish.
-func (a *Attempt) Without(key string) {
-	a.Execution.outputs = maps.Clone(a.Execution.outputs)
-	delete(a.Execution.outputs, key)
-}
-
-// Publish sends the outputs and then the manifest, which holds the story: what there is to tell besides. Nobody takes notice
-// of them before the commit.
-func (a *Attempt) Publish(ctx context.Context, story any) (_ storage.Manifest, err error) {
-	ctx, span := telemetry.Start(ctx, "publish")
-	defer span.End(&err)
-	a.Report(events.Progress{Phase: "publishing"})
-	told, err := json.Marshal(story)
+// check has the component check the outputs, then refuses what can't be published or announced: after the commit it would be too late.
+func (a *Attempt) check(ctx context.Context, work Work) (result.Result, error) {
+	made, err := work.Check(ctx)
 	if err != nil {
-		return storage.Manifest{}, CheckFailure(fmt.Errorf("what the module reported: %w", err))
+		return made, err
 	}
-	outputs := map[string]storage.Source{}
-	for key, kind := range a.Execution.outputs {
-		outputs[key] = storage.Source{Type: kind, Dir: a.Desk.Out(key)}
+	if err := checkFiles(a.Workspace.Out()); err != nil {
+		return made, CheckFailure(err)
 	}
-	manifest, err := storage.Publish(ctx, a.Execution.fenced, storage.Publication{
-		Root: a.Execution.root, Execution: a.Execution.ID, Attempt: a.Task.Attempt.ID, Result: a.storyAtAddress(told), Outputs: outputs,
-	})
-	if err != nil {
-		return storage.Manifest{}, publishFailure(err)
-	}
-	return manifest, nil
+	return made, ValidateResult(made)
 }
 
-// CheckTold refuses what can't be published or told of: after the commit it would be too late.
-func (a *Attempt) CheckTold(story any) error {
-	if err := checkFiles(a.Desk.Out()); err != nil {
-		return CheckFailure(err)
-	}
-	return CheckStory(story)
-}
-
-// plainPath is a file name that every object store and every reader of facts takes.
+// plainPath is a file name that every object store and every reader of events takes.
 var plainPath = regexp.MustCompile(`^[^\x00-\x1f\x7f]+$`)
 
-// checkFiles refuses what an object store has no word for: links, pipes, names with control characters.
+// checkFiles refuses what an object store can't hold: links, pipes, names with control characters.
 func checkFiles(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -74,18 +50,39 @@ func checkFiles(dir string) error {
 	})
 }
 
-// maxStoryBytes is what a fact may carry of what the module reported: a quarter of what NATS takes by default.
-const maxStoryBytes = 256 << 10
-
-// CheckStory refuses what would make a fact that no bus takes.
-func CheckStory(story any) error {
-	text, err := json.Marshal(story)
-	if err != nil {
-		return CheckFailure(fmt.Errorf("what the module reported: %w", err))
-	}
-	if len(text) > maxStoryBytes {
-		return CheckFailure(fmt.Errorf("metrics, inputs and hyperparameters have %d bytes, more than the %d that a fact may carry",
-			len(text), maxStoryBytes))
+// ValidateResult refuses a result that is too large for an event.
+func ValidateResult(made result.Result) error {
+	if err := made.CheckSize(); err != nil {
+		return CheckFailure(err)
 	}
 	return nil
+}
+
+// Without has publish leave one of the outputs out, of which there is nothing to publish.
+func (a *Attempt) Without(key string) {
+	a.Execution.Outputs = maps.Clone(a.Execution.Outputs)
+	delete(a.Execution.Outputs, key)
+}
+
+// publish sends the outputs and then the manifest, which holds the result. No reader uses them before the commit.
+func (a *Attempt) publish(ctx context.Context, made result.Result) (_ storage.Manifest, err error) {
+	ctx, span := telemetry.Start(ctx, "publish")
+	defer span.End(&err)
+	a.Report(events.Progress{Phase: "publishing"})
+	made.Finished = a.executor.opts.Now()
+	text, err := json.Marshal(made)
+	if err != nil {
+		return storage.Manifest{}, CheckFailure(fmt.Errorf("what the module reported: %w", err))
+	}
+	outputs := map[string]storage.Source{}
+	for key, kind := range a.Execution.Outputs {
+		outputs[key] = storage.Source{Type: kind, Dir: a.Workspace.Out(key)}
+	}
+	manifest, err := storage.Publish(ctx, a.Execution.fenced, storage.Publication{
+		Root: a.Execution.root, Execution: a.Execution.ID, Attempt: a.Task.Attempt.ID, Result: a.resultAtAddress(text), Outputs: outputs,
+	})
+	if err != nil {
+		return storage.Manifest{}, publishFailure(err)
+	}
+	return manifest, nil
 }

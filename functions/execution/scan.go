@@ -33,13 +33,13 @@ var (
 	numbered    = regexp.MustCompile(`\d`)
 )
 
-// settledFiles finds out which of a module's files are whole while the module keeps writing. Stillness is judged for each checkpoint by
+// scanner finds out which of a module's files are whole while the module keeps writing. Stillness is judged for each checkpoint by
 // itself: a log that grows all the time, or the next checkpoint, which is being written, holds up no other. It is for one goroutine at a
 // time.
 //
 // A file is whole when the format says so (completeFiles), or when it and those that belong to the same checkpoint have not changed for
 // settleTime. Files belong together that have the same name up to its first dot, or lie in a folder with a number in its name.
-type settledFiles struct {
+type scanner struct {
 	base    string   // which the module can't replace
 	folders []string // below it, which the module writes to
 	now     func() time.Time
@@ -76,15 +76,15 @@ type selection struct {
 
 var errTooManyFiles = fmt.Errorf("more than %d files, or %d of files, folders and links, below working_dir and model_run_dir: only stoker.checkpoint() has them kept", maxWatched, maxEntries)
 
-func newSettledFiles(d Desk, now func() time.Time) *settledFiles {
-	s := &settledFiles{base: d.dir, folders: []string{d.Working(), d.Out(modelRun)}, now: now, entries: maxEntries, files: map[string]tracked{}}
+func newScanner(w Workspace, now func() time.Time) *scanner {
+	s := &scanner{base: w.dir, folders: []string{w.Working(), w.Out(modelRun)}, now: now, entries: maxEntries, files: map[string]tracked{}}
 	_ = s.scan() // an error comes back from the next scan
 	s.keep(selection{})
 	return s
 }
 
 // scan notes what has changed since the last scan.
-func (s *settledFiles) scan() error {
+func (s *scanner) scan() error {
 	now, files, entries := s.now(), make(map[string]tracked, len(s.files)), 0
 	for _, dir := range s.folders {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -131,7 +131,7 @@ func (s *settledFiles) scan() error {
 
 // choose says of which files a checkpoint can be made now. ok is false where it would hold nothing new, come too soon after the last one,
 // or lack a file that the last one has.
-func (s *settledFiles) choose() (selection, bool) {
+func (s *scanner) choose() (selection, bool) {
 	chosen := s.split()
 	var size int64
 	fresh := false
@@ -151,7 +151,7 @@ func (s *settledFiles) choose() (selection, bool) {
 }
 
 // split finds the logs, by name or by growth in every scan, the files that are rewritten all the time, and the files that are not whole.
-func (s *settledFiles) split() selection {
+func (s *scanner) split() selection {
 	now := s.now()
 	chosen := selection{without: map[string]bool{}, logs: map[string]bool{}, rewritten: map[string]bool{}}
 	busy := map[string]bool{} // checkpoints of which a file is being written
@@ -189,13 +189,13 @@ func (s *settledFiles) split() selection {
 }
 
 // isPartial says whether a name, or that of a folder, is one that files have until they are whole.
-func (s *settledFiles) isPartial(path string) bool {
+func (s *scanner) isPartial(path string) bool {
 	name := filepath.ToSlash(s.below(path))
 	return partialName.MatchString(name) || strings.Contains(name, orbaxPartial)
 }
 
 // unit names the checkpoint that a file belongs to.
-func (s *settledFiles) unit(path string) string {
+func (s *scanner) unit(path string) string {
 	dir, name := filepath.Split(path)
 	at := len(path) - len(s.below(path))
 	for i := at; i < len(dir); i++ { // the outermost folder with a number in its name
@@ -213,7 +213,7 @@ func (s *settledFiles) unit(path string) string {
 }
 
 // below is a path in the folder of the module's that it lies in.
-func (s *settledFiles) below(path string) string {
+func (s *scanner) below(path string) string {
 	for _, dir := range s.folders {
 		if name, ok := strings.CutPrefix(path, dir+string(filepath.Separator)); ok {
 			return name
@@ -223,7 +223,7 @@ func (s *settledFiles) below(path string) string {
 }
 
 // keep notes that a checkpoint was made.
-func (s *settledFiles) keep(chosen selection) {
+func (s *scanner) keep(chosen selection) {
 	s.keptAt, s.kept = s.now(), make(map[string]stamp, len(s.files))
 	for path, f := range s.files {
 		if !chosen.without[path] {
@@ -233,7 +233,7 @@ func (s *settledFiles) keep(chosen selection) {
 }
 
 // stopped notes that nothing is written any more, now that the process has ended: what was changed long enough before it did is whole.
-func (s *settledFiles) stopped() {
+func (s *scanner) stopped() {
 	now := s.now()
 	for path, f := range s.files {
 		if age := now.Sub(f.changed); age >= settleTime { // by the file system's clock, which is this machine's
@@ -245,7 +245,7 @@ func (s *settledFiles) stopped() {
 }
 
 // open opens a file of the module's to read it.
-func (s *settledFiles) open(path string) (*os.File, error) {
+func (s *scanner) open(path string) (*os.File, error) {
 	for _, dir := range s.folders {
 		name, ok := strings.CutPrefix(path, dir+string(filepath.Separator))
 		if !ok {

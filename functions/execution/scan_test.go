@@ -17,16 +17,16 @@ import (
 
 // writes is a module's folder and a clock, with one scan every half second.
 type writes struct {
-	t       *testing.T
-	desk    Desk
-	now     time.Time
-	settled *settledFiles
+	t         *testing.T
+	workspace Workspace
+	now       time.Time
+	scanner   *scanner
 }
 
 func newWrites(t *testing.T) *writes {
 	t.Helper()
-	w := &writes{t: t, desk: lay(t, nil), now: time.Now()}
-	w.settled = newSettledFiles(w.desk, func() time.Time { return w.now })
+	w := &writes{t: t, workspace: lay(t, nil), now: time.Now()}
+	w.scanner = newScanner(w.workspace, func() time.Time { return w.now })
 	w.now = w.now.Add(time.Minute)
 	return w
 }
@@ -35,7 +35,7 @@ func newWrites(t *testing.T) *writes {
 func (w *writes) write(files map[string]string) {
 	w.t.Helper()
 	for name, text := range files {
-		path := w.desk.Out(modelRun, filepath.FromSlash(name))
+		path := w.workspace.Out(modelRun, filepath.FromSlash(name))
 		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, w.now, w.now))
 		if err != nil {
 			w.t.Fatal(err)
@@ -47,18 +47,18 @@ func (w *writes) write(files map[string]string) {
 func (w *writes) scan() string {
 	w.t.Helper()
 	w.now = w.now.Add(scanPause)
-	if err := w.settled.scan(); err != nil {
+	if err := w.scanner.scan(); err != nil {
 		w.t.Fatal(err)
 	}
-	chosen, ok := w.settled.choose()
+	chosen, ok := w.scanner.choose()
 	if !ok {
 		return ""
 	}
-	w.settled.keep(chosen)
+	w.scanner.keep(chosen)
 	var names []string
-	for path := range w.settled.files {
+	for path := range w.scanner.files {
 		if !chosen.without[path] {
-			names = append(names, filepath.ToSlash(w.settled.below(path)))
+			names = append(names, filepath.ToSlash(w.scanner.below(path)))
 		}
 	}
 	slices.Sort(names)
@@ -228,15 +228,15 @@ func TestWhatACrashLeavesIsKept(t *testing.T) {
 	w.write(map[string]string{"state-1.pkl": "1"})
 	w.now = w.now.Add(3 * time.Second)
 	w.write(map[string]string{"state-2.pkl": "cut o"})
-	if err := w.settled.scan(); err != nil { // the first scan: the process ended before it
+	if err := w.scanner.scan(); err != nil { // the first scan: the process ended before it
 		t.Fatal(err)
 	}
-	if _, ok := w.settled.choose(); ok {
+	if _, ok := w.scanner.choose(); ok {
 		t.Error("kept while it may be written")
 	}
-	w.settled.stopped()
-	chosen, ok := w.settled.choose()
-	if !ok || chosen.without[w.desk.Out(modelRun, "state-1.pkl")] || !chosen.without[w.desk.Out(modelRun, "state-2.pkl")] {
+	w.scanner.stopped()
+	chosen, ok := w.scanner.choose()
+	if !ok || chosen.without[w.workspace.Out(modelRun, "state-1.pkl")] || !chosen.without[w.workspace.Out(modelRun, "state-2.pkl")] {
 		t.Errorf("%v, without %v", ok, chosen.without)
 	}
 }
@@ -264,16 +264,16 @@ func TestTooManyFilesAreSaid(t *testing.T) {
 	}
 	w.write(files)
 	for i := range maxWatched / 200 {
-		if err := os.MkdirAll(w.desk.Working(), 0o755); err != nil {
+		if err := os.MkdirAll(w.workspace.Working(), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		for j := range 200 {
-			if err := os.Link(w.desk.Out(modelRun, "d", fmt.Sprint(j)), filepath.Join(w.desk.Working(), fmt.Sprint(i, "-", j))); err != nil {
+			if err := os.Link(w.workspace.Out(modelRun, "d", fmt.Sprint(j)), filepath.Join(w.workspace.Working(), fmt.Sprint(i, "-", j))); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := w.settled.scan(); !errors.Is(err, errTooManyFiles) {
+	if err := w.scanner.scan(); !errors.Is(err, errTooManyFiles) {
 		t.Errorf("%v", err)
 	}
 }
@@ -283,16 +283,16 @@ func TestTooManyFilesAreSaid(t *testing.T) {
 func TestNestedFoldersOfOrbaxTakeNoLonger(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
-	dir := w.desk.Out(modelRun)
+	dir := w.workspace.Out(modelRun)
 	whole := tracked{seen: w.now}
 	for range 500 {
 		dir = filepath.Join(dir, "x")
-		w.settled.files[filepath.Join(dir, orbaxMetadata)] = whole
+		w.scanner.files[filepath.Join(dir, orbaxMetadata)] = whole
 	}
 	for i := range 40_000 {
-		w.settled.files[filepath.Join(dir, fmt.Sprint("file", i))] = whole
+		w.scanner.files[filepath.Join(dir, fmt.Sprint("file", i))] = whole
 	}
-	if complete := w.settled.completeFiles(); len(complete) != 40_500 {
+	if complete := w.scanner.completeFiles(); len(complete) != 40_500 {
 		t.Errorf("%d files are whole, want all", len(complete))
 	}
 }
@@ -300,13 +300,13 @@ func TestNestedFoldersOfOrbaxTakeNoLonger(t *testing.T) {
 func TestTooManyFoldersAndLinksAreSaid(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
-	w.settled.entries = 200
+	w.scanner.entries = 200
 	for i := range 200 {
-		if err := os.Symlink("nothing", w.desk.Out(modelRun, fmt.Sprint(i))); err != nil {
+		if err := os.Symlink("nothing", w.workspace.Out(modelRun, fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.settled.scan(); !errors.Is(err, errTooManyFiles) {
+	if err := w.scanner.scan(); !errors.Is(err, errTooManyFiles) {
 		t.Errorf("%v, want %v", err, errTooManyFiles)
 	}
 }

@@ -10,61 +10,137 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
-	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// Run runs the module and passes on how it gets on. The module's log is kept whether it succeeds or fails.
-func (a *Attempt) Run(ctx context.Context, told module.Assignment, r pipeline.Resources, take Take) (guest.Outcome, error) {
-	return a.RunTuning(ctx, told, r, take, func(module.Message) {})
+// Opener is a Guest that can have one module process work on many assignments.
+type Opener interface {
+	Open(ctx context.Context, source module.Source) (*guest.Session, error)
 }
 
-// RunTuning is Run for a module that may say what to search for: study is called with what it says.
-func (a *Attempt) RunTuning(ctx context.Context, told module.Assignment, r pipeline.Resources, take Take, study Take) (outcome guest.Outcome, err error) {
+// Session has the module of an attempt work on one assignment, or on one after another. It is for one goroutine at a time.
+type Session struct {
+	attempt *Attempt
+	opts    SessionOptions
+	code    code
+	open    *guest.Session // nil: each assignment has a process of its own
+	live    *live          // of all assignments together
+}
+
+// SessionOptions say what a session is for. The module's log is reported while it is printed in any case, and its end is part of a failure.
+type SessionOptions struct {
+	// KeepLog uploads the log of an assignment next to the attempt's manifest, whether it succeeds or fails, and saves checkpoints of a
+	// TFX module's files where the attempt saves any. The session has one assignment then.
+	KeepLog bool
+	// Reuse has one process work on all assignments, if the guest is an Opener.
+	Reuse bool
+}
+
+// OpenSession finds the module, and makes sure that it is the one that identifies the execution. The session must be closed before
+// the attempt.
+func (a *Attempt) OpenSession(ctx context.Context, opts SessionOptions) (*Session, error) {
+	found, err := a.code(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{attempt: a, opts: opts, code: found}
+	if opener, can := a.executor.guest.(Opener); can && opts.Reuse {
+		if s.open, err = opener.Open(ctx, found.source); err != nil {
+			return nil, a.AtAddresses(moduleFailure(err, ""))
+		}
+	}
+	s.live = a.reportLog()
+	return s, nil
+}
+
+// Run works on one assignment and calls on for each of the module's messages, one at a time. Its errors are events.Failures.
+func (s *Session) Run(ctx context.Context, assignment module.Assignment, on func(module.Message)) (outcome guest.Outcome, err error) {
 	ctx, span := telemetry.Start(ctx, "module")
 	defer span.End(&err)
-	a.Report(events.Progress{Phase: "starting"})
-	code, err := a.code(ctx)
-	if err != nil {
-		return guest.Outcome{}, err
+	a := s.attempt
+	assignment.Module, assignment.Trace = s.code.source, traced(ctx)
+	limits, log := a.limits(s.live), ""
+	if s.opts.KeepLog {
+		outcome, err = s.runKept(ctx, assignment, limits, on)
+		log = a.log
+	} else {
+		outcome, err = s.run(ctx, assignment, limits, on)
 	}
-	told.Module, told.Trace = code.source, traced(ctx)
-	limits := guest.Limits{
-		Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace, LogPath: a.Desk.log(),
-		GPU: r.WantsGPU(),
-	}
-	kept, err := a.openLog()
-	if err != nil {
-		return guest.Outcome{}, err
-	}
-	defer kept.Close()
-	live := a.tellLog()
-	limits.Live = live
-	watch := a.watchFiles(code.source, take)
-	outcome, err = a.runModule(ctx, told, limits, func(m module.Message) {
-		switch m.Type {
-		case module.MessageProgress:
-			watch.reached(m.Step)
-			a.Report(events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
-		case module.MessageCheckpoint:
-			take(m)
-		case module.MessageStudy:
-			study(m)
-		}
-	})
-	watch.end(err != nil)
-	live.end()
-	a.log, a.logTail = a.keepLog(ctx, kept), outcome.LogTail
-	if err != nil {
-		return guest.Outcome{}, a.AtAddresses(moduleFailure(err, a.log))
-	}
-	if outcome.Module != "" && outcome.Module != a.Execution.Module { // it changed at the last moment
+	switch {
+	case err != nil:
+		return guest.Outcome{}, a.AtAddresses(moduleFailure(err, log))
+	case outcome.Module != "" && outcome.Module != a.Execution.Module: // it changed at the last moment
 		return guest.Outcome{}, a.changed()
 	}
 	return outcome, nil
 }
 
-// traced is where in a trace a module works; nil where nobody traces it.
+// runKept keeps the log, and checkpoints of the files of a module that does not say when they are whole.
+func (s *Session) runKept(ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+	a := s.attempt
+	kept, err := a.openLog()
+	if err != nil {
+		return guest.Outcome{}, err
+	}
+	defer kept.Close()
+	limits.LogPath = a.Workspace.log()
+	watch := a.watchFiles(s.code.source)
+	outcome, err := s.run(ctx, assignment, limits, func(m module.Message) {
+		if m.Type == module.MessageProgress {
+			watch.reached(m.Step)
+		}
+		on(m)
+	})
+	watch.end(err != nil)
+	s.live.end()
+	a.log, a.logTail = a.keepLog(ctx, kept), outcome.LogTail
+	return outcome, err
+}
+
+// run runs the module: in the session's process or in one of its own, here or on all hosts of a group.
+func (s *Session) run(ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+	switch a := s.attempt; {
+	case a.group != nil:
+		return a.leadHosts(ctx, assignment, limits, on)
+	case a.turn != nil:
+		return a.followLeader(ctx, assignment, limits, on)
+	case s.open != nil:
+		return s.open.Run(ctx, assignment, limits, on)
+	default:
+		return a.executor.guest.Run(ctx, assignment, limits, on)
+	}
+}
+
+// IsTFX reports whether the module is a TFX module: one that searches by itself, and trains no trial that it is assigned.
+func (s *Session) IsTFX() bool { return guest.IsTFX(s.code.source.Path) }
+
+// Close ends the module's process.
+func (s *Session) Close() {
+	if s.open != nil {
+		s.open.Close()
+	}
+	s.live.end()
+}
+
+// Handle reports the progress that a module sends, and saves the checkpoints.
+func (a *Attempt) Handle(m module.Message) {
+	switch m.Type {
+	case module.MessageProgress:
+		a.Report(events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
+	case module.MessageCheckpoint:
+		a.SaveCheckpoint(m)
+	}
+}
+
+// limits are those of a module that prints to a log.
+func (a *Attempt) limits(log *live) guest.Limits {
+	r := a.Execution.Resources
+	return guest.Limits{
+		Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.executor.opts.Grace, GPU: r.WantsGPU(), Live: log,
+	}
+}
+
+// traced returns the place of a module in a trace; nil if nobody traces it.
 func traced(ctx context.Context) *module.Trace {
 	place := telemetry.PlaceOf(ctx)
 	if place.Parent == "" {
@@ -76,17 +152,16 @@ func traced(ctx context.Context) *module.Trace {
 // keepLogTime bounds what a job that is stopping spends on its log.
 const keepLogTime = 5 * time.Second
 
-// openLog makes the file of the log, and keeps it open: what is uploaded later is this file, whatever has its name by then.
+// openLog makes the file of the log and keeps it open: this file is uploaded later, whatever has its name by then.
 func (a *Attempt) openLog() (*os.File, error) {
-	file, err := os.OpenFile(a.Desk.log(), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
+	file, err := os.OpenFile(a.Workspace.log(), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
 		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("make the log of a module: %w", err))
 	}
 	return file, nil
 }
 
-// keepLog uploads the module's log beside the attempt's manifest, and returns its address. A log that can't be
-// kept is no reason to fail a job.
+// keepLog uploads the module's log next to the attempt's manifest, and returns its address. A log that can't be kept fails no job.
 func (a *Attempt) keepLog(ctx context.Context, file *os.File) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepLogTime)
 	defer cancel()
@@ -105,60 +180,3 @@ func (a *Attempt) keepLog(ctx context.Context, file *os.File) string {
 	}
 	return place.Log().String()
 }
-
-// Opener is a Guest that can have one module process work on many assignments.
-type Opener interface {
-	Open(ctx context.Context, source module.Source) (*guest.Session, error)
-}
-
-// Sitting has the module of an attempt work on one assignment after another. Its log stays on the desk: what one of many assignments
-// printed is told of where it failed, and kept nowhere. It is for one goroutine at a time.
-type Sitting struct {
-	attempt *Attempt
-	code    code
-	run     func(context.Context, module.Assignment, guest.Limits, func(module.Message)) (guest.Outcome, error)
-	close   func()
-	live    *live // of all assignments together
-}
-
-// Sit finds the module once for many assignments. The sitting is to be closed before the attempt.
-func (a *Attempt) Sit(ctx context.Context) (*Sitting, error) {
-	found, err := a.code(ctx)
-	if err != nil {
-		return nil, err
-	}
-	live := a.tellLog()
-	s := &Sitting{attempt: a, code: found, live: live, run: a.shop.guest.Run, close: live.end}
-	if opener, can := a.shop.guest.(Opener); can {
-		session, err := opener.Open(ctx, found.source)
-		if err != nil {
-			live.end()
-			return nil, a.AtAddresses(moduleFailure(err, ""))
-		}
-		s.run, s.close = session.Run, func() { session.Close(); live.end() }
-	}
-	return s, nil
-}
-
-// Run works on one assignment. Its errors are events.Failures.
-func (s *Sitting) Run(ctx context.Context, told module.Assignment, r pipeline.Resources, on func(module.Message)) (outcome guest.Outcome, err error) {
-	ctx, span := telemetry.Start(ctx, "module")
-	defer span.End(&err)
-	a := s.attempt
-	told.Module, told.Trace = s.code.source, traced(ctx)
-	limits := guest.Limits{Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace, GPU: r.WantsGPU(), Live: s.live}
-	outcome, err = s.run(ctx, told, limits, on)
-	switch {
-	case err != nil:
-		return outcome, a.AtAddresses(moduleFailure(err, ""))
-	case outcome.Module != "" && outcome.Module != a.Execution.Module:
-		return outcome, a.changed()
-	}
-	return outcome, nil
-}
-
-// IsTFX says whether the module is a TFX module: one that searches by itself, and trains no trial that it is told.
-func (s *Sitting) IsTFX() bool { return guest.IsTFX(s.code.source.Path) }
-
-// Close ends the module's process.
-func (s *Sitting) Close() { s.close() }

@@ -22,7 +22,7 @@ import (
 // atOnce is how many artifacts are listed or staged at a time. Small ones cost a round trip each, and that is all.
 const atOnce = 4
 
-// StageIn copies every input to the desk, exactly as it was listed when the execution was identified, and refuses graphs among them that
+// StageIn copies every input to the workspace, exactly as it was listed when the execution was identified, and refuses graphs among them that
 // have operations which no model needs.
 func (a *Attempt) StageIn(ctx context.Context) error {
 	if err := a.stage(ctx); err != nil {
@@ -40,7 +40,7 @@ func (a *Attempt) stage(ctx context.Context) (err error) {
 	for _, in := range a.Execution.Inputs {
 		staging.Go(func() error {
 			options := storage.StageOptions{Listing: &in.Listing}
-			if _, err := storage.StageIn(ctx, a.shop.store, in.Listing.Ref, a.Desk.In(in.Dir), options); err != nil {
+			if _, err := storage.StageIn(ctx, a.executor.store, in.Listing.Ref, a.Workspace.In(in.Dir), options); err != nil {
 				return StoreFailure(fmt.Errorf("%s: %w", in.Key, err))
 			}
 			return nil
@@ -51,7 +51,7 @@ func (a *Attempt) stage(ctx context.Context) (err error) {
 
 // StageFirst copies the first file of an input that decides nothing of the result. Its errors are the store's.
 func (a *Attempt) StageFirst(ctx context.Context, in Input) error {
-	listing, err := a.shop.listOne(ctx, in)
+	listing, err := a.executor.listOne(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (a *Attempt) StageFirst(ctx context.Context, in Input) error {
 	}
 	in.Listing = listing
 	a.also = append(a.also, in)
-	_, err = storage.StageIn(ctx, a.shop.store, listing.Ref, a.Desk.In(in.Dir), storage.StageOptions{Listing: &listing})
+	_, err = storage.StageIn(ctx, a.executor.store, listing.Ref, a.Workspace.In(in.Dir), storage.StageOptions{Listing: &listing})
 	return err
 }
 
@@ -70,12 +70,12 @@ var ErrArtifactChanged = errors.New("the artifact is gone or has changed")
 // StageArtifact copies an artifact to a local folder, if it still is what an execution was identified with. Its other errors are the
 // store's.
 func (a *Attempt) StageArtifact(ctx context.Context, artifact events.Artifact, dir string) error {
-	listing, err := storage.List(ctx, a.shop.store, refOf(artifact.URI))
+	listing, err := storage.List(ctx, a.executor.store, refOf(artifact.URI))
 	if err == nil && listing.Digest != artifact.Digest {
 		err = ErrArtifactChanged
 	}
 	if err == nil {
-		_, err = storage.StageIn(ctx, a.shop.store, listing.Ref, dir, storage.StageOptions{Listing: &listing})
+		_, err = storage.StageIn(ctx, a.executor.store, listing.Ref, dir, storage.StageOptions{Listing: &listing})
 	}
 	switch {
 	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrChanged), errors.Is(err, ErrArtifactChanged):
@@ -84,6 +84,39 @@ func (a *Attempt) StageArtifact(ctx context.Context, artifact events.Artifact, d
 		return StoreFailure(fmt.Errorf("%s: %w", artifact.URI, err))
 	}
 	return nil
+}
+
+// checkGraphs refuses graphs that events name if they have operations that a model has no use for: ones that reach files, scripts or
+// other processes would do so wherever the published model is served. What this worker has accepted before is not checked again.
+func (a *Attempt) checkGraphs(ctx context.Context) error {
+	var q modelcheck.Question
+	for _, in := range a.Execution.Inputs {
+		if in.Key == transformGraph || in.Key == BaseModel {
+			q.Graphs = append(q.Graphs, modelcheck.Graph{Dir: a.Workspace.In(in.Dir), Name: in.Listing.Ref.String()})
+		}
+	}
+	if len(q.Graphs) == 0 {
+		return nil
+	}
+	resources := a.Execution.Spec.Trainer.Resources
+	key, small, err := keyOfGraphs(ctx, a.question(q), resources)
+	if err != nil {
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("read graphs that were staged: %w", err))
+	}
+	if small && a.executor.accepted.has(key) {
+		return nil
+	}
+	answer, err := a.CheckFiles(ctx, q, resources)
+	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureCheck {
+		return InputFailure(failure.Err)
+	}
+	if err == nil && answer.Refused != "" {
+		err = InputFailure(errors.New(answer.Refused))
+	}
+	if err == nil && small {
+		a.executor.accepted.add(key)
+	}
+	return err
 }
 
 // acceptedGraphs remembers which graphs a check has accepted, so that a pipeline's next run, which as a rule names the same transform

@@ -28,10 +28,10 @@ func (c *checker) Check(context.Context, json.RawMessage, guest.Limits) (json.Ra
 func TestAGraphThatWasAcceptedIsNotCheckedAgain(t *testing.T) {
 	t.Parallel()
 	c := &checker{}
-	shop := &Workshop{guest: c}
+	executor := &Executor{guest: c}
 	base := func(t *testing.T) (a *Attempt, graph string) {
-		a = &Attempt{Desk: Desk{t.TempDir()}, shop: shop, Execution: Execution{Inputs: []Input{{Key: transformGraph, Dir: "graph"}}}}
-		graph = a.Desk.In("graph")
+		a = &Attempt{Workspace: Workspace{t.TempDir()}, executor: executor, Execution: Execution{Inputs: []Input{{Key: transformGraph, Dir: "graph"}}}}
+		graph = a.Workspace.In("graph")
 		write(t, filepath.Join(graph, "transform_fn", "saved_model.pb"), "graph")
 		write(t, filepath.Join(graph, "transform_fn", "assets", "vocab"), "words")
 		return a, graph
@@ -56,7 +56,7 @@ func TestAGraphThatWasAcceptedIsNotCheckedAgain(t *testing.T) {
 			write(t, filepath.Join(graph, "transform_fn", "saved_model.pb"), "")
 		}, 4},
 		{"a limit", func(_ *testing.T, a *Attempt, _ string) { a.Execution.Spec.Trainer.Resources.Memory = 1 << 30 }, 5},
-		{"an operation that the operator allows", func(*testing.T, *Attempt, string) { shop.opts.GraphOps = []string{"ReadFile"} }, 6},
+		{"an operation that the operator allows", func(*testing.T, *Attempt, string) { executor.opts.GraphOps = []string{"ReadFile"} }, 6},
 		{"the same", func(*testing.T, *Attempt, string) {}, 6},
 	} {
 		a, graph := base(t)
@@ -70,8 +70,8 @@ func TestAGraphThatWasAcceptedIsNotCheckedAgain(t *testing.T) {
 func TestAGraphThatWasRefusedIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	c := &checker{refused: "it writes files"}
-	a := &Attempt{Desk: Desk{t.TempDir()}, shop: &Workshop{guest: c}, Execution: Execution{Inputs: []Input{{Key: BaseModel, Dir: "base"}}}}
-	write(t, a.Desk.In("base", "saved_model.pb"), "graph")
+	a := &Attempt{Workspace: Workspace{t.TempDir()}, executor: &Executor{guest: c}, Execution: Execution{Inputs: []Input{{Key: BaseModel, Dir: "base"}}}}
+	write(t, a.Workspace.In("base", "saved_model.pb"), "graph")
 	for range 2 {
 		if _, refused := events.AsKind(a.checkGraphs(t.Context()), events.FailureInput); !refused {
 			t.Error("it is accepted")
@@ -86,8 +86,8 @@ func TestAGraphThatWasRefusedIsCheckedAgain(t *testing.T) {
 func TestALargeGraphIsCheckedEachTime(t *testing.T) {
 	t.Parallel()
 	c := &checker{}
-	a := &Attempt{Desk: Desk{t.TempDir()}, shop: &Workshop{guest: c}, Execution: Execution{Inputs: []Input{{Key: BaseModel, Dir: "base"}}}}
-	large := a.Desk.In("base", "variables")
+	a := &Attempt{Workspace: Workspace{t.TempDir()}, executor: &Executor{guest: c}, Execution: Execution{Inputs: []Input{{Key: BaseModel, Dir: "base"}}}}
+	large := a.Workspace.In("base", "variables")
 	write(t, large, "")
 	if err := os.Truncate(large, mostAcceptedSize+1); err != nil {
 		t.Fatal(err)
@@ -127,9 +127,9 @@ func write(t *testing.T, path, text string) {
 func TestAGraphWithALinkIsCheckedEachTime(t *testing.T) {
 	t.Parallel()
 	c := &checker{}
-	a := &Attempt{Desk: Desk{t.TempDir()}, shop: &Workshop{guest: c}, Execution: Execution{Inputs: []Input{{Key: BaseModel, Dir: "base"}}}}
-	write(t, a.Desk.In("base", "saved_model.pb"), "graph")
-	if err := os.Symlink("saved_model.pb", a.Desk.In("base", "linked")); err != nil {
+	a := &Attempt{Workspace: Workspace{t.TempDir()}, executor: &Executor{guest: c}, Execution: Execution{Inputs: []Input{{Key: BaseModel, Dir: "base"}}}}
+	write(t, a.Workspace.In("base", "saved_model.pb"), "graph")
+	if err := os.Symlink("saved_model.pb", a.Workspace.In("base", "linked")); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

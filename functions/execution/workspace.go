@@ -9,11 +9,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// Desk is the local folder of one attempt:
+// Workspace is the local directory of one attempt:
 //
 //	in/              inputs, as staged
 //	out/<key>/       what is published: model/, model_run/
-//	working/         the module's own: what earlier attempts saved is in it, and it is what checkpoints are taken of; of a TFX
+//	working/         the module's own: holds what earlier attempts saved, and is what checkpoints are copied from; of a TFX
 //	                 module, out/model_run/ is such a folder too
 //	answers/         files of the module's that are not published: predictions.jsonl, labels.json
 //	trials/<id>/     the module's own folders for one trial of a search
@@ -21,49 +21,49 @@ import (
 //	kept/            states of trials that others go on from
 //	log.txt          what the module printed
 //
-// The module may write below out/<key>, working, answers and trials. The folder itself and the rest are the worker's alone: a module that
-// could write there would replace them by links, and the worker would follow those.
-type Desk struct{ dir string }
+// The module may write below out/<key>, working, answers and trials. The directory itself and the rest are the worker's alone: a module
+// that could write there would replace them by links, and the worker would follow those.
+type Workspace struct{ dir string }
 
-func (w *Workshop) openDesk(task worker.Task, outputs map[string]string) (Desk, error) {
-	dir, err := os.MkdirTemp(w.opts.WorkDir, fmt.Sprintf("%s-%s-", task.Job.Function, task.Attempt.ID))
+func (x *Executor) openWorkspace(task worker.Task, outputs map[string]string) (Workspace, error) {
+	dir, err := os.MkdirTemp(x.opts.WorkDir, fmt.Sprintf("%s-%s-", task.Job.Function, task.Attempt.ID))
 	if err != nil {
-		return Desk{}, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder to work in: %w", err))
+		return Workspace{}, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder to work in: %w", err))
 	}
-	d := Desk{dir: dir}
-	folders := []string{d.In(), d.Working(), d.Answer("")}
-	for key := range outputs { // what lies in them is the module's to make: some refuse to write into a folder that is there
-		folders = append(folders, d.Out(key))
+	w := Workspace{dir: dir}
+	folders := []string{w.In(), w.Working(), w.Answer("")}
+	for key := range outputs { // the module makes what lies in them: some refuse to write into a folder that exists
+		folders = append(folders, w.Out(key))
 	}
 	for _, folder := range folders {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
-			d.clear()
-			return Desk{}, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder to work in: %w", err))
+			w.remove()
+			return Workspace{}, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder to work in: %w", err))
 		}
 	}
-	return d, nil
+	return w, nil
 }
 
 // In is a path among the staged inputs.
-func (d Desk) In(path ...string) string {
-	return filepath.Join(append([]string{d.dir, "in"}, path...)...)
+func (w Workspace) In(path ...string) string {
+	return filepath.Join(append([]string{w.dir, "in"}, path...)...)
 }
 
 // Out is a path among what is published.
-func (d Desk) Out(path ...string) string {
-	return filepath.Join(append([]string{d.dir, "out"}, path...)...)
+func (w Workspace) Out(path ...string) string {
+	return filepath.Join(append([]string{w.dir, "out"}, path...)...)
 }
 
 // Working is the module's own folder.
-func (d Desk) Working() string { return filepath.Join(d.dir, "working") }
+func (w Workspace) Working() string { return filepath.Join(w.dir, "working") }
 
 // Answer is a file that the module writes and that is not published.
-func (d Desk) Answer(name string) string { return filepath.Join(d.dir, "answers", name) }
+func (w Workspace) Answer(name string) string { return filepath.Join(w.dir, "answers", name) }
 
-// Beside is a path that is not published.
-func (d Desk) Beside(name string) string { return filepath.Join(d.dir, name) }
+// Path is a path that is not published.
+func (w Workspace) Path(name string) string { return filepath.Join(w.dir, name) }
 
-func (d Desk) log() string { return filepath.Join(d.dir, "log.txt") }
+func (w Workspace) log() string { return filepath.Join(w.dir, "log.txt") }
 
-// clear takes the folder away. What can't be removed is in the way of nobody: the next attempt has another folder.
-func (d Desk) clear() { _ = os.RemoveAll(d.dir) }
+// remove removes the directory. What can't be removed disturbs nobody: the next attempt has another directory.
+func (w Workspace) remove() { _ = os.RemoveAll(w.dir) }

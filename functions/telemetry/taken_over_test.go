@@ -100,8 +100,8 @@ func newHands(ctx context.Context, t *testing.T, s *stack.Stack, tele *telemetry
 	}
 	t.Cleanup(host.Close)
 	box := tele.Letterbox(bus)
-	shop := execution.New(s.Store, host, execution.Options{Root: s.Root, WorkDir: t.TempDir(), Telemetry: tele})
-	return hands{t, box, tele, trainer.New(shop, trainer.Options{}), tuner.New(shop, box)}
+	executor := execution.New(s.Store, host, execution.Options{Root: s.Root, WorkDir: t.TempDir(), Telemetry: tele})
+	return hands{t, box, tele, trainer.New(executor, trainer.Options{}), tuner.New(executor, box)}
 }
 
 // publish deploys the pipeline, and is upstream.

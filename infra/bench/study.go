@@ -174,7 +174,7 @@ func (s studySetting) work(ctx context.Context, on ownBus, store storage.Store) 
 	defer os.RemoveAll(dir)
 	return on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
 		search := tuner.New(execution.New(store, host, execution.Options{Root: storage.Ref{Bucket: studyBucket}, WorkDir: dir}), box)
-		return worker.New(box, worker.Options{Functions: []worker.Function{search, search.Seats()}, Slots: s.slots}).Run(ctx)
+		return worker.New(box, worker.Options{Functions: []worker.Function{search, search.Trials()}, Slots: s.slots}).Run(ctx)
 	})
 }
 

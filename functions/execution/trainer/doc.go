@@ -1,6 +1,6 @@
-// Package trainer does one train job. What every job has in common is functions/execution's; what is a training's own is read
-// top to bottom in Trainer.Work: what decides a model, what the module is told, when a model is one, whether its files answer
-// as it was trained, which fact tells of it.
+// Package trainer is the execution.Component that trains models: what determines a model (Trainer.Identity), what the module is assigned
+// (Trainer.Assign), when its outputs are a model and whether its files answer as it was trained (training.Check), and the event of it
+// (Trainer.Event). The steps that all jobs share are in functions/execution.
 //
-// It decides nothing about retries (functions/worker does) and knows no bus. Read Trainer first.
+// Read Trainer, then training.
 package trainer

@@ -181,8 +181,8 @@ func driftAt(t *testing.T, d drift, effect string) {
 // trainOn works on jobs until ctx ends.
 func trainOn(ctx context.Context, t *testing.T, b *bench, box events.Letterbox, store storage.Store, digest string) {
 	t.Helper()
-	shop := execution.New(store, digestGuest{b.guest, digest}, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
-	functions := []worker.Function{trainer.New(shop, trainer.Options{})}
+	executor := execution.New(store, digestGuest{b.guest, digest}, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
+	functions := []worker.Function{trainer.New(executor, trainer.Options{})}
 	if err := worker.New(box, worker.Options{Functions: functions}).Run(ctx); err != nil {
 		t.Error(err)
 	}

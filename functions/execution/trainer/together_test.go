@@ -52,11 +52,11 @@ func groupOf(t *testing.T, leads, follows execution.Guest, memberStore func(stor
 	}
 	root := storage.Ref{Bucket: "stoker"}
 	w.trainer = trainer.New(execution.New(w.store, leads, execution.Options{Root: root, WorkDir: t.TempDir(), Group: w.group}), trainer.Options{})
-	shop := execution.New(memberStore(w.store), follows, execution.Options{Root: root, WorkDir: t.TempDir()})
-	follower := trainer.New(shop, trainer.Options{})
+	executor := execution.New(memberStore(w.store), follows, execution.Options{Root: root, WorkDir: t.TempDir()})
+	follower := trainer.New(executor, trainer.Options{})
 	go func() {
 		w.left <- group.Follow(t.Context(), group.Options{Hosts: w.hosts, Rank: 1, Token: token}, true, func(ctx context.Context, turn *group.Turn) error {
-			return shop.Follow(ctx, follower, turn)
+			return executor.Follow(ctx, follower, turn)
 		})
 	}()
 	if err := w.group.Whole(t.Context()); err != nil {

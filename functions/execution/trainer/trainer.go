@@ -2,35 +2,47 @@ package trainer
 
 import (
 	"context"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
-	"github.com/stoker-ml/stoker/functions/group"
 	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runs/result"
 	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/storage"
 )
 
-// Trainer is the worker.Function that trains models, and an execution.Kind.
+// Trainer is the worker.Function that trains models, and an execution.Component.
 type Trainer struct {
-	shop *execution.Workshop
-	opts Options
+	executor *execution.Executor
+	opts     Options
 }
 
 // Options of a Trainer.
 type Options struct {
 	Python string // an interpreter that has TensorFlow, to ask models in their files too; "" for none
 
-	// Fallback gives one to ask where Go's reader can't execute a module's model, "" for none; nil: there is none.
+	// Fallback returns one to ask where Go's reader can't execute a module's model, "" for none; nil: there is none.
 	Fallback func(ctx context.Context, source module.Source) string
 }
 
-// New returns a trainer that works in a workshop.
-func New(shop *execution.Workshop, opts Options) *Trainer { return &Trainer{shop: shop, opts: opts} }
+// New returns a trainer whose jobs an executor does.
+func New(x *execution.Executor, opts Options) *Trainer { return &Trainer{executor: x, opts: opts} }
 
 // Name says that a trainer takes train jobs.
 func (t *Trainer) Name() events.Function { return events.FunctionTrain }
+
+// Handle works on one train job, or makes sure that a cancelled one has no result.
+func (t *Trainer) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+	return t.executor.Execute(ctx, task, t)
+}
 
 // Limits says how often the module may fail. A job whose pipeline does not parse fails for good at once.
 func (t *Trainer) Limits(job events.Job) worker.Limits {
@@ -41,14 +53,9 @@ func (t *Trainer) Limits(job events.Job) worker.Limits {
 	return worker.Limits{Attempts: spec.Trainer.MaxAttempts, Crashes: spec.Trainer.MaxCrashes, Lost: spec.Trainer.MaxLost}
 }
 
-// Failed tells of a job that is given up.
+// Failed makes the event of a job that is given up.
 func (t *Trainer) Failed(task worker.Task, failure *events.Failure) events.Fact {
 	return events.NewJobFailed(task.Job, task.Attempt, failure)
-}
-
-// Handle works on one train job, or sees to it that nothing comes of one that is cancelled.
-func (t *Trainer) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
-	return t.shop.Handle(ctx, task, t)
 }
 
 // outputs are TFX's keys of what a Trainer publishes, with its types.
@@ -59,90 +66,128 @@ const (
 	modelRunKey = "model_run"
 )
 
-// Identify reads what the job asks for and lists its inputs, to know which execution it is.
-func (t *Trainer) Identify(ctx context.Context, task worker.Task) (execution.Execution, error) {
-	spec, err := pipeline.FromJSON(task.Job.Spec)
+// Describe parses the job's pipeline.
+func (t *Trainer) Describe(job events.Job) (execution.Description, error) {
+	spec, err := pipeline.FromJSON(job.Spec)
 	if err != nil {
-		return execution.Execution{}, execution.InputFailure(err)
+		return execution.Description{}, execution.InputFailure(err)
 	}
-	inputs, err := t.shop.List(ctx, task.Job, spec.Trainer.TrainArgs, spec.Trainer.EvalArgs)
+	return execution.Description{
+		Component: "Trainer", Outputs: outputs, Spec: spec, Reads: job.Inputs,
+		Args: []pipeline.Args{spec.Trainer.TrainArgs, spec.Trainer.EvalArgs}, Resources: spec.Trainer.Resources, Hosts: spec.Trainer.Resources.Workers,
+	}, nil
+}
+
+// Identity returns everything that determines a model.
+func (t *Trainer) Identity(e execution.Execution) any {
+	return identityOf(e.Job, e.Spec, e.Module, e.Inputs)
+}
+
+// Start refuses a job whose inputs alone are too many for an event: no training could change that.
+func (t *Trainer) Start(_ context.Context, a *execution.Attempt) (execution.Work, error) {
+	work := &training{Attempt: a, opts: t.opts}
+	return work, execution.ValidateResult(work.result())
+}
+
+// training is one attempt at a training.
+type training struct {
+	*execution.Attempt
+	opts       Options
+	raw        []string          // patterns of raw evaluation rows, where the job trains on transformed ones and has both
+	assignment module.Assignment // of the module
+	outcome    guest.Outcome     // of the module
+	skew       *events.Skew      // how the model's files compare with it; nil if the pipeline asks for no comparison
+	notes      []string          // what was asked for and is missing, and why
+}
+
+// Settled reports that a training always has work to do.
+func (t *training) Settled() bool { return false }
+
+// Resumes reports that a training resumes from its checkpoints.
+func (t *training) Resumes() bool { return true }
+
+// Run runs the module once.
+func (t *training) Run(ctx context.Context) (err error) {
+	if err := t.stageRaw(ctx); err != nil {
+		return err
+	}
+	if t.assignment, err = assign(t.Attempt); err != nil {
+		return err
+	}
+	t.Report(events.Progress{Phase: "starting"})
+	session, err := t.OpenSession(ctx, execution.SessionOptions{KeepLog: true})
 	if err != nil {
-		return execution.Execution{}, err
+		return err
 	}
-	module, err := t.shop.Digest(ctx, spec)
-	if err != nil {
-		return execution.Execution{}, err
+	defer session.Close()
+	t.outcome, err = session.Run(ctx, t.assignment, t.Handle)
+	return err
+}
+
+// result is what the training leaves besides its artifacts.
+func (t *training) result() result.Result {
+	made := t.Result()
+	made.Metrics, made.BaseModel, made.Skew, made.Notes = t.outcome.Metrics, baseModel(t.Execution), t.skew, t.notes
+	made.Hyperparameters, _ = t.assignment.Hyperparameters["values"].(map[string]any)
+	if len(t.outcome.Settings) > 0 {
+		made.Settings = mask.JSON(t.outcome.Settings)
 	}
-	return t.shop.Execution(task, execution.Known{
-		Component: "Trainer", Outputs: outputs, Spec: spec, Module: module, Inputs: inputs,
-		Identity: identityOf(task.Job, spec, module, inputs),
+	return made
+}
+
+// baseModel returns the address of the model that the training starts from, "" for none.
+func baseModel(e execution.Execution) string {
+	for _, in := range e.Inputs {
+		if in.Key == execution.BaseModel {
+			return in.Listing.Ref.String()
+		}
+	}
+	return ""
+}
+
+// Event makes the event of a trained model. It is cached if another job did the work.
+func (t *Trainer) Event(job events.Job, done execution.Committed, made result.Result) events.Fact {
+	model := done.Manifest.Outputs[modelKey]
+	return events.NewModelTrained(job, &events.ModelTrained{
+		Model:           events.Model{URI: model.URI, Digest: model.Digest, Formats: formats(model)},
+		ModelRun:        done.Manifest.Outputs[modelRunKey].URI,
+		EvalModel:       evalModel(model),
+		Execution:       done.Manifest.Execution,
+		Generation:      done.Commit.Generation,
+		Cached:          made.Job != job.ID,
+		Metrics:         made.Metrics,
+		Inputs:          made.Inputs,
+		Hyperparameters: made.Hyperparameters,
+		Module:          made.Module,
+		BaseModel:       made.BaseModel,
+		Settings:        made.Settings,
+		Skew:            made.Skew,
+		Notes:           made.Notes,
+		Started:         made.Started,
+		Finished:        made.Finished,
+		Attempts:        made.Attempts,
 	})
 }
 
-// Work trains the model of an execution that nobody has trained yet, and returns what was committed.
-func (t *Trainer) Work(ctx context.Context, task worker.Task, e execution.Execution) (_ *execution.Result, err error) {
-	a := attempt{}
-	if a.Attempt, err = t.shop.Attempt(task, e); err != nil {
-		return nil, err
+// formatName is Format-Serving, Format-TFMA and the like.
+var formatName = regexp.MustCompile(`^Format-[A-Za-z0-9]+$`)
+
+// formats are the folders at the top of a Model artifact that are named as TFX names formats; others are the module's own.
+func formats(model storage.Output) []string {
+	found := map[string]bool{}
+	for _, file := range model.Files {
+		if format, _, ok := strings.Cut(path.Clean(file.Path), "/"); ok && formatName.MatchString(format) {
+			found[format] = true
+		}
 	}
-	defer a.CloseWith(&err)
-	if err := execution.CheckStory(tell(a, a.Started)); err != nil {
-		return nil, err // inputs alone that no fact could tell of: nothing that a training could change
-	}
-	if err := a.Together(ctx, e.Spec.Trainer.Resources); err != nil {
-		return nil, err
-	}
-	if err := a.StageIn(ctx); err != nil {
-		return nil, err
-	}
-	if err := stageRaw(ctx, &a); err != nil {
-		return nil, err
-	}
-	if err := a.Resume(ctx); err != nil {
-		return nil, err
-	}
-	if a.assignment, err = assign(a); err != nil {
-		return nil, err
-	}
-	return a.Outcome(ctx, func(take execution.Take) (*execution.Result, error) { return t.finish(ctx, a, take) })
+	return slices.Sorted(maps.Keys(found))
 }
 
-// Follow does a member's part of a training: what the leader stages, goes on from and tells its module, this host does too.
-func (t *Trainer) Follow(ctx context.Context, on *execution.Attempt, turn *group.Turn) (err error) {
-	a := attempt{Attempt: on}
-	if err := a.StageIn(ctx); err != nil {
-		return err
+// evalModel is where the model for model analysis is, "" if the module left none.
+func evalModel(model storage.Output) string {
+	const format = "Format-TFMA"
+	if !slices.Contains(formats(model), format) {
+		return ""
 	}
-	if err := a.Resume(ctx); err != nil {
-		return err
-	}
-	if a.assignment, err = assign(a); err != nil {
-		return err
-	}
-	return a.Attempt.Follow(ctx, a.assignment, a.Execution.Spec.Trainer.Resources, turn)
-}
-
-// finish runs the module, and makes what it leaves the outcome of the execution. take is called for each checkpoint.
-func (t *Trainer) finish(ctx context.Context, a attempt, take execution.Take) (_ *execution.Result, err error) {
-	if a.outcome, err = a.Run(ctx, a.assignment, a.Execution.Spec.Trainer.Resources, take); err != nil {
-		return nil, err
-	}
-	if err := t.check(ctx, &a); err != nil {
-		return nil, err
-	}
-	manifest, err := a.Publish(ctx, tell(a, a.Now()))
-	if err != nil {
-		return nil, err
-	}
-	return a.Commit(ctx, manifest)
-}
-
-// attempt is one try at a training, filled in as it goes on.
-type attempt struct {
-	*execution.Attempt
-	raw        []string          // patterns of raw evaluation rows, where the job trains on transformed ones and was told of both
-	assignment module.Assignment // what the module is told
-	outcome    guest.Outcome     // what the module reported
-	skew       *events.Skew      // how the model's files compare with it; nil if that is not asked for
-	notes      []string          // what was asked for and is not there, and why
+	return model.URI + "/" + format
 }

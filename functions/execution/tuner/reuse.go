@@ -2,7 +2,6 @@ package tuner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/drift"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/runs/result"
 )
 
 // TFX's types of the artifacts that say what the data is like.
@@ -23,36 +23,30 @@ const (
 // compared is where artifacts are staged to be compared, beside what the module sees.
 const compared = "compared"
 
-// reuse is the pipeline's last search, where its tuner makes another only now and then and this is not the time; nil if the job is to
-// search. Which one was the last is pinned in the job, so that every attempt finds the same. A job that asks for a new search gets
-// one, as does one whose earlier result was lost; and what others found is never known to be still good.
-func (t *Tuner) reuse(ctx context.Context, a *execution.Attempt) (*execution.Result, error) {
-	e := a.Execution
-	job, when := e.Job, e.Spec.Tuner.When
-	if !when.Reuses() || job.Inputs.Hyperparameters == "" || job.Salt != "" || job.Generation > 0 {
-		return nil, nil
+// Earlier is the pipeline's last search, where its tuner makes another only now and then. Which one was the last is pinned in the job, so that every
+// attempt finds the same. A job that asks for a new search gets one, as does one whose earlier result was lost; and what others found is
+// never known to be still good.
+func (t *Tuner) Earlier(e execution.Execution) string {
+	if !e.Spec.Tuner.When.Reuses() || e.Job.Salt != "" || e.Job.Generation > 0 {
+		return ""
 	}
-	var because string
-	var failed error
-	done, err := t.shop.Earlier(ctx, e, job.Inputs.Hyperparameters, func(last execution.Result) bool {
-		var searched story
-		if json.Unmarshal(last.Manifest.Result, &searched) != nil {
-			return false
-		}
-		because, failed = searched.due(ctx, a)
-		return because == "" && failed == nil
-	})
-	if err = errors.Join(err, failed); err != nil {
-		return nil, err
-	}
-	if because != "" {
-		e.Log.Info("hyperparameters are searched for again", "because", because)
-	}
-	return done, nil
+	return e.Job.Inputs.Hyperparameters
 }
 
+// Reusable reports whether no other search is due.
+func (t *Tuner) Reusable(ctx context.Context, a *execution.Attempt, earlier result.Result) (bool, error) {
+	because, err := searched{earlier}.due(ctx, a)
+	if because != "" {
+		a.Execution.Log.Info("hyperparameters are searched for again", "because", because)
+	}
+	return because == "" && err == nil, err
+}
+
+// searched is the result of an earlier search.
+type searched struct{ result.Result }
+
 // due says why another search is due, by the bus's clock; "" if none is.
-func (s story) due(ctx context.Context, a *execution.Attempt) (because string, err error) {
+func (s searched) due(ctx context.Context, a *execution.Attempt) (because string, err error) {
 	e := a.Execution
 	tuner := e.Spec.Tuner
 	if every, timed := tuner.When.Every(); timed {
@@ -81,14 +75,14 @@ func (s story) due(ctx context.Context, a *execution.Attempt) (because string, e
 }
 
 // drifted says which feature's values are spread too differently from those of the last search, where both runs have statistics.
-func (s story) drifted(ctx context.Context, a *execution.Attempt, now []events.Artifact) (because string, err error) {
+func (s searched) drifted(ctx context.Context, a *execution.Attempt, now []events.Artifact) (because string, err error) {
 	before, after := ofType(s.Inputs, typeStatistics), ofType(now, typeStatistics)
 	if before == nil || after == nil || before.Digest == after.Digest {
 		return "", nil
 	}
 	folders := map[string]*events.Artifact{"before": before, "after": after}
 	for name, artifact := range folders {
-		err := a.StageArtifact(ctx, *artifact, a.Desk.Beside(filepath.Join(compared, name)))
+		err := a.StageArtifact(ctx, *artifact, a.Workspace.Path(filepath.Join(compared, name)))
 		if errors.Is(err, execution.ErrArtifactChanged) {
 			return fmt.Sprintf("statistics can't be compared: %v", err), nil
 		}
@@ -100,7 +94,7 @@ func (s story) drifted(ctx context.Context, a *execution.Attempt, now []events.A
 	for _, split := range spec.Search().TrainArgs.Splits {
 		var pair []drift.Statistics
 		for _, name := range []string{"before", "after"} {
-			path := a.Desk.Beside(filepath.Join(compared, name, execution.SplitFolder+split, execution.StatisticsFile))
+			path := a.Workspace.Path(filepath.Join(compared, name, execution.SplitFolder+split, execution.StatisticsFile))
 			statistics, err := drift.ReadStatistics(path)
 			if err != nil {
 				return fmt.Sprintf("statistics can't be compared: %s, split %q: %v", folders[name].URI, split, err), nil
@@ -114,10 +108,10 @@ func (s story) drifted(ctx context.Context, a *execution.Attempt, now []events.A
 	return "", nil
 }
 
-// shapeOf reads what the schema and the transform graph of an attempt's job are like; nil where they can't be read, which is for those
-// to say who need them.
+// shapeOf reads what the schema and the transform graph of an attempt's job are like; nil where they can't be read: the steps
+// that need them say so.
 func shapeOf(ctx context.Context, a *execution.Attempt) (*drift.Shape, error) {
-	schema, graph := a.Desk.Beside(filepath.Join(compared, "schema")), a.Desk.Beside(filepath.Join(compared, "transform_graph"))
+	schema, graph := a.Workspace.Path(filepath.Join(compared, "schema")), a.Workspace.Path(filepath.Join(compared, "transform_graph"))
 	artifacts := execution.Artifacts(a.Execution.Inputs)
 	for dir, artifact := range map[string]*events.Artifact{schema: ofType(artifacts, typeSchema), graph: ofType(artifacts, typeTransformGraph)} {
 		if artifact == nil {

@@ -106,9 +106,9 @@ func (p *plant) Run(ctx context.Context, a module.Assignment, _ guest.Limits, on
 
 // worker runs one until ctx ends.
 func (p *plant) worker(ctx context.Context, box events.Letterbox, slots int) error {
-	shop := execution.New(p.store, p, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: p.TempDir(), Logger: p.logger()})
-	search := tuner.New(shop, box)
-	return worker.New(box, worker.Options{Functions: []worker.Function{search, search.Seats()}, Slots: slots, Logger: p.logger()}).Run(ctx)
+	executor := execution.New(p.store, p, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: p.TempDir(), Logger: p.logger()})
+	search := tuner.New(executor, box)
+	return worker.New(box, worker.Options{Functions: []worker.Function{search, search.Trials()}, Slots: slots, Logger: p.logger()}).Run(ctx)
 }
 
 func (p *plant) logger() *slog.Logger {

@@ -163,5 +163,5 @@ func (s *Stack) withFunctions(opts Options, bus events.Letterbox, do func(...wor
 	})
 	train := trainer.New(executor, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
 	tune := tuner.New(executor, bus)
-	return do(train, tune, tune.Seats())
+	return do(train, tune, tune.Trials())
 }

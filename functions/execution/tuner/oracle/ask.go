@@ -46,7 +46,7 @@ func (s *Server) extend(ctx context.Context, study tune.Study, h *oraclepb.Hyper
 	if err := joined.Check(); err != nil {
 		return status.Errorf(codes.InvalidArgument, "space: %v", err)
 	}
-	if err := s.desk.Found(ctx, joined[len(known):]); err != nil {
+	if err := s.backend.Found(ctx, joined[len(known):]); err != nil {
 		return s.failed("add parameters to the study", err)
 	}
 	return nil

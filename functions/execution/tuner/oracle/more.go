@@ -38,7 +38,7 @@ func (s *Server) trialFolder(ctx context.Context, trial string) string {
 	if !filepath.IsAbs(project) {
 		return ""
 	}
-	if owner, asks := s.desk.(interface{ Owns(folder string) bool }); asks && !owner.Owns(project) {
+	if owner, asks := s.backend.(interface{ Owns(folder string) bool }); asks && !owner.Owns(project) {
 		return ""
 	}
 	return filepath.Join(project, "trial_"+trial)

@@ -32,7 +32,7 @@ func small() tune.Config {
 }
 
 // client is a tuner's side of an oracle that serves a desk until the test ends.
-func client(t *testing.T, desk oracle.Desk) (oraclepb.OracleClient, *oracle.Server) {
+func client(t *testing.T, desk oracle.Backend) (oraclepb.OracleClient, *oracle.Server) {
 	t.Helper()
 	servers, over := make(chan *oracle.Server), make(chan struct{})
 	ended := make(chan error, 1)

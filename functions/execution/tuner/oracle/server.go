@@ -26,7 +26,7 @@ type Server struct {
 	oraclepb.UnimplementedOracleServer
 
 	address string
-	desk    Desk
+	backend Backend
 
 	mu      sync.Mutex
 	reports map[string]*report // of the trials that run here
@@ -35,12 +35,12 @@ type Server struct {
 }
 
 // With serves an oracle on this machine while use runs, and returns its error: or that of the desk which made it fail.
-func With(ctx context.Context, desk Desk, use func(*Server) error) error {
+func With(ctx context.Context, backend Backend, use func(*Server) error) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("serve KerasTuner's oracle: %w", err)
 	}
-	s := &Server{address: listener.Addr().String(), desk: desk, reports: map[string]*report{}, left: map[string]bool{}}
+	s := &Server{address: listener.Addr().String(), backend: backend, reports: map[string]*report{}, left: map[string]bool{}}
 	server := grpc.NewServer()
 	oraclepb.RegisterOracleServer(server, s)
 	served := make(chan error, 1)
@@ -74,7 +74,7 @@ func (s *Server) failed(doing string, err error) error {
 
 // study is where the log stands.
 func (s *Server) study(ctx context.Context) (tune.Study, error) {
-	study, err := s.desk.Study(ctx)
+	study, err := s.backend.Study(ctx)
 	if err != nil && ctx.Err() == nil {
 		err = s.failed("read the study", err)
 	}

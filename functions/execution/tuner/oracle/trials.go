@@ -20,7 +20,7 @@ const maxFailure = 4 << 10
 func (s *Server) CreateTrial(ctx context.Context, r *oraclepb.CreateTrialRequest) (*oraclepb.CreateTrialResponse, error) {
 	bounded, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	id, verdict, err := s.desk.Next(bounded, r.GetTunerId())
+	id, verdict, err := s.backend.Next(bounded, r.GetTunerId())
 	if err != nil {
 		return nil, s.failed("next trial", err)
 	}
@@ -63,7 +63,7 @@ func (s *Server) lay(ctx context.Context, study tune.Study, id string) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
-	if err := s.desk.Lay(ctx, parent, folder); err != nil {
+	if err := s.backend.Lay(ctx, parent, folder); err != nil {
 		return err
 	}
 	s.leaves(folder)
@@ -123,7 +123,7 @@ func (s *Server) heard(ctx context.Context, trial string, epoch int, metrics map
 	}); err != nil || stop {
 		return stop, err
 	}
-	if stop, err = s.desk.Stop(ctx, trial, curves); err != nil {
+	if stop, err = s.backend.Stop(ctx, trial, curves); err != nil {
 		return false, s.failed(fmt.Sprintf("trial %s at epoch %d", trial, epoch), err)
 	}
 	if stop {
@@ -149,7 +149,7 @@ func (s *Server) EndTrial(ctx context.Context, r *oraclepb.EndTrialRequest) (*or
 	if ended.Files, err = s.keep(ctx, study, ended); err != nil {
 		return nil, s.failed("keep trial "+id, err)
 	}
-	if err := s.desk.End(ctx, ended); err != nil {
+	if err := s.backend.End(ctx, ended); err != nil {
 		return nil, s.failed("end trial "+id, err)
 	}
 	s.mu.Lock()
@@ -190,7 +190,7 @@ func (s *Server) keep(ctx context.Context, study tune.Study, ended tune.Ended) (
 	if entries, err := os.ReadDir(folder); os.IsNotExist(err) || err == nil && len(entries) == 0 {
 		return "", nil
 	}
-	files, err := s.desk.Keep(ctx, ended.Trial, folder)
+	files, err := s.backend.Keep(ctx, ended.Trial, folder)
 	if err == nil {
 		s.leaves(folder)
 	}

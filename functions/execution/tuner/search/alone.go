@@ -95,7 +95,7 @@ func (a *alone) trials(ctx context.Context) error {
 // try has the module train one trial. What others may go on from stays in its folder.
 func (a *alone) try(ctx context.Context, trial *tune.Trial) (*tune.Ended, error) {
 	dir := filepath.Join(a.Dir, trial.ID)
-	told, err := Tell(a.Told, a.study.Config, trial, dir)
+	told, err := Assign(a.Told, a.study.Config, trial, dir)
 	if err != nil {
 		return nil, err
 	}

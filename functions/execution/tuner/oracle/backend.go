@@ -7,10 +7,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// Desk is where a worker's trials come from and go to: a study's log. Its methods may be called by several goroutines, and all
+// Backend is where a worker's trials come from and go to: a study's log. Its methods may be called by several goroutines, and all
 // but Study wait for nothing that only a tuner of this desk could do. An error means that the log or the store can't be used: the
 // process that asked fails, and With returns it.
-type Desk interface {
+type Backend interface {
 	// Study is where the log stands. It waits for the study to be begun, as a tuner may ask before its study is known.
 	Study(ctx context.Context) (tune.Study, error)
 

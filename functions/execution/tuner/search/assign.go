@@ -13,29 +13,30 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// Tell is what is told of one trial, beside what all are told alike. Its folders are made anew.
-func Tell(told module.Assignment, c tune.Config, trial *tune.Trial, dir string) (module.Assignment, error) {
-	told.Call, told.BestHyperparametersDir, told.TunerResultsDir = module.CallTrial, "", ""
-	told.WorkingDir = filepath.Join(dir, "working")
-	told.ModelRunDir = filepath.Join(dir, "model_run")
-	if err := Renew(told.WorkingDir, dir); err != nil {
-		return told, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder for trial %s: %w", trial.ID, err))
+// Assign returns the assignment of one trial, made from what all have in common. Its folders are made anew.
+func Assign(base module.Assignment, c tune.Config, trial *tune.Trial, dir string) (module.Assignment, error) {
+	assignment := base
+	assignment.Call, assignment.BestHyperparametersDir, assignment.TunerResultsDir = module.CallTrial, "", ""
+	assignment.WorkingDir = filepath.Join(dir, "working")
+	assignment.ModelRunDir = filepath.Join(dir, "model_run")
+	if err := Renew(assignment.WorkingDir, dir); err != nil {
+		return assignment, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder for trial %s: %w", trial.ID, err))
 	}
 	text, err := c.Space.Encode(trial.Values)
 	if err == nil {
-		told.Hyperparameters = map[string]any{}
-		err = json.Unmarshal(text, &told.Hyperparameters)
+		assignment.Hyperparameters = map[string]any{}
+		err = json.Unmarshal(text, &assignment.Hyperparameters)
 	}
 	if err != nil {
-		return told, events.Fail(events.FailureModule, fmt.Errorf("trial %s: its values: %w", trial.ID, err))
+		return assignment, events.Fail(events.FailureModule, fmt.Errorf("trial %s: its values: %w", trial.ID, err))
 	}
-	told.TrainSteps = steps(told.TrainSteps, trial.Epochs, c.Algorithm.MaxEpochs)
-	told.Trial = &module.Trial{
+	assignment.TrainSteps = steps(assignment.TrainSteps, trial.Epochs, c.Algorithm.MaxEpochs)
+	assignment.Trial = &module.Trial{
 		ID: trial.ID, Parent: trial.Parent, From: trial.From, Epochs: trial.Epochs,
 		Keep:     c.Algorithm.HasEpochs() && trial.Epochs < c.Algorithm.MaxEpochs,
 		StopPath: filepath.Join(dir, "stop"),
 	}
-	return told, nil
+	return assignment, nil
 }
 
 // Renew makes the folder that a trial works in, <trials>/<trial>/<folder>, empty, after gone is removed: that folder or the trial's whole. The

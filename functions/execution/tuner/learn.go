@@ -37,7 +37,7 @@ func learn(a *execution.Attempt, c *tune.Config) error {
 	if from == "" {
 		return nil // nothing is to be learned from, or there is nothing yet
 	}
-	if err := search.Learn(a.Desk.In(execution.Hyperparameters), c); err != nil {
+	if err := search.Learn(a.Workspace.In(execution.Hyperparameters), c); err != nil {
 		return execution.InputFailure(fmt.Errorf("tuner.study.from: %s: %w", from, err))
 	}
 	return nil

@@ -18,8 +18,8 @@ import (
 // losses are counted, takes its trial over.
 func TestATrialJobThatHasKilledItsWorkersIsLeft(t *testing.T) {
 	t.Parallel()
-	shop := execution.New(storagetest.NewMemory("stoker"), nil, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
-	seats := tuner.New(shop, eventstest.NewMemory(0)).Seats()
+	executor := execution.New(storagetest.NewMemory("stoker"), nil, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
+	seats := tuner.New(executor, eventstest.NewMemory(0)).Trials()
 	ended, end := context.WithCancel(t.Context())
 	end() // what is worked on says so
 	for lost, leaves := range map[int]bool{0: false, 4: false, 5: true, 6: true} {

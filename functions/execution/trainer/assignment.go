@@ -15,30 +15,32 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// assign tells the module what to do, in the words of TFX's FnArgs.
-func assign(a attempt) (module.Assignment, error) {
-	trainer, d := a.Execution.Spec.Trainer, a.Desk
-	told, err := a.Assignment(trainer.TrainArgs, trainer.EvalArgs)
+// Assign returns what the module has to do, in the terms of TFX's FnArgs.
+func (t *Trainer) Assign(a *execution.Attempt) (module.Assignment, error) { return assign(a) }
+
+func assign(a *execution.Attempt) (module.Assignment, error) {
+	trainer, w := a.Execution.Spec.Trainer, a.Workspace
+	assigned, err := a.Assignment(trainer.TrainArgs, trainer.EvalArgs)
 	if err != nil {
 		return module.Assignment{}, err
 	}
-	if told.Hyperparameters, err = hyperparameters(d.In(execution.Hyperparameters)); err != nil {
+	if assigned.Hyperparameters, err = hyperparameters(w.In(execution.Hyperparameters)); err != nil {
 		return module.Assignment{}, execution.InputFailure(err)
 	}
-	if told.BaseModel, err = servingPath(execution.There(d.In(execution.BaseModel))); err != nil {
+	if assigned.BaseModel, err = servingPath(execution.There(w.In(execution.BaseModel))); err != nil {
 		return module.Assignment{}, execution.InputFailure(err)
 	}
-	told.Call = module.CallTrain
-	told.ServingModelDir = d.Out(modelKey, "Format-Serving")
-	told.EvalModelDir = d.Out(modelKey, "Format-TFMA")
-	told.ModelRunDir = d.Out(modelRunKey)
-	told.CustomConfig = trainer.CustomConfig
-	told.Exports = pipeline.Formats(trainer.Exports)
-	told.Workers, told.Strategy = trainer.Resources.Workers, trainer.Resources.Strategy
-	told.Predictions = predictions(a)
-	told.Seed, told.Deterministic = trainer.Seed, bool(trainer.Deterministic)
-	told.Shards = shards
-	return told, nil
+	assigned.Call = module.CallTrain
+	assigned.ServingModelDir = w.Out(modelKey, "Format-Serving")
+	assigned.EvalModelDir = w.Out(modelKey, "Format-TFMA")
+	assigned.ModelRunDir = w.Out(modelRunKey)
+	assigned.CustomConfig = trainer.CustomConfig
+	assigned.Exports = pipeline.Formats(trainer.Exports)
+	assigned.Workers, assigned.Strategy = trainer.Resources.Workers, trainer.Resources.Strategy
+	assigned.Predictions = predictions(a)
+	assigned.Seed, assigned.Deterministic = trainer.Seed, bool(trainer.Deterministic)
+	assigned.Shards = shards
+	return assigned, nil
 }
 
 // servingPath finds the SavedModel inside a Model artifact, as TFX does; "" for none.

@@ -16,7 +16,7 @@ func TestASearchNamesNoFolderThatIsNotItsOwn(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "project"), 0o700), os.Symlink("/usr", filepath.Join(dir, "link"))); err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{seat: &seat{told: module.Assignment{WorkingDir: dir}}}
+	d := &backend{&participant{base: module.Assignment{WorkingDir: dir}}}
 	for folder, want := range map[string]bool{
 		dir: true, filepath.Join(dir, "project"): true, filepath.Join(dir, "link"): false, filepath.Join(dir, "link", "lib"): false,
 		"/usr": false, "/": false, filepath.Join(dir, "none"): false,
