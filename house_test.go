@@ -91,12 +91,12 @@ var table = house.Table{
 		"functions/worker":                           {Opens: "events functions/telemetry"},
 		"functions/notify":                           {Opens: "events", Tests: "events/jetstream"}, // tells those outside
 		"functions/gc":                               {Opens: "events storage functions/dispatch functions/plan"},
-		"functions/inspect": {Opens: "storage compute/bundle compute/example compute/example/schemapb compute/onnx compute/record " +
+		"functions/inspect": {Opens: "events storage functions/runs/result compute/bundle compute/example compute/example/schemapb compute/onnx compute/record " +
 			"compute/runlog compute/tensorflow compute/tflite compute/transform"},
 		"functions/openlineage": {Opens: "compute/tune events functions/dispatch functions/lineage functions/studies storage",
 			Tests: "compute/tune/space events/eventstest"},
 		"functions/reproduce": {Opens: "compute/bundle events functions/dispatch functions/lineage functions/pipeline functions/plan storage"},
-		"functions/lineage":   {Opens: "compute/tune events functions/dispatch functions/studies storage", Tests: "compute/tune/space"},
+		"functions/lineage":   {Opens: "compute/tune events functions/dispatch functions/runs/result functions/studies storage", Tests: "compute/tune/space"},
 		"functions/replay":    {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/group":     {Opens: "events"}, // several hosts, one model
 		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
