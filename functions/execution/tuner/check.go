@@ -50,7 +50,7 @@ func (t *tuning) foundByStudy(ctx context.Context) (found result.Search, err err
 	state := t.log.State()
 	study := state.Study
 	if !study.Settled() {
-		return found, unavailable(errors.New("the bus has lost the end of the study: the next attempt goes on with it"))
+		return found, unavailable(errors.New("the bus has lost the end of the study: the next attempt continues it"))
 	}
 	best := study.Best()
 	switch why := study.Finished; {

@@ -24,7 +24,7 @@ func (p *participant) shares() bool {
 	return asked && p.session.IsTFX()
 }
 
-// share runs the module's tuner_fn beside an oracle, from which KerasTuner takes trials until there is none for this participant. A process that
+// share runs the module's tuner_fn next to an oracle, from which KerasTuner takes trials until there is none for this participant. A process that
 // fails with a trial in its hands is started again for the next one. One that begins no study has searched by itself.
 func (p *participant) share(ctx context.Context, assignment module.Assignment) (begun bool, err error) {
 	if err := os.MkdirAll(assignment.WorkingDir, 0o755); err != nil {
@@ -226,7 +226,7 @@ func (p *participant) blame(ctx context.Context, err error, crashes crashes) err
 				return nil
 			}
 		}
-		ended = search.Failed(mine.ID, search.Said(failure.Error(), failure.LogTail))
+		ended = search.Failed(mine.ID, search.Reason(failure.Error(), failure.LogTail))
 	}
 	return (&backend{p}).End(ctx, ended)
 }

@@ -20,7 +20,7 @@ const (
 	typeStatistics     = "ExampleStatistics"
 )
 
-// compared is where artifacts are staged to be compared, beside what the module sees.
+// compared is where artifacts are staged to be compared, apart from what the module sees.
 const compared = "compared"
 
 // Earlier is the pipeline's last search, where its tuner makes another only now and then. Which one was the last is pinned in the job, so that every

@@ -187,7 +187,7 @@ func waiting(study tune.Study) (n int) {
 // trialJob returns the n-th trial job of a study, the same for each participant that enqueues it. by is a job of the study's.
 func trialJob(by events.Job, study string, n int) events.Job {
 	job := by
-	job.ID = events.DerivedID("seat", study, strconv.Itoa(n))
+	job.ID = events.DerivedID("trial", study, strconv.Itoa(n))
 	job.Function = events.FunctionTrial
 	job.Study = study
 	return job

@@ -51,7 +51,7 @@ func (p *participant) try(ctx context.Context, trial taken) (_ *tune.Ended, err 
 // train runs the module until it has ended, or crashed once too often: after a crash it resumes from what it has left.
 func (p *participant) train(ctx context.Context, trial taken, assignment module.Assignment, part *execution.Part) (tune.Ended, error) {
 	for crashes := 1; ; crashes++ {
-		r := &running{participant: p, Heard: search.NewHeard(trial.ID, assignment.Trial.StopPath, search.TakeCurves(assignment.WorkingDir))}
+		r := &running{participant: p, Monitor: search.NewMonitor(trial.ID, assignment.Trial.StopPath, search.TakeCurves(assignment.WorkingDir))}
 		outcome, err := p.run(ctx, r, assignment, part)
 		switch failure, _ := errors.AsType[*events.Failure](err); {
 		case err == nil:
@@ -61,11 +61,11 @@ func (p *participant) train(ctx context.Context, trial taken, assignment module.
 		case r.Over() && (failure.Kind == events.FailureUnavailable || failure.Kind == events.FailureCrash): // ended by us
 			return r.Ended(p.Now(), nil), nil
 		case failure.Kind == events.FailureModule:
-			return search.Failed(trial.ID, search.Said(failure.Error(), failure.LogTail)), nil
+			return search.Failed(trial.ID, search.Reason(failure.Error(), failure.LogTail)), nil
 		case failure.Kind != events.FailureCrash && failure.Kind != events.FailureResources:
 			return tune.Ended{}, err
 		case crashes >= p.searching.MaxCrashes:
-			return search.Failed(trial.ID, search.Said(failure.Error(), failure.LogTail)), nil
+			return search.Failed(trial.ID, search.Reason(failure.Error(), failure.LogTail)), nil
 		}
 		p.log.Warn("a trial has crashed; it goes on from its last checkpoint", "trial", trial.ID, "crashes", crashes, "error", err)
 		if err := p.retry(ctx, trial, assignment, part); err != nil {
@@ -190,7 +190,7 @@ func empty(dir string) bool {
 // running is a trial in a participant's process.
 type running struct {
 	participant *participant
-	*search.Heard
+	*search.Monitor
 	part    *execution.Checkpointer
 	working string // the folder of the trial
 }
@@ -201,7 +201,7 @@ func (r *running) handle(m module.Message) {
 	switch m.Type {
 	case module.MessageProgress:
 		p.task.Report(events.Progress{Phase: "trial " + r.Trial(), Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
-		r.Hear(p.Now(), m)
+		r.Observe(p.Now(), m)
 	case module.MessageCheckpoint:
 		if err := r.Curves().With(r.working, func() error { r.part.Save(m); return nil }); err != nil {
 			p.log.Warn("a checkpoint is kept without what was reported before it", "trial", r.Trial(), "error", err)

@@ -8,7 +8,7 @@ import (
 )
 
 // Backend is where a worker's trials come from and go to: a study's log. Its methods may be called by several goroutines, and all
-// but Study wait for nothing that only a tuner of this desk could do. An error means that the log or the store can't be used: the
+// but Study wait for nothing that only a tuner of this backend could do. An error means that the log or the store can't be used: the
 // process that asked fails, and With returns it.
 type Backend interface {
 	// Study is where the log stands. It waits for the study to be begun, as a tuner may ask before its study is known.
@@ -22,7 +22,7 @@ type Backend interface {
 	// Found adds parameters to the study's space.
 	Found(ctx context.Context, found space.Space) error
 
-	// End is how a try ended; the desk fills in its owner. Of a trial that is in other hands by now nothing is said, and that is no
+	// End is how a try ended; the backend fills in its owner. Of a trial that is in other hands by now nothing is said, and that is no
 	// error: what the tuner found is forgotten.
 	End(ctx context.Context, ended tune.Ended) error
 
@@ -32,6 +32,6 @@ type Backend interface {
 	// Keep stores a finished trial's folder, so that others may go on from it, and returns where it is: Ended.Files.
 	Keep(ctx context.Context, trial, folder string) (files string, err error)
 
-	// Lay puts what Keep stored of a trial, maybe at another desk, into a folder that is not there yet.
+	// Lay puts what Keep stored of a trial, maybe at another backend, into a folder that is not there yet.
 	Lay(ctx context.Context, trial *tune.Trial, folder string) error
 }

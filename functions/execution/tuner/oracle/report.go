@@ -13,7 +13,7 @@ import (
 type report struct {
 	steps  map[int]map[string][]float64 // by UpdateTrial: of each metric a value of each execution
 	curves map[string][]tune.Point      // by epoch
-	halted int                          // the epoch at which it was told so; 0: it was not
+	halted int                          // the epoch at which it had to end; 0: it need not
 }
 
 func newReport() *report {
@@ -64,7 +64,7 @@ func (r *report) ended(trial string, objectives []tune.Objective) tune.Ended {
 	first := objectives[0]
 	best, _ := first.Best(r.reported(first.Name))
 	e := tune.Ended{
-		Trial: trial, Status: tune.Completed, Metrics: r.at(best.Step), Curves: r.told(objectives), Step: best.Step, Stopped: r.halted,
+		Trial: trial, Status: tune.Completed, Metrics: r.at(best.Step), Curves: r.judged(objectives), Step: best.Step, Stopped: r.halted,
 	}
 	if p, there := first.Best(e.Curves[first.Name]); there {
 		e.Step = p.Step
@@ -107,9 +107,9 @@ func (r *report) at(step int) map[string]float64 {
 	return metrics
 }
 
-// told are the objectives' curves, for the log. A try is judged by what its tuner makes of it: where that is not the best epoch of a
+// judged are the objectives' curves, for the log. A try is judged by what its tuner makes of it: where that is not the best epoch of a
 // curve, as the mean of several executions is not, nor what a run_trial of its own returns, the curve is not of the objective.
-func (r *report) told(objectives []tune.Objective) map[string][]tune.Point {
+func (r *report) judged(objectives []tune.Objective) map[string][]tune.Point {
 	curves := map[string][]tune.Point{}
 	for _, o := range objectives {
 		reported, _ := o.Best(r.reported(o.Name))

@@ -17,11 +17,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/peer"
 )
 
-// wait is how long a tuner that there is no trial for is kept waiting before it is told to ask again: far less than the hour after
+// wait is how long a tuner that there is no trial for is kept waiting before it has to ask again: far less than the hour after
 // which KerasTuner's client gives up.
 const wait = time.Minute
 
-// Server is the oracle of the processes beside one worker.
+// Server is the oracle of the processes next to one worker.
 type Server struct {
 	oraclepb.UnimplementedOracleServer
 
@@ -31,10 +31,10 @@ type Server struct {
 	mu      sync.Mutex
 	reports map[string]*report // of the trials that run here
 	left    map[string]bool    // the folders that are as their trials left them
-	failure error              // the first that the desk returned
+	failure error              // the first that the backend returned
 }
 
-// With serves an oracle on this machine while use runs, and returns its error: or that of the desk which made it fail.
+// With serves an oracle on this machine while use runs, and returns its error: or that of the backend which made it fail.
 func With(ctx context.Context, backend Backend, use func(*Server) error) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -61,7 +61,7 @@ func With(ctx context.Context, backend Backend, use func(*Server) error) error {
 // Address is where the oracle is: host and port.
 func (s *Server) Address() string { return s.address }
 
-// failed is the answer to a tuner when the desk can't be used, and remembers why.
+// failed is the answer to a tuner when the backend can't be used, and remembers why.
 func (s *Server) failed(doing string, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

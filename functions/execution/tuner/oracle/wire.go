@@ -1,6 +1,8 @@
 package oracle
 
 import (
+	"fmt"
+
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/functions/execution/tuner/oracle/oraclepb"
@@ -17,22 +19,22 @@ var statuses = map[tune.Status]oraclepb.TrialStatus{
 
 // trial is what is known of a trial: of one that runs here, with what its tuner has reported so far.
 func (s *Server) trial(study tune.Study, t *tune.Trial) *oraclepb.Trial {
-	told := &oraclepb.Trial{
+	wire := &oraclepb.Trial{
 		TrialId: t.ID, Status: statuses[t.Status], Hyperparameters: hyperparameters(study.Config.Space, t.Values),
 		Metrics: &oraclepb.MetricsTracker{Metrics: map[string]*oraclepb.MetricHistory{}},
 	}
 	if score, there := study.Score(t); there && t.Status == tune.Completed {
-		told.Score = &oraclepb.Trial_Score{Value: float32(score), Step: int64(t.Step)}
+		wire.Score = &oraclepb.Trial_Score{Value: float32(score), Step: int64(t.Step)}
 	}
 	for name, value := range t.Metrics {
-		told.Metrics.Metrics[name] = history(study, name, map[int][]float64{t.Step: {value}})
+		wire.Metrics.Metrics[name] = history(study, name, map[int][]float64{t.Step: {value}})
 	}
 	_ = s.report(t.ID, func(r *report) {
 		for name, steps := range r.byMetric() {
-			told.Metrics.Metrics[name] = history(study, name, steps)
+			wire.Metrics.Metrics[name] = history(study, name, steps)
 		}
 	})
-	return told
+	return wire
 }
 
 // history is a metric's values by step.
@@ -60,11 +62,11 @@ func hyperparameters(s space.Space, values space.Values) *oraclepb.HyperParamete
 	for _, p := range s {
 		add(lists, p)
 	}
-	told := map[string]*oraclepb.Value{}
+	wire := map[string]*oraclepb.Value{}
 	for _, v := range values {
-		told[v.Name] = value(v.Of)
+		wire[v.Name] = value(v.Of)
 	}
-	return &oraclepb.HyperParameters{Space: lists, Values: &oraclepb.HyperParameters_Values{Values: told}}
+	return &oraclepb.HyperParameters{Space: lists, Values: &oraclepb.HyperParameters_Values{Values: wire}}
 }
 
 // add puts a parameter into the list of its type.
@@ -101,20 +103,20 @@ var samplings = map[space.Sampling]oraclepb.Sampling{
 	space.ReverseLog: oraclepb.Sampling_REVERSE_LOG,
 }
 
-func conditions(p space.Parameter) (told []*oraclepb.Condition) {
+func conditions(p space.Parameter) (wire []*oraclepb.Condition) {
 	for _, c := range p.Conditions {
-		told = append(told, &oraclepb.Condition{Kind: &oraclepb.Condition_Parent_{
+		wire = append(wire, &oraclepb.Condition{Kind: &oraclepb.Condition_Parent_{
 			Parent: &oraclepb.Condition_Parent{Name: c.Parent, Values: values(c.Values)},
 		}})
 	}
-	return told
+	return wire
 }
 
-func values(of []any) (told []*oraclepb.Value) {
+func values(of []any) (wire []*oraclepb.Value) {
 	for _, v := range of {
-		told = append(told, value(v))
+		wire = append(wire, value(v))
 	}
-	return told
+	return wire
 }
 
 func value(of any) *oraclepb.Value {
@@ -127,6 +129,99 @@ func value(of any) *oraclepb.Value {
 		return &oraclepb.Value{Kind: &oraclepb.Value_BooleanValue{BooleanValue: v}}
 	case string:
 		return &oraclepb.Value{Kind: &oraclepb.Value_StringValue{StringValue: v}}
+	}
+	return nil
+}
+
+// maxParameters is how many parameters a space from the wire may have: far more than anybody searches.
+const maxParameters = 10_000
+
+// readSpace is a space as the wire has it: by type, in KerasTuner's order of types. Parents may stand behind their children,
+// which Space.Join sets right.
+func readSpace(lists *oraclepb.HyperParameters_Space) (s space.Space, err error) {
+	for _, p := range lists.GetFixedSpace() {
+		s = append(s, space.Parameter{
+			Name: p.GetName(), Kind: space.Fixed, Fixed: readValue(p.GetValue()), Conditions: readConditions(p.GetConditions()),
+		})
+	}
+	for _, p := range lists.GetFloatSpace() {
+		s = append(s, space.Parameter{
+			Name: p.GetName(), Kind: space.Float, Min: p.GetMinValue(), Max: p.GetMaxValue(), Step: p.GetStep(),
+			Sampling: readSampling(p.GetSampling()), Default: p.GetDefault(), Conditions: readConditions(p.GetConditions()),
+		})
+	}
+	for _, p := range lists.GetIntSpace() {
+		s = append(s, space.Parameter{
+			Name: p.GetName(), Kind: space.Int, Min: float64(p.GetMinValue()), Max: float64(p.GetMaxValue()), Step: readStep(p),
+			Sampling: readSampling(p.GetSampling()), Default: p.GetDefault(), Conditions: readConditions(p.GetConditions()),
+		})
+	}
+	for _, p := range lists.GetChoiceSpace() {
+		s = append(s, space.Parameter{
+			Name: p.GetName(), Kind: space.Choice, Choices: readValues(p.GetValues()), Ordered: p.GetOrdered(),
+			Default: readValue(p.GetDefault()), Conditions: readConditions(p.GetConditions()),
+		})
+	}
+	for _, p := range lists.GetBooleanSpace() {
+		s = append(s, space.Parameter{
+			Name: p.GetName(), Kind: space.Boolean, Default: p.GetDefault(), Conditions: readConditions(p.GetConditions()),
+		})
+	}
+	if len(s) > maxParameters {
+		return nil, fmt.Errorf("expected at most %d parameters, got %d", maxParameters, len(s))
+	}
+	for _, p := range s {
+		if err := p.Check(); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// readStep is an Int's step: a linear one has a step of 1 where none is given.
+func readStep(p *oraclepb.Int) float64 {
+	if p.GetStep() == 0 && readSampling(p.GetSampling()) == space.Linear {
+		return 1
+	}
+	return float64(p.GetStep())
+}
+
+func readSampling(wire oraclepb.Sampling) space.Sampling {
+	switch wire {
+	case oraclepb.Sampling_LOG:
+		return space.Log
+	case oraclepb.Sampling_REVERSE_LOG:
+		return space.ReverseLog
+	default:
+		return space.Linear
+	}
+}
+
+func readConditions(wire []*oraclepb.Condition) (conditions []space.Condition) {
+	for _, c := range wire {
+		conditions = append(conditions, space.Condition{Parent: c.GetParent().GetName(), Values: readValues(c.GetParent().GetValues())})
+	}
+	return conditions
+}
+
+func readValues(wire []*oraclepb.Value) (values []any) {
+	for _, v := range wire {
+		values = append(values, readValue(v))
+	}
+	return values
+}
+
+// readValue is nil where there is none.
+func readValue(wire *oraclepb.Value) any {
+	switch v := wire.GetKind().(type) {
+	case *oraclepb.Value_IntValue:
+		return v.IntValue
+	case *oraclepb.Value_FloatValue:
+		return v.FloatValue
+	case *oraclepb.Value_BooleanValue:
+		return v.BooleanValue
+	case *oraclepb.Value_StringValue:
+		return v.StringValue
 	}
 	return nil
 }

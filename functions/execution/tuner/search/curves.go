@@ -1,16 +1,21 @@
 package search
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/functions/guest"
 )
 
-// maxMetrics is what a log's entry holds of a try, at most, beside its curves and what it is judged by.
+// maxMetrics is what a log's entry holds of a try, at most, next to its curves and what it is judged by.
 const maxMetrics = 100
 
 // Curves are what a try reports of the study's objectives, step by step.
@@ -24,7 +29,7 @@ func (c Curves) Add(objectives []tune.Objective, step int, metrics map[string]fl
 			continue
 		}
 		curve := c[o.Name]
-		if n := len(curve); n > 0 && curve[n-1].Step >= step { // a step that is reported again counts as it is told last
+		if n := len(curve); n > 0 && curve[n-1].Step >= step { // of a step that is reported again the last report counts
 			curve = slices.DeleteFunc(curve, func(p tune.Point) bool { return p.Step >= step })
 		}
 		c[o.Name] = append(curve, tune.Point{Step: step, Value: value})
@@ -58,7 +63,7 @@ func Completed(study tune.Study, trial string, c Curves, metrics map[string]floa
 		if curve := ended.Curves[o.Name]; len(curve) > 0 {
 			last = curve[len(curve)-1].Value
 		}
-		if raw, told := metrics[o.Name]; told && (math.IsNaN(raw) || math.IsInf(raw, 0)) {
+		if raw, there := metrics[o.Name]; there && (math.IsNaN(raw) || math.IsInf(raw, 0)) {
 			return Failed(trial, fmt.Sprintf("%s, which the study is about, is %v", o.Name, raw))
 		}
 		if !there && len(ended.Curves[o.Name]) == 0 {
@@ -99,6 +104,56 @@ func finite(c tune.Config, metrics map[string]float64) map[string]float64 {
 	}
 	for _, constraint := range c.Constraints {
 		keep(constraint.Name)
+	}
+	return kept
+}
+
+// curvesFile is in what a trial leaves for another attempt at it: what it had reported by then. Who goes on from the state goes on with
+// these, or the trial would be judged without its first steps. It is in the module's folder only while that is copied.
+const curvesFile = ".stoker-curves.json"
+
+// maxCurves is what the curves of a trial take, at most: far more than any report.
+const maxCurves = 64 << 20
+
+// openWorking opens the folder of a trial, which is <trials>/<trial>/<folder>: below trials, modules may put links.
+func openWorking(dir string) (*os.Root, error) {
+	return guest.OpenFolder(filepath.Dir(filepath.Dir(dir)), dir)
+}
+
+// With has the curves in the folder of a trial while do copies it.
+func (c Curves) With(dir string, do func() error) error {
+	root, err := openWorking(dir)
+	if err != nil {
+		return unavailable(err)
+	}
+	defer root.Close()
+	text, err := json.Marshal(c)
+	if err == nil {
+		err = guest.WriteRegular(root, curvesFile, text)
+	}
+	if err != nil {
+		return unavailable(err)
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	if err := root.Remove(curvesFile); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+// TakeCurves are those that came with a state which was laid out in the folder of a trial; none if it has none.
+func TakeCurves(dir string) Curves {
+	root, err := openWorking(dir)
+	if err != nil {
+		return Curves{}
+	}
+	defer root.Close()
+	text, err := guest.ReadRegular(root, curvesFile, maxCurves)
+	kept := map[string][]tune.Point{}
+	if err != nil || errors.Join(json.Unmarshal(text, &kept), root.Remove(curvesFile)) != nil {
+		return Curves{}
 	}
 	return kept
 }

@@ -25,7 +25,7 @@ func TestTheWorkerFollowsNoLinkOfAModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	NewHeard("0001", stop, Curves{}).End(false)
+	NewMonitor("0001", stop, Curves{}).End(false)
 	if info, err := os.Lstat(stop); err != nil || !info.Mode().IsRegular() {
 		t.Errorf("the trial is not stopped: %v", err)
 	}

@@ -18,7 +18,7 @@ func NoStudy() error {
 
 // Plan is what a job has to write next, after a try of its own has ended or without one: how that ended, together with the trial that
 // the job works on next, or with the study's end. It is empty where the job has a trial already, and where there is nothing for it to
-// do now; NoStudy where the log is empty. It follows from the log, the owner and the time alone, so whoever lost a race, or an answer, asks again.
+// do now; NoStudy where the log is empty. It follows from the log, the owner and the time alone, so a participant that lost a race, or an answer, plans again.
 func Plan(study tune.Study, me tune.Owner, ended *tune.Ended, now time.Time) (e tune.Entry, err error) {
 	if study.Entries == 0 {
 		return e, NoStudy()

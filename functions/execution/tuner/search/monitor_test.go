@@ -12,9 +12,9 @@ import (
 func TestATrialIsStoppedAtTheStepItCameTo(t *testing.T) {
 	t.Parallel()
 	study := tune.Study{Config: tune.Config{Objectives: []tune.Objective{{Name: "loss", Direction: tune.Min}}}}
-	h := NewHeard("0001", filepath.Join(t.TempDir(), "stop"), Curves{})
+	h := NewMonitor("0001", filepath.Join(t.TempDir(), "stop"), Curves{})
 	say := func(step int, loss float64) {
-		h.Hear(study, module.Message{Step: step, Metrics: map[string]float64{"loss": loss}})
+		h.Observe(study, module.Message{Step: step, Metrics: map[string]float64{"loss": loss}})
 	}
 	say(50, 2)
 	h.End(false)

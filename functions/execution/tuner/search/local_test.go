@@ -24,12 +24,12 @@ func TestASearchAloneLeavesWhatATuneJobPublishes(t *testing.T) {
 	if err != nil || len(study.Trials) != 4 || study.Finished == nil || study.Finished.Why != tune.Exhausted {
 		t.Fatalf("study is %+v, %v", study, err)
 	}
-	text, err := os.ReadFile(filepath.Join(a.Told.BestHyperparametersDir, "best_hyperparameters.txt"))
+	text, err := os.ReadFile(filepath.Join(a.Base.BestHyperparametersDir, "best_hyperparameters.txt"))
 	if err != nil || !strings.Contains(string(text), `"values": {"units": 4}`) {
 		t.Errorf("best_hyperparameters.txt is %s, %v", text, err)
 	}
 	for name, want := range map[string]string{"tuner_results.json": `[{"trial_id": "0003", "score": 4.0, "units": 4}`, "study/trials.csv": "0003", "study/log.jsonl": `"finished"`} {
-		text, err := os.ReadFile(filepath.Join(a.Told.TunerResultsDir, name))
+		text, err := os.ReadFile(filepath.Join(a.Base.TunerResultsDir, name))
 		if err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s is %s, %v", name, text, err)
 		}
@@ -74,7 +74,7 @@ func TestASearchAloneOfWhichAllFailsSaysWhy(t *testing.T) {
 }
 
 // alone is a search over four points, whose score is the point.
-func alone(t *testing.T, config tune.Config, train func(module.Assignment) error) search.Alone {
+func alone(t *testing.T, config tune.Config, train func(module.Assignment) error) search.Local {
 	t.Helper()
 	config.Space = space.Space{{Name: "units", Kind: space.Int, Min: 1, Max: 4, Step: 1, Sampling: space.Linear}}
 	config.Objectives = []tune.Objective{{Name: "accuracy"}}
@@ -82,10 +82,10 @@ func alone(t *testing.T, config tune.Config, train func(module.Assignment) error
 	if err != nil {
 		t.Fatal(err)
 	}
-	return search.Alone{
-		Said: said, Search: pipeline.Search{}, Dir: filepath.Join(t.TempDir(), "trials"),
-		Told: module.Assignment{BestHyperparametersDir: t.TempDir(), TunerResultsDir: t.TempDir()},
-		Hear: func(tune.Study) {}, Listen: func(module.Message) {},
+	return search.Local{
+		Wanted: said, Search: pipeline.Search{}, Dir: filepath.Join(t.TempDir(), "trials"),
+		Base:    module.Assignment{BestHyperparametersDir: t.TempDir(), TunerResultsDir: t.TempDir()},
+		OnStudy: func(tune.Study) {}, OnMessage: func(module.Message) {},
 		Run: func(_ context.Context, told module.Assignment, _ func(module.Message)) (guest.Outcome, error) {
 			values, _ := told.Hyperparameters["values"].(map[string]any)
 			units, _ := values["units"].(float64)

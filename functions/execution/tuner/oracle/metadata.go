@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// What a process that knows Stoker says beside KerasTuner's words, as metadata of its calls. One that doesn't has its trials all
+// What a process that knows Stoker adds to KerasTuner's messages, as metadata of its calls. One that doesn't has its trials all
 // the same.
 const (
 	EpochKey   = "stoker-epoch"       // of UpdateTrial: its metrics are those at the end of an epoch, from 1, and no result
@@ -19,8 +19,8 @@ const (
 
 // said is what the process says under a key.
 func said(ctx context.Context, key string) string {
-	told, _ := metadata.FromIncomingContext(ctx)
-	return strings.Join(told.Get(key), "\n")
+	values, _ := metadata.FromIncomingContext(ctx)
+	return strings.Join(values.Get(key), "\n")
 }
 
 // epochOf is the epoch at whose end an update comes.
@@ -32,7 +32,7 @@ func epochOf(ctx context.Context) (int, bool) {
 // trialFolder is where a tuner keeps what a trial leaves: trial_0000 and so on. "" if it doesn't say: then nothing is kept for
 // trials that go on from others, and they find what they need only where all tuners share their disk.
 //
-// The folder is one that the tuner's process names, and the worker would read and write there: a desk may say which are the process's own.
+// The folder is one that the tuner's process names, and the worker would read and write there: a backend may say which are the process's own.
 func (s *Server) trialFolder(ctx context.Context, trial string) string {
 	project := said(ctx, FolderKey)
 	if !filepath.IsAbs(project) {
