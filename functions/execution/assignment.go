@@ -14,7 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Assignment is what every module is assigned, in the terms of TFX's FnArgs: its data, and where it may work.
+// Assignment is what every module is assigned, in the terms of TFX's FnArgs: its data, and where it
+// may work.
 func (a *Attempt) Assignment(train, eval pipeline.Args) (module.Assignment, error) {
 	w := a.Workspace
 	schema, err := a.schemaPath()
@@ -65,7 +66,8 @@ func steps(args pipeline.Args) *int {
 	return &args.NumSteps
 }
 
-// schemaPath is the schema that the run brought, else the one inside the transform graph that fits its examples.
+// schemaPath is the schema that the run brought, else the one inside the transform graph that fits
+// its examples.
 func (a *Attempt) schemaPath() (string, error) {
 	if a.Job.Inputs.Schema != "" {
 		return OnlyFile(a.Workspace.In("schema"))
@@ -77,7 +79,8 @@ func (a *Attempt) schemaPath() (string, error) {
 	return There(a.Workspace.In("transform_graph", folder, "schema.pbtxt")), nil
 }
 
-// checkSchema refuses a schema that does not parse before any module is started, whether the module reads it or not.
+// checkSchema refuses a schema that does not parse before any module is started, whether the module
+// reads it or not.
 func checkSchema(path string) error {
 	if path == "" {
 		return nil
@@ -94,8 +97,9 @@ func There(path string) string {
 	return path
 }
 
-// OnlyFile returns the one file of a staged artifact that TFX keeps alone in its folder: a schema, hyperparameters. "" where
-// the job has no such input. Files whose names begin with _ or . do not count: Hadoop's tools, and bridges' markers, leave them beside data.
+// OnlyFile returns the one file of a staged artifact that TFX keeps alone in its folder: a schema,
+// hyperparameters. "" where the job has no such input. Files whose names begin with _ or . do not
+// count: Hadoop's tools, and bridges' markers, leave them beside data.
 func OnlyFile(dir string) (string, error) {
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -122,7 +126,8 @@ const SplitFolder = "Split-"
 // StatisticsFile is the name of a split's statistics in an ExampleStatistics artifact.
 const StatisticsFile = "FeatureStats.pb"
 
-// numExamples is how many records each split has, as the staged ExampleStatistics artifact says; nil if the job has none.
+// numExamples is how many records each split has, as the staged ExampleStatistics artifact says;
+// nil if the job has none.
 func numExamples(statistics string) (map[string]int64, error) {
 	if There(statistics) == "" {
 		return nil, nil

@@ -49,8 +49,8 @@ func (x *Executor) Open(task worker.Task, e Execution) (*Attempt, error) {
 	return &Attempt{Task: task, Execution: e, Workspace: workspace, Started: x.opts.Now(), executor: x}, nil
 }
 
-// CloseWith closes the attempt. It adds the module's log to the failure of a check, which often says why a module has left no model,
-// and makes the error name things as AtAddress does.
+// CloseWith closes the attempt. It adds the module's log to the failure of a check, which often
+// says why a module has left no model, and makes the error name things as AtAddress does.
 func (a *Attempt) CloseWith(err *error) {
 	if failure, ok := errors.AsType[*events.Failure](*err); ok && failure.Kind == events.FailureCheck && failure.Log == "" {
 		failure.Log, failure.LogTail = a.log, a.logTail
@@ -59,8 +59,8 @@ func (a *Attempt) CloseWith(err *error) {
 	a.Close()
 }
 
-// Close waits until the last checkpoint is sent, so that the next attempt finds it, has the other hosts of the group end what they do
-// for the attempt, and removes the workspace.
+// Close waits until the last checkpoint is sent, so that the next attempt finds it, has the other
+// hosts of the group end what they do for the attempt, and removes the workspace.
 func (a *Attempt) Close() {
 	a.stopCheckpointer(false)
 	if a.group != nil {
@@ -82,9 +82,10 @@ func (a *Attempt) CountTrial(ctx context.Context, status string) {
 	a.executor.opts.Telemetry.Trial(ctx, a.Job.Pipeline, status)
 }
 
-// Readers of an event, a manifest or a reason are on another machine, and the workspace is gone by then. So whatever an attempt
-// reports passes through the functions below: errors through CloseWith, or AtAddresses where they end sooner; results through publish;
-// texts that are cut to a length through AtAddress first, since half a path is not found again.
+// Readers of an event, a manifest or a reason are on another machine, and the workspace is gone by
+// then. So whatever an attempt reports passes through the functions below: errors through
+// CloseWith, or AtAddresses where they end sooner; results through publish; texts that are cut to a
+// length through AtAddress first, since half a path is not found again.
 
 // AtAddresses makes an error name things as AtAddress does, the end of a log in a failure too.
 func (a *Attempt) AtAddresses(err error) error {
@@ -101,8 +102,10 @@ func (a *Attempt) AtAddresses(err error) error {
 	return err
 }
 
-// AtAddress returns a text in which each path of the workspace is replaced by a name that is valid anywhere: the address of an input or of the module, or the
-// path that a file has within the artifact that is made of it: model/Format-Serving. The module's other files begin with working, answers or trials.
+// AtAddress returns a text in which each path of the workspace is replaced by a name that is valid
+// anywhere: the address of an input or of the module, or the path that a file has within the
+// artifact that is made of it: model/Format-Serving. The module's other files begin with working,
+// answers or trials.
 func (a *Attempt) AtAddress(text string) string { return a.names().Replace(text) }
 
 // resultAtAddress is AtAddress for a result in JSON.

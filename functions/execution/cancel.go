@@ -16,9 +16,10 @@ import (
 // cancelTime bounds the cancelling of a job whose own time is over.
 const cancelTime = time.Minute
 
-// cancel makes sure that a cancelled job has no result any more, not even from an attempt that does not know yet: the execution
-// gets a cancelled commit, by the condition that any commit is written with. If a result was committed before, its event is
-// returned. cancel continues after ctx has ended, for as long as the lease is held.
+// cancel makes sure that a cancelled job has no result any more, not even from an attempt that does
+// not know yet: the execution gets a cancelled commit, by the condition that any commit is written
+// with. If a result was committed before, its event is returned. cancel continues after ctx has
+// ended, for as long as the lease is held.
 func (x *Executor) cancel(ctx context.Context, task worker.Task, c Component) ([]events.Fact, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()

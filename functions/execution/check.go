@@ -21,8 +21,9 @@ const (
 	checkMemory = 4 << 30 // bytes
 )
 
-// CheckFiles has files that others made checked in a child process, within the limits of r. An answer that refuses them is returned as it is;
-// errors are *events.Failures. It never fails for what the process printed: a graph decides that.
+// CheckFiles has files that others made checked in a child process, within the limits of r. An
+// answer that refuses them is returned as it is; errors are *events.Failures. It never fails for
+// what the process printed: a graph decides that.
 func (a *Attempt) CheckFiles(ctx context.Context, q modelcheck.Question, r pipeline.Resources) (answer modelcheck.Answer, err error) {
 	ctx, span := telemetry.Start(ctx, "check")
 	defer span.End(&err)
@@ -49,8 +50,9 @@ func (a *Attempt) question(q modelcheck.Question) modelcheck.Question {
 	return q
 }
 
-// checkFailure says whose fault it is that a check did not end. Files that need more memory or time than the job may have, or break the
-// process that reads them, are refused: another attempt would find the same.
+// checkFailure says whose fault it is that a check did not end. Files that need more memory or time
+// than the job may have, or break the process that reads them, are refused: another attempt would
+// find the same.
 func checkFailure(err error) error {
 	failed, ok := errors.AsType[*guest.Error](err)
 	if !ok {

@@ -17,8 +17,9 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// resume lays out the newest checkpoint of earlier attempts for the module to resume from, and starts to save those of this one. If the
-// store is away the attempt fails: a later one resumes, and none starts anew because of that.
+// resume lays out the newest checkpoint of earlier attempts for the module to resume from, and
+// starts to save those of this one. If the store is away the attempt fails: a later one resumes,
+// and none starts anew because of that.
 func (a *Attempt) resume(ctx context.Context, work Work) error {
 	if !work.Resumes() {
 		return nil
@@ -56,7 +57,8 @@ func (a *Attempt) loadCheckpoint(ctx context.Context) error {
 	return nil
 }
 
-// request names a job as it was asked for: attempts at one that is retried by hand are counted anew.
+// request names a job as it was asked for: attempts at one that is retried by hand are counted
+// anew.
 func request(job events.Job) string {
 	if job.Request == "" {
 		return job.ID
@@ -64,17 +66,19 @@ func request(job events.Job) string {
 	return job.ID + " " + job.Request
 }
 
-// SaveCheckpoint keeps the module's folders as they are now, when a checkpoint message says that they are consistent; or, for a message
-// with Settled, those of its files that are whole. The copy is made before SaveCheckpoint returns. An attempt that does not resume from
-// checkpoints saves none.
+// SaveCheckpoint keeps the module's folders as they are now, when a checkpoint message says that
+// they are consistent; or, for a message with Settled, those of its files that are whole. The copy
+// is made before SaveCheckpoint returns. An attempt that does not resume from checkpoints saves
+// none.
 func (a *Attempt) SaveCheckpoint(m module.Message) {
 	if a.checkpointer != nil {
 		a.checkpointer.Save(m)
 	}
 }
 
-// RemoveCheckpoints removes the checkpoints of an execution that is committed, or whose state is kept elsewhere by now. It stops the sending of
-// others first. What stays behind is garbage for later.
+// RemoveCheckpoints removes the checkpoints of an execution that is committed, or whose state is
+// kept elsewhere by now. It stops the sending of others first. What stays behind is garbage for
+// later.
 func (a *Attempt) RemoveCheckpoints(ctx context.Context) {
 	a.stopCheckpointer(true)
 	if a.mayHaveCheckpoints {
@@ -105,9 +109,10 @@ func (a *Attempt) countSaved(c storage.Checkpoint) {
 	a.executor.opts.Telemetry.Checkpoint(context.Background(), a.Job.Pipeline, size)
 }
 
-// Checkpointer copies a module's folders when it says that they are consistent, and sends the copies to the store while the module trains
-// on: one at a time, and of those that wait the newest. A checkpoint that can't be sent fails no job; the next one may be sent.
-// Save may be called from several goroutines at once.
+// Checkpointer copies a module's folders when it says that they are consistent, and sends the
+// copies to the store while the module trains on: one at a time, and of those that wait the newest.
+// A checkpoint that can't be sent fails no job; the next one may be sent. Save may be called from
+// several goroutines at once.
 type Checkpointer struct {
 	workspace   Workspace
 	part        string   // the folder to copy; "": those of the workspace that belong to a checkpoint
@@ -132,9 +137,10 @@ type snapshot struct {
 	step int
 }
 
-// start begins the sending, which ends with Stop; or after ctx has ended: at once for a job that was cancelled or is another
-// worker's by now, else when a worker that must stop has no more time. grace is what the module has then, and the sending ends at 3/2 of
-// that. `stoker worker` gives its module 3/5 of its own time, so that this is 9/10 of it.
+// start begins the sending, which ends with Stop; or after ctx has ended: at once for a job that
+// was cancelled or is another worker's by now, else when a worker that must stop has no more time.
+// grace is what the module has then, and the sending ends at 3/2 of that. `stoker worker` gives its
+// module 3/5 of its own time, so that this is 9/10 of it.
 func (c *Checkpointer) start(ctx context.Context, grace time.Duration) {
 	var sending context.Context
 	sending, c.stop = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -162,8 +168,9 @@ func (c *Checkpointer) leave(cause error, sending context.Context, after time.Du
 	}
 }
 
-// Stop returns when no checkpoint is being sent any more: at once when the work is done, since nobody needs them then; else the last one
-// is waited for, so that the next attempt finds it. It is called once.
+// Stop returns when no checkpoint is being sent any more: at once when the work is done, since
+// nobody needs them then; else the last one is waited for, so that the next attempt finds it. It is
+// called once.
 func (c *Checkpointer) Stop(done bool) {
 	if done {
 		c.stop(errCommitted)
@@ -175,7 +182,8 @@ func (c *Checkpointer) Stop(done bool) {
 	c.removeFolder()
 }
 
-// Save copies the module's folders as they are now, in place of a copy that still waits. It holds up the module's messages, so it is quick.
+// Save copies the module's folders as they are now, in place of a copy that still waits. It holds
+// up the module's messages, so it is quick.
 func (c *Checkpointer) Save(m module.Message) {
 	c.saving.Lock()
 	defer c.saving.Unlock()
@@ -237,7 +245,8 @@ func (c *Checkpointer) copy(to string, all bool, chosen selection) error {
 	return copyTree(c.workspace.base(c.part), c.part, to, copiedBytes, nil)
 }
 
-// makeFolder makes the folder that copies wait in, unless it exists: most trials of a search have no checkpoint.
+// makeFolder makes the folder that copies wait in, unless it exists: most trials of a search have
+// no checkpoint.
 func (c *Checkpointer) makeFolder() (err error) {
 	if c.waitsIn != "" {
 		return nil

@@ -20,8 +20,9 @@ type Committed struct {
 	Reused   bool // it is that of an earlier execution, which the job takes instead of one of its own: see Reuser
 }
 
-// committed finds the execution done already: a cache hit. nil means that there is work to do. A commit whose objects are
-// gone is no hit, nor is one that cancels another job: it is remembered in e, to be replaced.
+// committed finds the execution done already: a cache hit. nil means that there is work to do. A
+// commit whose objects are gone is no hit, nor is one that cancels another job: it is remembered in
+// e, to be replaced.
 func (x *Executor) committed(ctx context.Context, e *Execution) (*Committed, error) {
 	commit, manifest, err := storage.Committed(ctx, x.store, e.root, e.ID)
 	switch {
@@ -45,8 +46,8 @@ func (x *Executor) committed(ctx context.Context, e *Execution) (*Committed, err
 	return x.found(ctx, e, commit, manifest)
 }
 
-// found takes a committed result as the job's own. The commit is marked first: else gc, which knows it only by the events that were
-// published, might remove it before ours is.
+// found takes a committed result as the job's own. The commit is marked first: else gc, which knows
+// it only by the events that were published, might remove it before ours is.
 func (x *Executor) found(ctx context.Context, e *Execution, commit storage.Commit, manifest storage.Manifest) (*Committed, error) {
 	noted, err := storage.Found(ctx, e.fenced, e.root, commit, e.attempt)
 	if err != nil {
@@ -58,8 +59,8 @@ func (x *Executor) found(ctx context.Context, e *Execution, commit storage.Commi
 	return &Committed{Commit: commit, Manifest: manifest}, nil
 }
 
-// raise counts a result that is there as one of the generation that the job asks for: somebody made it again without having
-// heard of those that were lost before it.
+// raise counts a result that is there as one of the generation that the job asks for: somebody made
+// it again without having heard of those that were lost before it.
 func (x *Executor) raise(ctx context.Context, e *Execution, commit storage.Commit) (*Committed, error) {
 	next := commit
 	next.Generation = e.Job.Generation
@@ -69,8 +70,8 @@ func (x *Executor) raise(ctx context.Context, e *Execution, commit storage.Commi
 	return x.committed(ctx, e)
 }
 
-// commit is the one point where the execution becomes done. If another attempt was first, ours is removed and theirs is the
-// job's result.
+// commit is the one point where the execution becomes done. If another attempt was first, ours is
+// removed and theirs is the job's result.
 func (a *Attempt) commit(ctx context.Context, ours storage.Manifest) (_ *Committed, err error) {
 	ctx, span := telemetry.Start(ctx, "commit")
 	defer span.End(&err)
@@ -94,7 +95,8 @@ func (a *Attempt) commit(ctx context.Context, ours storage.Manifest) (_ *Committ
 	}
 }
 
-// putCommit writes a commit where there is none, or over the one that is in the way. It fills in what all have in common.
+// putCommit writes a commit where there is none, or over the one that is in the way. It fills in
+// what all have in common.
 func (x *Executor) putCommit(ctx context.Context, e Execution, c storage.Commit) (storage.Commit, bool, error) {
 	c.Execution, c.Generation, c.Job, c.Time = e.ID, e.generation, e.Job.ID, x.opts.Now()
 	if e.replaced != nil {
@@ -103,15 +105,17 @@ func (x *Executor) putCommit(ctx context.Context, e Execution, c storage.Commit)
 	return storage.PutCommit(ctx, e.fenced, e.root, c)
 }
 
-// discard removes an attempt that lost. What stays behind is seen by no reader, and is garbage for later.
+// discard removes an attempt that lost. What stays behind is seen by no reader, and is garbage for
+// later.
 func (x *Executor) discard(ctx context.Context, e Execution, attempt string, outputs ...string) {
 	if err := storage.Discard(ctx, e.fenced, e.place(attempt), outputs...); err != nil {
 		e.Log.WarnContext(ctx, "a lost attempt is left in the store", "error", err)
 	}
 }
 
-// earlier takes a committed result of the same pipeline and component as the job's own, if the component allows that: see storage.Found.
-// nil if the job is to have a result of its own, if that one is no longer whole, or if others made it.
+// earlier takes a committed result of the same pipeline and component as the job's own, if the
+// component allows that: see storage.Found. nil if the job is to have a result of its own, if that
+// one is no longer whole, or if others made it.
 func (a *Attempt) earlier(ctx context.Context, c Component) (*Committed, error) {
 	reuser, can := c.(Reuser)
 	if !can {

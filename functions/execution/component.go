@@ -9,13 +9,14 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/result"
 )
 
-// Component is what differs between the kinds of executions: TFX's Trainer and Tuner. The Executor calls the hooks in the order
-// that they have here. Each may be called again for the same job, by any worker.
+// Component is what differs between the kinds of executions: TFX's Trainer and Tuner. The Executor
+// calls the hooks in the order that they have here. Each may be called again for the same job, by
+// any worker.
 type Component interface {
 	// Describe parses the job's pipeline. It reads nothing.
 	Describe(job events.Job) (Description, error)
-	// Identity returns everything that determines the result of an execution; its id is the SHA-256 of that, as JSON. Two jobs with
-	// equal identities are one execution. It reads nothing.
+	// Identity returns everything that determines the result of an execution; its id is the SHA-256
+	// of that, as JSON. Two jobs with equal identities are one execution. It reads nothing.
 	Identity(e Execution) any
 	// Start begins the work of an attempt at an execution that has no result yet.
 	Start(ctx context.Context, a *Attempt) (Work, error)
@@ -34,7 +35,8 @@ type Description struct {
 	Hosts     int                // that run the module together; 0 or 1: this one alone
 }
 
-// Work is one attempt's work on an execution, from the staged inputs to the outputs in the workspace.
+// Work is one attempt's work on an execution, from the staged inputs to the outputs in the
+// workspace.
 type Work interface {
 	// Settled reports whether the result is known and only has to be checked and published.
 	Settled() bool
@@ -42,14 +44,17 @@ type Work interface {
 	Resumes() bool
 	// Run runs the module, in sessions of the attempt.
 	Run(ctx context.Context) error
-	// Check refuses outputs that are not what the component promises, and returns the result to publish with them.
+	// Check refuses outputs that are not what the component promises, and returns the result to
+	// publish with them.
 	Check(ctx context.Context) (result.Result, error)
 }
 
-// Reuser is a Component of which a job may take the result of an earlier execution instead of one of its own.
+// Reuser is a Component of which a job may take the result of an earlier execution instead of one
+// of its own.
 type Reuser interface {
 	Component
-	// Earlier returns the address of an artifact of that execution; "" if the job is to have a result of its own.
+	// Earlier returns the address of an artifact of that execution; "" if the job is to have a
+	// result of its own.
 	Earlier(e Execution) string
 	// Reusable reports whether the earlier result still does.
 	Reusable(ctx context.Context, a *Attempt, earlier result.Result) (bool, error)

@@ -17,10 +17,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 )
 
-// modelRun is TFX's key of the output that a module keeps its log in, and often its checkpoints too.
+// modelRun is TFX's key of the output that a module keeps its log in, and often its checkpoints
+// too.
 const modelRun = "model_run"
 
-// runInside is where model_run stands in a checkpoint, beside what is in working/. A checkpoint of the time before has none.
+// runInside is where model_run stands in a checkpoint, beside what is in working/. A checkpoint of
+// the time before has none.
 const runInside = ".stoker/model_run"
 
 const (
@@ -36,8 +38,9 @@ func (w Workspace) copyKept(to string, all bool, chosen selection) error {
 	return w.copyAll(to, chosen)
 }
 
-// copyAll copies the chosen files of working/ and model_run/ as they are together at one moment: again, when a file has changed
-// meanwhile. Nothing is linked, as any file may be written to in place later on.
+// copyAll copies the chosen files of working/ and model_run/ as they are together at one moment:
+// again, when a file has changed meanwhile. Nothing is linked, as any file may be written to in
+// place later on.
 func (w Workspace) copyAll(to string, chosen selection) error {
 	var changed string
 	for try := range copyTries {
@@ -90,7 +93,8 @@ func (w Workspace) copyBoth(to string, chosen selection) error {
 	return nil
 }
 
-// copyRewritten copies each of the files that are rewritten all the time as it was at some moment; one of JSON is whole then.
+// copyRewritten copies each of the files that are rewritten all the time as it was at some moment;
+// one of JSON is whole then.
 func (w Workspace) copyRewritten(from, to string, rewritten map[string]bool) error {
 	for path := range rewritten {
 		name, ok := strings.CutPrefix(path, from+string(filepath.Separator))
@@ -158,7 +162,8 @@ func (w Workspace) layOutRun() error {
 	return os.Remove(filepath.Dir(inside))
 }
 
-// folderState tells whether files change. Logs are left out, since they only grow and may end anywhere, and what a checkpoint is made without.
+// folderState tells whether files change. Logs are left out, since they only grow and may end
+// anywhere, and what a checkpoint is made without.
 type folderState map[string]fs.FileInfo
 
 func (w Workspace) state(chosen selection) (folderState, error) {
@@ -183,7 +188,8 @@ func (w Workspace) state(chosen selection) (folderState, error) {
 	return state, nil
 }
 
-// youngerThan names a file that has changed so lately that another change would not show in its time; "" for none.
+// youngerThan names a file that has changed so lately that another change would not show in its
+// time; "" for none.
 func (s folderState) youngerThan(age time.Duration) string {
 	for path, info := range s {
 		if time.Since(info.ModTime()).Abs() < age {
@@ -209,13 +215,15 @@ func (s folderState) differs(from folderState) string {
 	return ""
 }
 
-// copiedBytes is up to which size a file is copied. Larger ones are linked, which is quick: those that modules write to again
-// (a list of checkpoints, a state of few lines) are small.
+// copiedBytes is up to which size a file is copied. Larger ones are linked, which is quick: those
+// that modules write to again (a list of checkpoints, a state of few lines) are small.
 const copiedBytes = 1 << 20
 
-// copyTree makes a copy of a folder of a module's, which is base or lies below it: see guest.OpenFolder. Files of more than the given number
-// of bytes are linked. A file that vanishes meanwhile is left out: its module has no use for it any more. What is neither file nor link is
-// left out too, and files of which without says so; nil is for none. Nothing outside of the folder is read, whatever the module does to it meanwhile.
+// copyTree makes a copy of a folder of a module's, which is base or lies below it: see
+// guest.OpenFolder. Files of more than the given number of bytes are linked. A file that vanishes
+// meanwhile is left out: its module has no use for it any more. What is neither file nor link is
+// left out too, and files of which without says so; nil is for none. Nothing outside of the folder
+// is read, whatever the module does to it meanwhile.
 func copyTree(base, from, to string, copied int64, without func(name string) bool) error {
 	root, err := guest.OpenFolder(base, from)
 	if err != nil {
@@ -274,8 +282,8 @@ func linkEntry(root *os.Root, name, to string) error {
 	return unix.Linkat(int(dir.Fd()), filepath.Base(name), unix.AT_FDCWD, to, 0)
 }
 
-// copyFile copies regular files. What was one a moment ago may be a pipe or a link by now, which is left out: nobody is waited for, and
-// nothing outside of the directory is read.
+// copyFile copies regular files. What was one a moment ago may be a pipe or a link by now, which is
+// left out: nobody is waited for, and nothing outside of the directory is read.
 func copyFile(root *os.Root, name, to string) (err error) {
 	in, err := guest.OpenRegular(root, name)
 	if errors.Is(err, guest.ErrNotRegular) {

@@ -1,5 +1,6 @@
-// Package execution does one job as one execution: everything that determines its result is known before any work starts, the work
-// is done once, and exactly one result is committed. What differs between trainings and searches is a Component (trainer, tuner).
+// Package execution does one job as one execution: everything that determines its result is known
+// before any work starts, the work is done once, and exactly one result is committed. What differs
+// between trainings and searches is a Component (trainer, tuner).
 //
 // The data flow of a job is one function, Executor.execute:
 //
@@ -18,12 +19,13 @@
 //	Attempt.RemoveCheckpoints
 //	Execution.event          Component.Event
 //
-// Next to it, Executor.cancel writes a cancelled commit by the same condition, and Executor.Follow does a member's part of an attempt
-// that several hosts share.
+// Next to it, Executor.cancel writes a cancelled commit by the same condition, and Executor.Follow
+// does a member's part of an attempt that several hosts share.
 //
-// An attempt that is cut off anywhere leaves what the next one can resume from. Every write to the store is made only while the
-// job's lease is provably held (storage.Fenced). A commit in the way, because its objects are gone or because it cancels another job, is
-// replaced; the results of one execution are counted by its generation.
+// An attempt that is cut off anywhere leaves what the next one can resume from. Every write to the
+// store is made only while the job's lease is provably held (storage.Fenced). A commit in the way,
+// because its objects are gone or because it cancels another job, is replaced; the results of one
+// execution are counted by its generation.
 //
 // Retries are decided by functions/worker; this package does not use the bus. Read Executor first.
 package execution

@@ -19,8 +19,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Executor does executions: it has a store, a guest that runs modules, and a directory for workspaces. Its methods may be called
-// from several goroutines at once.
+// Executor does executions: it has a store, a guest that runs modules, and a directory for
+// workspaces. Its methods may be called from several goroutines at once.
 type Executor struct {
 	store storage.Store
 	guest Guest
@@ -71,7 +71,8 @@ func New(store storage.Store, g Guest, opts Options) *Executor {
 	return &Executor{store: store, guest: g, opts: opts}
 }
 
-// Execute works on one job, or makes sure that a cancelled one has no result. It keeps the contract of worker.Function.Handle.
+// Execute works on one job, or makes sure that a cancelled one has no result. It keeps the contract
+// of worker.Function.Handle.
 func (x *Executor) Execute(ctx context.Context, task worker.Task, c Component) ([]events.Fact, error) {
 	if task.Attempt.Cancelled {
 		return x.cancel(ctx, task, c)
@@ -83,7 +84,8 @@ func (x *Executor) Execute(ctx context.Context, task worker.Task, c Component) (
 	return facts, deniedTooOften(task.Attempt, err)
 }
 
-// execute is the main path of every job. Each step can be repeated; see the package comment for what each one does.
+// execute is the main path of every job. Each step can be repeated; see the package comment for
+// what each one does.
 func (x *Executor) execute(ctx context.Context, task worker.Task, c Component) (_ []events.Fact, err error) {
 	e, err := x.Identify(ctx, task, c)
 	if err != nil {

@@ -17,8 +17,9 @@ func CheckFailure(err error) error { return events.Fail(events.FailureCheck, err
 
 func cancelled(why error) error { return events.Fail(events.FailureCancelled, why) }
 
-// StoreFailure says whose fault a store's error is: what is missing or can't be an address is the input's; the rest is
-// the world's, and passes. What changed since it was listed is another input now: the next attempt lists again.
+// StoreFailure says whose fault a store's error is: what is missing or can't be an address is the
+// input's; the rest is the world's, and passes. What changed since it was listed is another input
+// now: the next attempt lists again.
 func StoreFailure(err error) error {
 	switch {
 	case errors.Is(err, storage.ErrChanged), errors.Is(err, storage.ErrUnavailable):
@@ -32,13 +33,16 @@ func StoreFailure(err error) error {
 	}
 }
 
-// errUnreadable marks an input that the store won't let us read. S3 also says so of what is not there, to those who may not list.
+// errUnreadable marks an input that the store won't let us read. S3 also says so of what is not
+// there, to those who may not list.
 var errUnreadable = errors.New("input can't be read")
 
-// deniedTries is how often an input is asked for that the store denies: a permission that was just given takes a while.
+// deniedTries is how often an input is asked for that the store denies: a permission that was just
+// given takes a while.
 const deniedTries = 5
 
-// deniedTooOften makes it the job's own fault that its inputs are still denied, so that a mistyped bucket is reported.
+// deniedTooOften makes it the job's own fault that its inputs are still denied, so that a mistyped
+// bucket is reported.
 func deniedTooOften(attempt events.Attempt, err error) error {
 	if errors.Is(err, errUnreadable) && attempt.Number >= deniedTries {
 		return InputFailure(err)
@@ -46,7 +50,8 @@ func deniedTooOften(attempt events.Attempt, err error) error {
 	return err
 }
 
-// publishFailure says whose fault it is that outputs are not in the store. What it has no address for, the module has named.
+// publishFailure says whose fault it is that outputs are not in the store. What it has no address
+// for, the module has named.
 func publishFailure(err error) error {
 	if errors.Is(err, storage.ErrBadRef) {
 		return CheckFailure(err)
@@ -54,7 +59,8 @@ func publishFailure(err error) error {
 	return events.Fail(events.FailureUnavailable, err)
 }
 
-// moduleFailure turns an error of guest into a failure of the job. log is the address of the module's log, if it ran.
+// moduleFailure turns an error of guest into a failure of the job. log is the address of the
+// module's log, if it ran.
 func moduleFailure(err error, log string) error {
 	if failure, ok := errors.AsType[*events.Failure](err); ok { // of another host
 		return &events.Failure{Kind: failure.Kind, Err: failure.Err, LogTail: failure.LogTail, Log: log}

@@ -29,7 +29,8 @@ var (
 	newestInState = regexp.MustCompile(`(?m)^model_checkpoint_path: "((?:[^"\\]|\\.)*)"`)
 )
 
-// completeFiles are those of which the format itself says that they are whole, however lately they were written:
+// completeFiles are those of which the format itself says that they are whole, however lately they
+// were written:
 //
 //   - a checkpoint of TensorFlow that the file "checkpoint" of its folder names as the newest, with its index and all its shards, that file,
 //     and older ones of that folder that are as complete

@@ -16,7 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Execution is the identity of a job's work, known by everything that determines its result before any of it is done.
+// Execution is the identity of a job's work, known by everything that determines its result before
+// any of it is done.
 type Execution struct {
 	Description
 	ID     string // sha256:<hex>
@@ -33,7 +34,8 @@ type Execution struct {
 	generation int             // that our result will have
 }
 
-// Identify lists a job's inputs and digests its module, to know which execution it is. It only reads.
+// Identify lists a job's inputs and digests its module, to know which execution it is. It only
+// reads.
 func (x *Executor) Identify(ctx context.Context, task worker.Task, c Component) (e Execution, err error) {
 	ctx, span := telemetry.Start(ctx, "identify")
 	defer span.End(&err)
@@ -78,7 +80,8 @@ func (e *Execution) replaces(c storage.Commit, generation int) {
 	e.replaced, e.generation = &c, max(e.generation, generation)
 }
 
-// event makes the event of a committed result. It reads the result from the manifest, so that a cache hit announces the same.
+// event makes the event of a committed result. It reads the result from the manifest, so that a
+// cache hit announces the same.
 func (e Execution) event(c Component, done Committed) ([]events.Fact, error) {
 	made, err := result.Of(done.Manifest)
 	if err != nil {
@@ -102,8 +105,8 @@ type InputID struct {
 	Digest string `json:"digest"`
 }
 
-// ByContent identifies each input by what it holds. A base model and hyperparameters that Stoker made are identified by their
-// execution, so that what was lost and made again is still the same.
+// ByContent identifies each input by what it holds. A base model and hyperparameters that Stoker
+// made are identified by their execution, so that what was lost and made again is still the same.
 func ByContent(inputs []Input) []InputID {
 	all := make([]InputID, len(inputs))
 	for i, in := range inputs {
@@ -115,7 +118,8 @@ func ByContent(inputs []Input) []InputID {
 	return all
 }
 
-// UnusualPayload returns a payload format other than tf.Example, which is the one of identities that have none.
+// UnusualPayload returns a payload format other than tf.Example, which is the one of identities
+// that have none.
 func UnusualPayload(job events.Job) string {
 	if payload := Payload(job); payload != events.PayloadExample {
 		return payload

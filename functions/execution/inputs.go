@@ -26,8 +26,8 @@ type Input struct {
 	pattern string // of the split's files below the listed folder; "" is all in it
 }
 
-// list finds every input of a job in the store, without reading any: of its examples the splits that its args name. A missing input is the
-// job's own fault.
+// list finds every input of a job in the store, without reading any: of its examples the splits
+// that its args name. A missing input is the job's own fault.
 func (x *Executor) list(ctx context.Context, d Description) ([]Input, error) {
 	wanted, err := wanted(d.Reads, splits(d.Args))
 	if err != nil {
@@ -47,7 +47,8 @@ func (x *Executor) list(ctx context.Context, d Description) ([]Input, error) {
 	if listing.Wait() == nil {
 		return wanted, nil
 	}
-	// Of several failures the first in the order of the inputs is returned, so that a job fails alike each time.
+	// Of several failures the first in the order of the inputs is returned, so that a job fails
+	// alike each time.
 	return nil, failures[slices.IndexFunc(failures, func(err error) bool { return err != nil })]
 }
 
@@ -59,7 +60,8 @@ const (
 	transformGraph = "transform_graph"
 )
 
-// remade says whether an input may have been lost and made again, by the execution that made it first.
+// remade says whether an input may have been lost and made again, by the execution that made it
+// first.
 func (in Input) remade() bool { return in.Key == BaseModel || in.Key == Hyperparameters }
 
 // listOne lists an input where it lies now.
@@ -77,7 +79,8 @@ func (x *Executor) listOne(ctx context.Context, in Input) (_ storage.Listing, er
 	return listing, err
 }
 
-// wanted names the inputs: each split of each Examples artifact, and whatever else the job was given.
+// wanted names the inputs: each split of each Examples artifact, and whatever else the job was
+// given.
 func wanted(in events.Inputs, splits []string) ([]Input, error) {
 	key, examples := examplesOf(in)
 	if len(examples) == 0 {
@@ -120,7 +123,8 @@ func examplesOf(in events.Inputs) (key string, examples []events.Examples) {
 	return "examples", in.Examples
 }
 
-// SplitOf is one split of an Examples artifact: its folder, or what the artifact's own pattern names.
+// SplitOf is one split of an Examples artifact: its folder, or what the artifact's own pattern
+// names.
 func SplitOf(key, dir string, artifact events.Examples, split string) Input {
 	folder, pattern := artifact.Files(split)
 	listing := storage.Listing{Ref: refOf(artifact.URI).Join(folder)}
@@ -137,7 +141,8 @@ func splits(args []pipeline.Args) []string {
 	return slices.Compact(all)
 }
 
-// refOf parses an address that a fact brought. An invalid one becomes a Ref that the store refuses by name.
+// refOf parses an address that a fact brought. An invalid one becomes a Ref that the store refuses
+// by name.
 func refOf(uri string) storage.Ref {
 	ref, err := storage.ParseRef(uri)
 	if err != nil {
@@ -173,7 +178,8 @@ func (x *Executor) explain(ctx context.Context, in Input, err error) error {
 	})
 }
 
-// missing says where nothing is, and what helps. What the store says of it names the address twice more.
+// missing says where nothing is, and what helps. What the store says of it names the address twice
+// more.
 func missing(in Input, err error) error {
 	return inWords{fmt.Sprintf("%s: there is no object and no folder at %s: put it there and try again, or publish a fact with the right address "+
 		"under another run", in.Key, in.Listing.Ref), err}

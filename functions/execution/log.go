@@ -16,8 +16,8 @@ const (
 	waitingBytes = events.LogParts * events.LogPartBytes // what comes on top of that pushes the oldest out
 )
 
-// live reports what a module prints while it prints it. Write is called by the module's output and never waits; what is lost here is in
-// the log that is kept.
+// live reports what a module prints while it prints it. Write is called by the module's output and
+// never waits; what is lost here is in the log that is kept.
 type live struct {
 	report func(events.Progress)
 	stop   chan struct{}
@@ -78,8 +78,9 @@ func (l *live) parts(n int, all bool) {
 	}
 }
 
-// next cuts a part off what waits: lines, and of a line that is still being printed what there is, in whole characters. With all there is a last one, which says that it
-// is that, unless nothing was ever printed.
+// next cuts a part off what waits: lines, and of a line that is still being printed what there is,
+// in whole characters. With all there is a last one, which says that it is that, unless nothing was
+// ever printed.
 func (l *live) next(all bool) (part events.LogPart, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,7 +101,8 @@ func (l *live) next(all bool) (part events.LogPart, ok bool) {
 	return part, true
 }
 
-// whole returns how much of text to report before more of it has come: up to the end of a line, else up to that of a character.
+// whole returns how much of text to report before more of it has come: up to the end of a line,
+// else up to that of a character.
 func whole(text []byte) int {
 	if n := strings.LastIndexByte(string(text), '\n'); n >= 0 {
 		return n + 1

@@ -21,13 +21,15 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// code is a pipeline's module where guest finds it: at its own path, or where it was copied to from its address.
+// code is a pipeline's module where guest finds it: at its own path, or where it was copied to from
+// its address.
 type code struct {
 	source  module.Source
 	address string // that the pipeline names; "" for a path of this machine
 }
 
-// code finds a module. One at an address is a single object, be it a .py file, an archive or a built program, or a folder.
+// code finds a module. One at an address is a single object, be it a .py file, an archive or a
+// built program, or a folder.
 func (x *Executor) code(ctx context.Context, named module.Source) (code, error) {
 	if !strings.Contains(named.Path, "://") {
 		return code{source: named}, nil
@@ -96,8 +98,8 @@ func single(l storage.Listing) string {
 	return ""
 }
 
-// makeRunnable sets what a store doesn't keep: that a program may be run. Of one object only guest knows what it is;
-// that a text may be run does no harm.
+// makeRunnable sets what a store doesn't keep: that a program may be run. Of one object only guest
+// knows what it is; that a text may be run does no harm.
 func makeRunnable(l storage.Listing, dir string) error {
 	if name := single(l); name != "" {
 		return os.Chmod(filepath.Join(dir, name), 0o755)
@@ -122,8 +124,8 @@ func (x *Executor) digestOf(ctx context.Context, found code) (string, error) {
 	return digest, nil
 }
 
-// code finds the module again, and sees to it that it is the one by which the execution is known: its result is found under
-// that module's digest for good.
+// code finds the module again, and sees to it that it is the one by which the execution is known:
+// its result is found under that module's digest for good.
 func (a *Attempt) code(ctx context.Context) (code, error) {
 	found, err := a.executor.code(ctx, a.Execution.Spec.Module.Source())
 	if err != nil || a.Execution.Spec.Module.IsBuiltin() {
@@ -137,12 +139,14 @@ func (a *Attempt) code(ctx context.Context) (code, error) {
 	return found, err
 }
 
-// changed is the failure of an attempt whose module is no longer the one that identifies the execution: the next one identifies it anew.
+// changed is the failure of an attempt whose module is no longer the one that identifies the
+// execution: the next one identifies it anew.
 func (a *Attempt) changed() error {
 	return events.Fail(events.FailureUnavailable, fmt.Errorf("module %s: %w", a.Execution.Spec.Module.Path, storage.ErrChanged))
 }
 
-// atAddress makes a failure name the module by its address: its path means nothing on other machines.
+// atAddress makes a failure name the module by its address: its path means nothing on other
+// machines.
 func (c code) atAddress(err error) error {
 	failure, ok := errors.AsType[*events.Failure](err)
 	if !ok || c.address == "" {
@@ -184,13 +188,15 @@ func openFetched(dir string) (fetched, error) {
 	return fetched{dir}, nil
 }
 
-// keyOf names what a listing found. Its address is part of it: an ETag says nothing of objects elsewhere.
+// keyOf names what a listing found. Its address is part of it: an ETag says nothing of objects
+// elsewhere.
 func keyOf(l storage.Listing) string {
 	sum := sha256.Sum256([]byte(l.Ref.String() + "\n" + l.Digest))
 	return hex.EncodeToString(sum[:])
 }
 
-// keep returns the folder of a key. If there is none, one of those who want it fills a folder with it and the others wait.
+// keep returns the folder of a key. If there is none, one of those who want it fills a folder with
+// it and the others wait.
 func (f fetched) keep(ctx context.Context, key string, fill func(dir string) error) (_ string, err error) {
 	dir := filepath.Join(f.dir, key)
 	lock := flock.New(dir + ".lock")
@@ -218,7 +224,8 @@ func (f fetched) add(dir string, fill func(dir string) error) (err error) {
 	return errors.Join(os.Chmod(partial, 0o755), os.Rename(partial, dir))
 }
 
-// prune removes the modules that are more than are kept, those longest unused first. One that can't be removed stays.
+// prune removes the modules that are more than are kept, those longest unused first. One that can't
+// be removed stays.
 func (f fetched) prune(now time.Time) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// joinGroup has the other hosts of the worker's group prepare for the attempt too, if it has one and the job asks for several hosts: one
-// worker is on each. It is the first step of the work, so that all hosts stage the inputs at the same time.
+// joinGroup has the other hosts of the worker's group prepare for the attempt too, if it has one
+// and the job asks for several hosts: one worker is on each. It is the first step of the work, so
+// that all hosts stage the inputs at the same time.
 func (a *Attempt) joinGroup(ctx context.Context) (err error) {
 	leader, hosts := a.executor.opts.Group, a.Execution.Hosts
 	switch {
@@ -44,7 +45,8 @@ func (a *Attempt) leadHosts(
 	return outcome, err
 }
 
-// followLeader runs a member's module, once all hosts are ready. Nobody publishes its model, so it exports none and compares none.
+// followLeader runs a member's module, once all hosts are ready. Nobody publishes its model, so it
+// exports none and compares none.
 func (a *Attempt) followLeader(
 	ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message),
 ) (guest.Outcome, error) {
@@ -57,8 +59,9 @@ func (a *Attempt) followLeader(
 	return a.executor.guest.Run(ctx, assignment, limits, on)
 }
 
-// Follow does a member's part of the job that the leader of its group has: it stages, resumes and runs the module like the leader. The leader
-// has proved that it holds the job's lease, and nothing is written to the store here: any attempt to write finds the lease lost. Errors are
+// Follow does a member's part of the job that the leader of its group has: it stages, resumes and
+// runs the module like the leader. The leader has proved that it holds the job's lease, and nothing
+// is written to the store here: any attempt to write finds the lease lost. Errors are
 // events.Failures.
 func (x *Executor) Follow(ctx context.Context, c Distributed, turn *group.Turn) (err error) {
 	task := worker.Task{

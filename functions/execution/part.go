@@ -14,8 +14,9 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Part is a piece of an execution's work that has a folder and checkpoints of its own: a trial of a search. Another attempt, even of
-// another job, may continue the part or start from it. It is for one goroutine at a time.
+// Part is a piece of an execution's work that has a folder and checkpoints of its own: a trial of a
+// search. Another attempt, even of another job, may continue the part or start from it. It is for
+// one goroutine at a time.
 type Part struct {
 	dir         string
 	attempt     *Attempt
@@ -24,9 +25,11 @@ type Part struct {
 	saved       bool // maybe: there is something to forget
 }
 
-// Part returns a part of the execution by its name, whose work is in a folder. An attempt opens it once to save anything. The component
-// decides which attempt works on a part, as the log of a study does for its trials: so the last save counts, whichever job makes it and
-// however far another had come, and all save as one job's one attempt. An attempt that lost its own job can't write, as everywhere.
+// Part returns a part of the execution by its name, whose work is in a folder. An attempt opens it
+// once to save anything. The component decides which attempt works on a part, as the log of a study
+// does for its trials: so the last save counts, whichever job makes it and however far another had
+// come, and all save as one job's one attempt. An attempt that lost its own job can't write, as
+// everywhere.
 func (a *Attempt) Part(name, dir string) *Part {
 	sum := sha256.Sum256([]byte(a.Execution.ID + " " + name))
 	place := a.Execution.place(a.Task.Attempt.ID)
@@ -58,7 +61,8 @@ func (p *Part) Load(ctx context.Context, dir string) (bool, error) {
 	return loaded.Found(), nil
 }
 
-// StartCheckpointer begins to save checkpoints of the part's folder, as those of an attempt are saved. It must be stopped.
+// StartCheckpointer begins to save checkpoints of the part's folder, as those of an attempt are
+// saved. It must be stopped.
 func (p *Part) StartCheckpointer(ctx context.Context) *Checkpointer {
 	a := p.attempt
 	c := &Checkpointer{workspace: a.Workspace, part: p.dir, checkpoints: p.checkpoints, log: a.Execution.Log, saved: a.countSaved}
@@ -66,14 +70,15 @@ func (p *Part) StartCheckpointer(ctx context.Context) *Checkpointer {
 	return c
 }
 
-// StopCheckpointer stops it; done says that the part has ended well: what is not sent by then is not sent any more.
+// StopCheckpointer stops it; done says that the part has ended well: what is not sent by then is
+// not sent any more.
 func (p *Part) StopCheckpointer(c *Checkpointer, done bool) {
 	c.Stop(done)
 	p.saved = p.saved || c.copies > 0
 }
 
-// base is where no module can replace a folder on the way to another. A module's own search names the folders of trials itself, and they
-// may be anywhere.
+// base is where no module can replace a folder on the way to another. A module's own search names
+// the folders of trials itself, and they may be anywhere.
 func (w Workspace) base(dir string) string {
 	if name, err := filepath.Rel(w.dir, dir); err == nil && filepath.IsLocal(name) {
 		return w.dir
@@ -99,7 +104,8 @@ func (p *Part) Keep(ctx context.Context, step int) error {
 	return nil
 }
 
-// Forget removes what is kept of the part, if this attempt has had to do with any. What stays behind is garbage for later.
+// Forget removes what is kept of the part, if this attempt has had to do with any. What stays
+// behind is garbage for later.
 func (p *Part) Forget(ctx context.Context) {
 	if !p.saved {
 		return
@@ -111,7 +117,8 @@ func (p *Part) Forget(ctx context.Context) {
 	}
 }
 
-// Obsolete names parts whose checkpoints nobody needs once the execution is committed: RemoveCheckpoints removes them too.
+// Obsolete names parts whose checkpoints nobody needs once the execution is committed:
+// RemoveCheckpoints removes them too.
 func (a *Attempt) Obsolete(names ...string) {
 	for _, name := range names {
 		p := a.Part(name, "")

@@ -15,7 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// check has the component check the outputs, then refuses what can't be published or announced: after the commit it would be too late.
+// check has the component check the outputs, then refuses what can't be published or announced:
+// after the commit it would be too late.
 func (a *Attempt) check(ctx context.Context, work Work) (result.Result, error) {
 	made, err := work.Check(ctx)
 	if err != nil {
@@ -64,7 +65,8 @@ func (a *Attempt) Without(key string) {
 	delete(a.Execution.Outputs, key)
 }
 
-// publish sends the outputs and then the manifest, which holds the result. No reader uses them before the commit.
+// publish sends the outputs and then the manifest, which holds the result. No reader uses them
+// before the commit.
 func (a *Attempt) publish(ctx context.Context, made result.Result) (_ storage.Manifest, err error) {
 	ctx, span := telemetry.Start(ctx, "publish")
 	defer span.End(&err)

@@ -33,12 +33,13 @@ var (
 	numbered    = regexp.MustCompile(`\d`)
 )
 
-// scanner finds out which of a module's files are whole while the module keeps writing. Stillness is judged for each checkpoint by
-// itself: a log that grows all the time, or the next checkpoint, which is being written, holds up no other. It is for one goroutine at a
-// time.
+// scanner finds out which of a module's files are whole while the module keeps writing. Stillness
+// is judged for each checkpoint by itself: a log that grows all the time, or the next checkpoint,
+// which is being written, holds up no other. It is for one goroutine at a time.
 //
-// A file is whole when the format says so (completeFiles), or when it and those that belong to the same checkpoint have not changed for
-// settleTime. Files belong together that have the same name up to its first dot, or lie in a folder with a number in its name.
+// A file is whole when the format says so (completeFiles), or when it and those that belong to the
+// same checkpoint have not changed for settleTime. Files belong together that have the same name up
+// to its first dot, or lie in a folder with a number in its name.
 type scanner struct {
 	base    string   // which the module can't replace
 	folders []string // below it, which the module writes to
@@ -129,8 +130,8 @@ func (s *scanner) scan() error {
 	return nil
 }
 
-// choose says of which files a checkpoint can be made now. ok is false where it would hold nothing new, come too soon after the last one,
-// or lack a file that the last one has.
+// choose says of which files a checkpoint can be made now. ok is false where it would hold nothing
+// new, come too soon after the last one, or lack a file that the last one has.
 func (s *scanner) choose() (selection, bool) {
 	chosen := s.split()
 	var size int64
@@ -150,7 +151,8 @@ func (s *scanner) choose() (selection, bool) {
 	return chosen, fresh && s.now().Sub(s.keptAt) >= pause
 }
 
-// split finds the logs, by name or by growth in every scan, the files that are rewritten all the time, and the files that are not whole.
+// split finds the logs, by name or by growth in every scan, the files that are rewritten all the
+// time, and the files that are not whole.
 func (s *scanner) split() selection {
 	now := s.now()
 	chosen := selection{without: map[string]bool{}, logs: map[string]bool{}, rewritten: map[string]bool{}}
@@ -232,7 +234,8 @@ func (s *scanner) keep(chosen selection) {
 	}
 }
 
-// stopped notes that nothing is written any more, now that the process has ended: what was changed long enough before it did is whole.
+// stopped notes that nothing is written any more, now that the process has ended: what was changed
+// long enough before it did is whole.
 func (s *scanner) stopped() {
 	now := s.now()
 	for path, f := range s.files {

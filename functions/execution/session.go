@@ -13,12 +13,13 @@ import (
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// Opener is a Guest that can have one module process work on many assignments.
-type Opener interface {
+// SessionGuest is a Guest that can have one module process work on many assignments.
+type SessionGuest interface {
 	Open(ctx context.Context, source module.Source) (*guest.Session, error)
 }
 
-// Session has the module of an attempt work on one assignment, or on one after another. It is for one goroutine at a time.
+// Session has the module of an attempt work on one assignment, or on one after another. It is for
+// one goroutine at a time.
 type Session struct {
 	attempt *Attempt
 	opts    SessionOptions
@@ -27,24 +28,26 @@ type Session struct {
 	live    *live          // of all assignments together
 }
 
-// SessionOptions say what a session is for. The module's log is reported while it is printed in any case, and its end is part of a failure.
+// SessionOptions say what a session is for. The module's log is reported while it is printed in any
+// case, and its end is part of a failure.
 type SessionOptions struct {
-	// KeepLog uploads the log of an assignment next to the attempt's manifest, whether it succeeds or fails, and saves checkpoints of a
-	// TFX module's files where the attempt saves any. The session has one assignment then.
+	// KeepLog uploads the log of an assignment next to the attempt's manifest, whether it succeeds
+	// or fails, and saves checkpoints of a TFX module's files where the attempt saves any. The
+	// session has one assignment then.
 	KeepLog bool
-	// Reuse has one process work on all assignments, if the guest is an Opener.
+	// Reuse has one process work on all assignments, if the guest is an SessionGuest.
 	Reuse bool
 }
 
-// OpenSession finds the module, and makes sure that it is the one that identifies the execution. The session must be closed before
-// the attempt.
+// OpenSession finds the module, and makes sure that it is the one that identifies the execution.
+// The session must be closed before the attempt.
 func (a *Attempt) OpenSession(ctx context.Context, opts SessionOptions) (*Session, error) {
 	found, err := a.code(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{attempt: a, opts: opts, code: found}
-	if opener, can := a.executor.guest.(Opener); can && opts.Reuse {
+	if opener, can := a.executor.guest.(SessionGuest); can && opts.Reuse {
 		if s.open, err = opener.Open(ctx, found.source); err != nil {
 			return nil, a.AtAddresses(moduleFailure(err, ""))
 		}
@@ -53,7 +56,8 @@ func (a *Attempt) OpenSession(ctx context.Context, opts SessionOptions) (*Sessio
 	return s, nil
 }
 
-// Run works on one assignment and calls on for each of the module's messages, one at a time. Its errors are events.Failures.
+// Run works on one assignment and calls on for each of the module's messages, one at a time. Its
+// errors are events.Failures.
 func (s *Session) Run(ctx context.Context, assignment module.Assignment, on func(module.Message)) (outcome guest.Outcome, err error) {
 	ctx, span := telemetry.Start(ctx, "module")
 	defer span.End(&err)
@@ -75,7 +79,8 @@ func (s *Session) Run(ctx context.Context, assignment module.Assignment, on func
 	return outcome, nil
 }
 
-// runKept keeps the log, and checkpoints of the files of a module that does not say when they are whole.
+// runKept keeps the log, and checkpoints of the files of a module that does not say when they are
+// whole.
 func (s *Session) runKept(ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
 	a := s.attempt
 	kept, err := a.openLog()
@@ -97,7 +102,8 @@ func (s *Session) runKept(ctx context.Context, assignment module.Assignment, lim
 	return outcome, err
 }
 
-// run runs the module: in the session's process or in one of its own, here or on all hosts of a group.
+// run runs the module: in the session's process or in one of its own, here or on all hosts of a
+// group.
 func (s *Session) run(ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
 	switch a := s.attempt; {
 	case a.group != nil:
@@ -111,7 +117,8 @@ func (s *Session) run(ctx context.Context, assignment module.Assignment, limits 
 	}
 }
 
-// IsTFX reports whether the module is a TFX module: one that searches by itself, and trains no trial that it is assigned.
+// IsTFX reports whether the module is a TFX module: one that searches by itself, and trains no
+// trial that it is assigned.
 func (s *Session) IsTFX() bool { return guest.IsTFX(s.code.source.Path) }
 
 // Close ends the module's process.
@@ -152,7 +159,8 @@ func traced(ctx context.Context) *module.Trace {
 // keepLogTime bounds what a job that is stopping spends on its log.
 const keepLogTime = 5 * time.Second
 
-// openLog makes the file of the log and keeps it open: this file is uploaded later, whatever has its name by then.
+// openLog makes the file of the log and keeps it open: this file is uploaded later, whatever has
+// its name by then.
 func (a *Attempt) openLog() (*os.File, error) {
 	file, err := os.OpenFile(a.Workspace.log(), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
@@ -161,7 +169,8 @@ func (a *Attempt) openLog() (*os.File, error) {
 	return file, nil
 }
 
-// keepLog uploads the module's log next to the attempt's manifest, and returns its address. A log that can't be kept fails no job.
+// keepLog uploads the module's log next to the attempt's manifest, and returns its address. A log
+// that can't be kept fails no job.
 func (a *Attempt) keepLog(ctx context.Context, file *os.File) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepLogTime)
 	defer cancel()

@@ -19,11 +19,12 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// atOnce is how many artifacts are listed or staged at a time. Small ones cost a round trip each, and that is all.
+// atOnce is how many artifacts are listed or staged at a time. Small ones cost a round trip each,
+// and that is all.
 const atOnce = 4
 
-// StageIn copies every input to the workspace, exactly as it was listed when the execution was identified, and refuses graphs among them that
-// have operations which no model needs.
+// StageIn copies every input to the workspace, exactly as it was listed when the execution was
+// identified, and refuses graphs among them that have operations which no model needs.
 func (a *Attempt) StageIn(ctx context.Context) error {
 	if err := a.stage(ctx); err != nil {
 		return err
@@ -49,7 +50,8 @@ func (a *Attempt) stage(ctx context.Context) (err error) {
 	return staging.Wait()
 }
 
-// StageFirst copies the first file of an input that decides nothing of the result. Its errors are the store's.
+// StageFirst copies the first file of an input that decides nothing of the result. Its errors are
+// the store's.
 func (a *Attempt) StageFirst(ctx context.Context, in Input) error {
 	listing, err := a.executor.listOne(ctx, in)
 	if err != nil {
@@ -64,11 +66,12 @@ func (a *Attempt) StageFirst(ctx context.Context, in Input) error {
 	return err
 }
 
-// ErrArtifactChanged is what StageArtifact returns of an artifact that is gone or holds something else by now.
+// ErrArtifactChanged is what StageArtifact returns of an artifact that is gone or holds something
+// else by now.
 var ErrArtifactChanged = errors.New("the artifact is gone or has changed")
 
-// StageArtifact copies an artifact to a local folder, if it still is what an execution was identified with. Its other errors are the
-// store's.
+// StageArtifact copies an artifact to a local folder, if it still is what an execution was
+// identified with. Its other errors are the store's.
 func (a *Attempt) StageArtifact(ctx context.Context, artifact events.Artifact, dir string) error {
 	listing, err := storage.List(ctx, a.executor.store, refOf(artifact.URI))
 	if err == nil && listing.Digest != artifact.Digest {
@@ -86,8 +89,9 @@ func (a *Attempt) StageArtifact(ctx context.Context, artifact events.Artifact, d
 	return nil
 }
 
-// checkGraphs refuses graphs that events name if they have operations that a model has no use for: ones that reach files, scripts or
-// other processes would do so wherever the published model is served. What this worker has accepted before is not checked again.
+// checkGraphs refuses graphs that events name if they have operations that a model has no use for:
+// ones that reach files, scripts or other processes would do so wherever the published model is
+// served. What this worker has accepted before is not checked again.
 func (a *Attempt) checkGraphs(ctx context.Context) error {
 	var q modelcheck.Question
 	for _, in := range a.Execution.Inputs {
@@ -119,9 +123,10 @@ func (a *Attempt) checkGraphs(ctx context.Context) error {
 	return err
 }
 
-// acceptedGraphs remembers which graphs a check has accepted, so that a pipeline's next run, which as a rule names the same transform
-// graph, starts no process to check it again. Graphs are known by the SHA-256 of all names and bytes in their directories, with what
-// else a check depends on. Its methods may be called from several goroutines at once.
+// acceptedGraphs remembers which graphs a check has accepted, so that a pipeline's next run, which
+// as a rule names the same transform graph, starts no process to check it again. Graphs are known
+// by the SHA-256 of all names and bytes in their directories, with what else a check depends on.
+// Its methods may be called from several goroutines at once.
 type acceptedGraphs struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]bool
@@ -148,7 +153,8 @@ func (a *acceptedGraphs) add(key [sha256.Size]byte) {
 	a.known[key] = true
 }
 
-// keyOfGraphs reads the files of all graphs of a question. ok is false where they are too large to be read twice.
+// keyOfGraphs reads the files of all graphs of a question. ok is false where they are too large to
+// be read twice.
 func keyOfGraphs(ctx context.Context, q modelcheck.Question, r pipeline.Resources) (key [sha256.Size]byte, ok bool, err error) {
 	h, left := sha256.New(), int64(mostAcceptedSize)
 	fmt.Fprintf(h, "%q %d %d\n", q.ExtraOps, r.Memory.Bytes(), r.Timeout.Duration())
@@ -162,8 +168,9 @@ func keyOfGraphs(ctx context.Context, q modelcheck.Question, r pipeline.Resource
 	return key, true, nil
 }
 
-// hashFiles writes the name, the size and the bytes of each file to h, and returns how many of the bytes in left it did not need. It stops
-// and returns fewer than 0 when there are more, or when something is no regular file.
+// hashFiles writes the name, the size and the bytes of each file to h, and returns how many of the
+// bytes in left it did not need. It stops and returns fewer than 0 when there are more, or when
+// something is no regular file.
 func hashFiles(ctx context.Context, h io.Writer, folder fs.FS, left int64) (int64, error) {
 	err := fs.WalkDir(folder, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

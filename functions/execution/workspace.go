@@ -21,8 +21,9 @@ import (
 //	kept/            states of trials that others go on from
 //	log.txt          what the module printed
 //
-// The module may write below out/<key>, working, answers and trials. The directory itself and the rest are the worker's alone: a module
-// that could write there would replace them by links, and the worker would follow those.
+// The module may write below out/<key>, working, answers and trials. The directory itself and the
+// rest are the worker's alone: a module that could write there would replace them by links, and the
+// worker would follow those.
 type Workspace struct{ dir string }
 
 func (x *Executor) openWorkspace(task worker.Task, outputs map[string]string) (Workspace, error) {
@@ -65,5 +66,6 @@ func (w Workspace) Path(name string) string { return filepath.Join(w.dir, name) 
 
 func (w Workspace) log() string { return filepath.Join(w.dir, "log.txt") }
 
-// remove removes the directory. What can't be removed disturbs nobody: the next attempt has another directory.
+// remove removes the directory. What can't be removed disturbs nobody: the next attempt has another
+// directory.
 func (w Workspace) remove() { _ = os.RemoveAll(w.dir) }

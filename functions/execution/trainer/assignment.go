@@ -55,7 +55,8 @@ func servingPath(model string) (string, error) {
 	return serving, nil
 }
 
-// hyperparameters parses best_hyperparameters.txt, which is JSON despite its name; nil where the job has none.
+// hyperparameters parses best_hyperparameters.txt, which is JSON despite its name; nil where the
+// job has none.
 func hyperparameters(dir string) (map[string]any, error) {
 	file, err := execution.OnlyFile(dir)
 	if file == "" {
@@ -73,7 +74,8 @@ func hyperparameters(dir string) (map[string]any, error) {
 	return parsed, nil
 }
 
-// maxHyperparameters is far more bytes than the hyperparameters of any search take. Parsed, they may take some fifty times as many.
+// maxHyperparameters is far more bytes than the hyperparameters of any search take. Parsed, they
+// may take some fifty times as many.
 const maxHyperparameters = 1 << 20
 
 // parse keeps numbers as they stand: to Python, 1.0 is another value than 1.

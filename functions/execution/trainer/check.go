@@ -24,8 +24,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Check refuses outputs that are no model, that lack a format which was asked for, or whose files answer otherwise than the model that was
-// trained. TFX takes an empty folder for a model.
+// Check refuses outputs that are no model, that lack a format which was asked for, or whose files
+// answer otherwise than the model that was trained. TFX takes an empty folder for a model.
 //
 // The files are read and executed in a child process: see functions/module/modelcheck.
 func (t *training) Check(ctx context.Context) (result.Result, error) {
@@ -69,8 +69,8 @@ func (t *training) noteDevice() {
 	}
 }
 
-// exportsLeft are the formats that the module should have left. A format that the module says its model can't be written in is noted,
-// unless the pipeline requires it.
+// exportsLeft are the formats that the module should have left. A format that the module says its
+// model can't be written in is noted, unless the pipeline requires it.
 func (t *training) exportsLeft() (formats []string, err error) {
 	for _, e := range t.Execution.Spec.Trainer.Exports {
 		why, unwritten := t.outcome.Unwritten[e.Format]
@@ -97,7 +97,8 @@ func predictions(a *execution.Attempt) *module.Predictions {
 		MemoryPath: a.Workspace.Answer("memory.jsonl")}
 }
 
-// skewQuestion asks how the model's files compare with the model that was trained; nil where that can't be asked, and why.
+// skewQuestion asks how the model's files compare with the model that was trained; nil where that
+// can't be asked, and why.
 func (t *training) skewQuestion(ctx context.Context) (q *skew.Question, why string, err error) {
 	if payload := execution.Payload(t.Job); payload != events.PayloadExample && payload != events.PayloadSequenceExample {
 		return nil, fmt.Sprintf("not checked: the rows are %s", payload), nil
@@ -124,8 +125,8 @@ func (t *training) skewQuestion(ctx context.Context) (q *skew.Question, why stri
 	return q, "", nil
 }
 
-// compared refuses a model whose files answer otherwise than the model that was trained. What could not be compared is noted, and is no
-// reason to refuse.
+// compared refuses a model whose files answer otherwise than the model that was trained. What could
+// not be compared is noted, and is no reason to refuse.
 func (t *training) compared(ctx context.Context, report skew.Report) error {
 	settings := t.Execution.Spec.Trainer.Skew
 	t.skew = &events.Skew{
@@ -155,7 +156,8 @@ func whyNotChecked(report skew.Report) string {
 // maxLabels is far more than the names of any model's labels take.
 const maxLabels = 1 << 20
 
-// labels are features that requests don't have: those that the module names, and those that the schema keeps from serving.
+// labels are features that requests don't have: those that the module names, and those that the
+// schema keeps from serving.
 func (t *training) labels() (labels []string, err error) {
 	folder, name := filepath.Split(t.assignment.Predictions.LabelsPath)
 	text, err := guest.ReadInFolder(folder, folder, name, maxLabels)
@@ -209,9 +211,10 @@ func (t *training) shortened(note string) string {
 	return note
 }
 
-// stageRaw copies raw evaluation rows to the workspace, for a job that trains on transformed ones and has both: the first file
-// of each split, since the first rows are all that is compared. They decide nothing of the result, so they are none of the
-// execution's inputs, and a job does without those that can't be read.
+// stageRaw copies raw evaluation rows to the workspace, for a job that trains on transformed ones
+// and has both: the first file of each split, since the first rows are all that is compared. They
+// decide nothing of the result, so they are none of the execution's inputs, and a job does without
+// those that can't be read.
 func (t *training) stageRaw(ctx context.Context) error {
 	if !bool(t.Execution.Spec.Trainer.Skew.Check) || !execution.Transformed(t.Job) {
 		return nil

@@ -29,7 +29,8 @@ type Trainer struct {
 type Options struct {
 	Python string // an interpreter that has TensorFlow, to ask models in their files too; "" for none
 
-	// Fallback returns one to ask where Go's reader can't execute a module's model, "" for none; nil: there is none.
+	// Fallback returns one to ask where Go's reader can't execute a module's model, "" for none;
+	// nil: there is none.
 	Fallback func(ctx context.Context, source module.Source) string
 }
 
@@ -44,7 +45,8 @@ func (t *Trainer) Handle(ctx context.Context, task worker.Task) ([]events.Fact, 
 	return t.executor.Execute(ctx, task, t)
 }
 
-// Limits says how often the module may fail. A job whose pipeline does not parse fails for good at once.
+// Limits says how often the module may fail. A job whose pipeline does not parse fails for good at
+// once.
 func (t *Trainer) Limits(job events.Job) worker.Limits {
 	spec, err := pipeline.FromJSON(job.Spec)
 	if err != nil {
@@ -172,7 +174,8 @@ func (t *Trainer) Event(job events.Job, done execution.Committed, made result.Re
 // formatName is Format-Serving, Format-TFMA and the like.
 var formatName = regexp.MustCompile(`^Format-[A-Za-z0-9]+$`)
 
-// formats are the folders at the top of a Model artifact that are named as TFX names formats; others are the module's own.
+// formats are the folders at the top of a Model artifact that are named as TFX names formats;
+// others are the module's own.
 func formats(model storage.Output) []string {
 	found := map[string]bool{}
 	for _, file := range model.Files {

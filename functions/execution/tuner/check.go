@@ -15,7 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/result"
 )
 
-// Check refuses a search that came to nothing, and files that no reader of TFX's files would understand.
+// Check refuses a search that came to nothing, and files that no reader of TFX's files would
+// understand.
 func (t *tuning) Check(ctx context.Context) (made result.Result, err error) {
 	made = t.Result()
 	if t.alone {
@@ -44,8 +45,8 @@ func (t *tuning) foundByModule() (found result.Search, err error) {
 	return found, nil
 }
 
-// foundByStudy writes what the study came to, as TFX's files. If it came to nothing, the reason is the job's failure. Once the search is
-// committed, nobody needs what the trials have left.
+// foundByStudy writes what the study came to, as TFX's files. If it came to nothing, the reason is
+// the job's failure. Once the search is committed, nobody needs what the trials have left.
 func (t *tuning) foundByStudy(ctx context.Context) (found result.Search, err error) {
 	state := t.log.State()
 	study := state.Study
@@ -91,8 +92,9 @@ func leftBy(study tune.Study) (parts []string) {
 	return parts
 }
 
-// layModel lays out the model of the best trial in the workspace, to be published. One that is gone, as after a study that nobody asked for was
-// collected, no later trial would bring back: the rest is published without it, and note says so.
+// layModel lays out the model of the best trial in the workspace, to be published. One that is
+// gone, as after a study that nobody asked for was collected, no later trial would bring back: the
+// rest is published without it, and note says so.
 func (t *tuning) layModel(ctx context.Context, best *tune.Trial) (note string, err error) {
 	if !wantsModel(t.Execution.Spec.Search()) {
 		return "", nil

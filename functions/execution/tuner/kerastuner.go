@@ -17,15 +17,16 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// shares reports whether the module's own search takes its trials from the study: that of a TFX module with several trials at once, or
-// whose pipeline says how to search.
+// shares reports whether the module's own search takes its trials from the study: that of a TFX
+// module with several trials at once, or whose pipeline says how to search.
 func (p *participant) shares() bool {
 	asked := p.searching.TuneArgs.NumParallelTrials > 1 || p.searching.Study != nil
 	return asked && p.session.IsTFX()
 }
 
-// share runs the module's tuner_fn next to an oracle, from which KerasTuner takes trials until there is none for this participant. A process that
-// fails with a trial in its hands is started again for the next one. One that begins no study has searched by itself.
+// share runs the module's tuner_fn next to an oracle, from which KerasTuner takes trials until
+// there is none for this participant. A process that fails with a trial in its hands is started
+// again for the next one. One that begins no study has searched by itself.
 func (p *participant) share(ctx context.Context, assignment module.Assignment) (begun bool, err error) {
 	if err := os.MkdirAll(assignment.WorkingDir, 0o755); err != nil {
 		return false, unavailable(err)
@@ -72,7 +73,8 @@ func (p *participant) process(ctx context.Context, assignment module.Assignment)
 // backend is a participant as the oracle of its process sees it.
 type backend struct{ *participant }
 
-// backendPatience is how long a process is kept that there is no trial for. Another takes seconds to start.
+// backendPatience is how long a process is kept that there is no trial for. Another takes seconds
+// to start.
 const backendPatience = 20 * time.Second
 
 // Study implements oracle.Backend.
@@ -161,8 +163,8 @@ func (b *backend) Stop(_ context.Context, trial string, curves map[string][]tune
 	return search.Early(study, trial, curves), nil
 }
 
-// Owns reports whether a folder, where there is one, is the process's: below its working directory, or a temporary one as its home is. No link is
-// on the way to it.
+// Owns reports whether a folder, where there is one, is the process's: below its working directory,
+// or a temporary one as its home is. No link is on the way to it.
 func (b *backend) Owns(folder string) bool {
 	for _, dir := range []string{b.base.WorkingDir, os.TempDir()} {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -187,7 +189,8 @@ func (b *backend) Keep(ctx context.Context, trial, folder string) (string, error
 	return keptFiles, b.attempt.Part(partOf(kept), folder).Keep(ctx, 0)
 }
 
-// Lay implements oracle.Backend. A state that is gone leaves the folder empty: its trial's process says what that means.
+// Lay implements oracle.Backend. A state that is gone leaves the folder empty: its trial's process
+// says what that means.
 func (b *backend) Lay(ctx context.Context, trial *tune.Trial, folder string) error {
 	if err := os.MkdirAll(filepath.Clean(folder), 0o755); err != nil {
 		return err
@@ -202,8 +205,9 @@ var errStudyOver = errors.New("the study is over")
 // crashes counts by trial how often a process crashed with it.
 type crashes map[string]int
 
-// blame handles the end of a process that works on trial after trial: if it had a trial then, that one is to blame, at once
-// for an exception and in the end for crashes. Nil: there may be more to do.
+// blame handles the end of a process that works on trial after trial: if it had a trial then, that
+// one is to blame, at once for an exception and in the end for crashes. Nil: there may be more to
+// do.
 func (p *participant) blame(ctx context.Context, err error, crashes crashes) error {
 	study := p.Now()
 	mine := study.Of(p.me.Job)

@@ -11,8 +11,9 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// learningFrom is the job with the artifact that its search learns from as its only hyperparameters: of a search of Stoker's own the
-// trials, of what others found what is there. Without, it has none: what the job may reuse decides nothing about a search.
+// learningFrom is the job with the artifact that its search learns from as its only
+// hyperparameters: of a search of Stoker's own the trials, of what others found what is there.
+// Without, it has none: what the job may reuse decides nothing about a search.
 func learningFrom(job events.Job, search pipeline.Search) events.Job {
 	from := ""
 	if search.Study != nil {
@@ -30,8 +31,8 @@ func learningFrom(job events.Job, search pipeline.Search) events.Job {
 	return job
 }
 
-// learn gives a study what its search is to learn from: the trials of an older one, as far as they lie in its space; or what others found
-// best, as a point to try first.
+// learn gives a study what its search is to learn from: the trials of an older one, as far as they
+// lie in its space; or what others found best, as a point to try first.
 func learn(a *execution.Attempt, c *tune.Config) error {
 	from := learningFrom(a.Job, a.Execution.Spec.Search()).Inputs.Hyperparameters
 	if from == "" {

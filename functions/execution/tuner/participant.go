@@ -18,8 +18,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// participant is a job's part in a study: it takes one trial after another from the log, and has the module train it. A tune job and
-// trial jobs all do the same, and none knows another but by the log.
+// participant is a job's part in a study: it takes one trial after another from the log, and has
+// the module train it. A tune job and trial jobs all do the same, and none knows another but by the
+// log.
 type participant struct {
 	*studies.Log
 	bus     Bus
@@ -40,8 +41,8 @@ type participant struct {
 	following errgroup.Group
 }
 
-// join makes an attempt whose inputs are staged a participant of a study: its module is found once for all trials, and the log is followed
-// until it leaves.
+// join makes an attempt whose inputs are staged a participant of a study: its module is found once
+// for all trials, and the log is followed until it leaves.
 func (t *Tuner) join(ctx context.Context, a *execution.Attempt, l *studies.Log) (*participant, error) {
 	base, err := baseOf(a)
 	if err != nil {
@@ -82,8 +83,8 @@ func baseOf(a *execution.Attempt) (module.Assignment, error) {
 	return base, err
 }
 
-// search takes part until the study is over and nothing of it runs. A module that searches by itself, as the tuner_fn of a TFX module may, does
-// it all in this one job, and alone is true.
+// search takes part until the study is over and nothing of it runs. A module that searches by
+// itself, as the tuner_fn of a TFX module may, does it all in this one job, and alone is true.
 func (p *participant) search(ctx context.Context) (alone bool, err error) {
 	if p.Now().Entries == 0 {
 		if alone, err := p.ask(ctx); alone || err != nil {
@@ -103,8 +104,8 @@ func (p *participant) search(ctx context.Context) (alone bool, err error) {
 	}
 }
 
-// ask has the module tune. One that says what to search for begins a study with that; then the study's log holds the state of the search, and
-// checkpoints are of no use any more.
+// ask has the module tune. One that says what to search for begins a study with that; then the
+// study's log holds the state of the search, and checkpoints are of no use any more.
 func (p *participant) ask(ctx context.Context) (alone bool, err error) {
 	if p.models() && p.session.IsTFX() {
 		return false, execution.InputFailure(errors.New("tuner.study.best_model: a TFX module's search leaves no models: expected off"))
@@ -123,8 +124,8 @@ func (p *participant) ask(ctx context.Context) (alone bool, err error) {
 	return true, nil
 }
 
-// tune runs the module, and begins a study if it says what to search for. If its search can be shared, its process works on trials then,
-// until there are none for it.
+// tune runs the module, and begins a study if it says what to search for. If its search can be
+// shared, its process works on trials then, until there are none for it.
 func (p *participant) tune(ctx context.Context) (begun bool, err error) {
 	assignment := p.base // and what only TFX's Tuner sets
 	assignment.Call = module.CallTune
@@ -185,7 +186,8 @@ func (p *participant) work(ctx context.Context) error {
 	return err
 }
 
-// idle reports whether there is no trial for this participant now, so that no process is started. It writes that the study is over.
+// idle reports whether there is no trial for this participant now, so that no process is started.
+// It writes that the study is over.
 func (p *participant) idle(ctx context.Context) (idle bool, err error) {
 	err = p.Write(ctx, func(study tune.Study) (tune.Entry, error) {
 		e, err := search.Plan(study, p.me, nil, p.Time())
@@ -214,8 +216,8 @@ func (p *participant) trials(ctx context.Context) error {
 	}
 }
 
-// ending is how a try at a trial ended. The try is known by the entry that began it: after a failure
-// the same attempt may have the trial's next try.
+// ending is how a try at a trial ended. The try is known by the entry that began it: after a
+// failure the same attempt may have the trial's next try.
 type ending struct {
 	tune.Ended
 	since int
@@ -232,7 +234,8 @@ type taken struct {
 	over bool // another attempt had it before, and may have left a checkpoint
 }
 
-// next writes how the participant's last trial ended, if it had one, and takes the next; nil if there is none for it now.
+// next writes how the participant's last trial ended, if it had one, and takes the next; nil if
+// there is none for it now.
 func (p *participant) next(ctx context.Context, last *ending) (*taken, error) {
 	var wrote tune.Entry
 	var report *tune.Ended
@@ -267,7 +270,8 @@ func (p *participant) next(ctx context.Context, last *ending) (*taken, error) {
 	return &taken{mine, wrote.Taken != nil || p.orphaned == mine.ID}, nil
 }
 
-// dropped logs that the end of a trial is not written: the log doesn't hold the trial as this attempt's.
+// dropped logs that the end of a trial is not written: the log doesn't hold the trial as this
+// attempt's.
 func (p *participant) dropped(ended tune.Ended) {
 	p.log.Warn("the end of a trial is dropped: by the study's log the trial is not this attempt's", "study", p.Name().ID, "trial", ended.Trial,
 		"status", ended.Status)

@@ -29,7 +29,8 @@ func (t *Tuner) open(ctx context.Context, task worker.Task, e execution.Executio
 	return studies.Open(ctx, t.bus, studyOf(e), studies.Options{Prove: task.Prove, Logger: e.Log})
 }
 
-// begin writes the first entry of the log, or that this job asks again for a study that came to nothing.
+// begin writes the first entry of the log, or that this job asks again for a study that came to
+// nothing.
 func begin(ctx context.Context, l *studies.Log, task worker.Task, config *tune.Config) error {
 	return l.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
 		switch {
@@ -47,8 +48,8 @@ func begin(ctx context.Context, l *studies.Log, task worker.Task, config *tune.C
 	})
 }
 
-// reopens reports whether a job asks again for a study that is finished: for one that failed before this job asked for it, and for one
-// that another job had cancelled.
+// reopens reports whether a job asks again for a study that is finished: for one that failed before
+// this job asked for it, and for one that another job had cancelled.
 func reopens(study tune.Study, task worker.Task) bool {
 	why := study.Finished.Why
 	return why == tune.Cancelled || why == tune.Failing && !slices.Contains(study.Requests, requestOf(task))
@@ -56,14 +57,16 @@ func reopens(study tune.Study, task worker.Task) bool {
 
 func requestOf(task worker.Task) string { return task.Job.ID + " " + task.Job.Request }
 
-// How long a tune job waits for others' trials: with its slot, and then with the slot released, until it looks again.
+// How long a tune job waits for others' trials: with its slot, and then with the slot released,
+// until it looks again.
 const (
 	waitWithSlot = 10 * time.Second
 	waitLook     = time.Second // of one that comes from the queue again
 	waitReleased = 4 * time.Second
 )
 
-// wait returns when the log has moved on, and reports whether the study is over. A job that only waits holds no slot for long.
+// wait returns when the log has moved on, and reports whether the study is over. A job that only
+// waits holds no slot for long.
 func (p *participant) wait(ctx context.Context) (settled bool, err error) {
 	study, changed := p.Watch()
 	if study.Settled() {
@@ -84,8 +87,8 @@ func (p *participant) wait(ctx context.Context) (settled bool, err error) {
 	}
 }
 
-// release releases the slot for other jobs until the study is over, or it is time to look for other work. If the worker has no other jobs, the job
-// goes back to the queue.
+// release releases the slot for other jobs until the study is over, or it is time to look for other
+// work. If the worker has no other jobs, the job goes back to the queue.
 func (p *participant) release(ctx context.Context) error {
 	if p.task.Rest == nil {
 		study := p.Now()
@@ -127,7 +130,8 @@ func (p *participant) patience() time.Duration {
 	return waitWithSlot
 }
 
-// orphan takes over a trial whose job is on the queue no more, as after a queue was emptied by hand: nobody else would.
+// orphan takes over a trial whose job is on the queue no more, as after a queue was emptied by
+// hand: nobody else would.
 func (p *participant) orphan(ctx context.Context, study tune.Study) (bool, error) {
 	for _, trial := range study.Running() {
 		_, err := p.bus.Queued(ctx, trial.Owner.Job)
@@ -144,14 +148,16 @@ func (p *participant) orphan(ctx context.Context, study tune.Study) (bool, error
 	return false, nil
 }
 
-// offers remembers when this participant enqueued each trial job of a study: one that nobody has claimed since is on the queue still.
+// offers remembers when this participant enqueued each trial job of a study: one that nobody has
+// claimed since is on the queue still.
 type offers map[int]time.Time
 
 // offerAgain is how long a trial job is taken to be on the queue, or at work.
 const offerAgain = 3 * time.Second
 
-// offer enqueues as many trial jobs as there is room for trials: a participant that has just begun one expects that there are others. A trial
-// job that finds none is soon done; one that is on the queue is not enqueued twice. A lost one costs nothing but time.
+// offer enqueues as many trial jobs as there is room for trials: a participant that has just begun
+// one expects that there are others. A trial job that finds none is soon done; one that is on the
+// queue is not enqueued twice. A lost one costs nothing but time.
 func (p *participant) offer(ctx context.Context, study tune.Study) {
 	free := study.Free()
 	if room := study.Room(); room >= 0 && !study.Config.Algorithm.HasEpochs() {
@@ -184,7 +190,8 @@ func waiting(study tune.Study) (n int) {
 	return n
 }
 
-// trialJob returns the n-th trial job of a study, the same for each participant that enqueues it. by is a job of the study's.
+// trialJob returns the n-th trial job of a study, the same for each participant that enqueues it.
+// by is a job of the study's.
 func trialJob(by events.Job, study string, n int) events.Job {
 	job := by
 	job.ID = events.DerivedID("trial", study, strconv.Itoa(n))
@@ -208,8 +215,9 @@ func (t *Tuner) last(task worker.Task, failure *events.Failure) bool {
 	return false
 }
 
-// endStudy ends the study of a job that is cancelled or given up, so that its participants stop, and gives back the trial that this job had. Another
-// run that shares the study asks for it again. If that can't be written, participants work on, in vain, until the study is over.
+// endStudy ends the study of a job that is cancelled or given up, so that its participants stop,
+// and gives back the trial that this job had. Another run that shares the study asks for it again.
+// If that can't be written, participants work on, in vain, until the study is over.
 func (t *Tuner) endStudy(ctx context.Context, task worker.Task, failure *events.Failure) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()

@@ -20,8 +20,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// try has the module train one trial, and returns how it ended. An error is not the trial's: nothing is written then, and the trial continues
-// with the next attempt at this job.
+// try has the module train one trial, and returns how it ended. An error is not the trial's:
+// nothing is written then, and the trial continues with the next attempt at this job.
 func (p *participant) try(ctx context.Context, trial taken) (_ *tune.Ended, err error) {
 	ctx, span := telemetry.Start(ctx, "trial")
 	defer span.End(&err)
@@ -48,7 +48,8 @@ func (p *participant) try(ctx context.Context, trial taken) (_ *tune.Ended, err 
 	return &ended, p.finish(ctx, trial, assignment, part, &ended)
 }
 
-// train runs the module until it has ended, or crashed once too often: after a crash it resumes from what it has left.
+// train runs the module until it has ended, or crashed once too often: after a crash it resumes
+// from what it has left.
 func (p *participant) train(ctx context.Context, trial taken, assignment module.Assignment, part *execution.Part) (tune.Ended, error) {
 	for crashes := 1; ; crashes++ {
 		r := &running{participant: p, Monitor: search.NewMonitor(trial.ID, assignment.Trial.StopPath, search.TakeCurves(assignment.WorkingDir))}
@@ -74,7 +75,8 @@ func (p *participant) train(ctx context.Context, trial taken, assignment module.
 	}
 }
 
-// run is one process's work on a trial. The study may end it: then it should stop with what it has, and is made to if it doesn't.
+// run is one process's work on a trial. The study may end it: then it should stop with what it has,
+// and is made to if it doesn't.
 func (p *participant) run(ctx context.Context, r *running, assignment module.Assignment, part *execution.Part) (outcome guest.Outcome, err error) {
 	running, end := context.WithCancel(ctx)
 	defer end()
@@ -99,8 +101,9 @@ func (p *participant) assign(study tune.Study, trial *tune.Trial) (module.Assign
 	return assignment, err
 }
 
-// prepare lays out what a trial resumes from: what an earlier attempt at it left, else the state of its parent. A state that is gone
-// only costs the time to train it again, as steps are counted from the beginning.
+// prepare lays out what a trial resumes from: what an earlier attempt at it left, else the state of
+// its parent. A state that is gone only costs the time to train it again, as steps are counted from
+// the beginning.
 func (p *participant) prepare(ctx context.Context, trial taken, assignment module.Assignment, part *execution.Part) error {
 	if trial.over {
 		if found, err := part.Load(ctx, assignment.WorkingDir); found || err != nil {
@@ -138,7 +141,8 @@ func (p *participant) layKept(local, working string) error {
 	return errors.Join(os.CopyFS(copied, os.DirFS(local)), guest.MoveIn(copied, p.attempt.Workspace.Path(trialsFolder), working))
 }
 
-// retry empties the trial's folder for its next process, and lays out its newest checkpoint, or what it started from.
+// retry empties the trial's folder for its next process, and lays out its newest checkpoint, or
+// what it started from.
 func (p *participant) retry(ctx context.Context, trial taken, assignment module.Assignment, part *execution.Part) error {
 	if err := search.Renew(assignment.WorkingDir, assignment.WorkingDir); err != nil {
 		return unavailable(err)
@@ -148,20 +152,22 @@ func (p *participant) retry(ctx context.Context, trial taken, assignment module.
 
 func unavailable(err error) error { return events.Fail(events.FailureUnavailable, err) }
 
-// What a log says of a trial whose state is kept, or whose model: it lies where the trial's name says, and is removed when the search is committed.
+// What a log says of a trial whose state is kept, or whose model: it lies where the trial's name
+// says, and is removed when the search is committed.
 const (
 	keptFiles  = "kept"
 	modelFiles = "model"
 )
 
-// partOf names what is kept of a trial in the store. A number alone doesn't: the bus may lose the start of a trial, and then
-// another trial has its number.
+// partOf names what is kept of a trial in the store. A number alone doesn't: the bus may lose the
+// start of a trial, and then another trial has its number.
 func partOf(trial *tune.Trial) string { return "trial " + trial.ID + " " + trial.Origin }
 
 // keptAt is the local folder of the same.
 func keptAt(trial *tune.Trial) string { return filepath.Join("kept", trial.ID+"-"+trial.Origin) }
 
-// finish keeps what others may start from, and the model of a trial that is the best so far, and removes the rest.
+// finish keeps what others may start from, and the model of a trial that is the best so far, and
+// removes the rest.
 func (p *participant) finish(ctx context.Context, trial taken, assignment module.Assignment, part *execution.Part, ended *tune.Ended) error {
 	defer os.RemoveAll(filepath.Dir(assignment.WorkingDir))
 	if err := p.keepModel(ctx, trial, assignment, ended); err != nil {
@@ -209,7 +215,8 @@ func (r *running) handle(m module.Message) {
 	}
 }
 
-// watch ends the trial when the study has no use for it any more, and kills it if it doesn't end in time.
+// watch ends the trial when the study has no use for it any more, and kills it if it doesn't end in
+// time.
 func (r *running) watch(ctx context.Context, kill func()) {
 	lost := func(study tune.Study) bool { return !search.Holds(study, r.participant.me, r.Trial()) }
 	if r.participant.Over(ctx, lost) {
@@ -222,7 +229,8 @@ func (r *running) watch(ctx context.Context, kill func()) {
 // stopTime is what a module has to end a trial that the study has no use for any more.
 const stopTime = 30 * time.Second
 
-// grace waits as long as a module has to end what is over: of a study that is cancelled nobody wants anything.
+// grace waits as long as a module has to end what is over: of a study that is cancelled nobody
+// wants anything.
 func grace(ctx context.Context, l *studies.Log) {
 	if study := l.Now(); study.Finished != nil && study.Finished.Why == tune.Cancelled {
 		return
@@ -260,7 +268,8 @@ func (p *participant) models() bool { return wantsModel(p.searching) }
 
 func modelOf(trial *tune.Trial) string { return "model of " + partOf(trial) }
 
-// keepModel keeps the model of a trial that none before it is better than: that of the best in the end is among them.
+// keepModel keeps the model of a trial that none before it is better than: that of the best in the
+// end is among them.
 func (p *participant) keepModel(ctx context.Context, trial taken, assignment module.Assignment, ended *tune.Ended) error {
 	if !p.models() || ended.Status != tune.Completed {
 		return nil

@@ -10,18 +10,20 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// Trials is the worker.Function of trial jobs. A trial job helps with a study that some tune job has begun and will publish: it has no commit
-// and no event of its own, and whatever is wrong with a study is for the tune job to find and report.
+// Trials is the worker.Function of trial jobs. A trial job helps with a study that some tune job
+// has begun and will publish: it has no commit and no event of its own, and whatever is wrong with
+// a study is for the tune job to find and report.
 type Trials struct{ tuner *Tuner }
 
-// Trials returns the function that works on the trials of the studies that this tuner and others begin.
+// Trials returns the function that works on the trials of the studies that this tuner and others
+// begin.
 func (t *Tuner) Trials() *Trials { return &Trials{t} }
 
 // Name says that it takes trial jobs.
 func (t *Trials) Name() events.Function { return events.FunctionTrial }
 
-// mostLost is how many workers may die with a trial job where the pipeline does not say (max_lost). It is acknowledged then; the tune job, which has a
-// limit of its own, takes over its trial.
+// mostLost is how many workers may die with a trial job where the pipeline does not say (max_lost).
+// It is acknowledged then; the tune job, which has a limit of its own, takes over its trial.
 const mostLost = 5
 
 // Limits says that a trial job is never given up: it is done, or retried.

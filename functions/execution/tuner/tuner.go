@@ -32,7 +32,8 @@ func New(x *execution.Executor, bus Bus) *Tuner { return &Tuner{x, bus} }
 // Name says that a tuner takes tune jobs.
 func (t *Tuner) Name() events.Function { return events.FunctionTune }
 
-// Handle works on one tune job, or makes sure that a cancelled one has no result. It ends the study of a job that is given up.
+// Handle works on one tune job, or makes sure that a cancelled one has no result. It ends the study
+// of a job that is given up.
 func (t *Tuner) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
 	facts, err := t.executor.Execute(ctx, task, t)
 	if failure, failed := errors.AsType[*events.Failure](err); failed && failure.Execution != "" && t.last(task, failure) {
@@ -41,7 +42,8 @@ func (t *Tuner) Handle(ctx context.Context, task worker.Task) ([]events.Fact, er
 	return facts, err
 }
 
-// Limits says how often the module may fail. A job that nobody could work on fails for good at once.
+// Limits says how often the module may fail. A job that nobody could work on fails for good at
+// once.
 func (t *Tuner) Limits(job events.Job) worker.Limits {
 	spec, err := specOf(job)
 	if err != nil {
@@ -109,19 +111,22 @@ type tuning struct {
 	alone bool // the module has searched by itself, and has written the results; there is no study
 }
 
-// Settled reports whether the study is over and nothing of it runs, unless this job asks for it again.
+// Settled reports whether the study is over and nothing of it runs, unless this job asks for it
+// again.
 func (t *tuning) Settled() bool {
 	study := t.log.Now()
 	return study.Settled() && !reopens(study, t.Task)
 }
 
-// Resumes reports whether there is no study yet: a module that searches by itself resumes from what it has saved.
+// Resumes reports whether there is no study yet: a module that searches by itself resumes from what
+// it has saved.
 func (t *tuning) Resumes() bool {
 	study := t.log.Now()
 	return study.Entries == 0
 }
 
-// Run searches until the module's own search has ended, or the study is over and nothing of it runs.
+// Run searches until the module's own search has ended, or the study is over and nothing of it
+// runs.
 func (t *tuning) Run(ctx context.Context) error {
 	p, err := t.tuner.join(ctx, t.Attempt, t.log)
 	if err != nil {
@@ -147,8 +152,8 @@ func (t *Tuner) Event(job events.Job, done execution.Committed, made result.Resu
 	}, made.Finished)
 }
 
-// Progress is how a study stands: of as many trials as there may be, how many have ended. One that goes on from another counts only where
-// there is no such bound, which it doesn't count against.
+// Progress is how a study stands: of as many trials as there may be, how many have ended. One that
+// goes on from another counts only where there is no such bound, which it doesn't count against.
 func Progress(study tune.Study) events.Progress {
 	most := max(study.Config.MaxTrials, 0)
 	ended := 0

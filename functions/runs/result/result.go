@@ -1,6 +1,7 @@
-// Package result holds what a committed execution says about itself in its manifest, next to its artifacts: what it was made of
-// and what came out. The executor writes it, and every reader of a manifest reads it here: the event of a job, lineage, inspect,
-// reproduce and the console. Read Result.
+// Package result holds what a committed execution says about itself in its manifest, next to its
+// artifacts: what it was made of and what came out. The executor writes it, and every reader of a
+// manifest reads it here: the event of a job, lineage, inspect, reproduce and the console. Read
+// Result.
 package result
 
 import (
@@ -14,8 +15,9 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Result is what a training or a search leaves besides its artifacts. It is kept in the manifest, so that a cache hit
-// announces the same. The format outlives a version: a member that is added needs a frozen file (testdata/frozen).
+// Result is what a training or a search leaves besides its artifacts. It is kept in the manifest,
+// so that a cache hit announces the same. The format outlives a version: a member that is added
+// needs a frozen file (testdata/frozen).
 type Result struct {
 	Job    string            `json:"job"` // that did the work
 	Module string            `json:"module"`
@@ -63,10 +65,12 @@ func Of(m storage.Manifest) (r Result, err error) {
 	return r, nil
 }
 
-// MaxBytes is how much of a result an event may carry: a quarter of NATS's default limit for a message.
+// MaxBytes is how much of a result an event may carry: a quarter of NATS's default limit for a
+// message.
 const MaxBytes = 256 << 10
 
-// CheckSize returns an error if the result is too large for an event, or can't be written. The shape of a search's inputs is in no event.
+// CheckSize returns an error if the result is too large for an event, or can't be written. The
+// shape of a search's inputs is in no event.
 func (r Result) CheckSize() error {
 	r.Shape = nil
 	text, err := json.Marshal(r)

@@ -20,7 +20,8 @@ func newReport() *report {
 	return &report{steps: map[int]map[string][]float64{}, curves: map[string][]tune.Point{}}
 }
 
-// add takes what UpdateTrial brings. Several values at a step are of several executions, and count by their mean.
+// add takes what UpdateTrial brings. Several values at a step are of several executions, and count
+// by their mean.
 func (r *report) add(step int, metrics map[string]float64) {
 	at := r.steps[step]
 	if at == nil {
@@ -41,7 +42,8 @@ func (r *report) copied() map[string][]tune.Point {
 	return curves
 }
 
-// hear takes values at the end of an epoch. One that was there already is of another execution, which has a curve of its own.
+// hear takes values at the end of an epoch. One that was there already is of another execution,
+// which has a curve of its own.
 func (r *report) hear(step int, metrics map[string]float64) {
 	for name, value := range metrics {
 		curve := r.curves[name]
@@ -107,8 +109,9 @@ func (r *report) at(step int) map[string]float64 {
 	return metrics
 }
 
-// judged are the objectives' curves, for the log. A try is judged by what its tuner makes of it: where that is not the best epoch of a
-// curve, as the mean of several executions is not, nor what a run_trial of its own returns, the curve is not of the objective.
+// judged are the objectives' curves, for the log. A try is judged by what its tuner makes of it:
+// where that is not the best epoch of a curve, as the mean of several executions is not, nor what a
+// run_trial of its own returns, the curve is not of the objective.
 func (r *report) judged(objectives []tune.Objective) map[string][]tune.Point {
 	curves := map[string][]tune.Point{}
 	for _, o := range objectives {

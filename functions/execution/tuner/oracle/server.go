@@ -17,8 +17,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/peer"
 )
 
-// wait is how long a tuner that there is no trial for is kept waiting before it has to ask again: far less than the hour after
-// which KerasTuner's client gives up.
+// wait is how long a tuner that there is no trial for is kept waiting before it has to ask again:
+// far less than the hour after which KerasTuner's client gives up.
 const wait = time.Minute
 
 // Server is the oracle of the processes next to one worker.
@@ -34,7 +34,8 @@ type Server struct {
 	failure error              // the first that the backend returned
 }
 
-// With serves an oracle on this machine while use runs, and returns its error: or that of the backend which made it fail.
+// With serves an oracle on this machine while use runs, and returns its error: or that of the
+// backend which made it fail.
 func With(ctx context.Context, backend Backend, use func(*Server) error) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

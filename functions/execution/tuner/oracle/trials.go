@@ -16,7 +16,8 @@ import (
 // maxFailure bounds what is kept of such a message: its end, where a traceback says most.
 const maxFailure = 4 << 10
 
-// CreateTrial gives a tuner its trial. A tuner that asks begins it anew: what an earlier try at it reported is forgotten.
+// CreateTrial gives a tuner its trial. A tuner that asks begins it anew: what an earlier try at it
+// reported is forgotten.
 func (s *Server) CreateTrial(ctx context.Context, r *oraclepb.CreateTrialRequest) (*oraclepb.CreateTrialResponse, error) {
 	bounded, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -47,8 +48,8 @@ func (s *Server) CreateTrial(ctx context.Context, r *oraclepb.CreateTrialRequest
 	return &oraclepb.CreateTrialResponse{Trial: s.trial(study, trial)}, nil
 }
 
-// lay has the folder of a trial there that another goes on from: as this tuner left it, or as it is kept. Anything else that lies in
-// its place is of a try that came to nothing.
+// lay has the folder of a trial there that another goes on from: as this tuner left it, or as it is
+// kept. Anything else that lies in its place is of a try that came to nothing.
 func (s *Server) lay(ctx context.Context, study tune.Study, id string) error {
 	parent, folder := study.Trial(id), s.trialFolder(ctx, id)
 	if parent == nil || parent.Files == "" || folder == "" {
@@ -77,7 +78,8 @@ func (s *Server) leaves(folder string) {
 	s.left[folder] = true
 }
 
-// UpdateTrial takes what a try has found: at the end of an epoch, where the process says that it is one, or in all.
+// UpdateTrial takes what a try has found: at the end of an epoch, where the process says that it is
+// one, or in all.
 func (s *Server) UpdateTrial(ctx context.Context, r *oraclepb.UpdateTrialRequest) (*oraclepb.UpdateTrialResponse, error) {
 	study, err := s.study(ctx)
 	if err != nil {
@@ -158,8 +160,8 @@ func (s *Server) EndTrial(ctx context.Context, r *oraclepb.EndTrialRequest) (*or
 	return &oraclepb.EndTrialResponse{}, nil
 }
 
-// outcome is a try's end in the log's words. KerasTuner's FAILED is that of values which can't be tried, an oversized model's say;
-// INVALID is that of a try that failed.
+// outcome is a try's end in the log's words. KerasTuner's FAILED is that of values which can't be
+// tried, an oversized model's say; INVALID is that of a try that failed.
 func outcome(ctx context.Context, report *report, trial *oraclepb.Trial, study tune.Study) tune.Ended {
 	switch trial.GetStatus() {
 	case oraclepb.TrialStatus_COMPLETED:
@@ -264,7 +266,8 @@ func (s *Server) GetTrial(ctx context.Context, r *oraclepb.GetTrialRequest) (*or
 	return &oraclepb.GetTrialResponse{Trial: s.trial(study, trial)}, nil
 }
 
-// GetBestTrials returns the best trials, and if there are fewer than asked for, others behind them, as KerasTuner does.
+// GetBestTrials returns the best trials, and if there are fewer than asked for, others behind them,
+// as KerasTuner does.
 func (s *Server) GetBestTrials(ctx context.Context, r *oraclepb.GetBestTrialsRequest) (*oraclepb.GetBestTrialsResponse, error) {
 	study, err := s.study(ctx)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution/tuner/oracle/oraclepb"
 )
 
-// statuses are the log's statuses in KerasTuner's words. It knows no values that can't be tried: a trial of such has failed.
+// statuses are the log's statuses in KerasTuner's words. It knows no values that can't be tried: a
+// trial of such has failed.
 var statuses = map[tune.Status]oraclepb.TrialStatus{
 	tune.Running:    oraclepb.TrialStatus_RUNNING,
 	tune.Invalid:    oraclepb.TrialStatus_INVALID,
@@ -17,7 +18,8 @@ var statuses = map[tune.Status]oraclepb.TrialStatus{
 	tune.Infeasible: oraclepb.TrialStatus_FAILED,
 }
 
-// trial is what is known of a trial: of one that runs here, with what its tuner has reported so far.
+// trial is what is known of a trial: of one that runs here, with what its tuner has reported so
+// far.
 func (s *Server) trial(study tune.Study, t *tune.Trial) *oraclepb.Trial {
 	wire := &oraclepb.Trial{
 		TrialId: t.ID, Status: statuses[t.Status], Hyperparameters: hyperparameters(study.Config.Space, t.Values),
@@ -133,11 +135,12 @@ func value(of any) *oraclepb.Value {
 	return nil
 }
 
-// maxParameters is how many parameters a space from the wire may have: far more than anybody searches.
+// maxParameters is how many parameters a space from the wire may have: far more than anybody
+// searches.
 const maxParameters = 10_000
 
-// readSpace is a space as the wire has it: by type, in KerasTuner's order of types. Parents may stand behind their children,
-// which Space.Join sets right.
+// readSpace is a space as the wire has it: by type, in KerasTuner's order of types. Parents may
+// stand behind their children, which Space.Join sets right.
 func readSpace(lists *oraclepb.HyperParameters_Space) (s space.Space, err error) {
 	for _, p := range lists.GetFixedSpace() {
 		s = append(s, space.Parameter{

@@ -13,7 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Config is what a module says of its search, with what the pipeline says in its place and what follows from both.
+// Config is what a module says of its search, with what the pipeline says in its place and what
+// follows from both.
 func Config(said []byte, search pipeline.Search) (c tune.Config, err error) {
 	d := json.NewDecoder(bytes.NewReader(said))
 	d.DisallowUnknownFields()

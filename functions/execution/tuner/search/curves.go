@@ -15,13 +15,15 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 )
 
-// maxMetrics is what a log's entry holds of a try, at most, next to its curves and what it is judged by.
+// maxMetrics is what a log's entry holds of a try, at most, next to its curves and what it is
+// judged by.
 const maxMetrics = 100
 
 // Curves are what a try reports of the study's objectives, step by step.
 type Curves map[string][]tune.Point
 
-// Add takes a report. What is no number is left out: a module that goes on after one may yet find its way back.
+// Add takes a report. What is no number is left out: a module that goes on after one may yet find
+// its way back.
 func (c Curves) Add(objectives []tune.Objective, step int, metrics map[string]float64) {
 	for _, o := range objectives {
 		value, there := metrics[o.Name]
@@ -47,7 +49,8 @@ func (c Curves) thinned(objectives []tune.Objective) map[string][]tune.Point {
 	return thin
 }
 
-// Completed is the end of a try that went well, or was stopped early: a failure if what the study is about is missing or no number.
+// Completed is the end of a try that went well, or was stopped early: a failure if what the study
+// is about is missing or no number.
 func Completed(study tune.Study, trial string, c Curves, metrics map[string]float64, stopped int) tune.Ended {
 	objectives := study.Config.Objectives
 	if len(objectives) == 0 { // the bus has lost the log
@@ -86,7 +89,8 @@ func names(metrics map[string]float64) string {
 	return strings.Join(slices.Sorted(maps.Keys(metrics)), ", ")
 }
 
-// finite are the metrics that a log holds: those that the study is judged by, and as many others as there is room for.
+// finite are the metrics that a log holds: those that the study is judged by, and as many others as
+// there is room for.
 func finite(c tune.Config, metrics map[string]float64) map[string]float64 {
 	kept := map[string]float64{}
 	keep := func(name string) {
@@ -108,14 +112,16 @@ func finite(c tune.Config, metrics map[string]float64) map[string]float64 {
 	return kept
 }
 
-// curvesFile is in what a trial leaves for another attempt at it: what it had reported by then. Who goes on from the state goes on with
-// these, or the trial would be judged without its first steps. It is in the module's folder only while that is copied.
+// curvesFile is in what a trial leaves for another attempt at it: what it had reported by then. Who
+// goes on from the state goes on with these, or the trial would be judged without its first steps.
+// It is in the module's folder only while that is copied.
 const curvesFile = ".stoker-curves.json"
 
 // maxCurves is what the curves of a trial take, at most: far more than any report.
 const maxCurves = 64 << 20
 
-// openWorking opens the folder of a trial, which is <trials>/<trial>/<folder>: below trials, modules may put links.
+// openWorking opens the folder of a trial, which is <trials>/<trial>/<folder>: below trials,
+// modules may put links.
 func openWorking(dir string) (*os.Root, error) {
 	return guest.OpenFolder(filepath.Dir(filepath.Dir(dir)), dir)
 }
@@ -143,7 +149,8 @@ func (c Curves) With(dir string, do func() error) error {
 	return nil
 }
 
-// TakeCurves are those that came with a state which was laid out in the folder of a trial; none if it has none.
+// TakeCurves are those that came with a state which was laid out in the folder of a trial; none if
+// it has none.
 func TakeCurves(dir string) Curves {
 	root, err := openWorking(dir)
 	if err != nil {

@@ -34,9 +34,10 @@ func ReadResults(dir string) ([]float64, error) {
 	return readFile(filepath.Join(dir, resultsFile), readResults)
 }
 
-// readBest parses what KerasTuner's HyperParameters.get_config returns: the space, a list of parameters, and the values of the best trial.
-// Hyperband has values that are not of the space. What kinds of parameters there are is between the module and its KerasTuner, which may
-// be newer than what we know; but values that JSON does not have fit in no event.
+// readBest parses what KerasTuner's HyperParameters.get_config returns: the space, a list of
+// parameters, and the values of the best trial. Hyperband has values that are not of the space.
+// What kinds of parameters there are is between the module and its KerasTuner, which may be newer
+// than what we know; but values that JSON does not have fit in no event.
 func readBest(text []byte) (map[string]any, error) {
 	values, err := space.DecodeValues(text)
 	if err != nil {
@@ -48,8 +49,8 @@ func readBest(text []byte) (map[string]any, error) {
 	return values.Map(), nil
 }
 
-// readResults parses TFX's list of completed trials into their scores, the best first. Whether more or less is better
-// the file does not say, but the scores go one way.
+// readResults parses TFX's list of completed trials into their scores, the best first. Whether more
+// or less is better the file does not say, but the scores go one way.
 func readResults(text []byte) (scores []float64, err error) {
 	var list []map[string]any
 	if err := json.Unmarshal(text, &list); err != nil {
@@ -105,11 +106,12 @@ func readFile[T any](path string, read func([]byte) (T, error)) (value T, err er
 // studyFolder lies next to TFX's file, and holds the study as it was.
 const studyFolder = "study"
 
-// maxSessions is of how many trials TensorBoard's files are published, each in a folder of its own: the best. The log has all of them.
+// maxSessions is of how many trials TensorBoard's files are published, each in a folder of its own:
+// the best. The log has all of them.
 const maxSessions = 100
 
-// Leave writes what a search publishes: TFX's files into their two folders, and the study with its log next to the results. The study has a trial
-// that was completed.
+// Leave writes what a search publishes: TFX's files into their two folders, and the study with its
+// log next to the results. The study has a trial that was completed.
 func Leave(study *tune.Study, log []byte, bestDir, resultsDir string) error {
 	best := study.Best()
 	text, err := study.Config.Space.Encode(best[0].Values)
@@ -135,7 +137,8 @@ func Leave(study *tune.Study, log []byte, bestDir, resultsDir string) error {
 	))
 }
 
-// replaceFolder puts a new folder in the place of one that a module may write to: what lies there may be links.
+// replaceFolder puts a new folder in the place of one that a module may write to: what lies there
+// may be links.
 func replaceFolder(dir string, write func(dir string) error) (err error) {
 	fresh, err := os.MkdirTemp(filepath.Dir(dir), ".stoker-")
 	if err != nil {

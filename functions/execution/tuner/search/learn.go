@@ -19,14 +19,15 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// What a study begins with, at most: its first entry is one message of the bus, and holds its config too. The best come first.
+// What a study begins with, at most: its first entry is one message of the bus, and holds its
+// config too. The best come first.
 const (
 	mostEarlier      = 1000
 	mostEarlierBytes = tune.MaxEntryBytes / 2
 )
 
-// Learn gives a study what lies in a folder: the trials of an older one, as far as they lie in its space; or what others found best, as a point
-// to try first.
+// Learn gives a study what lies in a folder: the trials of an older one, as far as they lie in its
+// space; or what others found best, as a point to try first.
 func Learn(dir string, c *tune.Config) error {
 	err := learnFrom(dir, c)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,8 +77,9 @@ func fitting(older []tune.Earlier) []tune.Earlier {
 	return older
 }
 
-// olderTrials are those of a study's log, with all they were known by; else those of TFX's file, which has a score each: it is taken for
-// that of the first objective, for the file doesn't say of what it is.
+// olderTrials are those of a study's log, with all they were known by; else those of TFX's file,
+// which has a score each: it is taken for that of the first objective, for the file doesn't say of
+// what it is.
 func olderTrials(dir string, objectives []tune.Objective) (all []tune.Earlier, err error) {
 	study, err := readLog(filepath.Join(dir, studyFolder, report.LogFile))
 	if err == nil {
@@ -97,8 +99,9 @@ func olderTrials(dir string, objectives []tune.Objective) (all []tune.Earlier, e
 	return all, err
 }
 
-// ofLargestBudget are the trials that had as many epochs as any; one that had no budget, 0, had all there were. What values come to after a
-// few epochs, as in Hyperband's first rounds, is not what they come to in the end.
+// ofLargestBudget are the trials that had as many epochs as any; one that had no budget, 0, had all
+// there were. What values come to after a few epochs, as in Hyperband's first rounds, is not what
+// they come to in the end.
 func ofLargestBudget[T any](trials []T, epochs func(T) float64) []T {
 	most := 0.0
 	for _, trial := range trials {
@@ -145,7 +148,8 @@ func foldLog(study *tune.Study, log io.Reader) error {
 	}
 }
 
-// knownBy are the trials of a study that had its largest budget, the best first, by their metrics and the best scores of their curves.
+// knownBy are the trials of a study that had its largest budget, the best first, by their metrics
+// and the best scores of their curves.
 func knownBy(study tune.Study) (all []tune.Earlier) {
 	for _, trial := range ofLargestBudget(study.Best(), func(t *tune.Trial) float64 { return float64(t.Epochs) }) {
 		metrics := maps.Clone(trial.Metrics)

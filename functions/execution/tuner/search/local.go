@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Local is a search without a bus or a store: it has one participant, its log is in memory, and it is lost with this process. It tries what a
-// study of the same config with one participant does.
+// Local is a search without a bus or a store: it has one participant, its log is in memory, and it
+// is lost with this process. It tries what a study of the same config with one participant does.
 type Local struct {
 	Wanted json.RawMessage   // what the module says it searches for
 	Search pipeline.Search   // what counts in its place
@@ -32,8 +32,9 @@ type Local struct {
 // Config is what is searched for.
 func (l Local) Config() (tune.Config, error) { return Config(l.Wanted, l.Search) }
 
-// Make makes the search, and leaves what a tune job publishes in the folders that Base names. A failed trial is the study's; an error is
-// one of this machine's or the data's, or says why the search found nothing.
+// Make makes the search, and leaves what a tune job publishes in the folders that Base names. A
+// failed trial is the study's; an error is one of this machine's or the data's, or says why the
+// search found nothing.
 func (l Local) Make(ctx context.Context) (tune.Study, error) {
 	config, err := l.Config()
 	if err != nil {

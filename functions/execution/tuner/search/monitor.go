@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// Monitor follows a trial by the messages of its process, and ends it early. End may be called from another goroutine.
+// Monitor follows a trial by the messages of its process, and ends it early. End may be called from
+// another goroutine.
 type Monitor struct {
 	trial  string
 	stop   string // the path where a file ends it
@@ -23,7 +24,8 @@ type Monitor struct {
 	over    bool // the study has no use for it any more
 }
 
-// NewMonitor begins with the curves that a trial resumes with. A file at stop has its process end it.
+// NewMonitor begins with the curves that a trial resumes with. A file at stop has its process end
+// it.
 func NewMonitor(trial, stop string, curves Curves) *Monitor {
 	return &Monitor{trial: trial, stop: stop, curves: curves}
 }
@@ -41,7 +43,8 @@ func (h *Monitor) Over() bool {
 	return h.over
 }
 
-// Observe takes a report, and ends the trial early if the study's rule says so, or its goal is reached.
+// Observe takes a report, and ends the trial early if the study's rule says so, or its goal is
+// reached.
 func (h *Monitor) Observe(study tune.Study, m module.Message) {
 	h.curves.Add(study.Config.Objectives, m.Step, m.Metrics)
 	h.mu.Lock()
@@ -52,7 +55,8 @@ func (h *Monitor) Observe(study tune.Study, m module.Message) {
 	}
 }
 
-// Early reports whether a trial is to end early with the curves that it has: by the study's rule, or because its goal is reached.
+// Early reports whether a trial is to end early with the curves that it has: by the study's rule,
+// or because its goal is reached.
 func Early(study tune.Study, trial string, curves Curves) bool {
 	t := study.Trial(trial)
 	if t == nil {
@@ -69,7 +73,8 @@ func reached(c tune.Config, value float64) bool {
 	return c.Goal != nil && len(c.Constraints) == 0 && !c.Objectives[0].Direction.Better(*c.Goal, value)
 }
 
-// End asks the module to end the trial with what it has; over says that the study has no use for it any more.
+// End asks the module to end the trial with what it has; over says that the study has no use for it
+// any more.
 func (h *Monitor) End(over bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,7 +86,8 @@ func (h *Monitor) End(over bool) {
 	}
 }
 
-// Ended is how the try ended that has come to its metrics. One that the study's end cut off before it had any came to nothing.
+// Ended is how the try ended that has come to its metrics. One that the study's end cut off before
+// it had any came to nothing.
 func (h *Monitor) Ended(study tune.Study, metrics map[string]float64) tune.Ended {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,7 +105,8 @@ func (h *Monitor) Ended(study tune.Study, metrics map[string]float64) tune.Ended
 // MaxMessage is what a log's entry holds of why a try failed, at most.
 const MaxMessage = 4 << 10
 
-// Reason is why a try failed, which comes first, and then what its module printed last: as many whole lines as there is room for.
+// Reason is why a try failed, which comes first, and then what its module printed last: as many
+// whole lines as there is room for.
 func Reason(why, log string) string {
 	why, log = Beginning(strings.TrimSpace(why), MaxMessage/2), strings.TrimSpace(log)
 	if log == "" {

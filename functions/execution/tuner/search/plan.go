@@ -10,15 +10,17 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// NoStudy returns the failure of those who work on a study whose log is empty: the bus has lost it. The next attempt at the tune
-// job begins the study again.
+// NoStudy returns the failure of those who work on a study whose log is empty: the bus has lost it.
+// The next attempt at the tune job begins the study again.
 func NoStudy() error {
 	return events.Fail(events.FailureUnavailable, errors.New("the bus has lost the study's log: the next attempt begins the study again"))
 }
 
-// Plan is what a job has to write next, after a try of its own has ended or without one: how that ended, together with the trial that
-// the job works on next, or with the study's end. It is empty where the job has a trial already, and where there is nothing for it to
-// do now; NoStudy where the log is empty. It follows from the log, the owner and the time alone, so a participant that lost a race, or an answer, plans again.
+// Plan is what a job has to write next, after a try of its own has ended or without one: how that
+// ended, together with the trial that the job works on next, or with the study's end. It is empty
+// where the job has a trial already, and where there is nothing for it to do now; NoStudy where the
+// log is empty. It follows from the log, the owner and the time alone, so a participant that lost a
+// race, or an answer, plans again.
 func Plan(study tune.Study, me tune.Owner, ended *tune.Ended, now time.Time) (e tune.Entry, err error) {
 	if study.Entries == 0 {
 		return e, NoStudy()
