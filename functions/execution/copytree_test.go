@@ -86,17 +86,17 @@ func TestAFileThatVanishesIsLeftOut(t *testing.T) {
 // A module may replace its folder by a link, or one on the way to it.
 func TestACopyFollowsNoLinkInThePlaceOfTheFolder(t *testing.T) {
 	t.Parallel()
-	secrets, desk := t.TempDir(), t.TempDir()
+	secrets, workspace := t.TempDir(), t.TempDir()
 	err := errors.Join(
 		os.MkdirAll(filepath.Join(secrets, "working"), 0o755), os.WriteFile(filepath.Join(secrets, "working", "key"), []byte("secret"), 0o600),
-		os.Symlink(filepath.Join(secrets, "working"), filepath.Join(desk, "working")), os.Symlink(secrets, filepath.Join(desk, "trial")),
+		os.Symlink(filepath.Join(secrets, "working"), filepath.Join(workspace, "working")), os.Symlink(secrets, filepath.Join(workspace, "trial")),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, from := range []string{filepath.Join(desk, "working"), filepath.Join(desk, "trial", "working")} {
+	for i, from := range []string{filepath.Join(workspace, "working"), filepath.Join(workspace, "trial", "working")} {
 		to := filepath.Join(t.TempDir(), "copy")
-		if err := copyTree(desk, from, to, copiedBytes, nil); err == nil {
+		if err := copyTree(workspace, from, to, copiedBytes, nil); err == nil {
 			t.Errorf("%d: a link was taken for the folder", i)
 		}
 		if _, err := os.Stat(filepath.Join(to, "key")); !errors.Is(err, fs.ErrNotExist) {

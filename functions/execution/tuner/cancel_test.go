@@ -197,12 +197,12 @@ func TestAStudyEndsWithItsJob(t *testing.T) {
 func TestATrialThatNobodyHasIsTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlant(t, oneFloat(tune.Random, 30, 2)) // 3 seconds: whoever has no slot for the seat keeps it from the other for one
+		p := newPlant(t, oneFloat(tune.Random, 30, 2)) // 3 seconds: whoever has no slot for the trial job keeps it from the other for one
 		lost := make(chan struct{})
 		var once sync.Once
 		p.trial = func(ctx context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
 			first := false
-			if strings.Contains(a.WorkingDir, "/trial-attempt-") { // a seat's, not the tune job's
+			if strings.Contains(a.WorkingDir, "/trial-attempt-") { // a trial job's, not the tune job's
 				once.Do(func() { first = true })
 			}
 			if first {
@@ -217,7 +217,7 @@ func TestATrialThatNobodyHasIsTakenOver(t *testing.T) {
 			ctx, kill := context.WithCancel(t.Context())
 			weak := &mortal{Letterbox: p.box, die: kill, left: -1}
 			var gone sync.WaitGroup
-			gone.Go(func() { _ = p.worker(ctx, seatsAlone{weak}, 1) })
+			gone.Go(func() { _ = p.worker(ctx, trialsAlone{weak}, 1) })
 			p.offer("j1", "monday")
 			<-lost
 			weak.kill()
@@ -237,10 +237,10 @@ func TestATrialThatNobodyHasIsTakenOver(t *testing.T) {
 	})
 }
 
-// seatsAlone is the letterbox of a worker that finds no tune jobs.
-type seatsAlone struct{ events.Letterbox }
+// trialsAlone is the letterbox of a worker that finds no tune jobs.
+type trialsAlone struct{ events.Letterbox }
 
-func (s seatsAlone) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+func (s trialsAlone) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
 	if f != events.FunctionTrial {
 		<-ctx.Done()
 		return nil, events.ErrEmpty

@@ -19,15 +19,15 @@ import (
 func TestATrialJobThatHasKilledItsWorkersIsLeft(t *testing.T) {
 	t.Parallel()
 	executor := execution.New(storagetest.NewMemory("stoker"), nil, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
-	seats := tuner.New(executor, eventstest.NewMemory(0)).Trials()
+	trials := tuner.New(executor, eventstest.NewMemory(0)).Trials()
 	ended, end := context.WithCancel(t.Context())
 	end() // what is worked on says so
 	for lost, leaves := range map[int]bool{0: false, 4: false, 5: true, 6: true} {
 		task := worker.Task{
-			Job:     events.Job{ID: "seat", Function: events.FunctionTrial, Class: "cpu", Pipeline: "penguin", Run: "r", Spec: []byte("no pipeline"), Study: "s"},
+			Job:     events.Job{ID: "trial-job", Function: events.FunctionTrial, Class: "cpu", Pipeline: "penguin", Run: "r", Spec: []byte("no pipeline"), Study: "s"},
 			Attempt: events.Attempt{ID: "a", Number: lost + 1, Lost: lost}, Prove: func() error { return errors.New("no lease") },
 		}
-		announced, err := seats.Handle(ended, task)
+		announced, err := trials.Handle(ended, task)
 		if len(announced) > 0 || leaves != (err == nil) {
 			t.Errorf("%d workers died: %v, %v; left: want %t", lost, announced, err, leaves)
 		}

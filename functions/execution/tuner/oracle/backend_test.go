@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/suggest"
 )
 
-// memory is a desk whose log is in memory, and whose tuners are jobs of their own.
+// memory is a backend whose log is in memory, and whose tuners are jobs of their own.
 type memory struct {
 	t     testing.TB
 	store string // a folder for what Keep keeps
@@ -28,7 +28,7 @@ type memory struct {
 	stop func(curves map[string][]tune.Point) bool
 }
 
-func desk(t testing.TB, config tune.Config) *memory {
+func newMemory(t testing.TB, config tune.Config) *memory {
 	t.Helper()
 	m := &memory{t: t, store: t.TempDir(), changed: make(chan struct{})}
 	if err := m.append(tune.Entry{Begun: &tune.Begun{Config: config}}); err != nil {

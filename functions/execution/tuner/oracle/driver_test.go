@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// asked is a desk whose study is what a tuner_fn says.
+// asked is a backend whose study is what a tuner_fn says.
 type asked struct {
 	*memory
 	begun chan struct{}
@@ -39,7 +39,7 @@ func (a *asked) Next(ctx context.Context, tuner string) (string, tune.Verdict, e
 	return a.memory.Next(ctx, tuner)
 }
 
-// unasked is a desk whose study nobody has begun.
+// unasked is a backend whose study nobody has begun.
 func unasked(t *testing.T) *asked {
 	return &asked{&memory{t: t, store: t.TempDir(), changed: make(chan struct{})}, make(chan struct{})}
 }
@@ -94,7 +94,7 @@ func TestATunerFnTakesPartInAStudyEpochByEpoch(t *testing.T) {
 	}
 	a := unasked(t)
 	a.stop = func(curves map[string][]tune.Point) bool { return len(curves["val_loss"]) == 2 }
-	outcome, err := a.run(t.Context(), t, path, "seat")
+	outcome, err := a.run(t.Context(), t, path, "tuner-0")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, outcome.LogTail)
 	}
@@ -133,7 +133,7 @@ func TestATunerWithAnOracleOfItsOwnSearchesByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := unasked(t)
-	outcome, err := a.run(t.Context(), t, path, "seat")
+	outcome, err := a.run(t.Context(), t, path, "tuner-0")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, outcome.LogTail)
 	}

@@ -58,7 +58,7 @@ func TestKerasTunersOwnWorkerTakesItsTrialsFromTheStudy(t *testing.T) {
 	tftest.Python(t)
 	config := lossStudy(tune.Algorithm{Name: tune.Random}, 1)
 	config.MaxTrials, config.Retries = 8, 1
-	m := desk(t, config)
+	m := newMemory(t, config)
 	_, server := client(t, m)
 	command, said := worker(t, server, "one", t.TempDir())
 	if err := command.Wait(); err != nil {

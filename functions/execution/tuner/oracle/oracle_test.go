@@ -31,13 +31,13 @@ func small() tune.Config {
 	}
 }
 
-// client is a tuner's side of an oracle that serves a desk until the test ends.
-func client(t *testing.T, desk oracle.Backend) (oraclepb.OracleClient, *oracle.Server) {
+// client is a tuner's side of an oracle that serves a backend until the test ends.
+func client(t *testing.T, backend oracle.Backend) (oraclepb.OracleClient, *oracle.Server) {
 	t.Helper()
 	servers, over := make(chan *oracle.Server), make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
-		ended <- oracle.With(context.Background(), desk, func(s *oracle.Server) error {
+		ended <- oracle.With(context.Background(), backend, func(s *oracle.Server) error {
 			servers <- s
 			<-over
 			return nil
@@ -85,7 +85,7 @@ func end(t *testing.T, c oraclepb.OracleClient, trial *oraclepb.Trial, status or
 
 func TestATunerGetsItsOwnTrialAgainAndBeginsItAnew(t *testing.T) {
 	t.Parallel()
-	m := desk(t, small())
+	m := newMemory(t, small())
 	c, _ := client(t, m)
 	first := create(t, c, "a")
 	update(t, c, first.GetTrialId(), 0, 0.01)
@@ -105,7 +105,7 @@ func TestATunerGetsItsOwnTrialAgainAndBeginsItAnew(t *testing.T) {
 
 func TestSeveralExecutionsCountByTheMeanOfAStep(t *testing.T) {
 	t.Parallel()
-	m := desk(t, small())
+	m := newMemory(t, small())
 	c, _ := client(t, m)
 	trial := create(t, c, "a")
 	for step, losses := range [][]float64{{4, 6}, {1, 2}, {3}} {
@@ -135,7 +135,7 @@ func TestHowATryEndsIsToldInTheLogsWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := desk(t, small())
+			m := newMemory(t, small())
 			c, _ := client(t, m)
 			trial := create(t, c, "a")
 			update(t, c, trial.GetTrialId(), 0, test.loss)
@@ -154,7 +154,7 @@ func TestHowATryEndsIsToldInTheLogsWords(t *testing.T) {
 
 func TestATrialEndsEarlyAtTheEndOfAnEpoch(t *testing.T) {
 	t.Parallel()
-	m := desk(t, small())
+	m := newMemory(t, small())
 	m.stop = func(curves map[string][]tune.Point) bool { return len(curves["val_loss"]) == 3 }
 	c, _ := client(t, m)
 	trial := create(t, c, "a")
@@ -181,7 +181,7 @@ func TestATrialEndsEarlyAtTheEndOfAnEpoch(t *testing.T) {
 
 func TestACurveThatTheResultContradictsIsNotTheObjectives(t *testing.T) {
 	t.Parallel()
-	m := desk(t, small())
+	m := newMemory(t, small())
 	c, _ := client(t, m)
 	trial := create(t, c, "a")
 	told := metadata.AppendToOutgoingContext(t.Context(), oracle.EpochKey, "1")
@@ -199,7 +199,7 @@ func TestACurveThatTheResultContradictsIsNotTheObjectives(t *testing.T) {
 
 func TestParametersFoundOnTheWayJoinTheSpaceBehindTheirParents(t *testing.T) {
 	t.Parallel()
-	m := desk(t, small())
+	m := newMemory(t, small())
 	c, _ := client(t, m)
 	trial := create(t, c, "a")
 	found := trial.GetHyperparameters().GetSpace()
@@ -238,7 +238,7 @@ func TestWhoHasNothingToDoWaitsForAnothersEnd(t *testing.T) {
 	t.Parallel()
 	config := small()
 	config.MaxTrials = 1
-	m := desk(t, config)
+	m := newMemory(t, config)
 	c, _ := client(t, m)
 	trial := create(t, c, "a")
 	ended := time.AfterFunc(200*time.Millisecond, func() {
@@ -254,7 +254,7 @@ func TestWhoHasNothingToDoWaitsForAnothersEnd(t *testing.T) {
 
 func TestBestTrialsComeFirstAndOthersBehindThem(t *testing.T) {
 	t.Parallel()
-	m := desk(t, small())
+	m := newMemory(t, small())
 	c, _ := client(t, m)
 	for _, loss := range []float64{3, 1} {
 		trial := create(t, c, "a")
@@ -279,7 +279,7 @@ func TestATrialThatGoesOnFromAnotherFindsWhatThatLeft(t *testing.T) {
 	t.Parallel()
 	config := small()
 	config.Algorithm, config.MaxTrials = tune.Algorithm{Name: tune.Hyperband, MaxEpochs: 3}, 0
-	m := desk(t, config)
+	m := newMemory(t, config)
 	here, elsewhere := t.TempDir(), t.TempDir()
 	c, _ := client(t, m)
 	for _, stale := range []string{"0000", "0001", "0002"} {
@@ -332,7 +332,7 @@ func leave(t *testing.T, folder, text string) {
 
 func TestAnOracleThatNobodyAskedEndsWell(t *testing.T) {
 	t.Parallel()
-	m := desk(t, small())
+	m := newMemory(t, small())
 	for range 200 {
 		if err := oracle.With(t.Context(), m, func(*oracle.Server) error { return nil }); err != nil {
 			t.Fatal(err)

@@ -53,7 +53,7 @@ func until(t *testing.T, what string, true func() bool) {
 func TestKerasTunersOwnWorkersShareAHyperbandAndAreKilled(t *testing.T) {
 	t.Parallel()
 	tftest.Python(t)
-	m := desk(t, lossStudy(tune.Algorithm{Name: tune.Hyperband, MaxEpochs: 9}, 2))
+	m := newMemory(t, lossStudy(tune.Algorithm{Name: tune.Hyperband, MaxEpochs: 9}, 2))
 	_, here := client(t, m)
 	_, there := client(t, m)
 	folder := t.TempDir() // a disk of theirs, as KerasTuner's own workers need one
@@ -201,14 +201,14 @@ func TestAKerasTunerThatIsAskedToLeaveGoesOnWithItsTrialAnotherTime(t *testing.T
 	a := unasked(t)
 	ctx, leave := context.WithCancel(t.Context())
 	a.stop = func(map[string][]tune.Point) bool { leave(); return false }
-	if outcome, err := a.run(ctx, t, path, "seat"); err == nil {
+	if outcome, err := a.run(ctx, t, path, "tuner-0"); err == nil {
 		t.Fatalf("it did not leave:\n%s", outcome.LogTail)
 	}
 	a.stop = nil
-	if a.of("seat") != "0000" {
-		t.Fatalf("trial %q of %d: expected the first to wait for its process", a.of("seat"), len(a.study.Trials))
+	if a.of("tuner-0") != "0000" {
+		t.Fatalf("trial %q of %d: expected the first to wait for its process", a.of("tuner-0"), len(a.study.Trials))
 	}
-	outcome, err := a.run(t.Context(), t, path, "seat")
+	outcome, err := a.run(t.Context(), t, path, "tuner-0")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, outcome.LogTail)
 	}
