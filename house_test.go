@@ -53,26 +53,27 @@ var table = house.Table{
 		"compute/tftest":           {TestHelp: true},
 		"compute/skew": {Opens: "compute/example compute/record compute/savedmodel compute/tensorflow compute/transform",
 			Tests: "compute/export compute/nn compute/train"},
-		"compute/schemagen":      {Opens: "compute/example compute/example/schemapb", Tests: "compute/record compute/tftest"},
-		"compute/examplegen":     {Opens: "compute/example compute/record", Tests: "compute/tftest"},
-		"compute/drift":          {Opens: "compute/example compute/tensorflow", Tests: "compute/tftest"},
-		"compute/tensorflow":     {Opens: "compute/bundle compute/record compute/tensorflow/ops"},
-		"compute/tensorflow/ops": {Opens: "compute/example"},
-		"compute/tune":           {Opens: "compute/tune/space"},
-		"compute/tune/bayes":     {Opens: "compute/tune/gp compute/tune/space"}, // what is worth trying next, of any search
-		"compute/tune/gp":        {},
-		"compute/tune/space":     {},
-		"compute/tune/report":    {Opens: "compute/tune compute/tune/space compute/runlog", Tests: "compute/tftest"},
-		"compute/tune/suggest":   {Opens: "compute/tune compute/tune/bayes compute/tune/space compute/tune/tpe"},
-		"compute/tune/tpe":       {},
-		"compute/transform":      {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
+		"compute/schemagen":            {Opens: "compute/example compute/example/schemapb", Tests: "compute/record compute/tftest"},
+		"compute/examplegen":           {Opens: "compute/example compute/record", Tests: "compute/tftest"},
+		"compute/drift":                {Opens: "compute/example compute/tensorflow", Tests: "compute/tftest"},
+		"compute/tensorflow":           {Opens: "compute/bundle compute/record compute/tensorflow/ops"},
+		"compute/tensorflow/graphtest": {TestHelp: true}, // hostile graphs
+		"compute/tensorflow/ops":       {Opens: "compute/example"},
+		"compute/tune":                 {Opens: "compute/tune/space"},
+		"compute/tune/bayes":           {Opens: "compute/tune/gp compute/tune/space"}, // what is worth trying next, of any search
+		"compute/tune/gp":              {},
+		"compute/tune/space":           {},
+		"compute/tune/report":          {Opens: "compute/tune compute/tune/space compute/runlog", Tests: "compute/tftest"},
+		"compute/tune/suggest":         {Opens: "compute/tune compute/tune/bayes compute/tune/space compute/tune/tpe"},
+		"compute/tune/tpe":             {},
+		"compute/transform":            {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 
 		"functions/mask":                             {}, // what is a secret, wherever something is shown
 		"functions/pipeline":                         {Opens: "functions/mask functions/module compute/tune"},
 		"functions/module":                           {Opens: "compute/kernel compute/record compute/tune", Tests: "compute/tune/space"},
-		"functions/module/modelcheck":                {Opens: "compute/export compute/savedmodel compute/skew compute/tensorflow"},
+		"functions/module/modelcheck":                {Opens: "compute/drift compute/export compute/savedmodel compute/skew compute/tensorflow"},
 		"functions/module/modelcheck/modelchecktest": {Opens: "functions/guest functions/module/modelcheck", TestHelp: true},
-		"functions/module/builtin":                   {Opens: "functions/module functions/module/modelcheck compute/tune compute/tune/space compute/runlog compute/nn/initializer compute/transform compute/warm " + learning, Tests: "compute/nn/plan compute/record compute/skew"},
+		"functions/module/builtin":                   {Opens: "functions/module functions/module/modelcheck compute/tune compute/tune/space compute/runlog compute/nn/initializer compute/transform compute/warm " + learning, Tests: "compute/bundle compute/kernel compute/nn/plan compute/record compute/skew"},
 		"functions/module/estimator":                 {Opens: "functions/module compute/nn/initializer compute/warm compute/runlog " + learning, Tests: "compute/record"},
 		"functions/guest":                            {Opens: "functions/module functions/guest/process functions/guest/python functions/guest/snapshot", Tests: "compute/tftest compute/export"},
 		"functions/guest/process":                    {Opens: "functions/scratch"},
@@ -103,9 +104,9 @@ var table = house.Table{
 			"functions/runs/result compute/example"},
 		"functions/execution/trainer": {Opens: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/guest functions/module functions/module/modelcheck " +
 			"functions/runs/result compute/example compute/skew compute/warm",
-			Tests: "compute/record compute/export compute/nn compute/savedmodel functions/group functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
-		"functions/execution/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module functions/runs/result " +
-			"functions/pipeline functions/studies functions/execution/tuner/oracle functions/execution/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/execution/tuner/oracle/oraclepb"},
+			Tests: "compute/record compute/export compute/nn compute/savedmodel compute/tensorflow/graphtest functions/group functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
+		"functions/execution/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module functions/module/modelcheck functions/runs/result " +
+			"functions/pipeline functions/studies functions/execution/tuner/oracle functions/execution/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/plan functions/execution/tuner/oracle/oraclepb"},
 		"functions/execution/tuner/search": {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
 		"functions/peer":                   {Tests: "functions/peer/peertest"}, // whose process is at the other end
 		"functions/peer/peertest":          {TestHelp: true},
@@ -171,8 +172,8 @@ var table = house.Table{
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu", Rooms: "compute/nn/cuda/driver"}, // its init ends a process that finds no GPU: only a binary of its own may link it
 		{Library: "github.com/wamuir/graft", Rooms: "compute/bundle compute/runlog compute/savedmodel compute/skew compute/warm compute/tensorflow " +
-			"compute/tensorflow/ops functions/inspect",
-			Tests: "compute/example compute/transform"},
+			"compute/tensorflow/graphtest compute/tensorflow/ops functions/inspect",
+			Tests: "compute/example compute/transform functions/module/builtin"},
 		{Library: "github.com/parquet-go/parquet-go", Rooms: "compute/examplegen"},
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},
 		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline functions/settings functions/stoker functions/stoker/terminal functions/tfxdsl events/jetstream", Tests: "events functions/telemetry"},

@@ -107,19 +107,27 @@ func factMessage(kind Kind, name string) yaml.MapSlice {
 	}
 }
 
-// exampleOf shows a fact as it is published. The publishers' kinds have one, which asks for more than it must.
+// exampleOf shows an event of examples or of a transform graph as upstream publishes it, with more members than it must have.
 func exampleOf(t *testing.T, kind Kind) yaml.MapSlice {
 	t.Helper()
-	if kind != KindExamplesReady {
+	examples := []Examples{{URI: "s3://tfx/penguin/examples/17", Splits: []string{"train", "eval"}}}
+	var event Fact
+	var name, summary string
+	switch kind {
+	case KindExamplesReady:
+		name, summary = "again", "Examples are ready. Train on them even if the same was trained before."
+		event = Fact{ID: "example-gen-17", Source: "/tfx/example-gen", Data: &ExamplesReady{Examples: examples, Request: Request{Force: true}}}
+	case KindTransformReady:
+		name, summary = "whole", "A transform graph is ready, with the examples before and after it and with their statistics."
+		event = Fact{ID: "transform-17", Source: "/tfx/transform", Data: &TransformReady{
+			TransformGraph: "s3://tfx/penguin/transform_graph/17", Examples: examples, Statistics: "s3://tfx/penguin/statistics/17",
+			TransformedExamples: []Examples{{URI: "s3://tfx/penguin/transformed_examples/17", Splits: []string{"train", "eval"}}},
+		}}
+	default:
 		return nil
 	}
-	header, body, err := Encode(Fact{
-		ID: "example-gen-17", Source: "/tfx/example-gen", Pipeline: "penguin", Run: "2026-11-21",
-		Data: &ExamplesReady{
-			Examples: []Examples{{URI: "s3://tfx/penguin/examples/17", Splits: []string{"train", "eval"}}},
-			Request:  Request{Force: true},
-		},
-	})
+	event.Pipeline, event.Run = "penguin", "2026-11-21"
+	header, body, err := Encode(event)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +140,8 @@ func exampleOf(t *testing.T, kind Kind) yaml.MapSlice {
 		t.Fatal(err)
 	}
 	return yaml.MapSlice{item("examples", []any{yaml.MapSlice{
-		item("name", "again"),
-		item("summary", "Examples are ready. Train on them even if the same was trained before."),
+		item("name", name),
+		item("summary", summary),
 		item("headers", headers),
 		item("payload", payload),
 	}})}

@@ -64,6 +64,7 @@ type TransformReady struct {
 	TransformedExamples []Examples `json:"transformed_examples,omitempty"`
 	Examples            []Examples `json:"examples,omitempty"`
 	Schema              string     `json:"schema,omitempty" jsonschema:"format=s3,description=Default: the one inside the graph's transformed_metadata or metadata"`
+	Statistics          string     `json:"statistics,omitempty" jsonschema:"format=s3,description=Address of an ExampleStatistics artifact folder: of the examples that Transform read"`
 	Request
 }
 

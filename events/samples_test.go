@@ -21,6 +21,7 @@ func samples() map[Kind]Data {
 		},
 		KindTransformReady: &TransformReady{
 			TransformGraph: "s3://tfx-data/graph", TransformedExamples: examples, Examples: examples[:1], Schema: "s3://tfx-data/schema",
+			Statistics: "s3://tfx-data/stats",
 		},
 		KindHParamsReady: &HParamsReady{
 			Hyperparameters: "s3://tfx-data/best", Values: map[string]any{"units": 8.0, "act": "relu"}, Score: &score, Objective: "val_loss", Study: "s1", Reused: true,

@@ -37,6 +37,7 @@ func (d *TransformReady) Validate() error {
 		checkExamples("transformed_examples", d.TransformedExamples),
 		checkExamples("examples", d.Examples),
 		optionalURI("schema", d.Schema),
+		optionalURI("statistics", d.Statistics),
 		d.Request.validate(),
 	)
 }

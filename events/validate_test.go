@@ -68,9 +68,10 @@ func badData() map[string]struct {
 		"spec no object":       {KindExamplesReady, `{"examples":[{"uri":"s3://abc/x"}],"pipeline_spec":[1]}`, "data.pipeline_spec"},
 		"data no object":       {KindExamplesReady, `[]`, "data"},
 
-		"no graph":                 {KindTransformReady, `{"examples":[{"uri":"s3://abc/x"}]}`, "data.transform_graph"},
-		"bad transformed examples": {KindTransformReady, `{"transform_graph":"s3://abc/g","transformed_examples":[{"uri":"x"}]}`, "data.transformed_examples[0].uri"},
-		"bad raw examples":         {KindTransformReady, `{"transform_graph":"s3://abc/g","examples":[{"uri":"x"}]}`, "data.examples[0].uri"},
+		"no graph":                  {KindTransformReady, `{"examples":[{"uri":"s3://abc/x"}]}`, "data.transform_graph"},
+		"bad transformed examples":  {KindTransformReady, `{"transform_graph":"s3://abc/g","transformed_examples":[{"uri":"x"}]}`, "data.transformed_examples[0].uri"},
+		"bad statistics of a graph": {KindTransformReady, `{"transform_graph":"s3://abc/g","statistics":"x"}`, "data.statistics"},
+		"bad raw examples":          {KindTransformReady, `{"transform_graph":"s3://abc/g","examples":[{"uri":"x"}]}`, "data.examples[0].uri"},
 
 		"no hyperparameters": {KindHParamsReady, `{"values":{"a":1}}`, "data.hyperparameters"},
 		"score no number":    {KindHParamsReady, `{"hyperparameters":"s3://abc/h","score":"1"}`, "data.score"},

@@ -20,6 +20,7 @@ import (
 type csvTable struct {
 	path string
 	cols []column
+	hint string // what may separate cells instead of commas, for an error: a header of one name has it
 }
 
 func (t *csvTable) columns() []column { return t.cols }
@@ -27,8 +28,12 @@ func (t *csvTable) columns() []column { return t.cols }
 // openCSV reads all of a file for the types of its columns.
 func openCSV(ctx context.Context, path string) (*csvTable, error) {
 	t := &csvTable{path: path}
+	var separator string // of all rows but commas, in equal number
 	err := t.each(ctx, func(line func(int) int, cells []string) error {
 		if t.cols == nil {
+			if len(cells) == 1 {
+				separator, t.hint = separatorOf(cells[0])
+			}
 			for i, name := range cells {
 				if !utf8.ValidString(name) {
 					return &Error{File: path, Line: line(i), Err: fmt.Errorf("the name of column %d is not valid UTF-8", i+1)}
@@ -40,6 +45,9 @@ func openCSV(ctx context.Context, path string) (*csvTable, error) {
 			}
 			return nil
 		}
+		if separator != "" && strings.Count(cells[0], separator) != strings.Count(t.cols[0].name, separator) {
+			separator = ""
+		}
 		for i, cell := range cells {
 			t.cols[i].kind = wider(t.cols[i].kind, kindOf(cell))
 		}
@@ -48,7 +56,20 @@ func openCSV(ctx context.Context, path string) (*csvTable, error) {
 	if err == nil && t.cols == nil {
 		err = &Error{File: path, Err: errors.New("expected a header row with the names of the columns")}
 	}
+	if err == nil && separator != "" {
+		err = &Error{File: path, Line: 1, Err: fmt.Errorf("one column, %q%s", t.cols[0].name, t.hint)}
+	}
 	return t, err
+}
+
+// separatorOf returns what separates the names in a header that commas leave whole, and a hint at it; nothing if it looks like one name.
+func separatorOf(header string) (separator, hint string) {
+	for _, known := range []struct{ separator, name string }{{";", "semicolons"}, {"\t", "tabs"}, {"|", "bars"}} {
+		if strings.Contains(header, known.separator) {
+			return known.separator, fmt.Sprintf("; the header has %s: cells are separated by commas, write the file with those", known.name)
+		}
+	}
+	return "", ""
 }
 
 func (t *csvTable) rows(ctx context.Context, features []int, split int, take func(*example.Builder, string) error) error {
@@ -119,7 +140,7 @@ func (t *csvTable) locate(err error, columns, last int) error {
 	case errors.Is(err, errRowTooLong):
 		return &Error{File: t.path, Err: fmt.Errorf("after line %d: %w: is a quote not closed?", last, errRowTooLong)}
 	case ok && errors.Is(bad.Err, csv.ErrFieldCount):
-		return &Error{File: t.path, Line: bad.Line, Err: fmt.Errorf("expected %d cells as in the header, got another number", columns)}
+		return &Error{File: t.path, Line: bad.Line, Err: fmt.Errorf("expected %d cells as in the header, got another number%s", columns, t.hint)}
 	case ok:
 		return &Error{File: t.path, Line: bad.Line, Err: fmt.Errorf("byte %d of the line: %w", bad.Column, bad.Err)}
 	}

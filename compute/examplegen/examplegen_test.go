@@ -259,6 +259,10 @@ func TestSaysWhereAFileIsWrong(t *testing.T) {
 		{"a,a\n1,2\n", "", `line 1: two columns are named "a"`},
 		{"a,\n1,2\n", "", "line 1: column 2 has no name"},
 		{"a,b\n1,2\n1\n", "", "line 3: expected 2 cells as in the header, got another number"},
+		{"a;b\n1;2\n", "", `line 1: one column, "a;b"; the header has semicolons: cells are separated by commas, write the file with those`},
+		{"a\tb\n1\t2\n", "", `line 1: one column, "a\tb"; the header has tabs: `},
+		{"a|b|c\n1|2|3\n", "", "the header has bars: "},
+		{"a;b\n1,5;2\n", "", "line 2: expected 1 cells as in the header, got another number; the header has semicolons: "},
 		{"a,b\n1,\"2\"x\n", "", "line 2: byte 5 of the line: extraneous"},
 		{"a\n\"" + strings.Repeat("x\n", 9<<20), "", "after line 1: a row has more than 16 MiB: is a quote not closed?"},
 		{"a,b\n1,2\n", "c", `there is no column "c" to split by`},
@@ -290,4 +294,13 @@ func FuzzCSV(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// A name may hold a semicolon where the cells hold none.
+func TestASemicolonInANameIsNoSeparator(t *testing.T) {
+	t.Parallel()
+	r, err := examplegen.Convert(t.Context(), write(t, "a.csv", "a;b\n1\n2;3\n4\n"), t.TempDir(), examplegen.Options{})
+	if err != nil || r.Columns["a;b"] != "string" {
+		t.Errorf("%+v, %v", r, err)
+	}
 }

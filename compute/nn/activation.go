@@ -28,6 +28,11 @@ func (b *Builder) Apply(name string, x Ref, f Op) Ref {
 	return b.node(name, x.Type, n)
 }
 
+// ActivationNames returns the names that ActivationNamed knows.
+func ActivationNames() []string {
+	return []string{"relu", "tanh", "sigmoid", "softmax", "softplus", "linear"}
+}
+
 // ActivationNamed finds an activation by its Keras name: relu, tanh, sigmoid, softmax, softplus; linear is "", none.
 func ActivationNamed(name string) (Op, error) {
 	switch name {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
+	"strconv"
 
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/compute/tensorflow"
@@ -20,6 +22,9 @@ type asker interface {
 	// ask gives an answer to each question, or none at all. An error that is unable is about whoever asks; any other is the model's.
 	ask(ctx context.Context, questions []question) ([]map[string]column, error)
 
+	// askEach returns for each question the error that the model has for it, nil for none. An error that is unable is about the asker.
+	askEach(ctx context.Context, questions []question) ([]error, error)
+
 	// askRounded is ask of the model with its weights rounded otherwise, in a way that seed decides.
 	askRounded(ctx context.Context, questions []question, seed uint64) ([]map[string]column, error)
 }
@@ -31,6 +36,7 @@ type unable struct{ error }
 type modelError struct {
 	question int // of the list that was asked
 	error
+	missing string // the feature that the rows lack, "" for another error
 }
 
 func (e modelError) Unwrap() error { return e.error }
@@ -88,7 +94,7 @@ func (r reader) ask(ctx context.Context, questions []question) (answers []map[st
 				return nil, unable{err}
 			}
 			if err != nil {
-				return nil, modelError{i, err}
+				return nil, modelError{i, err, missingIn(err)}
 			}
 			part, err := columns(q.signature, outputs, call.rows)
 			if err != nil {
@@ -99,6 +105,32 @@ func (r reader) ask(ctx context.Context, questions []question) (answers []map[st
 		answers = append(answers, q.trimmed(answer))
 	}
 	return answers, nil
+}
+
+func (r reader) askEach(ctx context.Context, questions []question) (failures []error, err error) {
+	for _, q := range questions {
+		_, err := r.ask(ctx, []question{q})
+		if _, ok := errors.AsType[modelError](err); err != nil && !ok {
+			return nil, err
+		}
+		failures = append(failures, err)
+	}
+	return failures, nil
+}
+
+// requiredFeature is how our reader says that a row lacks a feature.
+var requiredFeature = regexp.MustCompile(`feature ("(?:[^"\\]|\\.)*"): [a-z0-9 ]+ is required but could not be found`)
+
+func missingIn(err error) string {
+	found := requiredFeature.FindStringSubmatch(err.Error())
+	if found == nil {
+		return ""
+	}
+	name, err := strconv.Unquote(found[1])
+	if err != nil {
+		return ""
+	}
+	return name
 }
 
 // join appends the rows of a call to those of the calls before it. An output that a call before has not answered with is left out.

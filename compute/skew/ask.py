@@ -2,6 +2,7 @@
 import base64
 import importlib
 import json
+import re
 import sys
 
 import numpy as np
@@ -53,7 +54,8 @@ def ask(model, question):
         answer = model.signatures[question["signature"]](**{k: tensor(t) for k, t in question["inputs"].items()})
     except tf.errors.OpError as e:  # a graph can put anything into the message, which is published: it stays here
         print(e, file=sys.stderr)
-        return {"unable" if of_machine(e) else "error": type(e).__name__}
+        missing = re.search(r"Feature: (.*?) \(data type: \w+\) is required but could not be found", str(e))
+        return {"unable" if of_machine(e) else "error": type(e).__name__, "missing": missing.group(1) if missing else ""}
     tensors = {k: t for name, v in answer.items() for k, t in parts(name, v).items()}
     outputs = {k: encoded(t) for k, t in tensors.items()}
     return {"outputs": {k: v for k, v in outputs.items() if v is not None}}

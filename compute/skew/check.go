@@ -124,25 +124,36 @@ const (
 
 // compare asks the model all that is to be asked.
 func compare(ctx context.Context, q Question, d data, model *savedmodel.Served, fed form) (Report, error) {
-	c := &check{question: q, data: d, fed: fed}
-	c.addLabels(c.namedLabels(ctx))
-	if err := c.plan(model); err != nil {
-		c.note("%v", err)
-		c.uncompared("%v", err)
+	c := &check{question: q, data: d, fed: fed, askers: askers(q, model)}
+	if q.Fallback != "" {
+		c.fallback = python{q.Fallback, q.Model}
+	}
+	c.addLabels(c.namedLabels(ctx, c.data.raw))
+	unplanned := c.plan(model)
+	if unplanned != nil {
+		c.uncompared("%v", unplanned)
 	}
 	if c.refused != nil {
 		return Report{}, c.refused
 	}
-	if len(c.questions) == 0 {
-		return c.report(), nil
-	}
-	for _, by := range askers(q, model) {
-		if err := c.ask(ctx, by, q.Fallback != ""); err != nil {
+	if c.data.raw == nil {
+		if err := c.askSynthetic(ctx, model); err != nil {
 			return Report{}, err
 		}
 	}
-	if q.Fallback != "" && (len(c.verdicts) == 0 || c.doubted() || c.alone() && model.MayFailBesides()) {
-		if err := c.ask(ctx, python{q.Fallback, q.Model}, false); err != nil {
+	if unplanned != nil {
+		c.notChecked(unplanned)
+	}
+	if len(c.questions) == 0 {
+		return c.report(), nil
+	}
+	for _, by := range c.askers {
+		if err := c.ask(ctx, by, c.fallback != nil); err != nil {
+			return Report{}, err
+		}
+	}
+	if c.fallback != nil && (len(c.verdicts) == 0 || c.doubted() || c.alone() && model.MayFailBesides()) {
+		if err := c.ask(ctx, c.fallback, false); err != nil {
 			return Report{}, err
 		}
 	}
@@ -163,6 +174,11 @@ type check struct {
 	data      data
 	fed       form
 	questions []question
+	askers    []asker
+	fallback  asker // nil for none
+
+	answered   int // synthetic rows that the serving signature answered
+	answeredBy []string
 
 	refused error  // why the model can't be served, as its signature shows
 	outputs string // why no outputs are compared, "" if they are
@@ -181,6 +197,15 @@ type verdict struct {
 
 func (c *check) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
+}
+
+// notChecked notes why nothing was planned, before what was found with synthetic rows.
+func (c *check) notChecked(err error) {
+	text := err.Error()
+	if c.data.raw == nil && c.answered == 0 {
+		text = "not checked: " + text
+	}
+	c.notes = slices.Insert(c.notes, 0, text)
 }
 
 // noteOnce notes what is found with each asker and question.
@@ -268,7 +293,10 @@ func (c *check) compare(by asker, answers []map[string]column) verdict {
 
 // report sums up. Where TensorFlow has compared rows too, its word counts: it is what will serve the model.
 func (c *check) report() Report {
-	r := Report{Raw: c.data.raw != nil, NotCompared: c.outputs}
+	r := Report{Raw: c.data.raw != nil, NotCompared: c.outputs, Asked: c.answered}
+	if len(c.verdicts) == 0 {
+		r.By = c.answeredBy
+	}
 	if len(c.verdicts) == 0 && r.NotCompared == "" {
 		r.NotCompared = strings.Join(c.notes, "; ")
 	}

@@ -148,6 +148,10 @@ func (*rounder) askRounded(_ context.Context, _ []question, seed uint64) ([]map[
 	return []map[string]column{{"class": {ints(int64(seed)), ints(1), ints(1)}, "y": {floats(1 + off), floats(1), floats(math.Inf(1))}}}, nil
 }
 
+func (*rounder) askEach(_ context.Context, questions []question) ([]error, error) {
+	return make([]error, len(questions)), nil
+}
+
 func ints(x ...int64) values { return values{ints: x} }
 
 func TestWhatRoundingDecidesIsAllowedOfItsRowAlone(t *testing.T) {

@@ -19,13 +19,13 @@ const probedRows = 50
 // namedLabels are the raw features that hold the labels by which the module called them when it read its data. A raw feature of the
 // same name is one. A transformed label is made of the raw features that change nothing but labels, when other rows' values stand in
 // their place; where the graph can't be executed, it is made of the one whose name it begins with, if the model is given nothing of that.
-func (c *check) namedLabels(ctx context.Context) (names []string) {
-	if c.data.memory == nil || len(c.data.raw) == 0 {
+func (c *check) namedLabels(ctx context.Context, raw []row) (names []string) {
+	if c.data.memory == nil || len(raw) == 0 {
 		return nil
 	}
 	var transformed []string
 	for _, label := range c.data.memory.Labels {
-		if slices.ContainsFunc(c.data.raw, func(r row) bool { return r.has(label) }) {
+		if slices.ContainsFunc(raw, func(r row) bool { return r.has(label) }) {
 			names = append(names, label)
 		} else {
 			transformed = append(transformed, label)
@@ -34,10 +34,10 @@ func (c *check) namedLabels(ctx context.Context) (names []string) {
 	if len(transformed) == 0 {
 		return names
 	}
-	made, err := onlyIn(ctx, c.question.TransformGraph, c.data.raw[:min(len(c.data.raw), probedRows)], transformed)
+	made, err := onlyIn(ctx, c.question.TransformGraph, raw[:min(len(raw), probedRows)], transformed)
 	if err != nil {
 		c.question.Logger.Warn("what the label is made of is guessed by its name", "error", err)
-		made = slices.DeleteFunc(c.rawNames(), c.data.memory.given)
+		made = slices.DeleteFunc(rawNames(raw), c.data.memory.given)
 	}
 	for _, label := range transformed {
 		begins := slices.DeleteFunc(slices.Clone(made), func(name string) bool { return !strings.HasPrefix(label, name) })
@@ -58,10 +58,10 @@ func (m *memory) given(name string) bool {
 	})
 }
 
-// rawNames are the features of the raw rows.
-func (c *check) rawNames() []string {
+// rawNames are the features of raw rows.
+func rawNames(rows []row) []string {
 	names := map[string]bool{}
-	for _, r := range c.data.raw {
+	for _, r := range rows {
 		for name := range r.features {
 			names[name] = true
 		}

@@ -193,20 +193,18 @@ func (c *check) planTransformed(signatures []savedmodel.Signature) error {
 		}
 		found, matches, err := m.pairs(all, c.question.Rows)
 		if len(m.rows) == 0 || err != nil {
-			return fmt.Errorf("not checked: there are no raw rows, and %s", orElse(m.Note, fmt.Sprint(err)))
+			return fmt.Errorf("there are no raw rows, and %s", orElse(m.Note, fmt.Sprint(err)))
 		}
 		rows, compare = found, func(c *check, v *verdict, answer map[string]column) {
 			recall{memory: m, matches: matches}.compare(c, v, answer)
 		}
 	}
-	var tried []string
 	for _, s := range signatures {
 		if s.Name == featuresSignature {
 			continue
 		}
 		if takesExamples(s, rows) {
-			tried = append(tried, s.Name)
-			continue
+			continue // askSynthetic asks it
 		}
 		calls, err := callsOf(s, rows, nil)
 		if err != nil {
@@ -216,10 +214,7 @@ func (c *check) planTransformed(signatures []savedmodel.Signature) error {
 		c.questions = append(c.questions, question{s, calls, len(rows), nil, compare})
 		return nil
 	}
-	if len(tried) > 0 {
-		c.note("not asked, as they take raw examples: signatures %s", strings.Join(tried, ", "))
-	}
-	return errors.New("not checked: there are no raw rows, and no signature takes transformed features as tensors")
+	return errors.New("there are no raw rows, and no signature takes transformed features as tensors")
 }
 
 // addLabels adds names of raw features that requests don't have.

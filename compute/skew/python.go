@@ -39,6 +39,29 @@ func (p python) askRounded(ctx context.Context, questions []question, seed uint6
 	return p.answer(ctx, questions, seed)
 }
 
+func (p python) askEach(ctx context.Context, questions []question) ([]error, error) {
+	answers, err := p.run(ctx, questions, 0)
+	if err != nil {
+		return nil, unable{err}
+	}
+	failures := make([]error, len(questions))
+	for i, q := range questions {
+		if len(answers) < len(q.calls) {
+			return nil, unable{fmt.Errorf("%d answers to %d calls", len(answers), len(q.calls))}
+		}
+		for j, call := range q.calls {
+			_, err := p.columns(q, i, call, answers[j])
+			if failed, ok := errors.AsType[modelError](err); ok {
+				failures[i] = failed
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		answers = answers[len(q.calls):]
+	}
+	return failures, nil
+}
+
 // answer asks the model as it is, for seed 0, or rounded otherwise.
 func (p python) answer(ctx context.Context, questions []question, seed uint64) ([]map[string]column, error) {
 	answers, err := p.run(ctx, questions, seed)
@@ -70,7 +93,7 @@ func (p python) columns(q question, number int, call call, answer wireAnswer) (m
 	}
 	if answer.Error != "" {
 		return nil, modelError{number, fmt.Errorf("the signature %s ends with TensorFlow's %s, whose message is in no log: "+
-			"call it with the first rows of the evaluation data to see it", q.signature.Name, errorName(answer.Error))}
+			"call it with the first rows of the evaluation data to see it", q.signature.Name, errorName(answer.Error)), answer.Missing}
 	}
 	outputs, err := answer.tensors()
 	if err != nil {

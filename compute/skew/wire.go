@@ -16,7 +16,8 @@ type wireQuestion struct {
 
 type wireAnswer struct {
 	Error   string                `json:"error"`
-	Unable  string                `json:"unable"` // an error of the machine, not of the model
+	Missing string                `json:"missing"` // of an error, the feature that a row lacks
+	Unable  string                `json:"unable"`  // an error of the machine, not of the model
 	Outputs map[string]wireTensor `json:"outputs"`
 }
 

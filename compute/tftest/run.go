@@ -52,8 +52,8 @@ func AnalysisPython(t testing.TB) string {
 // TensorFlow says fails the test; with record it is kept. Use RunLive where the input or the answer differs from run to run or between
 // processors.
 //
-// Each script runs in a process of its own, forked from one that has imported TensorFlow, one at a time, for 5 minutes at
-// most. What it prints is in the test's log. An exception fails the test with the traceback.
+// Each script runs in a process of its own, forked from one that has imported TensorFlow, one at a time, for 10 minutes of
+// processor time at most. What it prints is in the test's log. An exception fails the test with the traceback.
 func Run(t testing.TB, script string, in, out any) {
 	t.Helper()
 	decode(t, answerOf(t, request{Script: script, Input: in}), out)

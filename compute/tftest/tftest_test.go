@@ -2,10 +2,13 @@ package tftest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -142,5 +145,44 @@ func TestPythonHasTensorFlow(t *testing.T) {
 	t.Parallel()
 	if _, err := command(Python(t), "-c", "import importlib.metadata as m; assert m.version('tensorflow-cpu')"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What a task sets for TensorFlow reaches it: the number of its threads, and oneDNN's kernels. Not parallel: it changes the environment.
+func TestSettingsReachTensorFlow(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("threads are counted in Linux's /proc")
+	}
+	python := Python(t)
+	type seen struct {
+		Threads int
+		OneDNN  bool
+	}
+	ask := func(threads, oneDNN string) (out seen) {
+		t.Setenv("TF_NUM_INTRAOP_THREADS", threads)
+		t.Setenv("TF_ENABLE_ONEDNN_OPTS", oneDNN)
+		s, err := start(python)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.stdin.(io.Closer).Close()
+		a, err := s.ask(request{Script: `
+import os
+from tensorflow.python.util import _pywrap_util_port
+def check(_):
+    tf.linalg.matmul(tf.ones([800, 800]), tf.ones([800, 800])).numpy()
+    return {"threads": len(os.listdir("/proc/self/task")), "onednn": _pywrap_util_port.IsMklEnabled()}
+`})
+		if err != nil || a.Error != "" {
+			t.Fatal(err, a.Error)
+		}
+		if err := json.Unmarshal(a.Output, &out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	few, many := ask("2", "0"), ask("16", "1")
+	if many.Threads < few.Threads+10 || few.OneDNN || !many.OneDNN {
+		t.Errorf("with 2 threads and without oneDNN %+v, with 16 and with it %+v", few, many)
 	}
 }

@@ -15,7 +15,7 @@ func (s *Study) Due(now time.Time) *Finished {
 	}
 	switch best := s.Leader(); {
 	case s.failing >= c.MaxFailures:
-		return &Finished{Failing, fmt.Sprintf("%d trials in a row have failed, the last: %s", s.failing, s.lastFailure())}
+		return &Finished{Failing, fmt.Sprintf("%d trials in a row have failed, the last: %s", s.failing, s.LastFailure())}
 	case c.Goal != nil && best != nil && !c.Objectives[0].Direction.Better(*c.Goal, s.score(best)):
 		return &Finished{GoalReached, fmt.Sprintf("trial %s: %s is %v", best.ID, c.Objectives[0].Name, s.score(best))}
 	case s.Room() == 0 && s.settled() && !c.Algorithm.HasEpochs():
@@ -47,8 +47,8 @@ func (s *Study) OutOfTimeAt() time.Time {
 	return s.Opened.Add(s.Config.MaxTime)
 }
 
-// lastFailure is what the trial says that failed last.
-func (s *Study) lastFailure() string {
+// LastFailure returns the number and the message of the trial that failed last, or "" if none failed.
+func (s *Study) LastFailure() string {
 	var last *Trial
 	for _, t := range s.Trials {
 		if t.Status == Failed && (last == nil || t.since > last.since) {

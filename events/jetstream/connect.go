@@ -3,12 +3,16 @@ package jetstream
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 
 	"github.com/stoker-ml/stoker/events"
 )
@@ -74,6 +78,16 @@ func (o Options) identified(options []nats.Option) ([]nats.Option, error) {
 	if o.Creds != "" {
 		options = append(options, nats.UserCredentials(o.Creds))
 	}
+	if o.JWT != "" {
+		options = append(options, nats.UserCredentialBytes([]byte(o.JWT)))
+	}
+	if o.Seed != "" {
+		key, err := nkeyOption([]byte(strings.TrimSpace(o.Seed)))
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, key)
+	}
 	if o.NKey != "" {
 		key, err := nats.NkeyOptionFromSeed(o.NKey)
 		if err != nil {
@@ -84,19 +98,51 @@ func (o Options) identified(options []nats.Option) ([]nats.Option, error) {
 	return options, nil
 }
 
+// nkeyOption is nats.NkeyOptionFromSeed for a seed that is in no file. Its errors do not contain the seed.
+func nkeyOption(seed []byte) (nats.Option, error) {
+	public := ""
+	pair, err := nkeys.FromSeed(seed)
+	if err == nil {
+		public, err = pair.PublicKey()
+	}
+	if err != nil || !nkeys.IsValidPublicUserKey(public) {
+		return nil, errors.New("read nkey seed: expected the seed of a user, which starts with SU")
+	}
+	return nats.Nkey(public, pair.Sign), nil
+}
+
 // secured is how the connection is secured by TLS, where anything is said of it.
 func (o Options) secured() []nats.Option {
 	var options []nats.Option
 	if o.RootCA != "" {
 		options = append(options, nats.RootCAs(o.RootCA))
 	}
-	if o.Cert != "" {
+	switch {
+	case o.Cert != "" && o.KeyText != "":
+		options = append(options, func(to *nats.Options) error { // nats.ClientTLSConfig would drop RootCA
+			to.Secure, to.TLSCertCB = true, func() (tls.Certificate, error) { return keyPair(o.Cert, o.KeyText) }
+			return nil
+		})
+	case o.Cert != "":
 		options = append(options, nats.ClientCert(o.Cert, o.Key))
 	}
 	if o.TLSFirst {
 		options = append(options, nats.TLSHandshakeFirst())
 	}
 	return options
+}
+
+// keyPair reads a certificate whose key is in no file.
+func keyPair(file, key string) (tls.Certificate, error) {
+	certificate, err := os.ReadFile(file)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	pair, err := tls.X509KeyPair(certificate, []byte(key))
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("client certificate %s and its key: %w", file, err)
+	}
+	return pair, nil
 }
 
 // withoutSecrets drops the address from an error about it: a password may stand there.

@@ -25,13 +25,16 @@ type Options struct {
 	Margin   time.Duration // how much of that its worker doesn't count on; default a tenth
 	Name     string        // of the connection, as the server shows it
 	Creds    string        // file with a user's JWT and seed, where the URL holds no password
+	JWT      string        // what such a file holds, instead of Creds
 	NKey     string        // file with a user's nkey seed, likewise
+	Seed     string        // that seed itself, instead of NKey
 	User     string        // likewise
 	Password string        // of User
 	Token    string        // in the place of a user
 	RootCA   string        // file with the certificates that the server's is checked against; default: the system's
 	Cert     string        // file with the client's certificate, for servers that ask for one
 	Key      string        // file with its key
+	KeyText  string        // that key itself in PEM, instead of Key
 	TLSFirst bool          // TLS begins before the server's first word, as some servers want it
 
 	Domain  string        // of JetStream; default: the server's

@@ -210,10 +210,11 @@ func TestAMarkerInAnOutputOfTransformTellsOfItsGraph(t *testing.T) {
 			told("", "tfx/Transform/transformed_examples/4/Split-train/a.gz"), events.TransformReady{TransformGraph: "s3://data/" + graph},
 		},
 		"named": {
-			told(`{"transform_graph": ".", "transformed_examples": [{"uri": "../../other"}], "examples": [{"uri": "s3://raw/x"}], "schema": "../schema", "force": true}`),
+			told(`{"transform_graph": ".", "transformed_examples": [{"uri": "../../other"}], "examples": [{"uri": "s3://raw/x"}], "schema": "../schema", "statistics": "../../statistics/5", "force": true}`),
 			events.TransformReady{
 				TransformGraph: "s3://data/" + graph, TransformedExamples: []events.Examples{{URI: "s3://data/tfx/Transform/other"}},
-				Examples: []events.Examples{{URI: "s3://raw/x"}}, Schema: "s3://data/tfx/Transform/transform_graph/schema", Request: events.Request{Force: true},
+				Examples: []events.Examples{{URI: "s3://raw/x"}}, Schema: "s3://data/tfx/Transform/transform_graph/schema",
+				Statistics: "s3://data/tfx/Transform/statistics/5", Request: events.Request{Force: true},
 			},
 		},
 		"with examples named": {
@@ -269,12 +270,12 @@ func TestWhatIsNotUsedIsLogged(t *testing.T) {
 	w := setup(t, bridge.Options{Pipeline: "penguin", Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	w.folder("monday")
 	w.put("monday/_SUCCESS", "")
-	w.tell(w.message("monday/_SUCCESS", "1", map[string]string{"X-Amz-Meta-Pipelin": "taxi"}))
+	w.tell(w.message("monday/_SUCCESS", "1", map[string]string{"X-Amz-Meta-Source": "spark"}))
 	w.tell(w.message("monday/_success", "1", nil))
 	w.tell(w.message("monday/data.gz", "1", nil))
 	w.drain()
 	w.only()
-	for _, want := range []string{"metadata of a marker not used", "name=pipelin", "no marker: its name is another", "key=monday/_success marker=_SUCCESS"} {
+	for _, want := range []string{"metadata of a marker not used", "name=source", "no marker: its name is another", "key=monday/_success marker=_SUCCESS"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &log)
 		}
@@ -282,6 +283,43 @@ func TestWhatIsNotUsedIsLogged(t *testing.T) {
 	if strings.Contains(log.String(), "data.gz") {
 		t.Errorf("files are logged:\n%s", &log)
 	}
+}
+
+// An event without what a producer said in metadata that it mistyped would start the wrong pipeline.
+func TestMetadataThatWouldBeDroppedIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, reason := range map[string]string{
+		"pipelin":         "metadata.pipelin: expected one of pipeline, run, schema, statistics, traceparent, tracestate in a marker's metadata, got pipelin; did you mean pipeline?",
+		"Piepline":        "did you mean pipeline?",
+		"runs":            "did you mean run?",
+		"trace-parent":    "did you mean traceparent?",
+		"hyperparameter":  "did you mean hyperparameters?",
+		"examples":        "; examples is read in its body alone, got examples",
+		"transform-graph": "; transform_graph is read in its body alone, got transform-graph",
+		"stoker-team":     "metadata.stoker-team: expected one of pipeline, run",
+		"stoker_run":      "metadata.stoker_run: expected one of pipeline, run",
+	} {
+		w := setup(t, bridge.Options{Pipeline: "penguin"})
+		w.folder("monday")
+		w.put("monday/_SUCCESS", "")
+		w.tell(w.message("monday/_SUCCESS", "1", map[string]string{"X-Amz-Meta-" + name: "taxi"}))
+		w.drain()
+		w.buried(reason, "metadata."+strings.ToLower(name))
+	}
+}
+
+func TestMetadataOfOtherToolsIsNoMistake(t *testing.T) {
+	t.Parallel()
+	w := setup(t, bridge.Options{Pipeline: "penguin"})
+	w.folder("monday")
+	w.put("monday/_SUCCESS", "")
+	others := map[string]string{}
+	for _, name := range []string{"mtime", "md5chksum", "s3cmd-attrs", "source", "user", "rev", "sum", "job", "run-host", "version", "date", "sha256"} {
+		others["X-Amz-Meta-"+name] = "x"
+	}
+	w.tell(w.message("monday/_SUCCESS", "1", others))
+	w.drain()
+	w.only()
 }
 
 func TestMetadataComesBeforeBodyBeforeDefaults(t *testing.T) {
@@ -393,24 +431,24 @@ func TestWhatCanNeverBeAFactIsBuriedWithItsReason(t *testing.T) {
 		option        string
 		reason, field string
 	}{
-		"no pipeline":                  {key: key, reason: "s3://data/penguin/monday/_SUCCESS: pipeline: missing", field: "pipeline"},
-		"bad pipeline":                 {key: key, body: `{"pipeline": "A B"}`, reason: `expected 1 to 63 of a-z`, field: "subject"},
-		"no JSON":                      {key: key, option: "p", body: "done", reason: "_SUCCESS: expected an empty body or a JSON object"},
-		"wrong type":                   {key: key, option: "p", body: `{"examples": "."}`, reason: "examples"},
-		"brings code":                  {key: key, option: "p", body: `{"pipeline_spec": {"module": "builtin:dnn"}}`, reason: "can't bring code", field: "pipeline_spec"},
-		"bad address":                  {key: key, option: "p", body: `{"examples": [{"uri": "../../../.."}]}`, reason: "s3://bucket/key", field: "data.examples[0].uri"},
-		"a member that nobody knows":   {key: key, option: "p", body: `{"committer": "magic"}`, reason: "committer: expected a member that markers have: examples, force", field: "committer"},
-		"one of an artifact":           {key: key, option: "p", body: `{"examples": [{"uri": ".", "split": "train"}]}`, reason: "split: expected a member", field: "split"},
-		"statistics of a graph":        {key: key, option: "p", body: `{"transform_graph": ".", "statistics": "../s"}`, reason: "none in a marker of transform.ready", field: "statistics"},
-		"values of examples":           {key: key, option: "p", body: `{"values": {"units": 8}}`, reason: "none in a marker of examples.ready", field: "values"},
-		"two kinds":                    {key: key, option: "p", body: `{"transform_graph": ".", "hyperparameters": "."}`, reason: "none in a marker of transform.ready", field: "hyperparameters"},
-		"transformed, without a graph": {key: key, option: "p", body: `{"transformed_examples": [{"uri": "."}]}`, reason: "none in a marker of examples.ready", field: "transformed_examples"},
-		"another world":                {key: key, option: "p", body: `{"examples": [{"uri": "gs://bkt/x"}]}`, reason: "gs://bkt/x", field: "data.examples[0].uri"},
-		"no splits":                    {key: "empty/_SUCCESS", option: "p", reason: "expected Split-<name> folders with files, transform_fn or best_hyperparameters.txt in s3://data/empty"},
-		"no folder":                    {key: "_SUCCESS", option: "p", reason: "a whole bucket is no artifact"},
-		"no such thing":                {key: "monday//_SUCCESS", option: "p", body: "-", reason: "holds an empty element"},
-		"too long":                     {key: key, option: "p", body: strings.Repeat(" ", 513<<10), reason: "at most 524288 bytes, got 525312"},
-		"gone":                         {key: key, option: "p", body: "-", reason: "s3://data/penguin/monday/_SUCCESS: it is gone"},
+		"no pipeline":                   {key: key, reason: "s3://data/penguin/monday/_SUCCESS: pipeline: missing", field: "pipeline"},
+		"bad pipeline":                  {key: key, body: `{"pipeline": "A B"}`, reason: `expected 1 to 63 of a-z`, field: "subject"},
+		"no JSON":                       {key: key, option: "p", body: "done", reason: "_SUCCESS: expected an empty body or a JSON object"},
+		"wrong type":                    {key: key, option: "p", body: `{"examples": "."}`, reason: "examples"},
+		"brings code":                   {key: key, option: "p", body: `{"pipeline_spec": {"module": "builtin:dnn"}}`, reason: "can't bring code", field: "pipeline_spec"},
+		"bad address":                   {key: key, option: "p", body: `{"examples": [{"uri": "../../../.."}]}`, reason: "s3://bucket/key", field: "data.examples[0].uri"},
+		"a member that nobody knows":    {key: key, option: "p", body: `{"committer": "magic"}`, reason: "committer: expected a member that markers have: examples, force", field: "committer"},
+		"one of an artifact":            {key: key, option: "p", body: `{"examples": [{"uri": ".", "split": "train"}]}`, reason: "split: expected a member", field: "split"},
+		"statistics of hyperparameters": {key: key, option: "p", body: `{"hyperparameters": ".", "statistics": "../s"}`, reason: "none in a marker of hparams.ready", field: "statistics"},
+		"values of examples":            {key: key, option: "p", body: `{"values": {"units": 8}}`, reason: "none in a marker of examples.ready", field: "values"},
+		"two kinds":                     {key: key, option: "p", body: `{"transform_graph": ".", "hyperparameters": "."}`, reason: "none in a marker of transform.ready", field: "hyperparameters"},
+		"transformed, without a graph":  {key: key, option: "p", body: `{"transformed_examples": [{"uri": "."}]}`, reason: "none in a marker of examples.ready", field: "transformed_examples"},
+		"another world":                 {key: key, option: "p", body: `{"examples": [{"uri": "gs://bkt/x"}]}`, reason: "gs://bkt/x", field: "data.examples[0].uri"},
+		"no splits":                     {key: "empty/_SUCCESS", option: "p", reason: "expected Split-<name> folders with files, transform_fn or best_hyperparameters.txt in s3://data/empty"},
+		"no folder":                     {key: "_SUCCESS", option: "p", reason: "a whole bucket is no artifact"},
+		"no such thing":                 {key: "monday//_SUCCESS", option: "p", body: "-", reason: "holds an empty element"},
+		"too long":                      {key: key, option: "p", body: strings.Repeat(" ", 513<<10), reason: "at most 524288 bytes, got 525312"},
+		"gone":                          {key: key, option: "p", body: "-", reason: "s3://data/penguin/monday/_SUCCESS: it is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

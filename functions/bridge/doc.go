@@ -26,7 +26,9 @@
 //     different ids, their markers name the run
 //
 // A member of the body that the event does not have is refused by its name. The body that committers of Hadoop and Spark write counts as
-// empty. Metadata of other names, and an upload whose name differs from the marker's by case alone, are logged as warnings.
+// empty. Metadata that was probably meant for the bridge is refused too: a mistyped name (pipelin), a member that is read in the body alone
+// (examples), and any name that begins with stoker. Metadata of other names, and an upload whose name differs from the marker's by case
+// alone, are logged as warnings.
 //
 // # Who may start what
 //

@@ -82,7 +82,7 @@ func (b *Bridge) data(ctx context.Context, folder storage.Ref, m Marker) (events
 	case events.KindTransformReady:
 		return &events.TransformReady{
 			TransformGraph: within(folder, m.TransformGraph), TransformedExamples: allWithin(folder, m.TransformedExamples),
-			Examples: allWithin(folder, m.Examples), Schema: within(folder, m.Schema), Request: request,
+			Examples: allWithin(folder, m.Examples), Schema: within(folder, m.Schema), Statistics: within(folder, m.Statistics), Request: request,
 		}, nil
 	case events.KindHParamsReady:
 		return &events.HParamsReady{

@@ -26,7 +26,7 @@ type Marker struct {
 
 	Examples   []events.Examples `json:"examples"`   // of examples.ready and transform.ready
 	Schema     string            `json:"schema"`     // of examples.ready and transform.ready
-	Statistics string            `json:"statistics"` // of examples.ready
+	Statistics string            `json:"statistics"` // of examples.ready and transform.ready
 
 	TransformGraph      string            `json:"transform_graph"`      // of transform.ready
 	TransformedExamples []events.Examples `json:"transformed_examples"` // of transform.ready
@@ -52,7 +52,7 @@ func Kinds() []events.Kind {
 // membersOf are the members that a marker of each kind may have besides those of all markers.
 var membersOf = map[events.Kind][]string{
 	events.KindExamplesReady:  {"examples", "schema", "statistics"},
-	events.KindTransformReady: {"examples", "schema", "transform_graph", "transformed_examples"},
+	events.KindTransformReady: {"examples", "schema", "statistics", "transform_graph", "transformed_examples"},
 	events.KindHParamsReady:   {"hyperparameters", "objective", "score", "study", "values"},
 }
 
@@ -106,9 +106,13 @@ func (b *Bridge) read(ctx context.Context, u upload) (Marker, error) {
 		return Marker{}, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.metadata)) {
-		if marker.inMetadata()[name] == nil { // tools leave some: it may be no mistake
-			b.log.WarnContext(ctx, "metadata of a marker not used", "marker", u.at, "name", name)
+		if marker.inMetadata()[name] != nil {
+			continue
 		}
+		if err := meantForBridge(name); err != nil {
+			return Marker{}, refused(err)
+		}
+		b.log.WarnContext(ctx, "metadata of a marker not used", "marker", u.at, "name", name) // tools leave some
 	}
 	marker.prefer(u.metadata)
 	return marker, nil

@@ -8,35 +8,52 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest/process"
 )
 
-// Modules looks at what keeps modules, which are programs of others, apart from each other and from the worker's credentials here.
+// Modules checks what keeps modules, which are programs of others, apart from each other and from the worker's credentials on this machine.
 func Modules() Check {
 	return Func("modules", func(context.Context) []Finding {
+		version, _ := os.ReadFile("/proc/version") // on Linux only
 		return ofModules(guards{
-			sandbox: process.CanSandbox(), lacks: process.SandboxLacks(), network: process.CanIsolate(),
-			orphans: process.CanTellOrphans(), root: os.Geteuid() == 0,
+			sandbox: process.CanSandbox(), lacks: process.SandboxLacks(), off: os.Getenv(process.SandboxEnv) == "off", network: process.CanIsolate(),
+			orphans: process.CanTellOrphans(), root: os.Geteuid() == 0, gvisor: isGVisor(string(version)),
 		})
 	})
 }
 
-// guards are what there is. A nil error says that it holds.
+// guards are the defenses of a machine. A nil error says that one holds.
 type guards struct {
 	sandbox error    // files that modules read and write
 	lacks   []string // of the sandbox
+	off     bool     // the sandbox is switched off by the environment
 	network error    // modules without one
 	orphans bool     // what a module leaves running is found without a cgroup
 	root    bool     // this user is root
+	gvisor  bool     // the kernel is gVisor's
+}
+
+// isGVisor reports whether a /proc/version is one of gVisor's. Old releases have a constant one without their name.
+func isGVisor(version string) bool {
+	return strings.Contains(strings.ToLower(version), "gvisor") || strings.Contains(version, "#1 SMP Sun Jan 10 15:06:54 PST 2016")
 }
 
 func ofModules(g guards) (found []Finding) {
+	const open = "a module reads what this user can, credentials among it, and can change what other jobs run: %v"
 	switch {
+	case g.off:
+		found = append(found, Warn("unset "+process.SandboxEnv+", or set it to auto", open, process.SandboxEnv+"=off"))
 	case g.sandbox != nil:
 		found = append(found, Warn("run each worker in a container, with a kernel that has Landlock (Linux 5.19) or a sandbox around it (gVisor)",
-			"a module reads what this user can, credentials among it, and can change what other jobs run: %v", g.sandbox))
+			open, g.sandbox))
 	case len(g.lacks) > 0:
 		found = append(found, Warn("a newer kernel holds modules to that too",
 			"modules write to their own folders alone and read no credentials, but %s", strings.Join(g.lacks, "; ")))
 	default:
 		found = append(found, Fine("they write to their own folders alone, and read no credentials (Landlock)"))
+	}
+	found = append(found, Fine("modules share the user of their worker: yes"))
+	if g.gvisor {
+		found = append(found, Fine("gVisor is between modules and this machine's kernel: yes"))
+	} else {
+		found = append(found, Fine("gVisor is between modules and this machine's kernel: unknown, /proc/version does not name it"))
 	}
 	if !g.orphans {
 		found = append(found, Warn("give workers a cgroup to divide: STOKER_CGROUP", "what a module leaves running may outlive its job"))

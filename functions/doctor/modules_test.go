@@ -12,14 +12,21 @@ import (
 
 func TestWhatKeepsModulesApartIsTold(t *testing.T) {
 	t.Parallel()
+	const shared = "ok modules share the user of their worker: yes"
+	const unknown = "ok gVisor is between modules and this machine's kernel: unknown, /proc/version does not name it"
 	for name, tc := range map[string]struct {
 		guards guards
 		want   []string
 	}{
-		"all":             {guards{orphans: true}, []string{"ok they write to their own folders alone, and read no credentials (Landlock)"}},
-		"an older kernel": {guards{orphans: true, lacks: []string{"files can be cut off"}}, []string{"warning modules write to their own folders alone and read no credentials, but files can be cut off"}},
+		"all": {guards{orphans: true}, []string{"ok they write to their own folders alone, and read no credentials (Landlock)", shared, unknown}},
+		"gVisor": {guards{orphans: true, gvisor: true}, []string{"ok they write to their own folders alone, and read no credentials (Landlock)", shared,
+			"ok gVisor is between modules and this machine's kernel: yes"}},
+		"switched off": {guards{orphans: true, off: true}, []string{
+			"warning a module reads what this user can, credentials among it, and can change what other jobs run: STOKER_MODULE_SANDBOX=off", shared, unknown,
+		}},
+		"an older kernel": {guards{orphans: true, lacks: []string{"files can be cut off"}}, []string{"warning modules write to their own folders alone and read no credentials, but files can be cut off", shared, unknown}},
 		"none": {guards{sandbox: errors.New("no Landlock"), network: errors.New("no namespaces"), root: true}, []string{
-			"warning a module reads what this user can, credentials among it, and can change what other jobs run: no Landlock",
+			"warning a module reads what this user can, credentials among it, and can change what other jobs run: no Landlock", shared, unknown,
 			"warning what a module leaves running may outlive its job",
 			"warning they can't be run without a network: no namespaces",
 			"warning they run as root here, whom limits of processes do not hold",
@@ -40,7 +47,7 @@ func TestWhatKeepsModulesApartIsTold(t *testing.T) {
 
 // Whatever this machine has, the report says so.
 func TestTheReportSaysWhetherThisMachineKeepsModulesApart(t *testing.T) {
-	t.Parallel()
+	t.Setenv(process.SandboxEnv, "")
 	lines, _ := told(t, time.Minute, Modules())
 	report := strings.Join(lines, "\n")
 	want := "read no credentials"
@@ -49,5 +56,27 @@ func TestTheReportSaysWhetherThisMachineKeepsModulesApart(t *testing.T) {
 	}
 	if !strings.Contains(report, want) || strings.Contains(report, "as root") != (os.Geteuid() == 0) {
 		t.Errorf("want %q in\n%s", want, report)
+	}
+}
+
+func TestTheReportSaysThatTheSandboxIsSwitchedOff(t *testing.T) {
+	t.Setenv(process.SandboxEnv, "off")
+	lines, _ := told(t, time.Minute, Modules())
+	if report := strings.Join(lines, "\n"); !strings.Contains(report, "STOKER_MODULE_SANDBOX=off") || strings.Contains(report, "read no credentials") {
+		t.Errorf("want STOKER_MODULE_SANDBOX=off in\n%s", report)
+	}
+}
+
+func TestGVisorIsRecognizedByItsVersion(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]bool{
+		"Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016": true,
+		"Linux version 4.19.0-gvisor":                             true,
+		"Linux version 6.12.1 (gcc 14.2.0) #1 SMP PREEMPT":        false,
+		"": false,
+	} {
+		if got := isGVisor(version); got != want {
+			t.Errorf("%q: %t, want %t", version, got, want)
+		}
 	}
 }

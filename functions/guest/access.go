@@ -14,9 +14,9 @@ import (
 
 // The environment's words for what modules may do with files.
 const (
-	sandboxEnv = "STOKER_MODULE_SANDBOX" // auto, the default; required: no worker without; off
-	hideEnv    = "STOKER_MODULE_HIDE"    // paths, separated as in PATH, that modules can't read
-	writeEnv   = "STOKER_MODULE_WRITE"   // paths, separated as in PATH, that modules write to besides their own folders
+	hideEnv  = "STOKER_MODULE_HIDE"  // paths, separated as in PATH, that modules can't read
+	writeEnv = "STOKER_MODULE_WRITE" // paths, separated as in PATH, that modules write to besides their own folders
+	warmEnv  = "STOKER_MODULE_WARM"  // worker, the default: processes kept ready run the worker's own packages only; any: see newAccess
 )
 
 // access is what the modules of a host may do with files. The zero one is as much as the worker may.
@@ -24,10 +24,14 @@ type access struct {
 	on            bool
 	hidden, write []string
 	work          string // a folder with those of all assignments; "": not known
+	warmAny       bool   // processes kept ready may run code of pipelines, and threads that their sandbox does not hold
 }
 
 // newAccess reads what Options and the worker's environment say.
-func newAccess(opts Options) (access, error) {
+func newAccess(opts Options) (access, error) { return accessWhere(opts, process.CanSandbox()) }
+
+// accessWhere is newAccess on a machine that cannot hold processes to a sandbox, for a reason; nil: it can.
+func accessWhere(opts Options, cannot error) (access, error) {
 	a := access{hidden: slices.Concat(credentialPaths(os.Environ()), opts.Hidden, filepath.SplitList(os.Getenv(hideEnv))),
 		write: slices.Concat(opts.Writable, filepath.SplitList(os.Getenv(writeEnv)))}
 	if opts.WorkDir != "" {
@@ -42,17 +46,25 @@ func newAccess(opts Options) (access, error) {
 			return access{}, fmt.Errorf("what modules may read and write: %q: expected an absolute path", path)
 		}
 	}
-	cannot := process.CanSandbox()
-	switch how := os.Getenv(sandboxEnv); how {
+	switch warm := os.Getenv(warmEnv); warm {
+	case "", "worker":
+	case "any":
+		a.warmAny = true
+	default:
+		return access{}, fmt.Errorf("%s is %q: expected worker or any", warmEnv, warm)
+	}
+	switch how := os.Getenv(process.SandboxEnv); how {
 	case "", "auto":
-		a.on = cannot == nil
+		if a.on = cannot == nil; !a.on && opts.Logger != nil {
+			opts.Logger.Warn("modules run without a sandbox: they read and write what the worker's user may", "reason", cannot)
+		}
 	case "off":
 	case "required":
 		if a.on = cannot == nil; !a.on {
-			return access{}, fmt.Errorf("%s=required: %w", sandboxEnv, cannot)
+			return access{}, fmt.Errorf("%s=required: %w", process.SandboxEnv, cannot)
 		}
 	default:
-		return access{}, fmt.Errorf("%s is %q: expected auto, required or off", sandboxEnv, how)
+		return access{}, fmt.Errorf("%s is %q: expected auto, required or off", process.SandboxEnv, how)
 	}
 	return a, nil
 }
@@ -100,17 +112,28 @@ func (a access) of(told module.Assignment) (*process.Access, error) {
 	return &process.Access{Hidden: a.hidden, Write: slices.Concat(own, a.write)}, nil
 }
 
-// ofWarm is the access of a process that starts before its assignment is known, which enters another sandbox, within this one, when it is
-// told that; nil: that of the worker. homes is where those of its children are.
-func (a access) ofWarm(homes string) *process.Access {
+// ofWarm returns the access of a process that starts before its assignment is known, and enters a narrower sandbox when it gets one; nil:
+// that of the worker. It writes in its own home, in more, and in the folders of all assignments: such a process must run the worker's own
+// packages only, see foreign.
+func (a access) ofWarm(more ...string) *process.Access {
 	if !a.on || a.work == "" {
 		return nil
 	}
-	return &process.Access{Hidden: a.hidden, Write: append([]string{homes, a.work}, a.write...)}
+	return &process.Access{Hidden: a.hidden, Write: slices.Concat(more, []string{a.work}, a.write)}
 }
 
-// ofBuild is the access of a build, in an environment, of a program in a folder; nil: that of the worker. The caches are made where they are
-// missing.
+// foreign returns an error if a TFX module must not run in a process that is kept ready. Until such a process has its job it may write in the
+// folders of all jobs, and Python enters the job's sandbox by itself, after code of installed packages has run (.pth files): packages and
+// interpreters that a pipeline chooses could write in the folders of other jobs, or never enter. byDefault is the worker's interpreter.
+func (a access) foreign(source module.Source, byDefault string) error {
+	if !a.on || a.warmAny || len(source.Requirements) == 0 && (source.Python == "" || source.Python == byDefault) {
+		return nil
+	}
+	return fmt.Errorf("%w for requirements and interpreters that pipelines name (%s=any allows it)", errCold, warmEnv)
+}
+
+// ofBuild is the access of a go command, in an environment, that builds a program in a folder, "" if it builds none; nil: that of the worker.
+// The caches are made where they are missing.
 func (a access) ofBuild(target string, environ []string) (*process.Access, error) {
 	if !a.on {
 		return nil, nil

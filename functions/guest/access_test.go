@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/functions/guest"
@@ -17,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// raid tries to read and to write each of several paths, separated by colons, and to look into its parent.
+// raid tries to read and to write each of several paths, separated by colons, to look into its parent, to signal and to limit it.
 func raid(_ context.Context, _ *module.Args, paths string) error {
 	for path := range strings.SplitSeq(paths, ":") {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -38,10 +39,12 @@ func raid(_ context.Context, _ *module.Args, paths string) error {
 		err = file.Close()
 	}
 	fmt.Println("write parent", succeeds(err))
+	raidParent()
 	return nil
 }
 
-// liftLimit sets the memory limit of the cgroup whose parent it is told, where its own is, to that of nobody.
+// liftLimit sets the memory limit of the cgroup whose parent it is told, where its own is, to that of nobody. Where it can, it stays for a
+// while.
 func liftLimit(_ context.Context, _ *module.Args, parent string) error {
 	own, err := filepath.Glob(filepath.Join(parent, "*", "*", "memory.*limit_in_bytes"))
 	newer, _ := filepath.Glob(filepath.Join(parent, "*", "*", "memory.max"))
@@ -49,7 +52,15 @@ func liftLimit(_ context.Context, _ *module.Args, parent string) error {
 		return fmt.Errorf("no limit in %s: %w", parent, err)
 	}
 	for _, file := range append(own, newer...) {
-		fmt.Println("lift", succeeds(os.WriteFile(file, []byte("-1"), 0)))
+		none := "-1"
+		if filepath.Base(file) == "memory.max" {
+			none = "max"
+		}
+		err := os.WriteFile(file, []byte(none), 0)
+		fmt.Println("lift", succeeds(err))
+		if err == nil {
+			defer time.Sleep(10 * time.Second)
+		}
 	}
 	return nil
 }
@@ -130,6 +141,12 @@ func (p prey) check(t *testing.T, said string) {
 	want("create /tmp", "fails")
 	want("create /sys/fs/cgroup", "fails")
 	want("write parent", "fails")
+	want("limit parent", "fails")
+	want("slow down parent", "fails")
+	if !slices.ContainsFunc(process.SandboxLacks(), func(text string) bool { return strings.Contains(text, "signals") }) {
+		want("look for parent", "fails")
+		want("signal parent", "fails")
+	}
 	if t.Failed() {
 		t.Log(said)
 	}
@@ -234,7 +251,7 @@ func TestABuiltinModuleReadsNoCredentialsAndWritesWhereJobsWorkAlone(t *testing.
 
 // raidScript is raid, of a TFX module.
 const raidScript = `
-import os
+import os, resource, signal
 
 def attempt(what, path, do):
     try:
@@ -252,6 +269,11 @@ def run_fn(fn_args):
         attempt("write", path, lambda: os.close(os.open(path, os.O_WRONLY)))
         attempt("replace", path, lambda: (os.rename(path, path + "-raided"), os.rename(path + "-raided", path)))
     attempt("write", "parent", lambda: os.close(os.open(f"/proc/{os.getppid()}/mem", os.O_RDWR)))
+    parent = os.getppid()
+    attempt("look for", "parent", lambda: os.kill(parent, 0))
+    attempt("signal", "parent", lambda: os.kill(parent, signal.SIGURG))
+    attempt("limit", "parent", lambda: resource.prlimit(parent, resource.RLIMIT_NOFILE, resource.prlimit(parent, resource.RLIMIT_NOFILE)))
+    attempt("slow down", "parent", lambda: os.setpriority(os.PRIO_PROCESS, parent, os.getpriority(os.PRIO_PROCESS, parent)))
 `
 
 func TestATFXModuleReadsNoCredentialsAndWritesWhatIsItsOwn(t *testing.T) {

@@ -37,17 +37,18 @@ func (p program) close() {
 	}
 }
 
-// program is what is executed for a binary or a source folder, to be closed. A program that this process has built is executed only as
-// it was built: others may write to the cache, modules of the same user among them.
+// program is what is executed for a binary or a source folder, to be closed. It is executed as it was when it was digested or built: others may
+// replace the file, modules of the same user among them.
 func (h *Host) program(ctx context.Context, code code) (program, error) {
 	if code.kind == goSource {
 		return h.build(ctx, code.path)
 	}
-	digest, err := h.files.of(code.path)
+	sum := sha256.New()
+	sealed, err := process.Seal(code.path, sum)
 	if err != nil {
 		return program{}, fail(KindHost, fmt.Errorf("digest of module: %w", err))
 	}
-	return program{line: []string{code.path}, digest: digest}, nil
+	return program{line: []string{code.path}, digest: digestText(sum.Sum(nil)), sealed: sealed}, nil
 }
 
 // builtPrograms are the sums of the programs that this process has built, by their paths. What lies in a cache and is not among them may
@@ -83,11 +84,11 @@ func openBuilt(path string) (*os.File, error) {
 // build makes a program of a source folder, once for each digest of its sources. Of several builders at once, one builds and the others
 // wait; those of other processes build for themselves after that.
 func (h *Host) build(ctx context.Context, folder string) (program, error) {
-	packages, err := listPackages(ctx, folder)
+	packages, err := h.listPackages(ctx, folder)
 	if err != nil {
 		return program{}, err
 	}
-	digest, err := packagesDigest(ctx, folder, packages)
+	digest, err := h.packagesDigest(ctx, folder, packages)
 	if err != nil {
 		return program{}, err
 	}
@@ -175,7 +176,7 @@ func goCommand(ctx context.Context, folder string, access *process.Access, args 
 	cmd.Env = goEnvironment(os.Environ(), home)
 	cmd.Stdout, cmd.Stderr = &printed, &said
 	cmd.WaitDelay = time.Second // for the compilers that a killed go command leaves behind
-	err = process.Run(cmd, home, access)
+	err = process.Run(cmd, home, access, process.Confinement{})
 	switch exit := (*exec.ExitError)(nil); {
 	case err == nil:
 		return printed.Bytes(), nil

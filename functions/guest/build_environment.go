@@ -21,7 +21,7 @@ func goEnvironment(environ []string, home string) []string {
 			kept = append(kept, name+"="+folder)
 		}
 	}
-	if process.CanSandbox() != nil || os.Getenv(sandboxEnv) == "off" {
+	if process.CanSandbox() != nil || os.Getenv(process.SandboxEnv) == "off" {
 		kept = append(kept, "CGO_ENABLED="+cgo(environ))
 	}
 	return append(kept, "HOME="+home, "TMPDIR="+home, "GOTMPDIR="+home, "GOENV=off", "GOFLAGS=", "GOTOOLCHAIN=local", "GOTELEMETRY=off")

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/functions/guest/process"
+	"github.com/stoker-ml/stoker/functions/module"
 )
 
 const (
@@ -55,6 +56,40 @@ func TestABuildReadsNoHiddenFile(t *testing.T) {
 	}
 }
 
+// The go command quotes lines of go.mod and of sources that it does not understand, and follows links to them.
+func TestGoListReadsNoHiddenFile(t *testing.T) {
+	if process.CanSandbox() != nil {
+		t.Skip("nothing keeps the go command from files here: ", process.CanSandbox())
+	}
+	const secret = "aws_secret_access_key"
+	file := filepath.Join(t.TempDir(), "credentials")
+	if err := os.WriteFile(file, []byte(secret+" = of-the-worker\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	host, err := New(Options{CacheDir: t.TempDir(), Hidden: []string{filepath.Dir(file)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	for _, name := range []string{"go.mod", "main.go", "other.go"} {
+		folder := sourceFolder(t, "package main\n\nfunc main() {}\n")
+		link := filepath.Join(folder, name)
+		if err := os.Remove(link); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(file, link); err != nil {
+			t.Fatal(err)
+		}
+		_, digestErr := host.Digest(t.Context(), module.Source{Path: folder})
+		_, buildErr := host.build(t.Context(), folder)
+		for what, err := range map[string]error{"digest": digestErr, "build": buildErr} {
+			if err == nil || strings.Contains(err.Error(), secret) {
+				t.Errorf("%s of a module whose %s is a link: %v, want an error that quotes nothing", what, name, err)
+			}
+		}
+	}
+}
+
 // Where a compiler of C is installed, and the kernel keeps the build from hidden files, modules may use it; elsewhere where the operator
 // says so.
 func TestModulesWithCAreBuiltWhereThatIsSafeOrAllowed(t *testing.T) {
@@ -66,7 +101,7 @@ func TestModulesWithCAreBuiltWhereThatIsSafeOrAllowed(t *testing.T) {
 		sandbox, cgo string
 		want         bool
 	}{{"auto", "", process.CanSandbox() == nil}, {"off", "", false}, {"off", "1", true}} {
-		t.Setenv(sandboxEnv, c.sandbox)
+		t.Setenv(process.SandboxEnv, c.sandbox)
 		t.Setenv(cgoEnv, c.cgo)
 		host, err := New(Options{CacheDir: t.TempDir()})
 		if err != nil {

@@ -190,16 +190,25 @@ func folders(t *testing.T, dir string) (names []string) {
 	return names
 }
 
+// Landlock keeps a module from the files of its cgroup. Without it a module that lifts its limit is ended.
 func TestAModuleDoesNotLiftItsOwnLimit(t *testing.T) {
-	t.Parallel()
-	if process.CanSandbox() != nil {
-		return // see canSandbox
-	}
-	host, parent := fencedHost(t, 0)
-	a := assignment(t, "lift limit")
-	a.Module.Path, a.CustomConfig["file"] = os.Args[0], parent
-	outcome, err := host.Run(t.Context(), a, bound(1<<30), nil)
-	if err != nil || strings.Contains(outcome.LogTail, "succeeds") || !strings.Contains(outcome.LogTail, "lift fails") {
-		t.Errorf("it says %q, error %v", outcome.LogTail, err)
+	for _, how := range []string{"auto", "off"} {
+		t.Run(how, func(t *testing.T) {
+			t.Setenv(process.SandboxEnv, how)
+			host, parent := fencedHost(t, 0)
+			a := assignment(t, "lift limit")
+			a.Module.Path, a.CustomConfig["file"] = os.Args[0], parent
+			outcome, err := host.Run(t.Context(), a, bound(1<<30), nil)
+			if how == "auto" && process.CanSandbox() == nil {
+				if err != nil || strings.Contains(outcome.LogTail, "succeeds") || !strings.Contains(outcome.LogTail, "lift fails") {
+					t.Errorf("it says %q, error %v", outcome.LogTail, err)
+				}
+				return
+			}
+			failed, ok := errors.AsType[*guest.Error](err)
+			if !ok || failed.Kind != guest.KindResources || !strings.Contains(failed.Error(), "and lifted its limit, 1.0 GiB allowed") {
+				t.Errorf("it says %q, error %v, want that it is ended for its memory", outcome.LogTail, err)
+			}
+		})
 	}
 }

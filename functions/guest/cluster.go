@@ -20,8 +20,6 @@ func (h *Host) checkStrategy(kind codeKind, a module.Assignment) error {
 	switch {
 	case kind != pythonSource:
 		return refuse(a, "%s is for TFX modules, and this is none", asked(a))
-	case several && a.Module.Keras == module.Keras3:
-		return refuse(a, "%s", module.WhyKeras2)
 	case a.Strategy == module.StrategyTPU:
 		return h.checkTPU(a)
 	}
@@ -40,7 +38,8 @@ func asked(a module.Assignment) string {
 	return "resources.strategy: " + a.Strategy
 }
 
-// forWorkers is the module as several workers are to run it: with Keras 2 where nobody chose.
+// forWorkers returns the module as several workers run it: with Keras 2 unless the pipeline chose Keras 3, whose fit fails with
+// MultiWorkerMirroredStrategy.
 func forWorkers(a module.Assignment) module.Source {
 	source := a.Module
 	if a.Workers > 1 && (source.Keras == "" || source.Keras == module.KerasAuto) {

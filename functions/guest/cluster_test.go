@@ -158,7 +158,6 @@ func TestAStrategyThatCanNotBeHadStartsNothing(t *testing.T) {
 	t.Parallel()
 	python := pythonAssignment(t, "print('started')")
 	builtin := assignment(t, "succeed")
-	keras := func(choice string) module.Source { return module.Source{Path: python.Module.Path, Keras: choice} }
 	tests := []struct {
 		of       module.Assignment
 		module   module.Source
@@ -168,8 +167,7 @@ func TestAStrategyThatCanNotBeHadStartsNothing(t *testing.T) {
 	}{
 		{builtin, builtin.Module, 2, module.StrategyMultiWorker, "resources.workers: 2 is for TFX modules, and this is none"},
 		{builtin, builtin.Module, 0, module.StrategyMirrored, "resources.strategy: mirrored is for TFX modules, and this is none"},
-		{python, keras("3"), 2, module.StrategyMultiWorker, module.WhyKeras2},
-		{python, keras(""), 0, module.StrategyTPU, "this worker reaches no TPU: TPU_NAME names none"},
+		{python, python.Module, 0, module.StrategyTPU, "this worker reaches no TPU: TPU_NAME names none"},
 	}
 	host := newHost(t, 0)
 	for _, test := range tests {

@@ -81,7 +81,7 @@ func (h *Host) Digest(ctx context.Context, source module.Source) (string, error)
 	case builtin:
 		return h.opts.Builtins[code.name], nil
 	case goSource:
-		return sourceDigest(ctx, code.path)
+		return h.sourceDigest(ctx, code.path)
 	case pythonSource:
 		return h.python.digest(ctx, source)
 	default:

@@ -5,13 +5,15 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 
 	"github.com/stoker-ml/stoker/functions/guest/process"
 )
 
 // RunConfined runs a command that is foreign code and needs only to read files. Where the kernel has Landlock it writes nowhere but in
-// the folders write and a home, which is its HOME and TMPDIR and is removed afterwards, and reads neither hidden, whose paths are absolute, nor what
-// programs of this user keep credentials in. STOKER_MODULE_SANDBOX, STOKER_MODULE_HIDE and STOKER_MODULE_WRITE hold as for modules.
+// the folders write and a temporary folder, which is removed afterwards, and reads neither hidden, whose paths are absolute, nor what
+// programs of this user keep credentials in. The temporary folder is the command's TMPDIR, and its HOME unless its environment has one.
+// STOKER_MODULE_SANDBOX, STOKER_MODULE_HIDE and STOKER_MODULE_WRITE hold as for modules.
 func RunConfined(cmd *exec.Cmd, hidden []string, write ...string) (err error) {
 	home, err := os.MkdirTemp("", "stoker-confined-")
 	if err != nil {
@@ -22,10 +24,13 @@ func RunConfined(cmd *exec.Cmd, hidden []string, write ...string) (err error) {
 	if err != nil {
 		return err
 	}
-	cmd.Env = append(cmd.Env, "HOME="+home, "TMPDIR="+home)
+	cmd.Env = append(cmd.Env, "TMPDIR="+home)
+	if !slices.ContainsFunc(cmd.Env, func(pair string) bool { return strings.HasPrefix(pair, "HOME=") }) {
+		cmd.Env = append(cmd.Env, "HOME="+home)
+	}
 	var access *process.Access
 	if a.on {
 		access = &process.Access{Hidden: a.hidden, Write: slices.Concat(write, a.write)}
 	}
-	return process.Run(cmd, home, access)
+	return process.Run(cmd, home, access, process.Confinement{})
 }

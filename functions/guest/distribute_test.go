@@ -5,6 +5,7 @@ package guest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -173,14 +174,31 @@ def run_fn(fn_args):
 `
 )
 
+// reports is a loop of its own that tells of each step, for as long as nobody ends it.
+const reports = `
+import time
+
+import stoker
+
+def run_fn(fn_args):
+    for step in range(1, 6000):
+        stoker.report(step=step, steps=6000)
+        time.sleep(0.1)
+`
+
 func TestWorkersThatEachTrainAloneAreRefused(t *testing.T) {
 	t.Parallel()
-	for source, want := range map[string]string{alone: "the module has trained no step by the strategy", ownLoop: "a loop of its own, which does not train by the strategy"} {
+	for name, test := range map[string]struct{ source, want string }{
+		"no TensorFlow":         {alone, "the module has trained no step by the strategy"},
+		"TensorFlow's own":      {ownLoop, "a loop of its own, which does not train by the strategy"},
+		"a trainer_fn":          {strings.Replace(alone, "run_fn", "trainer_fn", 1), "the module has trained no step by the strategy"},
+		"reports, at the first": {reports, "the module reports step 2, and no step has run on the strategy"},
+	} {
 		a := mirrored(t, 2, nil)
-		a.Module.Path = pythonAssignment(t, source).Module.Path
+		a.Module.Path = pythonAssignment(t, test.source).Module.Path
 		_, err := pythonHost(t).Run(t.Context(), a.Assignment, guest.Limits{}, nil)
-		if failed := asError(t, err); failed.Kind != guest.KindModule || !strings.Contains(failed.Error(), want) {
-			t.Errorf("%v: %v, want %q", failed.Kind, err, want)
+		if failed := asError(t, err); failed.Kind != guest.KindModule || !strings.Contains(failed.Error(), test.want) {
+			t.Errorf("%s: %v: %v, want %q\n%s", name, failed.Kind, err, test.want, failed.LogTail)
 		}
 	}
 }
@@ -188,12 +206,94 @@ func TestWorkersThatEachTrainAloneAreRefused(t *testing.T) {
 func TestAMirroredModuleTrainsInTheScope(t *testing.T) {
 	t.Parallel()
 	for _, keras := range []string{module.Keras2, module.Keras3} {
-		a := mirrored(t, 1, nil)
-		a.Strategy, a.Module.Keras = module.StrategyMirrored, keras
-		source := strings.ReplaceAll(plain, "model.save(fn_args.serving_model_dir)", "model.save(fn_args.serving_model_dir) if "+`"tf_keras" in tf.keras.Model.__module__ else model.export(fn_args.serving_model_dir)`)
-		source = strings.ReplaceAll(source, "replicas:", `strategy:", type(strategy).__name__, "replicas:`)
-		a.Module.Path = pythonAssignment(t, source).Module.Path
-		a.train(t, "strategy: MirroredStrategy replicas: 1 keras: ")
+		for _, function := range []string{"run_fn", "trainer_fn"} {
+			a := mirrored(t, 1, nil)
+			a.Strategy, a.Module.Keras = module.StrategyMirrored, keras
+			source := strings.ReplaceAll(plain, "model.save(fn_args.serving_model_dir)", "model.save(fn_args.serving_model_dir) if "+`"tf_keras" in tf.keras.Model.__module__ else model.export(fn_args.serving_model_dir)`)
+			source = strings.ReplaceAll(source, "replicas:", `strategy:", type(strategy).__name__, "replicas:`)
+			a.Module.Path = pythonAssignment(t, strings.Replace(source, "run_fn", function, 1)).Module.Path
+			a.train(t, "strategy: MirroredStrategy replicas: 1 keras: ")
+		}
+	}
+}
+
+// A trainer_fn that trains by itself, and knows of no strategy, trains one model with two workers.
+func TestWorkersTrainByATrainerFn(t *testing.T) {
+	t.Parallel()
+	one := mirrored(t, 1, nil).train(t, "replicas: 1 keras: tf_keras")
+	two := mirrored(t, 2, nil)
+	two.Module.Path = pythonAssignment(t, strings.Replace(plain, "run_fn", "trainer_fn", 1)).Module.Path
+	checkSameLoss(t, one, two.train(t, "[worker 1] replicas: 2 keras: tf_keras"))
+}
+
+// byRun is a loop that goes through the strategy, whose number of replicas it does not know.
+const byRun = `
+import tensorflow as tf
+
+def normal(seed):
+    return tf.keras.initializers.RandomNormal(stddev=1.0, seed=seed)
+
+def run_fn(fn_args):
+    import stoker
+    strategy = tf.distribute.get_strategy()
+    print("replicas:", strategy.num_replicas_in_sync, "keras:", tf.keras.Model.__module__)
+    x = tf.reshape(tf.range(640, dtype=tf.float32) / 640, [-1, 1])
+    data = tf.data.Dataset.from_tensor_slices((x, tf.sin(6 * x))).batch(32).repeat()
+    model = tf.keras.Sequential([
+        tf.keras.layers.Input((1,)),
+        tf.keras.layers.Dense(8, activation="tanh", kernel_initializer=normal(3)),
+        tf.keras.layers.Dense(1, kernel_initializer=normal(4))])
+    optimizer = tf.keras.optimizers.Adam(0.01)
+
+    @tf.function
+    def step(batches):
+        def replica(batch):
+            with tf.GradientTape() as tape:
+                errors = tf.reduce_sum((model(batch[0], training=True) - batch[1]) ** 2, -1)
+                loss = tf.nn.compute_average_loss(errors, global_batch_size=32)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+            return loss
+        return strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(replica, args=(next(batches),)), axis=None)
+
+    batches = iter(strategy.experimental_distribute_dataset(data))
+    for number in range(100):
+        loss = step(batches)
+        stoker.report(step=number + 1, steps=100)
+    stoker.report(step=100, phase="evaluating", metrics={"loss": loss})
+    model.export(fn_args.serving_model_dir)
+`
+
+func TestWorkersTrainUnderKeras3ByALoopThroughTheStrategy(t *testing.T) {
+	t.Parallel()
+	var loss []float64
+	for _, workers := range []int{1, 2} {
+		a := mirrored(t, workers, nil)
+		a.Module.Path, a.Module.Keras = pythonAssignment(t, byRun).Module.Path, module.Keras3
+		loss = append(loss, a.train(t, fmt.Sprintf("replicas: %d keras: keras.src", workers)))
+	}
+	checkSameLoss(t, loss[0], loss[1])
+}
+
+// Why several workers have Keras 2 unless the pipeline says otherwise: fit and evaluate of the pinned Keras 3 can't read values of several
+// replicas. When this fails, they can, and the refusal in stoker_guest/strategies.py goes.
+func TestWorkersCanNotFitUnderKeras3(t *testing.T) {
+	t.Parallel()
+	source := strings.ReplaceAll(plain, "callbacks=callbacks)", ")")
+	unchecked := strings.NewReplacer("model.fit(", "tf.keras.Model.fit.__wrapped__(model, ", "model.evaluate(", "tf.keras.Model.evaluate.__wrapped__(model, ")
+	evaluates := strings.Replace(source, "model.fit(data, steps_per_epoch=20, epochs=5, verbose=2, )", "", 1)
+	for name, test := range map[string]struct{ source, want string }{
+		"fit is refused":      {source, "resources.workers: fit of Keras 3 fails with MultiWorkerMirroredStrategy: set module.keras: 2"},
+		"fit fails":           {unchecked.Replace(source), "with an unsupported type (<class 'tensorflow.python.distribute.values.PerReplica'>) to a Tensor"},
+		"evaluate is refused": {evaluates, "resources.workers: evaluate of Keras 3 fails with MultiWorkerMirroredStrategy: set module.keras: 2"},
+		"evaluate fails":      {unchecked.Replace(evaluates), "with an unsupported type (<class 'tensorflow.python.distribute.values.PerReplica'>) to a Tensor"},
+	} {
+		a := mirrored(t, 2, nil)
+		a.Module.Path, a.Module.Keras = pythonAssignment(t, test.source).Module.Path, module.Keras3
+		_, err := pythonHost(t).Run(t.Context(), a.Assignment, guest.Limits{}, nil)
+		if failed := asError(t, err); failed.Kind != guest.KindModule || !strings.Contains(failed.Error(), test.want) {
+			t.Errorf("%s: %v: %v, want %q\n%s", name, failed.Kind, err, test.want, failed.LogTail)
+		}
 	}
 }
 

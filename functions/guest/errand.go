@@ -34,11 +34,11 @@ type errand struct {
 	limits     Limits
 	log        *boundedLog
 	on         func(module.Message)
-	stuckAfter time.Duration    // without a sign of life before its first message, the process is ended; 0: never
-	own        module.ErrorKind // one more that an error may have, see listener
-	again      bool             // the process may be given another assignment after this one
-	mayHold    int64            // bytes of memory that it may have by then; 0: no matter
-	mayStray   time.Duration    // how long it may have left others running before somebody looks
+	stuckAfter time.Duration      // without a sign of life before its first message, the process is ended; 0: never
+	own        []module.ErrorKind // more that an error may have, see listener
+	again      bool               // the process may be given another assignment after this one
+	mayHold    int64              // bytes of memory that it may have by then; 0: no matter
+	mayStray   time.Duration      // how long it may have left others running before somebody looks
 	logger     *slog.Logger
 
 	device   string // that the module trains on, as the host knows; "" where the module says it

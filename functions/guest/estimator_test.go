@@ -118,6 +118,34 @@ func TestEstimatorModuleRewritesWhatItExports(t *testing.T) {
 	}
 }
 
+// An Estimator whose RunConfig names no strategy trains as it is in the scope of one, and the log says that it did not use it. Several
+// workers don't train it: each would start a server at the address of the strategy's.
+func TestEstimatorModuleAndStrategies(t *testing.T) {
+	t.Parallel()
+	host, err := guest.New(guest.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.Close)
+
+	mirrored := estimatorAssignment(t, 10)
+	mirrored.Strategy = module.StrategyMirrored
+	outcome, err := host.Run(t.Context(), mirrored, guest.Limits{}, nil)
+	if err != nil || !strings.Contains(outcome.LogTail, "the module has trained no step by the strategy") {
+		t.Error(err, outcome.LogTail)
+	}
+	if _, err := os.Stat(filepath.Join(mirrored.ServingModelDir, "saved_model.pb")); err != nil {
+		t.Error(err)
+	}
+
+	several := estimatorAssignment(t, 10)
+	several.Strategy, several.Workers = module.StrategyMultiWorker, 2
+	_, err = host.Run(t.Context(), several, guest.Limits{}, nil)
+	if failed := asError(t, err); failed.Kind != guest.KindModule || !strings.Contains(failed.Error(), "resources.workers: trainer_fn makes an Estimator") {
+		t.Errorf("%s: %v\n%s", failed.Kind, err, failed.LogTail)
+	}
+}
+
 func runTaxi(t *testing.T, host *guest.Host, a module.Assignment) (map[string]float64, []module.Message) {
 	t.Helper()
 	var training []module.Message

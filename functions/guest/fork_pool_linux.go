@@ -43,12 +43,6 @@ type served struct {
 	idle    *time.Timer // ends it; set when users is 0
 }
 
-// vain is why the first fork of a new server failed: another one would do no better, and cost each job its imports.
-type vain struct {
-	reason error
-	at     time.Time
-}
-
 func newForkPool(h *Host, rules warmRules) warmProcesses {
 	return &forkPool{
 		start: func(kind pythonKind) (*process.Server, error) {
@@ -169,6 +163,16 @@ func (f *forkPool) open(kind pythonKind) (*served, error) {
 	f.servers[kind.key()], f.all[s] = s, true
 	f.tasks.Go(func() { server.Attend(s.log) })
 	return s, nil
+}
+
+// giveUp retires the kind's server.
+func (f *forkPool) giveUp(kind pythonKind, reason error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.vain[kind.key()] = vain{reason, time.Now()}
+	if s := f.servers[kind.key()]; s != nil {
+		f.retireLocked(s)
+	}
 }
 
 // leave is the end of what use began.

@@ -111,7 +111,7 @@ func New(opts Options) (*Host, error) {
 		return nil, errors.Join(err, h.place.Close())
 	}
 	opts.Logger.Info("modules can be started", "memory_limited_by", h.place.LimitedBy())
-	self := program{line: append([]string{opts.Self}, opts.Args...), access: h.access.ofWarm(h.place.Dir())}
+	self := program{line: append([]string{opts.Self}, opts.Args...), access: h.access.ofWarm()}
 	h.warm = newWarmPool(opts.Warm, func() (*child, error) { return h.start(self, h.env) }, opts.Logger)
 	return h, nil
 }

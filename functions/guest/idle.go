@@ -19,6 +19,7 @@ type idlePool struct {
 	tasks  sync.WaitGroup
 	mu     sync.Mutex
 	pools  map[string]*idleKind
+	vain   map[string]vain // kinds that have no processes for a while, by key
 	closed bool
 }
 
@@ -31,16 +32,16 @@ type idleKind struct {
 func newIdlePool(h *Host, rules warmRules) *idlePool {
 	return &idlePool{
 		size: h.opts.Warm, start: func(kind pythonKind) (*child, error) { return h.startIdle(kind) },
-		rules: rules, log: h.opts.Logger, pools: map[string]*idleKind{},
+		rules: rules, log: h.opts.Logger, pools: map[string]*idleKind{}, vain: map[string]vain{},
 	}
 }
 
 // take hands out a process that waits, or starts one of its own. Another takes its place at once: it will be ready for
 // the next job when this one has ended.
 func (i *idlePool) take(_ context.Context, kind pythonKind) (*child, error) {
-	pool := i.pool(kind)
-	if pool == nil {
-		return nil, errCold
+	pool, err := i.pool(kind)
+	if err != nil {
+		return nil, err
 	}
 	p, err := pool.take(0)
 	if err == nil {
@@ -49,14 +50,17 @@ func (i *idlePool) take(_ context.Context, kind pythonKind) (*child, error) {
 	return p, err
 }
 
-// pool finds that of a kind, and has it live on for a while. It is nil when all are closed.
-func (i *idlePool) pool(kind pythonKind) *warmPool {
+// pool finds that of a kind, and has it live on for a while. It is an error when all are closed, or the kind was given up a short while ago.
+func (i *idlePool) pool(kind pythonKind) (*warmPool, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.closed {
-		return nil
+		return nil, errCold
 	}
 	key := kind.key()
+	if v, ok := i.vain[key]; ok && time.Since(v.at) < i.rules.retry {
+		return nil, v.reason
+	}
 	found := i.pools[key]
 	if found == nil {
 		start := func() (*child, error) { return i.start(kind) }
@@ -66,7 +70,16 @@ func (i *idlePool) pool(kind pythonKind) *warmPool {
 		found.timer = time.AfterFunc(i.rules.idle, func() { i.expire(key) })
 	}
 	found.timer.Reset(i.rules.idle)
-	return found.warmPool
+	return found.warmPool, nil
+}
+
+// giveUp ends the processes of a kind, and has none started for a while.
+func (i *idlePool) giveUp(kind pythonKind, reason error) {
+	key := kind.key()
+	i.mu.Lock()
+	i.vain[key] = vain{reason, time.Now()}
+	i.mu.Unlock()
+	i.expire(key)
 }
 
 // expire ends what waits of a kind that nobody has asked for.

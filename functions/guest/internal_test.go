@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -88,6 +90,22 @@ func TestProcessesStayAsLongAsOptionsSay(t *testing.T) {
 		host.Close()
 		if host.warmRules.idle != want {
 			t.Errorf("%s: they stay %s", said, host.warmRules.idle)
+		}
+	}
+}
+
+// A kernel without Landlock is not to be had here, so that the reason is given.
+func TestAWorkerWithoutASandboxWarnsWhenItStarts(t *testing.T) {
+	for how, want := range map[string]int{"": 1, "auto": 1, "off": 0} {
+		t.Setenv(process.SandboxEnv, how)
+		var text bytes.Buffer
+		opts := Options{Logger: slog.New(slog.NewTextHandler(&text, nil))}
+		a, err := accessWhere(opts, errors.New("no Landlock"))
+		if err != nil || a.on {
+			t.Errorf("%q: it is on, error %v", how, err)
+		}
+		if got := strings.Count(text.String(), "level=WARN msg=\"modules run without a sandbox"); got != want {
+			t.Errorf("%q: %d warnings, want %d: %s", how, got, want, text.String())
 		}
 	}
 }

@@ -3,7 +3,6 @@ package guest
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +16,7 @@ import (
 type listener struct {
 	on  func(module.Message)
 	log io.Writer
-	own module.ErrorKind // one more that an error may have, by agreement with the process
+	own []module.ErrorKind // more that an error may have, by agreement with the process
 
 	done     chan struct{} // closed at the first "done" or "error"
 	finished bool          // it said done
@@ -92,8 +91,8 @@ func (l *listener) over() bool { return l.finished || l.failure != nil }
 
 // checked makes an error's kind one of those that a module may choose.
 func (l *listener) checked(e module.Error) *module.Error {
-	known := []module.ErrorKind{module.KindInput, module.KindHost, module.KindResources, cmp.Or(l.own, module.KindModule)}
-	if !slices.Contains(known, e.Kind) {
+	known := []module.ErrorKind{module.KindInput, module.KindHost, module.KindResources, module.KindModule}
+	if !slices.Contains(known, e.Kind) && !slices.Contains(l.own, e.Kind) {
 		e.Kind = module.KindModule
 	}
 	return &e

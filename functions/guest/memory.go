@@ -11,8 +11,8 @@ import (
 // whatever runs in a cgroup.
 const memoryPeriod = 100 * time.Millisecond
 
-// memoryWatch sees whether a module keeps to its memory limit: in a cgroup, whether the kernel had to kill for it; else by
-// adding up the resident memory of its process group.
+// memoryWatch sees whether a module keeps to its memory limit: in a cgroup, whether the kernel had to kill for it, and whether the limit is
+// still there; else by adding up the resident memory of its process group.
 type memoryWatch struct {
 	process *process.Process
 	limit   int64 // bytes; 0: no limit, and nothing to watch
@@ -53,7 +53,11 @@ func (w *memoryWatch) exceeded() bool {
 // used is the text of how much it was when the limit was exceeded.
 func (w *memoryWatch) used() string {
 	if cgroup := w.process.Cgroup; cgroup != nil {
-		return bytesText(cgroup.PeakBytes()) + " of memory and asked for more"
+		did := "asked for more"
+		if cgroup.Lifted() {
+			did = "lifted its limit"
+		}
+		return bytesText(cgroup.PeakBytes()) + " of memory and " + did
 	}
 	return bytesText(w.peak) + " of memory"
 }

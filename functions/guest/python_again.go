@@ -17,7 +17,7 @@ const kindOtherKeras Kind = "other-keras"
 // tried runs a module with the Keras of choice, and once more with the other one if that is what it needs and nobody chose.
 func (p *pythonHost) tried(ctx context.Context, e *errand, r prepared, source module.Source) (Outcome, error) {
 	began := time.Now()
-	e.own = module.ErrorKind(kindOtherKeras)
+	e.own = []module.ErrorKind{module.ErrorKind(kindOtherKeras)}
 	outcome, err := p.try(ctx, e, r, source)
 	first := asOtherKeras(err)
 	if first == nil {

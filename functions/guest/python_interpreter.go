@@ -31,8 +31,8 @@ func (h *Host) Interpreter(ctx context.Context, source module.Source) string {
 func (p *pythonHost) byDefault() string { return cmp.Or(p.host.opts.Python, os.Getenv(PythonEnv)) }
 
 // runPython is the python.Runner of a host: pipelines name interpreters and packages, which run code when they start. It is held to what
-// modules are held to, but for the network and the limits of a job.
-func (h *Host) runPython(cmd *exec.Cmd, write ...string) (err error) {
+// modules are held to, but for the limits of a job. What installs packages has the network, and writes files of any size.
+func (h *Host) runPython(cmd *exec.Cmd, needs python.Needs) (err error) {
 	home, err := os.MkdirTemp(h.place.Dir(), "python-")
 	if err != nil {
 		return err
@@ -41,7 +41,11 @@ func (h *Host) runPython(cmd *exec.Cmd, write ...string) (err error) {
 	cmd.Env = append(cmd.Env, "TMPDIR="+home)
 	var access *process.Access
 	if h.access.on {
-		access = &process.Access{Hidden: h.access.hidden, Write: write}
+		access = &process.Access{Hidden: h.access.hidden, Write: needs.Write}
 	}
-	return process.Run(cmd, home, access)
+	confinement := h.place.Confinement()
+	if needs.Network {
+		confinement.NoNetwork, confinement.FileBytes = false, 0
+	}
+	return process.Run(cmd, home, access, confinement)
 }

@@ -50,10 +50,17 @@ func (k pythonKind) key() string {
 	return strings.Join(slices.Concat(k.command(""), []string{k.environment.Digest}, k.env), "\x00")
 }
 
+// vain is why processes of a kind are of no use: another one would do no better, and cost each job its imports.
+type vain struct {
+	reason error
+	at     time.Time
+}
+
 // warmProcesses has processes ready that have imported what modules need. take says why there is none: a process of the job's own
 // does as well, only later. It may wait for imports that have begun.
 type warmProcesses interface {
 	take(ctx context.Context, kind pythonKind) (*child, error)
+	giveUp(kind pythonKind, reason error) // processes of this kind are of no use for a while
 	close()
 }
 
@@ -86,6 +93,7 @@ type coldProcesses struct{}
 var errCold = errors.New("no process is kept warm")
 
 func (coldProcesses) take(context.Context, pythonKind) (*child, error) { return nil, errCold }
+func (coldProcesses) giveUp(pythonKind, error)                         {}
 func (coldProcesses) close()                                           {}
 
 // startPython starts a process in one of the driver's modes.
@@ -95,7 +103,7 @@ func (h *Host) startPython(kind pythonKind, mode python.Mode, access *process.Ac
 
 // startIdle starts a process that imports, and waits for a job, which it enters the sandbox of.
 func (h *Host) startIdle(kind pythonKind) (*child, error) {
-	c, err := h.startPython(kind, python.ModeIdle, h.access.ofWarm(h.place.Dir()))
+	c, err := h.startPython(kind, python.ModeIdle, h.access.ofWarm())
 	if err == nil {
 		c.access = nil
 	}
@@ -120,7 +128,10 @@ func (p *pythonHost) work(ctx context.Context, e *errand, r prepared, source mod
 		}
 		line := own.setup(source, c.Home)
 		if access != nil && c.access == nil { // one that was started before the job was known
-			line.Sandbox = access.Sandbox(c.Home)
+			if sandbox := access.Sandbox(c.Home); sandbox != nil {
+				sandbox.SpareThreads = p.host.access.warmAny
+				line.Sandbox = sandbox
+			}
 		}
 		gpus.tell(line.Env)
 		e.process, e.setup = c, line
@@ -128,13 +139,17 @@ func (p *pythonHost) work(ctx context.Context, e *errand, r prepared, source mod
 		return asTheirs(own.files, outcome, err)
 	}
 	began := time.Now()
-	c, err := p.warmFor(ctx, e.assignment, kind)
+	c, err := p.warmFor(ctx, e.assignment, source, kind)
 	if err == nil {
-		e.stuckAfter = p.host.warmRules.stuck
+		own := e.own
+		e.stuckAfter, e.own = p.host.warmRules.stuck, append(slices.Clip(own), kindThreads)
 		outcome, err := run(c)
-		e.stuckAfter = 0
+		e.stuckAfter, e.own = 0, own
 		if ctx.Err() != nil || !e.blameless(err) {
 			return outcome, err
+		}
+		if hasThreads(err) {
+			p.warm.giveUp(kind, fmt.Errorf("%w: %w (%s=any allows it)", errCold, errors.Unwrap(err), warmEnv))
 		}
 		if err := p.goCold(e, cmp.Or(e.unsent, err), time.Since(began)); err != nil {
 			return outcome, err
@@ -152,18 +167,33 @@ func (p *pythonHost) work(ctx context.Context, e *errand, r prepared, source mod
 }
 
 // warmFor takes a warm process for a job. One that only starts others and sees to them needs no imports.
-func (p *pythonHost) warmFor(ctx context.Context, a module.Assignment, kind pythonKind) (*child, error) {
+func (p *pythonHost) warmFor(ctx context.Context, a module.Assignment, source module.Source, kind pythonKind) (*child, error) {
 	if a.Workers > 1 {
 		return nil, errCold
 	}
-	if within := p.host.access.ofWarm(p.host.place.Dir()); !covers(within, a) {
+	if err := p.host.access.foreign(source, p.byDefault()); err != nil {
+		return nil, err
+	}
+	if within := p.host.access.ofWarm(); !covers(within, a) {
 		return nil, fmt.Errorf("its folders are not below %s", p.host.access.work)
 	}
 	return p.warm.take(ctx, kind)
 }
 
-// blameless says whether how a warm process ended is no fault of its job: it had left before the job reached it, or hung.
-func (e *errand) blameless(err error) bool { return e.unsent != nil || errors.Is(err, errStuck) }
+// blameless says whether how a warm process ended is no fault of its job: it had left before the job reached it, hung, or could not
+// enter the job's sandbox.
+func (e *errand) blameless(err error) bool {
+	return e.unsent != nil || errors.Is(err, errStuck) || hasThreads(err)
+}
+
+// kindThreads is what a warm process says instead of running its job if its imports have started threads that would stay outside the
+// job's sandbox. A module that says so starts again, cold.
+const kindThreads module.ErrorKind = "threads"
+
+func hasThreads(err error) bool {
+	failed, ok := errors.AsType[*Error](err)
+	return ok && failed.Kind == Kind(kindThreads)
+}
 
 // goCold makes an errand as new for a process of its own.
 func (p *pythonHost) goCold(e *errand, reason error, spent time.Duration) error {

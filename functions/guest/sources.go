@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 )
@@ -36,16 +37,26 @@ var settings = []string{"GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GO
 
 // sourceDigest is the SHA-256 of everything that a program is built from: compiler, settings, the files of its own packages,
 // and the sums of the modules that the rest comes from.
-func sourceDigest(ctx context.Context, folder string) (string, error) {
-	packages, err := listPackages(ctx, folder)
+func (h *Host) sourceDigest(ctx context.Context, folder string) (string, error) {
+	packages, err := h.listPackages(ctx, folder)
 	if err != nil {
 		return "", err
 	}
-	return packagesDigest(ctx, folder, packages)
+	return h.packagesDigest(ctx, folder, packages)
 }
 
-func packagesDigest(ctx context.Context, folder string, packages []goPackage) (string, error) {
-	env, err := goCommand(ctx, folder, nil, append([]string{"env"}, settings...)...)
+// goQuery runs a go command that builds nothing and fetches what the sources import. The go command follows links and quotes what it does not
+// understand: it can read no more than the module itself.
+func (h *Host) goQuery(ctx context.Context, folder string, args ...string) ([]byte, error) {
+	access, err := h.access.ofBuild("", goEnvironment(os.Environ(), ""))
+	if err != nil {
+		return nil, err
+	}
+	return goCommand(ctx, folder, access, args...)
+}
+
+func (h *Host) packagesDigest(ctx context.Context, folder string, packages []goPackage) (string, error) {
+	env, err := h.goQuery(ctx, folder, append([]string{"env"}, settings...)...)
 	if err != nil {
 		return "", err
 	}
@@ -60,9 +71,9 @@ func packagesDigest(ctx context.Context, folder string, packages []goPackage) (s
 }
 
 // listPackages lists the program in folder and all that it imports, itself last.
-func listPackages(ctx context.Context, folder string) ([]goPackage, error) {
+func (h *Host) listPackages(ctx context.Context, folder string) ([]goPackage, error) {
 	const fields = "-json=ImportPath,Dir,Name,Standard,Module,GoFiles,CgoFiles,CFiles,CXXFiles,HFiles,SFiles,SysoFiles,EmbedFiles"
-	out, err := goCommand(ctx, folder, nil, "list", "-deps", fields, ".")
+	out, err := h.goQuery(ctx, folder, "list", "-deps", fields, ".")
 	if err != nil {
 		return nil, err
 	}

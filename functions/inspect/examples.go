@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/record"
@@ -14,6 +16,13 @@ import (
 // Examples is what an Examples artifact holds.
 type Examples struct {
 	Splits []Split `json:"splits"`
+	Mixed  []Mixed `json:"mixed_types,omitempty"`
+}
+
+// Mixed is a feature that has different types in different splits.
+type Mixed struct {
+	Name  string            `json:"name"`
+	Types map[string]string `json:"types"` // by the name of the split
 }
 
 // Split is one split of an Examples artifact.
@@ -28,6 +37,8 @@ type Split struct {
 	Read        int64     `json:"read"`                      // bytes of files
 	Malformed   int64     `json:"malformed,omitempty"`       // records that are neither a tf.Example nor a tf.SequenceExample
 	FirstBad    string    `json:"first_malformed,omitempty"` // where the first of them is: file and number, from 0
+	Damaged     int       `json:"damaged,omitempty"`         // files that are no TFRecord files from some place on: what comes before it is counted
+	FirstDamage string    `json:"first_damage,omitempty"`    // of the first of them
 	Features    []Feature `json:"features"`                  // of the first records
 	Rows        []Row     `json:"rows,omitempty"`
 }
@@ -67,7 +78,50 @@ func inspectExamples(ctx context.Context, s *Source, o Options) (*Examples, erro
 	if len(e.Splits) == 0 {
 		return nil, fmt.Errorf("split %q: expected one of %s", o.Split, strings.Join(s.splits(), ", "))
 	}
+	e.Mixed = mixedTypes(e.Splits)
 	return e, nil
+}
+
+// mixedTypes returns the features whose values are of different types in different splits.
+func mixedTypes(splits []Split) (mixed []Mixed) {
+	types := map[string]map[string]string{}
+	for _, split := range splits {
+		for _, f := range split.Features {
+			if f.Type == "" {
+				continue
+			}
+			if types[f.Name] == nil {
+				types[f.Name] = map[string]string{}
+			}
+			types[f.Name][split.Name] = f.Type
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		all := slices.Collect(maps.Values(types[name]))
+		if slices.ContainsFunc(all, func(t string) bool { return t != all[0] }) {
+			mixed = append(mixed, Mixed{name, types[name]})
+		}
+	}
+	return mixed
+}
+
+// damage is the error of the splits that have damaged files, nil for none.
+func (e *Examples) damage() error {
+	var errs []error
+	for _, s := range e.Splits {
+		if s.Damaged > 0 {
+			errs = append(errs, fmt.Errorf("split %s: %s", s.name(), s.damageText()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s Split) damageText() string {
+	text := s.FirstDamage
+	if s.Damaged > 1 {
+		text += fmt.Sprintf(" (and %s more)", plural(s.Damaged-1, "damaged file"))
+	}
+	return text
 }
 
 // splits are the names of the splits of a folder, "" for one without.
@@ -99,7 +153,11 @@ func (s *Source) split(ctx context.Context, name string, rows int, budget *budge
 			split.Files, split.Bytes = split.Files-1, split.Bytes-f.Bytes
 			continue
 		}
-		if err := l.file(ctx, part, f); err != nil {
+		if err := l.file(ctx, part, f); record.Corrupt(err) {
+			if split.Damaged++; split.Damaged == 1 {
+				split.FirstDamage = err.Error()
+			}
+		} else if err != nil {
 			return split, err
 		}
 		if !split.Complete {

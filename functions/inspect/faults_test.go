@@ -55,6 +55,69 @@ func TestFaultsOfRecordsAreSaid(t *testing.T) {
 	}
 }
 
+// A damaged file hides neither its split nor the healthy ones.
+func TestADamagedFileIsNamedWithItsSplit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"Split-eval/data", "Split-train/data-0", "Split-train/data-1", "Split-train/data-2"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeRecords(t, path, [][]byte{new(example.Builder).Int64("age", 1).Build(), new(example.Builder).Int64("age", 2).Build()})
+		data, err := os.ReadFile(path)
+		switch name {
+		case "Split-train/data-0":
+			data = data[:len(data)-3]
+		case "Split-train/data-2":
+			data[12]++
+		}
+		if err == nil {
+			err = os.WriteFile(path, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	source, err := inspect.Local(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := inspect.Inspect(t.Context(), source, inspect.Options{})
+	if want := "inspect " + dir + ": split train: record 1 of data-0, at byte "; err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "truncated (and 1 damaged file more)") {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if r == nil || len(r.Examples.Splits) != 2 || r.Examples.Splits[0].Records != 2 || r.Examples.Splits[1].Records != 3 || r.Examples.Splits[1].Damaged != 2 {
+		t.Fatalf("%+v", r)
+	}
+	if text := printed(r); !strings.Contains(text, "train: damaged: record 1 of data-0, at byte ") || strings.Contains(text, "eval: damaged") {
+		t.Error(text)
+	}
+}
+
+// A feature has one type in all splits.
+func TestATypeThatDiffersBetweenSplitsIsSaid(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for split, b := range map[string]*example.Builder{
+		"train": new(example.Builder).Float("size", 1).Int64("age", 1), "eval": new(example.Builder).Int64("size", 1).Int64("age", 1),
+	} {
+		path := filepath.Join(dir, "Split-"+split, "data")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeRecords(t, path, [][]byte{b.Build()})
+	}
+	r := look(t, dir, inspect.Options{})
+	text := printed(r)
+	if want := "feature size is int64 in eval, and float in train: training refuses one of them"; !strings.Contains(text, want) || strings.Contains(text, "feature age is") {
+		t.Errorf("%q is not in\n%s", want, text)
+	}
+	if len(r.Examples.Mixed) != 1 || r.Examples.Mixed[0].Types["eval"] != "int64" {
+		t.Errorf("%+v", r.Examples.Mixed)
+	}
+}
+
 func writeRecords(t *testing.T, path string, records [][]byte) {
 	t.Helper()
 	w, err := record.Create(path)

@@ -50,7 +50,8 @@ type Part struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// Inspect says what a source is. An error names the file, and what was expected of it.
+// Inspect says what a source is. An error names the file, and what was expected of it. Of Examples with damaged files both results are there: what
+// could be read, and an error that names the splits.
 func Inspect(ctx context.Context, s *Source, o Options) (*Report, error) {
 	r := &Report{Path: s.Name, Files: len(s.Files), Bytes: s.Bytes()}
 	var err error
@@ -68,8 +69,15 @@ func Inspect(ctx context.Context, s *Source, o Options) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("inspect %s: %w", s.Name, err)
 	}
-	r.Lineage, err = lineage(ctx, s)
-	return r, err
+	if r.Lineage, err = lineage(ctx, s); err != nil {
+		return nil, err
+	}
+	if r.Examples != nil {
+		if err := r.Examples.damage(); err != nil {
+			return r, fmt.Errorf("inspect %s: %w", s.Name, err)
+		}
+	}
+	return r, nil
 }
 
 // kindByFiles looks into the files of a folder whose names tell nothing: it is Examples where records lie in it, and a folder of

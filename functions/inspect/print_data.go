@@ -28,11 +28,21 @@ func (e *Examples) print(p *printer) {
 			p.section("%s: %s that can't be read: neither a tf.Example nor a tf.SequenceExample; the first is %s",
 				plain(s.name()), plural(int(s.Malformed), "record"), plain(s.FirstBad))
 		}
+		if s.Damaged > 0 {
+			p.section("%s: damaged: %s; what comes after it in the file is not counted", plain(s.name()), plain(s.damageText()))
+		}
 		for _, f := range s.Features {
 			if f.Other != "" {
 				p.section("%s: feature %s is %s, and %s in %s: training refuses one of them", plain(s.name()), plain(f.Name), f.Type, f.Other, plain(f.OtherAt))
 			}
 		}
+	}
+	for _, m := range e.Mixed {
+		var types []string
+		for _, split := range slices.Sorted(maps.Keys(m.Types)) {
+			types = append(types, fmt.Sprintf("%s in %s", m.Types[split], plain(split)))
+		}
+		p.section("feature %s is %s: training refuses one of them", plain(m.Name), strings.Join(types, ", and "))
 	}
 	for _, s := range e.Splits {
 		s.print(p)

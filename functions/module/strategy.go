@@ -13,6 +13,3 @@ func Strategies() []string { return []string{StrategyMirrored, StrategyMultiWork
 
 // MaxWorkers keeps a slip of the pen from filling a machine: each worker is a process with a TensorFlow of its own.
 const MaxWorkers = 64
-
-// WhyKeras2 says why several workers train under no other Keras.
-const WhyKeras2 = "several workers need keras: 2 (or auto, which is 2 for them): under Keras 3, fit fails with MultiWorkerMirroredStrategy"

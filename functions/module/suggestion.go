@@ -5,7 +5,7 @@ package module
 func Suggestion(word string, known []string) string {
 	best, bestDistance := "", 3
 	for _, candidate := range known {
-		if d := distance(word, candidate); d < bestDistance && d < len(candidate) {
+		if d := distance(word, candidate); d < bestDistance && 2*d <= len(candidate) {
 			best, bestDistance = candidate, d
 		}
 	}
@@ -15,23 +15,26 @@ func Suggestion(word string, known []string) string {
 	return "; did you mean " + best + "?"
 }
 
-// distance is Levenshtein's: the insertions, deletions and replacements of bytes that turn a into b.
+// distance is the optimal string alignment distance: the insertions, deletions and replacements of bytes, and the exchanges of two neighbors,
+// that turn a into b.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
+		next[0] = i + 1
 		for j := range len(b) {
-			replaced := diagonal
+			replaced := row[j]
 			if a[i] != b[j] {
 				replaced++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+			next[j+1] = min(replaced, next[j]+1, row[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
 		}
+		before, row, next = row, next, before
 	}
 	return row[len(b)]
 }

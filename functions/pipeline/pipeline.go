@@ -41,7 +41,7 @@ type Trainer struct {
 
 // Resources says what a job needs and where it runs.
 type Resources struct {
-	Class    string   `json:"class" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,description=Only workers that serve this class take the job. Left out: cpu\\, or tpu for the strategy tpu"`
+	Class    string   `json:"class" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,description=Only workers that serve this class take the job. gpu\\, and every class that begins with gpu-\\, asks for a GPU. Left out: cpu\\, or tpu for the strategy tpu"`
 	Memory   Size     `json:"memory,omitempty" jsonschema:"description=Limit for the module's processes. Left out: none"`
 	Timeout  Duration `json:"timeout,omitempty" jsonschema:"description=Limit for one attempt. Left out: none"`
 	Workers  int      `json:"workers" jsonschema:"minimum=1,maximum=64,default=1,description=Processes of a TFX module that train one model together"`

@@ -1,6 +1,10 @@
 package pipeline
 
-import "github.com/stoker-ml/stoker/functions/module"
+import (
+	"strings"
+
+	"github.com/stoker-ml/stoker/functions/module"
+)
 
 // Classes of jobs whose pipelines name none.
 const (
@@ -8,11 +12,14 @@ const (
 	classTPU = "tpu"
 )
 
-// classGPU is that of jobs whose builtin modules train on a GPU.
+// classGPU is the class of jobs that train on a GPU. Classes that begin with it and a hyphen, as gpu-a100, name kinds of GPUs.
 const classGPU = "gpu"
 
-// WantsGPU says whether a builtin module is to train on a GPU, where its worker has one.
-func (r Resources) WantsGPU() bool { return r.Class == classGPU }
+// WantsGPU reports whether the job asks for a GPU: its class is gpu or begins with "gpu-". On a worker without a GPU it
+// trains on the CPU, and the model says so.
+func (r Resources) WantsGPU() bool {
+	return r.Class == classGPU || strings.HasPrefix(r.Class, classGPU+"-")
+}
 
 // infer fills in what follows from the strategy, and the strategy where it follows from the workers.
 func (r *Resources) infer() {
@@ -52,8 +59,6 @@ func (r *report) strategy(p Pipeline) {
 		r.add(strategy, "%s is for one process, and workers is %d: expected multi_worker", asked.Strategy, asked.Workers)
 	case asked.Workers > module.MaxWorkers:
 		r.add(workers, "expected at most %d, got %d", module.MaxWorkers, asked.Workers)
-	case many && p.Module.Keras == module.Keras3:
-		r.add(workers, "%s", module.WhyKeras2)
 	}
 }
 

@@ -28,6 +28,15 @@ func TestWorkersAndStrategyFillEachOtherIn(t *testing.T) {
 	}
 }
 
+func TestClassesGPUAndThoseBelowItWantAGPU(t *testing.T) {
+	t.Parallel()
+	for class, want := range map[string]bool{"gpu": true, "gpu-a100": true, "gpu-": true, "cpu": false, "gpus": false, "a100-gpu": false, "no-gpu": false, "": false} {
+		if got := (pipeline.Resources{Class: class}).WantsGPU(); got != want {
+			t.Errorf("class %q wants a GPU: %v, want %v", class, got, want)
+		}
+	}
+}
+
 func TestAStrategyThatCanNotBeIsRefusedWhereItStands(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ module, resources, want string }{
@@ -38,8 +47,6 @@ func TestAStrategyThatCanNotBeIsRefusedWhereItStands(t *testing.T) {
 		{"m.py", "{strategy: multi_worker}", `p.yaml:3:23: trainer.resources.strategy: multi_worker is for workers: 2 or more`},
 		{"m.py", "{workers: 2, strategy: tpu}",
 			`p.yaml:3:35: trainer.resources.strategy: tpu is for one process, and workers is 2: expected multi_worker`},
-		{"{path: m.py, keras: 3}", "{workers: 2}", "p.yaml:3:23: trainer.resources.workers: several workers need keras: 2 (or auto, which is 2 " +
-			"for them): under Keras 3, fit fails with MultiWorkerMirroredStrategy"},
 		{"builtin:dnn", "{workers: 2}", "p.yaml:3:23: trainer.resources.workers: builtin:dnn trains in one process and on its own; " +
 			"several processes and the strategies of tf.distribute are for TFX modules"},
 		{"builtin:dnn", "{strategy: mirrored}", "p.yaml:3:23: trainer.resources.strategy: builtin:dnn trains in one process and on its own; " +

@@ -97,6 +97,7 @@ func inputsOf(data events.Data) (events.Inputs, bool) {
 	case *events.TransformReady:
 		return events.Inputs{
 			TransformGraph: d.TransformGraph, TransformedExamples: d.TransformedExamples, Examples: d.Examples, Schema: d.Schema,
+			Statistics: d.Statistics,
 		}, true
 	case *events.HParamsReady:
 		return events.Inputs{Hyperparameters: d.Hyperparameters}, true

@@ -57,6 +57,18 @@ func joinOf(facts []events.Recorded) plan.Join {
 	return join
 }
 
+// Statistics come with the transform graph where no examples.ready is waited for.
+func TestStatisticsOfATransformAreAnInputOfTheJob(t *testing.T) {
+	t.Parallel()
+	ready := &events.TransformReady{TransformGraph: "s3://b/graph", Statistics: "s3://b/stats"}
+	hparams := &events.HParamsReady{Hyperparameters: "s3://b/hp1"}
+	p := parse(t, penguin)
+	job, err := joinOf([]events.Recorded{recorded(3, "t1", ready), recorded(5, "h1", hparams)}).Pin(p, 1, plan.Latest{}).Train(p, plan.Again{})
+	if err != nil || job.Inputs.Statistics != "s3://b/stats" {
+		t.Errorf("inputs %+v, %v", job.Inputs, err)
+	}
+}
+
 func TestFactsInAnyOrderAndNumberMakeTheSameJob(t *testing.T) {
 	t.Parallel()
 	p := parse(t, penguin)

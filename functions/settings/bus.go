@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Bus says which NATS server is meant, and who asks. Creds, NKey, Cert, Key and CA are files.
+// Bus says which NATS server is meant, and who asks. Creds, NKey, Cert, Key and CA are files; CredsText, Seed and KeyText are what the files
+// of Creds, NKey and Key hold, for processes that are to have no file with a credential.
 type Bus struct {
 	URL  string // "": nobody named one
 	From string // who named it
@@ -15,6 +16,7 @@ type Bus struct {
 	Selected bool
 
 	User, Password, Token, Creds, NKey, Cert, Key, CA string
+	CredsText, Seed, KeyText                          string
 
 	InboxPrefix, Domain string
 	TLSFirst            bool
@@ -22,7 +24,7 @@ type Bus struct {
 }
 
 // identity are the keys that say who asks: all are of the strongest place that has one of them.
-var identity = []Key{BusUser, BusPass, BusToken, BusCreds, BusNKey}
+var identity = []Key{BusUser, BusPass, BusToken, BusCreds, BusNKey, BusJWT, BusSeed}
 
 // busPlaces adds to flags, environment and file the context that one of them names. The context that is selected alone counts
 // where nobody else names a server, and then as it is.
@@ -32,7 +34,7 @@ func (s *Settings) busPlaces() (layers, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.places.behind(s.places.strongest(BusContext), context).together(identity...).together(BusCert, BusKey), nil
+		return s.places.behind(s.places.strongest(BusContext), context).together(identity...).together(BusCert, BusKey, BusKeyText), nil
 	}
 	if name := s.selected(); name != "" && s.places.find(BusURL).Text == "" {
 		context, err := s.readContext(name, "nats context select")
@@ -43,9 +45,9 @@ func (s *Settings) busPlaces() (layers, error) {
 			v.From += ", selected"
 			context[key] = v
 		}
-		return s.places.behind(-1, context).together(identity...).together(BusCert, BusKey), nil
+		return s.places.behind(-1, context).together(identity...).together(BusCert, BusKey, BusKeyText), nil
 	}
-	return s.places.together(identity...).together(BusCert, BusKey), nil
+	return s.places.together(identity...).together(BusCert, BusKey, BusKeyText), nil
 }
 
 // Bus finds the bus.
@@ -59,7 +61,7 @@ func (s *Settings) Bus() (Bus, error) {
 	b := Bus{
 		URL: server.Text, From: server.From, Selected: server.Text != "" && s.places.find(BusURL).Text == "" && s.places.find(BusContext).Text == "",
 		User: text(BusUser), Password: text(BusPass), Token: text(BusToken), Creds: text(BusCreds), NKey: text(BusNKey),
-		Cert: text(BusCert), Key: text(BusKey), CA: text(BusCA), InboxPrefix: text(BusInbox), Domain: text(BusDomain),
+		CredsText: text(BusJWT), Seed: text(BusSeed), KeyText: text(BusKeyText), Cert: text(BusCert), Key: text(BusKey), CA: text(BusCA), InboxPrefix: text(BusInbox), Domain: text(BusDomain),
 	}
 	var bad error
 	if b.Timeout, bad = time.ParseDuration(text(BusTimeout)); bad != nil || b.Timeout <= 0 {
@@ -70,8 +72,16 @@ func (s *Settings) Bus() (Bus, error) {
 			err = errors.Join(err, badValue(s.value(places, BusFirst), "true or false"))
 		}
 	}
-	if (b.Cert == "") != (b.Key == "") {
+	if (b.Cert == "") != (b.Key == "" && b.KeyText == "") {
 		err = errors.Join(err, fmt.Errorf("%s and %s go together, and one is not set", BusCert, BusKey))
+	}
+	for _, pair := range []struct {
+		file, text Key
+		both       bool
+	}{{BusCreds, BusJWT, b.Creds != "" && b.CredsText != ""}, {BusNKey, BusSeed, b.NKey != "" && b.Seed != ""}, {BusKey, BusKeyText, b.Key != "" && b.KeyText != ""}} {
+		if pair.both {
+			err = errors.Join(err, fmt.Errorf("%s names a file and %s is its content: set one of them", pair.file, pair.text))
+		}
 	}
 	return b, err
 }

@@ -137,7 +137,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	t.Parallel()
 	sources := Sources{
 		Flags: map[Key]string{BusURL: "nats://me:secret1@a:4222,nats://secret2@b,secret3@c"},
-		Environ: strings.Fields("NATS_PASSWORD=secret4 NATS_TOKEN=secret5 AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret6 " +
+		Environ: strings.Fields("NATS_SEED=secret9 NATS_CREDS_TEXT=secret10 NATS_KEY_TEXT=secret11 NATS_PASSWORD=secret4 NATS_TOKEN=secret5 AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret6 " +
 			"AWS_SESSION_TOKEN=secret7 MINIO_ENDPOINT=https://a:secret8@minio"),
 	}
 	found, err := Find(sources)

@@ -33,8 +33,11 @@ const (
 	BusToken   Key = "nats.token"
 	BusCreds   Key = "nats.creds"
 	BusNKey    Key = "nats.nkey"
+	BusSeed    Key = "nats.seed"
+	BusJWT     Key = "nats.creds_text"
 	BusCert    Key = "nats.cert"
 	BusKey     Key = "nats.key"
+	BusKeyText Key = "nats.key_text"
 	BusCA      Key = "nats.ca"
 	BusTimeout Key = "nats.timeout"
 	BusInbox   Key = "nats.inbox_prefix"
@@ -96,8 +99,11 @@ func All() []Setting {
 		{Key: BusToken, Env: []string{"NATS_TOKEN"}, Secret: true, Says: "token in the place of a user"},
 		{Key: BusCreds, Flag: "nats-creds", Env: []string{"NATS_CREDS"}, isPath: true, Says: "file with a user's JWT and seed"},
 		{Key: BusNKey, Flag: "nats-nkey", Env: []string{"NATS_NKEY"}, isPath: true, Says: "file with a user's nkey seed"},
+		{Key: BusSeed, Env: []string{"NATS_SEED"}, Secret: true, Says: "a user's nkey seed itself, instead of a file"},
+		{Key: BusJWT, Env: []string{"NATS_CREDS_TEXT"}, Secret: true, Says: "a user's JWT and seed themselves, instead of a file"},
 		{Key: BusCert, Flag: "nats-cert", Env: []string{"NATS_CERT"}, isPath: true, Says: "file with a client's certificate for the bus"},
 		{Key: BusKey, Flag: "nats-key", Env: []string{"NATS_KEY"}, isPath: true, Says: "file with that certificate's key"},
+		{Key: BusKeyText, Env: []string{"NATS_KEY_TEXT"}, Secret: true, Says: "that certificate's key itself (PEM), instead of a file"},
 		{Key: BusCA, Flag: "nats-ca", Env: []string{"NATS_CA"}, isPath: true, Says: "file with the certificates that the bus is checked against"},
 		{Key: BusTimeout, Env: []string{"NATS_TIMEOUT"}, Default: "5s", Says: "how long an answer of the bus may take"},
 		{Key: BusInbox, Flag: "nats-inbox", Env: []string{"NATS_INBOX_PREFIX"}, Says: "where answers of the bus are sent, for users that may not hear all of _INBOX"},

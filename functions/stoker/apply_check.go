@@ -58,12 +58,12 @@ func checkBuiltinPipeline(file pipeline.File, spec pipeline.Pipeline) error {
 		return nil
 	}
 	for i, objective := range search.Study.Objective {
-		if err := checkMetric(file, fmt.Sprintf("tuner.study.objective[%d]", i), spec.Module.Path, objective.Name); err != nil {
+		if err := checkMetric(file, fmt.Sprintf("tuner.study.objective[%d]", i), spec.Module.Path, search.CustomConfig, objective.Name); err != nil {
 			return err
 		}
 	}
 	for i, constraint := range search.Study.Constraints {
-		if err := checkMetric(file, fmt.Sprintf("tuner.study.constraints[%d]", i), spec.Module.Path, constraint.Name); err != nil {
+		if err := checkMetric(file, fmt.Sprintf("tuner.study.constraints[%d]", i), spec.Module.Path, search.CustomConfig, constraint.Name); err != nil {
 			return err
 		}
 	}
@@ -88,9 +88,9 @@ func checkBuiltinJob(file pipeline.File, part, name string, config map[string]an
 	return nil
 }
 
-// checkMetric refuses a metric that no builtin module measures.
-func checkMetric(file pipeline.File, key, name, metric string) error {
-	known := builtin.Metrics()
+// checkMetric refuses a metric that a builtin module does not report for the task of its custom_config.
+func checkMetric(file pipeline.File, key, name string, config map[string]any, metric string) error {
+	known := builtin.Metrics(config)
 	if slices.Contains(known, metric) {
 		return nil
 	}
@@ -98,6 +98,11 @@ func checkMetric(file pipeline.File, key, name, metric string) error {
 	if own, validation := strings.CutPrefix(metric, "val_"); validation && slices.Contains(known, own) { // as Keras calls it
 		hint = "; did you mean " + own + "?"
 	}
-	return file.At(key+".name", fmt.Errorf("%s.name: %s measures no metric of that name: expected one of %s, got %q%s",
-		key, name, strings.Join(known, ", "), metric, hint))
+	what := "no metric of that name"
+	if slices.Contains(builtin.Metrics(nil), metric) {
+		what = "no such metric for the task of its custom_config"
+		hint = ""
+	}
+	return file.At(key+".name", fmt.Errorf("%s.name: %s measures %s: expected one of %s, got %q%s",
+		key, name, what, strings.Join(known, ", "), metric, hint))
 }

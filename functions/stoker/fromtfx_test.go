@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
@@ -16,6 +17,7 @@ import (
 // A file of TFX's is foreign code: what the settings name as credentials and those of the local stack are hidden from it.
 func TestAFileOfTFXReadsNoCredentials(t *testing.T) {
 	t.Parallel()
+	tftest.Python3(t)
 	dir, data := t.TempDir(), t.TempDir()
 	text := fmt.Sprintf(`
 from tfx import v1 as tfx
@@ -42,5 +44,65 @@ tfx.components.Trainer(module_file="m.py", custom_config=said)
 	}
 	if process.CanSandbox() == nil && strings.Count(out.String(), "PermissionError") != 2 {
 		t.Errorf("it has read credentials: %s", out.String())
+	}
+}
+
+// A module that is named from the user's home directory is there when the pipeline file is used. The file sees the name of the directory, writes
+// nothing there, and reads no credentials in it.
+func TestAFileOfTFXNamesTheUsersHome(t *testing.T) {
+	home, temporary, dir := t.TempDir(), t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("TMPDIR", temporary)
+	path := filepath.Join(dir, "p.py")
+	fromTFX := func(text string) (string, string, error) {
+		if err := os.WriteFile(path, []byte("import os, pathlib, tempfile\nfrom tfx import v1 as tfx\n"+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out, notes bytes.Buffer
+		root := newRoot(&app{stdout: terminal.NewStream(&out), stderr: terminal.NewStream(&notes)})
+		root.SetArgs([]string{"from-tfx", path, "--timeout", "5m", "--data", filepath.Join(dir, "data")})
+		err := root.ExecuteContext(t.Context())
+		return out.String(), notes.String(), err
+	}
+	if err := os.WriteFile(filepath.Join(home, ".netrc"), []byte("hunter2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"os.environ['HOME']", "os.path.expanduser('~')", "str(pathlib.Path.home())", "pathlib.Path('~').expanduser()"} {
+		out, notes, err := fromTFX(`
+seen = {}
+for what, do in {"read": lambda: open(os.path.expanduser("~/.netrc")).read(), "write": lambda: open(os.path.expanduser("~/new"), "w")}.items():
+  try:
+    do()
+    seen[what] = "done"
+  except OSError as error:
+    seen[what] = type(error).__name__
+with tempfile.TemporaryFile() as file: # may be written
+  file.write(b"x")
+tfx.components.Trainer(module_file=os.path.join(` + name + `, "taxi", "utils.py"), custom_config={
+  "temporary": os.path.join(tempfile.gettempdir(), "x"), "by_name": os.environ["TMPDIR"], **seen})
+`)
+		if err != nil {
+			t.Fatal(err, notes)
+		}
+		for _, want := range []string{"module: " + home + "/taxi/utils.py\n", "temporary: " + temporary + "/x\n", "by_name: " + temporary + "\n"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: %q is not in %s", name, want, out)
+			}
+		}
+		if strings.Contains(out+notes, "stoker-confined") {
+			t.Errorf("%s: a folder that is removed is named: %s%s", name, out, notes)
+		}
+		if process.CanSandbox() == nil && strings.Count(out, "PermissionError") != 2 {
+			t.Errorf("%s: it read or wrote in the home directory: %s", name, out)
+		}
+	}
+	// A file that the pipeline's file writes to its temporary folder is gone.
+	_, _, err := fromTFX("tfx.components.Trainer(module_file=os.path.join(tempfile.mkdtemp(), 'utils.py'))\n")
+	if err == nil || !strings.Contains(err.Error(), "p.py:3: Trainer: module_file "+temporary) || !strings.Contains(err.Error(), "is removed: write the module to a file that stays") {
+		t.Errorf("got %v", err)
+	}
+	out, notes, err := fromTFX("tfx.components.Trainer(module_file='m.py', custom_config={'cache': tempfile.mkdtemp()})\n")
+	if err != nil || !strings.Contains(notes, "line 3: Trainer: an argument names "+temporary) || strings.Contains(out, "stoker-confined") {
+		t.Errorf("got %s, %s, %v", out, notes, err)
 	}
 }

@@ -49,10 +49,10 @@ func newInspect(app *app) *cobra.Command {
 			if errors.Is(err, inspect.ErrNothing) {
 				return exit.NotFound(err)
 			}
-			if err != nil {
+			if report == nil {
 				return err
 			}
-			return app.print(report, report.Print)
+			return errors.Join(app.print(report, report.Print), err)
 		},
 	}
 	cmd.Flags().IntVar(&o.Rows, "rows", 3, "rows of each split of Examples to show")
@@ -75,7 +75,7 @@ func parseLimit(text string) (int64, error) {
 	return int64(size), nil
 }
 
-// inspect looks at a place in the store, where the argument is an address, or on this machine.
+// inspect looks at a place in the store, where the argument is an address, or on this machine. Of damaged Examples both results are there.
 func (a *app) inspect(ctx context.Context, place string, o inspect.Options) (report *inspect.Report, err error) {
 	if !strings.HasPrefix(place, "s3://") {
 		source, err := inspect.Local(place)

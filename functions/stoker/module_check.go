@@ -4,6 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/build"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +37,50 @@ func (a *app) checkModule(ctx context.Context, source module.Source, trains, tun
 	if keys := source.PythonKeys(); len(keys) > 0 {
 		return fmt.Errorf("%s is no TFX module, and %s is for those", source.Path, strings.Join(keys, ", "))
 	}
+	return checkProgram(source.Path)
+}
+
+// checkProgram refuses a path that is neither an executable file nor a folder with the Go files of a program, which are parsed and not built.
+func checkProgram(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+			return fmt.Errorf("%s is neither a TFX module (a .py file, or an archive with some) nor an executable file", path)
+		}
+		return nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	packages := map[string]string{} // a file of each
+	for _, entry := range entries {
+		name := entry.Name()
+		if entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		if used, err := build.Default.MatchFile(path, name); err == nil && !used { // the go command leaves it out
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(path, name), nil, parser.SkipObjectResolution)
+		if list, ok := errors.AsType[scanner.ErrorList](err); ok && len(list) > 0 {
+			return list[0] // its text begins with file:line:column
+		}
+		if err != nil {
+			return err
+		}
+		packages[file.Name.Name] = name
+	}
+	switch {
+	case len(packages) == 0:
+		return fmt.Errorf("%s holds neither a Go program nor a TFX module: expected Go files of package main in it, or .py files", path)
+	case packages["main"] == "":
+		name := slices.Sorted(maps.Keys(packages))[0]
+		return fmt.Errorf("%s is of package %s: expected package main, a program that serves a module", filepath.Join(path, packages[name]), name)
+	}
 	return nil
 }
 
@@ -45,6 +94,9 @@ func checkBuiltin(name string, source module.Source) error {
 	return nil
 }
 
+// maxLeftShown is how many files that stay behind a note names.
+const maxLeftShown = 20
+
 // checkPython takes the module's files as a worker does, has Python read those that hold what is called, and looks for that.
 func (a *app) checkPython(ctx context.Context, source module.Source, calls []entryPoint) error {
 	files, err := takeModule(ctx, source.Path)
@@ -55,9 +107,17 @@ func (a *app) checkPython(ctx context.Context, source module.Source, calls []ent
 	if err != nil {
 		return err
 	}
-	if len(left) > 0 {
-		fmt.Fprintf(a.notes(), "%s names %s, which stays behind: of a module file only the .py files beside it come along; name the folder as module for all of it\n",
-			filepath.Base(source.Path), strings.Join(left, ", "))
+	for _, found := range []struct {
+		does  string
+		names []string
+	}{{"names", left.Named}, {"may read", left.Other}} {
+		if names := found.names; len(names) > 0 {
+			if more := len(names) - maxLeftShown; more > 0 {
+				names = append(names[:maxLeftShown:maxLeftShown], fmt.Sprintf("%d more", more))
+			}
+			fmt.Fprintf(a.notes(), "%s %s %s, which stays behind: of a module file only the .py files beside it come along; name the folder as module for all of it\n",
+				filepath.Base(source.Path), found.does, strings.Join(names, ", "))
+		}
 	}
 	called := calledFiles(files, calls)
 	if len(called) == 0 {

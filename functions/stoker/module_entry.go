@@ -44,7 +44,7 @@ func signature(name string) string {
 	return name + "(fn_args)"
 }
 
-// argsOf is how many arguments a function is called with: trainer_fn also gets the schema.
+// argsOf is how many arguments a function is called with at most: trainer_fn also gets the schema if it takes one.
 func (e entryPoint) argsOf(name string) int {
 	if name == "trainer_fn" {
 		return 2
@@ -77,6 +77,9 @@ func (a *app) readOutlines(ctx context.Context, source module.Source, files snap
 		if wrong, ok := errors.AsType[*python.SyntaxError](failed); ok {
 			return nil, a.asRead(files, wrong, own)
 		}
+		if !own || len(source.Requirements) > 0 {
+			a.trustImports(files, paths, all, calls)
+		}
 		if err = failed; err == nil || ctx.Err() != nil {
 			return all, err
 		}
@@ -88,6 +91,24 @@ func (a *app) readOutlines(ctx context.Context, source module.Source, files snap
 		wanted = append(wanted, call.wanted()...)
 	}
 	return outlinesByText(paths, wanted)
+}
+
+// trustImports takes packages for installed where another Python than the one that read the files may have them, and notes which functions
+// that is said of.
+func (a *app) trustImports(files snapshot.Snapshot, paths []string, outlines []python.Outline, calls []entryPoint) {
+	for i, outline := range outlines {
+		name := strings.TrimPrefix(strings.TrimPrefix(filepath.ToSlash(paths[i]), filepath.ToSlash(files.Dir)), "/")
+		for j, b := range outline.Names {
+			if b.From == "" || b.Installed || strings.HasPrefix(b.From, ".") {
+				continue
+			}
+			outline.Names[j].Installed = true
+			called := slices.ContainsFunc(calls, func(e entryPoint) bool { return slices.Contains(e.wanted(), b.Name) })
+			if called && len(files.Imported(name, b.From)) == 0 {
+				fmt.Fprintf(a.notes(), "%s:%d:%d: %s is imported from %s, which is not in the module's files: the Python of the workers must have it\n", files.Theirs(paths[i]), b.Line, b.Column, b.Name, b.From)
+			}
+		}
+	}
 }
 
 // asRead is a syntax error in the module's own path. Another Python than the workers' may not know their syntax.
@@ -141,6 +162,9 @@ func (a *app) checkEntry(files snapshot.Snapshot, e entryPoint, outlines map[str
 		own := filepath.FromSlash(strings.TrimSuffix(files.Theirs(path+":"), ":"))
 		for _, wanted := range e.wanted() {
 			if found, bound := outline.Binds(wanted); bound {
+				if err := checkImports(files, name, own, wanted, outline); err != nil {
+					return err
+				}
 				return callable(own, found, e.argsOf(wanted))
 			}
 		}
@@ -151,6 +175,24 @@ func (a *app) checkEntry(files snapshot.Snapshot, e entryPoint, outlines map[str
 		return e.missing(own, outline)
 	}
 	return nil
+}
+
+// checkImports refuses a function that its file imports from a module that is neither in the module's files nor installed. Of several
+// imports, as in try and except, one has to be there. Requirements may bring a module, and the Python that workers don't use knows nothing of
+// theirs: those are left to the workers.
+func checkImports(files snapshot.Snapshot, name, own, wanted string, outline python.Outline) error {
+	var missing error
+	for _, b := range outline.Names {
+		if b.Name != wanted {
+			continue
+		}
+		if b.From == "" || b.Installed || len(files.Imported(name, b.From)) > 0 {
+			return nil
+		}
+		missing = fmt.Errorf("%s:%d:%d: %s is imported from %s, which is neither in the module's files nor installed: put it there, add it to module.requirements, "+
+			"or leave the check to workers that have it with --skip-module-check", own, b.Line, b.Column, wanted, b.From)
+	}
+	return missing
 }
 
 // missing says that a file lacks a function, at the place of the one that was meant if there is one.
@@ -171,7 +213,7 @@ func (e entryPoint) missing(path string, outline python.Outline) error {
 		path, strings.Join(calls, " or "), e.key, e.key)
 }
 
-// callable refuses a function that can't be called with so many arguments.
+// callable refuses a function that can't be called with one argument, or any number of them up to args.
 func callable(path string, b python.Binding, args int) error {
 	at := fmt.Sprintf("%s:%d:%d: %s", path, b.Line, b.Column, b.Name)
 	switch {
@@ -179,8 +221,8 @@ func callable(path string, b python.Binding, args int) error {
 		return fmt.Errorf("%s: expected a plain function, got an async one, of which nothing would run", at)
 	case !b.Function:
 		return nil
-	case b.Least > args || b.Most >= 0 && b.Most < args:
-		return fmt.Errorf("%s: expected a function of %s, as TFX calls %s", at, map[int]string{1: "1 argument", 2: "2 arguments"}[args], signature(b.Name))
+	case b.Least > args || b.Most == 0:
+		return fmt.Errorf("%s: expected a function of %s, as TFX calls %s", at, map[int]string{1: "1 argument", 2: "1 or 2 arguments"}[args], signature(b.Name))
 	case len(b.Keywords) > 0:
 		return fmt.Errorf("%s: needs %s by name, and TFX calls %s", at, strings.Join(b.Keywords, ", "), signature(b.Name))
 	}

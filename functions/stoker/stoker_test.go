@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/local"
@@ -40,7 +41,15 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "waitrun": waitRun, "wipe": wipe, "forget": forget, "exits": exits, "serves": serves, "secured": secured, "alone": alone, "receiver": receiver, "documents": documents, "roled": roled, "roletries": roletries, "hostile": hostile, "refuser": refuser, "printable": printable, "generate": generate},
+		// [python3] is whether there is one: an error where scripts that need it may not be skipped.
+		Condition: func(name string) (bool, error) {
+			if name != "python3" {
+				return false, fmt.Errorf("no condition %q", name)
+			}
+			python, err := tftest.FindPython3()
+			return python != "", err
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "waitrun": waitRun, "wipe": wipe, "forget": forget, "exits": exits, "serves": serves, "secured": secured, "alone": alone, "receiver": receiver, "documents": documents, "roled": roled, "roletries": roletries, "hostile": hostile, "graft": graft, "refuser": refuser, "printable": printable, "generate": generate},
 	})
 }
 

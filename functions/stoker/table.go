@@ -31,6 +31,18 @@ func (s *splitFlags) add(flags *pflag.FlagSet) {
 
 func (s splitFlags) given() bool { return s.split != "" || s.column != "" }
 
+// lacks is the error of a table that gets no rows in a split that a module is tried on.
+func (s splitFlags) lacks(table, split string) error {
+	const needed = "%s gets no split %s: a module is tried on the splits train and eval"
+	switch {
+	case s.column != "":
+		return fmt.Errorf("--split-column: "+needed+", which have to be named in that column", table, split)
+	case s.split != "":
+		return fmt.Errorf("--split: "+needed+", as in train:2,eval:1", table, split)
+	}
+	return fmt.Errorf("--examples: "+needed+", and it has too few rows", table, split)
+}
+
 func (s splitFlags) options() (o examplegen.Options, err error) {
 	o.Column = s.column
 	if s.split != "" && s.column != "" {
@@ -85,6 +97,12 @@ func (a *app) tryTable(ctx context.Context, t *tryFlags) (remove func(), err err
 	folder, remove, err := a.examplesOf(ctx, t.examples, t.split)
 	if err != nil {
 		return remove, err
+	}
+	for _, split := range []string{"train", "eval"} {
+		if _, err := os.Stat(filepath.Join(folder, "Split-"+split)); err != nil {
+			remove()
+			return func() {}, exit.Usage(t.split.lacks(t.examples, split))
+		}
 	}
 	t.examples = folder
 	if t.schema == "" && t.transformGraph == "" {

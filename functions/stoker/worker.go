@@ -52,7 +52,8 @@ func newWorker(app *app) *cobra.Command {
 			"Where the kernel has Landlock, modules write to their own folders alone and can't read files that usually hold credentials.\n" +
 			"STOKER_MODULE_HIDE and STOKER_MODULE_WRITE name more paths that they can't read, and that they can write, separated as in\n" +
 			"PATH. STOKER_MODULE_SANDBOX=required has a worker not start without, off does without; stoker doctor says what this machine has.\n" +
-			"Without it Go modules are built without cgo, unless STOKER_MODULE_CGO=1 allows that.\n\n" +
+			"STOKER_MODULE_WARM=any allows processes that are kept ready to run code of pipelines, which then reaches the folders of other jobs.\n" +
+			"Without Landlock Go modules are built without cgo, unless STOKER_MODULE_CGO=1 allows that.\n\n" +
 			"Graphs that events name (transform_graph, base_model) may have only the operations that models need. STOKER_GRAPH_OPS=A,B\n" +
 			"allows more. They and the models that modules leave are checked in a child process, within the job's memory and time.\n" +
 			"STOKER_MAX_RECORD_MIB (256) is how large a record of examples may be.\n\n" +

@@ -33,17 +33,23 @@ func (r *Recorded) Pipeline() ([]byte, error) {
 	t := &translation{r: r, trainer: map[string]any{}, module: map[string]any{}}
 	trainers, tuners := r.find("Trainer"), r.find("Tuner")
 	switch {
-	case len(trainers) == 0:
-		return nil, &Error{File: r.path, Err: errors.New("no Trainer(...) of tfx was called: give the file that is run, not one that only defines functions")}
+	case len(trainers)+len(tuners) == 0:
+		return nil, &Error{File: r.path, Err: errors.New("no Trainer(...) and no Tuner(...) of tfx was called: give the file that is run, not one that only defines functions")}
 	case len(trainers) > 1:
 		return nil, &Error{File: r.path, Line: trainers[1].Line, Err: fmt.Errorf("a second Trainer(...); the first is at line %d: one pipeline trains one model, split the file", trainers[0].Line)}
 	case len(tuners) > 1:
 		return nil, &Error{File: r.path, Line: tuners[1].Line, Err: fmt.Errorf("a second Tuner(...); the first is at line %d", tuners[0].Line)}
 	}
 	if r.failed != nil {
-		t.warn(r.failed.Line, "the file stopped here, after its Trainer: %s", r.failed.Message)
+		t.warn(r.failed.Line, "the file stopped here, after its %s: %s", slices.Concat(trainers, tuners)[0].base(), r.failed.Message)
 	}
-	if err := t.train(trainers[0]); err != nil {
+	var err error
+	if len(trainers) > 0 {
+		err = t.train(trainers[0])
+	} else {
+		err = t.trainAs(tuners[0])
+	}
+	if err != nil {
 		return nil, err
 	}
 	if len(tuners) == 1 {
@@ -59,20 +65,52 @@ func (t *translation) warn(line int, format string, args ...any) {
 	if line > 0 {
 		text = fmt.Sprintf("line %d: %s", line, text)
 	}
-	t.warnings = append(t.warnings, text)
+	if !slices.Contains(t.warnings, text) {
+		t.warnings = append(t.warnings, text)
+	}
 }
 
 func (t *translation) fail(c call, format string, args ...any) error {
 	return &Error{File: t.r.path, Line: c.Line, Err: fmt.Errorf("%s: %w", c.base(), fmt.Errorf(format, args...))}
 }
 
-// arguments are those by name; the first of Trainer and Tuner may be given by its place.
+// sharedArguments are those of a Tuner that a Trainer has too, and that mean the same there.
+var sharedArguments = []string{"base_model", "custom_config", "eval_args", "examples", "module_file", "schema", "train_args", "transform_graph"}
+
+// trainAs fills the trainer from a Tuner's arguments.
+func (t *translation) trainAs(tuner call) error {
+	t.warn(tuner.Line, "Tuner: no Trainer(...) was called: the trainer is filled from the Tuner, and trains with the best hyperparameters; the module needs a run_fn too")
+	shared := maps.Clone(tuner.Kwargs)
+	maps.DeleteFunc(shared, func(name string, _ any) bool { return !slices.Contains(sharedArguments, name) })
+	tuner.Kwargs = shared
+	if err := t.train(tuner); err != nil {
+		return err
+	}
+	t.trainer["hyperparameters"] = pipeline.HyperparametersRun
+	t.trainer["wait_for"] = append(t.trainer["wait_for"].([]string), pipeline.WaitHParams)
+	return nil
+}
+
+// arguments are those by name; the first of Trainer and Tuner may be given by its place. The value of a RuntimeParameter is its default.
 func (t *translation) arguments(c call) (map[string]any, error) {
 	all := map[string]any{}
-	for name, value := range c.Kwargs {
+	for _, name := range slices.Sorted(maps.Keys(c.Kwargs)) {
+		value := c.Kwargs[name]
+		if from, ok := t.called(value); ok && from.base() == "RuntimeParameter" {
+			if value = from.Kwargs["default"]; value == nil {
+				return nil, t.fail(c, "%s is a RuntimeParameter without a default, which is not known before the pipeline runs", name)
+			}
+			t.warn(c.Line, "%s: %s is a RuntimeParameter: its default is taken", c.base(), name)
+		}
 		if value != nil {
 			all[name] = value
 		}
+	}
+	if file, _ := all["module_file"].(string); file != "" && slices.ContainsFunc(c.Gone, func(gone string) bool { return file == gone || strings.HasPrefix(file, gone+"/") }) {
+		return nil, t.fail(c, "module_file %s is in a temporary folder that the pipeline's file made and that is removed: write the module to a file that stays", file)
+	}
+	for _, gone := range c.Gone {
+		t.warn(c.Line, "%s: an argument names %s, a temporary file or folder that the pipeline's file made and that is removed", c.base(), gone)
 	}
 	if len(c.Args) > 1 {
 		return nil, t.fail(c, "%d arguments without a name: name them, as in examples=...", len(c.Args))
@@ -221,9 +259,23 @@ func (t *translation) steps(c call, to map[string]any, name string, value any) e
 	return t.message(c, to, name, value, "num_steps", "splits")
 }
 
+// mapping is a value that is one, or JSON of one, which is what a RuntimeParameter has for a message. It is nil for others.
+func mapping(value any) map[string]any {
+	object, ok := value.(map[string]any)
+	if text, is := value.(string); is {
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.UseNumber() // a whole number stays one
+		ok = decoder.Decode(&object) == nil
+	}
+	if !ok {
+		return nil
+	}
+	return object
+}
+
 // message takes the fields of a message like TrainArgs(num_steps=1), or of a mapping.
 func (t *translation) message(c call, to map[string]any, name string, value any, fields ...string) error {
-	given, _ := value.(map[string]any)
+	given := mapping(value)
 	if made, ok := t.called(value); ok {
 		if given = made.Kwargs; len(made.Args) > 0 {
 			return t.fail(c, "%s: %s has arguments without a name", name, made.base())
@@ -253,8 +305,8 @@ func (t *translation) message(c call, to map[string]any, name string, value any,
 }
 
 func (t *translation) config(c call, to map[string]any, value any) error {
-	config, ok := value.(map[string]any)
-	if !ok || config["$name"] != nil || config["$call"] != nil || config["$unknown"] != nil {
+	config := mapping(value)
+	if config == nil || config["$name"] != nil || config["$call"] != nil || config["$unknown"] != nil {
 		return t.fail(c, "custom_config is %s: expected a mapping", shown(value))
 	}
 	kept := map[string]any{}
@@ -399,9 +451,12 @@ func clean(text string) string {
 	return text
 }
 
+// first is the call of the Trainer, or of the Tuner where there is none.
+func (t *translation) first() call { return slices.Concat(t.r.find("Trainer"), t.r.find("Tuner"))[0] }
+
 func (t *translation) text() ([]byte, error) {
 	if t.module["path"] == nil {
-		return nil, t.fail(t.r.find("Trainer")[0], "no module_file: expected the file with run_fn")
+		return nil, t.fail(t.first(), "no module_file: expected the file with run_fn")
 	}
 	var out strings.Builder
 	for _, warning := range t.warnings {
@@ -430,7 +485,7 @@ func (t *translation) text() ([]byte, error) {
 	}
 	if at := strings.IndexFunc(out.String(), acts); at >= 0 {
 		bad, _ := utf8.DecodeRuneInString(out.String()[at:])
-		return nil, t.fail(t.r.find("Trainer")[0], "an argument, or one of a Tuner, holds the character %U, which acts on terminals or hides text: leave it out", bad)
+		return nil, t.fail(t.first(), "an argument, or one of a Tuner, holds the character %U, which acts on terminals or hides text: leave it out", bad)
 	}
 	if _, err := pipeline.Parse(t.r.path, []byte(out.String())); err != nil {
 		return nil, fmt.Errorf("%s makes no valid pipeline: %w", t.r.path, err)

@@ -26,7 +26,7 @@ const (
 type Options struct {
 	Python  string                // the interpreter
 	Timeout time.Duration         // for the whole file
-	Run     func(*exec.Cmd) error // confines a command and runs it to its end
+	Run     func(*exec.Cmd) error // confines a command, whose HOME it keeps, gives it a folder as TMPDIR, and runs it to its end
 }
 
 // Recorded is what a file called of tfx.
@@ -50,6 +50,7 @@ type call struct {
 	Line   int            `json:"line"`
 	Args   []any          `json:"args"`
 	Kwargs map[string]any `json:"kwargs"`
+	Gone   []string       `json:"gone"` // temporary files and folders in its arguments that the file made, and that are removed
 }
 
 // base is the last part of the name.
@@ -82,10 +83,14 @@ func Record(ctx context.Context, path string, o Options) (*Recorded, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, errTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, o.Python, "-I", "-B", "-c", recordScript, full, filepath.Dir(full), fmt.Sprint(int(o.Timeout.Seconds())+1))
+	cmd := exec.CommandContext(ctx, o.Python, "-I", "-B", "-c", recordScript, full, filepath.Dir(full), fmt.Sprint(int(o.Timeout.Seconds())+1),
+		os.Getenv("TMPDIR"))
 	out, printed := &tail{most: maxRecorded, all: true}, &tail{most: maxPrinted}
 	cmd.Stdout, cmd.Stderr = out, printed
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
+	if home, err := os.UserHomeDir(); err == nil {
+		cmd.Env = append(cmd.Env, "HOME="+home) // module files are often named from it
+	}
 	cmd.WaitDelay = 5 * time.Second // what it has left running may hold the pipes
 	err = o.Run(cmd)
 	switch {
@@ -109,7 +114,7 @@ func Record(ctx context.Context, path string, o Options) (*Recorded, error) {
 		return nil, &Error{File: path, Err: fmt.Errorf("what it called could not be read: %w", err)}
 	}
 	// A pipeline that was put together before something failed, like a runner, is there all the same.
-	if r.failed = said.Failed; r.failed != nil && (r.failed.Syntax || len(r.find("Trainer")) == 0) {
+	if r.failed = said.Failed; r.failed != nil && (r.failed.Syntax || len(r.find("Trainer"))+len(r.find("Tuner")) == 0) {
 		return nil, &Error{File: path, Line: r.failed.Line, Err: errors.New(r.failed.Message)}
 	}
 	return r, nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/tfxdsl"
@@ -20,10 +21,7 @@ import (
 
 func record(t *testing.T, text string, timeout time.Duration) (*tfxdsl.Recorded, error) {
 	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	python := tftest.Python3(t)
 	path := filepath.Join(t.TempDir(), "my_pipeline.py")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -251,7 +249,7 @@ func TestSaysAtWhichLineAFileIsWrong(t *testing.T) {
 		{"x = 1\ny = (\n", "my_pipeline.py:2: SyntaxError: "},
 		{"x = 1\nraise ValueError('no data')\n", "my_pipeline.py:2: ValueError: no data"},
 		{"import sys\nsys.exit(4)\n", "my_pipeline.py: it exits with 4"},
-		{"x = 1\n", "no Trainer(...) of tfx was called"},
+		{"x = 1\n", "no Trainer(...) and no Tuner(...) of tfx was called"},
 		{channels + "Trainer(examples=None)\n", "my_pipeline.py:8: Trainer: no module_file"},
 		{channels + "Trainer(None, 1)\n", "my_pipeline.py:8: Trainer: 2 arguments without a name"},
 		{channels + "Trainer(module_file=module_file)\n\nTrainer(module_file=module_file)\n", "my_pipeline.py:10: a second Trainer(...); the first is at line 8"},

@@ -151,7 +151,7 @@ func TestAFileThatDoesNotParseIsNamed(t *testing.T) {
 func ExampleTable_Faults() {
 	all := house.Table{
 		Module:   "github.com/stoker-ml/stoker/infra/house",
-		TopLevel: "doc.go table.go read.go faults.go doors.go faults_test.go taskfile_test.go",
+		TopLevel: "doc.go table.go read.go faults.go doors.go faults_test.go taskfile_test.go load_test.go",
 		Rooms:    map[string]house.Room{".": {}},
 		Fences:   []house.Fence{{Library: "go/parser"}},
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,6 +54,42 @@ func TestTheHostsBinaryRuns(t *testing.T) {
 	said, err := exec.Command(put(t, files["stoker"]), "version", "-o", "json").Output()
 	must(t, err)
 	must(t, verifyVersion(said, s.version, s.commit, runtime.GOOS, runtime.GOARCH))
+}
+
+// The archive's binary is ready without compiling or installing anything. How long that takes is in the log (go test -v): a limit would
+// fail on a machine that has other work.
+func TestTheHostsBinaryStarts(t *testing.T) {
+	s := ready(t)
+	files, err := unpack(s.archive(runtime.GOOS + "_" + runtime.GOARCH))
+	must(t, err)
+	starts(t, put(t, files["stoker"]))
+}
+
+// starts runs `stoker version` and `stoker up` until it says that it is up, and logs how long each takes.
+func starts(t *testing.T, program string) {
+	t.Helper()
+	begun := time.Now()
+	must(t, exec.CommandContext(t.Context(), program, "version").Run())
+	t.Logf("stoker version: %v", time.Since(begun).Round(time.Millisecond))
+
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	home := t.TempDir()
+	up := exec.CommandContext(ctx, program, "up", "--data", filepath.Join(home, "data"), "--console", "off")
+	up.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	up.Cancel = func() error { return up.Process.Signal(os.Interrupt) }
+	up.WaitDelay = time.Minute
+	stderr, err := up.StderrPipe()
+	must(t, err)
+	begun = time.Now()
+	must(t, up.Start())
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "stoker is up: ") {
+		t.Errorf("stoker up says %q, %v", line, err)
+	}
+	t.Logf("stoker up until it is up, with an empty folder: %v", time.Since(begun).Round(time.Millisecond))
+	cancel()
+	_ = up.Wait()
 }
 
 // The other Linux is run too, by an emulator: it starts, tells what it is, and looks at the machine.

@@ -16,9 +16,11 @@ type workflow struct {
 	Permissions map[string]string
 	Jobs        map[string]struct {
 		Permissions map[string]string
+		Strategy    struct{ Matrix struct{ Target []string } }
 		Steps       []struct {
-			Uses, Run string
-			With      map[string]any
+			ID, Uses, Run string
+			With          map[string]any
+			Env           map[string]string
 		}
 	}
 }
@@ -58,7 +60,52 @@ func faultsOf(text string) (faults []string, err error) {
 	if !slices.Equal(order, []string{"cosign", "release", "provenance"}) {
 		faults = append(faults, "steps are "+strings.Join(order, ", "))
 	}
-	return faults, nil
+	return append(faults, imageFaults(w)...), nil
+}
+
+// imageFaults says what is wrong with the job that publishes the images: one that is pushed without a signature, an SBOM or provenance of the
+// very digest that was pushed.
+func imageFaults(w workflow) (faults []string) {
+	job := w.Jobs["image"]
+	rights := map[string]string{"contents": "read", "packages": "write", "id-token": "write", "attestations": "write"}
+	if !maps.Equal(job.Permissions, rights) {
+		faults = append(faults, "permissions of images")
+	}
+	if !slices.Equal(job.Strategy.Matrix.Target, []string{"stoker", "python", "estimator", "cuda"}) {
+		faults = append(faults, "not all images are published")
+	}
+	const digest = "${{ steps.push.outputs.digest }}"
+	order := []string{}
+	note := func(text, step, of string) {
+		if strings.Contains(text, of) {
+			order = append(order, step)
+		}
+	}
+	for _, step := range job.Steps {
+		if step.Uses != "" && !pinned.MatchString(step.Uses) {
+			faults = append(faults, step.Uses+" is not pinned by a commit")
+		}
+		if strings.HasPrefix(step.Uses, "sigstore/cosign-installer@") {
+			order = append(order, "cosign")
+		}
+		if strings.HasPrefix(step.Uses, "actions/attest-build-provenance@") && step.With["subject-digest"] == digest && step.With["push-to-registry"] == true {
+			order = append(order, "provenance")
+		}
+		note(step.Run, "bases", "run . -check")
+		note(step.Run, "build", "task image")
+		note(step.Run, "sbom", "run . sbom")
+		if step.ID == "push" {
+			note(step.Run, "push", "skopeo copy --digestfile digest")
+		}
+		if step.Env["DIGEST"] == digest {
+			note(step.Run, "signature", `cosign sign --yes "$IMAGE@$DIGEST"`)
+			note(step.Run, "sbom of the image", `cosign attest --yes --type cyclonedx --predicate bin/image.cdx.json "$IMAGE@$DIGEST"`)
+		}
+	}
+	if !slices.Equal(order, []string{"cosign", "bases", "build", "sbom", "push", "signature", "sbom of the image", "provenance"}) {
+		faults = append(faults, "steps of images are "+strings.Join(order, ", "))
+	}
+	return faults
 }
 
 func TestTheWorkflowSignsAndAttests(t *testing.T) {
@@ -76,6 +123,13 @@ func TestTheWorkflowSignsAndAttests(t *testing.T) {
 		"permissions: {}":           "permissions: {packages: write}",
 		"subject-checksums":         "subject-name",
 		"sigstore/cosign-installer": "sigstore/other",
+		"packages: write":           "packages: read",
+		"estimator, cuda]":          "estimator]",
+		"run . -check":              "run .",
+		"cosign sign":               "cosign version",
+		"$IMAGE@$DIGEST":            "$IMAGE:latest",
+		"cosign attest":             "cosign version",
+		"subject-digest":            "subject-checksum",
 	} {
 		if !strings.Contains(string(text), old) {
 			t.Fatalf("the workflow has no %s", old)

@@ -58,6 +58,7 @@ func Facts(root storage.Ref, run string) []events.Fact {
 		fact("transform", &events.TransformReady{
 			TransformGraph:      root.Join("transform_graph").String(),
 			TransformedExamples: []events.Examples{{URI: root.Join("transformed_examples").String(), Splits: []string{"train", "eval"}}},
+			Examples:            []events.Examples{{URI: root.Join("examples").String(), Splits: []string{"train", "eval"}}},
 			Schema:              root.Join("schema").String(),
 		}),
 	}

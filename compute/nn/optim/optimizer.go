@@ -3,6 +3,7 @@ package optim
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
@@ -59,8 +60,10 @@ func (s *Settings) rate(constant float64, t int64) float64 {
 	return s.Schedule.Rate(t - 1)
 }
 
-// names are those of New.
-const names = "sgd, momentum, nesterov, adam, adamw, adagrad, rmsprop or ftrl"
+// Names returns the names that New knows.
+func Names() []string {
+	return []string{"sgd", "momentum", "nesterov", "adam", "adamw", "adagrad", "rmsprop", "ftrl"}
+}
 
 // DefaultLearningRate is Keras's for the optimizer of that name; New takes 0 for it.
 func DefaultLearningRate(name string) float64 {
@@ -99,7 +102,9 @@ func New(name string, learningRate float64) (Optimizer, error) {
 	case "ftrl":
 		return &FTRL{LearningRate: learningRate, InitialAccumulator: 0.1}, nil
 	}
-	return nil, fmt.Errorf("unknown optimizer %q: expected %s", name, names)
+	known := Names()
+	last := len(known) - 1
+	return nil, fmt.Errorf("unknown optimizer %q: expected %s or %s", name, strings.Join(known[:last], ", "), known[last])
 }
 
 // Clipping is Updater's.

@@ -188,7 +188,7 @@ func TestTheSDKsClientPublishes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	send := func(id string, ctx context.Context, payload any) error {
+	event := func(id string, payload any) cloudevents.Event {
 		e := cloudevents.NewEvent()
 		e.SetID(id)
 		e.SetSource("/etl")
@@ -199,8 +199,9 @@ func TestTheSDKsClientPublishes(t *testing.T) {
 		if err := e.SetData(cloudevents.ApplicationJSON, payload); err != nil {
 			t.Fatal(err)
 		}
-		return client.Send(ctx, e)
+		return e
 	}
+	send := func(id string, ctx context.Context, payload any) error { return client.Send(ctx, event(id, payload)) }
 	if err := send("1", cloudevents.WithEncodingBinary(t.Context()), json.RawMessage(data)); !cloudevents.IsACK(err) {
 		t.Error(err)
 	}
@@ -212,7 +213,21 @@ func TestTheSDKsClientPublishes(t *testing.T) {
 	if !cloudevents.ResultAs(err, &result) || result.StatusCode != http.StatusBadRequest || !strings.Contains(err.Error(), "data.examples[0].uri") {
 		t.Errorf("a bad event: %v", err)
 	}
-	w.wantIDs("client", "1", "2")
+	batch := []cloudevents.Event{event("3", json.RawMessage(data)), event("4", json.RawMessage(data))}
+	r, err := cehttp.NewHTTPRequestFromEvents(t.Context(), server.URL, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusAccepted || r.Header.Get("Content-Type") != batchType {
+		t.Errorf("a batch of %q: %d", r.Header.Get("Content-Type"), answer.StatusCode)
+	}
+	w.wantIDs("client", "1", "2", "3", "4")
 	if got := w.facts()[0].Extensions["attempt"]; got != "3" {
 		t.Errorf("extension attempt is %q", got)
 	}

@@ -63,9 +63,10 @@ func (t *training) Check(ctx context.Context) (result.Result, error) {
 
 // noteDevice notes a training that asked for a GPU and had none.
 func (t *training) noteDevice() {
-	if t.Execution.Spec.Trainer.Resources.WantsGPU() && t.outcome.Device == module.DeviceCPU {
-		t.notes = append(t.notes, "trained on a CPU: the class is gpu, and the worker had no GPU that the module could use")
-		t.Execution.Log.Warn("a job of class gpu trained on a CPU")
+	r := t.Execution.Spec.Trainer.Resources
+	if r.WantsGPU() && t.outcome.Device == module.DeviceCPU {
+		t.notes = append(t.notes, "trained on a CPU: the class is "+r.Class+", and the worker had no GPU that the module could use")
+		t.Execution.Log.Warn("a job of a GPU class trained on a CPU", "class", r.Class)
 	}
 }
 

@@ -12,26 +12,33 @@ import (
 // A class is one of workers, and a worker without a GPU may serve gpu: then the model says so, and it is none that a CPU was asked for.
 func TestAJobOfClassGPUThatTrainedOnACPUSaysSo(t *testing.T) {
 	t.Parallel()
-	for device, noted := range map[string]bool{module.DeviceCPU: true, module.DeviceGPU: false, "": false} {
+	for _, test := range []struct {
+		class, device string
+		noted         bool
+	}{
+		{"gpu", module.DeviceCPU, true}, {"gpu", module.DeviceGPU, false}, {"gpu", "", false}, {"gpu-a100", module.DeviceCPU, true},
+	} {
 		b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
 			outcome, err := writesModel(a)
-			outcome.Device = device
+			outcome.Device = test.device
 			return outcome, err
 		})
 		cpu, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
 		if err != nil || len(cpu.Notes) > 0 {
 			t.Fatalf("%+v, %v", cpu, err)
 		}
-		gpu, err := b.handle(t, job(t, "j2", "tuesday", spec+"  resources: {class: gpu}\n"), "a2")
+		gpu, err := b.handle(t, job(t, "j2", "tuesday", spec+"  resources: {class: "+test.class+"}\n"), "a2")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if gpu.Execution == cpu.Execution || gpu.Cached {
-			t.Errorf("%q: class gpu is the execution of class cpu", device)
+			t.Errorf("%q: class %s is the execution of class cpu", test.device, test.class)
 		}
-		says := slices.ContainsFunc(gpu.Notes, func(note string) bool { return strings.HasPrefix(note, "trained on a CPU: the class is gpu") })
-		if says != noted {
-			t.Errorf("%q: notes %q", device, gpu.Notes)
+		says := slices.ContainsFunc(gpu.Notes, func(note string) bool {
+			return strings.HasPrefix(note, "trained on a CPU: the class is "+test.class+",")
+		})
+		if says != test.noted {
+			t.Errorf("class %s on %q: notes %q", test.class, test.device, gpu.Notes)
 		}
 	}
 }

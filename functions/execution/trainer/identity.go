@@ -26,7 +26,7 @@ type identity struct {
 	Skew        *pipeline.Skew      `json:"skew,omitempty"`           // that its files passed; nil: they need not
 	Salt        string              `json:"salt,omitempty"`
 	Workers     int                 `json:"workers,omitempty"`  // 0 for one
-	Strategy    string              `json:"strategy,omitempty"` // where it says more than Workers
+	Strategy    string              `json:"strategy,omitempty"` // unless it follows from Workers
 	Model       string              `json:"model,omitempty"`    // that passes for one, unless it is a SavedModel
 	Device      string              `json:"device,omitempty"`   // that it asks for, unless it is a CPU
 
@@ -53,7 +53,7 @@ func identityOf(job events.Job, spec pipeline.Pipeline, code string, inputs []ex
 		Skew:        passed(spec.Trainer.Skew),
 		Salt:        job.Salt,
 		Workers:     several(spec.Trainer.Resources),
-		Strategy:    unusualStrategy(spec.Trainer.Resources),
+		Strategy:    strategy(spec.Trainer.Resources),
 		Model:       spec.Trainer.Model,
 		Device:      device(spec.Trainer.Resources),
 
@@ -74,16 +74,16 @@ func several(r pipeline.Resources) int {
 	return r.Workers
 }
 
-// unusualStrategy is one that a module would not find by itself. A mirrored one is what it makes of the devices of its
-// process, asked for or not, and several workers have but one.
-func unusualStrategy(r pipeline.Resources) string {
-	if r.Strategy == module.StrategyTPU {
-		return r.Strategy
+// strategy returns the strategy in whose scope the module runs, "" for none. multi_worker is left out: it follows from the number
+// of workers.
+func strategy(r pipeline.Resources) string {
+	if r.Strategy == module.StrategyMultiWorker {
+		return ""
 	}
-	return ""
+	return r.Strategy
 }
 
-// device is what a training asks for that no CPU gives the same result for, to the last bit.
+// device returns "gpu" if the job asks for a GPU: a CPU gives a result that differs in the last digits.
 func device(r pipeline.Resources) string {
 	if r.WantsGPU() {
 		return module.DeviceGPU

@@ -82,6 +82,65 @@ func TestModelRunIsThereAgainWhereItBelongsToTheCheckpoint(t *testing.T) {
 	}
 }
 
+// dies is a TFX module that writes a checkpoint of TensorFlow and half of another file, and dies before its folders are scanned for the
+// first time. It tells nothing of checkpoints.
+type dies struct {
+	modelchecktest.Here
+	died  bool
+	found []string // in its folder, the second time
+}
+
+func (d *dies) Digest(context.Context, module.Source) (string, error) { return "dies@1", nil }
+
+func (d *dies) Run(_ context.Context, a module.Assignment, limits guest.Limits, _ func(module.Message)) (guest.Outcome, error) {
+	if err := os.WriteFile(limits.LogPath, nil, 0o600); err != nil {
+		return guest.Outcome{}, err
+	}
+	folder := filepath.Join(a.ModelRunDir, "ckpt")
+	if d.died {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			return guest.Outcome{}, err
+		}
+		for _, e := range entries {
+			d.found = append(d.found, e.Name())
+		}
+		return writesModel(a)
+	}
+	d.died = true
+	err := os.MkdirAll(folder, 0o755)
+	for name, text := range map[string]string{
+		"ckpt-7.data-00000-of-00001": "values", "ckpt-7.index": "index", "checkpoint": `model_checkpoint_path: "ckpt-7"` + "\n", "cut.pkl": "cut o",
+	} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	return guest.Outcome{}, errors.Join(err, crash())
+}
+
+// A checkpoint that was written less than a scan's pause before the process died is there for the next attempt.
+func TestACheckpointRightBeforeACrashIsThereAgain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "dies.py")
+	if err := os.WriteFile(path, []byte("def run_fn(fn_args): pass\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, g := setup(t, nil), &dies{}
+	attempt := func(number int) (*events.ModelTrained, error) {
+		s := b.shift(t, b.store, g, fmt.Sprint("a", number), number)
+		s.job = job(t, "j1", "monday", "pipeline: penguin\nmodule: "+path+"\ntrainer: {wait_for: [transform], max_crashes: 3, skew: off}\n")
+		return s.handle(t.Context())
+	}
+	if _, err := attempt(1); kindOf(err) != events.FailureCrash {
+		t.Fatal(err)
+	}
+	if _, err := attempt(2); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"checkpoint", "ckpt-7.data-00000-of-00001", "ckpt-7.index"}; !slices.Equal(g.found, want) {
+		t.Errorf("the second attempt found %q, want %q", g.found, want)
+	}
+}
+
 // keeps is a TFX module of the usual kind: BackupAndRestore below working_dir, a CheckpointManager below model_run_dir, and
 // TensorBoard. Its process is killed in its fourth epoch, unless it is there for the second time.
 const keeps = `

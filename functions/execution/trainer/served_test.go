@@ -32,6 +32,12 @@ trainer:
 // serves trains the penguins by a Python module, of a kind that testdata/served/served.py has, and returns what is published of it.
 func serves(t *testing.T, host *guest.Host, kind, keras string) (*events.ModelTrained, error) {
 	t.Helper()
+	return servesRows(t, host, kind, keras, true)
+}
+
+// servesRows is serves of a run with or without raw examples.
+func servesRows(t *testing.T, host *guest.Host, kind, keras string, raw bool) (*events.ModelTrained, error) {
+	t.Helper()
 	dir, err := filepath.Abs("testdata/served")
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +56,7 @@ func serves(t *testing.T, host *guest.Host, kind, keras string) (*events.ModelTr
 		return b.handle(t, sequencesJob(t, b), "a1")
 	}
 	isRaw := strings.HasPrefix(kind, "raw")
-	return b.handle(t, skewJob(t, "j1", servedSpec, !isRaw, true), "a1")
+	return b.handle(t, skewJob(t, "j1", servedSpec, !isRaw, raw), "a1")
 }
 
 // sequencesJob trains on tf.SequenceExamples with steps of their own number.
@@ -136,4 +142,24 @@ func TestModulesThatCannotServeWhatTheyTrainedAreRefused(t *testing.T) {
 		"needs_label": `has an error for rows without the label "species"`,
 		"raises":      "InvalidArgumentError",
 	})
+}
+
+// A run without raw examples asks for synthetic rows, for which broken modules are refused and right ones are not.
+func TestModulesAreAskedForSyntheticRowsWithoutRawExamples(t *testing.T) {
+	t.Parallel()
+	host := servedHost(t)
+	for kind, want := range map[string]string{"needs_label": `synthetic rows without the label "species"`, "raises": "has an error for each of "} {
+		told, err := servesRows(t, host, kind, module.Keras3, false)
+		if kindOf(err) != events.FailureCheck || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: published %v, error %v, want a check that failed with %q", kind, told, err, want)
+		}
+	}
+	for kind, note := range map[string]string{"plain": "synthetic raw rows", "asserts": "synthetic raw rows", "otherwise": "synthetic raw rows", "one_by_one": "synthetic raw rows", "exported": "transformed ones were fed", "lacks": "perhaps because of the values"} {
+		told, err := servesRows(t, host, kind, module.Keras3, false)
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
+		} else if s := told.Skew; s == nil || (s.Asked == 0) != (kind == "lacks") || !strings.Contains(s.Note, note) {
+			t.Errorf("%s: skew %+v, want the note %q", kind, s, note)
+		}
+	}
 }

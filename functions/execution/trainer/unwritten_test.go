@@ -40,7 +40,7 @@ func TestAFormatThatCanNotBeWrittenIsNotedUnlessItIsRequired(t *testing.T) {
 	}
 }
 
-func TestWorkersATPUAndAGPUMakeAnotherExecution(t *testing.T) {
+func TestWorkersAStrategyAndAGPUMakeAnotherExecution(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(module.Assignment) (guest.Outcome, error) { return guest.Outcome{}, nil }) // writes no model
 	execution := func(resources string) string {
@@ -54,7 +54,7 @@ func TestWorkersATPUAndAGPUMakeAnotherExecution(t *testing.T) {
 		return failure.Execution
 	}
 	one := execution("{}")
-	for _, same := range []string{"{workers: 1}", "{strategy: mirrored}", "{class: large, memory: 1GiB}"} {
+	for _, same := range []string{"{workers: 1}", "{class: large, memory: 1GiB}"} {
 		if execution(same) != one {
 			t.Errorf("%s is another execution", same)
 		}
@@ -63,9 +63,12 @@ func TestWorkersATPUAndAGPUMakeAnotherExecution(t *testing.T) {
 	if execution("{workers: 2, strategy: multi_worker}") != two {
 		t.Error("the strategy of two workers is another execution when it is written down")
 	}
-	for _, other := range []string{"{workers: 3}", "{strategy: tpu}", "{class: gpu}"} {
-		if id := execution(other); id == one || id == two {
-			t.Errorf("%s is the same execution", other)
+	known := map[string]string{one: "no resources", two: "{workers: 2}"}
+	for _, other := range []string{"{workers: 3}", "{strategy: mirrored}", "{strategy: tpu}", "{class: gpu}", "{strategy: mirrored, class: gpu}"} {
+		id := execution(other)
+		if same, ok := known[id]; ok {
+			t.Errorf("%s is the same execution as %s", other, same)
 		}
+		known[id] = other
 	}
 }

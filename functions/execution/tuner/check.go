@@ -60,7 +60,11 @@ func (t *tuning) foundByStudy(ctx context.Context) (found result.Search, err err
 	case why.Why == tune.Failing:
 		return found, events.Fail(events.FailureModule, errors.New(why.Message))
 	case len(best) == 0:
-		return found, events.Fail(events.FailureModule, fmt.Errorf("the study ended (%s) before any trial was completed", why.Why))
+		err := fmt.Errorf("the study ended (%s) before any trial was completed", why.Why)
+		if last := study.LastFailure(); last != "" {
+			err = fmt.Errorf("%w; the last failure: %s", err, last)
+		}
+		return found, events.Fail(events.FailureModule, err)
 	}
 	score, _ := study.Score(best[0])
 	found = result.Search{

@@ -50,7 +50,7 @@ func identityOf(job events.Job, spec pipeline.Pipeline, code string, inputs []ex
 	}
 }
 
-// device is what trials ask for that no CPU gives the same scores for, to the last digit.
+// device returns "gpu" if trials ask for a GPU: a CPU gives scores that differ in the last digits.
 func device(r pipeline.Resources) string {
 	if r.WantsGPU() {
 		return module.DeviceGPU

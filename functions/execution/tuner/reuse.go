@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/drift"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 	"github.com/stoker-ml/stoker/functions/runs/result"
 )
 
@@ -108,8 +109,8 @@ func (s searched) drifted(ctx context.Context, a *execution.Attempt, now []event
 	return "", nil
 }
 
-// shapeOf reads what the schema and the transform graph of an attempt's job are like; nil where they can't be read: the steps
-// that need them say so.
+// shapeOf returns the shape of the schema and the transform graph of an attempt's job, which a child process reads within the limits of the
+// job; nil if they can't be read, which the jobs that need them report.
 func shapeOf(ctx context.Context, a *execution.Attempt) (*drift.Shape, error) {
 	schema, graph := a.Workspace.Path(filepath.Join(compared, "schema")), a.Workspace.Path(filepath.Join(compared, "transform_graph"))
 	artifacts := execution.Artifacts(a.Execution.Inputs)
@@ -123,12 +124,19 @@ func shapeOf(ctx context.Context, a *execution.Attempt) (*drift.Shape, error) {
 			return nil, err
 		}
 	}
-	shape, err := drift.ReadShape(schema, graph)
+	q := modelcheck.Question{Shape: &modelcheck.Shape{Schema: schema, TransformGraph: graph}}
+	answer, err := a.CheckFiles(ctx, q, a.Execution.Spec.Search().Resources)
+	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureUnavailable {
+		return nil, err
+	}
+	if err == nil && answer.Refused != "" {
+		err = errors.New(answer.Refused)
+	}
 	if err != nil {
 		a.Execution.Log.Warn("schema and transform graph can't be compared with those of later runs", "error", err)
 		return nil, nil
 	}
-	return &shape, nil
+	return answer.Shape, nil
 }
 
 // ofType is the first artifact of a type, nil if there is none.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -109,6 +110,24 @@ func TestASearchIsReusedUntilAnotherIsDue(t *testing.T) {
 				t.Errorf("told %+v after %d searches, reused: want %t", got, b.guest.runs.Load(), tc.reused)
 			}
 		})
+	}
+}
+
+// A pipeline that waits for Transform alone has the statistics of its transform.ready.
+func TestDriftIsSeenInTheStatisticsOfATransform(t *testing.T) {
+	t.Parallel()
+	for key, reused := range map[string]bool{"up/close": true, "up/far": false} {
+		b := setup(t, search)
+		last := b.first(t, changed)
+		j := next(t, changed, last)
+		pinned, _ := plan.Pin(events.Recorded{Fact: events.Fact{ID: "t", Source: "/test", Pipeline: j.Pipeline, Run: j.Run, Data: &events.TransformReady{
+			TransformGraph: j.Inputs.TransformGraph, TransformedExamples: j.Inputs.TransformedExamples, Statistics: "s3://stoker/" + key,
+		}}})
+		pinned.Inputs.Hyperparameters = last.Hyperparameters
+		j.Inputs = pinned.Inputs
+		if got, err := b.handle(t, j, events.Attempt{ID: "a2", Number: 1}); err != nil || got.Reused != reused {
+			t.Errorf("%s: %+v, %v; want reused: %t", key, got, err, reused)
+		}
 	}
 }
 

@@ -285,17 +285,19 @@ func TestATrialThatFailsIsTriedAgainAndManyInARowEndTheStudy(t *testing.T) {
 				t.Errorf("%d completed of %d tries", len(study.Best()), len(p.tried))
 			}
 		})
-		p = newPlant(t, oneFloat(tune.Random, 6, 1))
-		p.trial = func(context.Context, module.Assignment, func(module.Message)) (map[string]float64, error) {
-			return map[string]float64{"accuracy": 1}, nil
-		}
-		p.with(1, 1, func() {
-			p.offer("j1", "monday")
-			failed, ok := p.told("monday").Data.(*events.TuningFailed)
-			if !ok || failed.Reason != events.FailureModule || !strings.Contains(failed.Message, "3 trials in a row") || !strings.Contains(failed.Message, "told no loss") {
-				t.Errorf("told %+v", failed)
+		for trials, want := range map[int]string{6: "3 trials in a row", 1: "before any trial was completed"} {
+			p = newPlant(t, oneFloat(tune.Random, trials, 1))
+			p.trial = func(context.Context, module.Assignment, func(module.Message)) (map[string]float64, error) {
+				return map[string]float64{"accuracy": 1}, nil
 			}
-		})
+			p.with(1, 1, func() {
+				p.offer("j1", "monday")
+				failed, ok := p.told("monday").Data.(*events.TuningFailed)
+				if !ok || failed.Reason != events.FailureModule || !strings.Contains(failed.Message, want) || !strings.Contains(failed.Message, "told no loss") {
+					t.Errorf("%d trials: told %+v", trials, failed)
+				}
+			})
+		}
 	})
 }
 

@@ -3,6 +3,7 @@ package tuner_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -52,6 +53,14 @@ type fakeGuest struct {
 	runs  atomic.Int32
 	given module.Assignment
 	run   func(a module.Assignment, on func(module.Message)) error
+	check func(context.Context, json.RawMessage, guest.Limits) (json.RawMessage, error) // nil: Here's
+}
+
+func (g *fakeGuest) Check(ctx context.Context, question json.RawMessage, limits guest.Limits) (json.RawMessage, error) {
+	if g.check != nil {
+		return g.check(ctx, question, limits)
+	}
+	return g.Here.Check(ctx, question, limits)
 }
 
 func (g *fakeGuest) Digest(context.Context, module.Source) (string, error) {

@@ -24,8 +24,9 @@ import (
 type Cgroup struct {
 	dir    string
 	v2     bool
-	most   int64    // the limit, in bytes; 0: none
-	before oomCount // when it was set
+	most   int64             // the limit, in bytes; 0: none
+	before oomCount          // when it was set
+	set    map[string]string // files of the limit, and what they held then
 	rmdir  func(dir string) error
 }
 
@@ -64,9 +65,34 @@ func (g *Cgroup) Limit(most int64) (err error) {
 	if err != nil {
 		return err
 	}
-	g.most = most
+	g.most, g.set = most, map[string]string{}
+	if most > 0 {
+		for _, name := range g.limitFiles() {
+			if text, err := os.ReadFile(filepath.Join(g.dir, name)); err == nil {
+				g.set[name] = string(text)
+			}
+		}
+	}
 	g.before, err = g.count()
 	return err
+}
+
+// limitFiles are the files that the kernel reads limits from.
+func (g *Cgroup) limitFiles() []string {
+	if g.v2 {
+		return []string{"memory.max", "memory.swap.max"}
+	}
+	return []string{"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"}
+}
+
+// Lifted reports whether someone else has changed the limit. A process of the same user may write there unless its sandbox forbids that.
+func (g *Cgroup) Lifted() bool {
+	for name, want := range g.set {
+		if text, err := os.ReadFile(filepath.Join(g.dir, name)); err == nil && string(text) != want {
+			return true
+		}
+	}
+	return false
 }
 
 // limitV2 has no swap used, and all processes killed with the first: what is left of a job is no job.
@@ -92,9 +118,12 @@ func (g *Cgroup) limitV1(most int64) error {
 	return errors.Join(g.writeIfThere(both, limit), g.write("memory.max_usage_in_bytes", "0"))
 }
 
-// Exceeded says whether a process was killed because the limit was reached. A kill for the limit of a cgroup around
-// this one is another matter.
+// Exceeded reports whether a process was killed because the limit was reached, the limit is not the one that was set any more, or clearly
+// more memory is in use. A kill for the limit of a cgroup around this one is another matter.
 func (g *Cgroup) Exceeded() bool {
+	if g.most > 0 && (g.usedBytes() > g.most+g.most/overshoot || g.Lifted()) {
+		return true
+	}
 	now, err := g.count()
 	if err != nil || now.kills <= g.before.kills {
 		return false
@@ -103,6 +132,17 @@ func (g *Cgroup) Exceeded() bool {
 		return now.own > g.before.own
 	}
 	return g.PeakBytes() > g.most-reachedBytes
+}
+
+// overshoot is the part of the limit that may be used above it: the kernel goes over it for a moment where it can't wait.
+const overshoot = 8
+
+// usedBytes is the memory in use.
+func (g *Cgroup) usedBytes() int64 {
+	if g.v2 {
+		return g.number("memory.current")
+	}
+	return g.number("memory.usage_in_bytes")
 }
 
 // reachedBytes: what the kernel kills for is what did not fit, which may leave a rest.

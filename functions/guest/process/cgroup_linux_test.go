@@ -2,6 +2,7 @@ package process
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -142,6 +143,39 @@ func TestOnlyAKillForItsOwnLimitIsThatOfVersion2(t *testing.T) {
 		if got := g.Exceeded(); got != want || g.PeakBytes() != 2<<20 {
 			t.Errorf("%q: %v, want %v; peak %d", events, got, want, g.PeakBytes())
 		}
+	}
+}
+
+// The kernel goes over a limit for a moment, and writes limits in whole pages.
+func TestALimitThatSomeoneElseChangesCountsAsExceeded(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		files    map[string]string
+		exceeded bool
+		lifted   bool
+	}{
+		"as it was":       {map[string]string{"memory.current": "1048576\n"}, false, false},
+		"a little over":   {map[string]string{"memory.current": "1100000\n"}, false, false},
+		"clearly over":    {map[string]string{"memory.current": "2097152\n"}, true, false},
+		"no limit":        {map[string]string{"memory.max": "max\n"}, true, true},
+		"another limit":   {map[string]string{"memory.max": "2097152\n"}, true, true},
+		"swap is allowed": {map[string]string{"memory.swap.max": "max\n"}, true, true},
+	} {
+		g := openFake(t, map[string]string{"memory.swap.max": "max\n"})
+		if g.Exceeded() {
+			t.Errorf("%s: exceeded before there is a limit", name)
+		}
+		if err := g.Limit(1 << 20); err != nil {
+			t.Fatal(err)
+		}
+		fill(t, g.dir, tc.files)
+		if g.Exceeded() != tc.exceeded || g.Lifted() != tc.lifted {
+			t.Errorf("%s: exceeded %t, lifted %t, want %t, %t", name, g.Exceeded(), g.Lifted(), tc.exceeded, tc.lifted)
+		}
+	}
+	g := openFake(t, nil)
+	if err := errors.Join(g.Limit(1<<20), g.Limit(0)); err != nil || g.Exceeded() || g.Lifted() {
+		t.Errorf("without a limit it is exceeded, error %v", err)
 	}
 }
 

@@ -8,6 +8,8 @@
 // there is none, by its brand, a filter of system calls that each process inherits and none gets rid of, once it has become an orphan and so
 // a child of this process. It is ended when no process is busy any more that was so when it began.
 //
+// That filter also refuses to set limits and priorities of other processes, the worker among them.
+//
 // With an Access, the kernel holds a process to what it may do with files, sends its signals to no others, and has it look into the memory of
 // none, by Landlock: see CanSandbox.
 //

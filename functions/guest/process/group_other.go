@@ -28,7 +28,7 @@ func (*family) launch(cmd *exec.Cmd, _ *Sandbox) (exited <-chan struct{}, err er
 }
 
 // Run runs a command in a session of its own, and returns when it has ended. It can't be held to an access here.
-func Run(cmd *exec.Cmd, _ string, _ *Access) error {
+func Run(cmd *exec.Cmd, _ string, _ *Access, _ Confinement) error {
 	cmd.SysProcAttr = groupOfItsOwn()
 	if err := cmd.Start(); err != nil {
 		return err
@@ -102,4 +102,5 @@ func (*Cgroup) end() error                                     { return nil }
 // Limit, Exceeded and PeakBytes are asked of none.
 func (*Cgroup) Limit(int64) error { return nil }
 func (*Cgroup) Exceeded() bool    { return false }
+func (*Cgroup) Lifted() bool      { return false }
 func (*Cgroup) PeakBytes() int64  { return 0 }

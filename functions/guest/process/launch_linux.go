@@ -48,8 +48,9 @@ func (f *family) launch(cmd *exec.Cmd, sandbox *Sandbox) (exited <-chan struct{}
 }
 
 // Run runs a command that has a home and an access to files, and returns when it has ended and all that it started. It has the descriptors
-// that the command names and no others, and a session of its own. The command's environment gets a mark: see MarkEnv.
-func Run(cmd *exec.Cmd, home string, access *Access) error {
+// that the command names and no others, and a session of its own. It begins without a network if it is to have none; its limits are set
+// right after its start. The command's environment gets a mark: see MarkEnv.
+func Run(cmd *exec.Cmd, home string, access *Access, confinement Confinement) error {
 	var sandbox *Sandbox
 	if access != nil {
 		sandbox = access.Sandbox(home)
@@ -58,6 +59,7 @@ func Run(cmd *exec.Cmd, home string, access *Access) error {
 		return err
 	}
 	cmd.SysProcAttr, cmd.Env = groupOfItsOwn(), append(cmd.Env, MarkEnv+"="+home)
+	confinement.isolate(cmd.SysProcAttr)
 	var f family
 	f.setBusy(true)
 	exited, err := f.launch(cmd, sandbox)
@@ -65,12 +67,19 @@ func Run(cmd *exec.Cmd, home string, access *Access) error {
 		f.setBusy(false)
 		return err
 	}
+	unheld := errors.Join(confinement.mapUser(cmd.Process.Pid), confinement.limit(cmd.Process.Pid))
+	if unheld != nil {
+		_ = cmd.Process.Kill() // before it is waited for
+	}
 	<-exited
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // until it is waited for, its number is no one else's
 	err = cmd.Wait()
 	f.leave()
 	endStrays(home)
 	endOrphans()
+	if unheld != nil {
+		return unheld
+	}
 	return err
 }
 
@@ -89,17 +98,18 @@ func hold(cmd *exec.Cmd, sandbox *Sandbox, started chan<- error) {
 	awaitChild(pid)
 }
 
-// brand is what tells a process that was started here, and all that it ever starts, from other children of this one: a filter of system
-// calls that lets every call pass. No process gets rid of one, and the kernel tells how many it has.
+// brand installs a filter of system calls, which refuses those that limit other processes: see denials. Every process that this one starts
+// from here on inherits it and none gets rid of it, and the kernel says how many a process has, so that it also tells these processes from
+// other children of this one.
 func brand() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("forbid new privileges: %w", err)
 	}
-	const allow, specAllow = 0x7fff0000, 1 << 2 // SECCOMP_RET_ALLOW, SECCOMP_FILTER_FLAG_SPEC_ALLOW
-	pass := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: allow}
-	program := unix.SockFprog{Len: 1, Filter: &pass}
+	const specAllow = 1 << 2 // SECCOMP_FILTER_FLAG_SPEC_ALLOW
+	filter := denials()
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, specAllow, uintptr(unsafe.Pointer(&program)))
-	runtime.KeepAlive(&pass)
+	runtime.KeepAlive(filter)
 	if errno != 0 && errno != unix.ENOSYS && errno != unix.EINVAL { // a kernel without
 		return fmt.Errorf("mark a thread for its children: %w", errno)
 	}

@@ -36,6 +36,9 @@ func Open(cgroup string) (*Place, error) {
 // Dir is the folder with the homes.
 func (l *Place) Dir() string { return l.dir }
 
+// Confinement returns what Confine was told last, with its defaults.
+func (l *Place) Confinement() Confinement { return l.confinement }
+
 // LimitedBy says which way memory is limited here, for the log.
 func (l *Place) LimitedBy() string { return l.cgroups.String() }
 

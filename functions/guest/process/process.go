@@ -38,10 +38,22 @@ type Command struct {
 // cmd makes one that can be started.
 func (c Command) cmd() *exec.Cmd {
 	cmd := exec.Command(c.Line[0], c.Line[1:]...)
-	if c.Program != nil {
+	switch {
+	case c.Program == nil:
+	case isScript(c.Program):
+		// Its interpreter opens it, after the descriptors that are not the child's own are closed. It gets one, behind the progress.
+		cmd.Path, cmd.Err, cmd.ExtraFiles = scriptPath(c.Program, ProgressFD+1), nil, []*os.File{c.Program}
+	default:
 		cmd.Path, cmd.Err = programPath(c.Program), nil
 	}
 	return cmd
+}
+
+// isScript reports whether the kernel runs a program by an interpreter that its first line names.
+func isScript(program *os.File) bool {
+	var first [2]byte
+	_, err := program.ReadAt(first[:], 0)
+	return err == nil && string(first[:]) == "#!"
 }
 
 // Start runs a command.

@@ -55,5 +55,8 @@ func moveUp(file *os.File, path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
+// scriptPath is what a child executes to run a sealed script that it has as a descriptor of its own.
+func scriptPath(_ *os.File, fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
+
 // programPath is what a child executes to run a sealed program, of which it inherits the descriptor until then.
 func programPath(program *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", program.Fd()) }

@@ -19,4 +19,6 @@ func Seal(path string, sum io.Writer) (program *os.File, err error) {
 	return program, nil
 }
 
+func scriptPath(program *os.File, _ int) string { return program.Name() }
+
 func programPath(program *os.File) string { return program.Name() }

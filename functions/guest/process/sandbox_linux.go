@@ -42,6 +42,7 @@ const (
 	landlockLeast    = 2 // Linux 5.19: before, files could not be moved between folders at all
 	landlockTruncate = 3 // Linux 6.2
 	landlockScopes   = 6 // Linux 6.12
+	landlockThreads  = 8 // Linux 7.0: all threads of a process enter a sandbox together
 )
 
 // landlockVersion is that of the kernel, 0 where it has none or it is switched off.
@@ -81,7 +82,7 @@ func (a Access) Sandbox(home string) *Sandbox {
 	if CanSandbox() != nil {
 		return nil
 	}
-	s := &Sandbox{Handled: all}
+	s := &Sandbox{Handled: all, AllThreads: landlockVersion() >= landlockThreads}
 	if landlockVersion() < landlockTruncate {
 		s.Handled &^= truncate
 	}

@@ -12,7 +12,11 @@
 //
 // driver/ is Python, embedded here and laid out in the cache folder. The command is
 //
-//	<interpreter> -m stoker_guest <mode>
+//	<interpreter> --check-hash-based-pycs always -m stoker_guest <mode>
+//
+// Bytecode that names the hash of its source is used only if that is the source (--check-hash-based-pycs always). Each job has a copy of its
+// module's files, without bytecode, which goes with the job. A folder for the bytecode of each job (PYTHONPYCACHEPREFIX) would add nothing,
+// and cost the compilation of all installed packages: see infra/threats.md.
 //
 // Mode job reads two lines from standard input, a Setup and an Assignment of functions/module, works on that one assignment, and
 // leaves. Progress, "done" and "error" go to STOKER_PROGRESS_FD as of any module. Mode idle imports what modules need

@@ -28,7 +28,7 @@ func fill(ctx context.Context, from base, dir string, opts MakeOptions) error {
 		command = []string{uv, "pip", "install", "--python", interpreterIn(dir)}
 	}
 	command = append(command, "--no-deps", "--only-binary", ":all:", "-r", lock)
-	if said, err := talk(ctx, nil, opts.Progress, command); err != nil {
+	if said, err := talk(ctx, nil, opts.Progress, command, Needs{}); err != nil {
 		return fmt.Errorf("install its packages: %w: %s", err, strings.Join(said.lines(5), "; "))
 	}
 	return nil
@@ -43,7 +43,7 @@ func venv(ctx context.Context, by Runner, python, dir string, options ...string)
 		return err
 	}
 	command := append([]string{python, "-I", "-m", "venv"}, options...)
-	if said, err := talk(ctx, by, io.Discard, append(command, dir), dir); err != nil {
+	if said, err := talk(ctx, by, io.Discard, append(command, dir), Needs{Write: []string{dir}}); err != nil {
 		return fmt.Errorf("%s -m venv: %w: %s", python, err, strings.Join(said.lines(5), "; "))
 	}
 	return nil
@@ -55,8 +55,8 @@ func pipInstall(python string) []string {
 	}
 }
 
-// talk runs an installer, which writes to some folders, shows what it says, and keeps the end of it.
-func talk(ctx context.Context, by Runner, progress io.Writer, command []string, write ...string) (*tail, error) {
+// talk runs an installer, shows what it says, and keeps the end of it.
+func talk(ctx context.Context, by Runner, progress io.Writer, command []string, needs Needs) (*tail, error) {
 	runtime.LockOSThread() // the kernel takes the thread that starts a process for its parent
 	defer runtime.UnlockOSThread()
 	said := &tail{}
@@ -64,7 +64,7 @@ func talk(ctx context.Context, by Runner, progress io.Writer, command []string, 
 	cmd.Env, cmd.WaitDelay, cmd.SysProcAttr = installEnv(os.Environ()), time.Second, endsWithUs()
 	cmd.Stdout = io.MultiWriter(said, progress)
 	cmd.Stderr = cmd.Stdout
-	if err := by.run(cmd, write...); err != nil {
+	if err := by.run(cmd, needs); err != nil {
 		if ctx.Err() != nil {
 			return said, context.Cause(ctx)
 		}

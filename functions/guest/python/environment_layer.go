@@ -100,7 +100,7 @@ func lay(ctx context.Context, by Runner, dir string, over Environment, requireme
 	for _, r := range requirements {
 		command = append(command, r.Text)
 	}
-	said, err := talk(ctx, by, io.Discard, command, dir)
+	said, err := talk(ctx, by, io.Discard, command, Needs{Write: []string{dir}, Network: true})
 	if err != nil && ctx.Err() == nil {
 		return installFailure(over, requirements, said, err)
 	}

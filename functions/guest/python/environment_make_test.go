@@ -10,15 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
 // tiny is how to make an environment with a package that is called tensorflow and holds nothing.
 func tiny(t *testing.T) python.MakeOptions {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs python3; -short leaves it out")
-	}
+	tftest.Python3(t)
 	return python.MakeOptions{Home: t.TempDir(), Lock: []byte(wheel(t, "tensorflow", "9.9", "lazy = 1") + "\n")}
 }
 

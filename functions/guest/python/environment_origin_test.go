@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
@@ -71,7 +72,7 @@ func TestCodeOfOneVersionIsToldApart(t *testing.T) {
 // bareEnvironment has an interpreter, TensorFlow by its name, and nothing else.
 func bareEnvironment(t *testing.T, dir string) (interpreter, site string) {
 	t.Helper()
-	base := python3(t)
+	base := tftest.Python3(t)
 	if out, err := exec.Command(base, "-I", "-m", "venv", "--without-pip", dir).CombinedOutput(); err != nil {
 		t.Fatal(err, string(out))
 	}

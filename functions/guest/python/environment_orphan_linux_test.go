@@ -16,7 +16,7 @@ const installing = "STOKER_TEST_INSTALLING"
 
 func TestAnInstallerEndsWithAKilledWorker(t *testing.T) {
 	if path := os.Getenv(installing); path != "" {
-		_, err := talk(t.Context(), nil, io.Discard, []string{"sh", "-c", "echo $$ > " + path + "; exec sleep 600"})
+		_, err := talk(t.Context(), nil, io.Discard, []string{"sh", "-c", "echo $$ > " + path + "; exec sleep 600"}, Needs{})
 		t.Fatal(err)
 	}
 	t.Parallel()

@@ -66,7 +66,7 @@ func run(ctx context.Context, by Runner, timeout time.Duration, interpreter stri
 	out, said := &capped{end: cancel}, &tail{}
 	cmd := exec.CommandContext(bounded, interpreter, args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = probeEnv(os.Environ()), out, said, time.Second
-	err := by.run(cmd)
+	err := by.run(cmd, Needs{})
 	switch {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)

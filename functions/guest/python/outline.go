@@ -28,6 +28,9 @@ type Binding struct {
 	Least        int      `json:"least"`     // positional arguments that it needs
 	Most         int      `json:"most"`      // and that it takes; -1: any number
 	Keywords     []string `json:"keywords"`  // arguments that it needs by name
+	From         string   `json:"from"`      // the module that it is imported from, as the file names it; "" if it is not by from ... import
+	Original     string   `json:"original"`  // its name there
+	Installed    bool     `json:"installed"` // that Python has a package of From's first name
 }
 
 // Binds returns what a name is bound to last; false if the file does not bind it.

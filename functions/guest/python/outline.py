@@ -1,6 +1,7 @@
 """Reads source files as the interpreter would, and runs none of them. It prints a JSON object for each: where it is no Python, or the
 names that it binds at its top. It runs with -I -c, on any Python 3.8 or newer; its arguments are the files."""
 import ast
+import importlib.util
 import json
 import sys
 
@@ -22,11 +23,26 @@ def binding(name, node):
     return found
 
 
+def installed(name):
+    """Whether this interpreter finds a package. Nothing of it is run."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except Exception:
+        return True  # a module that is there, and odd
+
+
+def imported(node, alias):
+    found = binding(alias.asname or alias.name, node)
+    found["from"], found["original"] = "." * node.level + (node.module or ""), alias.name
+    found["installed"] = not node.level and installed(node.module.split(".")[0])
+    return found
+
+
 def bound(node):
     """The names that a node itself binds, with the node that says where."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield node.name, node
-    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+    elif isinstance(node, ast.Import):
         for alias in node.names:
             yield alias.asname or alias.name.split(".")[0], node
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -41,6 +57,8 @@ def outline(tree):
     names, todo = [], [tree]
     while todo:
         node = todo.pop()
+        if isinstance(node, ast.ImportFrom):
+            names.extend(imported(node, alias) for alias in node.names)
         names.extend(binding(*one) for one in bound(node))
         if not isinstance(node, SCOPES):
             todo.extend(ast.iter_child_nodes(node))

@@ -3,18 +3,18 @@ package python_test
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
 func TestWhatIsNoPythonIsNamedByItsLine(t *testing.T) {
 	t.Parallel()
-	interpreter := python3(t)
+	interpreter := tftest.Python3(t)
 	dir := t.TempDir()
 	for text, want := range map[string]string{
 		"def run_fn(a):\n    pass\n":           "",
@@ -42,19 +42,6 @@ func TestWhatIsNoPythonIsNamedByItsLine(t *testing.T) {
 	}
 }
 
-// python3 is an interpreter without any packages of ours.
-func python3(t *testing.T) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("needs python3; -short leaves it out")
-	}
-	path, err := exec.LookPath("python3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func outlineError(t *testing.T, e python.Environment, files ...string) error {
 	t.Helper()
 	_, err := python.ReadOutlines(t.Context(), e, files...)
@@ -63,7 +50,7 @@ func outlineError(t *testing.T, e python.Environment, files ...string) error {
 
 func TestAnOutlineHasTheNamesAtTheTopOfAFile(t *testing.T) {
 	t.Parallel()
-	interpreter := python3(t)
+	interpreter := tftest.Python3(t)
 	path := filepath.Join(t.TempDir(), "m.py")
 	for _, tt := range []struct {
 		text, binds string
@@ -72,14 +59,16 @@ func TestAnOutlineHasTheNamesAtTheTopOfAFile(t *testing.T) {
 	}{
 		{"def run_fn(a, b=1, *, c, d=2): pass\n", "run_fn", false, python.Binding{Line: 1, Column: 1, Function: true, Least: 1, Most: 2, Keywords: []string{"c"}}},
 		{"def run_fn(*a): pass\n", "run_fn", false, python.Binding{Line: 1, Column: 1, Function: true, Most: -1, Keywords: []string{}}},
+		{"from os.path import join as run_fn\n", "run_fn", false, python.Binding{Line: 1, Column: 1, From: "os.path", Original: "join", Installed: true}},
+		{"from .x import run_fn\n", "run_fn", false, python.Binding{Line: 1, Column: 1, From: ".x", Original: "run_fn"}},
 		{"x = 1\nasync def run_fn(): pass\n", "run_fn", false, python.Binding{Line: 2, Column: 1, Function: true, Coroutine: true, Keywords: []string{}}},
 		{"@wrapped\ndef run_fn(): pass\n", "run_fn", false, python.Binding{Line: 2, Column: 1}},
-		{"if x:\n  def run_fn(): pass\nelse:\n  from y import z as run_fn\n", "run_fn", false, python.Binding{Line: 4, Column: 3}},
+		{"if x:\n  def run_fn(): pass\nelse:\n  from y import z as run_fn\n", "run_fn", false, python.Binding{Line: 4, Column: 3, From: "y", Original: "z"}},
 		{"run_fn = functools.partial(train, 1)\n", "run_fn", false, python.Binding{Line: 1, Column: 1}},
 		{"def f():\n  global run_fn\n  run_fn = 1\n", "run_fn", false, python.Binding{Line: 2, Column: 3}},
 		{"try:\n  import tuning\nexcept ImportError as run_fn: pass\n", "run_fn", false, python.Binding{Line: 3, Column: 1}},
 		{"class A:\n  def run_fn(self): pass\n", "A", false, python.Binding{Line: 1, Column: 1}},
-		{"from x import *\n", "*", true, python.Binding{Line: 1, Column: 1}},
+		{"from x import *\n", "*", true, python.Binding{Line: 1, Column: 1, From: "x", Original: "*"}},
 		{"y = 1\nglobals()['run_fn'] = y\n", "y", true, python.Binding{Line: 1, Column: 1}},
 		{"def __getattr__(name): pass\n", "__getattr__", true, python.Binding{Line: 1, Column: 1, Function: true, Least: 1, Most: 1, Keywords: []string{}}},
 	} {
@@ -105,7 +94,7 @@ func TestAnOutlineHasTheNamesAtTheTopOfAFile(t *testing.T) {
 // A file of others may hold anything, and Python reads it without running it.
 func TestAHostileFileIsReadInBounds(t *testing.T) {
 	t.Parallel()
-	interpreter := python3(t)
+	interpreter := tftest.Python3(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"nested":  strings.Repeat("(", 5000) + strings.Repeat(")", 5000),

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -47,6 +48,28 @@ func (s Snapshot) Called(function string) []string {
 		return []string{s.File}
 	}
 	return nil
+}
+
+// Imported returns the files below Dir, with slashes, that a file of the module imports a module from: the module's file, or the folder that is a
+// package. It is empty if the files hold no such module.
+func (s Snapshot) Imported(file, module string) []string {
+	base := "."
+	if strings.HasPrefix(module, ".") {
+		levels := len(module) - len(strings.TrimLeft(module, "."))
+		base = path.Dir(file)
+		for range levels - 1 {
+			base = path.Dir(base)
+		}
+		module = module[levels:]
+	}
+	name := path.Join(base, strings.ReplaceAll(module, ".", "/"))
+	var found []string
+	for _, candidate := range []string{name + python, name} {
+		if _, err := os.Stat(filepath.Join(s.Dir, filepath.FromSlash(candidate))); err == nil {
+			found = append(found, candidate)
+		}
+	}
+	return found
 }
 
 func (s *Snapshot) thoseDefining(names []string) ([]string, error) {

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,17 +17,25 @@ const (
 	maxSearchedBytes = 1 << 20 // of each
 )
 
-// LeftBehind names the files and folders beside a module file that its Python code names and that do not come along: of a module file
-// only the .py files of its folder do. It is empty for folders and archives, of which all comes. What it finds is likely, not certain: it
-// searches the text.
-func LeftBehind(path string) ([]string, error) {
+// Left are the files and folders beside a module file that do not come along, the names of folders with a slash at their end.
+type Left struct {
+	Named []string // by its Python code
+	Other []string // the rest, if the code looks for files in another way: by a name that it puts together, or in a folder
+}
+
+// looks finds code that reads files by other than their names.
+var looks = regexp.MustCompile(`\b(?:i?glob|rglob|listdir|scandir|iterdir|walk|list_directory|getcwd|cwd|__file__|__path__|get_data|importlib[._]resources|importlib import resources)\b`)
+
+// LeftBehind returns what beside a module file its Python code may read and does not come along: of a module file only the .py files of its
+// folder do. It is empty for folders and archives, of which all comes. What it finds is likely, not certain: it searches the text.
+func LeftBehind(path string) (left Left, err error) {
 	if !isModuleFile(path) {
-		return nil, nil
+		return left, nil
 	}
 	dir := filepath.Dir(path)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return left, err
 	}
 	var code strings.Builder
 	candidates := map[string]*regexp.Regexp{}
@@ -37,7 +46,7 @@ func LeftBehind(path string) ([]string, error) {
 			if code.Len() < maxSearched*maxSearchedBytes {
 				text, err := readStart(filepath.Join(dir, name))
 				if err != nil {
-					return nil, err
+					return left, err
 				}
 				code.WriteString(text)
 			}
@@ -49,14 +58,27 @@ func LeftBehind(path string) ([]string, error) {
 			candidates[name] = regexp.MustCompile(`["'/]` + regexp.QuoteMeta(name) + `["']`)
 		}
 	}
-	var left []string
-	for name, mention := range candidates {
-		if mention.MatchString(code.String()) {
-			left = append(left, name)
+	text := code.String()
+	open := looks.MatchString(text)
+	for _, name := range slices.Sorted(maps.Keys(candidates)) {
+		switch {
+		case candidates[name].MatchString(text):
+			left.Named = append(left.Named, name)
+		case open || puts(text, name):
+			left.Other = append(left.Other, name)
 		}
 	}
-	slices.Sort(left)
 	return left, nil
+}
+
+// puts reports whether code may put the name of a file together: it has a text with the name's end, like ".txt" or "%s.txt", or with its beginning
+// alone.
+func puts(code, name string) bool {
+	extension := filepath.Ext(name)
+	if extension == "" {
+		return false
+	}
+	return regexp.MustCompile(fmt.Sprintf(`%s["']|["'/]%s\.?["']`, regexp.QuoteMeta(extension), regexp.QuoteMeta(strings.TrimSuffix(name, extension)))).MatchString(code)
 }
 
 func readStart(path string) (string, error) {

@@ -135,9 +135,28 @@ func CheckConfig(name string, customConfig map[string]any) error {
 	return err
 }
 
-// Metrics are what the builtin modules may measure of their evaluation data. Which of them depends on the label: compute/train has them.
-func Metrics() []string {
-	return []string{"loss", "accuracy", "precision", "recall", "auc", "keras_auc", "mae", "rmse", "example_count", "train_loss"}
+// Metrics returns the metrics that the builtin modules may report with a custom_config. The task decides which: that of the keys task and
+// num_classes, or, where neither is given, that of the label, so that the metrics of all tasks are returned.
+func Metrics(customConfig map[string]any) []string {
+	var c config
+	if (module.Assignment{CustomConfig: customConfig}).Config(&c) != nil {
+		c = config{} // CheckConfig refuses it
+	}
+	if c.Task == "" && c.NumClasses > 0 {
+		c.Task = taskOf(c.NumClasses)
+	}
+	metrics := []string{"loss"}
+	switch c.Task {
+	case regression:
+		metrics = append(metrics, "mae", "rmse")
+	case binary:
+		metrics = append(metrics, "accuracy", "precision", "recall", "auc", "keras_auc")
+	case classification:
+		metrics = append(metrics, "accuracy")
+	default:
+		metrics = append(metrics, "accuracy", "precision", "recall", "auc", "keras_auc", "mae", "rmse")
+	}
+	return append(metrics, "example_count", "train_loss")
 }
 
 // CheckSteps says whether a training that CheckConfig finds right ends: nil, or an error that names the keys.
@@ -266,7 +285,7 @@ func (c config) check() error {
 		return fmt.Errorf("custom_config: warm_start: %w", err)
 	}
 	if _, err := nn.ActivationNamed(c.Activation); err != nil {
-		return fmt.Errorf("custom_config: activation: %w", err)
+		return fmt.Errorf("custom_config: activation: %w%s", err, module.Suggestion(c.Activation, nn.ActivationNames()))
 	}
 	return nil
 }
@@ -274,7 +293,7 @@ func (c config) check() error {
 // checkOptimizer tells an unknown optimizer from a rate that none could take. The keys of both begin with prefix.
 func checkOptimizer(prefix, name string, rate float64, over schedule) error {
 	if _, err := optim.New(name, 0); err != nil {
-		return fmt.Errorf("custom_config: %soptimizer: %w", prefix, err)
+		return fmt.Errorf("custom_config: %soptimizer: %w%s", prefix, err, module.Suggestion(name, optim.Names()))
 	}
 	if rate == 0 && over == nil { // 0 is where a schedule that warms up may start from
 		return fmt.Errorf("custom_config: %slearning_rate: expected a number above 0, got 0: nothing would be learnt", prefix)

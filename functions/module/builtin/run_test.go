@@ -103,12 +103,13 @@ func TestTheTaskFollowsFromTheLabel(t *testing.T) {
 	t.Parallel()
 	for label, c := range map[string]struct {
 		transformed bool
+		task        string
 		metrics     []string
 	}{
-		"tips":         {false, []string{"example_count", "loss", "mae", "rmse"}},                                        // a float
-		"payment_type": {false, []string{"accuracy", "example_count", "loss"}},                                           // strings with a domain
-		"tips_xf":      {true, []string{"accuracy", "auc", "example_count", "keras_auc", "loss", "precision", "recall"}}, // integers 0 and 1
-		"company":      {true, []string{"accuracy", "example_count", "loss"}},                                            // company_xf: integers with a domain
+		"tips":         {false, "regression", []string{"example_count", "loss", "mae", "rmse"}},                                    // a float
+		"payment_type": {false, "classification", []string{"accuracy", "example_count", "loss"}},                                   // strings with a domain
+		"tips_xf":      {true, "binary", []string{"accuracy", "auc", "example_count", "keras_auc", "loss", "precision", "recall"}}, // integers 0 and 1
+		"company":      {true, "classification", []string{"accuracy", "example_count", "loss"}},                                    // company_xf: integers with a domain
 	} {
 		t.Run(label, func(t *testing.T) {
 			t.Parallel()
@@ -122,9 +123,12 @@ func TestTheTaskFollowsFromTheLabel(t *testing.T) {
 				t.Errorf("metrics: want - got +\n%s", diff)
 			}
 			for _, name := range names {
-				if !slices.Contains(builtin.Metrics(), name) {
+				if !slices.Contains(builtin.Metrics(map[string]any{"label": label}), name) {
 					t.Errorf("an objective of that name is refused: %s", name)
 				}
+			}
+			if diff := cmp.Diff(append(slices.Clone(c.metrics), "train_loss"), sorted(builtin.Metrics(map[string]any{"label": label, "task": c.task}))); diff != "" {
+				t.Errorf("metrics of task %s: trained - listed +\n%s", c.task, diff)
 			}
 			t.Logf("metrics: %v", metrics)
 		})

@@ -15,15 +15,18 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stoker-ml/stoker/compute/drift"
 	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/compute/skew"
 )
 
-// Question says what is checked, in this order: Graphs, Model, Exports, Skew. Paths are local and absolute.
+// Question says what is checked, in this order: Graphs, Shape, Model, Exports, Skew. Paths are local and absolute.
 type Question struct {
 	Graphs   []Graph  `json:"graphs,omitempty"`    // that may have no operations but the usual ones
 	ExtraOps []string `json:"extra_ops,omitempty"` // operations that the operator allows besides
+
+	Shape *Shape `json:"shape,omitempty"`
 
 	Model   *Model         `json:"model,omitempty"`
 	Exports []string       `json:"exports,omitempty"` // formats that stand beside Model.Dir, as compute/export names them
@@ -36,6 +39,13 @@ type Graph struct {
 	Name string `json:"name"` // in messages: transform_graph
 }
 
+// Shape asks for the drift.Shape of a Schema and a TransformGraph artifact that an event names. A directory that does not exist is an
+// artifact that the run does not have.
+type Shape struct {
+	Schema         string `json:"schema"`
+	TransformGraph string `json:"transform_graph"`
+}
+
 // Model is what a module left.
 type Model struct {
 	Dir string `json:"dir"` // Format-Serving
@@ -44,7 +54,8 @@ type Model struct {
 
 // Answer is what was found.
 type Answer struct {
-	Refused string       `json:"refused,omitempty"` // why a graph or the model is refused; what comes after it was not checked
+	Refused string       `json:"refused,omitempty"` // why a graph, an artifact or the model is refused; what comes after it was not checked
+	Shape   *drift.Shape `json:"shape,omitempty"`
 	Skew    *skew.Report `json:"skew,omitempty"`
 }
 
@@ -64,6 +75,14 @@ func Do(ctx context.Context, q Question) (Answer, error) {
 			return Answer{Refused: fmt.Sprintf("%s: %v", g.Name, err)}, nil
 		}
 	}
+	var answer Answer
+	if q.Shape != nil {
+		shape, err := drift.ReadShape(q.Shape.Schema, q.Shape.TransformGraph)
+		if err != nil {
+			return Answer{Refused: err.Error()}, nil
+		}
+		answer.Shape = &shape
+	}
 	if q.Model != nil {
 		if err := CheckModel(q.Model.Dir, q.Model.Any); err != nil {
 			return Answer{Refused: err.Error()}, nil
@@ -73,7 +92,7 @@ func Do(ctx context.Context, q Question) (Answer, error) {
 		}
 	}
 	if q.Skew == nil {
-		return Answer{}, nil
+		return answer, nil
 	}
 	q.Skew.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil)) // which is the log of the check
 	report, err := skew.Check(ctx, *q.Skew)
@@ -83,7 +102,8 @@ func Do(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{Refused: fmt.Sprintf("train/serve skew: %v", err)}, nil
 	}
-	return Answer{Skew: &report}, nil
+	answer.Skew = &report
+	return answer, nil
 }
 
 // CheckModel refuses what a training left in the folder of its model. A SavedModel must be one that can be served. A

@@ -130,6 +130,9 @@ func TestFactsBecomeAModel(t *testing.T) {
 	if got.Metrics["accuracy"] < 0.9 {
 		t.Errorf("accuracy %v on the eval split", got.Metrics["accuracy"])
 	}
+	if s := got.Skew; s == nil || !s.Raw || s.Rows != 100 || s.NotCompared != "" {
+		t.Errorf("skew %+v, want raw rows to be compared", s)
+	}
 	ref, err := storage.ParseRef(got.Model.URI)
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,9 @@ const whoSays = "`stoker config` shows who says so"
 // checkFiles refuses files that can't be used before a server is asked, which would say less of it.
 func checkFiles(bus settings.Bus) error {
 	var pair error
-	if bus.Cert != "" && bus.Key != "" {
+	if bus.Cert != "" && bus.KeyText != "" {
+		pair = keyText(bus)
+	} else if bus.Cert != "" && bus.Key != "" {
 		if _, err := tls.LoadX509KeyPair(bus.Cert, bus.Key); err != nil {
 			pair = fmt.Errorf("nats.cert and nats.key: %w: %s", err, whoSays)
 		}
@@ -26,6 +28,18 @@ func checkFiles(bus settings.Bus) error {
 	err := errors.Join(certificates("nats.ca", bus.CA), pair, readable("nats.creds", bus.Creds), readable("nats.nkey", bus.NKey))
 	if err != nil {
 		return exit.Usage(err)
+	}
+	return nil
+}
+
+// keyText refuses a certificate and a key that do not belong together, where the key is in no file.
+func keyText(bus settings.Bus) error {
+	certificate, err := os.ReadFile(bus.Cert)
+	if err == nil {
+		_, err = tls.X509KeyPair(certificate, []byte(bus.KeyText))
+	}
+	if err != nil {
+		return fmt.Errorf("nats.cert and nats.key_text: %w: %s", err, whoSays)
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func (from Sources) local(timeout time.Duration) (Target, error) {
 func (t Target) BusOptions(log *slog.Logger) jetstream.Options {
 	b := t.Bus
 	return jetstream.Options{
-		User: b.User, Password: b.Password, Token: b.Token, Creds: b.Creds, NKey: b.NKey, RootCA: b.CA, Cert: b.Cert, Key: b.Key,
+		User: b.User, Password: b.Password, Token: b.Token, Creds: b.Creds, NKey: b.NKey, JWT: b.CredsText, Seed: b.Seed, KeyText: b.KeyText, RootCA: b.CA, Cert: b.Cert, Key: b.Key,
 		TLSFirst: b.TLSFirst, InboxPrefix: b.InboxPrefix, Domain: b.Domain, Timeout: b.Timeout, Logger: log,
 	}
 }

@@ -18,7 +18,7 @@ def publish(kind, pipeline, run, data, mode="binary", source="/upstream/python")
                         "run": run, "datacontenttype": "application/json"}, data)
     message = (to_binary if mode == "binary" else to_structured)(event, JSONFormat())
     headers, body = dict(message.headers), message.body
-    if mode == "batch":  # as many events as there are, in one list
+    if mode == "batch":  # a JSON list of structured events; the SDK (cloudevents 2.2) has no function that makes or reads one
         headers, body = {"content-type": "application/cloudevents-batch+json"}, b"[" + body + b"]"
     post(headers | {"Authorization": "Bearer " + os.environ["STOKER_BRIDGE_TOKEN"]}, body)
 

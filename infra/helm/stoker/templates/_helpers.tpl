@@ -54,8 +54,10 @@ securityContext:
 {{- $role := index . 1 -}}
 {{- $v := $root.Values -}}
 - {name: NATS_URL, value: {{ $v.bus.url | quote }}}
-{{- if index $v.bus.secrets $role }}
-- {name: {{ if eq $v.bus.secretKey "creds" }}NATS_CREDS{{ else }}NATS_NKEY{{ end }}, value: /etc/stoker/bus/{{ $v.bus.secretKey }}}
+{{- /* Not as a file: modules have the user of their worker, and read its files where the kernel has no Landlock. */ -}}
+{{- with index $v.bus.secrets $role }}
+- name: {{ if eq $v.bus.secretKey "creds" }}NATS_CREDS_TEXT{{ else }}NATS_SEED{{ end }}
+  valueFrom: {secretKeyRef: {name: {{ . }}, key: {{ $v.bus.secretKey }}}}
 - {name: NATS_INBOX_PREFIX, value: _INBOX.{{ $role }}}
 {{- end }}
 {{- /* Publishers have an account of their own, in which the tenant's JetStream is the domain of its name. */ -}}
@@ -68,7 +70,8 @@ securityContext:
 {{- end }}
 {{- if $v.bus.clientCertificate.secret }}
 - {name: NATS_CERT, value: /etc/stoker/bus-client/tls.crt}
-- {name: NATS_KEY, value: /etc/stoker/bus-client/tls.key}
+- name: NATS_KEY_TEXT
+  valueFrom: {secretKeyRef: {name: {{ $v.bus.clientCertificate.secret }}, key: tls.key}}
 {{- end }}
 {{- if has $role (list "worker" "console" "exporter" "bridge") }}
 - {name: STOKER_ROOT, value: {{ $v.store.root | quote }}}
@@ -107,9 +110,6 @@ securityContext:
 {{- $role := index . 1 -}}
 {{- $v := $root.Values -}}
 - {name: tmp, mountPath: /tmp}
-{{- if index $v.bus.secrets $role }}
-- {name: bus, mountPath: /etc/stoker/bus, readOnly: true}
-{{- end }}
 {{- if $v.bus.ca.secret }}
 - {name: bus-ca, mountPath: /etc/stoker/bus-ca, readOnly: true}
 {{- end }}
@@ -127,14 +127,11 @@ securityContext:
 {{- $role := index . 1 -}}
 {{- $v := $root.Values -}}
 - {name: tmp, emptyDir: {sizeLimit: {{ index . 2 }}}}
-{{- with index $v.bus.secrets $role }}
-- {name: bus, secret: {secretName: {{ . }}, defaultMode: 0440, items: [{key: {{ $v.bus.secretKey }}, path: {{ $v.bus.secretKey }}}]}}
-{{- end }}
 {{- if $v.bus.ca.secret }}
 - {name: bus-ca, secret: {secretName: {{ $v.bus.ca.secret }}, items: [{key: {{ $v.bus.ca.key }}, path: ca.crt}]}}
 {{- end }}
 {{- if $v.bus.clientCertificate.secret }}
-- {name: bus-client, secret: {secretName: {{ $v.bus.clientCertificate.secret }}, defaultMode: 0440}}
+- {name: bus-client, secret: {secretName: {{ $v.bus.clientCertificate.secret }}, items: [{key: tls.crt, path: tls.crt}]}}
 {{- end }}
 {{- if and $v.store.ca.secret (has $role (list "worker" "console" "exporter" "bridge")) }}
 - {name: store-ca, secret: {secretName: {{ $v.store.ca.secret }}, items: [{key: {{ $v.store.ca.key }}, path: ca.crt}]}}

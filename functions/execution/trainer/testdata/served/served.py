@@ -72,6 +72,32 @@ def plain(job):
     job.save(model, examples()(lambda texts: {"probabilities": model(transformed(job, model)(texts))}))
 
 
+def asserts(job):
+    """The signature has an error for measures that no penguin has."""
+    model = job.train(net())
+
+    @examples()
+    def serve(texts):
+        raw = job.raw(texts)
+        within = [tf.debugging.Assert(tf.reduce_all((raw[name] >= 0) & (raw[name] <= 1)), ["no penguin"]) for name in FEATURES]
+        with tf.control_dependencies(within):
+            return {"probabilities": model(given(model.transform(raw)))}
+
+    job.save(model, serve)
+
+
+def lacks(job):
+    """Requests have a feature that the transform graph's schema lacks."""
+    model = job.train(net())
+
+    @examples()
+    def serve(texts):
+        key = tf.io.parse_example(texts, {"key": tf.io.FixedLenFeature([1], tf.string)})["key"]
+        return {"probabilities": model(transformed(job, model)(texts)), "key": key}
+
+    job.save(model, serve)
+
+
 def logits(job):
     """A model of logits that is served as probabilities, and the name of the likeliest class."""
     model = job.train(net(None), loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))

@@ -1,7 +1,7 @@
 """What a module may tell Stoker while it trains, and ask it.
 
-None of it is needed: where Keras's fit and evaluate are used, Stoker hears by itself. Nothing here fails a training,
-and outside Stoker reports are printed, so that a module that calls these functions runs anywhere.
+None of it is needed: where Keras's fit and evaluate are used, Stoker hears by itself. Nothing here fails a training, but
+for a report by which each of several workers trains the whole model alone; and outside Stoker reports are printed, so that a module that calls these functions runs anywhere.
 """
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import os
 import shutil
 
 import stoker
-from stoker_guest import ending, fnargs, no_estimators, progress, reference
+from stoker_guest import cluster, ending, fnargs, no_estimators, progress, reference, strategies
 
 KEYS = {"estimator", "train_spec", "eval_spec", "eval_input_receiver_fn"}
 
@@ -24,10 +24,18 @@ def run(module, assignment):
     fn_args.serving_model_dir = os.path.join(fn_args.model_run_dir, os.path.basename(serving))
     if evaluation:
         fn_args.eval_model_dir = os.path.join(fn_args.model_run_dir, os.path.basename(evaluation))
-    returned = _called(module.required("trainer_fn", "trainer_fn(fn_args, schema)"), fn_args)
-    if not _describes(returned):
-        return _own(returned, {fn_args.serving_model_dir: serving, **({fn_args.eval_model_dir: evaluation} if evaluation else {})},
-                    assignment)
+    trainer_fn = module.required("trainer_fn", "trainer_fn(fn_args, schema)")
+    with strategies.scope(assignment):
+        returned = _called(trainer_fn, fn_args)
+        if _describes(returned):
+            strategies.no_estimator()
+            return _estimate(returned, fn_args, serving, evaluation)
+    return _own(returned, {fn_args.serving_model_dir: serving, **({fn_args.eval_model_dir: evaluation} if evaluation else {})},
+                assignment)
+
+
+def _estimate(returned, fn_args, serving, evaluation):
+    """Trains the Estimator that trainer_fn returned, and exports it."""
     import tensorflow as tf
 
     if getattr(tf, "estimator", None) is None:
@@ -140,12 +148,13 @@ def _export(spec, fn_args):
 
 
 def _chief():
-    """Whether this process is the one of its cluster that exports; without a cluster it is."""
+    """Whether this process is the one of its cluster that exports; without a cluster it is. A cluster that has neither a chief
+    nor a master is led by worker 0, as TensorFlow's strategies have it."""
     config = json.loads(os.environ.get("TF_CONFIG") or "{}")
     if not config.get("cluster"):
         return True
     task = config["task"]
-    return task["type"] == "chief" or (task["type"] == "master" and task["index"] == 0)
+    return task["type"] == "master" and task["index"] == 0 or "master" not in config["cluster"] and cluster.is_chief(config)
 
 
 def newest(folder):

@@ -28,6 +28,9 @@ def serve(lines):
         leaving.finish()
     except leaving.Leaving:
         leaving.go()
+    except sandbox.OtherThreads as error:  # before anything of the module was run
+        said.error("threads", str(error))
+        return 1
     except BaseException as error:
         leaving.finish()
         if not left_with_a_model(error, assignment):

@@ -8,7 +8,7 @@ import importlib
 import inspect
 import threading
 
-from stoker_guest import checkpoints, leaving, progress, reference, said
+from stoker_guest import checkpoints, leaving, progress, reference, said, strategies
 from stoker_guest.arrivals import when_imported
 
 EPOCHS = 0.05  # seconds between messages at the ends of epochs
@@ -37,11 +37,12 @@ def _listen(module):
         said.note(f"{module.__name__} has no {TRAINERS[module.__name__]}: how fit gets on is not told")
         return
     for name in ("fit", "evaluate"):
-        setattr(trainer, name, _heard(getattr(trainer, name), module.__name__.partition(".")[0]))
+        setattr(trainer, name, _heard(getattr(trainer, name), module.__name__))
 
 
-def _heard(method, keras):
-    """fit or evaluate with our callback behind the user's."""
+def _heard(method, of):
+    """fit or evaluate of a module of Keras's with our callback behind the user's."""
+    keras = of.partition(".")[0]
     signature = inspect.signature(method)
 
     @functools.wraps(method)
@@ -52,6 +53,7 @@ def _heard(method, keras):
             bound = signature.bind(self, *args, **kwargs)
         except TypeError:  # Keras says it better
             return method(self, *args, **kwargs)
+        strategies.called(method.__name__, of)
         if method.__name__ == "fit":
             reference.fitting(self)
         callbacks, ours = bound.arguments.get("callbacks"), _callback(keras)()
@@ -120,8 +122,12 @@ class _Hooks:
     def on_train_batch_begin(self, batch, logs=None):
         leaving.check()
 
-    @_harmless
     def on_train_batch_end(self, batch, logs=None):
+        self.batch_end(batch, logs)
+        strategies.took("fit has taken a step")
+
+    @_harmless
+    def batch_end(self, batch, logs):
         self.batches = max(self.batches, batch + 1)
         if progress.due():
             progress.of_fit("training", self.step(), self.steps(), logs)

@@ -3,7 +3,7 @@ import threading
 import time
 
 import stoker
-from stoker_guest import checkpoints, leaving, reference, said
+from stoker_guest import checkpoints, leaving, reference, said, strategies
 
 INTERVAL = 0.5  # seconds between messages, but for the ends of epochs
 
@@ -21,7 +21,7 @@ def begin(assignment):
     said.only_here()
     leaving.install()
     checkpoints.start([assignment.get("working_dir"), assignment.get("model_run_dir")], step, flush)
-    stoker._told, stoker._kept, stoker._asked = tell, checkpoints.said_whole, leaving.stopping
+    stoker._told, stoker._kept, stoker._asked = reported, checkpoints.said_whole, leaving.stopping
     stoker._seen = reference.seen
     reference.begin(assignment)
 
@@ -58,6 +58,12 @@ def epoch_ended(epoch, logs):
 def in_trial():
     """Whether fits are parts of a tuner's trial."""
     return _trial is not None
+
+
+def reported(message):
+    """Takes a report of the module's, which may show that several workers train alone."""
+    strategies.reported(message["phase"], message["step"])
+    tell(message)
 
 
 def tell(message, now=False):

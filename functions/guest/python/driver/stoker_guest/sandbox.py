@@ -5,6 +5,7 @@ import sys
 
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38  # prctl(2)
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # of all architectures
+ALL_THREADS = 1 << 3  # LANDLOCK_RESTRICT_SELF_TSYNC, version 8
 PATH_BENEATH = 1
 OF_FILES = 1 << 1 | 1 << 2 | 1 << 14  # rights that can be granted on a file: to write, read and cut it off
 
@@ -32,10 +33,18 @@ class _PathBeneath(ctypes.Structure):
     _fields_ = [("rights", ctypes.c_uint64), ("parent", ctypes.c_int32)]
 
 
+class OtherThreads(Exception):
+    """This process has threads that the kernel can't put into a sandbox together with the calling one."""
+
+
 def enter(sandbox):
     """Holds this process, and all that it starts, to a sandbox of guest's: landlock(7). None is none."""
     if not sandbox:
         return
+    all_threads = sandbox["all_threads"]
+    threads = len(os.listdir("/proc/self/task"))
+    if threads > 1 and not all_threads and not sandbox["spare_threads"]:
+        raise OtherThreads(f"{threads - 1} threads were started by imports, which this kernel's Landlock does not hold to a job's sandbox")
     attr = _Ruleset(sandbox["handled"], 0, sandbox["scoped"])
     size = ctypes.sizeof(attr) if attr.scoped else 8  # all that the first versions know
     ruleset = _call(CREATE_RULESET, ctypes.byref(attr), ctypes.c_size_t(size), 0)
@@ -44,7 +53,7 @@ def enter(sandbox):
             _grant(ruleset, rule["path"], rule["rights"])
         if _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
             raise OSError(ctypes.get_errno(), "forbid new privileges")
-        _call(RESTRICT_SELF, ruleset, 0)
+        _call(RESTRICT_SELF, ruleset, ALL_THREADS if all_threads else 0)
     finally:
         os.close(ruleset)
 

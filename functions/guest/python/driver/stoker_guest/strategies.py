@@ -3,7 +3,8 @@
 The module's function runs in its scope, so that models of Keras that it builds and fits are trained by it. A module that makes
 a strategy by itself gets this one, whatever it asked for: how many devices and processes there are is for the pipeline
 to say. With several workers a module whose training never goes through the strategy is refused, since each of them
-would train the whole model alone.
+would train the whole model alone: as soon as stoker.report or Keras's fit shows that a step was taken without it, at the
+end where neither is used.
 """
 import contextlib
 import os
@@ -12,10 +13,16 @@ from stoker_guest import leaving, said
 
 MIRRORED, MULTI_WORKER, TPU = "mirrored", "multi_worker", "tpu"
 WAYS = "train by Keras's fit, or by tf.distribute.get_strategy().run; or ask for one worker and no strategy"
+ESTIMATOR = ("resources.workers: trainer_fn makes an Estimator, which one process trains: ask for one worker, or train by Keras's fit in "
+             "run_fn")
+NO_CHIEF = 'If "cluster" is set in TF_CONFIG, it must have one "chief" node'  # of tf.estimator.RunConfig
+KERAS_3 = "keras.src.backend.tensorflow.trainer"  # the module of its fit and evaluate
 CLASSES = ("MirroredStrategy", "MultiWorkerMirroredStrategy", "TPUStrategy")  # of tf.distribute, and of its experimental part
 
 
 used = {}  # the strategy of this process, for people
+_steps = None  # with several workers, in their scope: has an element as soon as something has run on the replicas
+_reported = None  # the step of the first report of a training; a checkpoint's maybe, which took no step here
 
 
 @contextlib.contextmanager
@@ -32,11 +39,12 @@ def scope(assignment):
     replicas = strategy.num_replicas_in_sync
     said.note(f"resources.strategy: {name}: {type(strategy).__name__} of {replicas} replica{'s' if replicas != 1 else ''}")
     used.update(strategy=type(strategy).__name__, replicas=replicas)
-    steps = _count_steps(strategy)
     try:
-        with _given(tf, strategy), strategy.scope():
+        with _counted(strategy, name == MULTI_WORKER) as steps, _given(tf, strategy), strategy.scope():
             yield
     except Exception as error:
+        if name == MULTI_WORKER and NO_CHIEF in str(error):
+            raise ValueError(ESTIMATOR) from error
         if steps or "DistributedVariable" not in str(error) and "replica context" not in str(error):
             raise
         raise ValueError(f"resources.strategy: {name}: the module has a loop of its own, which does not train by the strategy: {WAYS}") from error
@@ -70,18 +78,58 @@ def _tpu(tf):
 MAKERS = {MIRRORED: _mirrored, MULTI_WORKER: _multi_worker, TPU: _tpu}
 
 
-def _count_steps(strategy):
-    """A list that has an element as soon as something runs on the replicas of the strategy."""
-    steps, extended = [], strategy.extended
-    run = extended._call_for_each_replica
+@contextlib.contextmanager
+def _counted(strategy, several):
+    """A list that has an element as soon as something runs on the replicas of the strategy, or of a copy of it."""
+    global _steps, _reported
+    steps, kind = [], type(strategy.extended)
+    own, run = "_call_for_each_replica" in vars(kind), kind._call_for_each_replica
 
-    def counted(*args, **kwargs):
+    def counted(self, *args, **kwargs):
         if not steps:
             steps.append(True)
-        return run(*args, **kwargs)
+        return run(self, *args, **kwargs)
 
-    extended._call_for_each_replica = counted
-    return steps
+    kind._call_for_each_replica = counted
+    _steps, _reported = (steps if several else None), None
+    try:
+        yield steps
+    finally:
+        _steps = None
+        if own:
+            kind._call_for_each_replica = run
+        else:
+            del kind._call_for_each_replica
+
+
+def reported(phase, step):
+    """Refuses, with several workers, a report of a training step that no strategy has a part in."""
+    global _reported
+    if _steps is None or phase != "training":
+        return
+    if _reported is None:
+        _reported = step
+    elif step > _reported:
+        took(f"the module reports step {step}")
+
+
+def took(what):
+    """Refuses, with several workers, a training step that was taken if none has run on the strategy."""
+    if _steps is not None and not _steps:
+        raise ValueError(f"resources.workers: {what}, and no step has run on the strategy: each worker trains the whole model alone: {WAYS}")
+
+
+def called(method, of):
+    """Refuses, with several workers, fit and evaluate of Keras 3, which can't read the values of several replicas."""
+    if _steps is not None and of == KERAS_3:
+        raise ValueError(f"resources.workers: {method} of Keras 3 fails with MultiWorkerMirroredStrategy: set module.keras: 2, or train by "
+                         "tf.distribute.get_strategy().run")
+
+
+def no_estimator():
+    """Refuses, with several workers, an Estimator: it starts a server of its own at the address that the strategy's has."""
+    if _steps is not None:
+        raise ValueError(ESTIMATOR)
 
 
 @contextlib.contextmanager

@@ -70,6 +70,11 @@ class Chief(unittest.TestCase):
             ({"cluster": cluster, "task": {"type": "master", "index": 0}}, True),
             ({"cluster": cluster, "task": {"type": "master", "index": 1}}, False),
             ({"cluster": cluster, "task": {"type": "evaluator", "index": 0}}, False),
+            ({"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}}, True),
+            ({"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}, False),
+            ({"cluster": {"worker": ["a:1"], "ps": ["b:1"]}, "task": {"type": "ps", "index": 0}}, False),
+            ({"cluster": {"master": ["a:1"], "worker": ["b:1"]}, "task": {"type": "worker", "index": 0}}, False),
+            ({"cluster": {"master": ["a:1"], "worker": ["b:1"]}, "task": {"type": "master", "index": 0}}, True),
         ]:
             with self.subTest(config=config), self.environment(config):
                 self.assertEqual(estimator._chief(), chief)

@@ -1,0 +1,68 @@
+package tuner_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+)
+
+// The worker does not read the schema and the transform graph of an event itself: what it can't have checked, it can't compare.
+func TestTheShapeOfInputsIsReadByTheProcessOfTheCheck(t *testing.T) {
+	t.Parallel()
+	tooLarge := &guest.Error{Kind: guest.KindResources, Err: errors.New("used 4.1 GiB of memory, 4.0 GiB allowed")}
+	stopped := &guest.Error{Kind: guest.KindStopped, Err: errors.New("the worker is leaving")}
+	for name, tc := range map[string]struct {
+		fails  *guest.Error // what the check of the second run's artifacts ends with
+		reused bool
+		want   events.FailureKind // of the second run
+	}{
+		"within the limits": {nil, true, ""},
+		"over its memory":   {tooLarge, false, ""},
+		"stopped":           {stopped, false, events.FailureUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, search)
+			var asked []modelcheck.Shape
+			var limits []guest.Limits
+			var fails *guest.Error
+			b.guest.check = func(ctx context.Context, question json.RawMessage, l guest.Limits) (json.RawMessage, error) {
+				var q modelcheck.Question
+				if err := json.Unmarshal(question, &q); err != nil {
+					return nil, err
+				}
+				if q.Shape != nil {
+					asked, limits = append(asked, *q.Shape), append(limits, l)
+					if fails != nil {
+						return nil, fails
+					}
+				}
+				return b.guest.Here.Check(ctx, question, l)
+			}
+			text := strings.Replace(changed, "tuner:", "trainer: {resources: {memory: 3GiB}}\ntuner:", 1)
+			j := next(t, text, b.first(t, text))
+			graph("up/graph3", "\x08\x01\x12\x09\x0a\x07\x22\x05serve")(t, b, &j)
+			fails = tc.fails
+			told, err := b.handle(t, j, events.Attempt{ID: "a2", Number: 1})
+			if failure, ok := errors.AsType[*events.Failure](err); tc.want != "" && (!ok || failure.Kind != tc.want) || tc.want == "" && err != nil {
+				t.Fatalf("%v, want a failure of kind %q", err, tc.want)
+			}
+			if err == nil && told.Reused != tc.reused {
+				t.Errorf("reused: %v, want %v", told.Reused, tc.reused)
+			}
+			if len(asked) < 2 || slices.ContainsFunc(asked, func(s modelcheck.Shape) bool { return s.Schema == "" || s.TransformGraph == "" }) {
+				t.Errorf("the check was asked for %+v", asked)
+			}
+			if slices.ContainsFunc(limits, func(l guest.Limits) bool { return l.MemoryBytes != 3<<30 }) {
+				t.Errorf("with the limits %+v", limits)
+			}
+		})
+	}
+}
