@@ -92,29 +92,31 @@ var table = house.Table{
 		"functions/worker":                           {Opens: "events functions/telemetry"},
 		"functions/notify":                           {Opens: "events", Tests: "events/jetstream"}, // tells those outside
 		"functions/gc":                               {Opens: "events storage functions/dispatch functions/dispatch/join"},
-		"functions/inspect": {Opens: "storage compute/bundle compute/example compute/example/schemapb compute/onnx compute/record " +
+		"functions/inspect": {Opens: "events storage functions/runs/result compute/bundle compute/example compute/example/schemapb compute/onnx compute/record " +
 			"compute/runlog compute/tensorflow compute/tflite compute/transform"},
 		"functions/openlineage": {Opens: "compute/tune events functions/dispatch functions/lineage functions/studies storage",
 			Tests: "compute/tune/space events/eventstest"},
 		"functions/reproduce": {Opens: "compute/bundle events functions/dispatch functions/lineage functions/pipeline functions/dispatch/join storage"},
-		"functions/lineage":   {Opens: "compute/tune events functions/dispatch functions/studies storage", Tests: "compute/tune/space"},
+		"functions/lineage":   {Opens: "compute/tune events functions/dispatch functions/runs/result functions/studies storage", Tests: "compute/tune/space"},
 		"functions/replay":    {Opens: "events storage functions/dispatch/join functions/dispatch", Tests: "functions/pipeline"},
 		"functions/group":     {Opens: "events"}, // several hosts, one model
-		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck compute/example"},
-		"functions/trainer": {Opens: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
-			"compute/example compute/skew compute/warm",
-			Tests: "compute/record compute/export compute/nn compute/savedmodel compute/tensorflow/graphtest functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
-		"functions/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module functions/module/modelcheck " +
-			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/dispatch/join functions/tuner/oracle/oraclepb"},
-		"functions/tuner/search":  {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
-		"functions/peer":          {Tests: "functions/peer/peertest"}, // whose process is at the other end
-		"functions/peer/peertest": {TestHelp: true},
-		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/peer functions/tuner/oracle/oraclepb",
+		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
+			"functions/runs/result compute/example"},
+		"functions/execution/trainer": {Opens: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/guest functions/module functions/module/modelcheck " +
+			"functions/runs/result compute/example compute/skew compute/warm",
+			Tests: "compute/record compute/export compute/nn compute/savedmodel compute/tensorflow/graphtest functions/group functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
+		"functions/execution/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module functions/module/modelcheck functions/runs/result " +
+			"functions/pipeline functions/studies functions/execution/tuner/oracle functions/execution/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/dispatch/join functions/execution/tuner/oracle/oraclepb"},
+		"functions/execution/tuner/search": {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
+		"functions/peer":                   {Tests: "functions/peer/peertest"}, // whose process is at the other end
+		"functions/peer/peertest":          {TestHelp: true},
+		"functions/execution/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/peer functions/execution/tuner/oracle/oraclepb",
 			Tests: "compute/tune/suggest compute/tftest functions/guest functions/module"},
-		"functions/tuner/oracle/oraclepb": {},
-		"functions/runs":                  {Opens: "events functions/pipeline functions/dispatch/join"}, // the state of a run, for who shows it
-		"functions/runs/watch":            {Opens: "events functions/dispatch functions/dispatch/join functions/runs"},
-		"functions/runs/follow":           {Opens: "events functions/runs functions/runs/find functions/runs/submit", Tests: "events/eventstest functions/dispatch functions/pipeline"},
+		"functions/execution/tuner/oracle/oraclepb": {},
+		"functions/runs":        {Opens: "events functions/pipeline functions/dispatch/join"}, // the state of a run, for who shows it
+		"functions/runs/result": {Opens: "compute/drift compute/tune events storage"},         // what a manifest says of its execution
+		"functions/runs/watch":  {Opens: "events functions/dispatch functions/dispatch/join functions/runs"},
+		"functions/runs/follow": {Opens: "events functions/runs functions/runs/find functions/runs/submit", Tests: "events/eventstest functions/dispatch functions/pipeline"},
 		"functions/runs/submit": {Opens: "events functions/dispatch functions/pipeline functions/dispatch/join functions/runs functions/runs/find",
 			Tests: "events/eventstest"}, // what an event will do, for who publishes it
 		"functions/runs/logs": {Opens: "events functions/runs functions/runs/find storage"},
@@ -129,7 +131,7 @@ var table = house.Table{
 		"functions/stoker":      {Opens: "*"},
 		"functions/stoker/exit": {Opens: "events storage", Tests: "events/jetstream"}, // which of their errors calls for which status
 		"functions/stoker/stack": {Opens: "events events/jetstream storage storage/s3 local local/bucket functions/dispatch functions/bridge " +
-			"functions/worker functions/execution functions/trainer functions/tuner functions/guest functions/scratch functions/telemetry", Tests: "*"},
+			"functions/worker functions/execution functions/execution/trainer functions/execution/tuner functions/guest functions/scratch functions/telemetry", Tests: "*"},
 		"functions/stoker/target":   {Opens: "events events/jetstream functions/settings functions/stoker/exit local storage storage/s3"},
 		"functions/stoker/terminal": {Opens: "events functions/module functions/runs"},
 		"functions/stoker-cuda":     {Opens: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
@@ -178,7 +180,7 @@ var table = house.Table{
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
 		{Library: "go.opentelemetry.io", Rooms: "functions/telemetry"},
 		{Library: "github.com/prometheus", Rooms: "functions/telemetry"},
-		{Library: "google.golang.org/grpc", Rooms: "functions/tuner/oracle functions/tuner/oracle/oraclepb", Tests: "functions/tuner"},
+		{Library: "google.golang.org/grpc", Rooms: "functions/execution/tuner/oracle functions/execution/tuner/oracle/oraclepb", Tests: "functions/execution/tuner"},
 	},
 }
 

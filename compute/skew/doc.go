@@ -7,7 +7,7 @@
 // weights rounded otherwise (rounding.go).
 //
 // The files are read by Go (compute/savedmodel), and by TensorFlow itself where there is a Python that has it. What becomes of
-// a difference is for others to say (functions/trainer).
+// a difference is for others to say (functions/execution/trainer).
 //
 // Read Check first.
 package skew

@@ -13,11 +13,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/execution/trainer"
+	"github.com/stoker-ml/stoker/functions/execution/tuner"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/trainer"
-	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/local/demo"
 	"github.com/stoker-ml/stoker/storage"
@@ -124,9 +124,9 @@ func working(ctx context.Context, t *testing.T, bus tenants, objects objects) er
 	}
 	defer host.Close()
 	box, log := bus.as(t, "acme", access.Worker), slog.New(bus.grumbles)
-	shop := execution.New(store, host, execution.Options{Root: place.Root, WorkDir: t.TempDir(), CacheDir: t.TempDir(), Logger: log})
-	tune := tuner.New(shop, box)
-	functions := []worker.Function{trainer.New(shop, trainer.Options{}), tune, tune.Seats()}
+	executor := execution.New(store, host, execution.Options{Root: place.Root, WorkDir: t.TempDir(), CacheDir: t.TempDir(), Logger: log})
+	tune := tuner.New(executor, box)
+	functions := []worker.Function{trainer.New(executor, trainer.Options{}), tune, tune.Trials()}
 	return worker.New(box, worker.Options{Functions: functions, Slots: 2, Logger: log}).Run(ctx)
 }
 

@@ -13,41 +13,43 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// callOffTime bounds the calling off of a job whose own time is over.
-const callOffTime = time.Minute
+// cancelTime bounds the cancelling of a job whose own time is over.
+const cancelTime = time.Minute
 
-// callOff sees to it that nothing comes of a cancelled job any more, also not by an attempt at it that does not know yet: the
-// execution gets a commit that says so. If a result was committed before, that is what is told. It goes on after ctx has ended,
-// for as long as the lease is ours.
-func (w *Workshop) callOff(ctx context.Context, task worker.Task, kind Kind) ([]events.Fact, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callOffTime)
+// cancel makes sure that a cancelled job has no result any more, not even from an attempt that does
+// not know yet: the execution gets a cancelled commit, by the condition that any commit is written
+// with. If a result was committed before, its event is returned. cancel continues after ctx has
+// ended, for as long as the lease is held.
+func (x *Executor) cancel(ctx context.Context, task worker.Task, c Component) ([]events.Fact, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()
-	e, err := kind.Identify(ctx, task)
+	e, err := x.Identify(ctx, task, c)
 	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind != events.FailureUnavailable {
 		return nil, cancelled(fmt.Errorf("cancelled; nothing could have come of it: %w", err))
 	}
 	if err != nil {
 		return nil, err
 	}
-	done, err := w.commitCancelled(ctx, e)
+	done, err := x.commitCancelled(ctx, e)
 	if isCancelled(err) {
-		w.discard(ctx, e, e.attempt, slices.Collect(maps.Keys(e.outputs))...)
+		x.discard(ctx, e, e.attempt, slices.Collect(maps.Keys(e.Outputs))...)
 	}
 	if err != nil {
 		return nil, e.failed(err)
 	}
-	return e.tell(kind, *done)
+	facts, err := e.event(c, *done)
+	return facts, e.failed(err)
 }
 
-// commitCancelled returns a result if one was committed before, else the failure that says cancelled.
-func (w *Workshop) commitCancelled(ctx context.Context, e Execution) (*Result, error) {
+// commitCancelled returns a result if one was committed before, else the failure of kind cancelled.
+func (x *Executor) commitCancelled(ctx context.Context, e Execution) (*Committed, error) {
 	for {
-		done, err := w.committed(ctx, &e)
+		done, err := x.committed(ctx, &e)
 		if done != nil || err != nil {
 			return done, err
 		}
-		// Whether ours or another one was first, the next look tells.
-		if _, _, err := w.putCommit(ctx, e, storage.Commit{Attempt: e.attempt, Cancelled: true}); err != nil {
+		// Whether this commit or another one was first, the next lookup says.
+		if _, _, err := x.putCommit(ctx, e, storage.Commit{Attempt: e.attempt, Cancelled: true}); err != nil {
 			return nil, events.Fail(events.FailureUnavailable, err)
 		}
 	}

@@ -21,9 +21,10 @@ const (
 	checkMemory = 4 << 30 // bytes
 )
 
-// Check has files that others made checked in a child process, within the limits of r. An answer that refuses them is returned as it is;
-// errors are *events.Failures. It never fails for what the process printed: a graph decides that.
-func (a *Attempt) Check(ctx context.Context, q modelcheck.Question, r pipeline.Resources) (answer modelcheck.Answer, err error) {
+// CheckFiles has files that others made checked in a child process, within the limits of r. An
+// answer that refuses them is returned as it is; errors are *events.Failures. It never fails for
+// what the process printed: a graph decides that.
+func (a *Attempt) CheckFiles(ctx context.Context, q modelcheck.Question, r pipeline.Resources) (answer modelcheck.Answer, err error) {
 	ctx, span := telemetry.Start(ctx, "check")
 	defer span.End(&err)
 	question, err := json.Marshal(a.question(q))
@@ -31,9 +32,9 @@ func (a *Attempt) Check(ctx context.Context, q modelcheck.Question, r pipeline.R
 		return answer, fmt.Errorf("write what is to be checked: %w", err)
 	}
 	limits := guest.Limits{
-		Timeout: cmp.Or(r.Timeout.Duration(), checkTime), MemoryBytes: cmp.Or(r.Memory.Bytes(), checkMemory), Grace: a.shop.opts.Grace,
+		Timeout: cmp.Or(r.Timeout.Duration(), checkTime), MemoryBytes: cmp.Or(r.Memory.Bytes(), checkMemory), Grace: a.executor.opts.Grace,
 	}
-	text, err := a.shop.guest.Check(ctx, question, limits)
+	text, err := a.executor.guest.Check(ctx, question, limits)
 	if err == nil {
 		err = json.Unmarshal(text, &answer)
 	}
@@ -45,12 +46,13 @@ func (a *Attempt) Check(ctx context.Context, q modelcheck.Question, r pipeline.R
 
 // question is q with what the operator allows.
 func (a *Attempt) question(q modelcheck.Question) modelcheck.Question {
-	q.ExtraOps = a.shop.opts.GraphOps
+	q.ExtraOps = a.executor.opts.GraphOps
 	return q
 }
 
-// checkFailure says whose fault it is that a check did not end. Files that need more memory or time than the job may have, or break the
-// process that reads them, are refused: another attempt would find the same.
+// checkFailure says whose fault it is that a check did not end. Files that need more memory or time
+// than the job may have, or break the process that reads them, are refused: another attempt would
+// find the same.
 func checkFailure(err error) error {
 	failed, ok := errors.AsType[*guest.Error](err)
 	if !ok {
@@ -64,37 +66,4 @@ func checkFailure(err error) error {
 	default:
 		return CheckFailure(fmt.Errorf("check files: %w", failed.Err))
 	}
-}
-
-// checkGraphs refuses graphs that events name if they have operations that a model has no use for: ones that reach files, scripts or
-// other processes would do so wherever the published model is served. What this worker has accepted before is not checked again.
-func (a *Attempt) checkGraphs(ctx context.Context) error {
-	var q modelcheck.Question
-	for _, in := range a.Execution.Inputs {
-		if in.Key == transformGraph || in.Key == BaseModel {
-			q.Graphs = append(q.Graphs, modelcheck.Graph{Dir: a.Desk.In(in.Dir), Name: in.Listing.Ref.String()})
-		}
-	}
-	if len(q.Graphs) == 0 {
-		return nil
-	}
-	resources := a.Execution.Spec.Trainer.Resources
-	key, small, err := keyOfGraphs(ctx, a.question(q), resources)
-	if err != nil {
-		return events.Fail(events.FailureUnavailable, fmt.Errorf("read graphs that were staged: %w", err))
-	}
-	if small && a.shop.accepted.has(key) {
-		return nil
-	}
-	answer, err := a.Check(ctx, q, resources)
-	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureCheck {
-		return InputFailure(failure.Err)
-	}
-	if err == nil && answer.Refused != "" {
-		err = InputFailure(errors.New(answer.Refused))
-	}
-	if err == nil && small {
-		a.shop.accepted.add(key)
-	}
-	return err
 }

@@ -17,8 +17,9 @@ func CheckFailure(err error) error { return events.Fail(events.FailureCheck, err
 
 func cancelled(why error) error { return events.Fail(events.FailureCancelled, why) }
 
-// StoreFailure says whose fault a store's error is: what is missing or can't be an address is the input's; the rest is
-// the world's, and passes. What changed since it was listed is another input now: the next attempt lists again.
+// StoreFailure says whose fault a store's error is: what is missing or can't be an address is the
+// input's; the rest is the world's, and passes. What changed since it was listed is another input
+// now: the next attempt lists again.
 func StoreFailure(err error) error {
 	switch {
 	case errors.Is(err, storage.ErrChanged), errors.Is(err, storage.ErrUnavailable):
@@ -32,21 +33,25 @@ func StoreFailure(err error) error {
 	}
 }
 
-// errUnreadable marks an input that the store won't let us read. S3 also says so of what is not there, to those who may not list.
+// errUnreadable marks an input that the store won't let us read. S3 also says so of what is not
+// there, to those who may not list.
 var errUnreadable = errors.New("input can't be read")
 
-// deniedTries is how often an input is asked for that the store denies: a permission that was just given takes a while.
+// deniedTries is how often an input is asked for that the store denies: a permission that was just
+// given takes a while.
 const deniedTries = 5
 
-// unreadable makes it the job's own fault that its inputs are still denied, so that a mistyped bucket is told of.
-func unreadable(attempt events.Attempt, err error) error {
+// deniedTooOften makes it the job's own fault that its inputs are still denied, so that a mistyped
+// bucket is reported.
+func deniedTooOften(attempt events.Attempt, err error) error {
 	if errors.Is(err, errUnreadable) && attempt.Number >= deniedTries {
 		return InputFailure(err)
 	}
 	return err
 }
 
-// publishFailure says whose fault it is that outputs are not in the store. What it has no address for, the module has named.
+// publishFailure says whose fault it is that outputs are not in the store. What it has no address
+// for, the module has named.
 func publishFailure(err error) error {
 	if errors.Is(err, storage.ErrBadRef) {
 		return CheckFailure(err)
@@ -54,10 +59,11 @@ func publishFailure(err error) error {
 	return events.Fail(events.FailureUnavailable, err)
 }
 
-// moduleFailure turns what guest tells into the words of events. log is the address of the module's log, if it ran.
+// moduleFailure turns an error of guest into a failure of the job. log is the address of the
+// module's log, if it ran.
 func moduleFailure(err error, log string) error {
-	if told, ok := errors.AsType[*events.Failure](err); ok { // of another host
-		return &events.Failure{Kind: told.Kind, Err: told.Err, LogTail: told.LogTail, Log: log}
+	if failure, ok := errors.AsType[*events.Failure](err); ok { // of another host
+		return &events.Failure{Kind: failure.Kind, Err: failure.Err, LogTail: failure.LogTail, Log: log}
 	}
 	failed, ok := errors.AsType[*guest.Error](err)
 	if !ok {

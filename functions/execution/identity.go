@@ -1,8 +1,102 @@
 package execution
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs/result"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/storage"
 )
+
+// Execution is the identity of a job's work, known by everything that determines its result before
+// any of it is done.
+type Execution struct {
+	Description
+	ID     string // sha256:<hex>
+	Module string // digest of the module's code
+	Inputs []Input
+	Job    events.Job
+	Log    *slog.Logger
+
+	root    storage.Ref
+	attempt string        // that works on the job
+	fenced  storage.Store // refuses to write once the job's lease is not provably held
+
+	replaced   *storage.Commit // a commit that is in the way: its objects are gone, or it cancels another job. nil: none
+	generation int             // that our result will have
+}
+
+// Identify lists a job's inputs and digests its module, to know which execution it is. It only
+// reads.
+func (x *Executor) Identify(ctx context.Context, task worker.Task, c Component) (e Execution, err error) {
+	ctx, span := telemetry.Start(ctx, "identify")
+	defer span.End(&err)
+	e = Execution{
+		Job: task.Job, attempt: task.Attempt.ID, fenced: storage.Fenced(x.store, task.Prove), generation: task.Job.Generation,
+	}
+	if e.Description, err = c.Describe(task.Job); err != nil {
+		return Execution{}, err
+	}
+	if e.Inputs, err = x.list(ctx, e.Description); err != nil {
+		return Execution{}, err
+	}
+	if e.Module, err = x.moduleDigest(ctx, e.Spec.Module.Source()); err != nil {
+		return Execution{}, err
+	}
+	if e.ID, err = digest(c.Identity(e)); err != nil {
+		return Execution{}, err
+	}
+	e.root = x.opts.Root.Join(task.Job.Pipeline, e.Component)
+	e.Log = x.Log(task).With("execution", e.ID)
+	span.Text("stoker.execution", e.ID)
+	return e, nil
+}
+
+// digest is canonical: encoding/json writes struct fields in their order and map keys sorted.
+func digest(identity any) (string, error) {
+	canonical, err := json.Marshal(identity)
+	if err != nil {
+		return "", InputFailure(fmt.Errorf("execution identity: %w", err))
+	}
+	sum := sha256.Sum256(canonical)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// place is where an attempt at the execution keeps its objects.
+func (e Execution) place(attempt string) storage.Place {
+	return storage.Place{Root: e.root, Execution: e.ID, Attempt: attempt}
+}
+
+// replaces notes that our commit replaces another one, with at least that generation.
+func (e *Execution) replaces(c storage.Commit, generation int) {
+	e.replaced, e.generation = &c, max(e.generation, generation)
+}
+
+// event makes the event of a committed result. It reads the result from the manifest, so that a
+// cache hit announces the same.
+func (e Execution) event(c Component, done Committed) ([]events.Fact, error) {
+	made, err := result.Of(done.Manifest)
+	if err != nil {
+		return nil, InputFailure(fmt.Errorf("manifest of execution %s: %w", e.ID, err))
+	}
+	return []events.Fact{c.Event(e.Job, done, made)}, nil
+}
+
+// failed adds the execution to a failure, so that the event of the failure names it.
+func (e Execution) failed(err error) error {
+	if failure, ok := errors.AsType[*events.Failure](err); ok {
+		failure.Execution = e.ID
+	}
+	return err
+}
 
 // InputID is one input by what it holds, not by where it lies: a part of identities.
 type InputID struct {
@@ -11,8 +105,8 @@ type InputID struct {
 	Digest string `json:"digest"`
 }
 
-// ByContent knows each input by what it holds. A base model and hyperparameters of Stoker's own are known by their
-// execution, so that what was lost and made again is still the same.
+// ByContent identifies each input by what it holds. A base model and hyperparameters that Stoker
+// made are identified by their execution, so that what was lost and made again is still the same.
 func ByContent(inputs []Input) []InputID {
 	all := make([]InputID, len(inputs))
 	for i, in := range inputs {
@@ -24,7 +118,8 @@ func ByContent(inputs []Input) []InputID {
 	return all
 }
 
-// UnusualPayload is a payload format other than tf.Example, which all are known by that have none in their identity.
+// UnusualPayload returns a payload format other than tf.Example, which is the one of identities
+// that have none.
 func UnusualPayload(job events.Job) string {
 	if payload := Payload(job); payload != events.PayloadExample {
 		return payload
@@ -32,11 +127,11 @@ func UnusualPayload(job events.Job) string {
 	return ""
 }
 
-// Payload is the format of the examples' records.
+// Payload returns the format of the examples' records.
 func Payload(job events.Job) string {
 	_, examples := examplesOf(job.Inputs)
 	return examples[0].Payload()
 }
 
-// Transformed says whether the job's examples went through its transform graph already.
+// Transformed reports whether the job's examples went through its transform graph already.
 func Transformed(job events.Job) bool { return len(job.Inputs.TransformedExamples) > 0 }

@@ -26,10 +26,10 @@ type Input struct {
 	pattern string // of the split's files below the listed folder; "" is all in it
 }
 
-// List finds every input of a job in the store, without reading any: of its examples the splits that args name. What is not
-// there is the job's own fault.
-func (w *Workshop) List(ctx context.Context, job events.Job, args ...pipeline.Args) ([]Input, error) {
-	wanted, err := wanted(job.Inputs, splits(args))
+// list finds every input of a job in the store, without reading any: of its examples the splits
+// that its args name. A missing input is the job's own fault.
+func (x *Executor) list(ctx context.Context, d Description) ([]Input, error) {
+	wanted, err := wanted(d.Reads, splits(d.Args))
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +38,8 @@ func (w *Workshop) List(ctx context.Context, job events.Job, args ...pipeline.Ar
 	failures := make([]error, len(wanted))
 	for i, in := range wanted {
 		listing.Go(func() (err error) {
-			if wanted[i].Listing, err = w.listOne(ctx, in); err != nil {
-				failures[i] = w.explain(ctx, in, err)
+			if wanted[i].Listing, err = x.listOne(ctx, in); err != nil {
+				failures[i] = x.explain(ctx, in, err)
 			}
 			return failures[i]
 		})
@@ -47,7 +47,8 @@ func (w *Workshop) List(ctx context.Context, job events.Job, args ...pipeline.Ar
 	if listing.Wait() == nil {
 		return wanted, nil
 	}
-	// Of several failures the first in the order of the inputs is told, so that a job fails alike each time.
+	// Of several failures the first in the order of the inputs is returned, so that a job fails
+	// alike each time.
 	return nil, failures[slices.IndexFunc(failures, func(err error) bool { return err != nil })]
 }
 
@@ -59,25 +60,27 @@ const (
 	transformGraph = "transform_graph"
 )
 
-// remade says whether an input may have been lost and made again, by the execution that made it first.
+// remade says whether an input may have been lost and made again, by the execution that made it
+// first.
 func (in Input) remade() bool { return in.Key == BaseModel || in.Key == Hyperparameters }
 
 // listOne lists an input where it lies now.
-func (w *Workshop) listOne(ctx context.Context, in Input) (_ storage.Listing, err error) {
+func (x *Executor) listOne(ctx context.Context, in Input) (_ storage.Listing, err error) {
 	ref := in.Listing.Ref
 	if in.remade() {
-		if ref, err = storage.Resolve(ctx, w.store, ref); err != nil {
+		if ref, err = storage.Resolve(ctx, x.store, ref); err != nil {
 			return storage.Listing{}, err
 		}
 	}
-	listing, err := storage.List(ctx, w.store, ref)
+	listing, err := storage.List(ctx, x.store, ref)
 	if err == nil && in.pattern != "" {
 		listing, err = listing.Matching(in.pattern)
 	}
 	return listing, err
 }
 
-// wanted names the inputs: each split of each Examples artifact, and whatever else the job was given.
+// wanted names the inputs: each split of each Examples artifact, and whatever else the job was
+// given.
 func wanted(in events.Inputs, splits []string) ([]Input, error) {
 	key, examples := examplesOf(in)
 	if len(examples) == 0 {
@@ -120,7 +123,8 @@ func examplesOf(in events.Inputs) (key string, examples []events.Examples) {
 	return "examples", in.Examples
 }
 
-// SplitOf is one split of an Examples artifact: its folder, or what the artifact's own pattern names.
+// SplitOf is one split of an Examples artifact: its folder, or what the artifact's own pattern
+// names.
 func SplitOf(key, dir string, artifact events.Examples, split string) Input {
 	folder, pattern := artifact.Files(split)
 	listing := storage.Listing{Ref: refOf(artifact.URI).Join(folder)}
@@ -137,7 +141,8 @@ func splits(args []pipeline.Args) []string {
 	return slices.Compact(all)
 }
 
-// refOf parses an address that a fact brought. An invalid one becomes a Ref that the store refuses by name.
+// refOf parses an address that a fact brought. An invalid one becomes a Ref that the store refuses
+// by name.
 func refOf(uri string) storage.Ref {
 	ref, err := storage.ParseRef(uri)
 	if err != nil {
@@ -147,7 +152,7 @@ func refOf(uri string) storage.Ref {
 }
 
 // explain says what a missing split's artifact holds instead.
-func (w *Workshop) explain(ctx context.Context, in Input, err error) error {
+func (x *Executor) explain(ctx context.Context, in Input, err error) error {
 	if in.pattern != "" {
 		return StoreFailure(fmt.Errorf("%s: split %q: %w", in.Key, in.Split, err))
 	}
@@ -159,7 +164,7 @@ func (w *Workshop) explain(ctx context.Context, in Input, err error) error {
 	}
 	artifact := storage.Ref{Bucket: in.Listing.Ref.Bucket, Key: path.Dir(in.Listing.Ref.Key)}
 	there := map[string]bool{}
-	for object, listErr := range w.store.List(ctx, artifact.Folder()) {
+	for object, listErr := range x.store.List(ctx, artifact.Folder()) {
 		if listErr != nil {
 			return StoreFailure(fmt.Errorf("%s: %w", in.Key, listErr))
 		}
@@ -173,7 +178,8 @@ func (w *Workshop) explain(ctx context.Context, in Input, err error) error {
 	})
 }
 
-// missing says where nothing is, and what helps. What the store says of it names the address twice more.
+// missing says where nothing is, and what helps. What the store says of it names the address twice
+// more.
 func missing(in Input, err error) error {
 	return inWords{fmt.Sprintf("%s: there is no object and no folder at %s: put it there and try again, or publish a fact with the right address "+
 		"under another run", in.Key, in.Listing.Ref), err}
@@ -191,7 +197,7 @@ func names(set map[string]bool) string {
 	return strings.Join(all, ", ")
 }
 
-// Artifacts are the inputs as facts tell of them.
+// Artifacts are the inputs as events have them.
 func Artifacts(inputs []Input) []events.Artifact {
 	all := make([]events.Artifact, len(inputs))
 	for i, in := range inputs {

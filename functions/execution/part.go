@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 
@@ -15,8 +14,9 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Part is a piece of an execution's work that has a folder and checkpoints of its own: a trial of a search. Who goes on with the part, or
-// from it, may be another attempt, of another job even. It is for one goroutine at a time.
+// Part is a piece of an execution's work that has a folder and checkpoints of its own: a trial of a
+// search. Another attempt, even of another job, may continue the part or start from it. It is for
+// one goroutine at a time.
 type Part struct {
 	dir         string
 	attempt     *Attempt
@@ -25,9 +25,11 @@ type Part struct {
 	saved       bool // maybe: there is something to forget
 }
 
-// Part is one of an attempt's, by its name, at work in a folder. An attempt opens it once to save anything. Whose turn at the part it is
-// says its kind, as the log of a study does for its trials: so what is saved last counts, whichever job saves it and however far another
-// had come, and all save as one job's one attempt. Who lost its own job is kept from writing, as everywhere.
+// Part returns a part of the execution by its name, whose work is in a folder. An attempt opens it
+// once to save anything. The component decides which attempt works on a part, as the log of a study
+// does for its trials: so the last save counts, whichever job makes it and however far another had
+// come, and all save as one job's one attempt. An attempt that lost its own job can't write, as
+// everywhere.
 func (a *Attempt) Part(name, dir string) *Part {
 	sum := sha256.Sum256([]byte(a.Execution.ID + " " + name))
 	place := a.Execution.place(a.Task.Attempt.ID)
@@ -40,14 +42,14 @@ func (a *Attempt) Part(name, dir string) *Part {
 
 // Load lays the newest checkpoint of the part out in a folder; false if there is none.
 func (p *Part) Load(ctx context.Context, dir string) (bool, error) {
-	fresh, err := os.MkdirTemp(p.attempt.Desk.dir, "loaded-") // a module can't have it written elsewhere by a link
+	fresh, err := os.MkdirTemp(p.attempt.Workspace.dir, "loaded-") // a module can't have it written elsewhere by a link
 	if err != nil {
 		return false, events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
 	}
 	defer os.RemoveAll(fresh)
 	loaded, err := p.checkpoints.Load(ctx, fresh)
 	if err == nil && loaded.Found() {
-		err = errors.Join(os.Chmod(fresh, 0o755), guest.MoveIn(fresh, p.attempt.Desk.base(dir), dir))
+		err = errors.Join(os.Chmod(fresh, 0o755), guest.MoveIn(fresh, p.attempt.Workspace.base(dir), dir))
 	}
 	if err != nil {
 		return false, events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
@@ -59,41 +61,41 @@ func (p *Part) Load(ctx context.Context, dir string) (bool, error) {
 	return loaded.Found(), nil
 }
 
-// Saving runs do and sends the checkpoints of the part's folder for which it calls take, as those of an attempt are sent: what is not
-// sent when do has succeeded is not sent any more.
-func (p *Part) Saving(ctx context.Context, do func(take Take) error) error {
-	s := &saver{desk: p.attempt.Desk, checkpoints: p.checkpoints, log: p.attempt.Execution.Log, saved: p.attempt.countSaved, latest: make(chan snapshot, 1)}
-	s.copy = func(to string, all bool, _ selection) error {
-		if all {
-			return copyTree(p.attempt.Desk.base(p.dir), p.dir, to, math.MaxInt64, nil)
-		}
-		return copyTree(p.attempt.Desk.base(p.dir), p.dir, to, copiedBytes, nil)
-	}
-	defer s.removeFolder()
-	err := p.attempt.shop.saving(ctx, s, do)
-	p.saved = p.saved || s.taken > 0
-	return err
+// StartCheckpointer begins to save checkpoints of the part's folder, as those of an attempt are
+// saved. It must be stopped.
+func (p *Part) StartCheckpointer(ctx context.Context) *Checkpointer {
+	a := p.attempt
+	c := &Checkpointer{workspace: a.Workspace, part: p.dir, checkpoints: p.checkpoints, log: a.Execution.Log, saved: a.countSaved}
+	c.start(ctx, a.executor.opts.Grace)
+	return c
 }
 
-// base is where no module can replace a folder on the way to another. A module's own search names the folders of trials itself, and they
-// may be anywhere.
-func (d Desk) base(dir string) string {
-	if name, err := filepath.Rel(d.dir, dir); err == nil && filepath.IsLocal(name) {
-		return d.dir
+// StopCheckpointer stops it; done says that the part has ended well: what is not sent by then is
+// not sent any more.
+func (p *Part) StopCheckpointer(c *Checkpointer, done bool) {
+	c.Stop(done)
+	p.saved = p.saved || c.copies > 0
+}
+
+// base is where no module can replace a folder on the way to another. A module's own search names
+// the folders of trials itself, and they may be anywhere.
+func (w Workspace) base(dir string) string {
+	if name, err := filepath.Rel(w.dir, dir); err == nil && filepath.IsLocal(name) {
+		return w.dir
 	}
 	return string(filepath.Separator)
 }
 
-// Keep sends what the folder holds for those who go on from the part.
+// Keep sends what the folder holds for those that start from the part.
 func (p *Part) Keep(ctx context.Context, step int) error {
 	p.saved = true
-	s := &saver{desk: p.attempt.Desk}
-	if err := s.makeFolder(); err != nil {
+	c := &Checkpointer{workspace: p.attempt.Workspace, part: p.dir}
+	if err := c.makeFolder(); err != nil {
 		return err
 	}
-	defer s.removeFolder()
-	whole := filepath.Join(s.beside, "whole") // what the store follows is not the module's to change
-	if err := copyTree(p.attempt.Desk.base(p.dir), p.dir, whole, copiedBytes, nil); err != nil {
+	defer c.removeFolder()
+	whole := filepath.Join(c.waitsIn, "whole") // the module can't change what the store reads
+	if err := c.copy(whole, false, selection{}); err != nil {
 		return events.Fail(events.FailureUnavailable, fmt.Errorf("copy what is kept: %w", err))
 	}
 	if _, err := p.checkpoints.Save(ctx, whole, step); err != nil {
@@ -102,7 +104,8 @@ func (p *Part) Keep(ctx context.Context, step int) error {
 	return nil
 }
 
-// Forget removes what is kept of the part, if this attempt has had to do with any. What stays behind is garbage for later.
+// Forget removes what is kept of the part, if this attempt has had to do with any. What stays
+// behind is garbage for later.
 func (p *Part) Forget(ctx context.Context) {
 	if !p.saved {
 		return
@@ -114,9 +117,12 @@ func (p *Part) Forget(ctx context.Context) {
 	}
 }
 
-// ForgetPart is Forget for a part that others have worked on.
-func (a *Attempt) ForgetPart(ctx context.Context, name string) {
-	p := a.Part(name, "")
-	p.saved = true
-	p.Forget(ctx)
+// Obsolete names parts whose checkpoints nobody needs once the execution is committed:
+// RemoveCheckpoints removes them too.
+func (a *Attempt) Obsolete(names ...string) {
+	for _, name := range names {
+		p := a.Part(name, "")
+		p.saved = true
+		a.obsolete = append(a.obsolete, p)
+	}
 }

@@ -4,35 +4,84 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
+	"path/filepath"
+	"regexp"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs/result"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Without has Publish leave one of the outputs out, of which there is nothing to publish.
-func (a *Attempt) Without(key string) {
-	a.Execution.outputs = maps.Clone(a.Execution.outputs)
-	delete(a.Execution.outputs, key)
+// check has the component check the outputs, then refuses what can't be published or announced:
+// after the commit it would be too late.
+func (a *Attempt) check(ctx context.Context, work Work) (result.Result, error) {
+	made, err := work.Check(ctx)
+	if err != nil {
+		return made, err
+	}
+	if err := checkFiles(a.Workspace.Out()); err != nil {
+		return made, CheckFailure(err)
+	}
+	return made, ValidateResult(made)
 }
 
-// Publish sends the outputs and then the manifest, which holds the story: what there is to tell besides. Nobody takes notice
-// of them before the commit.
-func (a *Attempt) Publish(ctx context.Context, story any) (_ storage.Manifest, err error) {
+// plainPath is a file name that every object store and every reader of events takes.
+var plainPath = regexp.MustCompile(`^[^\x00-\x1f\x7f]+$`)
+
+// checkFiles refuses what an object store can't hold: links, pipes, names with control characters.
+func checkFiles(dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if !plainPath.MatchString(name) {
+			return fmt.Errorf("%q: a name with control characters can't be published", name)
+		}
+		if !entry.Type().IsRegular() {
+			return fmt.Errorf("%s: is no regular file and can't be published", name)
+		}
+		return nil
+	})
+}
+
+// ValidateResult refuses a result that is too large for an event.
+func ValidateResult(made result.Result) error {
+	if err := made.CheckSize(); err != nil {
+		return CheckFailure(err)
+	}
+	return nil
+}
+
+// Without has publish leave one of the outputs out, of which there is nothing to publish.
+func (a *Attempt) Without(key string) {
+	a.Execution.Outputs = maps.Clone(a.Execution.Outputs)
+	delete(a.Execution.Outputs, key)
+}
+
+// publish sends the outputs and then the manifest, which holds the result. No reader uses them
+// before the commit.
+func (a *Attempt) publish(ctx context.Context, made result.Result) (_ storage.Manifest, err error) {
 	ctx, span := telemetry.Start(ctx, "publish")
 	defer span.End(&err)
 	a.Report(events.Progress{Phase: "publishing"})
-	told, err := json.Marshal(story)
+	made.Finished = a.executor.opts.Now()
+	text, err := json.Marshal(made)
 	if err != nil {
 		return storage.Manifest{}, CheckFailure(fmt.Errorf("what the module reported: %w", err))
 	}
 	outputs := map[string]storage.Source{}
-	for key, kind := range a.Execution.outputs {
-		outputs[key] = storage.Source{Type: kind, Dir: a.Desk.Out(key)}
+	for key, kind := range a.Execution.Outputs {
+		outputs[key] = storage.Source{Type: kind, Dir: a.Workspace.Out(key)}
 	}
 	manifest, err := storage.Publish(ctx, a.Execution.fenced, storage.Publication{
-		Root: a.Execution.root, Execution: a.Execution.ID, Attempt: a.Task.Attempt.ID, Result: a.storyAtAddress(told), Outputs: outputs,
+		Root: a.Execution.root, Execution: a.Execution.ID, Attempt: a.Task.Attempt.ID, Result: a.resultAtAddress(text), Outputs: outputs,
 	})
 	if err != nil {
 		return storage.Manifest{}, publishFailure(err)

@@ -2,21 +2,29 @@ package execution
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// atOnce is how many artifacts are listed or staged at a time. Small ones cost a round trip each, and that is all.
+// atOnce is how many artifacts are listed or staged at a time. Small ones cost a round trip each,
+// and that is all.
 const atOnce = 4
 
-// StageIn copies every input to the desk, exactly as it was listed when the execution was identified, and refuses graphs among them that
-// have operations which no model needs.
+// StageIn copies every input to the workspace, exactly as it was listed when the execution was
+// identified, and refuses graphs among them that have operations which no model needs.
 func (a *Attempt) StageIn(ctx context.Context) error {
 	if err := a.stage(ctx); err != nil {
 		return err
@@ -33,7 +41,7 @@ func (a *Attempt) stage(ctx context.Context) (err error) {
 	for _, in := range a.Execution.Inputs {
 		staging.Go(func() error {
 			options := storage.StageOptions{Listing: &in.Listing}
-			if _, err := storage.StageIn(ctx, a.shop.store, in.Listing.Ref, a.Desk.In(in.Dir), options); err != nil {
+			if _, err := storage.StageIn(ctx, a.executor.store, in.Listing.Ref, a.Workspace.In(in.Dir), options); err != nil {
 				return StoreFailure(fmt.Errorf("%s: %w", in.Key, err))
 			}
 			return nil
@@ -42,9 +50,10 @@ func (a *Attempt) stage(ctx context.Context) (err error) {
 	return staging.Wait()
 }
 
-// StageFirst copies the first file of an input that decides nothing of the result. Its errors are the store's.
+// StageFirst copies the first file of an input that decides nothing of the result. Its errors are
+// the store's.
 func (a *Attempt) StageFirst(ctx context.Context, in Input) error {
-	listing, err := a.shop.listOne(ctx, in)
+	listing, err := a.executor.listOne(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -53,22 +62,23 @@ func (a *Attempt) StageFirst(ctx context.Context, in Input) error {
 	}
 	in.Listing = listing
 	a.also = append(a.also, in)
-	_, err = storage.StageIn(ctx, a.shop.store, listing.Ref, a.Desk.In(in.Dir), storage.StageOptions{Listing: &listing})
+	_, err = storage.StageIn(ctx, a.executor.store, listing.Ref, a.Workspace.In(in.Dir), storage.StageOptions{Listing: &listing})
 	return err
 }
 
-// ErrArtifactChanged is what StageArtifact returns of an artifact that is gone or holds something else by now.
+// ErrArtifactChanged is what StageArtifact returns of an artifact that is gone or holds something
+// else by now.
 var ErrArtifactChanged = errors.New("the artifact is gone or has changed")
 
-// StageArtifact copies an artifact to a local folder, if it still is what an execution was identified with. Its other errors are the
-// store's.
+// StageArtifact copies an artifact to a local folder, if it still is what an execution was
+// identified with. Its other errors are the store's.
 func (a *Attempt) StageArtifact(ctx context.Context, artifact events.Artifact, dir string) error {
-	listing, err := storage.List(ctx, a.shop.store, refOf(artifact.URI))
+	listing, err := storage.List(ctx, a.executor.store, refOf(artifact.URI))
 	if err == nil && listing.Digest != artifact.Digest {
 		err = ErrArtifactChanged
 	}
 	if err == nil {
-		_, err = storage.StageIn(ctx, a.shop.store, listing.Ref, dir, storage.StageOptions{Listing: &listing})
+		_, err = storage.StageIn(ctx, a.executor.store, listing.Ref, dir, storage.StageOptions{Listing: &listing})
 	}
 	switch {
 	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrChanged), errors.Is(err, ErrArtifactChanged):
@@ -77,4 +87,117 @@ func (a *Attempt) StageArtifact(ctx context.Context, artifact events.Artifact, d
 		return StoreFailure(fmt.Errorf("%s: %w", artifact.URI, err))
 	}
 	return nil
+}
+
+// checkGraphs refuses graphs that events name if they have operations that a model has no use for:
+// ones that reach files, scripts or other processes would do so wherever the published model is
+// served. What this worker has accepted before is not checked again.
+func (a *Attempt) checkGraphs(ctx context.Context) error {
+	var q modelcheck.Question
+	for _, in := range a.Execution.Inputs {
+		if in.Key == transformGraph || in.Key == BaseModel {
+			q.Graphs = append(q.Graphs, modelcheck.Graph{Dir: a.Workspace.In(in.Dir), Name: in.Listing.Ref.String()})
+		}
+	}
+	if len(q.Graphs) == 0 {
+		return nil
+	}
+	resources := a.Execution.Spec.Trainer.Resources
+	key, small, err := keyOfGraphs(ctx, a.question(q), resources)
+	if err != nil {
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("read graphs that were staged: %w", err))
+	}
+	if small && a.executor.accepted.has(key) {
+		return nil
+	}
+	answer, err := a.CheckFiles(ctx, q, resources)
+	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureCheck {
+		return InputFailure(failure.Err)
+	}
+	if err == nil && answer.Refused != "" {
+		err = InputFailure(errors.New(answer.Refused))
+	}
+	if err == nil && small {
+		a.executor.accepted.add(key)
+	}
+	return err
+}
+
+// acceptedGraphs remembers which graphs a check has accepted, so that a pipeline's next run, which
+// as a rule names the same transform graph, starts no process to check it again. Graphs are known
+// by the SHA-256 of all names and bytes in their directories, with what else a check depends on.
+// Its methods may be called from several goroutines at once.
+type acceptedGraphs struct {
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]bool
+}
+
+const (
+	mostAccepted     = 4096
+	mostAcceptedSize = 64 << 20 // bytes of all files; what is larger is checked each time
+)
+
+// has says whether graphs with this key were accepted.
+func (a *acceptedGraphs) has(key [sha256.Size]byte) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.known[key]
+}
+
+func (a *acceptedGraphs) add(key [sha256.Size]byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known == nil || len(a.known) >= mostAccepted {
+		a.known = map[[sha256.Size]byte]bool{}
+	}
+	a.known[key] = true
+}
+
+// keyOfGraphs reads the files of all graphs of a question. ok is false where they are too large to
+// be read twice.
+func keyOfGraphs(ctx context.Context, q modelcheck.Question, r pipeline.Resources) (key [sha256.Size]byte, ok bool, err error) {
+	h, left := sha256.New(), int64(mostAcceptedSize)
+	fmt.Fprintf(h, "%q %d %d\n", q.ExtraOps, r.Memory.Bytes(), r.Timeout.Duration())
+	for _, g := range q.Graphs {
+		fmt.Fprintf(h, "graph\n")
+		if left, err = hashFiles(ctx, h, os.DirFS(g.Dir), left); err != nil || left < 0 {
+			return key, false, err
+		}
+	}
+	h.Sum(key[:0])
+	return key, true, nil
+}
+
+// hashFiles writes the name, the size and the bytes of each file to h, and returns how many of the
+// bytes in left it did not need. It stops and returns fewer than 0 when there are more, or when
+// something is no regular file.
+func hashFiles(ctx context.Context, h io.Writer, folder fs.FS, left int64) (int64, error) {
+	err := fs.WalkDir(folder, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		if left -= info.Size(); left < 0 || !info.Mode().IsRegular() { // staging makes regular files
+			left = min(left, -1)
+			return fs.SkipAll
+		}
+		file, err := folder.Open(path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		fmt.Fprintf(h, "%q %d\n", path, info.Size())
+		n, err := io.Copy(h, io.LimitReader(file, info.Size()))
+		if err == nil && n != info.Size() {
+			err = fmt.Errorf("%s: has %d bytes, expected %d", path, n, info.Size())
+		}
+		return err
+	})
+	return left, err
 }

@@ -11,18 +11,19 @@ import (
 
 // fileWatch makes checkpoints of the files of a module that does not say itself when they are whole.
 type fileWatch struct {
-	take Take
+	save *Checkpointer
 	step atomic.Int64
 	stop chan struct{}
 	done sync.WaitGroup
 }
 
-// watchFiles watches the folders of a TFX module while it runs. It returns nil for other modules, which say when their files are whole.
-func (a *Attempt) watchFiles(source module.Source, take Take) *fileWatch {
-	if take == nil || !guest.IsTFX(source.Path) {
+// watchFiles watches the folders of a TFX module while it runs. It returns nil for other modules, which say when their files are whole, and
+// for an attempt that saves no checkpoints.
+func (a *Attempt) watchFiles(source module.Source) *fileWatch {
+	if a.checkpointer == nil || !guest.IsTFX(source.Path) {
 		return nil
 	}
-	w := &fileWatch{take: take, stop: make(chan struct{})}
+	w := &fileWatch{save: a.checkpointer, stop: make(chan struct{})}
 	w.step.Store(int64(a.Resumed))
 	w.done.Go(w.run)
 	return w
@@ -37,7 +38,7 @@ func (w *fileWatch) run() {
 		case <-time.After(pause):
 		}
 		began := time.Now()
-		w.take(w.checkpoint())
+		w.save.Save(w.checkpoint())
 		pause = max(scanPause, 20*time.Since(began))
 	}
 }
@@ -63,6 +64,6 @@ func (w *fileWatch) end(failed bool) {
 	if failed {
 		last := w.checkpoint()
 		last.Over = true
-		w.take(last)
+		w.save.Save(last)
 	}
 }

@@ -2,13 +2,14 @@ package inspect
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
 	"strings"
 	"time"
 
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs/result"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -32,30 +33,21 @@ type Format struct {
 
 // Lineage is what a manifest says of how an artifact came about.
 type Lineage struct {
-	Execution string           `json:"execution"`
-	Attempt   string           `json:"attempt"`
-	Type      string           `json:"type"`
-	Digest    string           `json:"digest"`
-	Module    string           `json:"module,omitempty"`
-	BaseModel string           `json:"base_model,omitempty"`
-	Started   time.Time        `json:"started,omitzero"`
-	Finished  time.Time        `json:"finished,omitzero"`
-	Metrics   map[string]any   `json:"metrics,omitempty"`
-	Skew      *Skew            `json:"skew,omitempty"`
-	Inputs    []map[string]any `json:"inputs,omitempty"` // as the execution's fact has them: uri, digest, type
+	Execution string             `json:"execution"`
+	Attempt   string             `json:"attempt"`
+	Type      string             `json:"type"`
+	Digest    string             `json:"digest"`
+	Module    string             `json:"module,omitempty"`
+	BaseModel string             `json:"base_model,omitempty"`
+	Started   time.Time          `json:"started,omitzero"`
+	Finished  time.Time          `json:"finished,omitzero"`
+	Metrics   map[string]float64 `json:"metrics,omitempty"`
+	Skew      *Skew              `json:"skew,omitempty"`
+	Inputs    []events.Artifact  `json:"inputs,omitempty"`
 }
 
 // Skew is how the model's files compared with the model that was trained, before it was published.
-type Skew struct {
-	Rows      int     `json:"rows"`
-	MaxAbs    float64 `json:"max_abs"`
-	Tolerance float64 `json:"tolerance"`
-	Raw       bool    `json:"raw"`
-	Note      string  `json:"note,omitempty"`
-
-	Asked       int    `json:"asked,omitempty"`        // rows that the serving signature answered
-	NotCompared string `json:"not_compared,omitempty"` // why none of these answers was compared
-}
+type Skew events.Skew
 
 func inspectModel(ctx context.Context, s *Source, o Options) (*Model, error) {
 	m := &Model{}
@@ -136,10 +128,12 @@ func lineage(ctx context.Context, s *Source) (*Lineage, error) {
 	}
 	l := &Lineage{Execution: manifest.Execution, Attempt: manifest.Attempt}
 	if len(manifest.Result) > 0 {
-		if err := json.Unmarshal(manifest.Result, l); err != nil {
-			return nil, fmt.Errorf("inspect %s: result in the manifest: %w", s.Name, err)
+		made, err := result.Of(manifest)
+		if err != nil {
+			return nil, fmt.Errorf("inspect %s: manifest: %w", s.Name, err)
 		}
-		l.Execution, l.Attempt = manifest.Execution, manifest.Attempt
+		l.Module, l.BaseModel, l.Started, l.Finished = made.Module, made.BaseModel, made.Started, made.Finished
+		l.Metrics, l.Skew, l.Inputs = made.Metrics, (*Skew)(made.Skew), made.Inputs
 	}
 	for _, out := range manifest.Outputs {
 		if strings.TrimSuffix(out.URI, "/") == strings.TrimSuffix(s.ref.String(), "/") {

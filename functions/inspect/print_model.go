@@ -214,7 +214,7 @@ func (l *Lineage) print(p *printer) {
 		p.row("skew", l.Skew.String())
 	}
 	for _, in := range l.Inputs {
-		p.row("input", strings.TrimSpace(value(in["type"])+" "+value(in["uri"])))
+		p.row("input", strings.TrimSpace(in.Type+" "+in.URI))
 	}
 }
 

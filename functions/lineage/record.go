@@ -7,27 +7,16 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs/result"
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// record is what is known of an execution: the story that its manifest keeps (functions/trainer, functions/tuner), or what a fact told.
+// record is what is known of an execution: the result in its manifest, or as much of it as an event has.
 type record struct {
-	Job             string             `json:"job"` // that did the work
-	Module          string             `json:"module"`
-	Inputs          []events.Artifact  `json:"inputs"`
-	Metrics         map[string]float64 `json:"metrics"`
-	Hyperparameters map[string]any     `json:"hyperparameters"`
-	Settings        json.RawMessage    `json:"settings"`
-	Values          map[string]any     `json:"values"`
-	Study           string             `json:"study"`
-	Best            string             `json:"best"`
-	Trials          int                `json:"trials"`
-	Started         time.Time          `json:"started"`
-	Finished        time.Time          `json:"finished"`
+	result.Result
 
 	generation    int
 	pipeline, run string // for which it was made first
@@ -96,8 +85,8 @@ func (r *records) manifest(ctx context.Context, place storage.Place) (found reco
 	if err != nil {
 		return found, err
 	}
-	if err := json.Unmarshal(m.Result, &found); err != nil {
-		return found, fmt.Errorf("manifest %s: result: %w", place.Manifest(), err)
+	if found.Result, err = result.Of(m); err != nil {
+		return found, fmt.Errorf("manifest %s: %w", place.Manifest(), err)
 	}
 	return found, nil
 }
@@ -106,12 +95,14 @@ func (r *records) manifest(ctx context.Context, place storage.Place) (found reco
 func byFact(fact events.Fact) record {
 	switch data := fact.Data.(type) {
 	case *events.ModelTrained:
-		return record{
-			Module: data.Module, Inputs: data.Inputs, Metrics: data.Metrics, Hyperparameters: data.Hyperparameters, Settings: data.Settings,
-			Started: data.Started, Finished: data.Finished,
-		}
+		return record{Result: result.Result{
+			Module: data.Module, Inputs: data.Inputs, Started: data.Started, Finished: data.Finished,
+			Training: result.Training{Metrics: data.Metrics, Hyperparameters: data.Hyperparameters, Settings: data.Settings},
+		}}
 	case *events.HParamsReady:
-		return record{Values: data.Values, Study: strings.TrimPrefix(data.Execution, "sha256:"), Finished: fact.Time}
+		return record{Result: result.Result{
+			Finished: fact.Time, Search: result.Search{Values: data.Values, Study: strings.TrimPrefix(data.Execution, "sha256:")},
+		}}
 	}
 	return record{}
 }

@@ -2,5 +2,5 @@
 // reads YAML, fills in defaults, and says everything that is wrong with a file at once, each with its line and column.
 //
 // It knows no bus and no store: functions/stoker puts a Pipeline into the register, functions/dispatch/join makes jobs of it, and
-// functions/trainer reads its own Pipeline back out of a job. Read Pipeline first, then Parse.
+// functions/execution/trainer reads its own Pipeline back out of a job. Read Pipeline first, then Parse.
 package pipeline

@@ -42,7 +42,7 @@ func describeModel(w io.Writer, data *events.ModelTrained) {
 		terminal.Row(w, "base model", data.BaseModel)
 	}
 	if s := data.Skew; s != nil {
-		figures := inspect.Skew{Rows: s.Rows, MaxAbs: s.MaxAbs, Tolerance: s.Tolerance, Raw: s.Raw, Note: s.Note, Asked: s.Asked, NotCompared: s.NotCompared}
+		figures := inspect.Skew(*s)
 		terminal.Row(w, "skew", runs.FirstLine(figures.String()))
 	}
 	for _, note := range data.Notes {

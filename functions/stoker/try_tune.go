@@ -14,13 +14,13 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/functions/execution/tuner"
+	"github.com/stoker-ml/stoker/functions/execution/tuner/search"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
-	"github.com/stoker-ml/stoker/functions/tuner"
-	"github.com/stoker-ml/stoker/functions/tuner/search"
 )
 
 // searchFlags are the flags of `stoker try` that search for hyperparameters instead of training.
@@ -134,10 +134,10 @@ func (a *app) searchIn(ctx context.Context, t *tryFlags, told module.Assignment,
 		show.Close()
 		return a.print(found, found.table)
 	}
-	alone := search.Alone{
-		Said: said, Search: t.search(told), Told: told, Dir: filepath.Join(filepath.Dir(told.WorkingDir), "trials"),
-		Hear:   func(study tune.Study) { show.Progress(tuner.Progress(study)) },
-		Listen: func(module.Message) {},
+	alone := search.Local{
+		Wanted: said, Search: t.search(told), Base: told, Dir: filepath.Join(filepath.Dir(told.WorkingDir), "trials"),
+		OnStudy:   func(study tune.Study) { show.Progress(tuner.Progress(study)) },
+		OnMessage: func(module.Message) {},
 		Run: func(ctx context.Context, told module.Assignment, on func(module.Message)) (guest.Outcome, error) {
 			return session.Run(ctx, told, guest.Limits{}, on)
 		},
@@ -156,7 +156,7 @@ func (a *app) searchIn(ctx context.Context, t *tryFlags, told module.Assignment,
 }
 
 // printConfig prints what would be searched for.
-func (a *app) printConfig(alone search.Alone) error {
+func (a *app) printConfig(alone search.Local) error {
 	config, err := alone.Config()
 	if err != nil {
 		return err

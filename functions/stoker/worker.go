@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/execution/trainer"
+	"github.com/stoker-ml/stoker/functions/execution/tuner"
 	"github.com/stoker-ml/stoker/functions/group"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/scratch"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
-	"github.com/stoker-ml/stoker/functions/trainer"
-	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/storage"
@@ -143,11 +143,11 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, o *operated, do fun
 		if leader != nil {
 			defer leader.Close()
 		}
-		return a.withWorkshop(f, o, store, l.root, leader, func(shop *execution.Workshop, host *guest.Host) error {
-			train := trainer.New(shop, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
+		return a.withExecutor(f, o, store, l.root, leader, func(executor *execution.Executor, host *guest.Host) error {
+			train := trainer.New(executor, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
 			box := o.Letterbox(l.box)
-			tune := tuner.New(shop, box)
-			functions := f.chosen(train, tune, tune.Seats())
+			tune := tuner.New(executor, box)
+			functions := f.chosen(train, tune, tune.Trials())
 			a.sayStarted("worker", f.takes()...)
 			w := worker.New(box, worker.Options{
 				Functions: functions, Classes: f.classes, Slots: f.slots, Logger: a.logger(), Telemetry: o.Telemetry, Ready: f.whole(leader),
@@ -165,9 +165,9 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, o *operated, do fun
 	})
 }
 
-// withWorkshop makes where executions are worked on, for as long as do runs.
-func (a *app) withWorkshop(
-	f workerFlags, o *operated, store storage.Store, root storage.Ref, leader *group.Leader, do func(*execution.Workshop, *guest.Host) error,
+// withExecutor makes an executor, for as long as do runs.
+func (a *app) withExecutor(
+	f workerFlags, o *operated, store storage.Store, root storage.Ref, leader *group.Leader, do func(*execution.Executor, *guest.Host) error,
 ) (err error) {
 	desks, err := scratch.Open("", nil)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/execution/trainer"
 	"github.com/stoker-ml/stoker/functions/group"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/telemetry"
-	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -132,14 +132,14 @@ func (a *app) asMember(ctx context.Context, f workerFlags, o *operated) error {
 		if err != nil {
 			return err
 		}
-		return a.withWorkshop(f, o, store, root, nil, func(shop *execution.Workshop, host *guest.Host) error {
+		return a.withExecutor(f, o, store, root, nil, func(executor *execution.Executor, host *guest.Host) error {
 			fmt.Fprintf(a.notes(), "stoker worker: host %d of %s, led by %s\n", f.rank, strings.Join(f.hosts, ", "), f.hosts[0])
-			train := trainer.New(shop, trainer.Options{})
+			train := trainer.New(executor, trainer.Options{})
 			needs := asks{needs: map[string]telemetry.Need{"store": storeNeed(open, root)}}
 			return o.while(ctx, needs, func(ctx context.Context) error {
 				return leaveWithin(ctx, f.grace, func(ctx context.Context) error {
 					err := group.Follow(ctx, f.hostsFlags.group(a), f.once, func(ctx context.Context, turn *group.Turn) error {
-						return shop.Follow(ctx, train, turn)
+						return executor.Follow(ctx, train, turn)
 					})
 					if ctx.Err() != nil {
 						return nil // told to leave

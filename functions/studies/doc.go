@@ -1,7 +1,7 @@
 // Package studies reads, follows and writes the logs of searches for hyperparameters. Read State first, then Log.
 //
 // What an entry means, and which entries count, is compute/tune's: the package comment there has the rule by which every reader
-// folds a log to the same study, whatever a bus has lost of it. functions/tuner works on studies, compute/tune/report writes
+// folds a log to the same study, whatever a bus has lost of it. functions/execution/tuner works on studies, compute/tune/report writes
 // their outcome down.
 //
 // Log is a study as one worker has it: it reads the log, follows it, and appends to it by compare-and-swap. Read and Follow are

@@ -81,7 +81,7 @@ func holds(study tune.Study, me tune.Owner, trial string) bool {
 	return mine != nil && mine.ID == trial
 }
 
-// plan is what a writer has to write next, as functions/tuner/search has it.
+// plan is what a writer has to write next, as functions/execution/tuner/search has it.
 func plan(study tune.Study, me tune.Owner, ended *tune.Ended, x float64) (e tune.Entry) {
 	if study.Entries == 0 {
 		return beginning()

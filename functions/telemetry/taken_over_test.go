@@ -18,13 +18,13 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/execution/trainer"
+	"github.com/stoker-ml/stoker/functions/execution/tuner"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/stoker/stack"
 	"github.com/stoker-ml/stoker/functions/telemetry"
-	"github.com/stoker-ml/stoker/functions/trainer"
-	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/local/demo"
 )
@@ -100,8 +100,8 @@ func newHands(ctx context.Context, t *testing.T, s *stack.Stack, tele *telemetry
 	}
 	t.Cleanup(host.Close)
 	box := tele.Letterbox(bus)
-	shop := execution.New(s.Store, host, execution.Options{Root: s.Root, WorkDir: t.TempDir(), Telemetry: tele})
-	return hands{t, box, tele, trainer.New(shop, trainer.Options{}), tuner.New(shop, box)}
+	executor := execution.New(s.Store, host, execution.Options{Root: s.Root, WorkDir: t.TempDir(), Telemetry: tele})
+	return hands{t, box, tele, trainer.New(executor, trainer.Options{}), tuner.New(executor, box)}
 }
 
 // publish deploys the pipeline, and is upstream.

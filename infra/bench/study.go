@@ -16,11 +16,11 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/execution/tuner"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/studies"
-	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -174,7 +174,7 @@ func (s studySetting) work(ctx context.Context, on ownBus, store storage.Store) 
 	defer os.RemoveAll(dir)
 	return on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
 		search := tuner.New(execution.New(store, host, execution.Options{Root: storage.Ref{Bucket: studyBucket}, WorkDir: dir}), box)
-		return worker.New(box, worker.Options{Functions: []worker.Function{search, search.Seats()}, Slots: s.slots}).Run(ctx)
+		return worker.New(box, worker.Options{Functions: []worker.Function{search, search.Trials()}, Slots: s.slots}).Run(ctx)
 	})
 }
 

@@ -20,11 +20,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/execution/trainer"
+	"github.com/stoker-ml/stoker/functions/execution/tuner"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/scratch"
-	"github.com/stoker-ml/stoker/functions/trainer"
-	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/local/bus"
 	"github.com/stoker-ml/stoker/storage"
@@ -182,9 +182,9 @@ func (p part) runWorker(ctx context.Context, log *slog.Logger) (err error) {
 		return err
 	}
 	defer modules.host.Close()
-	shop := execution.New(cutStore{store, cutter}, modules, execution.Options{Root: p.Root, WorkDir: desks.Path(), Logger: log})
-	tune := tuner.New(shop, cutBox{box, cutter})
-	functions := []worker.Function{trainer.New(shop, trainer.Options{}), tune, tune.Seats()}
+	executor := execution.New(cutStore{store, cutter}, modules, execution.Options{Root: p.Root, WorkDir: desks.Path(), Logger: log})
+	tune := tuner.New(executor, cutBox{box, cutter})
+	functions := []worker.Function{trainer.New(executor, trainer.Options{}), tune, tune.Trials()}
 	options := worker.Options{Functions: functions, Slots: p.Slots, Logger: log}
 	return worker.New(cutBox{box, cutter}, options).Run(ctx)
 }

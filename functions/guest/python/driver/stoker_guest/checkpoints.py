@@ -2,7 +2,7 @@
 another attempt.
 
 At the ends of epochs and trials, and when the module says so. In between, and after a crash, the worker itself finds out
-which files are whole: functions/execution/settled.go.
+which files are whole: functions/execution/scan.go.
 """
 import os
 import re

@@ -3,7 +3,7 @@ own oracle serves its workers, and KerasTuner's own loop works on them.
 
 What the tuner would search for by itself becomes the study's config. That goes for KerasTuner's four oracles; any other
 has a mind of its own, and its search runs whole in one process. Beside KerasTuner's words this process says where it
-keeps its trials, how each epoch went, and why a trial failed, as metadata of the same calls: functions/tuner/oracle.
+keeps its trials, how each epoch went, and why a trial failed, as metadata of the same calls: functions/execution/tuner/oracle.
 """
 import functools
 import json

@@ -1,0 +1,153 @@
+package execution
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// Assignment is what every module is assigned, in the terms of TFX's FnArgs: its data, and where it
+// may work.
+func (a *Attempt) Assignment(train, eval pipeline.Args) (module.Assignment, error) {
+	w := a.Workspace
+	schema, err := a.schemaPath()
+	if err != nil {
+		return module.Assignment{}, InputFailure(err)
+	}
+	if err := checkSchema(schema); err != nil {
+		return module.Assignment{}, InputFailure(err)
+	}
+	counts, err := numExamples(w.In("statistics"))
+	if err != nil {
+		return module.Assignment{}, InputFailure(err)
+	}
+	return module.Assignment{
+		Version:            module.ProtocolVersion,
+		Module:             a.Execution.Spec.Module.Source(),
+		WorkingDir:         w.Working(),
+		TrainFiles:         a.patterns(train),
+		EvalFiles:          a.patterns(eval),
+		TrainSteps:         steps(train),
+		EvalSteps:          steps(eval),
+		SchemaPath:         schema,
+		TransformGraphPath: There(w.In("transform_graph")),
+		NumExamples:        counts,
+		PayloadFormat:      Payload(a.Job),
+		Transformed:        Transformed(a.Job),
+	}, nil
+}
+
+// patterns are one for each split and artifact, as TFX gives them.
+func (a *Attempt) patterns(args pipeline.Args) []string {
+	var all []string
+	for _, split := range args.Splits {
+		for _, in := range a.Execution.Inputs {
+			if in.Split == split {
+				all = append(all, filepath.Join(a.Workspace.In(in.Dir), cmp.Or(in.pattern, "*")))
+			}
+		}
+	}
+	return all
+}
+
+// steps makes None of zero, as TFX does.
+func steps(args pipeline.Args) *int {
+	if args.NumSteps == 0 {
+		return nil
+	}
+	return &args.NumSteps
+}
+
+// schemaPath is the schema that the run brought, else the one inside the transform graph that fits
+// its examples.
+func (a *Attempt) schemaPath() (string, error) {
+	if a.Job.Inputs.Schema != "" {
+		return OnlyFile(a.Workspace.In("schema"))
+	}
+	folder := "metadata"
+	if Transformed(a.Job) {
+		folder = "transformed_metadata"
+	}
+	return There(a.Workspace.In("transform_graph", folder, "schema.pbtxt")), nil
+}
+
+// checkSchema refuses a schema that does not parse before any module is started, whether the module
+// reads it or not.
+func checkSchema(path string) error {
+	if path == "" {
+		return nil
+	}
+	_, err := example.ReadSchema(path)
+	return err
+}
+
+// There is path if it exists, else "".
+func There(path string) string {
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
+// OnlyFile returns the one file of a staged artifact that TFX keeps alone in its folder: a schema,
+// hyperparameters. "" where the job has no such input. Files whose names begin with _ or . do not
+// count: Hadoop's tools, and bridges' markers, leave them beside data.
+func OnlyFile(dir string) (string, error) {
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && !strings.HasPrefix(entry.Name(), "_") && !strings.HasPrefix(entry.Name(), ".") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err == nil && len(files) != 1 {
+		err = fmt.Errorf("expected one file, got %d", len(files))
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", filepath.Base(dir), err)
+	}
+	return files[0], nil
+}
+
+// SplitFolder begins the name of a split's folder in an artifact.
+const SplitFolder = "Split-"
+
+// StatisticsFile is the name of a split's statistics in an ExampleStatistics artifact.
+const StatisticsFile = "FeatureStats.pb"
+
+// numExamples is how many records each split has, as the staged ExampleStatistics artifact says;
+// nil if the job has none.
+func numExamples(statistics string) (map[string]int64, error) {
+	if There(statistics) == "" {
+		return nil, nil
+	}
+	folders, err := os.ReadDir(statistics)
+	if err != nil {
+		return nil, fmt.Errorf("statistics: %w", err)
+	}
+	counts := map[string]int64{}
+	for _, folder := range folders {
+		split, ok := strings.CutPrefix(folder.Name(), SplitFolder)
+		if !ok || !folder.IsDir() {
+			continue
+		}
+		if counts[split], err = example.ReadNumExamples(filepath.Join(statistics, folder.Name(), StatisticsFile)); err != nil {
+			return nil, fmt.Errorf("statistics: %w", err)
+		}
+	}
+	if len(counts) == 0 {
+		return nil, fmt.Errorf("statistics: no Split-<name>/FeatureStats.pb in it")
+	}
+	return counts, nil
+}

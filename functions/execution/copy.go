@@ -1,0 +1,305 @@
+package execution
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+)
+
+// modelRun is TFX's key of the output that a module keeps its log in, and often its checkpoints
+// too.
+const modelRun = "model_run"
+
+// runInside is where model_run stands in a checkpoint, beside what is in working/. A checkpoint of
+// the time before has none.
+const runInside = ".stoker/model_run"
+
+const (
+	copyTries = 6
+	copyPause = 20 * time.Millisecond // at first; also more than the time between two ticks of a file system's clock
+)
+
+// copyKept copies what belongs to a checkpoint.
+func (w Workspace) copyKept(to string, all bool, chosen selection) error {
+	if !all {
+		return copyTree(w.dir, w.Working(), to, copiedBytes, nil)
+	}
+	return w.copyAll(to, chosen)
+}
+
+// copyAll copies the chosen files of working/ and model_run/ as they are together at one moment:
+// again, when a file has changed meanwhile. Nothing is linked, as any file may be written to in
+// place later on.
+func (w Workspace) copyAll(to string, chosen selection) error {
+	var changed string
+	for try := range copyTries {
+		before, err := w.state(chosen)
+		if err != nil {
+			return err
+		}
+		if changed = before.youngerThan(copyPause); changed != "" {
+			time.Sleep(copyPause << try)
+			continue
+		}
+		if err := w.copyBoth(to, chosen); err != nil {
+			return err
+		}
+		after, err := w.state(chosen)
+		if err != nil {
+			return err
+		}
+		if changed = after.differs(before); changed == "" {
+			return nil
+		}
+		if err := os.RemoveAll(to); err != nil {
+			return err
+		}
+		time.Sleep(copyPause << try)
+	}
+	return fmt.Errorf("its files change all the time, like %s", changed)
+}
+
+func (w Workspace) copyBoth(to string, chosen selection) error {
+	inside := filepath.Join(to, filepath.FromSlash(runInside))
+	for _, folder := range []struct{ from, to string }{{w.Working(), to}, {w.Out(modelRun), inside}} {
+		if _, err := os.Stat(folder.from); errors.Is(err, fs.ErrNotExist) {
+			continue // the job has no such output
+		}
+		if err := os.MkdirAll(filepath.Dir(folder.to), 0o755); err != nil {
+			return err
+		}
+		without := func(name string) bool {
+			path := filepath.Join(folder.from, name)
+			return chosen.without[path] || chosen.rewritten[path]
+		}
+		if err := copyTree(w.dir, folder.from, folder.to, math.MaxInt64, without); err != nil {
+			return err
+		}
+		if err := w.copyRewritten(folder.from, folder.to, chosen.rewritten); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyRewritten copies each of the files that are rewritten all the time as it was at some moment;
+// one of JSON is whole then.
+func (w Workspace) copyRewritten(from, to string, rewritten map[string]bool) error {
+	for path := range rewritten {
+		name, ok := strings.CutPrefix(path, from+string(filepath.Separator))
+		if !ok {
+			continue
+		}
+		if err := w.copyRewrittenFile(from, name, filepath.Join(to, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w Workspace) copyRewrittenFile(from, name, to string) error {
+	for try := range copyTries {
+		before, err := os.Lstat(filepath.Join(from, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		text, err := readOfModule(w.dir, from, filepath.ToSlash(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		after, err := os.Lstat(filepath.Join(from, name))
+		if err == nil && after.Size() == before.Size() && after.ModTime().Equal(before.ModTime()) && int64(len(text)) == after.Size() &&
+			len(text) > 0 && (filepath.Ext(name) != ".json" || json.Valid(text)) {
+			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+				return err
+			}
+			return os.WriteFile(to, text, 0o644)
+		}
+		time.Sleep(copyPause << try / 2)
+	}
+	return fmt.Errorf("%s is rewritten all the time", name)
+}
+
+// readOfModule reads a small file in a folder that a module may write to.
+func readOfModule(base, dir, name string) ([]byte, error) {
+	file, err := openOfModule(base, dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxLogLines+1))
+}
+
+// layOutRun moves what a checkpoint holds of model_run from working/ to where it belongs.
+func (w Workspace) layOutRun() error {
+	inside := filepath.Join(w.Working(), filepath.FromSlash(runInside))
+	if _, err := os.Stat(inside); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.Remove(w.Out(modelRun)); err != nil { // it is empty yet
+		return err
+	}
+	if err := os.Rename(inside, w.Out(modelRun)); err != nil {
+		return err
+	}
+	return os.Remove(filepath.Dir(inside))
+}
+
+// folderState tells whether files change. Logs are left out, since they only grow and may end
+// anywhere, and what a checkpoint is made without.
+type folderState map[string]fs.FileInfo
+
+func (w Workspace) state(chosen selection) (folderState, error) {
+	state := folderState{}
+	for _, dir := range []string{w.Working(), w.Out(modelRun)} {
+		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.Type().IsRegular() && !logName.MatchString(path) && !chosen.logs[path] && !chosen.rewritten[path] && !chosen.without[path] {
+				var info fs.FileInfo
+				if info, err = entry.Info(); err == nil {
+					state[path] = info
+				}
+			}
+			if errors.Is(err, fs.ErrNotExist) { // gone by now, or never there
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return state, nil
+}
+
+// youngerThan names a file that has changed so lately that another change would not show in its
+// time; "" for none.
+func (s folderState) youngerThan(age time.Duration) string {
+	for path, info := range s {
+		if time.Since(info.ModTime()).Abs() < age {
+			return path
+		}
+	}
+	return ""
+}
+
+// differs names a file that is not what it was; "" for none.
+func (s folderState) differs(from folderState) string {
+	for path, was := range from {
+		now, there := s[path]
+		if !there || now.Size() != was.Size() || !now.ModTime().Equal(was.ModTime()) || !os.SameFile(now, was) {
+			return path
+		}
+	}
+	for path := range s {
+		if _, known := from[path]; !known {
+			return path
+		}
+	}
+	return ""
+}
+
+// copiedBytes is up to which size a file is copied. Larger ones are linked, which is quick: those
+// that modules write to again (a list of checkpoints, a state of few lines) are small.
+const copiedBytes = 1 << 20
+
+// copyTree makes a copy of a folder of a module's, which is base or lies below it: see
+// guest.OpenFolder. Files of more than the given number of bytes are linked. A file that vanishes
+// meanwhile is left out: its module has no use for it any more. What is neither file nor link is
+// left out too, and files of which without says so; nil is for none. Nothing outside of the folder
+// is read, whatever the module does to it meanwhile.
+func copyTree(base, from, to string, copied int64, without func(name string) bool) error {
+	root, err := guest.OpenFolder(base, from)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && name != "." {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, filepath.FromSlash(name))
+		if entry.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		if without != nil && without(filepath.FromSlash(name)) {
+			return nil
+		}
+		if err := copyEntry(root, name, target, entry.Type(), copied); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+}
+
+func copyEntry(root *os.Root, name, to string, mode fs.FileMode, copied int64) error {
+	if mode&fs.ModeSymlink != 0 { // the link itself
+		target, err := root.Readlink(name)
+		if err != nil {
+			return err
+		}
+		return os.Symlink(target, to)
+	}
+	if !mode.IsRegular() {
+		return nil
+	}
+	info, err := root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if info.Size() > copied && linkEntry(root, name, to) == nil {
+		return nil
+	}
+	return copyFile(root, name, to)
+}
+
+// linkEntry gives a file of a folder another name.
+func linkEntry(root *os.Root, name, to string) error {
+	dir, err := root.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return unix.Linkat(int(dir.Fd()), filepath.Base(name), unix.AT_FDCWD, to, 0)
+}
+
+// copyFile copies regular files. What was one a moment ago may be a pipe or a link by now, which is
+// left out: nobody is waited for, and nothing outside of the directory is read.
+func copyFile(root *os.Root, name, to string) (err error) {
+	in, err := guest.OpenRegular(root, name)
+	if errors.Is(err, guest.ErrNotRegular) {
+		return nil
+	}
+	if err != nil {
+		if now, gone := root.Lstat(name); gone == nil && !now.Mode().IsRegular() { // a link that leads out, or a socket
+			return nil
+		}
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

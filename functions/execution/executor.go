@@ -1,0 +1,148 @@
+package execution
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/group"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Executor does executions: it has a store, a guest that runs modules, and a directory for
+// workspaces. Its methods may be called from several goroutines at once.
+type Executor struct {
+	store storage.Store
+	guest Guest
+	opts  Options
+
+	accepted acceptedGraphs
+}
+
+// Guest runs modules; functions/guest does it in child processes.
+type Guest interface {
+	// Digest identifies the module's code.
+	Digest(ctx context.Context, source module.Source) (string, error)
+	// Run works on one assignment. Errors are *guest.Errors.
+	Run(ctx context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error)
+	// Check answers a modelcheck.Question. Errors are *guest.Errors.
+	Check(ctx context.Context, question json.RawMessage, limits guest.Limits) (answer json.RawMessage, err error)
+}
+
+// Options of an Executor.
+type Options struct {
+	Root    storage.Ref   // of artifacts: <root>/<pipeline>/<Component>/<output>/<execution>/<attempt>
+	WorkDir string        // holds one workspace for each running attempt; default: the system's temporary directory
+	Grace   time.Duration // that a module has to write a checkpoint when it must stop; default: guest.DefaultGrace
+	Logger  *slog.Logger
+	Now     func() time.Time
+
+	Telemetry *telemetry.Telemetry // counts checkpoints and trials; nil: none
+
+	Group *group.Leader // of the hosts that train one model together; nil: this one trains alone
+
+	GraphOps []string // operations that graphs named by events may have besides the usual ones; nil: those of STOKER_GRAPH_OPS
+
+	CacheDir string // holds copies of modules that lie at addresses; default: stoker/modules/fetched in the user's cache directory
+}
+
+// New returns an executor that reads and writes store and runs modules in g.
+func New(store storage.Store, g Guest, opts Options) *Executor {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	opts.Grace = cmp.Or(opts.Grace, guest.DefaultGrace)
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.GraphOps == nil {
+		opts.GraphOps = strings.FieldsFunc(os.Getenv("STOKER_GRAPH_OPS"), func(r rune) bool { return r == ',' || r == ' ' })
+	}
+	return &Executor{store: store, guest: g, opts: opts}
+}
+
+// Execute works on one job, or makes sure that a cancelled one has no result. It keeps the contract
+// of worker.Function.Handle.
+func (x *Executor) Execute(ctx context.Context, task worker.Task, c Component) ([]events.Fact, error) {
+	if task.Attempt.Cancelled {
+		return x.cancel(ctx, task, c)
+	}
+	facts, err := x.execute(ctx, task, c)
+	if err != nil && errors.Is(context.Cause(ctx), events.ErrCancelled) {
+		return x.cancel(ctx, task, c)
+	}
+	return facts, deniedTooOften(task.Attempt, err)
+}
+
+// execute is the main path of every job. Each step can be repeated; see the package comment for
+// what each one does.
+func (x *Executor) execute(ctx context.Context, task worker.Task, c Component) (_ []events.Fact, err error) {
+	e, err := x.Identify(ctx, task, c)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = e.failed(err) }()
+	if done, err := x.committed(ctx, &e); err != nil {
+		return nil, err
+	} else if done != nil {
+		return e.event(c, *done)
+	}
+	a, err := x.Open(task, e)
+	if err != nil {
+		return nil, err
+	}
+	defer a.CloseWith(&err)
+	if done, err := a.earlier(ctx, c); err != nil {
+		return nil, err
+	} else if done != nil {
+		return e.event(c, *done)
+	}
+	work, err := c.Start(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if !work.Settled() {
+		if err := a.joinGroup(ctx); err != nil {
+			return nil, err
+		}
+		if err := a.StageIn(ctx); err != nil {
+			return nil, err
+		}
+		if err := a.resume(ctx, work); err != nil {
+			return nil, err
+		}
+		if err := work.Run(ctx); err != nil {
+			return nil, err
+		}
+	}
+	made, err := a.check(ctx, work)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := a.publish(ctx, made)
+	if err != nil {
+		return nil, err
+	}
+	done, err := a.commit(ctx, manifest)
+	if err != nil {
+		return nil, err
+	}
+	a.RemoveCheckpoints(ctx)
+	return e.event(c, *done)
+}
+
+// Log returns a logger whose lines name the job and the attempt.
+func (x *Executor) Log(task worker.Task) *slog.Logger {
+	return x.opts.Logger.With(
+		"job", task.Job.ID, "pipeline", task.Job.Pipeline, "run", task.Job.Run, "attempt", task.Attempt.ID)
+}

@@ -1,0 +1,109 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/group"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// joinGroup has the other hosts of the worker's group prepare for the attempt too, if it has one
+// and the job asks for several hosts: one worker is on each. It is the first step of the work, so
+// that all hosts stage the inputs at the same time.
+func (a *Attempt) joinGroup(ctx context.Context) (err error) {
+	leader, hosts := a.executor.opts.Group, a.Execution.Hosts
+	switch {
+	case leader == nil || hosts < 2:
+		return nil
+	case hosts != leader.Size():
+		return InputFailure(fmt.Errorf("resources.workers: %d: the workers of class %s are groups of %d hosts: ask for that many, for 1, or for another class",
+			hosts, a.Job.Class, leader.Size()))
+	}
+	a.group, err = leader.Begin(ctx, group.Order{Job: a.Job, Attempt: a.Task.Attempt, Execution: a.Execution.ID})
+	return err
+}
+
+// leadHosts runs the module here while the members of the group run theirs, once all are ready.
+func (a *Attempt) leadHosts(
+	ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message),
+) (outcome guest.Outcome, err error) {
+	if err := a.group.Ready(ctx, a.from); err != nil {
+		return guest.Outcome{}, err
+	}
+	assignment.Cluster = &module.Cluster{Workers: a.group.Cluster()}
+	limits.Opened = a.group.Print
+	err = a.group.Run(ctx, func(ctx context.Context) (err error) {
+		outcome, err = a.executor.guest.Run(ctx, assignment, limits, on)
+		return err
+	})
+	return outcome, err
+}
+
+// followLeader runs a member's module, once all hosts are ready. Nobody publishes its model, so it
+// exports none and compares none.
+func (a *Attempt) followLeader(
+	ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message),
+) (guest.Outcome, error) {
+	if err := a.turn.Ready(ctx, a.from); err != nil {
+		return guest.Outcome{}, err
+	}
+	assignment.Exports, assignment.Predictions = nil, nil
+	assignment.Cluster = &module.Cluster{Workers: a.turn.Cluster, Index: a.turn.Index}
+	limits.GPU, limits.Live = false, a.turn.Log
+	return a.executor.guest.Run(ctx, assignment, limits, on)
+}
+
+// Follow does a member's part of the job that the leader of its group has: it stages, resumes and
+// runs the module like the leader. The leader has proved that it holds the job's lease, and nothing
+// is written to the store here: any attempt to write finds the lease lost. Errors are
+// events.Failures.
+func (x *Executor) Follow(ctx context.Context, c Distributed, turn *group.Turn) (err error) {
+	task := worker.Task{
+		Job: turn.Job, Attempt: turn.Attempt, Report: func(events.Progress) {},
+		Prove: func() error { return fmt.Errorf("a member of a group writes nothing: %w", events.ErrLeaseLost) },
+	}
+	e, err := x.Identify(ctx, task, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = e.failed(err) }()
+	if e.ID != turn.Execution {
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("execution %s here, and %s at the leader: %w", e.ID, turn.Execution, storage.ErrChanged))
+	}
+	a, err := x.Open(task, e)
+	if err != nil {
+		return err
+	}
+	a.turn = turn
+	defer a.CloseWith(&err)
+	if err := a.StageIn(ctx); err != nil {
+		return err
+	}
+	if err := a.loadCheckpoint(ctx); err != nil {
+		return err
+	}
+	assignment, err := c.Assign(a)
+	if err != nil {
+		return err
+	}
+	return a.runMember(ctx, assignment)
+}
+
+func (a *Attempt) runMember(ctx context.Context, assignment module.Assignment) error {
+	session, err := a.OpenSession(ctx, SessionOptions{})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	_, err = session.Run(ctx, assignment, func(module.Message) {})
+	if stopped, ok := errors.AsType[*guest.Error](err); ok && stopped.Kind == guest.KindStopped {
+		return fmt.Errorf("the module was stopped: %w", context.Cause(ctx))
+	}
+	return err
+}

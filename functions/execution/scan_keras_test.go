@@ -1,0 +1,100 @@
+package execution
+
+import (
+	"bufio"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tftest"
+)
+
+// kerasWriter saves one checkpoint, and then another one that stops three times until a line comes in: after the first array, after the
+// fifth of six, and before the file is closed. It prints where it is.
+const kerasWriter = `
+import os, sys
+import h5py, keras, numpy as np, zipfile
+
+folder, kind = sys.argv[1:]
+model = keras.Sequential([keras.layers.Input((50,)), keras.layers.Dense(200), keras.layers.Dense(200), keras.layers.Dense(1)])
+save = model.save if kind == "keras" else model.save_weights
+suffix = ".keras" if kind == "keras" else ".weights.h5"
+save(os.path.join(folder, "epoch-5" + suffix))
+
+def stop(where):
+    print(where, flush=True)
+    sys.stdin.readline()
+
+arrays = 0
+create = h5py.Group.create_dataset
+def counted(self, *args, **options):
+    global arrays
+    made = create(self, *args, **options)
+    arrays += 1
+    if arrays in (1, 5):
+        stop(f"array {arrays}")
+    return made
+h5py.Group.create_dataset = counted
+
+close = (zipfile.ZipFile if kind == "keras" else h5py.File).close
+def closing(self):
+    if getattr(self, "fp", True) and getattr(self, "mode", "r+") != "r":
+        stop("close")
+    close(self)
+(zipfile.ZipFile if kind == "keras" else h5py.File).close = closing
+save(os.path.join(folder, "epoch-6" + suffix))
+print("saved", flush=True)
+sys.stdin.readline()
+`
+
+// What Keras has saved is kept at once, and what it is saving isn't, wherever it is caught. Keras flushes no file before it closes it: one
+// that its writer flushes in between says that it is whole.
+func TestACheckpointOfKerasIsKeptWholeBesideOneThatIsBeingWritten(t *testing.T) {
+	t.Parallel()
+	python := tftest.Python(t)
+	for kind, suffix := range map[string]string{"keras": ".keras", "weights": ".weights.h5"} {
+		t.Run(kind, func(t *testing.T) {
+			w := newWrites(t)
+			command := exec.CommandContext(t.Context(), python, "-c", kerasWriter, w.workspace.Out(modelRun), kind)
+			command.Env = append(command.Environ(), "CUDA_VISIBLE_DEVICES=-1", "TF_CPP_MIN_LOG_LEVEL=2")
+			in, err := command.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := command.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			whole, kept, stops := "epoch-5"+suffix, "", 0
+			for lines := bufio.NewScanner(out); lines.Scan(); {
+				got := w.scan()
+				if got != "" {
+					kept = got
+				}
+				t.Logf("%s: kept %q", lines.Text(), got)
+				if lines.Text() == "saved" {
+					w.now = w.now.Add(time.Minute)
+					if got = w.scan(); got != "" {
+						kept = got
+					}
+					if want := whole + " epoch-6" + suffix; kept != want {
+						t.Errorf("saved: kept %q, want %q", kept, want)
+					}
+				} else if stops++; kept != whole {
+					t.Errorf("%s: kept %q, want %q", lines.Text(), kept, whole)
+				}
+				if _, err := io.WriteString(in, "\n"); err != nil && !strings.Contains(err.Error(), "pipe") {
+					t.Fatal(err)
+				}
+			}
+			if err := command.Wait(); err != nil || stops < 2 {
+				t.Errorf("stopped %d times, %v", stops, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,191 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+)
+
+// SessionGuest is a Guest that can have one module process work on many assignments.
+type SessionGuest interface {
+	Open(ctx context.Context, source module.Source) (*guest.Session, error)
+}
+
+// Session has the module of an attempt work on one assignment, or on one after another. It is for
+// one goroutine at a time.
+type Session struct {
+	attempt *Attempt
+	opts    SessionOptions
+	code    code
+	open    *guest.Session // nil: each assignment has a process of its own
+	live    *live          // of all assignments together
+}
+
+// SessionOptions say what a session is for. The module's log is reported while it is printed in any
+// case, and its end is part of a failure.
+type SessionOptions struct {
+	// KeepLog uploads the log of an assignment next to the attempt's manifest, whether it succeeds
+	// or fails, and saves checkpoints of a TFX module's files where the attempt saves any. The
+	// session has one assignment then.
+	KeepLog bool
+	// Reuse has one process work on all assignments, if the guest is an SessionGuest.
+	Reuse bool
+}
+
+// OpenSession finds the module, and makes sure that it is the one that identifies the execution.
+// The session must be closed before the attempt.
+func (a *Attempt) OpenSession(ctx context.Context, opts SessionOptions) (*Session, error) {
+	found, err := a.code(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{attempt: a, opts: opts, code: found}
+	if opener, can := a.executor.guest.(SessionGuest); can && opts.Reuse {
+		if s.open, err = opener.Open(ctx, found.source); err != nil {
+			return nil, a.AtAddresses(moduleFailure(err, ""))
+		}
+	}
+	s.live = a.reportLog()
+	return s, nil
+}
+
+// Run works on one assignment and calls on for each of the module's messages, one at a time. Its
+// errors are events.Failures.
+func (s *Session) Run(ctx context.Context, assignment module.Assignment, on func(module.Message)) (outcome guest.Outcome, err error) {
+	ctx, span := telemetry.Start(ctx, "module")
+	defer span.End(&err)
+	a := s.attempt
+	assignment.Module, assignment.Trace = s.code.source, traced(ctx)
+	limits, log := a.limits(s.live), ""
+	if s.opts.KeepLog {
+		outcome, err = s.runKept(ctx, assignment, limits, on)
+		log = a.log
+	} else {
+		outcome, err = s.run(ctx, assignment, limits, on)
+	}
+	switch {
+	case err != nil:
+		return guest.Outcome{}, a.AtAddresses(moduleFailure(err, log))
+	case outcome.Module != "" && outcome.Module != a.Execution.Module: // it changed at the last moment
+		return guest.Outcome{}, a.changed()
+	}
+	return outcome, nil
+}
+
+// runKept keeps the log, and checkpoints of the files of a module that does not say when they are
+// whole.
+func (s *Session) runKept(ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+	a := s.attempt
+	kept, err := a.openLog()
+	if err != nil {
+		return guest.Outcome{}, err
+	}
+	defer kept.Close()
+	limits.LogPath = a.Workspace.log()
+	watch := a.watchFiles(s.code.source)
+	outcome, err := s.run(ctx, assignment, limits, func(m module.Message) {
+		if m.Type == module.MessageProgress {
+			watch.reached(m.Step)
+		}
+		on(m)
+	})
+	watch.end(err != nil)
+	s.live.end()
+	a.log, a.logTail = a.keepLog(ctx, kept), outcome.LogTail
+	return outcome, err
+}
+
+// run runs the module: in the session's process or in one of its own, here or on all hosts of a
+// group.
+func (s *Session) run(ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+	switch a := s.attempt; {
+	case a.group != nil:
+		return a.leadHosts(ctx, assignment, limits, on)
+	case a.turn != nil:
+		return a.followLeader(ctx, assignment, limits, on)
+	case s.open != nil:
+		return s.open.Run(ctx, assignment, limits, on)
+	default:
+		return a.executor.guest.Run(ctx, assignment, limits, on)
+	}
+}
+
+// IsTFX reports whether the module is a TFX module: one that searches by itself, and trains no
+// trial that it is assigned.
+func (s *Session) IsTFX() bool { return guest.IsTFX(s.code.source.Path) }
+
+// Close ends the module's process.
+func (s *Session) Close() {
+	if s.open != nil {
+		s.open.Close()
+	}
+	s.live.end()
+}
+
+// Handle reports the progress that a module sends, and saves the checkpoints.
+func (a *Attempt) Handle(m module.Message) {
+	switch m.Type {
+	case module.MessageProgress:
+		a.Report(events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
+	case module.MessageCheckpoint:
+		a.SaveCheckpoint(m)
+	}
+}
+
+// limits are those of a module that prints to a log.
+func (a *Attempt) limits(log *live) guest.Limits {
+	r := a.Execution.Resources
+	return guest.Limits{
+		Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.executor.opts.Grace, GPU: r.WantsGPU(), Live: log,
+	}
+}
+
+// traced returns the place of a module in a trace; nil if nobody traces it.
+func traced(ctx context.Context) *module.Trace {
+	place := telemetry.PlaceOf(ctx)
+	if place.Parent == "" {
+		return nil
+	}
+	return &module.Trace{Parent: place.Parent, State: place.State}
+}
+
+// keepLogTime bounds what a job that is stopping spends on its log.
+const keepLogTime = 5 * time.Second
+
+// openLog makes the file of the log and keeps it open: this file is uploaded later, whatever has
+// its name by then.
+func (a *Attempt) openLog() (*os.File, error) {
+	file, err := os.OpenFile(a.Workspace.log(), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
+	if err != nil {
+		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("make the log of a module: %w", err))
+	}
+	return file, nil
+}
+
+// keepLog uploads the module's log next to the attempt's manifest, and returns its address. A log
+// that can't be kept fails no job.
+func (a *Attempt) keepLog(ctx context.Context, file *os.File) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepLogTime)
+	defer cancel()
+	place := a.Execution.place(a.Task.Attempt.ID)
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%s: is no regular file", file.Name())
+	default:
+		_, err = a.Execution.fenced.Put(ctx, place.Log(), file, info.Size())
+	}
+	if err != nil {
+		a.Execution.Log.WarnContext(ctx, "the module's log is not kept", "error", err)
+		return ""
+	}
+	return place.Log().String()
+}

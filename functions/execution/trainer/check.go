@@ -1,0 +1,253 @@
+package trainer
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/skew"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runs/result"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Check refuses outputs that are no model, that lack a format which was asked for, or whose files
+// answer otherwise than the model that was trained. TFX takes an empty folder for a model.
+//
+// The files are read and executed in a child process: see functions/module/modelcheck.
+func (t *training) Check(ctx context.Context) (result.Result, error) {
+	t.Report(events.Progress{Phase: "checking"})
+	t.noteDevice()
+	exports, err := t.exportsLeft()
+	if err != nil {
+		return result.Result{}, execution.CheckFailure(err)
+	}
+	spec := t.Execution.Spec.Trainer
+	q := modelcheck.Question{Model: &modelcheck.Model{Dir: t.assignment.ServingModelDir, Any: spec.Model == pipeline.ModelAny}, Exports: exports}
+	var report skew.Report
+	if spec.Skew.Check {
+		if q.Skew, report.Note, err = t.skewQuestion(ctx); err != nil {
+			return result.Result{}, execution.CheckFailure(err)
+		}
+	}
+	answer, err := t.CheckFiles(ctx, q, spec.Resources)
+	if err != nil {
+		return result.Result{}, err
+	}
+	if answer.Refused != "" {
+		return result.Result{}, execution.CheckFailure(errors.New(answer.Refused))
+	}
+	if answer.Skew != nil {
+		report = *answer.Skew
+	}
+	if spec.Skew.Check {
+		if err := t.compared(ctx, report); err != nil {
+			return result.Result{}, err
+		}
+	}
+	return t.result(), nil
+}
+
+// noteDevice notes a training that asked for a GPU and had none.
+func (t *training) noteDevice() {
+	r := t.Execution.Spec.Trainer.Resources
+	if r.WantsGPU() && t.outcome.Device == module.DeviceCPU {
+		t.notes = append(t.notes, "trained on a CPU: the class is "+r.Class+", and the worker had no GPU that the module could use")
+		t.Execution.Log.Warn("a job of a GPU class trained on a CPU", "class", r.Class)
+	}
+}
+
+// exportsLeft are the formats that the module should have left. A format that the module says its
+// model can't be written in is noted, unless the pipeline requires it.
+func (t *training) exportsLeft() (formats []string, err error) {
+	for _, e := range t.Execution.Spec.Trainer.Exports {
+		why, unwritten := t.outcome.Unwritten[e.Format]
+		switch {
+		case !unwritten:
+			formats = append(formats, e.Format)
+		case bool(e.Required):
+			return nil, fmt.Errorf("%s is required, and the model can't be written so: %s", e.Format, why)
+		default:
+			t.notes = append(t.notes, t.shortened(fmt.Sprintf("no %s: %s", e.Format, why)))
+			t.Execution.Log.Warn("a format is not written", "format", e.Format, "why", why)
+		}
+	}
+	return formats, nil
+}
+
+// predictions asks the module for what it says of evaluation rows, if that is to be compared.
+func predictions(a *execution.Attempt) *module.Predictions {
+	settings := a.Execution.Spec.Trainer.Skew
+	if !settings.Check {
+		return nil
+	}
+	return &module.Predictions{Path: a.Workspace.Answer("predictions.jsonl"), Rows: settings.Rows, LabelsPath: a.Workspace.Answer("labels.json"),
+		MemoryPath: a.Workspace.Answer("memory.jsonl")}
+}
+
+// skewQuestion asks how the model's files compare with the model that was trained; nil where that
+// can't be asked, and why.
+func (t *training) skewQuestion(ctx context.Context) (q *skew.Question, why string, err error) {
+	if payload := execution.Payload(t.Job); payload != events.PayloadExample && payload != events.PayloadSequenceExample {
+		return nil, fmt.Sprintf("not checked: the rows are %s", payload), nil
+	}
+	if !modelcheck.IsSavedModel(t.assignment.ServingModelDir) {
+		return nil, "not checked: the model is no SavedModel", nil
+	}
+	labels, err := t.labels()
+	if err != nil {
+		return nil, "", err
+	}
+	settings := t.Execution.Spec.Trainer.Skew
+	q = &skew.Question{
+		Model: t.assignment.ServingModelDir, Raw: t.assignment.EvalFiles, Predictions: t.assignment.Predictions.Path, Labels: labels,
+		Memory: t.assignment.Predictions.MemoryPath, TransformGraph: t.assignment.TransformGraphPath,
+		Rows: settings.Rows, Tolerance: settings.Tolerance, Python: t.opts.Python,
+	}
+	if t.opts.Fallback != nil {
+		q.Fallback = t.opts.Fallback(ctx, t.assignment.Module)
+	}
+	if t.assignment.Transformed {
+		q.Raw, q.Transformed = t.raw, t.assignment.EvalFiles
+	}
+	return q, "", nil
+}
+
+// compared refuses a model whose files answer otherwise than the model that was trained. What could
+// not be compared is noted, and is no reason to refuse.
+func (t *training) compared(ctx context.Context, report skew.Report) error {
+	settings := t.Execution.Spec.Trainer.Skew
+	t.skew = &events.Skew{
+		Rows: report.Rows, MaxAbs: report.MaxAbs, Tolerance: settings.Tolerance, Raw: report.Raw, By: report.By,
+		Note: t.shortened(report.Note), Asked: report.Asked, NotCompared: t.shortened(cmp.Or(report.NotCompared, whyNotChecked(report))),
+	}
+	if len(report.Differences) > 0 {
+		return execution.CheckFailure(skewed(report, settings.Tolerance))
+	}
+	if report.Rows == 0 {
+		t.Execution.Log.InfoContext(ctx, "model not compared with its files", "why", report.Note)
+		return nil
+	}
+	t.Execution.Log.InfoContext(ctx, "model compared with its files", "rows", report.Rows, "max_abs", report.MaxAbs, "tolerance", settings.Tolerance,
+		"raw", report.Raw, "by", report.By, "note", report.Note)
+	return nil
+}
+
+// whyNotChecked is the note of a model that was not asked at all.
+func whyNotChecked(report skew.Report) string {
+	if report.Rows == 0 && report.Asked == 0 {
+		return strings.TrimPrefix(report.Note, "not checked: ")
+	}
+	return ""
+}
+
+// maxLabels is far more than the names of any model's labels take.
+const maxLabels = 1 << 20
+
+// labels are features that requests don't have: those that the module names, and those that the
+// schema keeps from serving.
+func (t *training) labels() (labels []string, err error) {
+	folder, name := filepath.Split(t.assignment.Predictions.LabelsPath)
+	text, err := guest.ReadInFolder(folder, folder, name, maxLabels)
+	if err == nil {
+		err = json.Unmarshal(text, &labels)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the names of labels that the module left: %w", err)
+	}
+	if t.assignment.SchemaPath == "" {
+		return labels, nil
+	}
+	schema, err := example.ReadSchema(t.assignment.SchemaPath)
+	if err != nil {
+		return nil, err
+	}
+	const serving = "SERVING" // as the schemas of TFX's examples call it
+	all, allErr := schema.Spec()
+	served, servedErr := schema.EnvironmentSpec(serving)
+	if !slices.Contains(schema.Environments(), serving) || allErr != nil || servedErr != nil {
+		return labels, nil
+	}
+	for _, name := range all.Names() {
+		if _, ok := served.Find(name); !ok {
+			labels = append(labels, name)
+		}
+	}
+	return labels, nil
+}
+
+// maxDifferences is how many a failure names.
+const maxDifferences = 5
+
+// skewed says what differs.
+func skewed(r skew.Report, tolerance float64) error {
+	var differ []string
+	for _, d := range r.Differences[:min(len(r.Differences), maxDifferences)] {
+		differ = append(differ, d.String())
+	}
+	return fmt.Errorf("train/serve skew: of %d rows some answers of the model's files differ by more than %v from what was trained, "+
+		"by up to %.3g: %s", r.Rows, tolerance, r.MaxAbs, strings.Join(differ, "; "))
+}
+
+// shortened keeps a note what it is, with names that are valid on other machines.
+func (t *training) shortened(note string) string {
+	const most = 1000
+	note = t.AtAddress(note)
+	if len(note) > most {
+		note = strings.ToValidUTF8(note[:most], "") + "..."
+	}
+	return note
+}
+
+// stageRaw copies raw evaluation rows to the workspace, for a job that trains on transformed ones
+// and has both: the first file of each split, since the first rows are all that is compared. They
+// decide nothing of the result, so they are none of the execution's inputs, and a job does without
+// those that can't be read.
+func (t *training) stageRaw(ctx context.Context) error {
+	if !bool(t.Execution.Spec.Trainer.Skew.Check) || !execution.Transformed(t.Job) {
+		return nil
+	}
+	for _, in := range rawRows(t.Job.Inputs, t.Execution.Spec.Trainer.EvalArgs) {
+		err := t.StageFirst(ctx, in)
+		if errors.Is(err, storage.ErrUnavailable) || ctx.Err() != nil {
+			return execution.StoreFailure(fmt.Errorf("raw %s: %w", in.Key, err))
+		}
+		if err != nil {
+			t.Execution.Log.WarnContext(ctx, "raw rows are not compared", "input", in.Key, "split", in.Split, "error", err)
+			t.raw = nil
+			return nil
+		}
+		t.raw = append(t.raw, filepath.Join(t.Workspace.In(in.Dir), "*"))
+	}
+	return nil
+}
+
+// rawRows are the splits of the raw examples that a model is evaluated on.
+func rawRows(in events.Inputs, eval pipeline.Args) []execution.Input {
+	var all []execution.Input
+	for i, artifact := range in.Examples {
+		if payload := artifact.Payload(); payload != events.PayloadExample && payload != events.PayloadSequenceExample {
+			return nil
+		}
+		for _, split := range eval.Splits {
+			if artifact.Has(split) {
+				dir := path.Join(fmt.Sprintf("raw-%d", i), execution.SplitFolder+split)
+				all = append(all, execution.SplitOf(fmt.Sprintf("examples[%d]", i), dir, artifact, split))
+			}
+		}
+	}
+	return all
+}

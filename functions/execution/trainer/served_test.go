@@ -1,0 +1,165 @@
+package trainer_test
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/execution/trainer"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+const servedSpec = `
+pipeline: penguin
+module: builtin:dnn
+trainer:
+  train_args: {num_steps: 20}
+  hyperparameters: none
+  custom_config: {label: species}
+`
+
+// serves trains the penguins by a Python module, of a kind that testdata/served/served.py has, and returns what is published of it.
+func serves(t *testing.T, host *guest.Host, kind, keras string) (*events.ModelTrained, error) {
+	t.Helper()
+	return servesRows(t, host, kind, keras, true)
+}
+
+// servesRows is serves of a run with or without raw examples.
+func servesRows(t *testing.T, host *guest.Host, kind, keras string, raw bool) (*events.ModelTrained, error) {
+	t.Helper()
+	dir, err := filepath.Abs("testdata/served")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := penguins(t, func(a module.Assignment) (guest.Outcome, error) {
+		a.Module = module.Source{Path: dir, RunFn: "served.run_fn", Keras: keras}
+		a.CustomConfig = map[string]any{"variant": kind}
+		outcome, err := host.Run(t.Context(), a, guest.Limits{}, func(module.Message) {})
+		outcome.Module = "" // the module that the job names is another one
+		return outcome, err
+	})
+	b.trainer = trainer.New(execution.New(b.store, b.guest, execution.Options{
+		Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir(), Now: func() time.Time { return time.Unix(1, 0).UTC() },
+	}), trainer.Options{Fallback: func(context.Context, module.Source) string { return tftest.Python(t) }})
+	if strings.HasPrefix(kind, "sequences") {
+		return b.handle(t, sequencesJob(t, b), "a1")
+	}
+	isRaw := strings.HasPrefix(kind, "raw")
+	return b.handle(t, skewJob(t, "j1", servedSpec, !isRaw, raw), "a1")
+}
+
+// sequencesJob trains on tf.SequenceExamples with steps of their own number.
+func sequencesJob(t *testing.T, b *bench) events.Job {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, split := range []string{"train", "eval"} {
+		var file bytes.Buffer
+		w := record.NewWriter(&file)
+		for range 60 {
+			price, views := random.Float32(), make([][]float32, 1+random.IntN(4))
+			for i := range views {
+				views[i] = []float32{random.Float32()}
+			}
+			row := new(example.Builder).Float("price", price).Int64("sold", int64(random.IntN(2))).FloatSteps("views", views...).Build()
+			if err := w.Append(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b.put(t, "visits/Split-"+split+"/data-0", file.String())
+	}
+	j := skewJob(t, "j1", servedSpec, false, false)
+	j.Inputs.Examples = []events.Examples{{URI: "s3://stoker/visits", PayloadFormat: events.PayloadSequenceExample}}
+	return j
+}
+
+func servedHost(t *testing.T) *guest.Host {
+	t.Helper()
+	host, err := guest.New(guest.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.Close)
+	return host
+}
+
+// A right module is never refused, and its answers are compared wherever they can be.
+func testRightModules(t *testing.T, keras string, kinds map[string]string) {
+	host := servedHost(t)
+	for kind, notCompared := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			told, err := serves(t, host, kind, keras)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := told.Skew
+			if s == nil || notCompared == "" && (s.NotCompared != "" || s.Rows == 0 || s.Asked == 0) || !strings.Contains(s.NotCompared, notCompared) {
+				t.Errorf("skew %+v, want not compared: %q", s, notCompared)
+			}
+			t.Logf("%+v", s)
+		})
+	}
+}
+
+func testBrokenModules(t *testing.T, kinds map[string]string) {
+	host := servedHost(t)
+	for kind, want := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			told, err := serves(t, host, kind, module.Keras3)
+			if kindOf(err) != events.FailureCheck || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want a check that failed with %q", err, want)
+			}
+			if told != nil {
+				t.Errorf("published with %+v", told.Skew)
+			}
+			t.Logf("%.300v", err)
+		})
+	}
+}
+
+func TestModulesThatServeWhatTheyTrainedAreComparedAndPass(t *testing.T) {
+	t.Parallel()
+	testRightModules(t, module.Keras3, map[string]string{"plain": "", "logits": "", "silent": "no model was seen"})
+}
+
+func TestModulesThatCannotServeWhatTheyTrainedAreRefused(t *testing.T) {
+	t.Parallel()
+	testBrokenModules(t, map[string]string{
+		"forgets":     `output "probabilities" is [`,
+		"needs_label": `has an error for rows without the label "species"`,
+		"raises":      "InvalidArgumentError",
+	})
+}
+
+// A run without raw examples asks for synthetic rows, for which broken modules are refused and right ones are not.
+func TestModulesAreAskedForSyntheticRowsWithoutRawExamples(t *testing.T) {
+	t.Parallel()
+	host := servedHost(t)
+	for kind, want := range map[string]string{"needs_label": `synthetic rows without the label "species"`, "raises": "has an error for each of "} {
+		told, err := servesRows(t, host, kind, module.Keras3, false)
+		if kindOf(err) != events.FailureCheck || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: published %v, error %v, want a check that failed with %q", kind, told, err, want)
+		}
+	}
+	for kind, note := range map[string]string{"plain": "synthetic raw rows", "asserts": "synthetic raw rows", "otherwise": "synthetic raw rows", "one_by_one": "synthetic raw rows", "exported": "transformed ones were fed", "lacks": "perhaps because of the values"} {
+		told, err := servesRows(t, host, kind, module.Keras3, false)
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
+		} else if s := told.Skew; s == nil || (s.Asked == 0) != (kind == "lacks") || !strings.Contains(s.Note, note) {
+			t.Errorf("%s: skew %+v, want the note %q", kind, s, note)
+		}
+	}
+}

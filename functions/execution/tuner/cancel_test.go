@@ -1,0 +1,249 @@
+package tuner_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/studies"
+)
+
+// patient makes trials of one second that report every tenth of it, and end when they are told to.
+func (p *plant) patient() {
+	p.trial = func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error) {
+		for step := 1; step <= 10; step++ {
+			select {
+			case <-ctx.Done():
+				return nil, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
+			case <-time.After(100 * time.Millisecond):
+			}
+			on(module.Message{Type: module.MessageProgress, Step: step, Metrics: map[string]float64{"loss": valueOf(a, "x") - float64(step)}})
+			if (&module.Args{Assignment: a}).Stopped() {
+				break
+			}
+		}
+		return nil, nil
+	}
+}
+
+// begun waits until a study has as many trials.
+func (p *plant) begun(trials int) {
+	for {
+		for range p.box.Studies(p.Context(), "") {
+			if len(p.study().Trials) >= trials {
+				return
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func TestACancelledStudyStopsItsSeatsAndAnotherRunAsksForItAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, oneFloat(tune.Random, 6, 2))
+		p.patient()
+		p.with(2, 1, func() {
+			p.offer("j1", "monday")
+			p.begun(4)
+			if err := p.box.Cancel(t.Context(), "j1"); err != nil {
+				t.Fatal(err)
+			}
+			if failed, ok := p.told("monday").Data.(*events.TuningFailed); !ok || failed.Reason != events.FailureCancelled {
+				t.Errorf("told %+v", failed)
+			}
+			time.Sleep(2 * time.Second)
+			if study := p.study(); !study.Settled() || study.Finished.Why != tune.Cancelled || len(study.Trials) >= 6 {
+				t.Errorf("%+v, %d run of %d", study.Finished, len(study.Running()), len(study.Trials))
+			}
+			p.offer("j2", "tuesday")
+			got := p.hparams("tuesday")
+			if study := p.study(); len(study.Best()) != 6 || got.Cached || len(study.Requests) != 2 {
+				t.Errorf("%d completed, told %+v", len(study.Best()), got)
+			}
+		})
+	})
+}
+
+// Somebody stops the study: its trials end with what they have, and the best counts.
+func TestAStoppedStudyTellsTheBestSoFar(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, oneFloat(tune.Random, 50, 2))
+		p.patient()
+		p.with(2, 1, func() {
+			p.offer("j1", "monday")
+			p.begun(3)
+			time.Sleep(300 * time.Millisecond)
+			p.stop()
+			p.hparams("monday")
+		})
+		study := p.study()
+		stopped := 0
+		for _, trial := range study.Best() {
+			if trial.Stopped > 0 {
+				stopped++
+			}
+		}
+		if len(study.Best()) != len(study.Trials) || stopped == 0 || study.Finished.Why != tune.Stopped {
+			t.Errorf("%d of %d completed, %d of them stopped, %+v", len(study.Best()), len(study.Trials), stopped, study.Finished)
+		}
+	})
+}
+
+// stop appends to the study what `stoker studies stop` does.
+func (p *plant) stop() {
+	for entry := range p.box.Studies(p.Context(), "") {
+		if _, err := studies.Stop(p.Context(), p.box, entry.Study, ""); err != nil {
+			p.Fatal(err)
+		}
+	}
+}
+
+func TestTwoRunsShareAStudy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, oneFloat(tune.Random, 8, 3))
+		p.patient()
+		p.with(3, 1, func() {
+			p.offer("j1", "monday")
+			p.offer("j2", "tuesday")
+			monday, tuesday := p.hparams("monday"), p.hparams("tuesday")
+			if monday.Hyperparameters != tuesday.Hyperparameters || monday.Cached == tuesday.Cached {
+				t.Errorf("told %+v and %+v", monday, tuesday)
+			}
+		})
+		if study := p.study(); len(study.Trials) != 8 || len(p.tried) != 8 {
+			t.Errorf("%d trials, %d tried", len(study.Trials), len(p.tried))
+		}
+	})
+}
+
+// A study that failed is gone on with when its job is tried again by hand; what was completed counts.
+func TestAFailedStudyIsGoneOnWith(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, oneFloat(tune.Random, 6, 1))
+		broken := true
+		p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
+			if broken && a.Trial.ID > "0001" {
+				return nil, &guest.Error{Kind: guest.KindModule, Err: errors.New("no such column in " + a.TrainFiles[0] + ", see " + a.WorkingDir + "/column")}
+			}
+			return map[string]float64{"loss": valueOf(a, "x")}, nil
+		}
+		p.with(1, 1, func() {
+			p.offer("j1", "monday")
+			if failed, ok := p.told("monday").Data.(*events.TuningFailed); !ok || !strings.Contains(failed.Message, "no such column in s3://") {
+				t.Errorf("told %+v", failed)
+			}
+			for _, trial := range p.study().Trials {
+				if m := trial.Message; m != "" && !(strings.Contains(m, "in s3://") && strings.Contains(m, "see trials/")) {
+					t.Errorf("trial %s: %s", trial.ID, m)
+				}
+			}
+			broken = false
+			p.ask("j1", "tuesday", "again")
+			p.hparams("tuesday")
+		})
+		if study := p.study(); len(study.Best()) != 3 || len(study.Trials) != 6 || len(p.tried) != 6 {
+			t.Errorf("%d completed of %d, %d tried", len(study.Best()), len(study.Trials), len(p.tried))
+		}
+	})
+}
+
+// A trial finds that the data is bad, which no other trial would mend: the job is given up, and with it the study. The copies lag that
+// workers read: whoever gives the job up reads the study's log at the leader, and finds the study.
+func TestAStudyEndsWithItsJob(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlant(t, oneFloat(tune.Random, 50, 2))
+			p.lag(seed)
+			p.patient()
+			trial := p.trial
+			p.trial = func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error) {
+				if a.Trial.ID > "0003" && strings.Contains(a.WorkingDir, "/tune-attempt-") {
+					return nil, &guest.Error{Kind: guest.KindInput, Err: errors.New("no such column")}
+				}
+				return trial(ctx, a, on)
+			}
+			p.with(2, 1, func() {
+				p.offer("j1", "monday")
+				if failed, ok := p.told("monday").Data.(*events.TuningFailed); !ok || failed.Reason != events.FailureInput {
+					t.Errorf("seed %d: told %+v", seed, failed)
+				}
+				time.Sleep(2 * time.Second)
+				if study := p.study(); !study.Settled() || study.Finished.Why != tune.Failing || len(study.Trials) > 10 {
+					t.Errorf("seed %d: %+v, %d run of %d", seed, study.Finished, len(study.Running()), len(study.Trials))
+				}
+			})
+		})
+	}
+}
+
+// A trial of a job that is on no queue any more is taken over by the tune job, which alone would wait for it for ever.
+func TestATrialThatNobodyHasIsTakenOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, oneFloat(tune.Random, 30, 2)) // 3 seconds: whoever has no slot for the trial job keeps it from the other for one
+		lost := make(chan struct{})
+		var once sync.Once
+		p.trial = func(ctx context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
+			first := false
+			if strings.Contains(a.WorkingDir, "/trial-attempt-") { // a trial job's, not the tune job's
+				once.Do(func() { first = true })
+			}
+			if first {
+				close(lost)
+				<-ctx.Done()
+				return nil, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
+			}
+			time.Sleep(100 * time.Millisecond)
+			return map[string]float64{"loss": valueOf(a, "x")}, nil
+		}
+		p.with(1, 1, func() {
+			ctx, kill := context.WithCancel(t.Context())
+			weak := &mortal{Letterbox: p.box, die: kill, left: -1}
+			var gone sync.WaitGroup
+			gone.Go(func() { _ = p.worker(ctx, trialsAlone{weak}, 1) })
+			p.offer("j1", "monday")
+			<-lost
+			weak.kill()
+			gone.Wait()
+			claim, err := p.box.Take(t.Context(), events.FunctionTrial, []string{"cpu"}, time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := claim.Done(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			p.hparams("monday")
+		})
+		if study := p.study(); len(study.Best()) != 30 || len(p.tried) != 31 {
+			t.Errorf("%d completed, %d tried", len(study.Best()), len(p.tried))
+		}
+	})
+}
+
+// trialsAlone is the letterbox of a worker that finds no tune jobs.
+type trialsAlone struct{ events.Letterbox }
+
+func (s trialsAlone) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+	if f != events.FunctionTrial {
+		<-ctx.Done()
+		return nil, events.ErrEmpty
+	}
+	return s.Letterbox.Take(ctx, f, classes, wait)
+}

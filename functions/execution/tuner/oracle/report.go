@@ -1,0 +1,142 @@
+package oracle
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+)
+
+// report is what the current try at a trial has said. Nothing of an earlier try is in it.
+type report struct {
+	steps  map[int]map[string][]float64 // by UpdateTrial: of each metric a value of each execution
+	curves map[string][]tune.Point      // by epoch
+	halted int                          // the epoch at which it had to end; 0: it need not
+}
+
+func newReport() *report {
+	return &report{steps: map[int]map[string][]float64{}, curves: map[string][]tune.Point{}}
+}
+
+// add takes what UpdateTrial brings. Several values at a step are of several executions, and count
+// by their mean.
+func (r *report) add(step int, metrics map[string]float64) {
+	at := r.steps[step]
+	if at == nil {
+		at = map[string][]float64{}
+		r.steps[step] = at
+	}
+	for name, value := range metrics {
+		at[name] = append(at[name], value)
+	}
+}
+
+// copied are the curves so far.
+func (r *report) copied() map[string][]tune.Point {
+	curves := map[string][]tune.Point{}
+	for name, curve := range r.curves {
+		curves[name] = slices.Clone(curve)
+	}
+	return curves
+}
+
+// hear takes values at the end of an epoch. One that was there already is of another execution,
+// which has a curve of its own.
+func (r *report) hear(step int, metrics map[string]float64) {
+	for name, value := range metrics {
+		curve := r.curves[name]
+		if len(curve) > 0 && curve[len(curve)-1].Step >= step {
+			curve = nil
+		}
+		if finite(value) {
+			r.curves[name] = append(curve, tune.Point{Step: step, Value: value})
+		}
+	}
+}
+
+// ended is how a try ended that its tuner calls complete.
+func (r *report) ended(trial string, objectives []tune.Objective) tune.Ended {
+	for _, o := range objectives {
+		if best, there := o.Best(r.reported(o.Name)); !there || !finite(best.Value) {
+			return tune.Ended{Trial: trial, Status: tune.Failed, Message: r.lacks(o.Name)}
+		}
+	}
+	first := objectives[0]
+	best, _ := first.Best(r.reported(first.Name))
+	e := tune.Ended{
+		Trial: trial, Status: tune.Completed, Metrics: r.at(best.Step), Curves: r.judged(objectives), Step: best.Step, Stopped: r.halted,
+	}
+	if p, there := first.Best(e.Curves[first.Name]); there {
+		e.Step = p.Step
+	}
+	return e
+}
+
+// byMetric is what UpdateTrial brought, by metric and step.
+func (r *report) byMetric() map[string]map[int][]float64 {
+	metrics := map[string]map[int][]float64{}
+	for step, at := range r.steps {
+		for name, values := range at {
+			if metrics[name] == nil {
+				metrics[name] = map[int][]float64{}
+			}
+			metrics[name][step] = values
+		}
+	}
+	return metrics
+}
+
+// reported is a metric by UpdateTrial, in the order of its steps.
+func (r *report) reported(name string) (points []tune.Point) {
+	for _, step := range slices.Sorted(maps.Keys(r.steps)) {
+		if values := r.steps[step][name]; len(values) > 0 {
+			points = append(points, tune.Point{Step: step, Value: mean(values)})
+		}
+	}
+	return points
+}
+
+// at are the metrics of a step, those that are numbers.
+func (r *report) at(step int) map[string]float64 {
+	metrics := map[string]float64{}
+	for name, values := range r.steps[step] {
+		if value := mean(values); finite(value) {
+			metrics[name] = value
+		}
+	}
+	return metrics
+}
+
+// judged are the objectives' curves, for the log. A try is judged by what its tuner makes of it:
+// where that is not the best epoch of a curve, as the mean of several executions is not, nor what a
+// run_trial of its own returns, the curve is not of the objective.
+func (r *report) judged(objectives []tune.Objective) map[string][]tune.Point {
+	curves := map[string][]tune.Point{}
+	for _, o := range objectives {
+		reported, _ := o.Best(r.reported(o.Name))
+		if best, there := o.Best(r.curves[o.Name]); there && best.Value == reported.Value {
+			curves[o.Name] = o.Thin(r.curves[o.Name])
+		}
+	}
+	return curves
+}
+
+// lacks says why there is no score, of an objective that has none.
+func (r *report) lacks(objective string) string {
+	if points := r.reported(objective); len(points) > 0 {
+		return fmt.Sprintf("objective %s: expected a number, got %v", objective, points[len(points)-1].Value)
+	}
+	return fmt.Sprintf("objective %s: the tuner reported no value of it", objective)
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, value := range values {
+		sum += value
+	}
+	return sum / float64(len(values))
+}
+
+func finite(value float64) bool { return !math.IsNaN(value) && !math.IsInf(value, 0) }

@@ -1,0 +1,83 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/functions/execution/tuner/oracle/oraclepb"
+	"github.com/stoker-ml/stoker/functions/peer"
+)
+
+// wait is how long a tuner that there is no trial for is kept waiting before it has to ask again:
+// far less than the hour after which KerasTuner's client gives up.
+const wait = time.Minute
+
+// Server is the oracle of the processes next to one worker.
+type Server struct {
+	oraclepb.UnimplementedOracleServer
+
+	address string
+	backend Backend
+
+	mu      sync.Mutex
+	reports map[string]*report // of the trials that run here
+	left    map[string]bool    // the folders that are as their trials left them
+	failure error              // the first that the backend returned
+}
+
+// With serves an oracle on this machine while use runs, and returns its error: or that of the
+// backend which made it fail.
+func With(ctx context.Context, backend Backend, use func(*Server) error) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("serve KerasTuner's oracle: %w", err)
+	}
+	s := &Server{address: listener.Addr().String(), backend: backend, reports: map[string]*report{}, left: map[string]bool{}}
+	server := grpc.NewServer()
+	oraclepb.RegisterOracleServer(server, s)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(peer.Listener{Listener: listener}) }()
+	used := use(s)
+	server.Stop()                                                              // which ends the calls that wait
+	if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // which it is where use was faster
+		used = errors.Join(used, fmt.Errorf("serve KerasTuner's oracle: %w", err))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if used != nil && s.failure != nil {
+		return s.failure
+	}
+	return used
+}
+
+// Address is where the oracle is: host and port.
+func (s *Server) Address() string { return s.address }
+
+// failed is the answer to a tuner when the backend can't be used, and remembers why.
+func (s *Server) failed(doing string, err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = fmt.Errorf("%s: %w", doing, err)
+	if s.failure == nil {
+		s.failure = err
+	}
+	return status.Error(codes.Unavailable, err.Error())
+}
+
+// study is where the log stands.
+func (s *Server) study(ctx context.Context) (tune.Study, error) {
+	study, err := s.backend.Study(ctx)
+	if err != nil && ctx.Err() == nil {
+		err = s.failed("read the study", err)
+	}
+	return study, err
+}

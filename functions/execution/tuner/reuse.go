@@ -1,0 +1,160 @@
+package tuner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/stoker-ml/stoker/compute/drift"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/runs/result"
+)
+
+// TFX's types of the artifacts that say what the data is like.
+const (
+	typeSchema         = "Schema"
+	typeTransformGraph = "TransformGraph"
+	typeStatistics     = "ExampleStatistics"
+)
+
+// compared is where artifacts are staged to be compared, apart from what the module sees.
+const compared = "compared"
+
+// Earlier is the pipeline's last search, where its tuner makes another only now and then. Which one was the last is pinned in the job, so that every
+// attempt finds the same. A job that asks for a new search gets one, as does one whose earlier result was lost; and what others found is
+// never known to be still good.
+func (t *Tuner) Earlier(e execution.Execution) string {
+	if !e.Spec.Tuner.When.Reuses() || e.Job.Salt != "" || e.Job.Generation > 0 {
+		return ""
+	}
+	return e.Job.Inputs.Hyperparameters
+}
+
+// Reusable reports whether no other search is due.
+func (t *Tuner) Reusable(ctx context.Context, a *execution.Attempt, earlier result.Result) (bool, error) {
+	because, err := searched{earlier}.due(ctx, a)
+	if because != "" {
+		a.Execution.Log.Info("hyperparameters are searched for again", "because", because)
+	}
+	return because == "" && err == nil, err
+}
+
+// searched is the result of an earlier search.
+type searched struct{ result.Result }
+
+// due says why another search is due, by the bus's clock; "" if none is.
+func (s searched) due(ctx context.Context, a *execution.Attempt) (because string, err error) {
+	e := a.Execution
+	tuner := e.Spec.Tuner
+	if every, timed := tuner.When.Every(); timed {
+		if age := e.Job.Created.Sub(s.Finished); age >= every {
+			return fmt.Sprintf("the last search is %s old", age), nil
+		}
+		return "", nil
+	}
+	if s.Module != e.Module {
+		return "the module has changed", nil
+	}
+	now := execution.Artifacts(e.Inputs)
+	if !slices.Equal(digestsOf(s.Inputs, typeSchema, typeTransformGraph), digestsOf(now, typeSchema, typeTransformGraph)) {
+		shape, err := shapeOf(ctx, a)
+		if err != nil {
+			return "", err
+		}
+		if s.Shape == nil || shape == nil {
+			return "the schema or the transform graph has changed, and can't be compared", nil
+		}
+		if because := s.Shape.Differs(*shape); because != "" {
+			return because, nil
+		}
+	}
+	return s.drifted(ctx, a, now)
+}
+
+// drifted says which feature's values are spread too differently from those of the last search, where both runs have statistics.
+func (s searched) drifted(ctx context.Context, a *execution.Attempt, now []events.Artifact) (because string, err error) {
+	before, after := ofType(s.Inputs, typeStatistics), ofType(now, typeStatistics)
+	if before == nil || after == nil || before.Digest == after.Digest {
+		return "", nil
+	}
+	folders := map[string]*events.Artifact{"before": before, "after": after}
+	for name, artifact := range folders {
+		err := a.StageArtifact(ctx, *artifact, a.Workspace.Path(filepath.Join(compared, name)))
+		if errors.Is(err, execution.ErrArtifactChanged) {
+			return fmt.Sprintf("statistics can't be compared: %v", err), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	spec := a.Execution.Spec
+	for _, split := range spec.Search().TrainArgs.Splits {
+		var pair []drift.Statistics
+		for _, name := range []string{"before", "after"} {
+			path := a.Workspace.Path(filepath.Join(compared, name, execution.SplitFolder+split, execution.StatisticsFile))
+			statistics, err := drift.ReadStatistics(path)
+			if err != nil {
+				return fmt.Sprintf("statistics can't be compared: %s, split %q: %v", folders[name].URI, split, err), nil
+			}
+			pair = append(pair, statistics)
+		}
+		if farthest := pair[0].Farthest(pair[1]); farthest.Value > spec.Tuner.DriftAllowed() {
+			return fmt.Sprintf("the data has drifted, %s, more than %g (tuner.drift)", farthest, spec.Tuner.DriftAllowed()), nil
+		}
+	}
+	return "", nil
+}
+
+// shapeOf returns the shape of the schema and the transform graph of an attempt's job, which a child process reads within the limits of the
+// job; nil if they can't be read, which the jobs that need them report.
+func shapeOf(ctx context.Context, a *execution.Attempt) (*drift.Shape, error) {
+	schema, graph := a.Workspace.Path(filepath.Join(compared, "schema")), a.Workspace.Path(filepath.Join(compared, "transform_graph"))
+	artifacts := execution.Artifacts(a.Execution.Inputs)
+	for dir, artifact := range map[string]*events.Artifact{schema: ofType(artifacts, typeSchema), graph: ofType(artifacts, typeTransformGraph)} {
+		if artifact == nil {
+			continue
+		}
+		if err := a.StageArtifact(ctx, *artifact, dir); errors.Is(err, execution.ErrArtifactChanged) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	q := modelcheck.Question{Shape: &modelcheck.Shape{Schema: schema, TransformGraph: graph}}
+	answer, err := a.CheckFiles(ctx, q, a.Execution.Spec.Search().Resources)
+	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureUnavailable {
+		return nil, err
+	}
+	if err == nil && answer.Refused != "" {
+		err = errors.New(answer.Refused)
+	}
+	if err != nil {
+		a.Execution.Log.Warn("schema and transform graph can't be compared with those of later runs", "error", err)
+		return nil, nil
+	}
+	return answer.Shape, nil
+}
+
+// ofType is the first artifact of a type, nil if there is none.
+func ofType(artifacts []events.Artifact, kind string) *events.Artifact {
+	i := slices.IndexFunc(artifacts, func(in events.Artifact) bool { return in.Type == kind })
+	if i < 0 {
+		return nil
+	}
+	return &artifacts[i]
+}
+
+// digestsOf are those of the artifacts of some types.
+func digestsOf(inputs []events.Artifact, types ...string) (digests []string) {
+	for _, in := range inputs {
+		if slices.Contains(types, in.Type) {
+			digests = append(digests, in.Type+" "+in.Digest)
+		}
+	}
+	slices.Sort(digests)
+	return digests
+}

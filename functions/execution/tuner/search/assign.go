@@ -1,0 +1,75 @@
+package search
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// Assign returns the assignment of one trial, made from what all have in common. Its folders are
+// made anew.
+func Assign(base module.Assignment, c tune.Config, trial *tune.Trial, dir string) (module.Assignment, error) {
+	assignment := base
+	assignment.Call, assignment.BestHyperparametersDir, assignment.TunerResultsDir = module.CallTrial, "", ""
+	assignment.WorkingDir = filepath.Join(dir, "working")
+	assignment.ModelRunDir = filepath.Join(dir, "model_run")
+	if err := Renew(assignment.WorkingDir, dir); err != nil {
+		return assignment, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder for trial %s: %w", trial.ID, err))
+	}
+	text, err := c.Space.Encode(trial.Values)
+	if err == nil {
+		assignment.Hyperparameters = map[string]any{}
+		err = json.Unmarshal(text, &assignment.Hyperparameters)
+	}
+	if err != nil {
+		return assignment, events.Fail(events.FailureModule, fmt.Errorf("trial %s: its values: %w", trial.ID, err))
+	}
+	assignment.TrainSteps = steps(assignment.TrainSteps, trial.Epochs, c.Algorithm.MaxEpochs)
+	assignment.Trial = &module.Trial{
+		ID: trial.ID, Parent: trial.Parent, From: trial.From, Epochs: trial.Epochs,
+		Keep:     c.Algorithm.HasEpochs() && trial.Epochs < c.Algorithm.MaxEpochs,
+		StopPath: filepath.Join(dir, "stop"),
+	}
+	return assignment, nil
+}
+
+// Renew makes the folder that a trial works in, <trials>/<trial>/<folder>, empty, after gone is
+// removed: that folder or the trial's whole. The process of another trial may write there too: it
+// can have nothing made or removed that is not in the folder of the trials.
+func Renew(working, gone string) error {
+	trials := filepath.Dir(filepath.Dir(working))
+	if err := os.MkdirAll(trials, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(trials)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	made, err := filepath.Rel(trials, working)
+	if err != nil {
+		return err
+	}
+	removed, err := filepath.Rel(trials, gone)
+	if err != nil {
+		return err
+	}
+	return errors.Join(root.RemoveAll(removed), root.MkdirAll(made, 0o755))
+}
+
+// steps is up to which step a trial goes that ends after some of the epochs that the longest has:
+// its share of num_steps, at least one.
+func steps(all *int, epochs, longest int) *int {
+	if all == nil || epochs == 0 || longest == 0 {
+		return all
+	}
+	share := max(1, int(math.Round(float64(*all)*float64(epochs)/float64(longest))))
+	return &share
+}

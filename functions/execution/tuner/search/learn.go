@@ -1,0 +1,182 @@
+package search
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+// What a study begins with, at most: its first entry is one message of the bus, and holds its
+// config too. The best come first.
+const (
+	mostEarlier      = 1000
+	mostEarlierBytes = tune.MaxEntryBytes / 2
+)
+
+// Learn gives a study what lies in a folder: the trials of an older one, as far as they lie in its
+// space; or what others found best, as a point to try first.
+func Learn(dir string, c *tune.Config) error {
+	err := learnFrom(dir, c)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("expected %s or %s in it", resultsFile, bestFile)
+	}
+	return err
+}
+
+func learnFrom(dir string, c *tune.Config) error {
+	older, err := olderTrials(dir, c.Objectives)
+	if err == nil {
+		older = slices.DeleteFunc(older, func(e tune.Earlier) bool { return !c.Space.Contains(e.Values) })
+		for i, e := range older {
+			older[i] = tune.Earlier{Values: c.Space.Complete(e.Values), Metrics: judged(*c, e.Metrics)}
+		}
+		c.Earlier = fitting(older)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	best, err := readFile(filepath.Join(dir, bestFile), space.DecodeValues)
+	if err == nil && c.Space.Contains(best) {
+		c.Points = append([]space.Values{c.Space.Complete(best)}, c.Points...)
+	}
+	return err
+}
+
+// judged are the metrics that a study judges trials by.
+func judged(c tune.Config, metrics map[string]float64) map[string]float64 {
+	metrics = maps.Clone(metrics)
+	maps.DeleteFunc(metrics, func(name string, _ float64) bool {
+		return !slices.ContainsFunc(c.Objectives, func(o tune.Objective) bool { return o.Name == name }) &&
+			!slices.ContainsFunc(c.Constraints, func(by tune.Constraint) bool { return by.Name == name })
+	})
+	return metrics
+}
+
+// fitting are as many trials as there is room for, from the first on.
+func fitting(older []tune.Earlier) []tune.Earlier {
+	left := mostEarlierBytes
+	for i, e := range older {
+		text, err := json.Marshal(e)
+		if left -= len(text) + 1; err != nil || left < 0 || i == mostEarlier {
+			return older[:i]
+		}
+	}
+	return older
+}
+
+// olderTrials are those of a study's log, with all they were known by; else those of TFX's file,
+// which has a score each: it is taken for that of the first objective, for the file doesn't say of
+// what it is.
+func olderTrials(dir string, objectives []tune.Objective) (all []tune.Earlier, err error) {
+	study, err := readLog(filepath.Join(dir, studyFolder, report.LogFile))
+	if err == nil {
+		return knownBy(study), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	trials, err := readFile(filepath.Join(dir, resultsFile), readTrials)
+	for _, trial := range ofLargestBudget(trials, epochsOf) {
+		score, _ := trial.Lookup("score")
+		if number, ok := numberOf(score); ok {
+			values := slices.DeleteFunc(trial, func(v space.Value) bool { return v.Name == "score" || v.Name == "trial_id" })
+			all = append(all, tune.Earlier{Values: values, Metrics: map[string]float64{objectives[0].Name: number}})
+		}
+	}
+	return all, err
+}
+
+// ofLargestBudget are the trials that had as many epochs as any; one that had no budget, 0, had all
+// there were. What values come to after a few epochs, as in Hyperband's first rounds, is not what
+// they come to in the end.
+func ofLargestBudget[T any](trials []T, epochs func(T) float64) []T {
+	most := 0.0
+	for _, trial := range trials {
+		most = max(most, epochs(trial))
+	}
+	return slices.DeleteFunc(trials, func(trial T) bool { return epochs(trial) != 0 && epochs(trial) < most })
+}
+
+// epochsOf is up to which epoch a trial went, where KerasTuner's Hyperband said so; else 0.
+func epochsOf(trial space.Values) float64 {
+	value, _ := trial.Lookup("tuner/epochs")
+	epochs, _ := numberOf(value)
+	return epochs
+}
+
+// readLog folds a log as it is published, an entry at a time.
+func readLog(path string) (study tune.Study, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return study, err
+	}
+	defer file.Close()
+	if err := foldLog(&study, file); err != nil {
+		return study, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return study, nil
+}
+
+func foldLog(study *tune.Study, log io.Reader) error {
+	lines, number := bufio.NewScanner(log), 1
+	lines.Buffer(nil, tune.MaxEntryBytes+len("\r\n"))
+	for ; lines.Scan(); number++ {
+		if err := study.Enter(lines.Bytes(), time.Time{}); err != nil && !errors.Is(err, tune.ErrContradiction) { // when it was stored, the file doesn't say
+			return fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("line %d: more than %d bytes", number, tune.MaxEntryBytes)
+	case err == nil && study.Entries == 0:
+		return errors.New("no entry is in it")
+	default:
+		return err
+	}
+}
+
+// knownBy are the trials of a study that had its largest budget, the best first, by their metrics
+// and the best scores of their curves.
+func knownBy(study tune.Study) (all []tune.Earlier) {
+	for _, trial := range ofLargestBudget(study.Best(), func(t *tune.Trial) float64 { return float64(t.Epochs) }) {
+		metrics := maps.Clone(trial.Metrics)
+		if metrics == nil {
+			metrics = map[string]float64{}
+		}
+		for i, score := range study.Scores(trial) {
+			metrics[study.Config.Objectives[i].Name] = score
+		}
+		maps.DeleteFunc(metrics, func(_ string, value float64) bool { _, ok := numberOf(value); return !ok })
+		all = append(all, tune.Earlier{Values: trial.Values, Metrics: metrics})
+	}
+	return all
+}
+
+// readTrials parses TFX's list of completed trials, each as the values of one object.
+func readTrials(text []byte) (trials []space.Values, err error) {
+	err = json.Unmarshal(text, &trials)
+	return trials, err
+}
+
+func numberOf(value any) (float64, bool) {
+	switch v := value.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, !math.IsNaN(v) && !math.IsInf(v, 0)
+	}
+	return 0, false
+}

@@ -1,0 +1,254 @@
+package tuner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/execution/tuner/search"
+	"github.com/stoker-ml/stoker/functions/studies"
+	"github.com/stoker-ml/stoker/functions/worker"
+)
+
+// studyOf is the name of the log of a search.
+func studyOf(e execution.Execution) events.Study {
+	return events.Study{Pipeline: e.Job.Pipeline, ID: hexOf(e.ID)}
+}
+
+func hexOf(execution string) string { return strings.TrimPrefix(execution, "sha256:") }
+
+// open reads the log of a search to its end; one that nobody has begun has no entries.
+func (t *Tuner) open(ctx context.Context, task worker.Task, e execution.Execution) (*studies.Log, error) {
+	return studies.Open(ctx, t.bus, studyOf(e), studies.Options{Prove: task.Prove, Logger: e.Log})
+}
+
+// begin writes the first entry of the log, or that this job asks again for a study that came to
+// nothing.
+func begin(ctx context.Context, l *studies.Log, task worker.Task, config *tune.Config) error {
+	return l.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
+		switch {
+		case study.Entries == 0 && config == nil:
+			return e, search.NoStudy()
+		case study.Entries == 0:
+			e.Begun = &tune.Begun{Config: *config, Request: requestOf(task)}
+		case study.Finished == nil || !reopens(study, task):
+		case study.Finished.Why == tune.Cancelled:
+			e.Begun = &tune.Begun{Config: study.Config, Request: requestOf(task) + " " + task.Attempt.ID}
+		default:
+			e.Begun = &tune.Begun{Config: study.Config, Request: requestOf(task)}
+		}
+		return e, nil
+	})
+}
+
+// reopens reports whether a job asks again for a study that is finished: for one that failed before
+// this job asked for it, and for one that another job had cancelled.
+func reopens(study tune.Study, task worker.Task) bool {
+	why := study.Finished.Why
+	return why == tune.Cancelled || why == tune.Failing && !slices.Contains(study.Requests, requestOf(task))
+}
+
+func requestOf(task worker.Task) string { return task.Job.ID + " " + task.Job.Request }
+
+// How long a tune job waits for others' trials: with its slot, and then with the slot released,
+// until it looks again.
+const (
+	waitWithSlot = 10 * time.Second
+	waitLook     = time.Second // of one that comes from the queue again
+	waitReleased = 4 * time.Second
+)
+
+// wait returns when the log has moved on, and reports whether the study is over. A job that only
+// waits holds no slot for long.
+func (p *participant) wait(ctx context.Context) (settled bool, err error) {
+	study, changed := p.Watch()
+	if study.Settled() {
+		return true, nil
+	}
+	if orphan, err := p.orphan(ctx, study); orphan || err != nil {
+		return false, err
+	}
+	timer := time.NewTimer(p.patience())
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false, unavailable(context.Cause(ctx))
+	case <-changed:
+		return false, nil
+	case <-timer.C:
+		return false, p.release(ctx)
+	}
+}
+
+// release releases the slot for other jobs until the study is over, or it is time to look for other
+// work. If the worker has no other jobs, the job goes back to the queue.
+func (p *participant) release(ctx context.Context) error {
+	if p.task.Rest == nil {
+		study := p.Now()
+		return worker.Later{After: waitReleased, Why: fmt.Sprintf("%d trials run elsewhere", len(study.Running()))}
+	}
+	p.released, p.worked = true, false
+	return p.task.Rest(ctx, p.untilSettled)
+}
+
+// untilSettled returns when the study is over, or it is time to look.
+func (p *participant) untilSettled(ctx context.Context) error {
+	look := time.NewTimer(waitReleased)
+	defer look.Stop()
+	for {
+		study, changed := p.Watch()
+		if study.Settled() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return unavailable(context.Cause(ctx))
+		case <-changed:
+		case <-look.C:
+			return nil
+		}
+	}
+}
+
+// patience is longer for a job that has worked on a trial: the others may end soon, too.
+func (p *participant) patience() time.Duration {
+	switch {
+	case p.worked:
+		return waitWithSlot
+	case p.released: // the log was read all the time
+		return 0
+	case p.task.Attempt.Number > 1:
+		return waitLook
+	}
+	return waitWithSlot
+}
+
+// orphan takes over a trial whose job is on the queue no more, as after a queue was emptied by
+// hand: nobody else would.
+func (p *participant) orphan(ctx context.Context, study tune.Study) (bool, error) {
+	for _, trial := range study.Running() {
+		_, err := p.bus.Queued(ctx, trial.Owner.Job)
+		if !errors.Is(err, events.ErrNotFound) {
+			continue
+		}
+		return true, p.Write(ctx, func(now tune.Study) (e tune.Entry, err error) {
+			if search.Holds(now, trial.Owner, trial.ID) && now.Of(p.me.Job) == nil {
+				e.Taken, p.orphaned = &tune.Taken{Trial: trial.ID, Owner: p.me}, trial.ID
+			}
+			return e, nil
+		})
+	}
+	return false, nil
+}
+
+// offers remembers when this participant enqueued each trial job of a study: one that nobody has
+// claimed since is on the queue still.
+type offers map[int]time.Time
+
+// offerAgain is how long a trial job is taken to be on the queue, or at work.
+const offerAgain = 3 * time.Second
+
+// offer enqueues as many trial jobs as there is room for trials: a participant that has just begun
+// one expects that there are others. A trial job that finds none is soon done; one that is on the
+// queue is not enqueued twice. A lost one costs nothing but time.
+func (p *participant) offer(ctx context.Context, study tune.Study) {
+	free := study.Free()
+	if room := study.Room(); room >= 0 && !study.Config.Algorithm.HasEpochs() {
+		free = min(free, room+waiting(study))
+	}
+	for n := 1; n < study.Config.Parallel && free > 0; n++ {
+		job := trialJob(p.task.Job, p.Name().ID, n)
+		if job.ID == p.task.Job.ID || study.Of(job.ID) != nil {
+			continue
+		}
+		free--
+		if time.Since(p.offers[n]) < offerAgain {
+			continue
+		}
+		if err := p.bus.Offer(ctx, job); err != nil {
+			p.log.WarnContext(ctx, "a trial job is not enqueued", "study", p.Name().ID, "number", n, "error", err)
+			return
+		}
+		p.offers[n] = time.Now()
+	}
+}
+
+// waiting are the trials to be tried again.
+func waiting(study tune.Study) (n int) {
+	for _, t := range study.Trials {
+		if t.Status == tune.Invalid {
+			n++
+		}
+	}
+	return n
+}
+
+// trialJob returns the n-th trial job of a study, the same for each participant that enqueues it.
+// by is a job of the study's.
+func trialJob(by events.Job, study string, n int) events.Job {
+	job := by
+	job.ID = events.DerivedID("trial", study, strconv.Itoa(n))
+	job.Function = events.FunctionTrial
+	job.Study = study
+	return job
+}
+
+// endTime bounds the ending of a study whose job's own time is over.
+const endTime = 10 * time.Second
+
+// last reports whether a job is given up with a failure: nobody would publish its study then.
+func (t *Tuner) last(task worker.Task, failure *events.Failure) bool {
+	switch failure.Kind {
+	case events.FailureCancelled, events.FailureInput:
+		return true
+	case events.FailureModule, events.FailureCheck:
+		earlier := task.Attempt.Failures[events.FailureModule] + task.Attempt.Failures[events.FailureCheck]
+		return earlier+1 >= t.Limits(task.Job).Attempts
+	}
+	return false
+}
+
+// endStudy ends the study of a job that is cancelled or given up, so that its participants stop,
+// and gives back the trial that this job had. Another run that shares the study asks for it again.
+// If that can't be written, participants work on, in vain, until the study is over.
+func (t *Tuner) endStudy(ctx context.Context, task worker.Task, failure *events.Failure) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	why := tune.Finished{Why: tune.Failing, Message: failure.Error()}
+	if failure.Kind == events.FailureCancelled {
+		why = tune.Finished{Why: tune.Cancelled}
+	}
+	why.Message = search.Beginning(why.Message, search.MaxMessage)
+	log, id := t.executor.Log(task), hexOf(failure.Execution)
+	l, err := studies.Open(ctx, t.bus, events.Study{Pipeline: task.Job.Pipeline, ID: id}, studies.Options{Prove: task.Prove, Logger: log})
+	if err == nil {
+		err = l.Write(ctx, func(study tune.Study) (tune.Entry, error) { return endOf(study, ownerOf(task), why), nil })
+	}
+	if err != nil {
+		log.Warn("the study of a job that is over is not ended", "study", id, "error", err)
+	}
+}
+
+// endOf ends a study, and what a job has of it.
+func endOf(study tune.Study, me tune.Owner, why tune.Finished) (e tune.Entry) {
+	if study.Entries == 0 {
+		return e
+	}
+	if mine := study.Of(me.Job); mine != nil {
+		if mine.Owner != me {
+			e.Taken = &tune.Taken{Trial: mine.ID, Owner: me}
+		}
+		e.Ended = &tune.Ended{Trial: mine.ID, Owner: me, Status: tune.Invalid, Message: "the search was given up"}
+	}
+	if study.Finished == nil {
+		e.Finished = &why
+	}
+	return e
+}

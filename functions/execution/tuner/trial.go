@@ -1,0 +1,288 @@
+package tuner
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/execution/tuner/search"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/studies"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+)
+
+// try has the module train one trial, and returns how it ended. An error is not the trial's:
+// nothing is written then, and the trial continues with the next attempt at this job.
+func (p *participant) try(ctx context.Context, trial taken) (_ *tune.Ended, err error) {
+	ctx, span := telemetry.Start(ctx, "trial")
+	defer span.End(&err)
+	span.Text("stoker.trial", trial.ID)
+	study := p.Now()
+	if study.Entries == 0 {
+		return nil, search.NoStudy()
+	}
+	assignment, err := p.assign(study, trial.Trial)
+	if err != nil {
+		return nil, err
+	}
+	part := p.attempt.Part(partOf(trial.Trial), assignment.WorkingDir)
+	if err := p.prepare(ctx, trial, assignment, part); err != nil {
+		return nil, err
+	}
+	ended, err := p.train(ctx, trial, assignment, part)
+	if err != nil {
+		return nil, err
+	}
+	ended.Owner = p.me
+	span.Text("stoker.trial.status", string(ended.Status))
+	p.attempt.CountTrial(ctx, string(ended.Status))
+	return &ended, p.finish(ctx, trial, assignment, part, &ended)
+}
+
+// train runs the module until it has ended, or crashed once too often: after a crash it resumes
+// from what it has left.
+func (p *participant) train(ctx context.Context, trial taken, assignment module.Assignment, part *execution.Part) (tune.Ended, error) {
+	for crashes := 1; ; crashes++ {
+		r := &running{participant: p, Monitor: search.NewMonitor(trial.ID, assignment.Trial.StopPath, search.TakeCurves(assignment.WorkingDir))}
+		outcome, err := p.run(ctx, r, assignment, part)
+		switch failure, _ := errors.AsType[*events.Failure](err); {
+		case err == nil:
+			return r.Ended(p.Now(), outcome.Metrics), nil
+		case ctx.Err() != nil || failure == nil:
+			return tune.Ended{}, err
+		case r.Over() && (failure.Kind == events.FailureUnavailable || failure.Kind == events.FailureCrash): // ended by us
+			return r.Ended(p.Now(), nil), nil
+		case failure.Kind == events.FailureModule:
+			return search.Failed(trial.ID, search.Reason(failure.Error(), failure.LogTail)), nil
+		case failure.Kind != events.FailureCrash && failure.Kind != events.FailureResources:
+			return tune.Ended{}, err
+		case crashes >= p.searching.MaxCrashes:
+			return search.Failed(trial.ID, search.Reason(failure.Error(), failure.LogTail)), nil
+		}
+		p.log.Warn("a trial has crashed; it goes on from its last checkpoint", "trial", trial.ID, "crashes", crashes, "error", err)
+		if err := p.retry(ctx, trial, assignment, part); err != nil {
+			return tune.Ended{}, err
+		}
+	}
+}
+
+// run is one process's work on a trial. The study may end it: then it should stop with what it has,
+// and is made to if it doesn't.
+func (p *participant) run(ctx context.Context, r *running, assignment module.Assignment, part *execution.Part) (outcome guest.Outcome, err error) {
+	running, end := context.WithCancel(ctx)
+	defer end()
+	var watching sync.WaitGroup
+	watching.Go(func() { r.watch(running, end) })
+	defer watching.Wait()
+	defer end()
+	r.part, r.working = part.StartCheckpointer(ctx), assignment.WorkingDir
+	defer func() { part.StopCheckpointer(r.part, err == nil) }()
+	return p.session.Run(running, assignment, r.handle)
+}
+
+// assign returns the assignment of one trial.
+func (p *participant) assign(study tune.Study, trial *tune.Trial) (module.Assignment, error) {
+	assignment, err := search.Assign(p.base, study.Config, trial, filepath.Join(p.attempt.Workspace.Path(trialsFolder), trial.ID))
+	if err == nil {
+		assignment.Trial.Study = p.Name().ID
+	}
+	if p.models() {
+		assignment.ServingModelDir = filepath.Join(filepath.Dir(assignment.WorkingDir), modelKey, servingFolder)
+	}
+	return assignment, err
+}
+
+// prepare lays out what a trial resumes from: what an earlier attempt at it left, else the state of
+// its parent. A state that is gone only costs the time to train it again, as steps are counted from
+// the beginning.
+func (p *participant) prepare(ctx context.Context, trial taken, assignment module.Assignment, part *execution.Part) error {
+	if trial.over {
+		if found, err := part.Load(ctx, assignment.WorkingDir); found || err != nil {
+			return err
+		}
+	}
+	if trial.Parent == "" {
+		return nil
+	}
+	study := p.Now()
+	parent := study.Trial(trial.Parent)
+	if parent == nil {
+		return search.NoStudy()
+	}
+	if local := p.attempt.Workspace.Path(keptAt(parent)); execution.There(local) != "" {
+		return unavailable(p.layKept(local, assignment.WorkingDir))
+	}
+	found, err := p.attempt.Part(partOf(parent), "").Load(ctx, assignment.WorkingDir)
+	if err == nil && !found {
+		p.log.Warn("the state of a trial is gone; the trial that starts from it begins anew", "trial", trial.ID, "parent", trial.Parent)
+	}
+	search.TakeCurves(assignment.WorkingDir) // which are the parent's
+	return err
+}
+
+// trialsFolder holds the folders of all trials. Their processes may write below it.
+const trialsFolder = "trials"
+
+// layKept copies the state of a trial to where another starts from it.
+func (p *participant) layKept(local, working string) error {
+	copied, err := os.MkdirTemp(filepath.Dir(local), "copy-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.CopyFS(copied, os.DirFS(local)), guest.MoveIn(copied, p.attempt.Workspace.Path(trialsFolder), working))
+}
+
+// retry empties the trial's folder for its next process, and lays out its newest checkpoint, or
+// what it started from.
+func (p *participant) retry(ctx context.Context, trial taken, assignment module.Assignment, part *execution.Part) error {
+	if err := search.Renew(assignment.WorkingDir, assignment.WorkingDir); err != nil {
+		return unavailable(err)
+	}
+	return p.prepare(ctx, taken{trial.Trial, true}, assignment, part)
+}
+
+func unavailable(err error) error { return events.Fail(events.FailureUnavailable, err) }
+
+// What a log says of a trial whose state is kept, or whose model: it lies where the trial's name
+// says, and is removed when the search is committed.
+const (
+	keptFiles  = "kept"
+	modelFiles = "model"
+)
+
+// partOf names what is kept of a trial in the store. A number alone doesn't: the bus may lose the
+// start of a trial, and then another trial has its number.
+func partOf(trial *tune.Trial) string { return "trial " + trial.ID + " " + trial.Origin }
+
+// keptAt is the local folder of the same.
+func keptAt(trial *tune.Trial) string { return filepath.Join("kept", trial.ID+"-"+trial.Origin) }
+
+// finish keeps what others may start from, and the model of a trial that is the best so far, and
+// removes the rest.
+func (p *participant) finish(ctx context.Context, trial taken, assignment module.Assignment, part *execution.Part, ended *tune.Ended) error {
+	defer os.RemoveAll(filepath.Dir(assignment.WorkingDir))
+	if err := p.keepModel(ctx, trial, assignment, ended); err != nil {
+		return err
+	}
+	if !assignment.Trial.Keep || ended.Status != tune.Completed || empty(assignment.WorkingDir) {
+		part.Forget(ctx)
+		return nil
+	}
+	if err := search.Curves(ended.Curves).With(assignment.WorkingDir, func() error { return part.Keep(ctx, ended.Step) }); err != nil {
+		return err
+	}
+	ended.Files = strings.TrimSpace(keptFiles + " " + ended.Files)
+	kept := p.attempt.Workspace.Path(keptAt(trial.Trial))
+	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
+		return unavailable(err)
+	}
+	return unavailable(guest.MoveOut(p.attempt.Workspace.Path(trialsFolder), assignment.WorkingDir, kept))
+}
+
+func empty(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err != nil || len(entries) == 0
+}
+
+// running is a trial in a participant's process.
+type running struct {
+	participant *participant
+	*search.Monitor
+	part    *execution.Checkpointer
+	working string // the folder of the trial
+}
+
+// handle takes a message of the trial's process.
+func (r *running) handle(m module.Message) {
+	p := r.participant
+	switch m.Type {
+	case module.MessageProgress:
+		p.task.Report(events.Progress{Phase: "trial " + r.Trial(), Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
+		r.Observe(p.Now(), m)
+	case module.MessageCheckpoint:
+		if err := r.Curves().With(r.working, func() error { r.part.Save(m); return nil }); err != nil {
+			p.log.Warn("a checkpoint is kept without what was reported before it", "trial", r.Trial(), "error", err)
+		}
+	}
+}
+
+// watch ends the trial when the study has no use for it any more, and kills it if it doesn't end in
+// time.
+func (r *running) watch(ctx context.Context, kill func()) {
+	lost := func(study tune.Study) bool { return !search.Holds(study, r.participant.me, r.Trial()) }
+	if r.participant.Over(ctx, lost) {
+		r.End(true)
+		grace(ctx, r.participant.Log)
+		kill()
+	}
+}
+
+// stopTime is what a module has to end a trial that the study has no use for any more.
+const stopTime = 30 * time.Second
+
+// grace waits as long as a module has to end what is over: of a study that is cancelled nobody
+// wants anything.
+func grace(ctx context.Context, l *studies.Log) {
+	if study := l.Now(); study.Finished != nil && study.Finished.Why == tune.Cancelled {
+		return
+	}
+	timer := time.NewTimer(stopTime)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// The model of the best trial, where a pipeline asks for it, is published as a Trainer's model is.
+const (
+	modelKey      = "model"
+	modelType     = "Model"
+	servingFolder = "Format-Serving"
+)
+
+// outputsOf are TFX's keys of what a search publishes, with its types.
+func outputsOf(search pipeline.Search) map[string]string {
+	outputs := map[string]string{bestKey: "HyperParameters", resultsKey: "TunerResults"}
+	if wantsModel(search) {
+		outputs[modelKey] = modelType
+	}
+	return outputs
+}
+
+func wantsModel(search pipeline.Search) bool {
+	return search.Study != nil && bool(search.Study.BestModel)
+}
+
+// models reports whether trials leave models, of which the best one's is published.
+func (p *participant) models() bool { return wantsModel(p.searching) }
+
+func modelOf(trial *tune.Trial) string { return "model of " + partOf(trial) }
+
+// keepModel keeps the model of a trial that none before it is better than: that of the best in the
+// end is among them.
+func (p *participant) keepModel(ctx context.Context, trial taken, assignment module.Assignment, ended *tune.Ended) error {
+	if !p.models() || ended.Status != tune.Completed {
+		return nil
+	}
+	dir := filepath.Dir(assignment.ServingModelDir)
+	if empty(assignment.ServingModelDir) {
+		*ended = search.Failed(ended.Trial, "the trial left no model, and the pipeline asks for that of the best")
+		ended.Owner = p.me
+		return nil
+	}
+	if study := p.Now(); !study.Rivals(*ended) {
+		return nil
+	}
+	ended.Files = modelFiles
+	return p.attempt.Part(modelOf(trial.Trial), dir).Keep(ctx, ended.Step)
+}

@@ -1,0 +1,87 @@
+package tuner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/worker"
+)
+
+// Trials is the worker.Function of trial jobs. A trial job helps with a study that some tune job
+// has begun and will publish: it has no commit and no event of its own, and whatever is wrong with
+// a study is for the tune job to find and report.
+type Trials struct{ tuner *Tuner }
+
+// Trials returns the function that works on the trials of the studies that this tuner and others
+// begin.
+func (t *Tuner) Trials() *Trials { return &Trials{t} }
+
+// Name says that it takes trial jobs.
+func (t *Trials) Name() events.Function { return events.FunctionTrial }
+
+// mostLost is how many workers may die with a trial job where the pipeline does not say (max_lost).
+// It is acknowledged then; the tune job, which has a limit of its own, takes over its trial.
+const mostLost = 5
+
+// Limits says that a trial job is never given up: it is done, or retried.
+func (t *Trials) Limits(events.Job) worker.Limits {
+	return worker.Limits{Attempts: math.MaxInt, Crashes: math.MaxInt, Lost: math.MaxInt}
+}
+
+// Failed is never called.
+func (t *Trials) Failed(task worker.Task, failure *events.Failure) events.Fact {
+	return events.NewJobFailed(task.Job, task.Attempt, failure)
+}
+
+// Handle takes trials of the study until there is none for this job.
+func (t *Trials) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+	if task.Attempt.Lost >= cmp.Or(t.tuner.Limits(task.Job).Lost, mostLost) {
+		t.tuner.executor.Log(task).Error("a trial job is left: too many workers died with it", "study", task.Job.Study, "workers", task.Attempt.Lost)
+		return nil, nil
+	}
+	err := t.work(ctx, task)
+	failure, said := errors.AsType[*events.Failure](err)
+	if !said || failure.Kind == events.FailureUnavailable || ctx.Err() != nil {
+		return nil, err
+	}
+	t.tuner.executor.Log(task).Warn("a trial job is left", "study", task.Job.Study, "kind", failure.Kind, "error", err)
+	return nil, nil
+}
+
+// work is the main path of a trial job: the executor's up to the staged inputs, then trials.
+func (t *Trials) work(ctx context.Context, task worker.Task) error {
+	tune, x := task, t.tuner.executor
+	tune.Job.Function = events.FunctionTune // whose execution it is
+	e, err := x.Identify(ctx, tune, t.tuner)
+	if err != nil {
+		return err
+	}
+	e.Job = task.Job
+	if studyOf(e).ID != task.Job.Study { // inputs or module have changed since: the tune job finds that out, too
+		return nil
+	}
+	l, err := t.tuner.open(ctx, task, e)
+	if err != nil {
+		return err
+	}
+	if study := l.Now(); study.Entries == 0 || study.Settled() || study.Free() == 0 && study.Of(task.Job.ID) == nil {
+		return nil
+	}
+	a, err := x.Open(task, e)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if err := a.StageIn(ctx); err != nil {
+		return err
+	}
+	p, err := t.tuner.join(ctx, a, l)
+	if err != nil {
+		return err
+	}
+	defer p.leave()
+	return p.work(ctx)
+}

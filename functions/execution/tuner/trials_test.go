@@ -1,0 +1,35 @@
+package tuner_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/execution/tuner"
+	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/storagetest"
+)
+
+// A trial that kills whatever worker takes it must not go from one worker to the next for ever: it is acknowledged, and the tune job, whose
+// losses are counted, takes its trial over.
+func TestATrialJobThatHasKilledItsWorkersIsLeft(t *testing.T) {
+	t.Parallel()
+	executor := execution.New(storagetest.NewMemory("stoker"), nil, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
+	trials := tuner.New(executor, eventstest.NewMemory(0)).Trials()
+	ended, end := context.WithCancel(t.Context())
+	end() // what is worked on says so
+	for lost, leaves := range map[int]bool{0: false, 4: false, 5: true, 6: true} {
+		task := worker.Task{
+			Job:     events.Job{ID: "trial-job", Function: events.FunctionTrial, Class: "cpu", Pipeline: "penguin", Run: "r", Spec: []byte("no pipeline"), Study: "s"},
+			Attempt: events.Attempt{ID: "a", Number: lost + 1, Lost: lost}, Prove: func() error { return errors.New("no lease") },
+		}
+		announced, err := trials.Handle(ended, task)
+		if len(announced) > 0 || leaves != (err == nil) {
+			t.Errorf("%d workers died: %v, %v; left: want %t", lost, announced, err, leaves)
+		}
+	}
+}

@@ -1,3 +1,0 @@
-// Package oraclepb holds the generated messages and service of oracle.proto: what KerasTuner's workers and its oracle say to each
-// other. Nothing is written by hand here; who serves it is functions/tuner/oracle.
-package oraclepb
