@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -127,6 +128,9 @@ func (p python) run(ctx context.Context, questions []question, seed uint64) (ans
 		strconv.FormatUint(seed, 10), strconv.FormatFloat(roundedBy, 'g', -1, 64))
 	command.Env = environment(dir)
 	command.WaitDelay = time.Second
+	command.SysProcAttr = diesWithParent()
+	runtime.LockOSThread() // the kernel takes the thread that starts a process for its parent
+	defer runtime.UnlockOSThread()
 	command.Stdout, command.Stderr = os.Stderr, os.Stderr // the log of the check
 	if err := command.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.interpreter, cmp.Or(context.Cause(ctx), err))
