@@ -10,7 +10,7 @@ trap 'kill "${busy[@]}" 2>/dev/null || true' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 for ((i = 0; i < count; i++)); do
-  timeout "$((seconds + 10))" sh -c 'while :; do :; done' & # they end by themselves even if this script is killed
+  (end=$((SECONDS + seconds + 10)); while ((SECONDS < end)); do :; done) & # ends by itself even if this script is killed
   busy+=("$!")
 done
 LOAD_PROCESSES="${busy[*]}" timeout "$seconds" "$@" & # in the background, so that a signal to this script is handled at once
