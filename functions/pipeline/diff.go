@@ -17,8 +17,8 @@ type Change struct {
 	To   json.RawMessage `json:"to,omitempty"`   // left out: the second one lacks it
 }
 
-// Diff returns what differs from one pipeline to another, by key. Both have their defaults filled in: a key that was left out is the same as
-// one that says its default. A list is one value. Secrets are compared, and hidden in the result.
+// Diff returns what differs from one pipeline to another, by key of Effective: a key that was left out equals one that sets
+// its default. A list is one value. Secrets are compared, and hidden in the result.
 func Diff(from, to Pipeline) ([]Change, error) {
 	before, err := from.values()
 	if err != nil {
@@ -61,9 +61,9 @@ func (l leaf) masked() json.RawMessage {
 	return mask.JSON(l.json)
 }
 
-// values are a pipeline's values by the paths of their keys.
+// values are a pipeline's effective values by the paths of their keys.
 func (p Pipeline) values() (map[string]leaf, error) {
-	text, err := p.JSON()
+	text, err := p.Effective()
 	if err != nil {
 		return nil, err
 	}

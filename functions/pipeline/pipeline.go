@@ -3,8 +3,6 @@ package pipeline
 import (
 	"encoding/json"
 	"fmt"
-
-	"github.com/stoker-ml/stoker/functions/mask"
 )
 
 // Pipeline is the deployed description of one model's training. One that came from Parse or FromJSON is valid and has
@@ -77,20 +75,12 @@ const (
 	ModelAny   = "any"
 )
 
-// JSON is the canonical form: defaults filled in, keys in a fixed order, no white space. Equal pipelines have equal JSON.
+// JSON is the canonical form: keys in a fixed order, no white space. Equal pipelines have equal JSON. Defaults that came with
+// later keys are left out, so that stored revisions stay what they are; Effective has them.
 func (p Pipeline) JSON() ([]byte, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("pipeline %s as JSON: %w", p.Name, err)
 	}
 	return text, nil
-}
-
-// Masked is JSON for readers: the same without its secrets. What it hides can't be applied again; see package mask.
-func (p Pipeline) Masked() (json.RawMessage, error) {
-	text, err := p.JSON()
-	if err != nil {
-		return nil, err
-	}
-	return mask.JSON(text), nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -45,6 +46,10 @@ func newApply(app *app) *cobra.Command {
 				spec.Module = pipeline.Module(uploaded)
 			}
 			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				spec, err := orApplied(ctx, box, spec)
+				if err != nil {
+					return err
+				}
 				revision, changed, err := dispatch.Apply(ctx, box, spec)
 				if err != nil {
 					return err
@@ -61,4 +66,22 @@ func newApply(app *app) *cobra.Command {
 	cmd.Flags().BoolVar(&upload, "upload", false, "put the module into the store, for workers on other machines")
 	cmd.Flags().BoolVar(&skipModule, "skip-module-check", false, "leave what is in a TFX module file to the workers, whose Python may be newer")
 	return cmd
+}
+
+// orApplied returns the applied pipeline if it has the same effective configuration as spec, as when the output of
+// `stoker pipelines show` is applied: defaults that are written out are no new revision. Otherwise it returns spec.
+func orApplied(ctx context.Context, box events.Letterbox, spec pipeline.Pipeline) (pipeline.Pipeline, error) {
+	now, err := dispatch.Spec(ctx, box, spec.Name)
+	if err != nil {
+		return spec, ctx.Err() // Apply replaces a pipeline that can't be read, and reports any other error
+	}
+	applied, err := now.Effective()
+	if err != nil {
+		return spec, err
+	}
+	wanted, err := spec.Effective()
+	if err == nil && bytes.Equal(applied, wanted) {
+		spec = now
+	}
+	return spec, err
 }

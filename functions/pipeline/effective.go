@@ -1,0 +1,99 @@
+package pipeline
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/functions/mask"
+)
+
+// defaultMaxLost is max_lost if neither the trainer nor the tuner sets it; functions/worker applies the same number.
+const defaultMaxLost = 5
+
+// effective is a pipeline for readers. Its Trainer, Tuner and Study write the defaults that the canonical JSON leaves out.
+type effective struct {
+	Name        string           `json:"pipeline"`
+	Module      Module           `json:"module"`
+	Trainer     effectiveTrainer `json:"trainer"`
+	Tuner       *effectiveTuner  `json:"tuner,omitempty"`
+	Concurrency *Concurrency     `json:"concurrency,omitempty"`
+}
+
+type effectiveTrainer struct {
+	Trainer
+	Window        int    `json:"window"`
+	Deterministic Switch `json:"deterministic"`
+}
+
+type effectiveTuner struct {
+	Tuner
+	Study *effectiveStudy `json:"study,omitempty"`
+}
+
+type effectiveStudy struct {
+	Study
+	BestModel Switch `json:"best_model"`
+}
+
+// Effective returns the pipeline as JSON with the value of every key that counts: defaults, values that the tuner takes
+// from the trainer, and the policy that hyperparameters: auto stands for. A key that it lacks sets no limit, or leaves the
+// choice to the module. FromJSON reads it as a pipeline that trains and searches in the same way. It is a view: JSON,
+// which is shorter, identifies and stores a pipeline.
+func (p Pipeline) Effective() ([]byte, error) {
+	shown := effective{Name: p.Name, Module: p.Module, Concurrency: p.Concurrency, Trainer: effectiveTrainer{
+		Trainer: p.Trainer, Window: p.Trainer.Window, Deterministic: p.Trainer.Deterministic,
+	}}
+	t := &shown.Trainer
+	t.Model = cmp.Or(t.Model, ModelSaved)
+	t.MaxLost = cmp.Or(t.MaxLost, defaultMaxLost)
+	if t.Hyperparameters == HyperparametersAuto {
+		t.Hyperparameters = HyperparametersLatest
+		if p.ownHyperparameters() {
+			t.Hyperparameters = HyperparametersRun
+		}
+	}
+	if p.Tuner != nil {
+		shown.Tuner = p.effectiveTuner()
+	}
+	text, err := json.Marshal(shown)
+	if err != nil {
+		return nil, fmt.Errorf("effective configuration of pipeline %s: %w", p.Name, err)
+	}
+	return text, nil
+}
+
+// effectiveTuner fills in what Search takes from the trainer. What a study leaves out is the module's choice.
+func (p Pipeline) effectiveTuner() *effectiveTuner {
+	search := p.Search()
+	t := effectiveTuner{Tuner: *p.Tuner}
+	if t.When == TuneChanged {
+		drift := t.DriftAllowed()
+		t.Drift = &drift
+	}
+	t.TrainArgs, t.EvalArgs, t.Resources = &search.TrainArgs, &search.EvalArgs, &search.Resources
+	t.CustomConfig = search.CustomConfig
+	t.MaxAttempts, t.MaxCrashes, t.MaxLost = search.MaxAttempts, search.MaxCrashes, cmp.Or(search.MaxLost, defaultMaxLost)
+	if search.Study == nil {
+		return &t
+	}
+	t.Study = &effectiveStudy{Study: *search.Study, BestModel: search.Study.BestModel}
+	t.Study.Objective = slices.Clone(t.Study.Objective)
+	for i, o := range t.Study.Objective {
+		if direction, known := tune.DirectionOf(o.Name); o.Direction == "" && known {
+			t.Study.Objective[i].Direction = string(direction)
+		}
+	}
+	return &t
+}
+
+// Masked returns Effective without its secrets. FromJSON refuses the placeholders that it writes; see package mask.
+func (p Pipeline) Masked() (json.RawMessage, error) {
+	text, err := p.Effective()
+	if err != nil {
+		return nil, err
+	}
+	return mask.JSON(text), nil
+}
