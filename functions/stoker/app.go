@@ -44,7 +44,7 @@ func (a *app) addFlags(flags *pflag.FlagSet) {
 	}
 	flags.StringVar(&a.configFile, "config-file", "", "file with settings (STOKER_CONFIG); default: config.yaml in ~/.config/stoker; the config command shows them")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to standard error")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "only results and errors: no progress, no remarks")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "only results, warnings and errors: no progress, no remarks")
 }
 
 // settings are what was set. They are looked for once.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,8 +33,8 @@ func newModelsPull(app *app) *cobra.Command {
 		Use:   "pull PIPELINE",
 		Short: "Copy a model to a local folder, checked against its manifest",
 		Long: "Copies the newest model of a pipeline, or that of --run, to a local folder. With --serving the folder gets the model\n" +
-			"in a numbered version folder (the second in which it was trained), as TensorFlow Serving wants it; a version that is there\n" +
-			"already is left alone. --model-run brings beside it what the training left: event files for TensorBoard, metrics, and what was\n" +
+			"in a numbered version folder (the second in which it was trained), as TensorFlow Serving wants it. A folder that holds the\n" +
+			"same files already is left alone, and one that holds others is never written to. --model-run brings beside it what the training left: event files for TensorBoard, metrics, and what was\n" +
 			"taken from a base model.",
 		Args:              exactly(1, "a pipeline"),
 		ValidArgsFunction: app.pipelineNames,
@@ -48,6 +51,9 @@ func newModelsPull(app *app) *cobra.Command {
 				}
 				if err == nil && modelRun {
 					got.Run, err = pullRun(ctx, l.store, model, to)
+				}
+				if errors.Is(err, errOtherFiles) {
+					return exit.Usage(err)
 				}
 				if err != nil {
 					return err
@@ -71,17 +77,19 @@ func newModelsPull(app *app) *cobra.Command {
 	return cmd
 }
 
-// pull copies a model, or of it what TensorFlow Serving takes.
+// pull copies a model, or of it what TensorFlow Serving takes. Of two models of one second the second to come gets the next free version.
 func pull(ctx context.Context, store storage.Store, model modelLine, to string, serving bool) (got pulled, err error) {
 	got.Model = model.Model
-	if serving {
-		got.Path = filepath.Join(to, strconv.FormatInt(model.Finished.Unix(), 10))
-		err = pullArtifact(ctx, store, model.Model, "Format-Serving", got.Path)
-	} else {
+	if !serving {
 		got.Path = filepath.Join(to, "model")
-		err = pullArtifact(ctx, store, model.Model, "", got.Path)
+		return got, pullArtifact(ctx, store, model.Model, "", got.Path)
 	}
-	return got, err
+	for version := model.Finished.Unix(); ; version++ {
+		got.Path = filepath.Join(to, strconv.FormatInt(version, 10))
+		if err := pullArtifact(ctx, store, model.Model, "Format-Serving", got.Path); !errors.Is(err, errOtherFiles) {
+			return got, err
+		}
+	}
 }
 
 // pullRun copies a model's model_run, and returns where it is: "" where the store has none.
@@ -100,15 +108,23 @@ func pullRun(ctx context.Context, store storage.Store, model modelLine, to strin
 	return path, nil
 }
 
-// pullArtifact stages the artifact, or the folder source of it, beside its destination and moves it there in one step, so that a
-// server that watches the folder never sees half a model. A destination that is there is left alone.
+// errOtherFiles says that a destination holds other files than the artifact.
+var errOtherFiles = errors.New("there are other files already: remove them, or name another folder with --to")
+
+// pullArtifact stages the artifact, or the folder source of it, next to its destination and moves it there in one step, so that a
+// server that watches the folder never sees half a model. A destination that holds the same files is left alone; one that holds
+// others is errOtherFiles.
 func pullArtifact(ctx context.Context, store storage.Store, artifact, source, destination string) error {
 	ref, err := storage.ParseRef(artifact)
 	if err != nil {
 		return err
 	}
+	listing, err := storage.List(ctx, store, ref)
+	if err != nil {
+		return err
+	}
 	if _, err := os.Stat(destination); err == nil {
-		return nil
+		return holdsFiles(destination, listing.Files, source)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -121,7 +137,7 @@ func pullArtifact(ctx context.Context, store storage.Store, artifact, source, de
 		return err
 	}
 	defer os.RemoveAll(half)
-	if _, err := storage.StageIn(ctx, store, ref, half, storage.StageOptions{}); err != nil {
+	if _, err := storage.StageIn(ctx, store, ref, half, storage.StageOptions{Listing: &listing}); err != nil {
 		return err
 	}
 	from := filepath.Join(half, source)
@@ -129,4 +145,57 @@ func pullArtifact(ctx context.Context, store storage.Store, artifact, source, de
 		return err
 	}
 	return os.Rename(from, destination)
+}
+
+// holdsFiles returns nil if dir holds the files of an artifact that lie below source, with the same content and no others, else
+// errOtherFiles.
+func holdsFiles(dir string, files []storage.File, source string) error {
+	want := map[string]string{} // SHA-256 by path
+	for _, file := range files {
+		name, below := file.Path, true
+		if source != "" {
+			name, below = strings.CutPrefix(file.Path, source+"/")
+		}
+		if below {
+			want[name] = file.SHA256
+		}
+	}
+	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		below, err := filepath.Rel(dir, name)
+		if err != nil {
+			return err
+		}
+		sum, err := sha256Of(name)
+		if err != nil {
+			return err
+		}
+		if key := filepath.ToSlash(below); want[key] != sum {
+			return errOtherFiles
+		}
+		delete(want, filepath.ToSlash(below))
+		return nil
+	})
+	if err == nil && len(want) > 0 {
+		err = errOtherFiles
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	return nil
+}
+
+func sha256Of(name string) (string, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
