@@ -51,13 +51,11 @@ func TestWhoTellsOthersHasNoMoreThanItsRole(t *testing.T) {
 		}
 		delete(want, pod.Labels["app.kubernetes.io/component"])
 		var seed, key string
-		for _, volume := range pod.Spec.Volumes {
-			if volume.Name == "bus" {
-				seed = volume.Secret.SecretName
-			}
-		}
 		for _, env := range pod.Spec.Containers[0].Env {
-			if env.Name == "AWS_SECRET_ACCESS_KEY" {
+			switch env.Name {
+			case "NATS_SEED", "NATS_CREDS_TEXT":
+				seed = env.ValueFrom.SecretKeyRef.Name
+			case "AWS_SECRET_ACCESS_KEY":
 				key = env.ValueFrom.SecretKeyRef.Name
 			}
 		}
