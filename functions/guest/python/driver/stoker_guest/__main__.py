@@ -2,12 +2,14 @@
 import os
 import sys
 
-from stoker_guest import ending, job, said, sandbox
+from stoker_guest import ending, import_threads, job, said, sandbox
 
 
 def main(mode):
     if mode in ("idle", "fork"):
         sandbox.hide_memory()
+        if mode == "idle" and sys.platform == "linux":
+            import_threads.prevent()
         from stoker_guest import preload
         preload.everything()
     if mode == "fork":

@@ -4,7 +4,7 @@ import os
 import sys
 
 from stoker_guest import (
-    cluster, convert, entry, faults, keras_progress, leaving, precedence, progress, reference,
+    cluster, convert, entry, faults, import_threads, keras_progress, leaving, precedence, progress, reference,
     repeatable, said, sandbox, settings, sparing, train, tune,
 )
 
@@ -55,6 +55,7 @@ def become(setup):
         stream.reconfigure(line_buffering=True, write_through=False, errors="backslashreplace")
     sandbox.show_memory()
     sandbox.enter(setup["sandbox"])
+    import_threads.allow()
     os.environ.update(setup["env"])
     os.chdir(setup["dir"])
     precedence.give_way(setup["path"])
