@@ -47,9 +47,12 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 	if strings.Contains(config, "hunter2") {
 		t.Error("the configuration shows a secret")
 	}
-	for _, path := range []string{page, "/letter?number=1"} {
+	for _, path := range []string{page, "/letter?number=1", "/dead"} {
 		if _, body := w.get(path, w.trusted); !strings.Contains(body, `action="/rerun"`) || !strings.Contains(body, "Rerun with revision 2") {
 			t.Errorf("%s offers no rerun", path)
+		}
+		if _, body := w.get(path, w.trusted); path != page && !strings.Contains(body, ">Retry with revision 1</button>") {
+			t.Errorf("%s does not show the revision of a retry", path)
 		}
 	}
 	form := url.Values{"pipeline": {"penguin"}, "run": {"monday"}}

@@ -63,8 +63,8 @@ func TestWhatHasBecomeOfAnInputIsSaid(t *testing.T) {
 		if differing := g.Differing(); (len(differing) == 1) != (state != lineage.Same) {
 			t.Errorf("%s: %+v differ", state, differing)
 		}
-		if strings.Contains(g.Tree(), strings.ToUpper(string(state))) != (state != lineage.Same) {
-			t.Errorf("%s: %s", state, g.Tree())
+		if strings.Contains(g.Tree(command), strings.ToUpper(string(state))) != (state != lineage.Same) {
+			t.Errorf("%s: %s", state, g.Tree(command))
 		}
 		if n := w.one(w.of("penguin", &lineage.Options{Unverified: true}), lineage.TransformGraph); n.State != "" {
 			t.Errorf("unverified: %+v", n)

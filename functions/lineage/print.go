@@ -3,13 +3,14 @@ package lineage
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
 // Tree is the graph for people: what was asked for, and indented below each thing what it was made of. What made something is shown
-// where it comes first.
-func (g Graph) Tree() string {
-	t := tree{graph: g, shown: map[string]bool{}}
+// where it comes first. command returns the text of a stoker command that has these words, for the caller's installation.
+func (g Graph) Tree(command func(words ...string) string) string {
+	t := tree{graph: g, command: command, shown: map[string]bool{}}
 	if target, ok := g.Node(g.Target); ok {
 		t.node(target, "", "", string(target.Kind))
 	}
@@ -17,9 +18,10 @@ func (g Graph) Tree() string {
 }
 
 type tree struct {
-	graph Graph
-	shown map[string]bool
-	text  strings.Builder
+	graph   Graph
+	command func(words ...string) string
+	shown   map[string]bool
+	text    strings.Builder
 }
 
 func (t *tree) node(n Node, first, rest, role string) {
@@ -34,7 +36,7 @@ func (t *tree) node(n Node, first, rest, role string) {
 	if len(edges) == 0 {
 		bar = "   "
 	}
-	for _, line := range details(n) {
+	for _, line := range t.details(n) {
 		fmt.Fprintf(&t.text, "%s%s%s\n", rest, bar, line)
 	}
 	for i, e := range edges {
@@ -65,7 +67,7 @@ func headline(n Node, role string) string {
 }
 
 // details are further lines on a node.
-func details(n Node) (lines []string) {
+func (t *tree) details(n Node) (lines []string) {
 	if n.URI != "" {
 		lines = append(lines, n.URI)
 	}
@@ -73,10 +75,10 @@ func details(n Node) (lines []string) {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("pipeline %s%s, execution %s", n.Pipeline, revision(n), short(n.Execution))))
 	}
 	if len(n.Configuration) > 0 {
-		lines = append(lines, fmt.Sprintf("configuration: `stoker pipelines show %s --revision %d`", n.Pipeline, n.Revision))
+		lines = append(lines, "configuration: `"+t.command("pipelines", "show", n.Pipeline, "--revision", strconv.FormatUint(n.Revision, 10))+"`")
 	}
 	if len(n.Settings) > 0 && n.Run != "" {
-		lines = append(lines, fmt.Sprintf("trained with: `stoker runs show %s --pipeline %s`", n.Run, n.Pipeline))
+		lines = append(lines, "trained with: `"+t.command("runs", "show", n.Run, "--pipeline", n.Pipeline)+"`")
 	}
 	if n.Trials > 0 {
 		lines = append(lines, fmt.Sprintf("%d trials", n.Trials))

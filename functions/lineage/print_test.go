@@ -1,6 +1,7 @@
 package lineage_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -24,6 +25,8 @@ func TestDotQuotesWhateverThingsAreCalled(t *testing.T) {
 	}
 }
 
+func command(words ...string) string { return "here/stoker " + strings.Join(words, " ") }
+
 // What made two things is told where it comes first, and pointed to after that.
 func TestATreeTellsNothingTwice(t *testing.T) {
 	t.Parallel()
@@ -31,8 +34,23 @@ func TestATreeTellsNothingTwice(t *testing.T) {
 	first, _ := w.trained("monday", 0xa1, w.input)
 	second, _ := w.trained("tuesday", 0xa2, w.input, first)
 	w.trained("wednesday", 0xa3, w.input, first, second)
-	tree := w.of("penguin", nil).Tree()
+	tree := w.of("penguin", nil).Tree(command)
 	if strings.Count(tree, "base model  monday") != 2 || strings.Count(tree, "as above") != 1 || !strings.HasPrefix(tree, "model  wednesday  sha256:") {
 		t.Errorf("%s", tree)
+	}
+}
+
+// The hints are commands of the caller's installation: the data directory is among their flags.
+func TestATreeHintsAtCommandsOfTheCaller(t *testing.T) {
+	t.Parallel()
+	g := lineage.Graph{Target: "m", Nodes: []lineage.Node{{
+		ID: "m", Kind: lineage.Model, Name: "monday", Pipeline: "penguin", Run: "monday", Revision: 7,
+		Configuration: json.RawMessage(`{"seed":1}`), Settings: json.RawMessage(`{"batch_size":32}`),
+	}}}
+	tree := g.Tree(command)
+	for _, hint := range []string{"`here/stoker pipelines show penguin --revision 7`", "`here/stoker runs show monday --pipeline penguin`"} {
+		if !strings.Contains(tree, hint) {
+			t.Errorf("no %s in\n%s", hint, tree)
+		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // endedWell is nil for a run that has a model. For another it is why it has none, in one sentence with what to type next.
-func endedWell(ctx context.Context, box events.Letterbox, ended runs.State) error {
+func (a *app) endedWell(ctx context.Context, box events.Letterbox, ended runs.State) error {
 	switch ended.State {
 	case runs.Trained:
 		return nil
@@ -24,18 +24,19 @@ func endedWell(ctx context.Context, box events.Letterbox, ended runs.State) erro
 	if err != nil { // the reason counts, even where the way on can't be found out
 		return errors.New(why)
 	}
-	return fmt.Errorf("%s; %s", why, wayOn(detail))
+	return fmt.Errorf("%s; %s", why, a.wayOn(detail))
 }
 
 // wayOn is what to type after a failure: what shows all of it, and what tries the run again.
-func wayOn(d find.Detail) string {
+func (a *app) wayOn(d find.Detail) string {
 	name := quoted(d.Pipeline + "@" + d.Run)
 	if d.DeadLetter == 0 {
-		return fmt.Sprintf("`stoker runs show %s` says how to go on", name)
+		return fmt.Sprintf("`%s` says how to go on", a.command("runs show "+name))
 	}
-	letter := fmt.Sprintf("`stoker dead show %d` has its dead letter, `stoker dead retry %[1]d` tries again once the cause is mended", d.DeadLetter)
+	letter := fmt.Sprintf("`%s` has its dead letter, `%s` tries again once the cause is fixed",
+		a.command(fmt.Sprintf("dead show %d", d.DeadLetter)), a.command(fmt.Sprintf("dead retry %d", d.DeadLetter)))
 	if d.Failed.Log == "" {
 		return letter
 	}
-	return fmt.Sprintf("`stoker logs %s` shows its log, %s", name, letter)
+	return fmt.Sprintf("`%s` shows its log, %s", a.command("logs "+name), letter)
 }

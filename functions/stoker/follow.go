@@ -20,7 +20,7 @@ import (
 func (a *app) publishAndFollow(ctx context.Context, box events.Letterbox, facts []events.Fact, timeout time.Duration) error {
 	var outcome events.Fact
 	run := facts[0].Run
-	late := fmt.Errorf("run %s: nothing came of it within %s; `stoker runs` says what it waits for", run, timeout)
+	late := fmt.Errorf("run %s: nothing came of it within %s; `%s` says what it waits for", run, timeout, a.command("runs"))
 	err := exit.AtMost(ctx, timeout, late, func(ctx context.Context) (err error) {
 		outcome, err = a.follow(ctx, box, facts)
 		return err
@@ -29,12 +29,12 @@ func (a *app) publishAndFollow(ctx context.Context, box events.Letterbox, facts 
 		return a.refusal(none)
 	}
 	if err != nil {
-		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on, `stoker runs` shows it", run))
+		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on, `%s` shows it", run, a.command("runs")))
 	}
 	if err := a.print(runs.JSON(outcome), func(w io.Writer) { describe(w, outcome) }); err != nil {
 		return err
 	}
-	return endedWell(ctx, box, runs.Outcome(events.Recorded{Fact: outcome}))
+	return a.endedWell(ctx, box, runs.Outcome(events.Recorded{Fact: outcome}))
 }
 
 // follow publishes the facts of a run, and shows how it gets on until something has come of it.

@@ -14,6 +14,15 @@ func (a *app) command(args string) string {
 	return strings.Join(words, " ")
 }
 
+// commandOf is command for words that are not quoted yet.
+func (a *app) commandOf(words ...string) string {
+	quotedWords := make([]string, len(words))
+	for i, word := range words {
+		quotedWords[i] = quoted(word)
+	}
+	return a.command(strings.Join(quotedWords, " "))
+}
+
 // invocation is what to type for a program that was called as self. go run starts one that lies in a folder of its own
 // making, or in its cache, where nobody would look for it.
 func invocation(self string) string {

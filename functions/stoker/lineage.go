@@ -60,7 +60,7 @@ func (a *app) printLineage(graph lineage.Graph, f lineageFlags) (err error) {
 	case a.forPrograms():
 		err = a.print(graph, nil)
 	default:
-		_, err = a.stdout.Write([]byte(graph.Tree()))
+		_, err = a.stdout.Write([]byte(graph.Tree(a.commandOf)))
 	}
 	if differing := graph.Differing(); err == nil && f.check && len(differing) > 0 {
 		return fmt.Errorf("%d of the things that made it are gone or are not what they were", len(differing))

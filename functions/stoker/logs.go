@@ -116,7 +116,7 @@ func (a *app) followLog(ctx context.Context, l link, key find.Key, out *logs.Pri
 	if err := out.Close(); err != nil {
 		return err
 	}
-	return endedWell(ctx, l.box, ended)
+	return a.endedWell(ctx, l.box, ended)
 }
 
 // attemptLog prints the log of one attempt at the execution of which one log is known, or lists them.

@@ -65,7 +65,7 @@ func newPublish(app *app) *cobra.Command {
 					return err
 				}
 				if note != "" {
-					fmt.Fprintln(app.stderr, terminal.Line(note)) // a warning, which --quiet keeps
+					fmt.Fprintln(app.stderr, terminal.Line(note)) // also with -q: it says what the event does not do
 				}
 				if !f.wait {
 					return app.publish(ctx, box, fact, note)

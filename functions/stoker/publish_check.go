@@ -40,8 +40,11 @@ func (a *app) checkEffect(ctx context.Context, box events.Letterbox, event event
 func (a *app) refusal(none *submit.NoEffect) error {
 	event := none.Event
 	if none.Unknown {
-		return exit.NotFound(fmt.Errorf("%w%s; `%s` deploys one, --anyway publishes the event all the same", none,
-			module.Suggestion(event.Pipeline, none.Applied), a.command("apply FILE")))
+		hint := "; "
+		if similar := module.Suggestion(event.Pipeline, none.Applied); similar != "" {
+			hint = similar + " " // it ends with a question mark
+		}
+		return exit.NotFound(fmt.Errorf("%w%s`%s` deploys one, --anyway publishes the event all the same", none, hint, a.command("apply FILE")))
 	}
 	of := quoted(event.Run) + " --pipeline " + event.Pipeline
 	if events.RequestOf(event.Data).Force {

@@ -80,7 +80,7 @@ func (a *app) rerun(ctx context.Context, box events.Letterbox, name string, f re
 		a.goOn(&plan.Events[i])
 	}
 	if len(plan.WaitsFor) > 0 {
-		fmt.Fprintf(a.notes(), "run %s waits for %s, which is not among the inputs of run %s: publish it with --run %s\n",
+		fmt.Fprintf(a.notes(), "run %s waits for %s, which run %s does not have either: publish it with --run %s\n",
 			terminal.Line(plan.Run), kindWords(plan.WaitsFor), terminal.Line(key.Run), terminal.Line(quoted(plan.Run)))
 	}
 	if f.waits.wait {

@@ -42,7 +42,7 @@ func newRunsShow(app *app) *cobra.Command {
 				if err := app.showRun(ctx, box, key); err != nil {
 					return err
 				}
-				return endedWell(ctx, box, ended)
+				return app.endedWell(ctx, box, ended)
 			})
 		},
 	}
