@@ -44,7 +44,8 @@ func newPublish(app *app) *cobra.Command {
 		Long: "Publishes a CloudEvent given as JSON (structured mode). With --kind, --pipeline and --run the file holds the event's\n" +
 			"data alone, and the rest is filled in. To publish the same event again is harmless, and adds nothing.\n\n" +
 			"An event that its run would ignore is refused: one of a pipeline that is not applied, other data of a kind that the run has, a\n" +
-			"kind that the pipeline has no use for, and any event of a run that has all it waits for or has ended. If another event comes\n" +
+			"kind that the pipeline has no use for, and any event of a run that has all it waits for or has ended. So is a model.blessed of\n" +
+			"an address that is no model of the pipeline. If another event comes\n" +
 			"between this check and the publication, --wait and `stoker runs show` say so.\n\n" +
 			"TRACEPARENT and TRACESTATE in the environment are where in a trace the run goes on, unless the event says so itself.",
 		Example: `  stoker publish event.json --wait
@@ -63,6 +64,11 @@ func newPublish(app *app) *cobra.Command {
 				note, err := app.checkEffect(ctx, box, fact, f.anyway)
 				if err != nil {
 					return err
+				}
+				if blessed, ok := fact.Data.(*events.ModelBlessed); ok && !f.anyway && note == "" {
+					if note, err = app.checkBlessed(ctx, box, fact, blessed); err != nil {
+						return err
+					}
 				}
 				if note != "" {
 					fmt.Fprintln(app.stderr, terminal.Line(note)) // also with -q: it says what the event does not do
