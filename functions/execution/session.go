@@ -35,7 +35,7 @@ type SessionOptions struct {
 	// or fails, and saves checkpoints of a TFX module's files where the attempt saves any. The
 	// session has one assignment then.
 	KeepLog bool
-	// Reuse has one process work on all assignments, if the guest is an SessionGuest.
+	// Reuse has one process work on all assignments, if the guest is a SessionGuest.
 	Reuse bool
 }
 

@@ -2,8 +2,8 @@ package pipeline
 
 import "encoding/json"
 
-// Concurrency bounds how many runs of a pipeline are worked on at once. The runs beyond wait at the pipeline's gate, oldest
-// first (functions/dispatch/join.Gate).
+// Concurrency bounds how many runs of a pipeline are worked on at once. The runs beyond wait, oldest first
+// (functions/dispatch/join.Admission).
 type Concurrency struct {
 	Runs   int    `json:"runs"`
 	Newest string `json:"newest"`

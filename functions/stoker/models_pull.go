@@ -33,9 +33,9 @@ func newModelsPull(app *app) *cobra.Command {
 		Use:   "pull PIPELINE",
 		Short: "Copy a model to a local folder, checked against its manifest",
 		Long: "Copies the newest model of a pipeline, or that of --run, to a local folder. With --serving the folder gets the model\n" +
-			"in a numbered version folder (the second in which it was trained), as TensorFlow Serving wants it. A folder that holds the\n" +
-			"same files already is left alone, and one that holds others is never written to. --model-run brings beside it what the training left: event files for TensorBoard, metrics, and what was\n" +
-			"taken from a base model.",
+			"in a numbered version folder (the second in which it was trained), as TensorFlow Serving wants it. A folder that holds\n" +
+			"the same files already is left alone, and one that holds others is never written to. --model-run also copies what the\n" +
+			"training left: event files for TensorBoard, metrics, and what was taken from a base model.",
 		Args:              exactly(1, "a pipeline"),
 		ValidArgsFunction: app.pipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {

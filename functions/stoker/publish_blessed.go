@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
@@ -33,6 +34,7 @@ func (a *app) checkBlessed(ctx context.Context, box events.Letterbox, event even
 	if err != nil {
 		return "", err
 	}
+	made, byStoker := storage.ExecutionAt(address)
 	var stored storage.Listing
 	err = a.withStore(ctx, func(ctx context.Context, store storage.Store, _ storage.Ref) (err error) {
 		stored, err = storage.List(ctx, store, ref)
@@ -43,17 +45,12 @@ func (a *app) checkBlessed(ctx context.Context, box events.Letterbox, event even
 		return "", exit.NotFound(fmt.Errorf("%s of pipeline %s: nothing is stored at %s: %s", event.Data.Kind(), event.Pipeline, address, hint))
 	case err != nil:
 		return fmt.Sprintf("not checked whether %s is a model: %v", address, err), nil // publishers need no access to the store
-	case stored.Out == nil || stored.Out.Type != "Model":
+	case !byStoker || stored.Out == nil || stored.Out.Type != "Model":
 		return "", fmt.Errorf("%s of pipeline %s: %s is no model that Stoker has trained: %s", event.Data.Kind(), event.Pipeline, address, hint)
-	case !madeBy(ref, event.Pipeline):
+	case path.Base(path.Dir(made.Root.Key)) != event.Pipeline: // <root>/<pipeline>/<component>
 		return "", fmt.Errorf("%s of pipeline %s: %s is a model of another pipeline: %s", event.Data.Kind(), event.Pipeline, address, hint)
 	}
 	return "", nil
-}
-
-// madeBy reports whether the address of a model is below the folder of a pipeline.
-func madeBy(model storage.Ref, pipeline string) bool {
-	return strings.Contains("/"+model.Key, "/"+pipeline+"/")
 }
 
 func notChecked(address string) string {
