@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -168,14 +166,15 @@ func holdsFiles(dir string, files []storage.File, source string) error {
 		if err != nil {
 			return err
 		}
-		sum, err := sha256Of(name)
+		sum, err := fileDigest(name)
 		if err != nil {
 			return err
 		}
-		if key := filepath.ToSlash(below); want[key] != sum {
+		key := filepath.ToSlash(below)
+		if want[key] != sum {
 			return errOtherFiles
 		}
-		delete(want, filepath.ToSlash(below))
+		delete(want, key)
 		return nil
 	})
 	if err == nil && len(want) > 0 {
@@ -185,17 +184,4 @@ func holdsFiles(dir string, files []storage.File, source string) error {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	return nil
-}
-
-func sha256Of(name string) (string, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }

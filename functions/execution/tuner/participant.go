@@ -32,7 +32,7 @@ type participant struct {
 
 	searching pipeline.Search
 	base      module.Assignment // what a search and each of its trials have in common
-	offers    offers
+	enqueued  enqueued
 	worked    bool   // on a trial, since it released its slot
 	released  bool   // its slot, once
 	orphaned  string // the trial that was taken over because its job was gone
@@ -54,7 +54,7 @@ func (t *Tuner) join(ctx context.Context, a *execution.Attempt, l *studies.Log) 
 	}
 	p := &participant{
 		Log: l, bus: t.bus, log: a.Execution.Log, task: a.Task, me: ownerOf(a.Task), attempt: a, session: session,
-		searching: a.Execution.Spec.Search(), base: base, offers: offers{},
+		searching: a.Execution.Spec.Search(), base: base, enqueued: enqueued{},
 	}
 	following, stop := context.WithCancel(ctx)
 	p.unfollow = stop
@@ -265,7 +265,7 @@ func (p *participant) next(ctx context.Context, last *ending) (*taken, error) {
 		return nil, nil
 	}
 	if len(wrote.Started) > 0 {
-		p.offer(ctx, study)
+		p.enqueue(ctx, study)
 	}
 	return &taken{mine, wrote.Taken != nil || p.orphaned == mine.ID}, nil
 }

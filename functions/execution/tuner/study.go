@@ -148,17 +148,17 @@ func (p *participant) orphan(ctx context.Context, study tune.Study) (bool, error
 	return false, nil
 }
 
-// offers remembers when this participant enqueued each trial job of a study: one that nobody has
+// enqueued remembers when this participant enqueued each trial job of a study: one that nobody has
 // claimed since is on the queue still.
-type offers map[int]time.Time
+type enqueued map[int]time.Time
 
-// offerAgain is how long a trial job is taken to be on the queue, or at work.
-const offerAgain = 3 * time.Second
+// enqueueAgain is how long a trial job is taken to be on the queue, or at work.
+const enqueueAgain = 3 * time.Second
 
-// offer enqueues as many trial jobs as there is room for trials: a participant that has just begun
+// enqueue enqueues as many trial jobs as there is room for trials: a participant that has just begun
 // one expects that there are others. A trial job that finds none is soon done; one that is on the
 // queue is not enqueued twice. A lost one costs nothing but time.
-func (p *participant) offer(ctx context.Context, study tune.Study) {
+func (p *participant) enqueue(ctx context.Context, study tune.Study) {
 	free := study.Free()
 	if room := study.Room(); room >= 0 && !study.Config.Algorithm.HasEpochs() {
 		free = min(free, room+waiting(study))
@@ -169,14 +169,14 @@ func (p *participant) offer(ctx context.Context, study tune.Study) {
 			continue
 		}
 		free--
-		if time.Since(p.offers[n]) < offerAgain {
+		if time.Since(p.enqueued[n]) < enqueueAgain {
 			continue
 		}
 		if err := p.bus.Offer(ctx, job); err != nil {
 			p.log.WarnContext(ctx, "a trial job is not enqueued", "study", p.Name().ID, "number", n, "error", err)
 			return
 		}
-		p.offers[n] = time.Now()
+		p.enqueued[n] = time.Now()
 	}
 }
 
