@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/mask"
 )
 
-// defaultMaxLost is max_lost if neither the trainer nor the tuner sets it; functions/worker applies the same number.
-const defaultMaxLost = 5
+// DefaultMaxLost is max_lost if neither the trainer nor the tuner sets it.
+const DefaultMaxLost = 5
 
 // effective is a pipeline for readers. Its Trainer, Tuner and Study write the defaults that the canonical JSON leaves out.
 type effective struct {
@@ -48,7 +48,7 @@ func (p Pipeline) Effective() ([]byte, error) {
 	}}
 	t := &shown.Trainer
 	t.Model = cmp.Or(t.Model, ModelSaved)
-	t.MaxLost = cmp.Or(t.MaxLost, defaultMaxLost)
+	t.MaxLost = cmp.Or(t.MaxLost, DefaultMaxLost)
 	if t.Hyperparameters == HyperparametersAuto {
 		t.Hyperparameters = HyperparametersLatest
 		if p.ownHyperparameters() {
@@ -75,7 +75,7 @@ func (p Pipeline) effectiveTuner() *effectiveTuner {
 	}
 	t.TrainArgs, t.EvalArgs, t.Resources = &search.TrainArgs, &search.EvalArgs, &search.Resources
 	t.CustomConfig = search.CustomConfig
-	t.MaxAttempts, t.MaxCrashes, t.MaxLost = search.MaxAttempts, search.MaxCrashes, cmp.Or(search.MaxLost, defaultMaxLost)
+	t.MaxAttempts, t.MaxCrashes, t.MaxLost = search.MaxAttempts, search.MaxCrashes, cmp.Or(search.MaxLost, DefaultMaxLost)
 	if search.Study == nil {
 		return &t
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// defaultLost is Limits.Lost where a function says nothing.
-const defaultLost = 5
+// DefaultLost is Limits.Lost if a function does not set it.
+const DefaultLost = 5
 
 // reportTime is how long a job that is to be given up waits for reports of workers that are alive. After an outage of the bus their
 // reports and the attempt that counts them come at the same time.
@@ -19,7 +19,7 @@ const reportTime = 15 * time.Second
 
 // countLost returns a final failure if as many workers as Limits.Lost have died with the job.
 func (a attempt) countLost(ctx context.Context) error {
-	limit := cmp.Or(a.function.Limits(a.task.Job).Lost, defaultLost)
+	limit := cmp.Or(a.function.Limits(a.task.Job).Lost, DefaultLost)
 	if a.task.Attempt.Cancelled || a.task.Attempt.Lost < limit {
 		return nil
 	}

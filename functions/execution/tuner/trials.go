@@ -22,10 +22,6 @@ func (t *Tuner) Trials() *Trials { return &Trials{t} }
 // Name says that it takes trial jobs.
 func (t *Trials) Name() events.Function { return events.FunctionTrial }
 
-// mostLost is how many workers may die with a trial job where the pipeline does not say (max_lost).
-// It is acknowledged then; the tune job, which has a limit of its own, takes over its trial.
-const mostLost = 5
-
 // Limits says that a trial job is never given up: it is done, or retried.
 func (t *Trials) Limits(events.Job) worker.Limits {
 	return worker.Limits{Attempts: math.MaxInt, Crashes: math.MaxInt, Lost: math.MaxInt}
@@ -36,9 +32,11 @@ func (t *Trials) Failed(task worker.Task, failure *events.Failure) events.Fact {
 	return events.NewJobFailed(task.Job, task.Attempt, failure)
 }
 
-// Handle takes trials of the study until there is none for this job.
+// Handle takes trials of the study until there is none for this job. A job with which too many
+// workers died (max_lost) is acknowledged; the tune job, which has a limit of its own, takes over
+// its trial.
 func (t *Trials) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
-	if task.Attempt.Lost >= cmp.Or(t.tuner.Limits(task.Job).Lost, mostLost) {
+	if task.Attempt.Lost >= cmp.Or(t.tuner.Limits(task.Job).Lost, worker.DefaultLost) {
 		t.tuner.executor.Log(task).Error("a trial job is left: too many workers died with it", "study", task.Job.Study, "workers", task.Attempt.Lost)
 		return nil, nil
 	}
