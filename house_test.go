@@ -69,11 +69,12 @@ var table = house.Table{
 		"compute/transform":            {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 
 		"functions/mask":                             {}, // what is a secret, wherever something is shown
-		"functions/pipeline":                         {Opens: "functions/mask functions/module compute/tune"},
-		"functions/module":                           {Opens: "compute/kernel compute/record compute/tune", Tests: "compute/tune/space"},
+		"functions/spelling":                         {}, // what was meant by an unknown word
+		"functions/pipeline":                         {Opens: "functions/mask functions/module compute/tune functions/spelling"},
+		"functions/module":                           {Opens: "compute/kernel compute/record compute/tune functions/spelling", Tests: "compute/tune/space"},
 		"functions/module/modelcheck":                {Opens: "compute/drift compute/export compute/savedmodel compute/skew compute/tensorflow"},
 		"functions/module/modelcheck/modelchecktest": {Opens: "functions/guest functions/module/modelcheck", TestHelp: true},
-		"functions/module/builtin":                   {Opens: "functions/module functions/module/modelcheck compute/tune compute/tune/space compute/runlog compute/nn/initializer compute/transform compute/warm " + learning, Tests: "compute/bundle compute/kernel compute/nn/plan compute/record compute/skew"},
+		"functions/module/builtin":                   {Opens: "functions/module functions/module/modelcheck compute/tune compute/tune/space compute/runlog compute/nn/initializer compute/transform compute/warm functions/spelling " + learning, Tests: "compute/bundle compute/kernel compute/nn/plan compute/record compute/skew"},
 		"functions/module/estimator":                 {Opens: "functions/module compute/nn/initializer compute/warm compute/runlog " + learning, Tests: "compute/record"},
 		"functions/guest":                            {Opens: "functions/module functions/guest/process functions/guest/python functions/guest/snapshot", Tests: "compute/tftest compute/export"},
 		"functions/guest/process":                    {Opens: "functions/scratch"},
@@ -85,7 +86,7 @@ var table = house.Table{
 		"functions/settings":                         {},
 		"functions/doctor":                           {Opens: "compute/kernel compute/record events events/jetstream functions/access functions/guest/process functions/guest/python storage"},
 		"functions/access":                           {Opens: "events storage", Tests: "*"}, // each role's programs, at their whole work
-		"functions/bridge":                           {Opens: "events functions/telemetry storage", Tests: "events/jetstream storage/s3"},
+		"functions/bridge":                           {Opens: "events functions/telemetry storage functions/spelling", Tests: "events/jetstream storage/s3"},
 		"functions/bridge/endpoint":                  {Opens: "events", Tests: "events/eventstest"}, // the binding of HTTP, apart from buckets
 		"functions/dispatch":                         {Opens: "events functions/pipeline functions/dispatch/join functions/telemetry", Tests: "events/jetstream"},
 		"functions/dispatch/join":                    {Opens: "events functions/pipeline"},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // ownPrefix begins the names of metadata that no other tool uses.
@@ -39,30 +40,9 @@ func nearestMember(word string) (nearest string) {
 		if len(name) >= 8 {
 			allowed = 2
 		}
-		if d := editDistance(word, name); d <= allowed && d < best {
+		if d := spelling.Distance(word, name); d <= allowed && d < best {
 			nearest, best = name, d
 		}
 	}
 	return nearest
-}
-
-// editDistance is Levenshtein's: the insertions, deletions and replacements of bytes that turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -138,7 +138,7 @@ func (a *Attempt) replacer(written func(string) string) *strings.Replacer {
 		}
 		all = append(all, named{dir, address})
 	}
-	// The replacer takes the first that fits: examples-10 is not examples-1 and a nought.
+	// The replacer takes the first pair that matches: examples-10 must come before examples-1.
 	slices.SortStableFunc(all, func(a, b named) int { return cmp.Compare(len(b.path), len(a.path)) })
 	pairs := make([]string, 0, 2*len(all))
 	for _, in := range all {

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // Config reads the custom config over what into, a struct with json tags, holds already. A key that the struct has no field
@@ -17,7 +19,7 @@ func (a Assignment) Config(into any) error {
 	known := Keys(into)
 	for _, key := range slices.Sorted(maps.Keys(a.CustomConfig)) {
 		if !slices.Contains(known, key) {
-			return fmt.Errorf("custom_config: unknown key %q: expected some of %s%s", key, strings.Join(known, ", "), Suggestion(key, known))
+			return fmt.Errorf("custom_config: unknown key %q: expected some of %s%s", key, strings.Join(known, ", "), spelling.Suggestion(key, known))
 		}
 	}
 	return decode("custom_config", a.CustomConfig, into)

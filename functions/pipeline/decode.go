@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // shorthand is a type that has a short way to be written.
@@ -70,7 +70,7 @@ func (r *report) decodeStruct(n node, target reflect.Value, key string) {
 		}
 		i, known := index[f.key]
 		if !known {
-			r.add(path, "unknown key%s", module.Suggestion(f.key, names))
+			r.add(path, "unknown key%s", spelling.Suggestion(f.key, names))
 			continue
 		}
 		r.decode(f.node, target.Field(i), path)

@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/stoker-ml/stoker/compute/tune"
-	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // Study says how a search goes, where that is not left to the module: each key that is there takes the place of what the module says.
@@ -113,7 +113,7 @@ func similarMetric(name string) string {
 			known[i] = "val_" + known[i]
 		}
 	}
-	return module.Suggestion(name, known)
+	return spelling.Suggestion(name, known)
 }
 
 // study refuses what no module could bring right. What depends on the module's space is seen when it says that.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/functions/mask"
-	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 var (
@@ -124,12 +124,12 @@ func (r *report) baseModel(value string) {
 		return
 	}
 	r.add("trainer.base_model", "expected none, latest, blessed or an address like s3://bucket/model, got %q%s",
-		shorten(value), module.Suggestion(value, policies))
+		shorten(value), spelling.Suggestion(value, policies))
 }
 
 func (r *report) oneOf(key, value string, words ...string) {
 	if !slices.Contains(words, value) {
-		r.add(key, "expected one of %s, got %q%s", strings.Join(words, ", "), shorten(value), module.Suggestion(value, words))
+		r.add(key, "expected one of %s, got %q%s", strings.Join(words, ", "), shorten(value), spelling.Suggestion(value, words))
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // readPipeline parses a file, and checks what a worker would find out with the first job. skipModule leaves the module's own files to
@@ -94,7 +94,7 @@ func checkMetric(file pipeline.File, key, name string, config map[string]any, me
 	if slices.Contains(known, metric) {
 		return nil
 	}
-	hint := module.Suggestion(metric, known)
+	hint := spelling.Suggestion(metric, known)
 	if own, validation := strings.CutPrefix(metric, "val_"); validation && slices.Contains(known, own) { // as Keras calls it
 		hint = "; did you mean " + own + "?"
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/kernel"
 	"github.com/stoker-ml/stoker/compute/record"
-	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/spelling"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -120,7 +120,7 @@ func suggestion(cmd *cobra.Command, refused error) string {
 				known = append(known, child.Name())
 			}
 		}
-		return module.Suggestion(unknown, known)
+		return spelling.Suggestion(unknown, known)
 	}
 	if _, err := fmt.Sscanf(refused.Error(), "unknown flag: --%s", &unknown); err != nil {
 		return ""
@@ -132,7 +132,7 @@ func suggestion(cmd *cobra.Command, refused error) string {
 	}
 	cmd.LocalFlags().VisitAll(add)
 	cmd.InheritedFlags().VisitAll(add)
-	return module.Suggestion(unknown, known)
+	return spelling.Suggestion(unknown, known)
 }
 
 func allCommands(root *cobra.Command) []*cobra.Command {

@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest/snapshot"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // checkModule says at once what a worker would find out with the first job that trains, or tunes, or both.
@@ -86,7 +87,7 @@ func checkProgram(path string) error {
 
 func checkBuiltin(name string, source module.Source) error {
 	if !slices.Contains(builtin.Names(), name) {
-		return fmt.Errorf("%s: no such module: expected one of %s%s", source.Path, strings.Join(builtin.Names(), ", "), module.Suggestion(name, builtin.Names()))
+		return fmt.Errorf("%s: no such module: expected one of %s%s", source.Path, strings.Join(builtin.Names(), ", "), spelling.Suggestion(name, builtin.Names()))
 	}
 	if keys := source.PythonKeys(); len(keys) > 0 {
 		return fmt.Errorf("%s is for TFX modules, and %s is none", strings.Join(keys, ", "), source.Path)

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest/python"
 	"github.com/stoker-ml/stoker/functions/guest/snapshot"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // entryPoint is a function of a TFX module that is called.
@@ -200,7 +201,7 @@ func (e entryPoint) missing(path string, outline python.Outline) error {
 	wanted := e.wanted()
 	for _, found := range outline.Names {
 		for _, name := range wanted {
-			if module.Suggestion(found.Name, []string{name}) != "" {
+			if spelling.Suggestion(found.Name, []string{name}) != "" {
 				return fmt.Errorf("%s:%d:%d: %s: expected %s; did you mean %s?", path, found.Line, found.Column, found.Name, signature(name), name)
 			}
 		}

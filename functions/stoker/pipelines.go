@@ -13,9 +13,9 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/spelling"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
@@ -144,5 +144,5 @@ func (a *app) noPipeline(ctx context.Context, box events.Letterbox, name string)
 			known = append(known, entry.Key)
 		}
 	}
-	return exit.NotFound(fmt.Errorf("no pipeline %s is applied%s; `%s` lists them", name, module.Suggestion(name, known), a.command("pipelines list")))
+	return exit.NotFound(fmt.Errorf("no pipeline %s is applied%s; `%s` lists them", name, spelling.Suggestion(name, known), a.command("pipelines list")))
 }

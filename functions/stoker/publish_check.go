@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/runs/submit"
+	"github.com/stoker-ml/stoker/functions/spelling"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -41,7 +41,7 @@ func (a *app) refusal(none *submit.NoEffect) error {
 	event := none.Event
 	if none.Unknown {
 		hint := "; "
-		if similar := module.Suggestion(event.Pipeline, none.Applied); similar != "" {
+		if similar := spelling.Suggestion(event.Pipeline, none.Applied); similar != "" {
 			hint = similar + " " // it ends with a question mark
 		}
 		return exit.NotFound(fmt.Errorf("%w%s`%s` deploys one, --anyway publishes the event all the same", none, hint, a.command("apply FILE")))

@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/warm"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // config is custom_config and what hyperparameters make of it; see the package comment.
@@ -285,7 +286,7 @@ func (c config) check() error {
 		return fmt.Errorf("custom_config: warm_start: %w", err)
 	}
 	if _, err := nn.ActivationNamed(c.Activation); err != nil {
-		return fmt.Errorf("custom_config: activation: %w%s", err, module.Suggestion(c.Activation, nn.ActivationNames()))
+		return fmt.Errorf("custom_config: activation: %w%s", err, spelling.Suggestion(c.Activation, nn.ActivationNames()))
 	}
 	return nil
 }
@@ -293,7 +294,7 @@ func (c config) check() error {
 // checkOptimizer tells an unknown optimizer from a rate that none could take. The keys of both begin with prefix.
 func checkOptimizer(prefix, name string, rate float64, over schedule) error {
 	if _, err := optim.New(name, 0); err != nil {
-		return fmt.Errorf("custom_config: %soptimizer: %w%s", prefix, err, module.Suggestion(name, optim.Names()))
+		return fmt.Errorf("custom_config: %soptimizer: %w%s", prefix, err, spelling.Suggestion(name, optim.Names()))
 	}
 	if rate == 0 && over == nil { // 0 is where a schedule that warms up may start from
 		return fmt.Errorf("custom_config: %slearning_rate: expected a number above 0, got 0: nothing would be learnt", prefix)

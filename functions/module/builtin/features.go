@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/transform"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // dataset is what the schema says of the examples: which features are learnt from, and which is to be predicted.
@@ -97,7 +98,7 @@ func (d dataset) nearest(label string) string {
 	for _, name := range d.spec.Names() {
 		names = append(names, strings.TrimSuffix(name, transformedSuffix))
 	}
-	return module.Suggestion(label, names)
+	return spelling.Suggestion(label, names)
 }
 
 // labelNames are what the label, and the weight, may be called among the raw features: nobody has them who asks for a prediction.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // lossConfig says what is minimised. The zero value is what suits the task.
@@ -38,7 +38,7 @@ func (l lossConfig) check() error {
 	all := slices.Concat(lossNames[classification], lossNames[binary], lossNames[regression])
 	switch {
 	case l.Loss != "" && !slices.Contains(all, l.Loss):
-		return fmt.Errorf("custom_config: loss: expected one of %s, got %q%s", strings.Join(all, ", "), l.Loss, module.Suggestion(l.Loss, all))
+		return fmt.Errorf("custom_config: loss: expected one of %s, got %q%s", strings.Join(all, ", "), l.Loss, spelling.Suggestion(l.Loss, all))
 	case l.HuberDelta != 0 && l.Loss != "huber":
 		return fmt.Errorf("custom_config: huber_delta: is for the loss huber alone, got loss %q", l.Loss)
 	case l.HuberDelta != 0 && !(l.HuberDelta >= minDelta && l.HuberDelta <= maxDelta):

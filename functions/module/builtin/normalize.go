@@ -9,7 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // normalizeConfig says how raw numbers are brought to a common scale. The constants are those of the train split and become part of
@@ -42,7 +42,7 @@ func (c normalizeConfig) methods() (all string, of map[string]string, err error)
 		return zscore, nil, nil
 	case string:
 		if !slices.Contains(normalizeMethods, given) {
-			return "", nil, fmt.Errorf("%s; got %q%s", expected, given, module.Suggestion(given, normalizeMethods))
+			return "", nil, fmt.Errorf("%s; got %q%s", expected, given, spelling.Suggestion(given, normalizeMethods))
 		}
 		return given, nil, nil
 	case map[string]any:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // hyperparameters are what a search may vary of the module of that name, in the order in which a space has them.
@@ -88,7 +89,7 @@ func knows(name, hyperparameter string) error {
 		return nil
 	}
 	return fmt.Errorf("%s%s has no hyperparameter %q: expected some of %s%s", module.BuiltinPrefix, name, hyperparameter,
-		strings.Join(known, ", "), module.Suggestion(hyperparameter, known))
+		strings.Join(known, ", "), spelling.Suggestion(hyperparameter, known))
 }
 
 // checkParameter refuses a parameter that the module doesn't read, or can't be trained with: its ends, or each of its choices, are

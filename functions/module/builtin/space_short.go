@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // between is a range as people write it: {min: 8, max: 64, step: 8}.
@@ -59,7 +60,7 @@ func shortRange(name string, given map[string]any) (space.Parameter, error) {
 	known := module.Keys(r)
 	for _, key := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(known, key) {
-			return space.Parameter{}, fmt.Errorf("unknown key %q: expected some of %s%s", key, strings.Join(known, ", "), module.Suggestion(key, known))
+			return space.Parameter{}, fmt.Errorf("unknown key %q: expected some of %s%s", key, strings.Join(known, ", "), spelling.Suggestion(key, known))
 		}
 	}
 	text, err := json.Marshal(given)

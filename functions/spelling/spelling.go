@@ -1,11 +1,12 @@
-package module
+// Package spelling finds the known word that somebody probably meant.
+package spelling
 
 // Suggestion is "; did you mean <known>?" for the known word that is nearest to one which is unknown, or "" where none is near. It
 // goes at the end of the error that refuses the word.
 func Suggestion(word string, known []string) string {
 	best, bestDistance := "", 3
 	for _, candidate := range known {
-		if d := distance(word, candidate); d < bestDistance && 2*d <= len(candidate) {
+		if d := Distance(word, candidate); d < bestDistance && 2*d <= len(candidate) {
 			best, bestDistance = candidate, d
 		}
 	}
@@ -15,9 +16,9 @@ func Suggestion(word string, known []string) string {
 	return "; did you mean " + best + "?"
 }
 
-// distance is the optimal string alignment distance: the insertions, deletions and replacements of bytes, and the exchanges of two neighbors,
+// Distance is the optimal string alignment distance: the insertions, deletions and replacements of bytes, and the exchanges of two neighbors,
 // that turn a into b.
-func distance(a, b string) int {
+func Distance(a, b string) int {
 	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
