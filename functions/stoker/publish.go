@@ -45,8 +45,8 @@ func newPublish(app *app) *cobra.Command {
 			"data alone, and the rest is filled in. To publish the same event again is harmless, and adds nothing.\n\n" +
 			"An event that its run would ignore is refused: one of a pipeline that is not applied, other data of a kind that the run has, a\n" +
 			"kind that the pipeline has no use for, and any event of a run that has all it waits for or has ended. So is a model.blessed of\n" +
-			"an address that is no model of the pipeline. If another event comes\n" +
-			"between this check and the publication, --wait and `stoker runs show` say so.\n\n" +
+			"an address that is no model of the pipeline. If another event comes between this check and the publication, --wait and\n" +
+			"`stoker runs show` say so.\n\n" +
 			"TRACEPARENT and TRACESTATE in the environment are where in a trace the run goes on, unless the event says so itself.",
 		Example: `  stoker publish event.json --wait
   echo '{"transform_graph": "s3://stoker/t/4"}' | stoker publish - --kind transform.ready --pipeline penguin --run monday`,

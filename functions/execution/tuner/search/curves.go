@@ -112,8 +112,8 @@ func finite(c tune.Config, metrics map[string]float64) map[string]float64 {
 	return kept
 }
 
-// curvesFile is in what a trial leaves for another attempt at it: what it had reported by then. Who
-// goes on from the state goes on with these, or the trial would be judged without its first steps.
+// curvesFile is in what a trial leaves for another attempt at it: what it had reported by then. An
+// attempt that resumes from the state keeps these reports, or the trial would be judged without its first steps.
 // It is in the module's folder only while that is copied.
 const curvesFile = ".stoker-curves.json"
 
