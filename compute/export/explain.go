@@ -5,12 +5,12 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"github.com/stoker-ml/stoker/compute/cut"
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/export/partition"
 )
 
 // explain adds to what the inputs are where they come from, which a graph alone doesn't know.
-func (m Model) explain(inputs []cut.Input) []cut.Input {
+func (m Model) explain(inputs []partition.Input) []partition.Input {
 	for i := range inputs {
 		in := &inputs[i]
 		if from := in.ComputedFrom; from != nil {
@@ -22,7 +22,7 @@ func (m Model) explain(inputs []cut.Input) []cut.Input {
 	return inputs
 }
 
-func (m Model) explainSource(in *cut.Input, from *cut.Source) {
+func (m Model) explainSource(in *partition.Input, from *partition.Source) {
 	for _, feature := range from.Features() {
 		in.Note += "; " + m.origin(feature)
 	}
@@ -66,7 +66,7 @@ func plain(d example.Default, kind example.Kind) any {
 		return d.Int64
 	case example.Bytes:
 		if !utf8.Valid(d.Bytes) {
-			return cut.Bytes{Raw: d.Bytes}
+			return partition.Bytes{Raw: d.Bytes}
 		}
 		return string(d.Bytes)
 	}

@@ -13,11 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/export"
+	"github.com/stoker-ml/stoker/compute/export/onnx"
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/compute/onnx"
-	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
 // houses is a model over a number and three strings, each filled in another way where a row lacks it.

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-ml/stoker/compute/export/tflite"
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/compute/tflite"
 )
 
 // Format is a file that may stand beside the SavedModel.

@@ -11,11 +11,11 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/compute/savedmodel"
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
 //go:embed testdata/run.py

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
 // Model is a trained model, and what its files need to know of its features.

@@ -3,7 +3,7 @@ package export
 import (
 	"context"
 
-	"github.com/stoker-ml/stoker/compute/onnx"
+	"github.com/stoker-ml/stoker/compute/export/onnx"
 )
 
 // onnxFormat is the file that ONNX Runtime and its kin run.

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"maps"
 
-	"github.com/stoker-ml/stoker/compute/cut"
+	"github.com/stoker-ml/stoker/compute/export/partition"
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
 // Part is what of a model a format can hold: all of it, or what is left when look-ups of strings are its caller's.
 type Part struct {
 	Graph  *nn.Graph
-	Inputs []cut.Input // of Graph, in its order, with what to feed
+	Inputs []partition.Input // of Graph, in its order, with what to feed
 
 	// Samples gives some rows as Graph takes them, by input.
 	Samples func(ctx context.Context) (map[string]nn.Value, error)
@@ -20,7 +20,7 @@ type Part struct {
 
 // part cuts the model.
 func (m Model) part(holds func(nn.Op) bool) (Part, error) {
-	g, inputs, err := cut.Graph(m.Graph, holds)
+	g, inputs, err := partition.Graph(m.Graph, holds)
 	if err != nil {
 		return Part{}, err
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/stoker-ml/stoker/compute/export/tflite"
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/compute/tflite"
 )
 
 // tfliteFormat is one of the files that TensorFlow Lite runs. They have the same inputs and outputs; what differs is how

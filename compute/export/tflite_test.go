@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stoker-ml/stoker/compute/export"
+	"github.com/stoker-ml/stoker/compute/export/tflite"
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/compute/tflite"
 )
 
 func someHouses(context.Context) (map[string]nn.Value, error) {

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stoker-ml/stoker/compute/cut"
-	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/export/partition"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
 // inputsFile stands in the folder of every format and says what its files want to be fed: they take no tf.Examples.
@@ -52,8 +52,8 @@ func (f Format) writeIn(ctx context.Context, dir string, m Model) error {
 	return writeInputs(filepath.Join(folder, inputsFile), part.Inputs)
 }
 
-// writeInputs writes {"inputs": [...]}, one input as cut.Input has it.
-func writeInputs(path string, inputs []cut.Input) error {
+// writeInputs writes {"inputs": [...]}, one input as partition.Input has it.
+func writeInputs(path string, inputs []partition.Input) error {
 	text, err := json.MarshalIndent(map[string]any{"inputs": inputs}, "", "  ")
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
 const kerasSteps = 20

@@ -1,6 +1,6 @@
 package nn
 
-// Graph is a model's forward pass in plain words, for those who write it to a file: compute/savedmodel and its kin. It
+// Graph is a model's forward pass in plain words, for those who write it to a file: compute/tf/savedmodel and its kin. It
 // holds no Gorgonia type. Every value has shape [batch, width]; width is fixed, batch is not.
 type Graph struct {
 	Inputs  []Input

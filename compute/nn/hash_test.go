@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
 func TestHashIsTensorFlows(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"math"
 	"reflect"
 
-	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
 // A checkpoint file is, all numbers little endian:
@@ -84,7 +84,7 @@ func encodeCheckpoint(h header, weights []float32, slots [][]float32, moving []f
 		out = appendFloats(out, slot)
 	}
 	out = appendFloats(out, moving)
-	return binary.LittleEndian.AppendUint32(out, record.Checksum(out))
+	return binary.LittleEndian.AppendUint32(out, tfrecord.Checksum(out))
 }
 
 func appendFloats(out []byte, values []float32) []byte {
@@ -100,7 +100,7 @@ func decodeCheckpoint(data []byte) (checkpointFile, error) {
 		return checkpointFile{}, fmt.Errorf("%w: %d bytes", errDamaged, len(data))
 	}
 	body, sum := data[:len(data)-4], binary.LittleEndian.Uint32(data[len(data)-4:])
-	if record.Checksum(body) != sum {
+	if tfrecord.Checksum(body) != sum {
 		return checkpointFile{}, fmt.Errorf("%w: checksum", errDamaged)
 	}
 	if string(body[:len(checkpointMagic)]) != checkpointMagic {

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
 // resealed gives data the checksum it should have, so that fuzzing gets behind it.
@@ -14,7 +14,7 @@ func resealed(data []byte) []byte {
 		return data
 	}
 	body := data[: len(data)-4 : len(data)-4]
-	return binary.LittleEndian.AppendUint32(body, record.Checksum(body))
+	return binary.LittleEndian.AppendUint32(body, tfrecord.Checksum(body))
 }
 
 // CheckpointOf is a checkpoint as a process with those kernels would have written it.

@@ -3,7 +3,7 @@ package train_test
 import (
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 

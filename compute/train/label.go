@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
 // Label says which feature is to be predicted, and how a value of it becomes a row of targets.

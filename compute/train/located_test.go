@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/train"
 )

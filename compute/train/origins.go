@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
 // maxRanges bounds how many ranges of records an error names: those of a shuffled batch may be as many as its rows.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/compute/record"
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
@@ -24,7 +24,7 @@ func split(t testing.TB, files map[string][]*example.Builder) string {
 		t.Fatal(err)
 	}
 	for name, rows := range files {
-		w, err := record.Create(filepath.Join(dir, name))
+		w, err := tfrecord.Create(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}

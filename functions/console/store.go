@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/tfevents"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -68,7 +68,7 @@ func (b *curveBook) load(ctx context.Context, address string) (logged, error) {
 	if size > maxLogBytes {
 		return logged{note: fmt.Sprintf("The run's log has %s: too large for this page, not for TensorBoard.", bytesText(size))}, nil
 	}
-	log := &runlog.Log{}
+	log := &tfevents.Log{}
 	for _, file := range files {
 		if err := b.readFile(ctx, log, folder, file); err != nil {
 			return logged{}, err
@@ -82,7 +82,7 @@ func eventFiles(ctx context.Context, store storage.Store, folder storage.Ref) (f
 		if err != nil {
 			return nil, 0, err
 		}
-		if runlog.IsEventFile(path.Base(object.Ref.Key)) {
+		if tfevents.IsEventFile(path.Base(object.Ref.Key)) {
 			files = append(files, object)
 			size += object.Size
 		}
@@ -90,7 +90,7 @@ func eventFiles(ctx context.Context, store storage.Store, folder storage.Ref) (f
 	return files, size, nil
 }
 
-func (b *curveBook) readFile(ctx context.Context, log *runlog.Log, folder storage.Ref, file storage.Object) error {
+func (b *curveBook) readFile(ctx context.Context, log *tfevents.Log, folder storage.Ref, file storage.Object) error {
 	below, ok := file.Ref.Below(folder)
 	if !ok {
 		return nil
@@ -99,17 +99,17 @@ func (b *curveBook) readFile(ctx context.Context, log *runlog.Log, folder storag
 	if err != nil {
 		return err
 	}
-	err = log.Read(path.Dir(below), runlog.NewReader(below, body))
+	err = log.Read(path.Dir(below), tfevents.NewReader(below, body))
 	return errors.Join(err, body.Close())
 }
 
 // chartsOf sorts what was logged by what it measures. Keras and our own training log the same names: batch_loss and epoch_loss in train,
 // evaluation_loss_vs_iterations and epoch_loss in validation. What is there by step is not shown by epoch too.
-func chartsOf(log *runlog.Log) []chart {
+func chartsOf(log *tfevents.Log) []chart {
 	var bySteps, byEpochs []chart
 	for _, r := range log.Runs() {
 		for _, s := range r.Series() {
-			if s.Kind != runlog.KindScalar || len(s.Points) == 0 {
+			if s.Kind != tfevents.KindScalar || len(s.Points) == 0 {
 				continue
 			}
 			line := series{part: partOf(r.Name), points: pointsOf(s)}
@@ -162,7 +162,7 @@ func metricOf(tag string) (metric string, epochs bool) {
 }
 
 // pointsOf are a series' points, at most maxPoints and the last one.
-func pointsOf(s *runlog.Series) []point {
+func pointsOf(s *tfevents.Series) []point {
 	every := (len(s.Points) + maxPoints - 1) / maxPoints
 	var points []point
 	for i := 0; i < len(s.Points); i += every {

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/tfevents"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
@@ -228,7 +228,7 @@ func (w *world) logRun(address string, seed float64) {
 	w.t.Helper()
 	for part, off := range map[string]float64{"train": 0, "validation": 0.08} {
 		dir := filepath.Join(w.t.TempDir(), part)
-		log, err := runlog.Open(dir, runlog.Options{})
+		log, err := tfevents.Open(dir, tfevents.Options{})
 		for step := int64(1); step <= 60 && err == nil; step++ {
 			loss := 0.2 + off + (1+seed)*math.Exp(-float64(step)/(12+9*seed)) + 0.03*math.Sin(float64(step)*(1.3+seed))
 			err = errors.Join(log.Scalar(100*step, "batch_loss", loss), log.Scalar(100*step, "batch_accuracy", 1-loss/3))

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/compute/kernel"
-	"github.com/stoker-ml/stoker/compute/record"
 )
 
 const (
@@ -75,8 +75,8 @@ func Processor() Check {
 		if err := kernel.CheckLevel(); err != nil {
 			return []Finding{Wrong("unset STOKER_KERNELS, or set it to a level that there is", "%v", err)}
 		}
-		if err := record.CheckLimit(); err != nil {
-			return []Finding{Wrong("unset "+record.EnvLimit+", or set it to a number of MiB", "%v", err)}
+		if err := tfrecord.CheckLimit(); err != nil {
+			return []Finding{Wrong("unset "+tfrecord.EnvLimit+", or set it to a number of MiB", "%v", err)}
 		}
 		return []Finding{ofKernels(kernel.CurrentLevel(), runtime.GOARCH)}
 	})

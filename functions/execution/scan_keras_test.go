@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
 // kerasWriter saves one checkpoint, and then another one that stops three times until a line comes in: after the first array, after the

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/export"
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -57,7 +57,7 @@ def run_fn(fn_args):
 
 func TestTheFormatsOfATFXModuleAreMadeOfItsSavedModel(t *testing.T) {
 	t.Parallel()
-	penguins, err := filepath.Abs("../../compute/example/testdata/penguin/transformed_examples/Split-train")
+	penguins, err := filepath.Abs("../../compute/data/example/testdata/penguin/transformed_examples/Split-train")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ import shutil
 def run_fn(fn_args):
     shutil.copytree(fn_args.custom_config["model"], fn_args.serving_model_dir)
 `
-	model, err := filepath.Abs("../../compute/savedmodel/testdata/penguin/model")
+	model, err := filepath.Abs("../../compute/tf/savedmodel/testdata/penguin/model")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"path"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
 // Events is what event files hold.
@@ -37,16 +37,16 @@ type Tag struct {
 	Time   time.Time `json:"time"`
 }
 
-var statuses = map[runlog.Status]string{
-	runlog.StatusUnknown: "unknown", runlog.StatusSuccess: "success", runlog.StatusFailure: "failure", runlog.StatusRunning: "running",
+var statuses = map[tfevents.Status]string{
+	tfevents.StatusUnknown: "unknown", tfevents.StatusSuccess: "success", tfevents.StatusFailure: "failure", tfevents.StatusRunning: "running",
 }
 
 func inspectEvents(ctx context.Context, s *Source, o Options) (*Events, error) {
-	var log runlog.Log
+	var log tfevents.Log
 	budget := o.budget()
 	e := &Events{Runs: []Run{}, Complete: true}
 	for _, f := range s.Files {
-		if !s.single && !runlog.IsEventFile(f.Path) {
+		if !s.single && !tfevents.IsEventFile(f.Path) {
 			continue
 		}
 		err := s.readEvents(ctx, f.Path, &log, budget)
@@ -65,32 +65,32 @@ func inspectEvents(ctx context.Context, s *Source, o Options) (*Events, error) {
 	return e, nil
 }
 
-func (s *Source) readEvents(ctx context.Context, name string, log *runlog.Log, budget *budget) error {
+func (s *Source) readEvents(ctx context.Context, name string, log *tfevents.Log, budget *budget) error {
 	in, err := s.Open(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	return log.Read(path.Dir(name), runlog.NewReader(name, budget.reader(in)))
+	return log.Read(path.Dir(name), tfevents.NewReader(name, budget.reader(in)))
 }
 
-func describeRun(r *runlog.Run) Run {
+func describeRun(r *tfevents.Run) Run {
 	run := Run{Name: r.Name, Files: r.Files, Cut: r.Cut, Tags: []Tag{}}
 	for _, s := range r.Series() {
 		last := s.Last()
 		tag := Tag{Tag: s.Tag, Kind: string(s.Kind), Points: s.Count, First: s.Points[0].Step, Last: last.Step, Time: last.Time}
 		switch s.Kind {
-		case runlog.KindScalar:
+		case tfevents.KindScalar:
 			tag.Value = number(last.Scalar, 32)
-		case runlog.KindText:
+		case tfevents.KindText:
 			tag.Value = last.Text
-		case runlog.KindOther:
+		case tfevents.KindOther:
 			tag.Kind = s.Plugin
 		}
 		run.Tags = append(run.Tags, tag)
 	}
 	if r.Session != nil {
-		run.Hyperparameters, run.Status = r.Session.Values, statuses[runlog.StatusRunning]
+		run.Hyperparameters, run.Status = r.Session.Values, statuses[tfevents.StatusRunning]
 		for name, value := range run.Hyperparameters {
 			if x, ok := value.(float64); ok {
 				run.Hyperparameters[name] = number(x, 64)

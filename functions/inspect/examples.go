@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
 // Examples is what an Examples artifact holds.
@@ -153,7 +153,7 @@ func (s *Source) split(ctx context.Context, name string, rows int, budget *budge
 			split.Files, split.Bytes = split.Files-1, split.Bytes-f.Bytes
 			continue
 		}
-		if err := l.file(ctx, part, f); record.Corrupt(err) {
+		if err := l.file(ctx, part, f); tfrecord.Corrupt(err) {
 			if split.Damaged++; split.Damaged == 1 {
 				split.FirstDamage = err.Error()
 			}
@@ -182,7 +182,7 @@ func (l *looker) file(ctx context.Context, s *Source, f File) error {
 		return err
 	}
 	defer in.Close()
-	r := record.NewReader(f.Path, l.budget.reader(in))
+	r := tfrecord.NewReader(f.Path, l.budget.reader(in))
 	err = l.records(ctx, r, f.Path)
 	if l.split.Compression == "" {
 		l.split.Compression = compression(r)
@@ -190,14 +190,14 @@ func (l *looker) file(ctx context.Context, s *Source, f File) error {
 	return err
 }
 
-func compression(r *record.Reader) string {
+func compression(r *tfrecord.Reader) string {
 	if r.Gzip() {
 		return "gzip"
 	}
 	return "none"
 }
 
-func (l *looker) records(ctx context.Context, r *record.Reader, file string) error {
+func (l *looker) records(ctx context.Context, r *tfrecord.Reader, file string) error {
 	for number := 0; ; number++ {
 		data, err := r.Next()
 		switch {

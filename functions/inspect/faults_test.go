@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/functions/inspect"
 )
 
@@ -120,7 +120,7 @@ func TestATypeThatDiffersBetweenSplitsIsSaid(t *testing.T) {
 
 func writeRecords(t *testing.T, path string, records [][]byte) {
 	t.Helper()
-	w, err := record.Create(path)
+	w, err := tfrecord.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/stoker-ml/stoker/compute/onnx"
-	"github.com/stoker-ml/stoker/compute/tflite"
+	"github.com/stoker-ml/stoker/compute/export/onnx"
+	"github.com/stoker-ml/stoker/compute/export/tflite"
 )
 
 // TFLite is what a .tflite file says of itself.

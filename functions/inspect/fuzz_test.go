@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
 // FuzzStatistics reads any bytes as statistics: an error or numbers that JSON has, and no panic.

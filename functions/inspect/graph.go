@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/stoker-ml/stoker/compute/tensorflow"
+	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
 // Port is an input or an output of a function: a name, and the tensors that stand behind it.
@@ -15,9 +15,9 @@ type Port struct {
 	Layout string `json:"layout"` // dense, sparse or ragged
 }
 
-var layouts = map[tensorflow.Layout]string{tensorflow.Dense: "dense", tensorflow.Sparse: "sparse", tensorflow.Ragged: "ragged"}
+var layouts = map[graph.Layout]string{graph.Dense: "dense", graph.Sparse: "sparse", graph.Ragged: "ragged"}
 
-func ports(specs []tensorflow.Spec) []Port {
+func ports(specs []graph.Spec) []Port {
 	ports := []Port{}
 	for _, s := range specs {
 		ports = append(ports, Port{Name: s.Name, Type: typeName(s.DType.String()), Shape: shapeText(s.Shape), Layout: layouts[s.Layout]})
@@ -54,13 +54,13 @@ func shapeText(shape []int) string {
 }
 
 // opCounts counts the ops of a graph and of all its functions.
-func opCounts(m *tensorflow.Model) map[string]int {
+func opCounts(m *graph.Model) map[string]int {
 	counts := map[string]int{}
-	graph := m.Meta.GetGraphDef()
-	for _, n := range graph.GetNode() {
+	g := m.Meta.GetGraphDef()
+	for _, n := range g.GetNode() {
 		counts[n.GetOp()]++
 	}
-	for _, f := range graph.GetLibrary().GetFunction() {
+	for _, f := range g.GetLibrary().GetFunction() {
 		for _, n := range f.GetNodeDef() {
 			counts[n.GetOp()]++
 		}

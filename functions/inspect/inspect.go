@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
 // Options say how closely to look.
@@ -145,7 +145,7 @@ func (r *Report) look(ctx context.Context, s *Source, o Options) (err error) {
 	case KindSavedModel:
 		r.SavedModel, err = inspectSavedModel(ctx, s, o)
 	case KindModel:
-		if r.Model, err = inspectModel(ctx, s, o); err == nil && s.has(runlog.IsEventFile) {
+		if r.Model, err = inspectModel(ctx, s, o); err == nil && s.has(tfevents.IsEventFile) {
 			r.Events, err = inspectEvents(ctx, s, o)
 		}
 	case KindCheckpoint:

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/compute/record"
-	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
+	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
 // Kind is what an artifact, or a file of one, is.
@@ -92,9 +92,9 @@ func (s *Source) isLog() bool {
 	logged, other := 0, 0
 	for _, f := range s.Files {
 		switch {
-		case runlog.IsEventFile(f.Path) && !strings.Contains(f.Path, "/"):
+		case tfevents.IsEventFile(f.Path) && !strings.Contains(f.Path, "/"):
 			return true
-		case runlog.IsEventFile(f.Path):
+		case tfevents.IsEventFile(f.Path):
 			logged++
 		case !isBesideLogs(path.Base(f.Path)):
 			other++
@@ -127,7 +127,7 @@ func (s *Source) kindOfFile(ctx context.Context, name string) (Kind, error) {
 	base := path.Base(name)
 	text := bytes.TrimLeft(head, " \t\r\n")
 	switch {
-	case isRecords(head) && runlog.IsEventFile(base):
+	case isRecords(head) && tfevents.IsEventFile(base):
 		return KindEvents, nil
 	case isRecords(head) || bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		return KindExamples, nil
@@ -172,5 +172,5 @@ func (s *Source) head(ctx context.Context, name string) ([]byte, int64, error) {
 
 // isRecords says whether bytes begin like a TFRecord: with a length and its checksum.
 func isRecords(head []byte) bool {
-	return len(head) >= 12 && record.Checksum(head[:8]) == binary.LittleEndian.Uint32(head[8:])
+	return len(head) >= 12 && tfrecord.Checksum(head[:8]) == binary.LittleEndian.Uint32(head[8:])
 }

@@ -12,8 +12,8 @@ import (
 	examplepb "github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/functions/inspect"
 )
 
@@ -23,7 +23,7 @@ func records(t testing.TB, path string, all ...[]byte) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w, err := record.Create(path)
+	w, err := tfrecord.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}

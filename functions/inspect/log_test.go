@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/inspect"
 )
 
-const events = "../../compute/runlog/testdata/penguin/model_run"
+const events = "../../compute/tfevents/testdata/penguin/model_run"
 
 // An Estimator exports its model into the folder in which it has its log.
 func TestAnEstimatorsFolderIsAModelAndHasALog(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/onnx"
-	"github.com/stoker-ml/stoker/compute/tflite"
+	"github.com/stoker-ml/stoker/compute/export/onnx"
+	"github.com/stoker-ml/stoker/compute/export/tflite"
 )
 
 func printPorts(p *printer, ports []Port) {

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
 // Splits returns the names of the splits of Examples in the order in which TFX goes through them: train, eval, then all others by
@@ -55,7 +55,7 @@ func (s *Source) eachRecord(ctx context.Context, f File, take func(data []byte) 
 	if s.single {
 		name = s.Name
 	}
-	r := record.NewReader(name, in)
+	r := tfrecord.NewReader(name, in)
 	for number := int64(0); ; number++ {
 		data, err := r.Next()
 		switch {

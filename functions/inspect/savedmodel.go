@@ -13,8 +13,8 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stoker-ml/stoker/compute/bundle"
-	"github.com/stoker-ml/stoker/compute/tensorflow"
+	"github.com/stoker-ml/stoker/compute/tf/graph"
+	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
 // SavedModel is what TensorFlow serves.
@@ -79,7 +79,7 @@ func inspectSavedModel(ctx context.Context, s *Source, o Options) (*SavedModel, 
 
 // describeModel reads a model whose files lie in dir; those that are missing say nothing.
 func describeModel(dir string, assets []Asset) (*SavedModel, error) {
-	model, err := tensorflow.Open(dir)
+	model, err := graph.Open(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -123,13 +123,13 @@ func fingerprint(name string) (string, error) {
 
 // variables are those that the index of a bundle names, and how many numbers they have. Values are not read.
 func variables(prefix string) (list []Variable, weights int64, err error) {
-	b, err := bundle.Open(prefix)
+	b, err := tensorbundle.Open(prefix)
 	if err != nil {
 		return nil, 0, err
 	}
 	list = []Variable{}
 	for _, v := range b.Variables() {
-		if v.Key == bundle.ObjectGraphKey {
+		if v.Key == tensorbundle.ObjectGraphKey {
 			continue
 		}
 		name := strings.TrimSuffix(v.Key, "/.ATTRIBUTES/VARIABLE_VALUE")

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/record"
-	"github.com/stoker-ml/stoker/compute/tensorflow"
-	"github.com/stoker-ml/stoker/compute/transform"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
+	"github.com/stoker-ml/stoker/compute/tf/graph"
+	"github.com/stoker-ml/stoker/compute/tf/transform"
 )
 
 // TransformGraph is what tf.Transform wrote.
@@ -55,7 +55,7 @@ func inspectTransformGraph(ctx context.Context, s *Source, o Options) (*Transfor
 	if err != nil {
 		return nil, err
 	}
-	model, err := tensorflow.Open(path.Join(dir, transformFolder))
+	model, err := graph.Open(path.Join(dir, transformFolder))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func inspectTransformGraph(ctx context.Context, s *Source, o Options) (*Transfor
 }
 
 // transformPorts are what goes in and out: by the object graph, else, where there is none, by the signature.
-func transformPorts(model *tensorflow.Model) (in, out []Port, err error) {
+func transformPorts(model *graph.Model) (in, out []Port, err error) {
 	trace, err := model.Trace("transform_fn")
 	if err == nil {
 		return ports(trace.Inputs), ports(trace.Outputs), nil
@@ -102,7 +102,7 @@ func (g *TransformGraph) execute(ctx context.Context, dir string, bytes int64, l
 		g.Why = "not tried: " + large.Error()
 		return
 	}
-	limits := tensorflow.Limits{Bytes: tryBytes + tryOverFile*bytes, Time: tryTime}
+	limits := graph.Limits{Bytes: tryBytes + tryOverFile*bytes, Time: tryTime}
 	if _, err := transform.OpenWithin(ctx, dir, limits); err != nil {
 		g.Why = err.Error()
 		return
@@ -158,7 +158,7 @@ func (s *Source) countWords(ctx context.Context, name string) (count int64, err 
 }
 
 func countRecords(ctx context.Context, name string, in io.Reader) (count int64, err error) {
-	r := record.NewReader(name, in)
+	r := tfrecord.NewReader(name, in)
 	for {
 		if _, err := r.Next(); err == io.EOF {
 			return count, nil

@@ -103,7 +103,7 @@ type Predictions struct {
 	Rows int    `json:"rows"` // at most: the data may have fewer
 
 	// MemoryPath is where a module that can't say which rows its predictions are of writes them with the features that the model was
-	// given of each, in any order: package compute/skew, type memory, has the format. The Python driver does, for the model that
+	// given of each, in any order: package compute/tf/skew, type memory, has the format. The Python driver does, for the model that
 	// Keras's fit, or a report, saw last.
 	MemoryPath string `json:"memory_path,omitempty"`
 

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/compute/kernel"
-	"github.com/stoker-ml/stoker/compute/record"
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
@@ -66,7 +66,7 @@ func Process(ctx context.Context, m Module) (status int) {
 		syscall.CloseOnExec(fd)
 		progress = os.NewFile(uintptr(fd), "progress")
 	}
-	err := errors.Join(kernel.CheckLevel(), record.CheckLimit()) // the worker's environment is this process's
+	err := errors.Join(kernel.CheckLevel(), tfrecord.CheckLimit()) // the worker's environment is this process's
 	if err != nil {
 		err = errors.Join(err, newSender(progress).send(Message{Type: MessageError, Error: asError(err)}))
 	} else {

@@ -9,7 +9,7 @@ type Skew struct {
 	Tolerance float64 `json:"tolerance"`
 }
 
-// What a comparison takes where nothing is said; package compute/skew has the reasons.
+// What a comparison takes where nothing is said; package compute/tf/skew has the reasons.
 const (
 	skewRows      = 100
 	skewTolerance = 1e-5

@@ -6,23 +6,23 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/bundle"
+	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 	"github.com/stoker-ml/stoker/events"
 )
 
 // saved is a bundle of float32 variables.
-func saved(t *testing.T, variables map[string][]float32) *bundle.Bundle {
+func saved(t *testing.T, variables map[string][]float32) *tensorbundle.Bundle {
 	t.Helper()
-	var all []bundle.Tensor
+	var all []tensorbundle.Tensor
 	for name, values := range variables {
-		all = append(all, bundle.Tensor{Key: name, Shape: []int{len(values)}, Floats: values})
+		all = append(all, tensorbundle.Tensor{Key: name, Shape: []int{len(values)}, Floats: values})
 	}
-	slices.SortFunc(all, func(a, b bundle.Tensor) int { return map[bool]int{true: -1, false: 1}[a.Key < b.Key] })
+	slices.SortFunc(all, func(a, b tensorbundle.Tensor) int { return map[bool]int{true: -1, false: 1}[a.Key < b.Key] })
 	prefix := filepath.Join(t.TempDir(), "variables")
-	if err := bundle.Write(prefix, all); err != nil {
+	if err := tensorbundle.Write(prefix, all); err != nil {
 		t.Fatal(err)
 	}
-	b, err := bundle.Open(prefix)
+	b, err := tensorbundle.Open(prefix)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/compute/bundle"
+	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -44,7 +44,7 @@ func weights(ctx context.Context, store storage.Store, then, again, dir string) 
 }
 
 // variables fetches the files of a model's variables, and opens them.
-func variables(ctx context.Context, store storage.Store, uri, dir string) (*bundle.Bundle, error) {
+func variables(ctx context.Context, store storage.Store, uri, dir string) (*tensorbundle.Bundle, error) {
 	all, err := listing(ctx, store, uri)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func variables(ctx context.Context, store storage.Store, uri, dir string) (*bund
 	if !found {
 		return nil, fmt.Errorf("%s: %w", uri, errNoWeights)
 	}
-	return bundle.Open(filepath.Join(dir, "variables"))
+	return tensorbundle.Open(filepath.Join(dir, "variables"))
 }
 
 func fetch(ctx context.Context, store storage.Store, from storage.Ref, to string) (err error) {
@@ -84,9 +84,9 @@ func fetch(ctx context.Context, store storage.Store, from storage.Ref, to string
 
 // compareWeights compares variable by variable, so that no more than two are in memory at a time. Variables that hold no numbers, as the
 // graph of a checkpoint's objects, say nothing of what was learned.
-func compareWeights(a, b *bundle.Bundle) (*Weights, error) {
+func compareWeights(a, b *tensorbundle.Bundle) (*Weights, error) {
 	w := &Weights{}
-	others := map[string]bundle.Variable{}
+	others := map[string]tensorbundle.Variable{}
 	for _, v := range b.Variables() {
 		others[v.Key] = v
 	}
@@ -112,7 +112,7 @@ func compareWeights(a, b *bundle.Bundle) (*Weights, error) {
 	return w, nil
 }
 
-func (w *Weights) compare(a, b *bundle.Bundle, key string) error {
+func (w *Weights) compare(a, b *tensorbundle.Bundle, key string) error {
 	then, _, err := a.Numbers(key)
 	if err != nil {
 		return err

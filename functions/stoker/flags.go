@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/compute/kernel"
-	"github.com/stoker-ml/stoker/compute/record"
 	"github.com/stoker-ml/stoker/functions/spelling"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
@@ -34,7 +34,7 @@ func within(flag string, value, low, high int) error {
 
 // checkCompute refuses settings of the environment that modules could not work with, before one of them is started.
 func checkCompute() error {
-	if err := errors.Join(kernel.CheckLevel(), record.CheckLimit()); err != nil {
+	if err := errors.Join(kernel.CheckLevel(), tfrecord.CheckLimit()); err != nil {
 		return exit.Usage(err)
 	}
 	return nil

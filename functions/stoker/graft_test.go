@@ -5,7 +5,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/stoker-ml/stoker/compute/tensorflow/graphtest"
+	"github.com/stoker-ml/stoker/compute/tf/graphtest"
 )
 
 // graft adds operations to a transform graph that copy one file to another: graft SAVED_MODEL FROM TO.

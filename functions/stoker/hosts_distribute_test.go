@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
 // mirrors is a TFX module that trains on batches of 32, however many hosts share them. It fits epoch by epoch, so that a checkpoint is kept

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
 // drawing is a TFX module whose weights, dropout, order of data and noise come from random numbers that it does not seed.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-ml/stoker/compute/examplegen"
-	"github.com/stoker-ml/stoker/compute/schemagen"
+	"github.com/stoker-ml/stoker/compute/data/examplegen"
+	"github.com/stoker-ml/stoker/compute/data/schemagen"
 	"github.com/stoker-ml/stoker/functions/inspect"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/record"
-	"github.com/stoker-ml/stoker/compute/schemagen"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/data/schemagen"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/functions/inspect"
 )
 
@@ -27,7 +27,7 @@ func TestInfersTheSchemaOfSequenceExamples(t *testing.T) {
 		}
 		defer f.Close()
 		var b example.Builder
-		w := record.NewWriter(f)
+		w := tfrecord.NewWriter(f)
 		if err := errors.Join(w.Append(b.Float("weight", 1).Int64Steps("clicks", steps...).Build()), w.Close()); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/local"
@@ -36,7 +36,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			data, err := filepath.Abs("../../local/demo/data")
 			env.Setenv("DEMO", data)
-			env.Setenv("TFX", filepath.Join(data, "../../../compute/warm/testdata/penguin/model"))
+			env.Setenv("TFX", filepath.Join(data, "../../../compute/tf/warmstart/testdata/penguin/model"))
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			return err

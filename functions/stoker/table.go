@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/stoker-ml/stoker/compute/examplegen"
-	"github.com/stoker-ml/stoker/compute/schemagen"
+	"github.com/stoker-ml/stoker/compute/data/examplegen"
+	"github.com/stoker-ml/stoker/compute/data/schemagen"
 	"github.com/stoker-ml/stoker/functions/inspect"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-ml/stoker/compute/examplegen"
+	"github.com/stoker-ml/stoker/compute/data/examplegen"
 	"github.com/stoker-ml/stoker/functions/guest"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/examplegen"
+	"github.com/stoker-ml/stoker/compute/data/examplegen"
 )
 
 // tableProgram is this binary under the name under which it is the command line.

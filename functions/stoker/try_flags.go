@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-ml/stoker/compute/examplegen"
-	"github.com/stoker-ml/stoker/compute/warm"
+	"github.com/stoker-ml/stoker/compute/data/examplegen"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -114,7 +114,7 @@ func (t *tryFlags) paths(a *module.Assignment) error {
 		t.schema = cmp.Or(t.schema, filepath.Join(t.transformGraph, metadata(a.Transformed), schemaFile))
 	}
 	if t.baseModel != "" {
-		serving, err := warm.Serving(t.baseModel)
+		serving, err := warmstart.Serving(t.baseModel)
 		if err != nil {
 			return fmt.Errorf("--base-model %s: %w", t.baseModel, err)
 		}

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stoker-ml/stoker/compute/warm"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -24,17 +24,17 @@ func (a *app) warmStarted(assignment module.Assignment) *warmStarted {
 	if assignment.BaseModel == "" {
 		return nil
 	}
-	var table warm.Table
-	text, err := os.ReadFile(filepath.Join(assignment.ModelRunDir, warm.TableFile+".json"))
+	var table warmstart.Table
+	text, err := os.ReadFile(filepath.Join(assignment.ModelRunDir, warmstart.TableFile+".json"))
 	if err == nil {
 		err = json.Unmarshal(text, &table)
 	}
 	if err != nil || len(table.Params) == 0 {
 		fmt.Fprintf(a.notes(), "the module left no table of what it took from --base-model %s (%s.json in model_run): it may not have used it\n",
-			assignment.BaseModel, warm.TableFile)
+			assignment.BaseModel, warmstart.TableFile)
 		return nil
 	}
-	return &warmStarted{assignment.BaseModel, len(table.Params), table.Taken(), filepath.Join(assignment.ModelRunDir, warm.TableFile+".txt")}
+	return &warmStarted{assignment.BaseModel, len(table.Params), table.Taken(), filepath.Join(assignment.ModelRunDir, warmstart.TableFile+".txt")}
 }
 
 func (w warmStarted) String() string {

@@ -5,14 +5,14 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
 // write makes a plain file of so many rows, always the same. Numbers are standard normal, as tf.Transform scales them; of classes the
 // lower ids are the more frequent, as a vocabulary orders them. What is to be learnt is a sum over all of it.
 func (w work) write(path string, rows int) (err error) {
-	out, err := record.Create(path)
+	out, err := tfrecord.Create(path)
 	if err != nil {
 		return err
 	}

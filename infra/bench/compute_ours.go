@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/train"

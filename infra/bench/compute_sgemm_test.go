@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/kernel"
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
 func TestProductsAreMeasuredBesideOpenBLASAndThePeak(t *testing.T) {

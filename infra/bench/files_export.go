@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
 //go:embed files_export.py
@@ -97,7 +97,7 @@ func (e exported) folder(round, i int) string {
 // taxiModel is a network over the transformed features of the taxi data: numbers as they are, integers one-hot. Its weights are
 // random: what is written doesn't depend on what was learnt.
 func taxiModel() (savedmodel.Model, error) {
-	graph, err := fromRoot("compute", "savedmodel", "testdata", "taxi", "transform_graph")
+	graph, err := fromRoot("compute", "tf", "savedmodel", "testdata", "taxi", "transform_graph")
 	if err != nil {
 		return savedmodel.Model{}, err
 	}

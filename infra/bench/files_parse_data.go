@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
 // parsedSet is a kind of rows. The first feature of a spec is a plain one of one value.
@@ -42,7 +42,7 @@ func parsedData() []parsedSet {
 
 // write makes a file of rows. Each has its features in an order of its own, as TFX's writer leaves them.
 func (s parsedSet) write(path string, rows int) (err error) {
-	w, err := record.Create(path)
+	w, err := tfrecord.Create(path)
 	if err != nil {
 		return err
 	}

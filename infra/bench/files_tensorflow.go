@@ -12,7 +12,7 @@ import (
 	"os/exec"
 	"strconv"
 
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
 //go:embed files_tensorflow.py

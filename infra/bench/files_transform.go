@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/record"
-	"github.com/stoker-ml/stoker/compute/transform"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
+	"github.com/stoker-ml/stoker/compute/tf/transform"
 )
 
 //go:embed files_transform.py
@@ -50,10 +50,10 @@ type transforming struct {
 
 func newTransforming(name string) (t transforming, err error) {
 	t.Passes = transformPasses
-	if t.Graph, err = fromRoot("compute", "savedmodel", "testdata", name, "transform_graph"); err != nil {
+	if t.Graph, err = fromRoot("compute", "tf", "savedmodel", "testdata", name, "transform_graph"); err != nil {
 		return t, err
 	}
-	examples, err := fromRoot("compute", "example", "testdata", name, "examples", "Split-eval", "*")
+	examples, err := fromRoot("compute", "data", "example", "testdata", name, "examples", "Split-eval", "*")
 	if err != nil {
 		return t, err
 	}
@@ -73,7 +73,7 @@ func recordsOf(pattern string, rows int) (records [][]byte, err error) {
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("no file matches %s: %w", pattern, err)
 	}
-	r, err := record.Open(files[0])
+	r, err := tfrecord.Open(files[0])
 	if err != nil {
 		return nil, err
 	}

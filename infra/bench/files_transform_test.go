@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
 func TestWhatIsTransformedBesideTensorFlowIsTheSame(t *testing.T) {

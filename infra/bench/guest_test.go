@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
 func TestTheMemoryOfAProcessIsItsShareAndItsOwn(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/storage"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn/initializer"
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
 func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }

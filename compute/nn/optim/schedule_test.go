@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn/optim"
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
 // words are Keras's arguments.

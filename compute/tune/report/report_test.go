@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/tfevents"
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/compute/tune/space"
@@ -112,7 +112,7 @@ func TestEventFilesHoldASessionForEachTrial(t *testing.T) {
 	if err := report.TensorBoard(dir, study(t), 0); err != nil {
 		t.Fatal(err)
 	}
-	log, err := runlog.Load(dir)
+	log, err := tfevents.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestEventFilesHoldASessionForEachTrial(t *testing.T) {
 	if score := first.Tag("score").Last(); score.Scalar != 0.25 || score.Step != 3 || len(first.Tag("val_loss").Points) != 3 {
 		t.Errorf("score %v at step %d, curve %v", score.Scalar, score.Step, first.Tag("val_loss").Points)
 	}
-	for id, status := range map[string]runlog.Status{"0000": runlog.StatusSuccess, "0002": runlog.StatusFailure} {
+	for id, status := range map[string]tfevents.Status{"0000": tfevents.StatusSuccess, "0002": tfevents.StatusFailure} {
 		if end := log.Run(id).End; end == nil || end.Status != status {
 			t.Errorf("%s ended as %v, expected %v", id, end, status)
 		}

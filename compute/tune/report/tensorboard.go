@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/tfevents"
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
@@ -36,8 +36,8 @@ func TensorBoard(dir string, s *tune.Study, most int) error {
 }
 
 // open begins an event file that tells of nothing but the study: neither now nor this machine.
-func open(dir string, at time.Time) (*runlog.Writer, error) {
-	return runlog.Open(dir, runlog.Options{Now: func() time.Time { return at }, Host: "study", PID: 1})
+func open(dir string, at time.Time) (*tfevents.Writer, error) {
+	return tfevents.Open(dir, tfevents.Options{Now: func() time.Time { return at }, Host: "study", PID: 1})
 }
 
 func chosen(s *tune.Study, most int) []*tune.Trial {
@@ -54,8 +54,8 @@ func chosen(s *tune.Study, most int) []*tune.Trial {
 }
 
 // experiment is the page's columns: the parameters with what they are taken from, the score, and the objectives.
-func experiment(s *tune.Study) runlog.Experiment {
-	e := runlog.Experiment{Created: s.Begun, Metrics: []runlog.Metric{{Tag: scoreTag}}}
+func experiment(s *tune.Study) tfevents.Experiment {
+	e := tfevents.Experiment{Created: s.Begun, Metrics: []tfevents.Metric{{Tag: scoreTag}}}
 	seen := map[string]bool{}
 	for _, p := range s.Config.Space {
 		if !seen[p.Name] {
@@ -66,28 +66,28 @@ func experiment(s *tune.Study) runlog.Experiment {
 	for _, t := range s.Trials {
 		for _, value := range t.Values {
 			if !seen[value.Name] { // Hyperband's own
-				e.HParams = append(e.HParams, runlog.HParam{Name: value.Name})
+				e.HParams = append(e.HParams, tfevents.HParam{Name: value.Name})
 			}
 			seen[value.Name] = true
 		}
 	}
 	for _, o := range s.Config.Objectives {
 		if o.Name != scoreTag {
-			e.Metrics = append(e.Metrics, runlog.Metric{Tag: o.Name})
+			e.Metrics = append(e.Metrics, tfevents.Metric{Tag: o.Name})
 		}
 	}
 	return e
 }
 
 // column is a parameter; one whose name is another's too, under other conditions, has no domain.
-func column(s space.Space, p space.Parameter) runlog.HParam {
-	h := runlog.HParam{Name: p.Name}
+func column(s space.Space, p space.Parameter) tfevents.HParam {
+	h := tfevents.HParam{Name: p.Name}
 	if slices.ContainsFunc(s, func(q space.Parameter) bool { return q.Name == p.Name && !alike(p, q) }) {
 		return h
 	}
 	switch p.Kind {
 	case space.Int, space.Float:
-		h.Range = &runlog.Range{Min: p.Min, Max: p.Max}
+		h.Range = &tfevents.Range{Min: p.Min, Max: p.Max}
 	default:
 		h.Values = p.List()
 	}
@@ -110,15 +110,15 @@ func session(dir string, s *tune.Study, t *tune.Trial) error {
 	if err != nil {
 		return err
 	}
-	err = w.StartSession(runlog.Session{Group: t.ID, Values: t.Values.Map(), Start: t.Started})
+	err = w.StartSession(tfevents.Session{Group: t.ID, Values: t.Values.Map(), Start: t.Started})
 	for _, point := range points(s, t) {
 		err = errors.Join(err, w.Scalar(int64(point.Step), point.tag, point.Value))
 	}
 	switch t.Status {
 	case tune.Completed:
-		err = errors.Join(err, w.EndSession(runlog.StatusSuccess))
+		err = errors.Join(err, w.EndSession(tfevents.StatusSuccess))
 	case tune.Failed, tune.Infeasible:
-		err = errors.Join(err, w.EndSession(runlog.StatusFailure))
+		err = errors.Join(err, w.EndSession(tfevents.StatusFailure))
 	}
 	return errors.Join(err, w.Close())
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stoker-ml/stoker/compute/warm"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -48,7 +48,7 @@ func servingPath(model string) (string, error) {
 	if model == "" {
 		return "", nil
 	}
-	serving, err := warm.Serving(model)
+	serving, err := warmstart.Serving(model)
 	if err != nil {
 		return "", fmt.Errorf("base_model: %w", err)
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/skew"
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/skew"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
@@ -57,7 +57,7 @@ func TestAModelThatReadsItsEnvironmentFindsNoCredentials(t *testing.T) {
 	if err := os.WriteFile(predictions, []byte(`{"leak": ["nothing"]}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	raw, err := filepath.Abs("../../../compute/example/testdata/penguin/examples/Split-eval/*")
+	raw, err := filepath.Abs("../../../compute/data/example/testdata/penguin/examples/Split-eval/*")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/skew"
-	"github.com/stoker-ml/stoker/compute/tensorflow/graphtest"
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/graphtest"
+	"github.com/stoker-ml/stoker/compute/tf/skew"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
@@ -157,7 +157,7 @@ func hostileQuestion(t *testing.T, dir, kind, started string, python bool) json.
 		t.Fatal(err)
 	}
 	model, predictions := filepath.Join(dir, "model"), filepath.Join(dir, "predictions.jsonl")
-	raw, err := filepath.Abs("../../../compute/example/testdata/penguin/examples/Split-eval/*")
+	raw, err := filepath.Abs("../../../compute/data/example/testdata/penguin/examples/Split-eval/*")
 	err = errors.Join(err, os.Mkdir(model, 0o755), os.WriteFile(filepath.Join(model, "saved_model.pb"), data, 0o600),
 		os.WriteFile(predictions, []byte(`{"scores": [1]}`+"\n"), 0o600))
 	if err != nil {

@@ -76,7 +76,7 @@ func TestTheModuleIsToldHowManyExamplesThereAre(t *testing.T) {
 		return writesModel(a)
 	})
 	for _, split := range []string{"train", "eval"} {
-		text, err := os.ReadFile("../../../compute/example/testdata/statistics/Split-" + split + "/FeatureStats.pb")
+		text, err := os.ReadFile("../../../compute/data/example/testdata/statistics/Split-" + split + "/FeatureStats.pb")
 		if err != nil {
 			t.Fatal(err)
 		}

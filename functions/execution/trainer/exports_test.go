@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/export"
+	"github.com/stoker-ml/stoker/compute/export/onnx"
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/compute/onnx"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"

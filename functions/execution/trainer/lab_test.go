@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/tfevents"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
@@ -30,9 +30,9 @@ type lab struct {
 func openLab(t *testing.T, store storage.Store, root storage.Ref, seed uint64) *lab {
 	t.Helper()
 	t.Logf("seed %d", seed)
-	const penguins = "../../../compute/example/testdata/penguin/transformed_examples"
+	const penguins = "../../../compute/data/example/testdata/penguin/transformed_examples"
 	upload(t, store, root.Join("up/tx"), penguins)
-	upload(t, store, root.Join("up/graph"), "../../../compute/savedmodel/testdata/penguin/transform_graph")
+	upload(t, store, root.Join("up/graph"), "../../../compute/tf/savedmodel/testdata/penguin/transform_graph")
 	return &lab{store: store, root: root, rand: rand.New(rand.NewPCG(seed, 4))}
 }
 
@@ -86,7 +86,7 @@ func (l *lab) files(t *testing.T, told *events.ModelTrained) map[string]string {
 			t.Fatal(err)
 		}
 		for _, f := range staged.Files {
-			if runlog.IsEventFile(f.Path) {
+			if tfevents.IsEventFile(f.Path) {
 				continue
 			}
 			text, err := os.ReadFile(staged.Path(f.Path))
@@ -103,7 +103,7 @@ func (l *lab) files(t *testing.T, told *events.ModelTrained) map[string]string {
 // curves adds what event files say, but for times: which of them says it is another matter each time.
 func curves(t *testing.T, dir string, into map[string]string) {
 	t.Helper()
-	log, err := runlog.Load(dir)
+	log, err := tfevents.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/record"
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
@@ -65,7 +65,7 @@ func sequencesJob(t *testing.T, b *bench) events.Job {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, split := range []string{"train", "eval"} {
 		var file bytes.Buffer
-		w := record.NewWriter(&file)
+		w := tfrecord.NewWriter(&file)
 		for range 60 {
 			price, views := random.Float32(), make([][]float32, 1+random.IntN(4))
 			for i := range views {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/skew"
+	"github.com/stoker-ml/stoker/compute/tf/skew"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -43,10 +43,10 @@ func penguins(t *testing.T, run func(module.Assignment) (guest.Outcome, error)) 
 	t.Helper()
 	b := setup(t, run)
 	at := func(key string) storage.Ref { return storage.Ref{Bucket: "stoker", Key: "penguins/" + key} }
-	upload(t, b.store, at("tx"), "../../../compute/example/testdata/penguin/transformed_examples")
-	upload(t, b.store, at("raw"), "../../../compute/example/testdata/penguin/examples")
-	upload(t, b.store, at("schema"), "../../../compute/example/testdata/penguin/schema")
-	upload(t, b.store, at("graph"), "../../../compute/savedmodel/testdata/penguin/transform_graph")
+	upload(t, b.store, at("tx"), "../../../compute/data/example/testdata/penguin/transformed_examples")
+	upload(t, b.store, at("raw"), "../../../compute/data/example/testdata/penguin/examples")
+	upload(t, b.store, at("schema"), "../../../compute/data/example/testdata/penguin/schema")
+	upload(t, b.store, at("graph"), "../../../compute/tf/savedmodel/testdata/penguin/transform_graph")
 	return b
 }
 

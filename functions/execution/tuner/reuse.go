@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/stoker-ml/stoker/compute/drift"
+	"github.com/stoker-ml/stoker/compute/tf/drift"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"

@@ -9,7 +9,7 @@ import (
 // Tests run against what users get.
 func TestPinsAreThoseThatTestsRunWith(t *testing.T) {
 	t.Parallel()
-	const tests = "../../../compute/tftest/"
+	const tests = "../../../compute/tf/tftest/"
 	for _, c := range []struct {
 		kind       Kind
 		ours, lock string

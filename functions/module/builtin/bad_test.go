@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
@@ -118,7 +118,7 @@ func withTrain(t *testing.T, records ...[]byte) module.Assignment {
 func writeRecords(t *testing.T, path string, records ...[]byte) {
 	t.Helper()
 	var data bytes.Buffer
-	w := record.NewWriter(&data)
+	w := tfrecord.NewWriter(&data)
 	for _, r := range records {
 		if err := w.Append(r); err != nil {
 			t.Fatal(err)

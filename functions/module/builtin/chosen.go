@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
 // chosenConfig says which features are learnt from, and how.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/nn/optim"
-	"github.com/stoker-ml/stoker/compute/warm"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/spelling"
 )
@@ -37,8 +37,8 @@ type config struct {
 	Histograms      int     `json:"histograms"`
 	Threads         int     `json:"threads,omitempty"`
 
-	WarmStart warm.Rules `json:"warm_start"`
-	Space     any        `json:"space,omitempty"` // of a search: it decides nothing of one training
+	WarmStart warmstart.Rules `json:"warm_start"`
+	Space     any             `json:"space,omitempty"` // of a search: it decides nothing of one training
 	layersConfig
 	lossConfig
 	stepsConfig

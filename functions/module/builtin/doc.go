@@ -11,7 +11,7 @@
 // # What is trained on
 //
 // Every feature of the schema but the label. With a transform graph the schema is the one of transformed features inside it:
-// examples that are raw still go through the graph as they are read, in Go (compute/transform), and give the same model, bit
+// examples that are raw still go through the graph as they are read, in Go (compute/tf/transform), and give the same model, bit
 // for bit, as transformed ones. Without a graph the schema is the raw one. An example with more values than its feature has
 // places is bad input; a feature without a shape has one place.
 //
@@ -107,7 +107,7 @@
 // # Base models
 //
 // Where the assignment has a base model, training starts from its weights: those of a model that a builtin module trained, and of
-// whatever TensorFlow, Keras 2 or 3, or an Estimator saved (compute/warm). Each weight that was taken, and why another was
+// whatever TensorFlow, Keras 2 or 3, or an Estimator saved (compute/tf/warmstart). Each weight that was taken, and why another was
 // not, is told in the log. Weights find each other by name, or, where Keras counted layers, by order and kind; shapes have
 // to be equal, but for layers that take features: there a feature's or a token's row goes where it stands now, and a
 // vocabulary may have grown. A class keeps its weights in the last layer wherever its word or number stands among the others; of
@@ -126,6 +126,6 @@
 // A SavedModel in serving_model_dir with outputs "logits" and "probabilities", or "predictions" for regression; the same
 // for model analysis in eval_model_dir; the formats of exports, whose inputs.json says what to feed; metrics.json in
 // model_run_dir with the metrics on the evaluation splits, of classes confusion_matrix.json, which says how many rows of each class
-// (counts[i]) the model takes for which (counts[i][j]), and event files for TensorBoard (compute/runlog's Training); checkpoints below working_dir, from which a training goes on that finds them there. A worker keeps each one in
+// (counts[i]) the model takes for which (counts[i][j]), and event files for TensorBoard (compute/tfevents's Training); checkpoints below working_dir, from which a training goes on that finds them there. A worker keeps each one in
 // the store, so that another attempt goes on from it wherever it runs.
 package builtin

@@ -13,8 +13,8 @@ import (
 
 // The corpus: what real TFX pipelines wrote.
 const (
-	examples = "../../../compute/example/testdata"
-	graphs   = "../../../compute/savedmodel/testdata"
+	examples = "../../../compute/data/example/testdata"
+	graphs   = "../../../compute/tf/savedmodel/testdata"
 )
 
 // assignment is for the raw or the transformed examples of penguin or taxi. Of taxi there is the eval split alone.

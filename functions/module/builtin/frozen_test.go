@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stoker-ml/stoker/compute/bundle"
 	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
 var (
@@ -116,7 +116,7 @@ func checkFrozen(t *testing.T, level string) {
 // weightsDigest is the SHA-256 of a model's float32 variables: names, shapes and bits.
 func weightsDigest(t *testing.T, model string) string {
 	t.Helper()
-	weights, err := bundle.Open(filepath.Join(model, "variables", "variables"))
+	weights, err := tensorbundle.Open(filepath.Join(model, "variables", "variables"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 

@@ -43,7 +43,7 @@ func TestTrialsOfAStudyLookAtTheirDataOnce(t *testing.T) {
 func keptTrial(t *testing.T) module.Assignment {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "data_tfrecord-00000-of-00001.gz")
-	found, err := filepath.Glob("../../../compute/example/testdata/penguin/examples/Split-eval/*")
+	found, err := filepath.Glob("../../../compute/data/example/testdata/penguin/examples/Split-eval/*")
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
@@ -54,7 +54,7 @@ func keptTrial(t *testing.T) module.Assignment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema, err := filepath.Abs("../../../compute/example/testdata/penguin/schema/schema.pbtxt")
+	schema, err := filepath.Abs("../../../compute/data/example/testdata/penguin/schema/schema.pbtxt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stoker-ml/stoker/compute/bundle"
-	"github.com/stoker-ml/stoker/compute/skew"
+	"github.com/stoker-ml/stoker/compute/tf/skew"
+	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -111,11 +111,11 @@ var injected = map[string]func(t *testing.T, model string){
 func changeWeights(t *testing.T, model string, change func(name string, weights []float32)) {
 	t.Helper()
 	prefix := filepath.Join(model, "variables", "variables")
-	b, err := bundle.Open(prefix)
+	b, err := tensorbundle.Open(prefix)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tensors []bundle.Tensor
+	var tensors []tensorbundle.Tensor
 	for _, v := range b.Variables() {
 		if v.DType != "DT_FLOAT" {
 			copied, err := b.Copy(v.Key, v.Key)
@@ -131,9 +131,9 @@ func changeWeights(t *testing.T, model string, change func(name string, weights 
 		}
 		name, _, _ := strings.Cut(v.Key, "/.ATTRIBUTES")
 		change(name, weights)
-		tensors = append(tensors, bundle.Tensor{Key: v.Key, Shape: v.Shape, Floats: weights})
+		tensors = append(tensors, tensorbundle.Tensor{Key: v.Key, Shape: v.Shape, Floats: weights})
 	}
-	if err := bundle.Write(prefix, tensors); err != nil {
+	if err := tensorbundle.Write(prefix, tensors); err != nil {
 		t.Fatal(err)
 	}
 }

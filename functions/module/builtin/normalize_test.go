@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/skew"
+	"github.com/stoker-ml/stoker/compute/tf/skew"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 

@@ -12,9 +12,9 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/savedmodel"
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -82,10 +82,10 @@ func apartInGo(t *testing.T, a module.Assignment, rows []string) float64 {
 	return apart
 }
 
-// besideOldGraph is an assignment of raw rows as old_everything of compute/transform takes them, and those to evaluate on.
+// besideOldGraph is an assignment of raw rows as old_everything of compute/tf/transform takes them, and those to evaluate on.
 func besideOldGraph(t *testing.T) (a module.Assignment, evalRows []string) {
 	t.Helper()
-	archive, err := zip.OpenReader(filepath.Join("..", "..", "..", "compute", "transform", "testdata", "graphs", "old_everything.zip"))
+	archive, err := zip.OpenReader(filepath.Join("..", "..", "..", "compute", "tf", "transform", "testdata", "graphs", "old_everything.zip"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/train"
 	"github.com/stoker-ml/stoker/functions/module"

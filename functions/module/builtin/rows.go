@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/tf/transform"
 	"github.com/stoker-ml/stoker/compute/train"
-	"github.com/stoker-ml/stoker/compute/transform"
 )
 
 // transform has raw examples go through the transform graph as they are read. What comes out is what Transform would have

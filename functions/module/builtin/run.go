@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 	"github.com/stoker-ml/stoker/compute/train"
 	"github.com/stoker-ml/stoker/functions/module"
 )

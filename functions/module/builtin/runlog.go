@@ -7,7 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 
-	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/tfevents"
 	"github.com/stoker-ml/stoker/compute/train"
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -15,7 +15,7 @@ import (
 // runLog writes what TensorBoard shows. A log that can't be written is no reason to fail a training: it ends, and the
 // module's log says why.
 type runLog struct {
-	training *runlog.Training // nil: there is no log, or no more of it
+	training *tfevents.Training // nil: there is no log, or no more of it
 	log      *slog.Logger
 	step     int    // the last one taken
 	name     string // of the module
@@ -28,7 +28,7 @@ func (r runner) newRunLog(name string, c config, s *survey, n network, a module.
 	if a.ModelRunDir == "" || a.Trial != nil && a.ServingModelDir == "" {
 		return l
 	}
-	o := runlog.TrainingOptions{
+	o := tfevents.TrainingOptions{
 		Dir: a.ModelRunDir, EpochRows: s.rows, BatchSize: c.BatchSize, Histograms: c.Histograms, Weights: n.eachWeight,
 		LearningRate: func() float64 { return c.rateOf(l.step) }, Now: r.now,
 	}
@@ -36,7 +36,7 @@ func (r runner) newRunLog(name string, c config, s *survey, n network, a module.
 		o.Keep = filepath.Join(a.WorkingDir, "run_log")
 	}
 	o.Session.Values, o.Config = c.describe(name)
-	l.training = runlog.NewTraining(o)
+	l.training = tfevents.NewTraining(o)
 	return l
 }
 
@@ -94,10 +94,10 @@ func (c config) describe(name string) (values map[string]any, markdown string) {
 func (l *runLog) follow(o *train.Options) {
 	o.Stepped = func(step int, loss float32) {
 		l.step = step
-		l.do(func(t *runlog.Training) error { return t.Step(int64(step), float64(loss)) })
+		l.do(func(t *tfevents.Training) error { return t.Step(int64(step), float64(loss)) })
 	}
 	o.Checkpointing = func(step int) {
-		l.do(func(t *runlog.Training) error { return t.Checkpoint(int64(step)) })
+		l.do(func(t *tfevents.Training) error { return t.Checkpoint(int64(step)) })
 	}
 }
 
@@ -107,15 +107,15 @@ func (l *runLog) finish(result train.Result, err error) {
 	delete(metrics, "example_count") // says nothing of the model
 	delete(metrics, "weighted_example_count")
 	if err == nil && metrics != nil {
-		l.do(func(t *runlog.Training) error { return t.Evaluated(step, metrics) })
+		l.do(func(t *tfevents.Training) error { return t.Evaluated(step, metrics) })
 	}
 	if err == nil {
-		l.do(func(t *runlog.Training) error { return t.Finish(step, metrics) })
+		l.do(func(t *tfevents.Training) error { return t.Finish(step, metrics) })
 	}
-	l.do((*runlog.Training).Close)
+	l.do((*tfevents.Training).Close)
 }
 
-func (l *runLog) do(write func(*runlog.Training) error) {
+func (l *runLog) do(write func(*tfevents.Training) error) {
 	if l.training == nil {
 		return
 	}

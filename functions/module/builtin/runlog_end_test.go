@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/tfevents"
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
@@ -16,7 +16,7 @@ func TestALogThatEndsSaysSoOnce(t *testing.T) {
 	var said bytes.Buffer
 	l := &runLog{log: slog.New(slog.NewTextHandler(&said, nil))}
 	dir := filepath.Join(t.TempDir(), "a\x00b") // no system has such a name
-	l.training = runlog.NewTraining(runlog.TrainingOptions{Dir: dir})
+	l.training = tfevents.NewTraining(tfevents.TrainingOptions{Dir: dir})
 	var o train.Options
 	l.follow(&o)
 	for step := 1; step <= 20; step++ {

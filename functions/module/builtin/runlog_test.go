@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/tfevents"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
@@ -19,7 +19,7 @@ import (
 // points are what a log folder's curves hold: step and value by run and tag.
 func points(t testing.TB, dir string) map[string][][2]float64 {
 	t.Helper()
-	log, err := runlog.Load(dir)
+	log, err := tfevents.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestATrainingLeavesALogForTensorBoard(t *testing.T) {
 	if n := len(got["train dense_1/kernel/histogram"]); n != 2 {
 		t.Errorf("dense_1/kernel has %d histograms, expected those of steps 50 and 100", n)
 	}
-	log, err := runlog.Load(a.ModelRunDir)
+	log, err := tfevents.Load(a.ModelRunDir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/functions/module"
 )

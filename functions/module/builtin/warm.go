@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/stoker-ml/stoker/compute/warm"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -14,7 +14,7 @@ func (r runner) warmStart(c config, d dataset, n network, a module.Assignment) e
 	if a.BaseModel == "" {
 		return nil
 	}
-	table, err := warm.StartFrom(a.BaseModel, warm.Network{
+	table, err := warmstart.StartFrom(a.BaseModel, warmstart.Network{
 		Graph: n.model.Graph, TransformGraph: d.graph, Logits: "logits", Classes: n.classes,
 	}, c.WarmStart)
 	if err != nil {
@@ -34,5 +34,5 @@ func (n network) classNames(graph string) ([]string, error) {
 	if label.Classes == 0 {
 		return nil, nil
 	}
-	return warm.ClassNames(max(label.Classes, 2), label.Vocabulary, label.Feature, graph)
+	return warmstart.ClassNames(max(label.Classes, 2), label.Vocabulary, label.Feature, graph)
 }

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/warm"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
 
 // kerasModel is the Model artifact that TFX's Trainer made of penguin's data.
-const kerasModel = "../../../compute/warm/testdata/penguin/model"
+const kerasModel = "../../../compute/tf/warmstart/testdata/penguin/model"
 
 // still has an assignment leave weights as they are: one step so small that float32 doesn't show it.
 func still(a *module.Assignment) {
@@ -179,11 +179,11 @@ func TestTokensKeepTheirWeightsWhenTheirVocabularyGrows(t *testing.T) {
 // firstKernel is the rows of a model's first kernel, by what they stand for.
 func firstKernel(t *testing.T, model string) map[string][]float32 {
 	t.Helper()
-	s, err := warm.Open(model)
+	s, err := warmstart.Open(model)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(s.Tensors, func(t warm.Tensor) bool { return t.Name == "dense_1/kernel" })
+	at := slices.IndexFunc(s.Tensors, func(t warmstart.Tensor) bool { return t.Name == "dense_1/kernel" })
 	values, _, err := s.Values(s.Tensors[at])
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,7 @@ package estimator
 import (
 	"fmt"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 

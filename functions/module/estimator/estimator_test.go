@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stoker-ml/stoker/compute/savedmodel"
-	"github.com/stoker-ml/stoker/compute/tftest"
-	"github.com/stoker-ml/stoker/compute/warm"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -57,7 +57,7 @@ func trainsAsAnEstimator(t *testing.T, weight string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trained, err := warm.Open(a.ServingModelDir)
+	trained, err := warmstart.Open(a.ServingModelDir)
 	if err != nil {
 		t.Fatal(err)
 	}

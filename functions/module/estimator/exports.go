@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/export"
-	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 	"github.com/stoker-ml/stoker/compute/train"
 	"github.com/stoker-ml/stoker/functions/module"
 )

@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 	"github.com/stoker-ml/stoker/compute/train"
-	"github.com/stoker-ml/stoker/compute/warm"
 )
 
 // head is what TensorFlow calls so: what the logits mean, how wrong they are, and what is answered.
@@ -80,7 +80,7 @@ func (h head) classNames(label, transformGraph string) ([]string, error) {
 	if h.classes == 0 {
 		return nil, nil
 	}
-	return warm.ClassNames(h.classes, h.vocabulary, label, transformGraph)
+	return warmstart.ClassNames(h.classes, h.vocabulary, label, transformGraph)
 }
 
 // names of the classes: 0, 1, 2 ... where there are no others.

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/compute/nn/optim"
-	"github.com/stoker-ml/stoker/compute/record"
-	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -35,7 +35,7 @@ func shopping(t *testing.T) module.Assignment {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "rows.tfrecord")
-	w, err := record.Create(file)
+	w, err := tfrecord.Create(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func compareServed(t *testing.T, a module.Assignment) {
 
 func rawRows(t *testing.T, path string) (rows []string) {
 	t.Helper()
-	r, err := record.Open(path)
+	r, err := tfrecord.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

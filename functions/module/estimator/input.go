@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 	"github.com/stoker-ml/stoker/compute/train"
 	"github.com/stoker-ml/stoker/functions/module"
 )

@@ -12,7 +12,7 @@ func TestHalfAnExportIsNotTakenUp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	e := exports{dir: dir, kept: []exported{{"latest", 1, 10}, {"latest", 2, 20}, {"latest", 3, 30}}}
-	model := os.DirFS(filepath.Join("..", "..", "..", "compute", "savedmodel", "testdata", "penguin", "model"))
+	model := os.DirFS(filepath.Join("..", "..", "..", "compute", "tf", "savedmodel", "testdata", "penguin", "model"))
 	for _, x := range e.kept {
 		if err := os.CopyFS(filepath.Join(e.folder(x), servingFolder), model); err != nil {
 			t.Fatal(err)

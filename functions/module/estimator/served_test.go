@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn/optim"
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -18,7 +18,7 @@ import (
 var servedScript string
 
 // The raw rows of which taxiData's evaluation split was made, in the same order.
-const rawTaxi = "../../../compute/example/testdata/taxi/examples/Split-eval/data_tfrecord-00000-of-00001.gz"
+const rawTaxi = "../../../compute/data/example/testdata/taxi/examples/Split-eval/data_tfrecord-00000-of-00001.gz"
 
 const taxiEvalRows = 4966
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/train"
 )

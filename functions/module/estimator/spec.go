@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 

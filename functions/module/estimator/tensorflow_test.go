@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/compute/train"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/stoker-ml/stoker/compute/warm"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -18,9 +18,9 @@ func (r runner) warmStart(c RunConfig, n network, graph string) error {
 		}
 		return nil
 	}
-	table, err := warm.StartFrom(c.WarmStartFrom, warm.Network{
+	table, err := warmstart.StartFrom(c.WarmStartFrom, warmstart.Network{
 		Graph: n.Graph, TransformGraph: graph, Logits: "logits", Classes: n.classes,
-	}, warm.Rules{})
+	}, warmstart.Rules{})
 	if err != nil {
 		return module.BadInput(fmt.Errorf("run config: %w", err))
 	}

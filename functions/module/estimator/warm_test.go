@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/warm"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -36,7 +36,7 @@ func TestAWarmStartTakesEveryWeight(t *testing.T) {
 	if math.Abs(after["loss"]-before["loss"]) > 0.01 {
 		t.Errorf("loss was %v, and is %v after one step from there", before["loss"], after["loss"])
 	}
-	var table warm.Table
+	var table warmstart.Table
 	text, err := os.ReadFile(filepath.Join(a.ModelRunDir, "warm_start.json"))
 	if err == nil {
 		err = json.Unmarshal(text, &table)

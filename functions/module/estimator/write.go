@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/stoker-ml/stoker/compute/export"
-	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
 // write writes the SavedModel alone.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/stoker-ml/stoker/compute/tensorflow"
+	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
 // modelFiles are the names under which TensorFlow looks for a SavedModel.
@@ -24,9 +24,9 @@ func checkGraph(g Graph, extra []string) error {
 		return err
 	}
 	for _, dir := range models {
-		model, err := tensorflow.Open(dir)
+		model, err := graph.Open(dir)
 		if err == nil {
-			err = model.CheckOps(tensorflow.Policy{Extra: extra, Help: "remove them from the graph, or have the worker's operator allow them in STOKER_GRAPH_OPS"})
+			err = model.CheckOps(graph.Policy{Extra: extra, Help: "remove them from the graph, or have the worker's operator allow them in STOKER_GRAPH_OPS"})
 		}
 		if err != nil {
 			return err

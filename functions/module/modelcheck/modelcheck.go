@@ -15,10 +15,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stoker-ml/stoker/compute/drift"
 	"github.com/stoker-ml/stoker/compute/export"
-	"github.com/stoker-ml/stoker/compute/savedmodel"
-	"github.com/stoker-ml/stoker/compute/skew"
+	"github.com/stoker-ml/stoker/compute/tf/drift"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/skew"
 )
 
 // Question says what is checked, in this order: Graphs, Shape, Model, Exports, Skew. Paths are local and absolute.

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/drift"
+	"github.com/stoker-ml/stoker/compute/tf/drift"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 )
 
-const penguin = "../../../compute/example/testdata/penguin"
+const penguin = "../../../compute/data/example/testdata/penguin"
 
-// The process of the check answers with the shape that compute/drift reads, and refuses what it can't read.
+// The process of the check answers with the shape that compute/tf/drift reads, and refuses what it can't read.
 func TestTheCheckReadsShapes(t *testing.T) {
 	t.Parallel()
 	broken := filepath.Join(t.TempDir(), "transform_graph")

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/drift"
+	"github.com/stoker-ml/stoker/compute/tf/drift"
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/storage"

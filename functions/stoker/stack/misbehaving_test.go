@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -96,7 +96,7 @@ func TestWhatAMisbehavingModuleDidIsToldAndTheWorkerLivesOn(t *testing.T) {
 // The model comes of a module that does no more than leave one, on the worker that saw to the others.
 func TestATFXModuleBecomesAModelBesideThem(t *testing.T) {
 	t.Parallel()
-	model, err := filepath.Abs("../../../compute/savedmodel/testdata/penguin/model")
+	model, err := filepath.Abs("../../../compute/tf/savedmodel/testdata/penguin/model")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/dispatch"
@@ -196,10 +196,10 @@ func damaged(t *testing.T, name string, change func(file []byte) []byte) string 
 // rewritten replaces one record of a gzip TFRecord file.
 func rewritten(t *testing.T, file []byte, number int, replace func(payload []byte) []byte) []byte {
 	t.Helper()
-	reader := record.NewReader("file", bytes.NewReader(file))
+	reader := tfrecord.NewReader("file", bytes.NewReader(file))
 	defer reader.Close()
 	var out bytes.Buffer
-	writer := record.NewGzipWriter(&out)
+	writer := tfrecord.NewGzipWriter(&out)
 	for i := 0; ; i++ {
 		payload, err := reader.Next()
 		if err != nil {

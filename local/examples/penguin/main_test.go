@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/export"
-	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 

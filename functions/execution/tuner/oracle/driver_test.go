@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/functions/execution/tuner/oracle"
 	"github.com/stoker-ml/stoker/functions/guest"

@@ -5,7 +5,7 @@ package oracle_test
 import (
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
 func TestKerasTunerWithKeras2GoesOnWithTheOptimizerByItself(t *testing.T) {

@@ -2,7 +2,7 @@
 
 The model is the one that Keras's fit or evaluate, or stoker.report(model=...), saw last, or the one that the module wrote
 to the files, where these hold another state; the rows are those that the first was evaluated on, as it was given them. They are written with the features of each, by which the worker finds the raw rows
-that they came from: package compute/skew reads the file, and documents it. Nothing here fails a training: where nothing
+that they came from: package compute/tf/skew reads the file, and documents it. Nothing here fails a training: where nothing
 can be said, the file says why.
 """
 import base64

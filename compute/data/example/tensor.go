@@ -1,0 +1,81 @@
+package example
+
+import "github.com/stoker-ml/stoker/compute/data/example/schemapb"
+
+// Tensor is one entry of the feature spec that TensorFlow makes of a schema (schema_as_feature_spec of tf.Transform): a tensor and
+// the features of a record that it is put together of.
+type Tensor struct {
+	Name     string
+	Layout   Layout
+	Values   string // the feature that holds the values: TensorFlow's key, or value_key
+	Kind     Kind
+	Sequence bool // a step's: Values is one of a tf.SequenceExample's feature_lists, and so are all other features named here
+
+	// Shape is that of one row: of a FixedLen tensor, or the dense shape of a Sparse one, with -1 for a size not known.
+	Shape   []int
+	Default *Default // of a FixedLen tensor: fills the shape of a row that lacks the feature
+
+	Indices []string // of a Sparse tensor: the features that hold the place of each value, one a dimension
+	Sorted  bool     // of a Sparse tensor: the places come in order
+
+	Partitions  []Partition // of a Ragged tensor: how its values are cut up further, the outermost first
+	SplitsInt32 bool        // of a Ragged tensor: row splits are int32, else int64
+
+	// What the schema says of the values, as in Feature.
+	Vocabulary  []string
+	IntRange    *Range
+	Categorical bool
+}
+
+// Layout is the class of a tensor's entry in TensorFlow's feature spec: FixedLen is that of FixedLenFeature, and so on.
+type Layout int
+
+// The layouts.
+const (
+	FixedLen Layout = iota + 1
+	VarLen
+	Sparse
+	Ragged
+)
+
+// String gives TensorFlow's name of the class, less its Feature.
+func (l Layout) String() string {
+	return [...]string{"none", "FixedLen", "VarLen", "Sparse", "Ragged"}[max(0, min(int(l), 4))]
+}
+
+// Partition cuts the values of a ragged tensor into rows: by a feature that holds the length of each, or into equal ones.
+type Partition struct {
+	RowLength string // the feature; "" for equal ones
+	Uniform   int64  // values in each row
+}
+
+// columns are the features to read for a tensor.
+func (t Tensor) columns() []Feature {
+	values := Feature{Name: t.Values, Kind: t.Kind, Sequence: t.Sequence, Vocabulary: t.Vocabulary, IntRange: t.IntRange, Categorical: t.Categorical}
+	if t.Layout == FixedLen {
+		values.Shape, values.Default = t.Shape, t.Default
+	}
+	all := []Feature{values}
+	for _, name := range t.Indices {
+		all = append(all, Feature{Name: name, Kind: Int64, Sequence: t.Sequence})
+	}
+	for _, p := range t.Partitions {
+		if p.RowLength != "" {
+			all = append(all, Feature{Name: p.RowLength, Kind: Int64, Sequence: t.Sequence})
+		}
+	}
+	return all
+}
+
+// inUse says whether a feature, plain or sparse, is part of what is parsed (_ShouldIncludeFeature of tfx_bsl).
+func inUse(f interface {
+	GetDeprecated() bool
+	GetLifecycleStage() schemapb.LifecycleStage
+}) bool {
+	switch f.GetLifecycleStage() {
+	case schemapb.LifecycleStage_DEPRECATED, schemapb.LifecycleStage_DISABLED, schemapb.LifecycleStage_PLANNED,
+		schemapb.LifecycleStage_ALPHA, schemapb.LifecycleStage_DEBUG_ONLY, schemapb.LifecycleStage_VALIDATION_DERIVED:
+		return false
+	}
+	return !f.GetDeprecated()
+}

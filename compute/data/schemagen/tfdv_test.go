@@ -1,0 +1,35 @@
+//go:build tfma
+
+package schemagen_test
+
+import (
+	_ "embed"
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
+)
+
+//go:embed testdata/tfdv.py
+var tfdvScript string
+
+// What is kept is what TensorFlow Data Validation says. STOKER_TENSORFLOW=record keeps it anew.
+func TestTensorFlowDataValidationStillSaysSo(t *testing.T) {
+	t.Parallel()
+	var got []string
+	tftest.RunAnalysis(t, tfdvScript, inferCases(), &got)
+	if os.Getenv("STOKER_TENSORFLOW") == "record" {
+		text, err := json.Marshal(got)
+		if err == nil {
+			err = writeGzip(keptSchemas, text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(got, kept(t)) {
+		t.Errorf("%s is not current", keptSchemas)
+	}
+}

@@ -1,0 +1,171 @@
+package onnx
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/export/onnx/onnxpb"
+)
+
+// Description is what a file says of itself.
+type Description struct {
+	IRVersion    int64            `json:"ir_version"`
+	Producer     string           `json:"producer"`
+	Opsets       map[string]int64 `json:"opsets"` // by domain; "" is ONNX's own
+	Inputs       []Value          `json:"inputs"`
+	Outputs      []Value          `json:"outputs"`
+	Ops          map[string]int   `json:"ops"` // operators of the graph, with how often they stand there
+	Initializers int              `json:"initializers"`
+	WeightBytes  int64            `json:"weight_bytes"` // of the initializers, as far as they stand in the file
+}
+
+// Value is an input or an output of a graph.
+type Value struct {
+	Name  string   `json:"name"`
+	Type  string   `json:"type"`  // of an element: float, int64, string
+	Shape []string `json:"shape"` // a number, a name, or ? each
+	Doc   string   `json:"doc,omitempty"`
+}
+
+// Bounds of what is kept of a file: a graph may have any number of nodes and weights, which are counted as they pass.
+const (
+	maxValueBytes = 1 << 20
+	maxValues     = 1 << 16
+	maxOps        = 1 << 12
+	maxNameBytes  = 1 << 10
+)
+
+// Describe reads what a file is, without its weights. What is no ONNX model, is cut off, or has no outputs, is an error, which
+// doesn't name the file: who asks knows by which name people know it. Memory depends on the inputs and outputs alone.
+func Describe(path string) (Description, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Description{}, err
+	}
+	defer f.Close() // only read: nothing can be lost
+	info, err := f.Stat()
+	if err != nil {
+		return Description{}, err
+	}
+	d, err := describe(f, info.Size())
+	if err != nil {
+		return Description{}, fmt.Errorf("is no ONNX model: %w", err)
+	}
+	return d, nil
+}
+
+func describe(r io.Reader, size int64) (Description, error) {
+	d := Description{Opsets: map[string]int64{}, Ops: map[string]int{}}
+	err := newMessage(r, size).fields(func(m *message, f field) error { return d.model(m, f) })
+	switch {
+	case err != nil:
+		return Description{}, err
+	case len(d.Opsets) == 0:
+		return Description{}, errors.New("it names no operator set")
+	case len(d.Outputs) == 0:
+		return Description{}, errors.New("it has no outputs")
+	}
+	return d, nil
+}
+
+// model takes a field of ModelProto.
+func (d *Description) model(m *message, f field) (err error) {
+	switch f.number {
+	case 1: // ir_version
+		d.IRVersion = int64(f.value)
+	case 2: // producer_name
+		d.Producer, err = m.text(f)
+	case 7: // graph
+		err = m.enter(f, d.graph)
+	case 8: // opset_import
+		var set onnxpb.OperatorSetIdProto
+		if err = m.decode(f, &set); err == nil && len(d.Opsets) < maxOps {
+			d.Opsets[set.GetDomain()] = set.GetVersion()
+		}
+	}
+	return err
+}
+
+// graph takes a field of GraphProto.
+func (d *Description) graph(m *message, f field) (err error) {
+	switch f.number {
+	case 1: // node
+		err = d.node(m, f)
+	case 5: // initializer
+		d.Initializers++
+		err = m.enter(f, d.initializer)
+	case 11: // input
+		err = addValue(&d.Inputs, m, f)
+	case 12: // output
+		err = addValue(&d.Outputs, m, f)
+	}
+	return err
+}
+
+// node counts a NodeProto by its operator and domain.
+func (d *Description) node(m *message, f field) error {
+	var op, domain string
+	err := m.enter(f, func(m *message, f field) (err error) {
+		switch f.number {
+		case 4: // op_type
+			op, err = m.text(f)
+		case 7: // domain
+			domain, err = m.text(f)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if domain != "" {
+		op = domain + "." + op
+	}
+	if d.Ops[op]++; len(d.Ops) > maxOps {
+		return fmt.Errorf("more than %d different operators", maxOps)
+	}
+	return nil
+}
+
+// initializer adds up what of a TensorProto holds values: raw_data, 9, and the packed lists float_data, int32_data, string_data,
+// int64_data, double_data and uint64_data.
+func (d *Description) initializer(_ *message, f field) error {
+	switch f.number {
+	case 9, 4, 5, 6, 7, 10, 11:
+		d.WeightBytes += f.size
+	}
+	return nil
+}
+
+func addValue(to *[]Value, m *message, f field) error {
+	var info onnxpb.ValueInfoProto
+	if err := m.decode(f, &info); err != nil {
+		return err
+	}
+	if len(*to) == maxValues {
+		return fmt.Errorf("more than %d inputs or outputs", maxValues)
+	}
+	*to = append(*to, valueOf(&info))
+	return nil
+}
+
+func valueOf(info *onnxpb.ValueInfoProto) Value {
+	t := info.GetType().GetTensorType()
+	v := Value{Name: info.GetName(), Doc: info.GetDocString(), Type: elementName(t.GetElemType()), Shape: []string{}}
+	for _, dim := range t.GetShape().GetDim() {
+		switch size := dim.GetValue().(type) {
+		case *onnxpb.TensorShapeProto_Dimension_DimValue:
+			v.Shape = append(v.Shape, fmt.Sprint(size.DimValue))
+		case *onnxpb.TensorShapeProto_Dimension_DimParam:
+			v.Shape = append(v.Shape, size.DimParam)
+		default:
+			v.Shape = append(v.Shape, "?")
+		}
+	}
+	return v
+}
+
+// elementName is a tensor's element type in small letters.
+func elementName(t int32) string { return strings.ToLower(onnxpb.TensorProto_DataType(t).String()) }

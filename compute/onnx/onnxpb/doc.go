@@ -1,3 +1,0 @@
-// Package onnxpb holds the generated messages of onnx.proto: the model file format of ONNX. Nothing is written by hand here; what
-// writes and reads such files is compute/onnx.
-package onnxpb

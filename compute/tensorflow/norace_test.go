@@ -1,6 +1,0 @@
-//go:build !race
-
-package tensorflow_test
-
-// madeFactor is how many times its limit a graph may allocate one after another.
-const madeFactor = 4

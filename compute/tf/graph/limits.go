@@ -1,0 +1,71 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tf/ops"
+)
+
+// Limits bound the execution of a graph: a small file may ask for any memory, and for ever. The zero Limits are the defaults.
+type Limits struct {
+	// Bytes is how much one execution holds at a time: constants, variables and tables of the session, and the tensors of one run.
+	// What is fed isn't counted. 0 is DefaultBytes and four times the size of the model's files, which are what its variables and
+	// vocabularies need. Programs that run at once have this each. The process may hold up to about twice as much, since what was
+	// given up is only collected then.
+	Bytes int64
+
+	// Steps is how many nodes one run executes, those of functions and of each pass of a loop counted; 0 is DefaultSteps.
+	Steps int64
+
+	// Time is how long one run, and each of Start and Compile, may take; 0 is DefaultTime.
+	Time time.Duration
+}
+
+// The defaults of Limits.
+const (
+	DefaultBytes = 1 << 30
+	DefaultSteps = 1 << 26
+	DefaultTime  = 5 * time.Minute
+)
+
+// ErrLimit is in the chain of the error of an execution that asked for more than its Limits: the error names the node, its op, the
+// bytes asked for and the limit. The end of the caller's context is no such error.
+var ErrLimit = ops.ErrLimit
+
+// overFiles is how many times the size of its files a model may hold by default.
+const overFiles = 4
+
+func (l Limits) withDefaults(m *Model) Limits {
+	if l.Bytes == 0 {
+		l.Bytes = DefaultBytes + overFiles*m.fileBytes()
+	}
+	l.Steps, l.Time = cmp.Or(l.Steps, DefaultSteps), cmp.Or(l.Time, DefaultTime)
+	return l
+}
+
+// fileBytes is the size of the files of variables and assets.
+func (m *Model) fileBytes() (bytes int64) {
+	for _, folder := range []string{"variables", "assets"} {
+		filepath.WalkDir(filepath.Join(m.Dir, folder), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return nil
+			}
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				bytes += info.Size()
+			}
+			return nil
+		})
+	}
+	return bytes
+}
+
+// context is ctx with the time limit.
+func (l Limits) context(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, l.Time, fmt.Errorf("takes longer than %v (%w)", l.Time, ErrLimit))
+}

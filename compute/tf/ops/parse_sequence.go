@@ -1,0 +1,240 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+
+	"github.com/stoker-ml/stoker/compute/data/example"
+)
+
+// sequenceParser is what a node reads of serialized tf.SequenceExamples: features of the context as a parser has them, and lists of
+// features, each of which has steps and values in them.
+type sequenceParser struct {
+	parser
+	lists struct{ sparse, dense, ragged []parsed }
+}
+
+// keysOfSequence is how many inputs stand before the defaults: the records, names for errors, the keys of sparse, dense and ragged
+// features of the context, those of the lists, and which dense lists may be missing.
+const keysOfSequence = 9
+
+// buildParseSequence reads a batch of serialized tf.SequenceExamples with ParseSequenceExampleV2.
+func buildParseSequence(n *Node) (Kernel, error) {
+	dense := n.types("Tcontext_dense")
+	if err := n.takes(keysOfSequence + len(dense)); err != nil {
+		return nil, err
+	}
+	var keys [6][]string
+	for i := range keys {
+		list, err := n.fixedStrings(2 + i)
+		if err != nil {
+			return nil, fmt.Errorf("keys: %w", err)
+		}
+		keys[i] = list
+	}
+	types := [6][]DType{
+		n.types("context_sparse_types"), dense, n.types("context_ragged_value_types"),
+		n.types("feature_list_sparse_types"), n.types("feature_list_dense_types"), n.types("feature_list_ragged_value_types"),
+	}
+	contextSplits, listSplits := n.types("context_ragged_split_types"), n.types("feature_list_ragged_split_types")
+	shapes := [2][][]int{shapesOf(n, "context_dense_shapes"), shapesOf(n, "feature_list_dense_shapes")}
+	missing, ok := n.Fixed[keysOfSequence-1].(*Array[bool])
+	if !ok || len(missing.Data) != len(keys[4]) {
+		return nil, errors.New("which lists may be missing isn't known beforehand")
+	}
+	for i := range keys {
+		if len(keys[i]) != len(types[i]) {
+			return nil, errors.New("keys and types are not as many")
+		}
+	}
+	if len(contextSplits) != len(keys[2]) || len(listSplits) != len(keys[5]) || len(shapes[0]) != len(keys[1]) ||
+		len(shapes[1]) != len(keys[4]) || n.In[0] != String {
+		return nil, errors.New("keys, shapes and types are not as many")
+	}
+	p, features := &sequenceParser{}, []example.Feature{}
+	groups := [6]*[]parsed{&p.sparse, &p.dense, &p.ragged, &p.lists.sparse, &p.lists.dense, &p.lists.ragged}
+	for g, group := range groups {
+		for i, key := range keys[g] {
+			f, err := parsedFeature(key, types[g][i])
+			if err != nil {
+				return nil, err
+			}
+			f.Sequence = g >= 3
+			one := parsed{}
+			switch g {
+			case 1:
+				f.Shape = append([]int{}, shapes[0][i]...)
+				f.Default, err = n.parsedDefault(keysOfSequence+i, f)
+			case 2:
+				one.splits = contextSplits[i]
+			case 4:
+				f.Shape, f.AllowMissing = append([]int{}, shapes[1][i]...), missing.Data[i]
+			case 5:
+				one.splits = listSplits[i]
+			}
+			if err == nil && one.splits != 0 && one.splits != Int32 && one.splits != Int64 {
+				err = fmt.Errorf("row splits of type %v", one.splits)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("feature %q: %w", key, err)
+			}
+			features, *group = append(features, f), append(*group, one)
+		}
+	}
+	n.Out = slices.Concat(parsedTypes([3][]DType(types[:3]), contextSplits), slices.Repeat([]DType{Int64}, len(types[3])), types[3],
+		slices.Repeat([]DType{Int64}, len(types[3])), types[4], slices.Repeat([]DType{Int64}, len(types[4])), types[5], listSplits, listSplits)
+	return p.kernel(features, groups[:])
+}
+
+func shapesOf(n *Node, attr string) (shapes [][]int) {
+	for _, s := range n.attr(attr).GetList().GetShape() {
+		shapes = append(shapes, ShapeOf(s))
+	}
+	return shapes
+}
+
+// kernel finishes the parser for features in the order of its groups.
+func (p *sequenceParser) kernel(features []example.Feature, groups []*[]parsed) (Kernel, error) {
+	p.spec = slices.SortedFunc(slices.Values(features), func(a, b example.Feature) int {
+		switch {
+		case a.Name != b.Name && a.Name < b.Name || a.Name == b.Name && !a.Sequence && b.Sequence:
+			return -1
+		case a.Name == b.Name && a.Sequence == b.Sequence:
+			return 0
+		}
+		return 1
+	})
+	if err := p.spec.Validate(); err != nil {
+		return nil, err
+	}
+	at := 0
+	for _, group := range groups {
+		for i := range *group {
+			of := features[at]
+			(*group)[i].column = slices.IndexFunc(p.spec, func(f example.Feature) bool { return f.Name == of.Name && f.Sequence == of.Sequence })
+			at++
+		}
+	}
+	return p.run, nil
+}
+
+func (p *sequenceParser) run(c *Call) error {
+	b, err := p.decode(c)
+	if err != nil {
+		return err
+	}
+	p.put(c, b)
+	at := 3*len(p.sparse) + len(p.dense) + 2*len(p.ragged)
+	s, d, r := len(p.lists.sparse), len(p.lists.dense), len(p.lists.ragged)
+	for i, f := range p.lists.sparse {
+		column := &b.Columns[f.column]
+		c.charge(8 * int64(column.Len()))
+		c.Out[at+i], c.Out[at+2*s+i] = stepIndices(c.Out[at+i], b.Rows, column)
+		c.Out[at+s+i] = ColumnValues(c.Out[at+s+i], column, []int{column.Len()})
+	}
+	at += 3 * s
+	for i, f := range p.lists.dense {
+		column := &b.Columns[f.column]
+		if err := padded(c, at+i, b.Rows, column); err != nil {
+			return fmt.Errorf("feature %q: %w", column.Feature.Name, err)
+		}
+		lengths := room[int64](c, at+d+i, b.Rows)
+		for row := range lengths.Data {
+			lengths.Data[row] = int64(column.Offsets[row+1] - column.Offsets[row])
+		}
+	}
+	at += 2 * d
+	for i, f := range p.lists.ragged {
+		column := &b.Columns[f.column]
+		c.Out[at+i] = ColumnValues(c.Out[at+i], column, []int{column.Len()})
+		c.Out[at+r+i] = ColumnSplits(nil, f.splits, column)
+		c.Out[at+2*r+i] = innerSplits(f.splits, column)
+	}
+	return nil
+}
+
+// stepIndices are indices and dense shape of a list of features as a sparse tensor: row, step, place in the step.
+func stepIndices(old Value, rows int, c *example.Column) (indices, shape Value) {
+	made, steps, widest, at := RoomIn[int64](old, c.Len(), 3), 0, 0, 0
+	for r := range rows {
+		from, to := int(c.Offsets[r]), int(c.Offsets[r+1])
+		steps = max(steps, to-from)
+		for s := from; s < to; s++ {
+			width := int(c.Inner[s+1] - c.Inner[s])
+			widest = max(widest, width)
+			for i := range width {
+				made.Data[at], made.Data[at+1], made.Data[at+2] = int64(r), int64(s-from), int64(i)
+				at += 3
+			}
+		}
+	}
+	return made, Vector(int64(rows), int64(steps), int64(widest))
+}
+
+// padded is a list of features of one shape as a dense tensor, with zeros or empty strings behind the steps that a row has.
+func padded(c *Call, out, rows int, column *example.Column) error {
+	steps := 0
+	for r := range rows {
+		steps = max(steps, int(column.Offsets[r+1]-column.Offsets[r]))
+	}
+	dims := slices.Concat([]int{rows, steps}, column.Feature.Shape)
+	if err := c.allow(dims); err != nil {
+		return err
+	}
+	size := column.Feature.Size()
+	copyRows := func(copyRow func(to, from, n int)) {
+		for r := range rows {
+			copyRow(r*steps*size, int(column.Offsets[r])*size, int(column.Offsets[r+1]-column.Offsets[r])*size)
+		}
+	}
+	switch column.Feature.Kind {
+	case example.Float:
+		a, floats := room[float32](c, out, dims...), flushed(column.Floats)
+		clear(a.Data)
+		copyRows(func(to, from, n int) { copy(a.Data[to:to+n], floats[from:from+n]) })
+	case example.Int64:
+		a := room[int64](c, out, dims...)
+		clear(a.Data)
+		copyRows(func(to, from, n int) { copy(a.Data[to:to+n], column.Ints[from:from+n]) })
+	default:
+		a := room[string](c, out, dims...)
+		clear(a.Data)
+		copyRows(func(to, from, n int) {
+			for i := range n {
+				a.Data[to+i] = string(column.Bytes(from + i))
+			}
+		})
+	}
+	return nil
+}
+
+// innerSplits are where the values of each step begin and end.
+func innerSplits(t DType, c *example.Column) Value {
+	if t == Int32 {
+		return &Array[int32]{Dims: []int{len(c.Inner)}, Data: slices.Clone(c.Inner)}
+	}
+	a := RoomIn[int64](nil, len(c.Inner))
+	for i, v := range c.Inner {
+		a.Data[i] = int64(v)
+	}
+	return a
+}
+
+// parsedSequenceWidths are how many tensors each output of ParseSequenceExampleV2 is.
+func parsedSequenceWidths(def *nodepb.NodeDef) []int {
+	n := &Node{Def: def}
+	count := func(attr string) int { return len(n.types(attr)) }
+	s, d, r := count("context_sparse_types"), count("Tcontext_dense"), count("context_ragged_value_types")
+	ls, ld, lr := count("feature_list_sparse_types"), count("feature_list_dense_types"), count("feature_list_ragged_value_types")
+	return []int{s, s, s, d, r, r, ls, ls, ls, ld, ld, lr, lr, lr}
+}
+
+var parsedSequenceOutputs = []string{
+	"context_sparse_indices", "context_sparse_values", "context_sparse_shapes", "context_dense_values", "context_ragged_values",
+	"context_ragged_row_splits", "feature_list_sparse_indices", "feature_list_sparse_values", "feature_list_sparse_shapes",
+	"feature_list_dense_values", "feature_list_dense_lengths", "feature_list_ragged_values", "feature_list_ragged_outer_splits",
+	"feature_list_ragged_inner_splits",
+}

@@ -1,0 +1,240 @@
+package savedmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/stoker-ml/stoker/compute/tf/graph"
+	"github.com/stoker-ml/stoker/compute/tf/ops"
+)
+
+// Served is a SavedModel, ours or anyone's, that is asked in Go what TensorFlow Serving would answer. It may be used by any
+// number of goroutines at once.
+type Served struct {
+	model      *graph.Model
+	signatures []graph.Signature
+
+	mu       sync.Mutex
+	limits   graph.Limits
+	rounding graph.Rounding
+	session  *graph.Session // nil until something has to be executed
+	programs map[string]*graph.Program
+}
+
+// Signature is a function of a model under the name by which it is served: names, types and shapes of what goes in and comes
+// out.
+type Signature = graph.Signature
+
+// Tensor is values with a shape. Dense makes one, Values reads it.
+type Tensor = ops.Tensor
+
+// Dense is a tensor of that shape, of float32, float64, int32, int64, bool or string; data are row major and are kept.
+func Dense[T ops.Element](shape []int, data []T) (Tensor, error) {
+	size := 1
+	for _, d := range shape {
+		size *= d
+	}
+	if len(data) != size || slices.Min(append(shape, 0)) < 0 {
+		return nil, fmt.Errorf("%d values for shape %v", len(data), shape)
+	}
+	return &ops.Array[T]{Dims: slices.Clone(shape), Data: data}, nil
+}
+
+// Values are the elements of a tensor, row major, and whether they are of that type.
+func Values[T ops.Element](t Tensor) ([]T, bool) {
+	a, ok := t.(*ops.Array[T])
+	if !ok {
+		return nil, false
+	}
+	return a.Data, true
+}
+
+// Open reads the SavedModel in dir: that graph of it which has the tag "serve". Nothing is executed, so that a model can be
+// described whatever ops it has.
+func Open(dir string) (*Served, error) {
+	m, err := graph.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open SavedModel %s: %w", dir, err)
+	}
+	signatures, err := m.Signatures()
+	if err != nil {
+		return nil, fmt.Errorf("open SavedModel %s: %w", dir, err)
+	}
+	return &Served{model: m, signatures: signatures, programs: map[string]*graph.Program{}}, nil
+}
+
+// Signatures lists what the model can be asked, by name.
+func (s *Served) Signatures() []Signature { return slices.Clone(s.signatures) }
+
+// Limit bounds what the model takes from now on. It has no effect on what has been compiled.
+func (s *Served) Limit(limits graph.Limits) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limits, s.session = limits, nil
+}
+
+// Rounded is the model with its variables rounded in another way (graph.Rounding). It has the limits that s has by now, and restores and
+// compiles on its own.
+func (s *Served) Rounded(r graph.Rounding) *Served {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &Served{model: s.model, signatures: s.signatures, limits: s.limits, rounding: r, programs: map[string]*graph.Program{}}
+}
+
+// CheckOps is an error for the ops of the model that the policy doesn't allow (graph.Policy).
+func (s *Served) CheckOps(policy graph.Policy) error { return s.model.CheckOps(policy) }
+
+// Compile restores the model's variables, fills its tables, and makes the signature ready to run; Run does it too where it
+// hasn't been done. An op that isn't known is an error that names the op, its node and the output that needs it.
+func (s *Served) Compile(signature string) error {
+	return s.CompileContext(context.Background(), signature)
+}
+
+// CompileContext is Compile until ctx ends.
+func (s *Served) CompileContext(ctx context.Context, signature string) error {
+	_, _, err := s.program(ctx, signature)
+	return err
+}
+
+// Run asks the model: inputs by name, then outputs by name. A sparse input x is three tensors, x/indices, x/values and
+// x/dense_shape, a ragged one x/values and x/row_splits, then x/row_splits_1 and so on inwards; outputs are named alike. What TensorFlow
+// has an error for is one here too. What goes beyond the limits (Limit, graph.Limits) is an error with graph.ErrLimit in its
+// chain.
+func (s *Served) Run(signature string, inputs map[string]Tensor) (map[string]Tensor, error) {
+	return s.RunContext(context.Background(), signature, inputs)
+}
+
+// RunContext is Run until ctx ends: soon after that it returns an error with the cause in its chain.
+func (s *Served) RunContext(ctx context.Context, signature string, inputs map[string]Tensor) (map[string]Tensor, error) {
+	of, program, err := s.program(ctx, signature)
+	if err != nil {
+		return nil, err
+	}
+	frame := program.Frame()
+	defer frame.Release()
+	if err := feed(frame.Args, of.Inputs, inputs); err != nil {
+		return nil, fmt.Errorf("signature %s: %w", signature, err)
+	}
+	if err := frame.Run(ctx); err != nil {
+		return nil, fmt.Errorf("signature %s: %w", signature, err)
+	}
+	outputs := map[string]Tensor{}
+	for i, key := range keys(of.Outputs) {
+		if outputs[key.name], err = frame.Copy(i); err != nil {
+			return nil, fmt.Errorf("signature %s: output %q: %w", signature, key.name, err)
+		}
+	}
+	return outputs, nil
+}
+
+// program is the signature, compiled.
+func (s *Served) program(ctx context.Context, name string) (Signature, *graph.Program, error) {
+	of, err := graph.Find(s.signatures, name)
+	if err != nil {
+		return of, nil, fmt.Errorf("SavedModel %s: %w", s.model.Dir, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.programs[name]; p != nil {
+		return of, p, nil
+	}
+	if s.session == nil {
+		if s.session, err = s.model.Start(ctx, s.limits); err != nil {
+			return of, nil, fmt.Errorf("SavedModel %s: %w", s.model.Dir, err)
+		}
+		s.session.Round(s.rounding)
+	}
+	p, err := s.session.Compile(ctx, of, "output")
+	if err != nil {
+		return of, nil, fmt.Errorf("SavedModel %s: %w", s.model.Dir, err)
+	}
+	s.programs[name] = p
+	return of, p, nil
+}
+
+// tensorKey is the name of one tensor of those of an input or an output, and its type.
+type tensorKey struct {
+	name  string
+	dtype ops.DType
+}
+
+// keys are the names of the tensors of a signature's inputs or outputs, in the order of its program.
+func keys(specs []graph.Spec) []tensorKey {
+	var list []tensorKey
+	for _, spec := range specs {
+		parts := []string{""}
+		switch spec.Layout {
+		case graph.Sparse:
+			parts = []string{"/indices", "/values", "/dense_shape"}
+		case graph.Ragged:
+			parts = []string{"/values", "/row_splits"}
+			for level := 1; level < spec.Levels; level++ {
+				parts = append(parts, fmt.Sprintf("/row_splits_%d", level))
+			}
+		}
+		for i, t := range spec.Types() {
+			list = append(list, tensorKey{spec.Name + parts[i], t})
+		}
+	}
+	return list
+}
+
+// feed puts the inputs in the order of the program's arguments.
+func feed(args []ops.Value, specs []graph.Spec, inputs map[string]Tensor) error {
+	wanted := keys(specs)
+	for i, key := range wanted {
+		t := inputs[key.name]
+		if t == nil {
+			return fmt.Errorf("input %q is missing", key.name)
+		}
+		if t.DType() != key.dtype {
+			return fmt.Errorf("input %q is %v, wants %v", key.name, t.DType(), key.dtype)
+		}
+		args[i] = t
+	}
+	if len(inputs) > len(wanted) {
+		for _, name := range slices.Sorted(maps.Keys(inputs)) {
+			if !slices.ContainsFunc(wanted, func(k tensorKey) bool { return k.name == name }) {
+				return fmt.Errorf("input %q is none of the signature's", name)
+			}
+		}
+	}
+	return checkShapes(specs, inputs)
+}
+
+// checkShapes checks what the signature says of the shapes of dense inputs.
+func checkShapes(specs []graph.Spec, inputs map[string]Tensor) error {
+	var faults []error
+	for _, spec := range specs {
+		if spec.Layout != graph.Dense || spec.Shape == nil {
+			continue
+		}
+		shape := inputs[spec.Name].Shape()
+		fits := slices.EqualFunc(spec.Shape, shape, func(want, have int) bool { return want < 0 || want == have })
+		if !fits {
+			faults = append(faults, fmt.Errorf("input %q has shape %v, wants %s", spec.Name, shape, shapeText(spec.Shape)))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// shapeText writes a shape with a question mark for what isn't known.
+func shapeText(shape []int) string {
+	return strings.ReplaceAll(fmt.Sprint(shape), "-1", "?")
+}
+
+// ParsesExamples says whether the model has an operation that reads serialized tf.Examples or tf.SequenceExamples, or may: of Python code
+// nobody knows.
+func (s *Served) ParsesExamples() bool {
+	return s.model.Has("ParseExample", "ParseExampleV2", "ParseSingleExample", "ParseSequenceExample", "ParseSequenceExampleV2",
+		"ParseSingleSequenceExample", "ParseExampleDataset", "ParseExampleDatasetV2", "ExperimentalParseExampleDataset", "DecodeProtoV2", "PyFunc", "PyFuncStateless", "EagerPyFunc")
+}
+
+// MayFailBesides says whether the model has a node that runs for its effect alone and may have an error, such as an assertion. Run doesn't
+// run it.
+func (s *Served) MayFailBesides() bool { return s.model.MayFailBesides() }

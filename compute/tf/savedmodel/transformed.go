@@ -1,0 +1,143 @@
+package savedmodel
+
+import (
+	"fmt"
+	"slices"
+
+	functionpb "github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
+	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/tf/graph"
+)
+
+// transformed parses raw examples and calls the transform function: transformed features by name.
+func (f *function) transformed(t *transform, examples tensor) map[string]tensor {
+	columns := f.parseExamples(examples, t.inputs)
+	var args []tensor
+	for _, ft := range t.inputs {
+		switch c := columns[ft.name]; ft.layout {
+		case graph.Sparse:
+			args = append(args, c.indices, c.values, c.shape)
+		case graph.Ragged:
+			args = append(args, c.values, c.splits)
+		default:
+			args = append(args, c.values)
+		}
+	}
+	for _, c := range t.grafted {
+		args = append(args, f.capture(c))
+	}
+	call := f.node("StatefulPartitionedCall", "transform", callAttrs(t.function), args...)
+	values := map[string]tensor{}
+	for _, out := range t.outputs {
+		values[out.key] = nodeOutput(call, "output", out.first)
+	}
+	return values
+}
+
+// transformedInputs picks the graph's inputs out of the transformed features, each of shape [batch, width].
+func (f *function) transformedInputs(t *transform, values map[string]tensor, inputs []nn.Input) (map[string]tensor, error) {
+	picked := map[string]tensor{}
+	for _, in := range inputs {
+		out, err := t.output(in)
+		if err != nil {
+			return nil, fmt.Errorf("input %q: %w", in.Name, err)
+		}
+		value := values[in.Name]
+		if want := dtypeOf(in.Kind); want != out.dtype {
+			value = f.cast("input/"+in.Name+"/cast", value, out.dtype, want)
+		}
+		picked[in.Name] = f.reshape("input/"+in.Name, value, dtypeOf(in.Kind), -1, in.Width)
+	}
+	return picked, nil
+}
+
+// output finds the transformed feature that an input takes.
+func (g *transformGraph) output(in nn.Input) (transformOutput, error) {
+	i := slices.IndexFunc(g.outputs, func(o transformOutput) bool { return o.key == in.Name })
+	if i < 0 {
+		return transformOutput{}, fmt.Errorf("no such transformed feature")
+	}
+	out := g.outputs[i]
+	if !out.dense {
+		return out, fmt.Errorf("the transformed feature is sparse or ragged, only dense ones can be fed to a model")
+	}
+	if want := dtypeOf(in.Kind); want != out.dtype && (want != float32Type || out.dtype != int64Type) {
+		return out, fmt.Errorf("takes %v, the transformed feature is %v", in.Kind, out.dtype)
+	}
+	if width, known := out.width(); known && width != in.Width {
+		return out, fmt.Errorf("is %d wide, the transformed feature has shape %v", in.Width, out.shape)
+	}
+	return out, nil
+}
+
+// width is the number of values a row has, if the shape says so.
+func (o transformOutput) width() (int, bool) {
+	if len(o.shape) == 0 {
+		return 0, false
+	}
+	width := 1
+	for _, d := range o.shape[1:] {
+		if d < 0 {
+			return 0, false
+		}
+		width *= d
+	}
+	return width, true
+}
+
+// relax lets requests leave out dense features: the labels, those with a default, and those the model's inputs don't depend
+// on, which then are 0 or "". An absent sparse or ragged feature is empty anyway.
+func (g *transformGraph) relax(m Model) {
+	needed := g.needed(m.Graph.Inputs)
+	for i, ft := range g.inputs {
+		fallback, given := m.Defaults[ft.name]
+		if ft.layout == graph.Dense && (given || !needed[ft.name] || slices.Contains(m.Labels, ft.name)) {
+			g.inputs[i].fallback = filled(defaultConst(ft.dtype, example.Default(fallback)), ft.shape)
+		}
+	}
+}
+
+// needed are the raw features that the inputs depend on.
+func (g *transformGraph) needed(inputs []nn.Input) map[string]bool {
+	results := g.function.GetSignature().GetOutputArg()
+	var from []string
+	for _, out := range g.outputs {
+		if slices.ContainsFunc(inputs, func(in nn.Input) bool { return in.Name == out.key }) {
+			from = append(from, g.function.GetRet()[results[out.first].GetName()])
+		}
+	}
+	reached := reachable(g.function, from)
+	features, args := map[string]bool{}, g.function.GetSignature().GetInputArg()
+	for _, ft := range g.inputs {
+		for _, arg := range args[:ft.tensors()] {
+			features[ft.name] = features[ft.name] || reached[arg.GetName()]
+		}
+		args = args[ft.tensors():]
+	}
+	return features
+}
+
+// reachable are the nodes and arguments of a function that the references need. What the function does besides giving
+// results counts as needed always.
+func reachable(def *functionpb.FunctionDef, references []string) map[string]bool {
+	nodes := map[string]*nodepb.NodeDef{}
+	for _, node := range def.GetNodeDef() {
+		nodes[node.GetName()] = node
+	}
+	for _, node := range def.GetControlRet() {
+		references = append(references, node)
+	}
+	reached := map[string]bool{}
+	for len(references) > 0 {
+		name := nodeOf(references[len(references)-1])
+		references = references[:len(references)-1]
+		if !reached[name] {
+			reached[name] = true
+			references = append(references, nodes[name].GetInput()...)
+		}
+	}
+	return reached
+}

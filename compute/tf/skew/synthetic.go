@@ -1,0 +1,349 @@
+package skew
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	examplepb "github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
+
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/tf/graph"
+	"github.com/stoker-ml/stoker/compute/tf/transform"
+)
+
+// Limits of the synthetic rows.
+const (
+	plausibleRows       = 4       // rows whose transformed features lie among the real ones
+	maxSyntheticSpec    = 200     // raw features of a schema for which plausible values are searched
+	maxSyntheticValues  = 100_000 // values of one row
+	maxVocabularyWords  = 40      // words that are tried of each vocabulary
+	maxVocabularyBytes  = 1 << 20
+	refinements         = 4 // passes of the search for plausible values
+	maxSyntheticOutputs = 2000
+)
+
+// synthetic makes raw rows of a schema where a run has no raw examples. Their values are valid for the schema; whether the data could
+// hold them is known only of plausible rows.
+type synthetic struct {
+	spec  example.Spec
+	words []string // of the transform graph's vocabularies
+	graph *transform.Graph
+	real  []row // transformed rows of the run
+}
+
+// newSynthetic reads the raw schema of a TransformGraph artifact. A graph that Go can't execute is left out: no row is known to be
+// plausible then.
+func newSynthetic(ctx context.Context, dir string, real []row) (*synthetic, error) {
+	if dir == "" {
+		return nil, errors.New("there is no transform graph whose raw schema would say what requests hold")
+	}
+	schema, err := example.ReadSchema(filepath.Join(dir, "metadata", "schema.pbtxt"))
+	if err != nil {
+		return nil, fmt.Errorf("raw schema of the transform graph: %w", err)
+	}
+	spec, err := schema.Spec()
+	if err != nil {
+		return nil, fmt.Errorf("raw schema of the transform graph: %w", err)
+	}
+	size := 0
+	for _, f := range spec {
+		size += max(1, f.Size())
+	}
+	if len(spec) == 0 || size > maxSyntheticValues {
+		return nil, fmt.Errorf("raw schema of the transform graph: a row has %d values, expected 1 to %d", size, maxSyntheticValues)
+	}
+	s := &synthetic{spec: spec, words: vocabularies(dir), real: real}
+	if s.graph, err = transform.OpenWithin(ctx, dir, graph.Limits{}); err != nil {
+		s.graph = nil
+	}
+	return s, ctx.Err()
+}
+
+// vocabularies returns the first words of each vocabulary file of a transform graph.
+func vocabularies(dir string) (words []string) {
+	files, err := filepath.Glob(filepath.Join(dir, "transform_fn", "assets", "*"))
+	if err != nil {
+		return nil
+	}
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil || !info.Mode().IsRegular() || info.Size() > maxVocabularyBytes {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil || !utf8.Valid(text) {
+			continue
+		}
+		lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+		words = append(words, lines[:min(len(lines), maxVocabularyWords)]...)
+	}
+	return words
+}
+
+// candidates returns values that a feature may have: those of its domain, and numbers of all magnitudes or usual texts.
+func (s *synthetic) candidates(f example.Feature) (list []values) {
+	switch f.Kind {
+	case example.Bytes:
+		texts := slices.Clone(f.Vocabulary[:min(len(f.Vocabulary), maxVocabularyWords)])
+		if len(texts) == 0 {
+			texts = append([]string{"a", "", "1", "0.5", "2020-01-01", "2020-01-01 00:00:00", "true"}, s.words...)
+		}
+		for _, text := range texts {
+			list = append(list, values{texts: []string{text}})
+		}
+		return list
+	case example.Int64:
+		for _, x := range magnitudes(0, 9) {
+			list = append(list, values{ints: []int64{int64(x)}})
+		}
+		if r := f.IntRange; r != nil {
+			list = slices.DeleteFunc(list, func(v values) bool { return v.ints[0] < r.Min || v.ints[0] > r.Max })
+			for _, x := range []int64{r.Min, r.Max, r.Min/2 + r.Max/2} {
+				if x != math.MinInt64 && x != math.MaxInt64 {
+					list = append(list, values{ints: []int64{x}})
+				}
+			}
+		}
+		return list
+	default:
+		for _, x := range magnitudes(-3, 9) {
+			list = append(list, values{floats: []float64{x}})
+		}
+		return list
+	}
+}
+
+// magnitudes returns 0 and 1, 2 and 5 times each power of ten, of both signs.
+func magnitudes(least, most int) []float64 {
+	list := []float64{0}
+	for exponent := least; exponent <= most; exponent++ {
+		for _, x := range []float64{1, 2, 5} {
+			x *= math.Pow10(exponent)
+			list = append(list, x, -x)
+		}
+	}
+	return list
+}
+
+// row makes a row in which every value of a feature is the one chosen for it.
+func (s *synthetic) row(chosen []values) row {
+	r := row{features: map[string]*examplepb.Feature{}, lists: map[string]*examplepb.FeatureList{}}
+	for i, f := range s.spec {
+		value := repeated(chosen[i], max(1, f.Size()))
+		if f.Sequence {
+			r.lists[f.Name] = &examplepb.FeatureList{Feature: []*examplepb.Feature{value, value}}
+		} else {
+			r.features[f.Name] = value
+		}
+	}
+	return r
+}
+
+func repeated(v values, times int) *examplepb.Feature {
+	switch {
+	case v.texts != nil:
+		list := make([][]byte, times)
+		for i := range list {
+			list[i] = []byte(v.texts[0])
+		}
+		return &examplepb.Feature{Kind: &examplepb.Feature_BytesList{BytesList: &examplepb.BytesList{Value: list}}}
+	case v.ints != nil:
+		return &examplepb.Feature{Kind: &examplepb.Feature_Int64List{Int64List: &examplepb.Int64List{Value: slices.Repeat(v.ints[:1], times)}}}
+	}
+	return &examplepb.Feature{Kind: &examplepb.Feature_FloatList{FloatList: &examplepb.FloatList{Value: slices.Repeat([]float32{float32(v.floats[0])}, times)}}}
+}
+
+// variants returns rows of several kinds: with each feature's first value, with its last one, and with values at random.
+func (s *synthetic) variants() []row {
+	return append([]row{
+		s.row(s.choose(func(int) int { return 0 })), s.row(s.choose(func(n int) int { return n - 1 })), s.row(s.choose(func(n int) int { return min(1, n-1) })),
+	}, s.diverse(3)...)
+}
+
+func (s *synthetic) choose(at func(n int) int) (chosen []values) {
+	for _, f := range s.spec {
+		list := s.candidates(f)
+		if len(list) == 0 { // a domain without the numbers that are tried
+			list = []values{{ints: []int64{0}}}
+		}
+		chosen = append(chosen, list[at(len(list))])
+	}
+	return chosen
+}
+
+// diverse returns rows whose features have any of their candidates, at random but the same each time.
+func (s *synthetic) diverse(n int) (rows []row) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range n {
+		rows = append(rows, s.row(s.choose(random.IntN)))
+	}
+	return rows
+}
+
+// plausible returns rows that the transform graph makes such features of as the run's transformed rows have: numbers within their range,
+// and texts that are among theirs. There are none where no candidate is known to lead there.
+//
+// It changes one feature at a time, and keeps the value by which the transformed features come nearest.
+func (s *synthetic) plausible(ctx context.Context) []row {
+	if s.graph == nil || len(s.real) == 0 || len(s.spec) > maxSyntheticSpec {
+		return nil
+	}
+	limits := s.limits()
+	if len(limits) == 0 || len(limits) > maxSyntheticOutputs {
+		return nil
+	}
+	chosen := s.choose(func(int) int { return 0 })
+	best := s.distances(ctx, limits, [][]values{chosen})[0]
+	for pass := range 1 + refinements {
+		for i, f := range s.spec {
+			list := s.candidates(f)
+			if pass > 0 {
+				list = near(f, chosen[i])
+			}
+			var tried [][]values
+			for _, v := range list {
+				other := slices.Clone(chosen)
+				other[i] = v
+				tried = append(tried, other)
+			}
+			for j, distance := range s.distances(ctx, limits, tried) {
+				if distance < best {
+					best, chosen = distance, tried[j]
+				}
+			}
+		}
+		if best == 0 || ctx.Err() != nil {
+			break
+		}
+	}
+	if best > 0 {
+		return nil
+	}
+	rows, right := []row{s.row(chosen)}, make([][]values, len(s.spec))
+	for i, f := range s.spec { // more rows, of other values that suit
+		right[i] = []values{chosen[i]}
+		for _, v := range append(s.candidates(f), near(f, chosen[i])...) {
+			other := slices.Clone(chosen)
+			other[i] = v
+			if len(right[i]) < plausibleRows && s.distances(ctx, limits, [][]values{other})[0] == 0 {
+				right[i] = append(right[i], v)
+			}
+		}
+	}
+	for n := 1; n < plausibleRows; n++ {
+		other := slices.Clone(chosen)
+		for i := range other {
+			other[i] = right[i][n%len(right[i])]
+		}
+		if s.distances(ctx, limits, [][]values{other})[0] == 0 {
+			rows = append(rows, s.row(other))
+		}
+	}
+	return rows
+}
+
+// near returns numbers around the one chosen.
+func near(f example.Feature, chosen values) (list []values) {
+	if f.Kind == example.Bytes {
+		return nil
+	}
+	x := chosen.number(0)
+	for _, part := range []float64{0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4} {
+		for _, y := range []float64{x * (1 - part), x * (1 + part)} {
+			if f.Kind == example.Int64 {
+				y = math.Round(y)
+				if r := f.IntRange; math.Abs(y) > 1<<62 || r != nil && (int64(y) < r.Min || int64(y) > r.Max) {
+					continue
+				}
+				list = append(list, values{ints: []int64{int64(y)}})
+			} else {
+				list = append(list, values{floats: []float64{y}})
+			}
+		}
+	}
+	return list
+}
+
+// limit is what the run's transformed rows have of one feature.
+type limit struct {
+	least, most float64
+	texts       map[string]bool
+}
+
+// limits returns those of the graph's outputs that Transform wrote.
+func (s *synthetic) limits() map[string]limit {
+	all := map[string]limit{}
+	for _, f := range s.graph.Spec() {
+		l := limit{math.Inf(1), math.Inf(-1), map[string]bool{}}
+		for _, r := range s.real {
+			v := r.values(f.Name)
+			for _, text := range v.texts {
+				l.texts[text] = true
+			}
+			for i := range v.len() - len(v.texts) {
+				l.least, l.most = min(l.least, v.number(i)), max(l.most, v.number(i))
+			}
+		}
+		if len(l.texts) > 0 || l.least <= l.most {
+			all[f.Name] = l
+		}
+	}
+	return all
+}
+
+// distance says how far a feature lies outside what the real rows have of it: 0 for within.
+func (l limit) distance(v values) float64 {
+	sum := 0.0
+	for _, text := range v.texts {
+		if !l.texts[text] {
+			sum++
+		}
+	}
+	for i := range v.len() - len(v.texts) {
+		x := v.number(i)
+		if !isFinite(x) {
+			return math.MaxFloat32
+		}
+		width := max(l.most-l.least, 1e-6*(1+math.Abs(l.most)))
+		sum += max(0, x-l.most, l.least-x) / width
+	}
+	return sum
+}
+
+// distances transforms rows and says how far each lies outside the real ones: infinity for a row that the graph has an error for.
+func (s *synthetic) distances(ctx context.Context, limits map[string]limit, chosen [][]values) []float64 {
+	rows := make([]row, len(chosen))
+	for i, c := range chosen {
+		rows[i] = s.row(c)
+	}
+	list := make([]float64, len(rows))
+	made, err := runGraph(ctx, s.graph, rows)
+	if err != nil { // perhaps of one row
+		made = nil
+		for _, r := range rows {
+			one, err := runGraph(ctx, s.graph, []row{r})
+			if err != nil {
+				one = []map[string]values{nil}
+			}
+			made = append(made, one...)
+		}
+	}
+	for i, features := range made {
+		if features == nil {
+			list[i] = math.Inf(1)
+			continue
+		}
+		for name, l := range limits {
+			list[i] += l.distance(features[name])
+		}
+	}
+	return list
+}

@@ -1,0 +1,187 @@
+package transform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/tf/graph"
+	"github.com/stoker-ml/stoker/compute/tf/ops"
+)
+
+// Graph is the transformation of a TransformGraph artifact, ready to run. It may be used by any number of goroutines at
+// once.
+type Graph struct {
+	sources []source
+	outputs []feature
+	raw     example.Spec
+	spec    example.Spec
+	written []example.Spec // by output: its columns
+	program *graph.Program
+}
+
+// Open reads the TransformGraph artifact in dir: the folder that holds transform_fn. An op that isn't known is an error that
+// names the op, its node and the transformed feature that needs it; nothing is left to be found out when data are there. An
+// error that has example.ErrInput in its chain is the artifact's fault.
+//
+// The graph is executed within the default limits of package tensorflow: OpenWithin sets others.
+func Open(dir string) (*Graph, error) {
+	return OpenWithin(context.Background(), dir, graph.Limits{})
+}
+
+// OpenWithin is Open until ctx ends, with the limits given for opening it and for each Run. A graph or data that go beyond them have
+// graph.ErrLimit in the error's chain.
+func OpenWithin(ctx context.Context, dir string, limits graph.Limits) (*Graph, error) {
+	m, err := graph.Open(filepath.Join(dir, "transform_fn"))
+	if err != nil {
+		return nil, fmt.Errorf("transform graph %s: %w", dir, blame(err))
+	}
+	g, err := compile(ctx, m, limits)
+	if err != nil {
+		return nil, fmt.Errorf("transform graph %s: %w", dir, unlessEnded(ctx, err))
+	}
+	return g, nil
+}
+
+// blame is the artifact's, unless a file of it can't be read.
+func blame(err error) error {
+	if _, isFile := errors.AsType[*fs.PathError](err); isFile {
+		return err
+	}
+	return inputError{err}
+}
+
+// unlessEnded is the artifact's or the data's fault, unless ctx has ended.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return inputError{err}
+}
+
+func compile(ctx context.Context, m *graph.Model, limits graph.Limits) (*Graph, error) {
+	a, err := newArtifact(m)
+	if err != nil {
+		return nil, err
+	}
+	g := &Graph{}
+	for _, out := range a.outputs {
+		g.outputs = append(g.outputs, feature{out})
+	}
+	session, err := m.Start(ctx, limits)
+	if err != nil {
+		return nil, err
+	}
+	if g.program, err = a.compile(ctx, session); err != nil {
+		return nil, err
+	}
+	return g, g.describe(a)
+}
+
+// describe says what batches go in and come out, in the words of package example.
+func (g *Graph) describe(a *artifact) error {
+	composites, err := a.composites()
+	if err != nil {
+		return err
+	}
+	at := 0
+	for _, in := range a.inputs {
+		s, err := sourceOf(feature{in}, composites)
+		if err != nil {
+			return fmt.Errorf("raw feature %q: %w", in.Name, err)
+		}
+		for range in.Tensors() {
+			s.used = s.used || g.program.Reads(at)
+			at++
+		}
+		g.sources = append(g.sources, s)
+		if s.used {
+			g.raw = append(g.raw, s.columns...)
+		}
+	}
+	slices.SortFunc(g.raw, func(a, b example.Feature) int { return strings.Compare(a.Name, b.Name) })
+	for _, f := range g.outputs {
+		columns, err := f.columns()
+		if err != nil {
+			return fmt.Errorf("transformed feature %q: %w", f.Name, err)
+		}
+		g.spec, g.written = append(g.spec, columns...), append(g.written, columns)
+	}
+	slices.SortFunc(g.spec, func(a, b example.Feature) int { return strings.Compare(a.Name, b.Name) })
+	return g.spec.Validate()
+}
+
+// Raw is the features that go in, as they are read from examples: those that a transformed feature needs. A batch may have
+// more.
+func (g *Graph) Raw() example.Spec { return slices.Clone(g.raw) }
+
+// Spec is the features that come out: those that reading tf.Transform's transformed examples would give.
+func (g *Graph) Spec() example.Spec { return slices.Clone(g.spec) }
+
+// Run transforms a batch of raw features. The outcome shares no memory with raw; it is in the memory of into, a batch that
+// Run returned before and that nobody needs any more, or of its own if into is nil. A row that TensorFlow has an error for
+// is one here too, and spoils its batch.
+func (g *Graph) Run(raw, into *example.Batch) (*example.Batch, error) {
+	return g.RunContext(context.Background(), raw, into)
+}
+
+// RunContext is Run until ctx ends: soon after that it returns an error with the cause in its chain, which isn't example.ErrInput. Where
+// the batch says where its rows come from, the error is an example.Error that names the file and the record of the first row that is at
+// fault by itself.
+func (g *Graph) RunContext(ctx context.Context, raw, into *example.Batch) (*example.Batch, error) {
+	made, err := g.runBatch(ctx, raw, into)
+	if err != nil && errors.Is(err, example.ErrInput) && len(raw.Origins) == raw.Rows && raw.Rows > 0 {
+		return nil, g.locate(ctx, raw, err)
+	}
+	return made, err
+}
+
+func (g *Graph) runBatch(ctx context.Context, raw, into *example.Batch) (*example.Batch, error) {
+	f := g.program.Frame()
+	defer f.Release()
+	if err := g.run(ctx, f, raw); err != nil {
+		return nil, fmt.Errorf("transform: %w", unlessEnded(ctx, err))
+	}
+	if into == nil {
+		into = example.NewBatch(g.spec)
+	}
+	into.Reset()
+	into.Rows, into.Origins = raw.Rows, append(into.Origins, raw.Origins...)
+	var parts []ops.Value
+	at := 0
+	for i, out := range g.outputs {
+		parts = parts[:0]
+		for range out.Tensors() {
+			parts = append(parts, f.Result(at))
+			if err := f.Charge(f.Result(at)); err != nil {
+				return nil, fmt.Errorf("transform: transformed feature %q: %w", out.Name, inputError{err})
+			}
+			at++
+		}
+		if err := out.write(into, g.written[i], parts); err != nil {
+			return nil, fmt.Errorf("transform: transformed feature %q: %w", out.Name, inputError{err})
+		}
+	}
+	return into, nil
+}
+
+// run feeds the batch to the program. What comes out is in the frame then.
+func (g *Graph) run(ctx context.Context, f *graph.Frame, raw *example.Batch) error {
+	at := 0
+	for _, s := range g.sources {
+		args := f.Args[at : at+s.Tensors()]
+		at += s.Tensors()
+		if !s.used {
+			continue
+		}
+		if err := s.fill(args, raw); err != nil {
+			return fmt.Errorf("raw feature %q: %w", s.Name, err)
+		}
+	}
+	return f.Run(ctx)
+}

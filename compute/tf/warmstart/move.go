@@ -1,0 +1,167 @@
+package warmstart
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+)
+
+// move is one param and the values it will have. A weight is taken as a table: its last axis is the columns where those are
+// classes, else all but its first axis is.
+type move struct {
+	into, values  []float32
+	rows, columns axis
+	negated       bool
+}
+
+// axis says where along one axis of a table the old values are.
+type axis struct {
+	ours, old int
+	from      []int // for each place the old one, -1: as it was. nil: all as they stand
+}
+
+func (a axis) at(i int) int {
+	if a.from == nil {
+		return i
+	}
+	return a.from[i]
+}
+
+func (m move) do() {
+	for row := range m.rows.ours {
+		from := m.rows.at(row)
+		for column := range m.columns.ours {
+			old := m.columns.at(column)
+			if from < 0 || old < 0 {
+				continue
+			}
+			value := m.values[from*m.columns.old+old]
+			if m.negated {
+				value = -value
+			}
+			m.into[row*m.columns.ours+column] = value
+		}
+	}
+}
+
+// moves reads what fits. Nothing is changed yet.
+func (s *starter) moves() ([]move, error) {
+	var list []move
+	var failures []error
+	for i, p := range s.params {
+		at := &s.pairs[i]
+		if at.how == "" {
+			if at.told == "" {
+				at.told = "no such name"
+			}
+			continue
+		}
+		m, err := s.move(p, at)
+		switch {
+		case errors.Is(err, errMisfit) && at.how != "by map":
+			at.told = err.Error()
+		case err != nil:
+			failures = append(failures, fmt.Errorf("%s from %s: %w", p.Name, at.theirs.Name, err))
+		default:
+			at.taken, list = true, append(list, m)
+		}
+	}
+	return list, errors.Join(failures...)
+}
+
+// errMisfit is in the chain of what keeps a weight from being taken, and nothing more.
+var errMisfit = errors.New("does not fit")
+
+// misfit is an error whose text is the reason alone.
+type misfit string
+
+func (m misfit) Error() string { return string(m) }
+
+func (misfit) Is(target error) bool { return target == errMisfit }
+
+func (s *starter) move(p nn.Param, at *pair) (move, error) {
+	m, told, err := s.fit(p, at.theirs)
+	if err != nil {
+		return move{}, err
+	}
+	values, exact, err := s.from.Values(at.theirs)
+	if err != nil {
+		return move{}, err
+	}
+	if !exact {
+		told = join(told, at.theirs.DType+" rounded to float32")
+	}
+	if lastName(p.Name) == movingDeviation && lastName(at.theirs.Name) == movingVariance {
+		epsilon := deviate(values, p.Values)
+		told = join(told, fmt.Sprintf("the root of it and %.2g", epsilon))
+	}
+	m.into, m.values, at.told = p.Values, values, told
+	return m, nil
+}
+
+// deviate makes variances what batch normalization divides by, sqrt(variance + epsilon), in their place. It began with a variance of 1,
+// which tells epsilon.
+func deviate(values, beginning []float32) (epsilon float64) {
+	if len(beginning) > 0 {
+		epsilon = float64(beginning[0])*float64(beginning[0]) - 1
+	}
+	for i, v := range values {
+		values[i] = float32(math.Sqrt(float64(v) + epsilon))
+	}
+	return epsilon
+}
+
+// fit says which old row and column is for each of p, and what is to be told of that. Axes may differ in length only where both
+// sides' places are known.
+func (s *starter) fit(p nn.Param, theirs Tensor) (m move, told string, err error) {
+	rows, columns := s.rowsOf(p, theirs), s.columnsOf(p, theirs)
+	if !fits(p.Shape, theirs.Shape, rows.known, columns.known) {
+		return m, "", misfit(fmt.Sprintf("shape %v against %v", theirs.Shape, p.Shape))
+	}
+	m.rows.ours, m.columns.ours = table(p.Shape, s.classes.weights[p.Name])
+	m.rows.old, m.columns.old = table(theirs.Shape, s.classes.weights[p.Name])
+	var toldRows, toldColumns string
+	if m.rows.from, toldRows, err = rows.order("%d rows by what they stand for", "no row stands for the same"); err != nil {
+		return m, "", err
+	}
+	if m.columns.from, toldColumns, err = columns.order("%d classes by label", "no class is the same"); err != nil {
+		return m, "", err
+	}
+	m.negated = columns.opposite
+	return m, join(toldRows, toldColumns), nil
+}
+
+// fits says that shapes are equal but for the first axis and the last one, where those are free.
+func fits(ours, theirs []int, first, last bool) bool {
+	if len(ours) != len(theirs) {
+		return false
+	}
+	for i := range ours {
+		if ours[i] != theirs[i] && !(first && i == 0) && !(last && i == len(ours)-1) {
+			return false
+		}
+	}
+	return true
+}
+
+// table is how many rows and columns a weight has.
+func table(shape []int, classes bool) (rows, columns int) {
+	rows, columns = 1, 1
+	for i, n := range shape {
+		if i == 0 && !(classes && len(shape) == 1) {
+			rows = n
+		} else {
+			columns *= n
+		}
+	}
+	return rows, columns
+}
+
+// join puts what is to be told behind each other, leaving out what is nothing.
+func join(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
+}

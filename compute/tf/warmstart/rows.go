@@ -1,0 +1,197 @@
+package warmstart
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// Rows say what each row of a weight stands for, that is, each place along its first axis: a number's feature, a token of a
+// feature's vocabulary, a bucket. Rows of two models that have the same words mean the same.
+type Rows []string
+
+// unique says that each row can be told from the others.
+func (r Rows) unique() bool {
+	seen := make(map[string]bool, len(r))
+	for _, row := range r {
+		if seen[row] {
+			return false
+		}
+		seen[row] = true
+	}
+	return true
+}
+
+// Vocabulary says which token each of a feature's numbers 0, 1, 2 ... stands for. Numbers beyond are buckets for other tokens.
+type Vocabulary []string
+
+// column is one column of a value in a graph: what stands in it.
+type column struct {
+	name string
+	ids  *domain // what the whole numbers in it stand for; nil where they are themselves
+	unit bool    // a layer computed it: of itself it means nothing
+}
+
+// domain says what whole numbers stand for.
+type domain struct {
+	tokens Vocabulary
+	hashed int   // they are buckets of strings, so many; 0: they aren't
+	other  int64 // this one stands for what is none of the others; -1: none does
+}
+
+var ownNumbers = &domain{other: -1}
+
+// row is the words for a number of the domain.
+func (c column) row(id int64) string {
+	d := c.ids
+	if d == nil {
+		d = ownNumbers
+	}
+	switch {
+	case id == d.other:
+		return c.name + ": others"
+	case d.hashed > 0:
+		return fmt.Sprintf("%s: bucket %d of %d", c.name, id, d.hashed)
+	case len(d.tokens) > 0 && id >= int64(len(d.tokens)):
+		return fmt.Sprintf("%s: bucket %d for others", c.name, id-int64(len(d.tokens)))
+	case len(d.tokens) > 0:
+		return c.name + ": " + strconv.Quote(d.tokens[id])
+	}
+	return fmt.Sprintf("%s: %d", c.name, id)
+}
+
+// features are the columns of a feature: one has its name, of several each its place too.
+func features(name string, width int, ids *domain) []column {
+	if width == 1 {
+		return []column{{name: name, ids: ids}}
+	}
+	list := make([]column, width)
+	for i := range list {
+		list[i] = column{name: fmt.Sprintf("%s[%d]", name, i), ids: ids}
+	}
+	return list
+}
+
+// units are the columns of what a layer computes: nothing is known of one but its place.
+func units(width int) []column {
+	list := make([]column, width)
+	for i := range list {
+		list[i] = column{name: fmt.Sprintf("unit %d of %d", i, width), unit: true}
+	}
+	return list
+}
+
+// oneHot is a column for each number below depth, for each column of x.
+func oneHot(x []column, depth int) []column {
+	var list []column
+	for _, c := range x {
+		for id := range depth {
+			list = append(list, column{name: c.row(int64(id))})
+		}
+	}
+	return list
+}
+
+// lookedUp is what stands in columns that are rows of a table, dim numbers each.
+func lookedUp(x []column, dim int) []column {
+	var list []column
+	for _, c := range x {
+		for i := range dim {
+			list = append(list, column{name: fmt.Sprintf("%s, number %d", c.name, i)})
+		}
+	}
+	return list
+}
+
+// kernelRows are the rows of a kernel by which x is multiplied; nil if all that is known of them is their order.
+func kernelRows(x []column) Rows {
+	if !slices.ContainsFunc(x, func(c column) bool { return !c.unit }) {
+		return nil
+	}
+	rows := make(Rows, len(x))
+	for i, c := range x {
+		rows[i] = c.name
+	}
+	return rows
+}
+
+// tableRows are the rows of a table of depth rows in which the numbers in x are looked up.
+func tableRows(x []column, depth int) Rows {
+	if len(x) == 0 || x[0].unit {
+		return nil
+	}
+	rows := make(Rows, depth)
+	for id := range rows {
+		rows[id] = x[0].row(int64(id))
+	}
+	return rows
+}
+
+// mapped are columns whose strings have become numbers.
+func mapped(x []column, ids domain) []column {
+	list := make([]column, len(x))
+	for i, c := range x {
+		list[i] = column{name: c.name, ids: &ids}
+	}
+	return list
+}
+
+// crossed are the columns of a hashed cross: one for each combination of its operands', the last one's going fastest. nil: there
+// are too many, or it is not known what one of them holds.
+func crossed(buckets int, of ...[]column) []column {
+	list := []column{{}}
+	for i, x := range of {
+		if len(x) == 0 || len(list) > maxColumns/len(x) {
+			return nil
+		}
+		var wider []column
+		for _, before := range list {
+			for _, c := range x {
+				if i > 0 {
+					c.name = before.name + " x " + c.name
+				}
+				wider = append(wider, column{name: c.name, ids: &domain{hashed: buckets, other: -1}})
+			}
+		}
+		list = wider
+	}
+	return list
+}
+
+// clamped are columns in which other stands for all numbers that aren't in the domain.
+func clamped(x []column, other int64) []column {
+	list := make([]column, len(x))
+	for i, c := range x {
+		ids := domain{}
+		if c.ids != nil {
+			ids = *c.ids
+		}
+		ids.other = other
+		list[i] = column{name: c.name, ids: &ids}
+	}
+	return list
+}
+
+// known collects what rows stand for, by weight.
+type known map[string]Rows
+
+// indistinct are rows that stand for something, but can't be told from each other.
+var indistinct = Rows{}
+
+func (r Rows) isIndistinct() bool { return r != nil && len(r) == 0 }
+
+// learn keeps the rows of a weight. Of one that is used twice for different things it is not known what they stand for.
+func (k known) learn(weight string, rows Rows) {
+	before, ok := k[weight]
+	if ok && (before.isIndistinct() || !slices.Equal(before, rows)) || rows != nil && !rows.unique() {
+		rows = indistinct
+	}
+	k[weight] = rows
+}
+
+// told leaves out rows that stand for nothing.
+func (k known) told() map[string]Rows {
+	maps.DeleteFunc(k, func(_ string, rows Rows) bool { return rows == nil })
+	return k
+}

@@ -1,0 +1,80 @@
+package warmstart
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
+)
+
+// Source is a model, or a checkpoint, from which weights can be taken. It may be used from several goroutines.
+type Source struct {
+	// Path is where the weights were found: a SavedModel's folder, or a checkpoint's prefix.
+	Path string
+
+	// Tensors are its weights, in the order of the model's own objects: without optimizer slots, counters and strings.
+	Tensors []Tensor
+
+	// Classes are the names of the classes that it tells apart, in the order of its logits, as ClassNames has them; nil where that
+	// isn't known: models of ours say it.
+	Classes []string
+
+	bundle *tensorbundle.Bundle
+	rows   map[string]Rows // by key
+}
+
+// Tensor is one weight of a Source.
+type Tensor struct {
+	Name  string // as a person knows it: dense/kernel, dnn/hiddenlayer_0/kernel
+	Key   string // its key in the bundle
+	DType string // as TensorFlow names it: DT_FLOAT
+	Shape []int
+
+	// Positional says that its name tells only which one of its kind it is, and may be another in a model of the same shape:
+	// Keras counts layers per process, an Estimator numbers them.
+	Positional bool
+
+	object int32 // its number in the object graph, -1 where there is none
+}
+
+// Open finds the weights at path, which is one of
+//
+//   - a Model artifact of TFX: the SavedModel in Format-Serving, or in Format-Serving/export/<exporter>/<version>, each the only
+//     one in its folder, as Estimators wrote it; serving_model_dir in the place of Format-Serving, as it was called before TFX 0.29
+//   - a SavedModel, of TensorFlow 1 or 2
+//   - a checkpoint's folder, the newest one in it by its file "checkpoint", or the prefix of one: model.ckpt-1000
+//
+// What holds weights in another format is refused with what to save instead.
+func Open(path string) (*Source, error) {
+	found, err := locate(path)
+	if err != nil {
+		return nil, fmt.Errorf("find weights in %s: %w", path, err)
+	}
+	s, err := found.open()
+	if err != nil {
+		return nil, fmt.Errorf("read weights of %s: %w", found.path(), err)
+	}
+	if len(s.Tensors) == 0 {
+		return nil, fmt.Errorf("read weights of %s: it has none", found.path())
+	}
+	return s, nil
+}
+
+// Values reads a weight as float32, row major. It is exact if none of its values had to be rounded.
+func (s *Source) Values(t Tensor) (values []float32, exact bool, err error) {
+	return s.bundle.Numbers(t.Key)
+}
+
+// Rows says what the rows of a weight stand for; nil where that isn't known, and empty where they can't be told from
+// each other.
+func (s *Source) Rows(t Tensor) Rows { return s.rows[t.Key] }
+
+// find returns the weight of a name, which may also be its key.
+func (s *Source) find(name string) (Tensor, bool) {
+	for _, known := range []func(Tensor) string{func(t Tensor) string { return t.Name }, func(t Tensor) string { return t.Key }} {
+		if at := slices.IndexFunc(s.Tensors, func(t Tensor) bool { return known(t) == name }); at >= 0 {
+			return s.Tensors[at], true
+		}
+	}
+	return Tensor{}, false
+}

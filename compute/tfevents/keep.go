@@ -1,0 +1,181 @@
+package tfevents
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// What a Training keeps with the checkpoints: copies of its event files, by their paths below the log folder, and the file
+// of states, in which the last few checkpoints say how far each file went.
+const (
+	statesFile = "states.json"
+	maxStates  = 8
+)
+
+// Checkpoint keeps what was logged up to a step, for a checkpoint of that step. It is to be called before there is anything
+// of the checkpoint itself: who copies checkpoints while the training goes on then has the log of each. It may be called
+// for a step again, when more was logged of it.
+func (t *Training) Checkpoint(step int64) error {
+	if err := t.begin(step); err != nil || t.o.Keep == "" {
+		return err
+	}
+	t.state.Step, t.state.Files = step, map[string]int64{}
+	err := t.eachFile(t.o.Dir, func(path string, size int64) error {
+		t.state.Files[path] = size
+		return t.keep(path, size)
+	})
+	if err == nil {
+		err = t.writeStates()
+	}
+	if err == nil {
+		err = t.prune()
+	}
+	if err != nil {
+		return fmt.Errorf("keep run log of step %d: %w", step, err)
+	}
+	return nil
+}
+
+// eachFile calls do with every event file of the training's runs below a folder.
+func (t *Training) eachFile(dir string, do func(path string, size int64) error) error {
+	for _, w := range t.writers {
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	for _, run := range runs {
+		entries, err := os.ReadDir(filepath.Join(dir, run))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil || !info.Mode().IsRegular() || !IsEventFile(e.Name()) {
+				continue
+			}
+			if err := do(filepath.Join(run, e.Name()), info.Size()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keep copies a file unless a copy of that size is there: event files only grow.
+func (t *Training) keep(path string, size int64) error {
+	to := filepath.Join(t.o.Keep, path)
+	if info, err := os.Stat(to); err == nil && info.Size() == size {
+		return nil
+	}
+	return copyPart(filepath.Join(t.o.Dir, path), to, size)
+}
+
+// copyPart copies the first bytes of a file by way of a temporary one. A copy that is there is replaced and not changed:
+// someone may have a link to it.
+func copyPart(from, to string, size int64) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return replace(to, func(out io.Writer) error {
+		_, err := io.CopyN(out, in, size)
+		return err
+	})
+}
+
+// replace writes a file whole or not at all.
+func replace(path string, write func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+func (t *Training) writeStates() error {
+	t.kept = slices.DeleteFunc(t.kept, func(s state) bool { return s.Step >= t.state.Step })
+	t.kept = append(t.kept, t.state)
+	t.kept = t.kept[max(0, len(t.kept)-maxStates):]
+	return replace(filepath.Join(t.o.Keep, statesFile), func(out io.Writer) error { return json.NewEncoder(out).Encode(t.kept) })
+}
+
+// restore puts the log back as it was at the checkpoint of a step: what was logged after that is gone. Where
+// nothing was kept of that step, it is as it was at the one before, and has a gap; where there is none, or the training is
+// at its beginning, it is empty.
+func (t *Training) restore(step int64) (found bool, err error) {
+	if err := t.eachFile(t.o.Dir, func(path string, _ int64) error { return os.Remove(filepath.Join(t.o.Dir, path)) }); err != nil {
+		return false, err
+	}
+	if t.o.Keep == "" {
+		return false, nil
+	}
+	if at, ok := t.stateOf(step); ok && step > 0 {
+		t.state, found = at, true
+		t.state.Step = step
+	}
+	for path, size := range t.state.Files {
+		if err := copyPart(filepath.Join(t.o.Keep, path), filepath.Join(t.o.Dir, path), size); err != nil {
+			return false, err
+		}
+	}
+	for _, run := range runs {
+		if err := t.merge(run); err != nil {
+			return false, err
+		}
+	}
+	return found, nil
+}
+
+// prune removes from the Keep folder what no state names.
+func (t *Training) prune() error {
+	return t.eachFile(t.o.Keep, func(path string, _ int64) error {
+		if slices.ContainsFunc(t.kept, func(s state) bool { _, named := s.Files[path]; return named }) {
+			return nil
+		}
+		return os.Remove(filepath.Join(t.o.Keep, path))
+	})
+}
+
+// stateOf finds what was kept of a step, whole, or else of the last before it. What can't be read is as good as nothing.
+func (t *Training) stateOf(step int64) (state, bool) {
+	text, err := os.ReadFile(filepath.Join(t.o.Keep, statesFile))
+	if err != nil || json.Unmarshal(text, &t.kept) != nil {
+		return state{}, false
+	}
+	for _, s := range slices.Backward(t.kept) {
+		if s.Step <= step && t.isWhole(s) {
+			return s, true
+		}
+	}
+	return state{}, false
+}
+
+// isWhole says whether all files of a state are there.
+func (t *Training) isWhole(s state) bool {
+	for path, size := range s.Files {
+		if !filepath.IsLocal(path) {
+			return false
+		}
+		if info, err := os.Stat(filepath.Join(t.o.Keep, path)); err != nil || info.Size() < size {
+			return false
+		}
+	}
+	return true
+}

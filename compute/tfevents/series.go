@@ -1,0 +1,76 @@
+package tfevents
+
+import (
+	"slices"
+	"time"
+)
+
+// Series is what one run logged under one tag, in the order of the files.
+type Series struct {
+	Tag    string
+	Kind   Kind
+	Plugin string
+	Points []Point
+	Every  int // each point stands for so many: above 1 where there were too many to keep. The last one is always there
+	Count  int // of all points, about, where Every is above 1
+
+	pending int // points since the last one that is kept for good
+}
+
+// Point is one logged value. What its Value's Tag and Plugin say, the Series says.
+type Point struct {
+	Step int64
+	Time time.Time
+	Value
+}
+
+// How many points of a series are kept. TensorBoard keeps 1000 scalars and 500 histograms.
+const (
+	maxScalars = 10_001
+	maxOthers  = 501
+)
+
+func (s *Series) limit() int {
+	if s.Kind == KindScalar {
+		return maxScalars
+	}
+	return maxOthers
+}
+
+// add keeps every point while there is room, else every second of those, and the last one.
+func (s *Series) add(p Point) {
+	s.Every = max(s.Every, 1)
+	s.Count++
+	if s.pending > 0 {
+		s.Points = s.Points[:len(s.Points)-1] // it was kept as the last one only
+	}
+	s.Points = append(s.Points, p)
+	s.pending = (s.pending + 1) % s.Every
+	if s.pending == 0 && len(s.Points) >= s.limit() {
+		s.thin()
+	}
+}
+
+// thin leaves out every second point but the last: limits are odd.
+func (s *Series) thin() {
+	half := (len(s.Points) + 1) / 2
+	for i := range half {
+		s.Points[i] = s.Points[2*i]
+	}
+	clear(s.Points[half:])
+	s.Points = s.Points[:half]
+	s.Every *= 2
+}
+
+// void removes what was logged at or after a step.
+func (s *Series) void(from int64) {
+	before := len(s.Points)
+	s.Points = slices.DeleteFunc(s.Points, func(p Point) bool { return p.Step >= from })
+	if removed := before - len(s.Points); removed > 0 {
+		s.Count = max(s.Count-removed*s.Every, len(s.Points))
+		s.pending = 0
+	}
+}
+
+// Last is the last point.
+func (s *Series) Last() Point { return s.Points[len(s.Points)-1] }

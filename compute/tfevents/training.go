@@ -1,0 +1,221 @@
+package tfevents
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+)
+
+// The runs of a training, as Keras names them. The log folder itself is a run too: hyperparameters and text stand there.
+const (
+	runTrain      = "train"
+	runValidation = "validation"
+)
+
+// runs are all of a training's.
+var runs = [...]string{".", runTrain, runValidation}
+
+// TrainingOptions say what a Training writes, and where.
+type TrainingOptions struct {
+	Dir string // the log folder: TFX's model_run
+
+	// Keep is a folder that survives an interruption together with the checkpoints: what was logged is copied there at each of
+	// them, so that a training that goes on elsewhere has its whole log. "": nowhere.
+	Keep string
+
+	EpochRows int64 // rows of training data; 0: not known, and the whole training is one epoch
+	BatchSize int   // rows of a step
+
+	LearningRate func() float64 // nil: it is not logged
+
+	// Histograms is every how many steps Weights are logged, 0 for never. Weights calls yield for each tensor.
+	Histograms int
+	Weights    func(yield func(name string, values []float32))
+
+	Session Session // what the training was given
+	Config  string  // the same as text for people, in Markdown; "": none
+
+	Now  func() time.Time // as in Options, like those below
+	Host string
+	PID  int
+}
+
+// Training logs one training from its first step to its last with the tags that Keras's TensorBoard callback gives them:
+//
+//	train/       batch_loss, batch_learning_rate over steps: loss is the mean since the point before
+//	             epoch_loss, epoch_learning_rate over epochs from 0: the mean of the epoch's steps
+//	             <tensor>/histogram over steps
+//	validation/  epoch_<metric> over epochs, evaluation_<metric>_vs_iterations over steps
+//	.            config, hyperparameters, and at the end evaluation_<metric>
+//
+// A step belongs to the epoch in which its last row lies, and the last epoch may be part of one. Points come less and less
+// often the longer a training is, as spacing says, so that a log grows with the logarithm of the steps only, and with it
+// what a checkpoint carries.
+//
+// A Training that goes on from a checkpoint leaves the log that an undisturbed one leaves, in more files and with other
+// times. It is not safe for concurrent use.
+type Training struct {
+	o       TrainingOptions
+	begun   bool
+	state   state
+	writers map[string]*Writer
+	kept    []state
+}
+
+// NewTraining logs nothing yet: the first step tells whether the training goes on from a checkpoint.
+func NewTraining(o TrainingOptions) *Training {
+	return &Training{o: o, writers: map[string]*Writer{}}
+}
+
+// How often a curve has a point: at first every lossEvery steps, every epoch.
+const (
+	lossEvery       = 10
+	lossPoints      = 2048
+	epochPoints     = 2048
+	histogramPoints = 128
+)
+
+// spacing is how far apart points lie at a step: base, doubled until points of them reach there. So a curve has at most points
+// up to base*points, and half as many more whenever its length doubles.
+func spacing(step, base, points int64) int64 {
+	for base*points < step {
+		base *= 2
+	}
+	return base
+}
+
+// Step logs one step, counted from 1, after the weights have changed.
+func (t *Training) Step(step int64, loss float64) error {
+	if err := t.begin(step - 1); err != nil {
+		return err
+	}
+	t.state.Step = step
+	t.state.Batch.add(loss)
+	t.state.Epoch.add(loss)
+	if step%spacing(step, lossEvery, lossPoints) == 0 {
+		if err := t.point(); err != nil {
+			return err
+		}
+	}
+	if t.o.Histograms > 0 && step%spacing(step, int64(t.o.Histograms), histogramPoints) == 0 {
+		if err := t.histograms(); err != nil {
+			return err
+		}
+	}
+	if t.epochAt(step+1) == t.epochAt(step) {
+		return nil
+	}
+	if epoch := t.epochAt(step); epoch%spacing(epoch, 1, epochPoints) == 0 {
+		return t.epoch(epoch)
+	}
+	t.state.Epoch = mean{}
+	return nil
+}
+
+// epochAt is the epoch, from 0, in which the last row of a step lies.
+func (t *Training) epochAt(step int64) int64 {
+	if t.o.EpochRows <= 0 || step <= 0 {
+		return 0
+	}
+	return (step*int64(t.o.BatchSize) - 1) / t.o.EpochRows
+}
+
+// point logs the loss since the last point, and the learning rate if that has changed.
+func (t *Training) point() error {
+	if t.state.Batch.Count == 0 {
+		return nil
+	}
+	w, err := t.writer(runTrain)
+	if err != nil {
+		return err
+	}
+	if err := w.Scalar(t.state.Step, "batch_loss", t.state.Batch.take()); err != nil || t.o.LearningRate == nil {
+		return err
+	}
+	rate := t.o.LearningRate()
+	if t.state.Rated && rate == t.state.Rate {
+		return nil
+	}
+	t.state.Rate, t.state.Rated = rate, true
+	return w.Scalar(t.state.Step, "batch_learning_rate", rate)
+}
+
+// epoch logs what was added up of an epoch.
+func (t *Training) epoch(epoch int64) error {
+	w, err := t.writer(runTrain)
+	if err != nil {
+		return err
+	}
+	err = w.Scalar(epoch, "epoch_loss", t.state.Epoch.take())
+	if err == nil && t.o.LearningRate != nil {
+		err = w.Scalar(epoch, "epoch_learning_rate", t.o.LearningRate())
+	}
+	return err
+}
+
+func (t *Training) histograms() error {
+	w, err := t.writer(runTrain)
+	if err != nil {
+		return err
+	}
+	t.o.Weights(func(name string, values []float32) {
+		if err == nil {
+			err = w.Histogram(t.state.Step, name+"/histogram", values)
+		}
+	})
+	return err
+}
+
+// Evaluated logs what an evaluation after a step found.
+func (t *Training) Evaluated(step int64, metrics map[string]float64) error {
+	if err := t.begin(step); err != nil {
+		return err
+	}
+	w, err := t.writer(runValidation)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		err = errors.Join(err,
+			w.Scalar(t.epochAt(step), "epoch_"+name, metrics[name]), w.Scalar(step, "evaluation_"+name+"_vs_iterations", metrics[name]))
+	}
+	return err
+}
+
+// Finish logs the end of a training that came to its end after a step: what it ended with, by which TensorBoard compares it
+// with others. metrics may be nil.
+func (t *Training) Finish(step int64, metrics map[string]float64) error {
+	if err := t.begin(step); err != nil {
+		return err
+	}
+	if err := t.point(); err != nil {
+		return err
+	}
+	if t.state.Epoch.Count > 0 {
+		if err := t.epoch(t.epochAt(step)); err != nil {
+			return err
+		}
+	}
+	w, err := t.writer(".")
+	if err != nil {
+		return err
+	}
+	names := slices.Sorted(maps.Keys(metrics))
+	for _, name := range names {
+		err = errors.Join(err, w.Scalar(step, "evaluation_"+name, metrics[name]))
+	}
+	return errors.Join(err, w.Experiment(t.experiment(names)), w.EndSession(StatusSuccess))
+}
+
+// experiment has a column for each hyperparameter and each metric.
+func (t *Training) experiment(metrics []string) Experiment {
+	var e Experiment
+	for _, name := range slices.Sorted(maps.Keys(t.o.Session.Values)) {
+		e.HParams = append(e.HParams, HParam{Name: name})
+	}
+	for _, name := range metrics {
+		e.Metrics = append(e.Metrics, Metric{Tag: "evaluation_" + name, Name: name})
+	}
+	return e
+}
