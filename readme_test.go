@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/infra/readme"
+	"github.com/stoker-ml/stoker/infra/readmetest"
 )
 
-// TestTheReadmesCommandsDoWhatItSays types them on a fresh machine, beginning with git clone. infra/readme says how a README
-// marks what runs in the background and what is not run.
+// TestTheReadmesCommandsDoWhatItSays runs them as on a fresh machine, beginning with git clone. The comment of infra/readmetest says
+// how a README marks commands that run in the background, and those that aren't run.
 func TestTheReadmesCommandsDoWhatItSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: the README's commands build the binary and train, for some minutes")
@@ -22,15 +22,15 @@ func TestTheReadmesCommandsDoWhatItSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks, err := readme.Parse("README.md", string(text))
+	blocks, err := readmetest.Parse("README.md", string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	machine, err := readme.NewMachine(t.Context(), t.TempDir(), ".", "https://github.com/stoker-ml/stoker")
+	machine, err := readmetest.NewMachine(t.Context(), t.TempDir(), ".", "https://github.com/stoker-ml/stoker")
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = readme.Run(t.Context(), blocks, readme.Options{Dir: machine.Work, Env: machine.Env, Timeout: 10 * time.Minute, Log: t.Output()})
+	err = readmetest.Run(t.Context(), blocks, readmetest.Options{Dir: machine.Work, Env: machine.Env, Timeout: 10 * time.Minute, Log: t.Output()})
 	if err != nil {
 		t.Fatal("README.md: ", err)
 	}

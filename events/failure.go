@@ -26,7 +26,7 @@ func FailureKinds() []FailureKind {
 		FailureCancelled, FailureUnavailable}
 }
 
-// Failure is an error with its kind. Rooms wrap what went wrong in one with Fail; errors.AsType finds it again, and AsKind only
+// Failure is an error with its kind. Packages wrap what went wrong in one with Fail; errors.AsType finds it again, and AsKind only
 // one of a kind.
 type Failure struct {
 	Kind    FailureKind

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/infra/frozen"
+	"github.com/stoker-ml/stoker/infra/compat"
 )
 
 // again reads and writes as a version does that rewrites what it has read. What it doesn't know would be kept: here nothing may be unknown.
@@ -19,10 +19,10 @@ func again[T any](text []byte) ([]byte, error) {
 
 func TestLeasesOfEarlierVersionsAreRead(t *testing.T) {
 	t.Parallel()
-	frozen.Format{Name: "lease", Of: events.Lease{}, Again: again[events.Lease]}.Check(t)
+	compat.Format{Name: "lease", Of: events.Lease{}, Again: again[events.Lease]}.Check(t)
 }
 
 func TestDeadLettersOfEarlierVersionsAreRead(t *testing.T) {
 	t.Parallel()
-	frozen.Format{Name: "dead", Of: events.DeadLetter{}, Again: again[events.DeadLetter]}.Check(t)
+	compat.Format{Name: "dead", Of: events.DeadLetter{}, Again: again[events.DeadLetter]}.Check(t)
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	frozenfiles "github.com/stoker-ml/stoker/infra/frozen"
+	"github.com/stoker-ml/stoker/infra/compat"
 )
 
 var freeze = flag.Bool("freeze", false, "write what is on the wire for kinds that have nothing frozen yet")
@@ -49,14 +49,14 @@ func TestEveryMemberOfAMessageIsFrozen(t *testing.T) {
 			wantSame(t, message, Encode)
 			all = append(all, []byte(message.Body))
 		}
-		frozenfiles.Complete(t, string(kind), data, all...)
+		compat.Complete(t, string(kind), data, all...)
 	}
 	var all [][]byte
 	for _, message := range allFrozen(t, "job*") {
 		wantSameJob(t, message, message.Body)
 		all = append(all, []byte(message.Body))
 	}
-	frozenfiles.Complete(t, "job", Job{}, all...)
+	compat.Complete(t, "job", Job{}, all...)
 }
 
 func allFrozen(t *testing.T, files string) (all []frozenMessage) {
@@ -66,7 +66,7 @@ func allFrozen(t *testing.T, files string) (all []frozenMessage) {
 		t.Fatal(err)
 	}
 	for _, file := range found {
-		frozenfiles.Unchanged(t, file)
+		compat.Unchanged(t, file)
 		all = append(all, frozen(t, strings.TrimSuffix(filepath.Base(file), ".json"), nil))
 	}
 	return all

@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/stoker-ml/stoker/infra/frozen"
+	"github.com/stoker-ml/stoker/infra/compat"
 )
 
 // Documents stay in a store for as long as their artifacts do.
 func TestDocumentsOfEarlierVersionsAreRead(t *testing.T) {
 	t.Parallel()
-	for _, format := range []frozen.Format{
+	for _, format := range []compat.Format{
 		{Name: "commit", Of: Commit{}, Again: again[Commit]},
 		{Name: "manifest", Of: Manifest{}, Again: again[Manifest]},
 		{Name: "checkpoint", Of: pointer{}, Again: again[pointer]},

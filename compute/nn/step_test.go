@@ -118,7 +118,7 @@ func TestAWholeStepIsGradientsAndThenTheOptimizer(t *testing.T) {
 	}
 }
 
-// foreign is an optimizer that this room did not make.
+// foreign is an optimizer that this package did not make.
 type foreign struct{ optim.Optimizer }
 
 func TestAnOptimizerOfOtherMakingTakesItsOwnSteps(t *testing.T) {

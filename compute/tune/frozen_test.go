@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/tune"
-	"github.com/stoker-ml/stoker/infra/frozen"
+	"github.com/stoker-ml/stoker/infra/compat"
 )
 
 // Logs of studies stay on the bus for good.
 func TestEntriesOfEarlierVersionsAreRead(t *testing.T) {
 	t.Parallel()
-	frozen.Format{Name: "entry", Of: tune.Entry{}, Again: func(text []byte) ([]byte, error) {
+	compat.Format{Name: "entry", Of: tune.Entry{}, Again: func(text []byte) ([]byte, error) {
 		e, err := tune.ParseEntry(text)
 		if err != nil {
 			return nil, err

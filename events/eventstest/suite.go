@@ -45,8 +45,8 @@ func RunInBubble(t *testing.T, open func(t *testing.T) Box) {
 
 func tests() map[string]func(*testing.T, Box) {
 	all := map[string]func(*testing.T, Box){}
-	for _, room := range []map[string]func(*testing.T, Box){logTests(), queueTests(), leaseTests(), cancelTests(), proveTests(), bucketTests(), listenTests(), registerTests(), studyTests(), deadTests(), sideTests(), closeTests()} {
-		for name, test := range room {
+	for _, group := range []map[string]func(*testing.T, Box){logTests(), queueTests(), leaseTests(), cancelTests(), proveTests(), bucketTests(), listenTests(), registerTests(), studyTests(), deadTests(), sideTests(), closeTests()} {
+		for name, test := range group {
 			all[name] = test
 		}
 	}

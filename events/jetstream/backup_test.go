@@ -17,10 +17,10 @@ import (
 	"github.com/stoker-ml/stoker/local/bus"
 )
 
-// backedUp are the streams that infra/pages/backup.md backs up and restores, in its order.
+// backedUp are the streams that infra/docs/backup.md backs up and restores, in its order.
 func backedUp(t *testing.T) []string {
 	t.Helper()
-	page, err := os.ReadFile("../../infra/pages/backup.md")
+	page, err := os.ReadFile("../../infra/docs/backup.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/infra/frozen"
+	"github.com/stoker-ml/stoker/infra/compat"
 	"github.com/stoker-ml/stoker/local/bus"
 )
 
@@ -28,7 +28,7 @@ func definitionsSoFar(t *testing.T) (files []string) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		frozen.Unchanged(t, file)
+		compat.Unchanged(t, file)
 	}
 	return files
 }

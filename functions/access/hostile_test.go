@@ -20,7 +20,7 @@ func hostile() []string {
 	}
 }
 
-// TestHostileWordsAreNobodysPathSubjectOrKey has each hostile word come in at every door: it is refused, or what becomes of it stays what it is.
+// TestHostileWordsAreNobodysPathSubjectOrKey has each hostile word come in by every input: it is refused, or what becomes of it stays what it is.
 func TestHostileWordsAreNobodysPathSubjectOrKey(t *testing.T) {
 	t.Parallel()
 	root := storage.Ref{Bucket: "models", Key: "acme"}

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the files of infra/access anew")
 
 const shipped = "../../infra/access"
 
-// TestTheShippedFilesAreCurrent keeps what infra ships what this room says: go test ./functions/access -run Shipped -update
+// TestTheShippedFilesAreCurrent checks that the files in infra are what this package makes: go test ./functions/access -run Shipped -update
 func TestTheShippedFilesAreCurrent(t *testing.T) {
 	t.Parallel()
 	account := access.Account{Name: "stoker"}
@@ -50,7 +50,7 @@ func TestTheShippedFilesAreCurrent(t *testing.T) {
 			}
 		}
 		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what this room says (%v): run this test with -update", name, err)
+			t.Errorf("%s is not what this package makes (%v): run this test with -update", name, err)
 		}
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/infra/frozen"
+	"github.com/stoker-ml/stoker/infra/compat"
 )
 
 // PIPELINES keeps every revision, and a join goes on with the one that it was completed with.
 func TestPipelinesOfEarlierVersionsAreRead(t *testing.T) {
 	t.Parallel()
-	frozen.Format{Name: "pipeline", Of: pipeline.Pipeline{}, Again: func(text []byte) ([]byte, error) {
+	compat.Format{Name: "pipeline", Of: pipeline.Pipeline{}, Again: func(text []byte) ([]byte, error) {
 		p, err := pipeline.FromJSON(text)
 		if err != nil {
 			return nil, err

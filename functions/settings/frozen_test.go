@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stoker-ml/stoker/infra/frozen"
+	"github.com/stoker-ml/stoker/infra/compat"
 )
 
 // A configuration file that was once good stays so: its keys are read, and together the frozen ones have every key there is. A key that comes
@@ -18,7 +18,7 @@ func TestConfigurationFilesOfEarlierVersionsAreRead(t *testing.T) {
 	}
 	had := map[Key]bool{}
 	for _, file := range files {
-		frozen.Unchanged(t, file)
+		compat.Unchanged(t, file)
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -59,7 +59,7 @@ func newDoctor(app *app) *cobra.Command {
 	return cmd
 }
 
-// checks are what is looked at. Those of other rooms are added here.
+// checks are what is looked at. Those of other packages are added here.
 func (a *app) checks(f doctorFlags) ([]doctor.Check, error) {
 	found, err := a.settings()
 	if err != nil {

@@ -35,11 +35,11 @@ func documentedIn(page string) (all []documented) {
 	return all
 }
 
-// documents runs each command of infra/pages/output.md with -o json and -o yaml. Standard output must be one document that has the
+// documents runs each command of infra/docs/output.md with -o json and -o yaml. Standard output must be one document that has the
 // names which the page tells of, and at least one element; the other format must say the same. WORD=VALUE says what a word of the
 // page's commands stands for: documents RUN=monday.
 func documents(ts *testscript.TestScript, neg bool, args []string) {
-	page, err := os.ReadFile("../../infra/pages/output.md")
+	page, err := os.ReadFile("../../infra/docs/output.md")
 	ts.Check(err)
 	all := documentedIn(string(page))
 	if neg || len(all) < 10 {

@@ -23,7 +23,7 @@ func newFromTFX(app *app) *cobra.Command {
 		Use:   "from-tfx PIPELINE.PY",
 		Short: "Write the pipeline file of a TFX pipeline",
 		Long: "Runs a file of TFX's pipeline DSL with a tfx that only records, and prints the pipeline file of its Trainer and Tuner. An argument that\n" +
-			"has no equal is a comment that begins with warning, or an error with its line; infra/pages/from-tfx.md has the table.\n\n" +
+			"has no equal is a comment that begins with warning, or an error with its line; infra/docs/from-tfx.md has the table.\n\n" +
 			"Neither tfx nor TensorFlow need be installed, only Python: that of STOKER_PYTHON, else python3. The file is run as foreign code: where\n" +
 			"the kernel has Landlock and namespaces it writes no file, reads no credentials and has no network.",
 		Example: "  stoker from-tfx penguin_pipeline.py --to penguin.yaml && stoker apply penguin.yaml --upload",

@@ -1,6 +1,6 @@
 // Command stoker is the one binary: bus, store, functions and tool on a laptop, a worker in production.
 //
-// Each command lives in a file of its own name. The commands compose rooms and print; what they do is done in the rooms. Results
+// Each command lives in a file of its own name. The commands compose other packages and print; the work is done there. Results
 // go to standard output, everything else to standard error. Read newRoot first.
 package main
 

@@ -18,7 +18,7 @@ type warmStarted struct {
 	Table     string `json:"table"`  // file that has them all
 }
 
-// warmStarted reads the table that modules on Stoker's own rooms leave in model_run; nil where there is no base model, and with a
+// warmStarted reads the table that compiled-in modules leave in model_run; nil where there is no base model, and with a
 // word of warning where there is no table: then it is the module's alone to know what it started from.
 func (a *app) warmStarted(assignment module.Assignment) *warmStarted {
 	if assignment.BaseModel == "" {

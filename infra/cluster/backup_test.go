@@ -91,12 +91,12 @@ func TestABackupOfThreeServersComesBack(t *testing.T) {
 	}
 }
 
-// page is what infra/pages/backup.md has an operator type.
+// page is what infra/docs/backup.md has an operator type.
 type page struct{ backup, restore, repeat, apply string }
 
 func readPage(t *testing.T) page {
 	t.Helper()
-	text, err := os.ReadFile("../pages/backup.md")
+	text, err := os.ReadFile("../docs/backup.md")
 	if err != nil {
 		t.Fatal(err)
 	}

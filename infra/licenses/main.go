@@ -38,7 +38,7 @@ func repository() (string, error) {
 		return "", err
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(dir, "house_test.go")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "architecture_test.go")); err == nil {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {

@@ -53,7 +53,7 @@ func TestTheProgramKnowsWhatContainersSay(t *testing.T) {
 	})
 }
 
-// noSettings are variables that other rooms read themselves.
+// noSettings are variables that packages other than settings read.
 var noSettings = []string{"STOKER_KERNELS", "STOKER_CONSOLE_TOKEN", "STOKER_HOSTS_TOKEN", "STOKER_JOB", "STOKER_MODULE_HIDE", "STOKER_NOTIFY_URL", "STOKER_NOTIFY_SECRET", "STOKER_NOTIFY_TOKEN"}
 
 // understood asks `stoker config` where its settings come from, in the environment of a container.

@@ -13,7 +13,7 @@ import (
 // The values that the page shows are values of the chart.
 func TestTheValuesOnThePageCanBeRendered(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../pages/production.md")
+	page, err := os.ReadFile("../docs/production.md")
 	must(t, err)
 	shown := 0
 	for i, block := range strings.Split(string(page), "```") {

@@ -1,4 +1,4 @@
-// The nats tool, built for tests that run the commands of infra/pages/backup.md.
+// The nats tool, built for tests that run the commands of infra/docs/backup.md.
 module github.com/stoker-ml/stoker/infra/natscli
 
 go 1.26.8

@@ -10,5 +10,5 @@
 // versions, access lists, policies, encryption and what else S3 has for many users: there is one key, which may do everything. As in any
 // folder of files, no key can be the beginning of another at a slash.
 //
-// It is no library's, for none that is maintained does this much and no more: see "The embedded S3 server" in infra/pages/figures.md.
+// It is no library's, for none that is maintained does this much and no more: see "The embedded S3 server" in infra/docs/figures.md.
 package bucket

@@ -34,7 +34,7 @@ type Settings struct {
 	Clip     Clip     `json:"-"`                                // of the gradients, before anything else is done with them
 }
 
-// WithSettings gives s to an optimizer of this room, and returns it. In Parts each optimizer may have a
+// WithSettings gives s to an optimizer of this package, and returns it. In Parts each optimizer may have a
 // Schedule of its own, and keeps it where s has none; Clip bounds the gradients of all.
 func WithSettings(o Optimizer, s Settings) (Optimizer, error) {
 	if err := checkClip(s.Clip); err != nil {
@@ -110,7 +110,7 @@ func New(name string, learningRate float64) (Optimizer, error) {
 // Clipping is Updater's.
 func (s *Settings) Clipping() Clip { return s.Clip }
 
-// Updater is an Optimizer that can say a step instead of taking it, for a plan.Machine that keeps weights and slots: all of this room
+// Updater is an Optimizer that can say a step instead of taking it, for a plan.Machine that keeps weights and slots: all of this package
 // are.
 type Updater interface {
 	Optimizer

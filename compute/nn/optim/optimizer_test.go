@@ -53,7 +53,7 @@ func TestPartsAreClippedTogether(t *testing.T) {
 	}
 }
 
-// foreign is an optimizer that this room did not make.
+// foreign is an optimizer that this package did not make.
 type foreign struct{ optim.Optimizer }
 
 func TestSettingsAreRefused(t *testing.T) {

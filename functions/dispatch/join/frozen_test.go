@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
-	"github.com/stoker-ml/stoker/infra/frozen"
+	"github.com/stoker-ml/stoker/infra/compat"
 )
 
 func TestJoinsOfEarlierVersionsAreRead(t *testing.T) {
 	t.Parallel()
-	frozen.Format{Name: "join", Of: join.Join{}, Again: func(text []byte) ([]byte, error) {
+	compat.Format{Name: "join", Of: join.Join{}, Again: func(text []byte) ([]byte, error) {
 		var j join.Join
 		if err := json.Unmarshal(text, &j); err != nil {
 			return nil, err
@@ -24,7 +24,7 @@ func TestJoinsOfEarlierVersionsAreRead(t *testing.T) {
 
 func TestAdmissionsOfEarlierVersionsAreRead(t *testing.T) {
 	t.Parallel()
-	frozen.Format{Name: "admission", Of: join.Admission{}, Again: func(text []byte) ([]byte, error) {
+	compat.Format{Name: "admission", Of: join.Admission{}, Again: func(text []byte) ([]byte, error) {
 		var admission join.Admission
 		if err := json.Unmarshal(text, &admission); err != nil {
 			return nil, err

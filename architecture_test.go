@@ -1,0 +1,198 @@
+package stoker_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stoker-ml/stoker/infra/archtest"
+)
+
+// learning lists the packages that every compiled-in module trains with.
+const learning = "compute/data/example compute/nn compute/nn/optim compute/train compute/tf/savedmodel compute/export"
+
+// rules are the project's architecture. A commit that adds a package or a dependency between packages adds it here, with the reason
+// in its message.
+var rules = archtest.Rules{
+	Module: "github.com/stoker-ml/stoker",
+	TopLevel: `functions events compute storage infra local
+		go.mod go.sum Taskfile.yml staticcheck.conf README.md SECURITY.md LICENSE NOTICE changelog doc.go architecture_test.go readme_test.go
+		.git .github .gitignore .editorconfig .ci`,
+	Packages: map[string]archtest.Package{
+		".": {},
+
+		"events":            {},
+		"events/jetstream":  {Imports: "events"},
+		"events/eventstest": {Imports: "events", TestOnly: true},
+
+		"storage":              {},
+		"storage/s3":           {Imports: "storage"},
+		"storage/s3/miniotest": {TestOnly: true},
+		"storage/storagetest":  {Imports: "storage", TestOnly: true},
+
+		"compute/data/tfrecord":         {},
+		"compute/data/example":          {Imports: "compute/data/tfrecord compute/data/example/schemapb"},
+		"compute/data/example/schemapb": {},
+		"compute/kernel":                {},
+		"compute/nn":                    {Imports: "compute/kernel compute/nn/initializer compute/nn/optim compute/nn/plan"},
+		"compute/nn/initializer":        {},
+		"compute/nn/optim":              {Imports: "compute/kernel compute/nn/plan"}, // a step is compiled to updates
+		"compute/nn/plan":               {Imports: "compute/kernel"},
+		"compute/nn/plan/plantest":      {Imports: "compute/kernel compute/nn/plan", TestOnly: true}, // the conformance suite of executors
+		"compute/nn/cuda":               {Imports: "compute/kernel compute/nn/plan", TestImports: "compute/nn compute/nn/optim"},
+		"compute/nn/cuda/driver":        {Imports: "compute/nn/cuda"},
+		"compute/nn/cuda/fake":          {Imports: "compute/nn/cuda", TestOnly: true}, // a fake GPU that checks each call
+		"compute/train":                 {Imports: "compute/nn compute/nn/optim compute/data/example compute/data/tfrecord", TestImports: "compute/nn/plan"},
+		"compute/tf/tensorbundle":       {Imports: "compute/data/tfrecord"},
+		"compute/tf/warmstart":          {Imports: "compute/tf/tensorbundle compute/nn compute/tf/savedmodel", TestImports: "compute/data/example"},
+		"compute/tfevents":              {Imports: "compute/data/tfrecord"},
+		"compute/tf/savedmodel":         {Imports: "compute/tf/tensorbundle compute/nn compute/data/example compute/tf/graph compute/tf/ops", TestImports: "compute/data/tfrecord"},
+		"compute/export/partition":      {Imports: "compute/nn"},
+		"compute/export/onnx":           {Imports: "compute/export/partition compute/nn compute/export/onnx/onnxpb"},
+		"compute/export/onnx/onnxpb":    {},
+		"compute/export":                {Imports: "compute/export/partition compute/data/example compute/nn compute/export/onnx compute/tf/savedmodel compute/export/tflite compute/train"},
+		"compute/export/tflite":         {Imports: "compute/nn", TestImports: "compute/data/example compute/tf/savedmodel"},
+		"compute/tf/tftest":             {TestOnly: true},
+		"compute/tf/skew": {Imports: "compute/data/example compute/data/tfrecord compute/tf/savedmodel compute/tf/graph compute/tf/transform",
+			TestImports: "compute/export compute/nn compute/train"},
+		"compute/data/schemagen":  {Imports: "compute/data/example compute/data/example/schemapb", TestImports: "compute/data/tfrecord compute/tf/tftest"},
+		"compute/data/examplegen": {Imports: "compute/data/example compute/data/tfrecord", TestImports: "compute/tf/tftest"},
+		"compute/tf/drift":        {Imports: "compute/data/example compute/tf/graph", TestImports: "compute/tf/tftest"},
+		"compute/tf/graph":        {Imports: "compute/tf/tensorbundle compute/data/tfrecord compute/tf/ops"},
+		"compute/tf/graphtest":    {TestOnly: true}, // hostile graphs
+		"compute/tf/ops":          {Imports: "compute/data/example"},
+		"compute/tune":            {Imports: "compute/tune/space"},
+		"compute/tune/bayes":      {Imports: "compute/tune/gp compute/tune/space"},
+		"compute/tune/gp":         {},
+		"compute/tune/space":      {},
+		"compute/tune/report":     {Imports: "compute/tune compute/tune/space compute/tfevents", TestImports: "compute/tf/tftest"},
+		"compute/tune/suggest":    {Imports: "compute/tune compute/tune/bayes compute/tune/space compute/tune/tpe"},
+		"compute/tune/tpe":        {},
+		"compute/tf/transform":    {Imports: "compute/data/example compute/tf/graph compute/tf/ops", TestImports: "compute/data/tfrecord"},
+
+		"functions/mask":                             {}, // masks secrets in output
+		"functions/spelling":                         {}, // suggestions for misspelled names
+		"functions/pipeline":                         {Imports: "functions/mask functions/module compute/tune functions/spelling"},
+		"functions/module":                           {Imports: "compute/kernel compute/data/tfrecord compute/tune functions/spelling", TestImports: "compute/tune/space"},
+		"functions/module/modelcheck":                {Imports: "compute/tf/drift compute/export compute/tf/savedmodel compute/tf/skew compute/tf/graph"},
+		"functions/module/modelcheck/modelchecktest": {Imports: "functions/guest functions/module/modelcheck", TestOnly: true},
+		"functions/module/builtin":                   {Imports: "functions/module functions/module/modelcheck compute/tune compute/tune/space compute/tfevents compute/nn/initializer compute/tf/transform compute/tf/warmstart functions/spelling " + learning, TestImports: "compute/tf/tensorbundle compute/kernel compute/nn/plan compute/data/tfrecord compute/tf/skew"},
+		"functions/module/estimator":                 {Imports: "functions/module compute/nn/initializer compute/tf/warmstart compute/tfevents " + learning, TestImports: "compute/data/tfrecord"},
+		"functions/guest":                            {Imports: "functions/module functions/guest/process functions/guest/python functions/guest/snapshot", TestImports: "compute/tf/tftest compute/export"},
+		"functions/guest/process":                    {Imports: "functions/scratch"},
+		"functions/guest/process/processtest":        {TestOnly: true},
+		"functions/guest/python":                     {Imports: "functions/module"},
+		"functions/guest/snapshot":                   {},
+		"functions/scratch":                          {},
+		"functions/tfxdsl":                           {Imports: "functions/pipeline", TestImports: "functions/guest functions/guest/process"}, // reads TFX pipelines
+		"functions/settings":                         {},
+		"functions/doctor":                           {Imports: "compute/kernel compute/data/tfrecord events events/jetstream functions/access functions/guest/process functions/guest/python storage"},
+		"functions/access":                           {Imports: "events storage", TestImports: "*"}, // tests run each role's programs
+		"functions/bridge":                           {Imports: "events functions/telemetry storage functions/spelling", TestImports: "events/jetstream storage/s3"},
+		"functions/bridge/endpoint":                  {Imports: "events", TestImports: "events/eventstest"}, // the HTTP binding of CloudEvents
+		"functions/dispatch":                         {Imports: "events functions/pipeline functions/dispatch/join functions/telemetry", TestImports: "events/jetstream"},
+		"functions/dispatch/join":                    {Imports: "events functions/pipeline"},
+		"functions/worker":                           {Imports: "events functions/telemetry"},
+		"functions/notify":                           {Imports: "events", TestImports: "events/jetstream"}, // webhooks
+		"functions/gc":                               {Imports: "events storage functions/dispatch functions/dispatch/join"},
+		"functions/inspect": {Imports: "events storage functions/runs/result compute/tf/tensorbundle compute/data/example compute/data/example/schemapb compute/export/onnx compute/data/tfrecord " +
+			"compute/tfevents compute/tf/graph compute/export/tflite compute/tf/transform"},
+		"functions/openlineage": {Imports: "compute/tune events functions/dispatch functions/lineage functions/studies storage",
+			TestImports: "compute/tune/space events/eventstest"},
+		"functions/reproduce": {Imports: "compute/tf/tensorbundle events functions/dispatch functions/lineage functions/pipeline functions/dispatch/join storage"},
+		"functions/lineage":   {Imports: "compute/tune events functions/dispatch functions/runs/result functions/studies storage", TestImports: "compute/tune/space"},
+		"functions/replay":    {Imports: "events storage functions/dispatch/join functions/dispatch", TestImports: "functions/pipeline"},
+		"functions/group":     {Imports: "events"}, // several hosts train one model
+		"functions/execution": {Imports: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
+			"functions/runs/result compute/data/example"},
+		"functions/execution/trainer": {Imports: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/guest functions/module functions/module/modelcheck " +
+			"functions/runs/result compute/data/example compute/tf/skew compute/tf/warmstart",
+			TestImports: "compute/data/tfrecord compute/export compute/nn compute/tf/savedmodel compute/tf/graphtest functions/group functions/module/modelcheck/modelchecktest compute/export/onnx compute/tfevents functions/module/builtin"},
+		"functions/execution/tuner": {Imports: "compute/tf/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module functions/module/modelcheck functions/runs/result " +
+			"functions/pipeline functions/studies functions/execution/tuner/oracle functions/execution/tuner/search functions/telemetry functions/worker storage", TestImports: "functions/module/modelcheck/modelchecktest functions/dispatch/join functions/execution/tuner/oracle/oraclepb"},
+		"functions/execution/tuner/search": {Imports: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
+		"functions/peer":                   {TestImports: "functions/peer/peertest"}, // the user at the other end of a connection
+		"functions/peer/peertest":          {TestOnly: true},
+		"functions/execution/tuner/oracle": {Imports: "compute/tune compute/tune/space functions/peer functions/execution/tuner/oracle/oraclepb",
+			TestImports: "compute/tune/suggest compute/tf/tftest functions/guest functions/module"},
+		"functions/execution/tuner/oracle/oraclepb": {},
+		"functions/runs":        {Imports: "events functions/pipeline functions/dispatch/join"}, // the state of a run
+		"functions/runs/result": {Imports: "compute/tf/drift compute/tune events storage"},      // what a manifest says of its execution
+		"functions/runs/watch":  {Imports: "events functions/dispatch functions/dispatch/join functions/runs"},
+		"functions/runs/follow": {Imports: "events functions/runs functions/runs/find functions/runs/submit", TestImports: "events/eventstest functions/dispatch functions/pipeline"},
+		"functions/runs/submit": {Imports: "events functions/dispatch functions/pipeline functions/dispatch/join functions/runs functions/runs/find",
+			TestImports: "events/eventstest"}, // previews what an event will do
+		"functions/runs/logs": {Imports: "events functions/runs functions/runs/find storage"},
+		"functions/runs/find": {Imports: "events functions/dispatch functions/mask functions/pipeline functions/dispatch/join functions/replay functions/runs functions/studies storage",
+			TestImports: "events/eventstest"},
+		"functions/telemetry":           {Imports: "events", TestImports: "*"}, // tests trace whole runs
+		"functions/studies":             {Imports: "events compute/tune", TestImports: "compute/tune/space events/eventstest"},
+		"functions/studies/studiestest": {Imports: "events", TestOnly: true},
+		"functions/console": {Imports: "compute/tfevents compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
+			"functions/lineage functions/mask functions/peer functions/pipeline functions/dispatch/join functions/replay functions/runs functions/runs/find functions/runs/submit functions/studies",
+			TestImports: "functions/peer/peertest"},
+		"functions/stoker":      {Imports: "*"},
+		"functions/stoker/exit": {Imports: "events storage", TestImports: "events/jetstream"}, // maps errors to exit statuses
+		"functions/stoker/stack": {Imports: "events events/jetstream storage storage/s3 local local/bucket functions/dispatch functions/bridge " +
+			"functions/worker functions/execution functions/execution/trainer functions/execution/tuner functions/guest functions/scratch functions/telemetry", TestImports: "*"},
+		"functions/stoker/target":   {Imports: "events events/jetstream functions/settings functions/stoker/exit local storage storage/s3"},
+		"functions/stoker/terminal": {Imports: "events functions/module functions/runs"},
+		"functions/stoker-cuda":     {Imports: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
+
+		"local":                   {Imports: "local/bus local/bucket storage/s3"}, // the embedded servers
+		"local/bus":               {},
+		"local/bucket":            {Imports: "storage", TestImports: "storage/s3"},
+		"local/bucket/buckettest": {Imports: "local/bucket storage storage/s3", TestOnly: true},
+		"local/demo":              {Imports: "events storage"},
+		"local/examples/taxi":     {Imports: "functions/module functions/module/estimator compute/data/example", TestImports: "functions/guest"},
+		"local/examples/penguin":  {Imports: "functions/module compute/tune compute/tune/space " + learning},
+
+		"infra/bench":         {Imports: "* compute/tf/tftest events/eventstest"},                // TensorFlow, to compare with
+		"infra/bench/quality": {Imports: "compute/tune compute/tune/space compute/tune/suggest"}, // quality of suggestions
+		"infra/chaos":         {TestOnly: true, TestImports: "*"},
+		"infra/chaos/history": {TestOnly: true}, // independent of the code that it checks
+		"infra/compat":        {TestOnly: true}, // formats that outlive a version
+		"infra/cluster":       {TestOnly: true, TestImports: "events events/jetstream functions/dispatch functions/pipeline functions/worker storage/s3"},
+		"infra/hosts":         {TestOnly: true, TestImports: "events events/jetstream functions/dispatch functions/pipeline infra/scale local/demo storage storage/s3"},
+		"infra/archtest":      {TestOnly: true},
+		"infra/licenses":      {}, // licenses of linked modules
+		"infra/docs":          {TestOnly: true, TestImports: "functions/guest functions/pipeline functions/tfxdsl infra/readmetest"},
+		"infra/publishers":    {TestOnly: true, TestImports: "events events/jetstream functions/access functions/bridge/endpoint"},
+		"infra/publishers/go": {}, // example for upstream
+		"infra/readmetest":    {TestOnly: true},
+		"infra/scale":         {TestOnly: true, TestImports: "events events/jetstream functions/dispatch functions/pipeline local/demo storage"},
+	},
+	TestImports: "local/bus local/bucket",
+	Restricted: []archtest.Library{
+		{Path: "github.com/nats-io/nats.go", Packages: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster infra/bench", TestImports: "functions/stoker/stack local/bus infra/chaos infra/publishers functions/access"},
+		{Path: "github.com/nats-io/nats-server", Packages: "local/bus", TestImports: "events/jetstream functions/access functions/stoker infra/publishers"}, // tests run a server with permissions
+		{Path: "github.com/cloudevents/sdk-go", Packages: "events functions/bridge/endpoint infra/publishers/go", TestImports: "events/jetstream"},          // the SDK's own NATS binding, to compare with
+		{Path: "github.com/minio/minio-go", Packages: "storage/s3", TestImports: "functions/access local/bucket"},                                           // sets buckets' policies
+		{Path: "github.com/aws/aws-sdk-go-v2/config", Packages: "functions/settings"},                                                                       // profiles
+		{Path: "github.com/versity/versitygw", TestImports: "functions/access functions/bridge storage/s3"},                                                 // tests run it as a third-party store
+		{Path: "gorgonia.org/gorgonia", Packages: "compute/nn compute/nn/plan", TestImports: "compute/export"},                                              // tests write models as its users do
+		{Path: "gorgonia.org/tensor", Packages: "compute/nn compute/nn/plan", TestImports: "compute/export"},
+		{Path: "github.com/chewxy/hm", Packages: "compute/nn"},
+		{Path: "gorgonia.org/cu", Packages: "compute/nn/cuda/driver"}, // its init exits without a GPU: only a separate binary may link it
+		{Path: "github.com/wamuir/graft", Packages: "compute/tf/tensorbundle compute/tfevents compute/tf/savedmodel compute/tf/skew compute/tf/warmstart compute/tf/graph " +
+			"compute/tf/graphtest compute/tf/ops functions/inspect",
+			TestImports: "compute/data/example compute/tf/transform functions/module/builtin"},
+		{Path: "github.com/parquet-go/parquet-go", Packages: "compute/data/examplegen"},
+		{Path: "github.com/google/flatbuffers", Packages: "compute/export/tflite"},
+		{Path: "github.com/goccy/go-yaml", Packages: "functions/pipeline functions/settings functions/stoker functions/stoker/terminal functions/tfxdsl events/jetstream", TestImports: "events functions/telemetry"},
+		{Path: "github.com/spf13/cobra", Packages: "functions/stoker"},
+		{Path: "go.opentelemetry.io", Packages: "functions/telemetry"},
+		{Path: "github.com/prometheus", Packages: "functions/telemetry"},
+		{Path: "google.golang.org/grpc", Packages: "functions/execution/tuner/oracle functions/execution/tuner/oracle/oraclepb", TestImports: "functions/execution/tuner"},
+	},
+}
+
+func TestTheCodeKeepsToItsArchitecture(t *testing.T) {
+	t.Parallel()
+	violations, err := rules.Violations(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, violation := range violations {
+		t.Error(violation)
+	}
+}

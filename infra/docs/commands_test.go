@@ -1,0 +1,146 @@
+package docs_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func pages(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("*.md")
+	if err != nil || len(found) < 5 {
+		t.Fatal(found, err)
+	}
+	return found
+}
+
+var (
+	fences   = regexp.MustCompile("(?s)```(\\w*)\n(.*?)```")
+	inline   = regexp.MustCompile("`([^`\n]+)`")
+	shell    = regexp.MustCompile(`^(?:\$ )?(?:\w+=\S+ )*(?:bin/)?stoker (.*)`)
+	link     = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
+	inRepo   = regexp.MustCompile(`^(?:events|storage|compute|functions|local|infra)(?:/[\w.-]+)+$`)
+	taskName = regexp.MustCompile(`^task ([a-z:-]+)`)
+)
+
+// code is what a page shows as code: each line of its blocks, and what is between backticks. In a console a line that begins with "$ " is a
+// command, and the others are what it prints.
+func code(text string) (all []string) {
+	for _, block := range fences.FindAllStringSubmatch(text, -1) {
+		for line := range strings.SplitSeq(block[2], "\n") {
+			if block[1] == "" || block[1] == "console" && strings.HasPrefix(line, "$ ") {
+				all = append(all, line)
+			}
+		}
+	}
+	for _, found := range inline.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
+		all = append(all, found[1])
+	}
+	return all
+}
+
+// Each `stoker ...` in a page is a command that there is, with flags that it has.
+func TestThePagesCommandsAreThere(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: the program is built")
+	}
+	stoker := filepath.Join(t.TempDir(), "stoker")
+	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", stoker, "../../functions/stoker").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	checked := 0
+	for _, page := range pages(t) {
+		for _, line := range code(read(t, page)) {
+			found := shell.FindStringSubmatch(strings.TrimSpace(line))
+			if found == nil {
+				continue
+			}
+			checked++
+			if wrong := unknown(t, stoker, strings.Fields(found[1])); wrong != "" {
+				t.Errorf("%s: %s: %s", page, line, wrong)
+			}
+		}
+	}
+	if checked < 15 {
+		t.Errorf("only %d commands were found", checked)
+	}
+}
+
+var (
+	word  = regexp.MustCompile(`^[a-z][a-z-]*$`)
+	flag  = regexp.MustCompile(`^--[a-z0-9-]+`)
+	usage = regexp.MustCompile(`(?m)^  stoker ?(.*)$`)
+)
+
+// unknown says what of a command line its own help doesn't know; "" if it knows all.
+func unknown(t *testing.T, stoker string, line []string) string {
+	t.Helper()
+	if end := slices.IndexFunc(line, func(w string) bool { return strings.ContainsAny(w, "|>#;&…") }); end >= 0 {
+		line = line[:end]
+	}
+	var path []string
+	for _, w := range line {
+		if !word.MatchString(w) {
+			break
+		}
+		path = append(path, w)
+	}
+	if len(path) == 0 {
+		return "no command"
+	}
+	said, err := exec.CommandContext(t.Context(), stoker, append(slices.Clone(path), "--help")...).CombinedOutput()
+	help := string(said)
+	found := usage.FindStringSubmatch(help[max(0, strings.Index(help, "Usage:")):])
+	if err != nil || found == nil || !strings.HasPrefix(found[1], path[0]) {
+		return "there is no such command"
+	}
+	for _, w := range line {
+		if name := flag.FindString(w); name != "" && name != "--help" && !regexp.MustCompile(regexp.QuoteMeta(name)+`\b`).MatchString(help) {
+			return "it has no " + name
+		}
+	}
+	return ""
+}
+
+// Files, folders, tasks and links that a page names are there.
+func TestWhatThePagesNameIsThere(t *testing.T) {
+	t.Parallel()
+	tasks := read(t, "../../Taskfile.yml")
+	for _, page := range pages(t) {
+		text := read(t, page)
+		var files []string
+		for _, said := range code(text) {
+			if inRepo.MatchString(said) {
+				files = append(files, filepath.Join("../..", said))
+			}
+			if found := taskName.FindStringSubmatch(said); found != nil && !isTask(tasks, found[1]) {
+				t.Errorf("%s: no task %s", page, found[1])
+			}
+		}
+		for _, found := range link.FindAllStringSubmatch(text, -1) {
+			files = append(files, found[1])
+		}
+		for _, file := range files {
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+}
+
+// isTask says whether the Taskfile has a task, or, for "bench:size", says in the description of "bench:*" that there is such a part.
+func isTask(tasks, name string) bool {
+	if strings.Contains(tasks, "\n  "+name+":\n") {
+		return true
+	}
+	part, isPart := strings.CutPrefix(name, "bench:")
+	_, parts, _ := strings.Cut(tasks, "\n  bench:*:\n    desc: Measure one part (")
+	parts, _, _ = strings.Cut(parts, ")")
+	return isPart && slices.Contains(strings.Split(strings.ReplaceAll(parts, " or ", ", "), ", "), part)
+}
