@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// Each change says of what kind it is, as changelog/README.md has it: a release is refused where one doesn't.
+// Each change note begins with its kind, as infra/changelog/README.md says; goreleaser refuses a note that does not.
 func TestEveryChangeHasAKind(t *testing.T) {
 	t.Parallel()
-	changes, err := filepath.Glob("../../changelog/*/*.md")
+	changes, err := filepath.Glob("../changelog/*/*.md")
 	if err != nil || len(changes) < 10 {
 		t.Fatal(changes, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// kinds are the words that a file of changelog/ begins with, in the order of the list.
+// kinds are the words that a file of infra/changelog/ begins with, in the order of the list.
 var kinds = []string{"Added", "Changed", "Fixed", "Removed"}
 
 // release is how releases are named; every other version is a commit between them.
@@ -31,7 +31,7 @@ func changes(w io.Writer, changelog fs.FS, version string) error {
 		return err
 	}
 	if isRelease && len(names) == 0 {
-		return fmt.Errorf("changelog/%s has no files: move those of changelog/unreleased there before %s is tagged", folder, version)
+		return fmt.Errorf("infra/changelog/%s has no files: move those of infra/changelog/unreleased there before %s is tagged", folder, version)
 	}
 	byKind := map[string][]string{}
 	for _, name := range names {
@@ -58,7 +58,7 @@ func readChange(changelog fs.FS, name string) (kind, change string, err error) {
 	}
 	kind, change, _ = strings.Cut(strings.TrimSpace(string(text)), ": ")
 	if !slices.Contains(kinds, kind) {
-		return "", "", fmt.Errorf("changelog/%s: line 1: expected one of %s and a colon", name, strings.Join(kinds, ", "))
+		return "", "", fmt.Errorf("infra/changelog/%s: line 1: expected one of %s and a colon", name, strings.Join(kinds, ", "))
 	}
 	lines := strings.Split(change, "\n")
 	for i := range lines {

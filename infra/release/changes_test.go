@@ -36,9 +36,9 @@ func TestCommitsBetweenReleasesHaveWhatIsUnreleased(t *testing.T) {
 func TestChangesThatCantBeToldAreErrors(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{
-		"v0.2.0":      "changelog/v0.2.0 has no files",
-		"v0.2.0-rc.1": "changelog/v0.2.0-rc.1 has no files",
-		"0abc123":     "changelog/unreleased/0003-bad.md: line 1: expected one of Added",
+		"v0.2.0":      "infra/changelog/v0.2.0 has no files",
+		"v0.2.0-rc.1": "infra/changelog/v0.2.0-rc.1 has no files",
+		"0abc123":     "infra/changelog/unreleased/0003-bad.md: line 1: expected one of Added",
 	} {
 		bad := fstest.MapFS{"unreleased/0003-bad.md": {Data: []byte("Something is new.\n")}}
 		if err := changes(&strings.Builder{}, bad, version); err == nil || !strings.Contains(err.Error(), want) {

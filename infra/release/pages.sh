@@ -12,4 +12,4 @@ go -C infra/release build -o "$(realpath "$folder")/stoker-release" .
 for shell in bash zsh fish powershell; do
   "$folder/stoker" completion "$shell" >"$folder/completions/stoker.$shell"
 done
-"$folder/stoker-release" changes changelog "$version" >"$folder/CHANGELOG.md"
+"$folder/stoker-release" changes infra/changelog "$version" >"$folder/CHANGELOG.md"
