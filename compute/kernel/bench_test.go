@@ -104,7 +104,7 @@ func BenchmarkUpdate(b *testing.B) {
 		for _, n := range []int{139, 278529} { // of 4-8-8-3 and of 256-512-256-64-1
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				r := seeded(1)
-				w, g, slots := random(r, n), random(r, n), make([][]float32, rule.Op.Slots())
+				w, g, slots := random(r, n), random(r, n), make([][]float32, rule.Formula.Slots())
 				for i := range slots {
 					slots[i] = make([]float32, n)
 				}

@@ -1,5 +1,5 @@
 // Package kernel is the arithmetic of training on a processor's cores: products of matrices, functions of each element, sums,
-// softmax, look-ups in tables, and the rules by which optimizers change weights. All of it is float32, row major, and without
+// softmax, look-ups in tables, and the formulas by which optimizers change weights. All of it is float32, row major, and without
 // allocation.
 //
 // Every function here is written twice at most: in Go, which is what it means and what runs where nothing faster is known, and

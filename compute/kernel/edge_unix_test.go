@@ -108,8 +108,9 @@ func TestNothingBeyondTheOperandsIsRead(t *testing.T) {
 				sloped(l, f, e.floats(n), e.floats(n), e.floats(n))
 			}
 			for _, rule := range everyRule() {
-				s := step{w: e.floats(n), g: e.floats(n), numbers: rule.numbers()}
-				for i := range rule.Op.Slots() {
+				s := newStep(rule)
+				s.w, s.g = e.floats(n), e.floats(n)
+				for i := range rule.Formula.Slots() {
 					s.slots[i] = e.floats(n)
 				}
 				s.do(l, 0, n)

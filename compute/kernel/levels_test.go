@@ -298,19 +298,20 @@ func TestUpdateAtEachLevel(t *testing.T) {
 		for name, rule := range everyRule() {
 			for n := 1; n < 71; n++ {
 				w, g := random(r, n), hostile(r, n)
-				want, got := step{w: append([]float32{}, w...), g: g, numbers: rule.numbers()}, step{g: g, numbers: rule.numbers()}
+				want, got := newStep(rule), newStep(rule)
+				want.w, want.g, got.g = append([]float32{}, w...), g, g
 				kept := newGuarded(r, w)
 				got.w = kept.x
-				for i := range rule.Op.Slots() {
+				for i := range rule.Formula.Slots() {
 					slot := random(r, n)
 					mapPortable(Square, slot, slot)
 					want.slots[i], got.slots[i] = append([]float32{}, slot...), slot
 				}
-				want.portable(0, n)
+				want.interpret(Portable, 0, n)
 				got.do(l, 0, n)
 				kept.check(t, name)
 				agree(t, name, got.w, want.w, 1e-37) // what is below 2^-126 may be 0
-				for i := range rule.Op.Slots() {
+				for i := range rule.Formula.Slots() {
 					agree(t, fmt.Sprint(name, " slot ", i), got.slots[i], want.slots[i], 1e-37)
 				}
 			}
@@ -318,19 +319,88 @@ func TestUpdateAtEachLevel(t *testing.T) {
 	})
 }
 
+// A formula without assembly is executed by the vector operations of each level.
+func TestAFormulaIsTheSameAtEachLevel(t *testing.T) {
+	adamax := NewFormula("adamax", "m u", "rate newer1 beta2 epsilon",
+		"m = m + (g-m)*newer1", "u = max(beta2*u, abs(g))", "w = w - rate*m/(u+epsilon)")
+	lion := NewFormula("lion", "m", "rate beta1 newer1 beta2 newer2",
+		"w = w - rate*sign(beta1*m+newer1*g)", "m = beta2*m + newer2*g", "w = w + g*(rate-rate)") // the last line assigns to w
+	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+		for _, f := range []*Formula{adamax, lion} {
+			for _, n := range []int{1, 7, 255, 256, 257, 600} {
+				rule := Rule{Formula: f, Numbers: Numbers{0.01, 0.1, 0.9, 0.01, 0.99}, Decay: 0.01}
+				want, got := newStep(rule), newStep(rule)
+				want.w, want.g = random(r, n), random(r, n)
+				got.w, got.g = append([]float32{}, want.w...), want.g
+				for i := range f.Slots() {
+					want.slots[i] = random(r, n)
+					got.slots[i] = append([]float32{}, want.slots[i]...)
+				}
+				scalar(&want)
+				got.do(l, 0, n)
+				agree(t, f.Name(), got.w, want.w, 1e-37)
+				for i := range f.Slots() {
+					agree(t, fmt.Sprint(f.Name(), " slot ", i), got.slots[i], want.slots[i], 1e-37)
+				}
+			}
+		}
+	})
+}
+
+// scalar executes a formula weight by weight.
+func scalar(s *step) {
+	for i := range s.w {
+		var registers [Registers]float32
+		registers[0], registers[1] = s.w[i]-float32(s.decay*s.w[i]), s.g[i]
+		for k := range s.formula.Slots() {
+			registers[firstSlot+k] = s.slots[k][i]
+		}
+		copy(registers[firstNumber:], s.numbers[:])
+		for _, in := range s.formula.Code() {
+			if in.Op <= OpMin {
+				registers[in.To] = Binary(in.Op).Of(registers[in.X], registers[in.Y])
+			} else {
+				registers[in.To] = unary[in.Op].Of(registers[in.X])
+			}
+		}
+		s.w[i] = registers[0]
+		for k := range s.formula.Slots() {
+			s.slots[k][i] = registers[firstSlot+k]
+		}
+	}
+}
+
+func TestAFormulaThatIsMalformedPanics(t *testing.T) {
+	t.Parallel()
+	for want, lines := range map[string][]string{
+		`kernel: formula f: "w - g": expected an assignment`:                                 {"w - g"},
+		`kernel: formula f: "g = g * g": g must not be assigned to`:                          {"g = g * g"},
+		`kernel: formula f: "rate = w * g": rate must not be assigned to`:                    {"rate = w * g"},
+		`kernel: formula f: "w = w - x": x is unknown, or a copy`:                            {"w = w - x"},
+		`kernel: formula f: "w = sqrt(w, g)": expected + - * /, sqrt, abs, sign, max or min`: {"w = sqrt(w, g)"},
+		`kernel: formula f: expected 1 to 24 instructions, the last of which assigns to w`:   {"m = m + g"},
+		`kernel: formula f: "f = g + g": more than 16 registers are needed`:                  {"a = g + g", "b = g + g", "c = g + g", "d = g + g", "e = g + g", "f = g + g"},
+	} {
+		if got := panicOf(func() { NewFormula("f", "m", "rate", lines...) }); got != want {
+			t.Errorf("panic is %v, expected %s", got, want)
+		}
+	}
+}
+
 func everyRule() map[string]Rule {
+	adam, rmsprop := Numbers{0.01, 1 - 0.9, 1 - 0.999, 1e-7}, Numbers{0.01, 0.9, 1 - 0.9, 1e-7, 0.8}
 	return map[string]Rule{
-		"sgd":                       {Op: SGD, Rate: 0.1, Decay: 0.01},
-		"momentum":                  {Op: Momentum, Rate: 0.1, Mu: 0.9},
-		"nesterov":                  {Op: Momentum, Rate: 0.1, Mu: 0.9, Nesterov: true, Decay: 0.001},
-		"adam":                      {Op: Adam, Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7},
-		"adamw":                     {Op: Adam, Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7, Decay: 0.004},
-		"adagrad":                   {Op: Adagrad, Rate: 0.1, Epsilon: 1e-7},
-		"rmsprop":                   {Op: RMSprop, Rate: 0.01, Rho: 0.9, Epsilon: 1e-7},
-		"rmsprop momentum":          {Op: RMSprop, Rate: 0.01, Rho: 0.9, Epsilon: 1e-7, Mu: 0.8},
-		"rmsprop centered":          {Op: RMSprop, Rate: 0.01, Rho: 0.9, Epsilon: 1e-7, Centered: true},
-		"rmsprop centered momentum": {Op: RMSprop, Rate: 0.01, Rho: 0.9, Epsilon: 1e-7, Centered: true, Mu: 0.8},
-		"ftrl":                      {Op: FTRL, Rate: 0.1, L1: 0.01, L2: 0.02},
+		"sgd":                       {Formula: SGD, Numbers: Numbers{0.1}, Decay: 0.01},
+		"momentum":                  {Formula: Momentum, Numbers: Numbers{0.1, 0.9}},
+		"nesterov":                  {Formula: Nesterov, Numbers: Numbers{0.1, 0.9}, Decay: 0.001},
+		"adam":                      {Formula: Adam, Numbers: adam},
+		"adamw":                     {Formula: Adam, Numbers: adam, Decay: 0.004},
+		"adagrad":                   {Formula: Adagrad, Numbers: Numbers{0.1, 1e-7}},
+		"rmsprop":                   {Formula: RMSprop, Numbers: rmsprop},
+		"rmsprop momentum":          {Formula: RMSpropMomentum, Numbers: rmsprop},
+		"rmsprop centered":          {Formula: RMSpropCentered, Numbers: rmsprop},
+		"rmsprop centered momentum": {Formula: RMSpropCenteredMomentum, Numbers: rmsprop},
+		"ftrl":                      {Formula: FTRL, Numbers: Numbers{0.1, 0.01, 2 * 0.02}},
 	}
 }
 

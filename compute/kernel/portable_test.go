@@ -305,7 +305,7 @@ func TestShortSlicesAreRefusedWhateverTheirCapacity(t *testing.T) {
 		"ScatterAdd":      func() { team.ScatterAdd(long, short, ids, 3) },
 		"SparseGemm":      func() { team.SparseGemm(short, long, ids, long, 4, 1, 3) },
 		"SparseGemmSlope": func() { team.SparseGemmSlope(long, long, ids, short, 4, 1, 3) },
-		"Update":          func() { team.Update(Rule{Op: Momentum}, long, long, [][]float32{short}) },
+		"Update":          func() { team.Update(Rule{Formula: Momentum}, long, long, [][]float32{short}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

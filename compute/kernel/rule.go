@@ -1,47 +1,64 @@
 package kernel
 
-// RuleOp names how an optimizer changes weights.
-type RuleOp int
+// The formulas of Keras 3's optimizers that this package has assembly for. A new optimizer needs no
+// assembly: its formula is defined beside it in compute/nn/optim.
+var (
+	SGD      = NewFormula("sgd", "", "rate", "w = w - rate*g")
+	Momentum = NewFormula("momentum", "m", "rate mu", "m = mu*m - rate*g", "w = w + m")
+	Nesterov = NewFormula("nesterov", "m", "rate mu", "change = rate*g", "m = mu*m - change", "w = w + (mu*m - change)")
 
-// The rules, each on one weight w, its gradient g and its slots. All as in Keras 3; a scalar is a field of Rule.
-const (
-	// SGD is w -= Rate g.
-	SGD RuleOp = iota
-	// Momentum is m = Mu m - Rate g, then w += m; Nesterov: w += Mu m - Rate g. Slot: m.
-	Momentum
-	// Adam is m += (g - m) (1 - Beta1), v += (g^2 - v) (1 - Beta2), w -= Rate m / (sqrt(v) + Epsilon), with Rate already corrected for
-	// the bias of step t. Slots: m, v.
-	Adam
-	// Adagrad is a += g^2, w -= Rate g / sqrt(a + Epsilon). Slot: a.
-	Adagrad
-	// RMSprop is v = Rho v + (1 - Rho) g^2; d = v, or where Centered a = Rho a + (1 - Rho) g and d = v - a^2;
-	// s = Rate g / sqrt(d + Epsilon); where Mu > 0, m = Mu m + s and w -= m, else w -= s. Slots: v, m, a; always three.
-	RMSprop
-	// FTRL is b = a + g^2, z += g - (sqrt(b) - sqrt(a)) / Rate w, a = b, w = (clip(z, -L1, L1) - z) / (sqrt(a) / Rate + 2 L2). Slots: a, z.
-	FTRL
+	// Adam takes a rate that is corrected for the bias of the step, newer1 = 1 - Beta1 and newer2 = 1 - Beta2.
+	Adam = NewFormula("adam", "m v", "rate newer1 newer2 epsilon",
+		"m = m + (g-m)*newer1",
+		"v = v + (g*g-v)*newer2",
+		"w = w - rate*m/(sqrt(v)+epsilon)")
+
+	Adagrad = NewFormula("adagrad", "a", "rate epsilon", "a = a + g*g", "w = w - rate*g/sqrt(a+epsilon)")
+
+	// FTRL takes twiceL2 = 2 L2.
+	FTRL = NewFormula("ftrl", "a z", "rate l1 twiceL2",
+		"before = sqrt(a)",
+		"a = a + g*g",
+		"now = sqrt(a)",
+		"z = z + (g - (now-before)/rate*w)",
+		"w = (max(min(z, l1), -l1) - z) / (now/rate + twiceL2)")
+
+	// RMSprop and its variants take newer = 1 - Rho. All have the same slots, so that a state fits each.
+	RMSprop                 = rmsprop("rmsprop", false, false)
+	RMSpropMomentum         = rmsprop("rmsprop momentum", false, true)
+	RMSpropCentered         = rmsprop("rmsprop centered", true, false)
+	RMSpropCenteredMomentum = rmsprop("rmsprop centered momentum", true, true)
 )
 
-// Rule is one step of an optimizer. Its numbers are float64, since 1 - Beta2 of a float32 would be wrong in the fifth digit; what
-// enters the formulas is rounded to float32, as Keras does.
-type Rule struct {
-	Op                    RuleOp
-	Rate                  float64
-	Beta1, Beta2, Epsilon float64
-	Decay                 float64 // before any rule, w -= Decay w: the product of a rate and a weight decay, as AdamW has it
-	Mu, Rho               float64
-	L1, L2                float64
-	Nesterov, Centered    bool
+func rmsprop(name string, centered, momentum bool) *Formula {
+	lines := []string{"v = rho*v + newer*(g*g)", "change = rate*g/sqrt(v+epsilon)"}
+	if centered {
+		lines = []string{lines[0], "a = rho*a + newer*g", "change = rate*g/sqrt(v-a*a+epsilon)"}
+	}
+	if momentum {
+		lines = append(lines, "m = mu*m + change", "w = w - m")
+	} else {
+		lines = append(lines, "w = w - change")
+	}
+	return NewFormula(name, "v m a", "rate rho newer epsilon mu", lines...)
 }
 
-// Slots is how many numbers the rule keeps for each weight.
-func (op RuleOp) Slots() int {
-	switch op {
-	case Momentum, Adagrad:
-		return 1
-	case Adam, FTRL:
-		return 2
-	case RMSprop:
-		return 3
+// Numbers are those of a formula, in the order in which it names them. They are float64, since 1 - Beta2
+// of a float32 would be wrong in the fifth digit; they are rounded to float32 for the formula, as in
+// Keras.
+type Numbers [MaxNumbers]float64
+
+// Rule is one step of an optimizer.
+type Rule struct {
+	Formula *Formula
+	Numbers Numbers
+	Decay   float64 // w -= Decay w before the formula: a rate times a weight decay, as in AdamW
+}
+
+// Rounded returns the numbers of the formula and the decay as they enter the arithmetic.
+func (r *Rule) Rounded() (numbers [MaxNumbers]float32, decay float32) {
+	for i, x := range r.Numbers {
+		numbers[i] = float32(x)
 	}
-	return 0
+	return numbers, float32(r.Decay)
 }

@@ -15,7 +15,7 @@ func calls(n int) map[string]func(t *Team) []float32 {
 	for i := range ids {
 		ids[i] = r.IntN(100)
 	}
-	rule, wide := Rule{Op: Adam, Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}, make([]float32, 4*n)
+	rule, wide := Rule{Formula: Adam, Numbers: Numbers{0.01, 0.1, 0.001, 1e-7}}, make([]float32, 4*n)
 	return map[string]func(t *Team) []float32{
 		"Map":                func(t *Team) []float32 { t.Map(Tanh, z, x); return z },
 		"Map Log1p":          func(t *Team) []float32 { t.Map(Log1p, z, x); return z },

@@ -1,13 +1,13 @@
 package kernel
 
-import "math"
-
-// Update is one step of weights by their gradients; slots are Slots slices, each as long as both. An element's step depends on
-// that element alone. A number below 2^-126 may count as 0, as it does in TensorFlow.
+// Update is one step of weights by their gradients; slots are Formula.Slots slices, each as long as both.
+// An element's step depends on that element alone. A number below 2^-126 may count as 0, as it does in
+// TensorFlow.
 func (t *Team) Update(r Rule, weights, grads []float32, slots [][]float32) {
 	n := len(weights)
-	s := step{w: weights, g: first("grads of Update", grads, n), numbers: r.numbers()}
-	for i, slot := range first("slots of Update", slots, r.Op.Slots()) {
+	s := newStep(r)
+	s.w, s.g = weights, first("grads of Update", grads, n)
+	for i, slot := range first("slots of Update", slots, r.Formula.slots) {
 		s.slots[i] = first("a slot of Update", slot, n)
 	}
 	if t.alone(n, updateGrain) {
@@ -24,101 +24,68 @@ func updatePart(j *job, from, to int) { j.step.do(j.level, from, to) }
 
 // step is an Update under way.
 type step struct {
-	w, g  []float32
-	slots [3][]float32
-	numbers
+	w, g    []float32
+	slots   [MaxSlots][]float32
+	formula *Formula
+	numbers [MaxNumbers]float32
+	decay   float32
 }
 
-// numbers are a Rule's, as they enter the formulas.
-type numbers struct {
-	op                 RuleOp
-	nesterov, centered bool
-	momentum           bool // of RMSprop: Mu > 0
-
-	rate, epsilon, decay, mu, rho float32
-	newer1, newer2, newer         float32 // 1 - Beta1, 1 - Beta2, 1 - Rho
-	l1, twiceL2                   float32
-}
-
-func (r Rule) numbers() numbers {
-	return numbers{op: r.Op, nesterov: r.Nesterov, centered: r.Centered, momentum: r.Mu > 0,
-		rate: float32(r.Rate), epsilon: float32(r.Epsilon), decay: float32(r.Decay), mu: float32(r.Mu), rho: float32(r.Rho),
-		newer1: float32(1 - r.Beta1), newer2: float32(1 - r.Beta2), newer: float32(1 - r.Rho),
-		l1: float32(r.L1), twiceL2: float32(2 * r.L2)}
+func newStep(r Rule) step {
+	s := step{formula: r.Formula}
+	s.numbers, s.decay = r.Rounded()
+	return s
 }
 
 func (s *step) do(l Level, from, to int) {
 	if from < to && !s.fast(l, from, to) {
-		s.portable(from, to)
+		s.interpret(l, from, to)
 	}
 }
 
-func (s *step) portable(from, to int) {
-	for i := from; i < to; i++ {
-		w := s.w[i]
-		w -= float32(s.decay * w)
-		s.w[i] = s.next(i, w, s.g[i])
+// formulaBlock is how many weights an instruction is executed on at a time: few enough for the cache,
+// enough to make calls cheap.
+const formulaBlock = 256
+
+// interpret executes the formula block by block. Each operation is one of Combine or Map, so that every
+// processor takes the same step, to the last bit.
+func (s *step) interpret(l Level, from, to int) {
+	var memory [Registers - firstNumber][formulaBlock]float32
+	for i, x := range s.numbers[:s.formula.numbers] {
+		fillWith(memory[i][:], x)
+	}
+	for ; from < to; from += formulaBlock {
+		end := min(from+formulaBlock, to)
+		var registers [Registers][]float32
+		registers[0], registers[1] = s.w[from:end], s.g[from:end]
+		for i := range s.formula.slots {
+			registers[firstSlot+i] = s.slots[i][from:end]
+		}
+		for i := range memory {
+			registers[firstNumber+i] = memory[i][:end-from]
+		}
+		for i, w := range registers[0] {
+			registers[0][i] = w - float32(s.decay*w)
+		}
+		for _, in := range s.formula.code {
+			in.execute(l, registers[in.To], registers[in.X], registers[in.Y])
+		}
 	}
 }
 
-// next is the new weight i, once it was w. Here and below, a product that is added is converted to float32, which Go never fuses: so
-// each processor takes the same step, to the last bit.
-func (s *step) next(i int, w, g float32) float32 {
-	switch s.op {
-	case SGD:
-		return w - float32(s.rate*g)
-	case Momentum:
-		return s.byMomentum(w, g, &s.slots[0][i])
-	case Adam:
-		return s.byAdam(w, g, &s.slots[0][i], &s.slots[1][i])
-	case Adagrad:
-		a := &s.slots[0][i]
-		*a += float32(g * g)
-		return w - s.rate*g/sqrt(*a+s.epsilon)
-	case RMSprop:
-		return s.byRMSprop(w, g, &s.slots[0][i], &s.slots[1][i], &s.slots[2][i])
-	case FTRL:
-		return s.byFTRL(w, g, &s.slots[0][i], &s.slots[1][i])
+// unary are the functions of one operand, by FormulaOp.
+var unary = [...]Func{OpSqrt: Sqrt, OpNeg: Neg, OpAbs: Abs, OpSign: Sign}
+
+func (in Instruction) execute(l Level, to, x, y []float32) {
+	if in.Op <= OpMin {
+		combine(l, Binary(in.Op), to, x, y, Full, 1, len(to), false)
+		return
 	}
-	panic("kernel: no such rule")
+	mapped(l, unary[in.Op], to, x)
 }
 
-func (s *step) byMomentum(w, g float32, m *float32) float32 {
-	*m = float32(s.mu**m) - float32(s.rate*g)
-	if s.nesterov {
-		return w + (float32(s.mu**m) - float32(s.rate*g))
+func fillWith(to []float32, x float32) {
+	for i := range to {
+		to[i] = x
 	}
-	return w + *m
 }
-
-func (s *step) byAdam(w, g float32, m, v *float32) float32 {
-	*m += float32((g - *m) * s.newer1)
-	*v += float32((float32(g*g) - *v) * s.newer2)
-	return w - s.rate**m/(sqrt(*v)+s.epsilon)
-}
-
-func (s *step) byRMSprop(w, g float32, v, m, a *float32) float32 {
-	*v = float32(s.rho**v) + float32(s.newer*(g*g))
-	d := *v
-	if s.centered {
-		*a = float32(s.rho**a) + float32(s.newer*g)
-		d -= float32(*a * *a)
-	}
-	change := s.rate * g / sqrt(d+s.epsilon)
-	if s.momentum {
-		*m = float32(s.mu**m) + change
-		change = *m
-	}
-	return w - change
-}
-
-func (s *step) byFTRL(w, g float32, a, z *float32) float32 {
-	before := sqrt(*a)
-	*a += float32(g * g)
-	now := sqrt(*a)
-	*z += g - float32((now-before)/s.rate*w)
-	return (max(min(*z, s.l1), -s.l1) - *z) / (now/s.rate + s.twiceL2)
-}
-
-// sqrt is correctly rounded: a float64 square root of a float32 rounds to the float32 one.
-func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }

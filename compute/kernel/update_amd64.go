@@ -36,44 +36,48 @@ var levelRules = [...]ruleKernels{
 	},
 }
 
-// fast takes the steps of weights from..to with the kernels of l, if it has any.
+// fast takes the steps of weights from..to with assembly of l. It returns false if there is none for the formula.
 func (s *step) fast(l Level, from, to int) bool {
 	if l == Portable {
 		return false
 	}
-	k, w, g, n := &levelRules[l], &s.w[from], &s.g[from], to-from
-	switch {
-	case s.op == SGD:
-		k.sgd(w, g, n, s.decay, s.rate)
-	case s.op == Momentum && s.nesterov:
-		k.nesterov(w, g, s.slot(0, from), n, s.decay, s.rate, s.mu)
-	case s.op == Momentum:
-		k.momentum(w, g, s.slot(0, from), n, s.decay, s.rate, s.mu)
-	case s.op == Adam:
-		k.adam(w, g, s.slot(0, from), s.slot(1, from), n, s.decay, s.rate, s.newer1, s.newer2, s.epsilon)
-	case s.op == Adagrad:
-		k.adagrad(w, g, s.slot(0, from), n, s.decay, s.rate, s.epsilon)
-	case s.op == RMSprop:
-		k.rmspropOf(s)(w, g, s.slot(0, from), s.slot(1, from), s.slot(2, from), n, s.decay, s.rate, s.rho, s.newer, s.epsilon, s.mu)
-	case s.op == FTRL:
-		k.ftrl(w, g, s.slot(0, from), s.slot(1, from), n, s.decay, s.rate, s.l1, s.twiceL2)
+	k, w, g, n, d, x := &levelRules[l], &s.w[from], &s.g[from], to-from, s.decay, &s.numbers
+	switch s.formula {
+	case SGD:
+		k.sgd(w, g, n, d, x[0])
+	case Momentum:
+		k.momentum(w, g, s.slot(0, from), n, d, x[0], x[1])
+	case Nesterov:
+		k.nesterov(w, g, s.slot(0, from), n, d, x[0], x[1])
+	case Adam:
+		k.adam(w, g, s.slot(0, from), s.slot(1, from), n, d, x[0], x[1], x[2], x[3])
+	case Adagrad:
+		k.adagrad(w, g, s.slot(0, from), n, d, x[0], x[1])
+	case FTRL:
+		k.ftrl(w, g, s.slot(0, from), s.slot(1, from), n, d, x[0], x[1], x[2])
 	default:
-		return false
+		rmsprop := k.rmspropOf(s.formula)
+		if rmsprop == nil {
+			return false
+		}
+		rmsprop(w, g, s.slot(0, from), s.slot(1, from), s.slot(2, from), n, d, x[0], x[1], x[2], x[3], x[4])
 	}
 	return true
 }
 
-// rmspropOf is the one of the four that s asks for.
-func (k *ruleKernels) rmspropOf(s *step) rmspropKernel {
-	switch {
-	case s.centered && s.momentum:
-		return k.rmspropCenteredMomentum
-	case s.centered:
-		return k.rmspropCentered
-	case s.momentum:
+// rmspropOf returns the kernel of one of RMSprop's variants, or nil.
+func (k *ruleKernels) rmspropOf(f *Formula) rmspropKernel {
+	switch f {
+	case RMSprop:
+		return k.rmsprop
+	case RMSpropMomentum:
 		return k.rmspropMomentum
+	case RMSpropCentered:
+		return k.rmspropCentered
+	case RMSpropCenteredMomentum:
+		return k.rmspropCenteredMomentum
 	}
-	return k.rmsprop
+	return nil
 }
 
 func (s *step) slot(i, from int) *float32 { return &s.slots[i][from] }

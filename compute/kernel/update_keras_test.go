@@ -57,28 +57,27 @@ def check(given):
 
 // trained are the weights after all steps, the slots from where Keras's begin.
 func trained(l Level, rule Rule, start []float32, grads [][]float32) []float32 {
-	s := step{w: append([]float32{}, start...)}
-	for i := range s.slots {
-		s.slots[i] = make([]float32, len(start))
-		if (rule.Op == Adagrad || rule.Op == FTRL) && i == 0 {
-			for k := range s.slots[i] {
-				s.slots[i][k] = 0.1
-			}
+	w, slots := append([]float32{}, start...), [MaxSlots][]float32{}
+	for i := range slots {
+		slots[i] = make([]float32, len(start))
+		if (rule.Formula == Adagrad || rule.Formula == FTRL) && i == 0 {
+			fillWith(slots[i], 0.1)
 		}
 	}
-	rate := rule.Rate
+	rate := rule.Numbers[0]
 	for i, g := range grads {
-		if rule.Op == Adam {
-			rule.Rate = kerasAlpha(rate, rule, i+1)
+		if rule.Formula == Adam {
+			rule.Numbers[0] = kerasAlpha(rate, i+1)
 		}
-		s.g, s.numbers = g, rule.numbers()
+		s := newStep(rule)
+		s.w, s.g, s.slots = w, g, slots
 		s.do(l, 0, len(start))
 	}
-	return s.w
+	return w
 }
 
-// kerasAlpha is the rate at step t as Keras has it: of float32 powers.
-func kerasAlpha(rate float64, r Rule, t int) float64 {
-	power := func(beta float64) float32 { return float32(math.Pow(float64(float32(beta)), float64(t))) }
-	return float64(float32(rate) * sqrt(1-power(r.Beta2)) / (1 - power(r.Beta1)))
+// kerasAlpha is the rate of Adam at step t as Keras has it: of float32 powers of its default betas.
+func kerasAlpha(rate float64, t int) float64 {
+	power := func(beta float32) float32 { return float32(math.Pow(float64(beta), float64(t))) }
+	return float64(float32(rate) * Sqrt.Of(1-power(0.999)) / (1 - power(0.9)))
 }

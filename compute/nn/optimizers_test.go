@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
-var optimizers = []string{"sgd", "momentum", "nesterov", "adam", "adamw", "adagrad", "rmsprop", "ftrl"}
+var optimizers = optim.Names()
 
 func optimizer(t *testing.T, name string) optim.Optimizer {
 	t.Helper()

@@ -143,7 +143,7 @@ func TestAStepAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	updates := []plan.Update{{Rule: kernel.Rule{Op: kernel.Adam, Rate: 0.1}, Grads: plan.Range{To: 10}, Weights: p.Buffers[1].Data,
+	updates := []plan.Update{{Rule: kernel.Rule{Formula: kernel.Adam, Numbers: kernel.Numbers{0.1}}, Grads: plan.Range{To: 10}, Weights: p.Buffers[1].Data,
 		Slots: [][]float32{make([]float32, 10), make([]float32, 10)}}}
 	allocs := testing.AllocsPerRun(100, func() {
 		_, err := m.Step(1)

@@ -11,7 +11,7 @@ import (
 
 // updateKey tells one Update of a model from another: by the memory that it changes.
 type updateKey struct {
-	op      kernel.RuleOp
+	formula *kernel.Formula
 	weights *float32
 	slot    *float32
 	from    int
@@ -41,7 +41,7 @@ func (m *Machine) update(u *plan.Update) error {
 	if n == 0 {
 		return nil
 	}
-	key := updateKey{op: u.Rule.Op, weights: unsafe.SliceData(u.Weights), from: u.Grads.From, n: n}
+	key := updateKey{formula: u.Rule.Formula, weights: unsafe.SliceData(u.Weights), from: u.Grads.From, n: n}
 	if len(u.Slots) > 0 {
 		key.slot = unsafe.SliceData(u.Slots[0])
 	}
@@ -68,10 +68,10 @@ func (m *Machine) prepare(u *plan.Update) (*updateCalls, error) {
 	if u.Grads.From < 0 || u.Grads.To > m.plan.Grads || u.Grads.To-u.Grads.From != n {
 		return nil, fmt.Errorf("gradients %d..%d of %d", u.Grads.From, u.Grads.To, m.plan.Grads)
 	}
-	if len(u.Slots) < u.Rule.Op.Slots() {
-		return nil, fmt.Errorf("%d slots, expected %d", len(u.Slots), u.Rule.Op.Slots())
+	if len(u.Slots) < u.Rule.Formula.Slots() {
+		return nil, fmt.Errorf("%d slots, expected %d", len(u.Slots), u.Rule.Formula.Slots())
 	}
-	slots := u.Slots[:u.Rule.Op.Slots()]
+	slots := u.Slots[:u.Rule.Formula.Slots()]
 	for i, s := range slots {
 		if len(s) != n {
 			return nil, fmt.Errorf("slot %d has %d elements", i, len(s))
@@ -83,7 +83,8 @@ func (m *Machine) prepare(u *plan.Update) (*updateCalls, error) {
 	if err := m.mirrorAll("params", u.Weights); err != nil {
 		return nil, err
 	}
-	calls := &updateCalls{}
+	calls, code := &updateCalls{}, packed(u.Rule.Formula)
+	numbers, decay := u.Rule.Rounded()
 	for from := 0; from < n; {
 		stretch := n - from
 		args := make([]Pointer, 4)
@@ -95,8 +96,8 @@ func (m *Machine) prepare(u *plan.Update) (*updateCalls, error) {
 			return nil, fmt.Errorf("weight %d or a slot of it has no copy on the device", from)
 		}
 		calls.launches = append(calls.launches, newLaunch("update", Update, elements(stretch), args[0], m.memory.grads.floats(u.Grads.From+from),
-			args[1], args[2], args[3], stretch, 0, 0,
-			float32(0), float32(0), float32(0), float32(0), float32(0), float32(0), float32(0), float32(0), float32(0), float32(0)))
+			args[1], args[2], args[3], stretch, len(slots), len(u.Rule.Formula.Code()),
+			code[0], code[1], code[2], code[3], code[4], code[5], decay, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]))
 		from += stretch
 	}
 	return calls, nil
@@ -118,19 +119,25 @@ func (m *Machine) mirrorAll(what string, s []float32) error {
 	return nil
 }
 
-// ruleArg is where the rule begins among the arguments of the kernel.
-const ruleArg = 6
+// packed returns a formula's instructions as the kernel takes them: four in each word, the first in the
+// lowest bits; of each instruction the operation in the highest four bits, then the registers of the
+// result and of both operands.
+func packed(f *kernel.Formula) (words [kernel.MaxInstructions / 4]uint64) {
+	for i, in := range f.Code() {
+		bits := uint64(in.Op)<<12 | uint64(in.To)<<8 | uint64(in.X)<<4 | uint64(in.Y)
+		words[i/4] |= bits << (i % 4 * 16)
+	}
+	return words
+}
+
+// decayArg is where the numbers that change from step to step begin among the arguments of the kernel.
+const decayArg = 14
 
 // setRule writes a rule's numbers into the arguments, rounded as package kernel rounds them.
 func setRule(args []Arg, r *kernel.Rule) {
-	flags := 0
-	for i, set := range [...]bool{r.Nesterov, r.Centered, r.Mu > 0} { // as kernels/rules.cuh numbers them
-		if set {
-			flags |= 1 << i
-		}
-	}
-	args[ruleArg].Bits, args[ruleArg+1].Bits = uint64(r.Op), uint64(flags)
-	for i, x := range [...]float64{r.Rate, r.Epsilon, r.Decay, r.Mu, r.Rho, 1 - r.Beta1, 1 - r.Beta2, 1 - r.Rho, r.L1, 2 * r.L2} {
-		args[ruleArg+2+i].Bits = uint64(math.Float32bits(float32(x)))
+	numbers, decay := r.Rounded()
+	args[decayArg].Bits = uint64(math.Float32bits(decay))
+	for i, x := range numbers {
+		args[decayArg+1+i].Bits = uint64(math.Float32bits(x))
 	}
 }

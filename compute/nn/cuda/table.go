@@ -89,7 +89,7 @@ func Kernels() []Kernel {
 		Pad:             {"pad", "ppiiii"},
 		Transpose:       {"transpose", "ppii"},
 		Dropout:         {"dropout", "piifllp"},
-		Update:          {"update", "pppppiiiffffffffff"},
+		Update:          {"update", "pppppiiillllllfffffff"},
 		ClipValue:       {"clip_value", "pif"},
 		ClipNorm:        {"clip_norm", "pipf"},
 	}

@@ -7,6 +7,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
+var adam = method{name: "adam", rate: 0.001, make: func(rate float64) single { return newAdam(rate) }}
+
+func newAdam(rate float64) *Adam {
+	return &Adam{LearningRate: rate, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}
+}
+
 // Adam is (Kingma and Ba 2015, in the form before section 2.1, as in Keras), at step t from 1:
 //
 //	m += (g - m) (1 - Beta1)
@@ -28,15 +34,14 @@ func (o *Adam) Name() string { return "adam" }
 
 func (o *Adam) rule(t int64) kernel.Rule {
 	correction := math.Sqrt(1-math.Pow(o.Beta2, float64(t))) / (1 - math.Pow(o.Beta1, float64(t)))
-	return kernel.Rule{
-		Op: kernel.Adam, Rate: o.rate(o.LearningRate, t) * correction, Beta1: o.Beta1, Beta2: o.Beta2, Epsilon: o.Epsilon,
-	}
+	rate := o.rate(o.LearningRate, t) * correction
+	return kernel.Rule{Formula: kernel.Adam, Numbers: kernel.Numbers{rate, 1 - o.Beta1, 1 - o.Beta2, o.Epsilon}}
 }
 
 // Updates implements Updater.
 func (o *Adam) Updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
-// Step follows the formula.
+// Step implements Optimizer.
 func (o *Adam) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.

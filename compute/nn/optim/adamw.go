@@ -5,8 +5,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// AdamW is w -= rate * WeightDecay * w, then a step of Adam (Loshchilov and Hutter 2019, as in Keras: every weight decays, biases
-// too, and by the rate of the step). Slots: Adam's.
+var adamw = method{name: "adamw", rate: 0.001, make: func(rate float64) single {
+	return &AdamW{Adam: *newAdam(rate), WeightDecay: 0.004}
+}}
+
+// AdamW is w -= rate * WeightDecay * w, then a step of Adam (Loshchilov and Hutter 2019, as in Keras:
+// every weight decays, biases too, by the rate of the step). Slots: Adam's.
 type AdamW struct {
 	Adam
 	WeightDecay float64 `json:"weight_decay"`
@@ -24,7 +28,7 @@ func (o *AdamW) rule(t int64) kernel.Rule {
 // Updates implements Updater.
 func (o *AdamW) Updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
-// Step follows the formula.
+// Step implements Optimizer.
 func (o *AdamW) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.

@@ -1,8 +1,12 @@
-// Package optim is optimizers: how weights change along their gradients from step to step, the learning rate's schedule, and a bound
-// for the gradients. Formulas, names and defaults are those of Keras 3.
+// Package optim holds optimizers: how weights change along their gradients from step to step, the
+// schedule of the learning rate, and the bound for gradients. Formulas, names and defaults are those
+// of Keras 3.
 //
-// Start with Optimizer. New finds one by name, NewParts makes one of several, WithSettings gives it a Schedule and a Clip. Each is a
-// kernel.Rule and its memory, some slots as long as the weights. Of a model an optimizer knows no more than the weights, the gradients
-// beside them, and for Parts the names and sizes of the params that they are made of: layers, losses and where gradients come from are in
-// compute/nn. What a step does is said as updates for a plan.Machine, so that a device takes the same step.
+// Start with Optimizer. New finds one by name, NewParts combines several, WithSettings sets a Schedule
+// and a Clip. A step is a kernel.Formula with numbers and slots, each as long as the weights. An
+// Updater describes the step for a plan.Machine, so that a device takes the same one. Layers, losses
+// and gradients are in compute/nn.
+//
+// To add an optimizer, write a file with its type, its formula and its method, and list the method in
+// methods. Builtin modules, searches and tests read Names.
 package optim

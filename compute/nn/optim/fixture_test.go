@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
-var names = []string{"sgd", "momentum", "nesterov", "adam", "adamw", "adagrad", "rmsprop", "ftrl"}
+var names = optim.Names()
 
 func named(t *testing.T, name string) optim.Optimizer {
 	t.Helper()
@@ -69,7 +69,7 @@ func goesOn(t *testing.T, fresh func() optim.Optimizer) {
 }
 
 func ExampleNew() {
-	_, err := optim.New("adamant", 0)
-	fmt.Println(err)
-	// Output: unknown optimizer "adamant": expected sgd, momentum, nesterov, adam, adamw, adagrad, rmsprop or ftrl
+	o, err := optim.New("adamw", 0)
+	fmt.Println(o.Name(), o.(*optim.AdamW).LearningRate, err)
+	// Output: adamw 0.001 <nil>
 }

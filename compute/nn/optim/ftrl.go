@@ -5,22 +5,26 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// FTRL follows the regularized leader (McMahan et al. 2013, algorithm 1, as in Keras), by which Estimators train linear models.
-// With its two slots, a from InitialAccumulator and z from 0:
+var ftrl = method{name: "ftrl", rate: 0.001, make: func(rate float64) single {
+	return &FTRL{LearningRate: rate, InitialAccumulator: 0.1}
+}}
+
+// FTRL follows the regularized leader (McMahan et al. 2013, algorithm 1, as in Keras). Estimators train
+// linear models by it. With its two slots, a from InitialAccumulator and z from 0:
 //
 //	b = a + g^2
 //	z += g - (sqrt(b) - sqrt(a)) / rate * w,  then a = b
 //	w = (clip(z, -L1, L1) - z) / (sqrt(a) / rate + 2 L2)
 //
-// So what the weights are at the start is forgotten at the first step, but for what z holds of it.
+// The first step thus forgets the initial weights, except for what z holds of them.
 type FTRL struct {
 	LearningRate       float64 `json:"learning_rate"`
 	InitialAccumulator float64 `json:"initial_accumulator_value"`
 	L1                 float64 `json:"l1_regularization_strength"`
 	L2                 float64 `json:"l2_regularization_strength"`
 
-	// Warm lets z start from where the weights it finds would be its own, so that they count. Keras lacks that; for weights that
-	// start at 0 it is the same.
+	// Warm starts z so that the formula yields the initial weights, which otherwise are forgotten.
+	// Keras lacks that; for weights that start at 0 it makes no difference.
 	Warm bool `json:"-"`
 	Settings
 	slots
@@ -30,10 +34,10 @@ type FTRL struct {
 func (o *FTRL) Name() string { return "ftrl" }
 
 func (o *FTRL) rule(t int64) kernel.Rule {
-	return kernel.Rule{Op: kernel.FTRL, Rate: o.rate(o.LearningRate, t), L1: o.L1, L2: o.L2}
+	return kernel.Rule{Formula: kernel.FTRL, Numbers: kernel.Numbers{o.rate(o.LearningRate, t), o.L1, 2 * o.L2}}
 }
 
-// start is a = InitialAccumulator and z = 0, or where Warm the last line of the formula solved for z:
+// start sets a = InitialAccumulator and z = 0; if Warm, z is the last line of the formula solved for z:
 // -w (sqrt(a) / rate + 2 L2) - sign(w) L1.
 func (o *FTRL) start(slots [][]float32, weights []float32) {
 	a, z := slots[0], slots[1]
@@ -56,7 +60,7 @@ func (o *FTRL) start(slots [][]float32, weights []float32) {
 // Updates implements Updater.
 func (o *FTRL) Updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
-// Step follows the formula.
+// Step implements Optimizer.
 func (o *FTRL) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.

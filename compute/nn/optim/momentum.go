@@ -5,8 +5,18 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// Momentum is Keras's SGD with momentum: m = Momentum * m - rate * g, then w += m, or with Nesterov w += Momentum * m - rate * g
-// (Sutskever et al. 2013, with the weights at the place looked ahead to). Slots: m, from 0.
+var (
+	momentum = method{name: "momentum", rate: 0.01, make: func(rate float64) single {
+		return &Momentum{LearningRate: rate, Momentum: 0.9}
+	}}
+	nesterov = method{name: "nesterov", rate: 0.01, make: func(rate float64) single {
+		return &Momentum{LearningRate: rate, Momentum: 0.9, Nesterov: true}
+	}}
+)
+
+// Momentum is Keras's SGD with momentum: m = Momentum * m - rate * g, then w += m, or with Nesterov
+// w += Momentum * m - rate * g (Sutskever et al. 2013, the weights being those looked ahead to).
+// Slots: m, from 0.
 type Momentum struct {
 	LearningRate float64 `json:"learning_rate"`
 	Momentum     float64 `json:"momentum"`
@@ -24,13 +34,17 @@ func (o *Momentum) Name() string {
 }
 
 func (o *Momentum) rule(t int64) kernel.Rule {
-	return kernel.Rule{Op: kernel.Momentum, Rate: o.rate(o.LearningRate, t), Mu: o.Momentum, Nesterov: o.Nesterov}
+	formula := kernel.Momentum
+	if o.Nesterov {
+		formula = kernel.Nesterov
+	}
+	return kernel.Rule{Formula: formula, Numbers: kernel.Numbers{o.rate(o.LearningRate, t), o.Momentum}}
 }
 
 // Updates implements Updater.
 func (o *Momentum) Updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
-// Step follows the formula.
+// Step implements Optimizer.
 func (o *Momentum) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.

@@ -8,34 +8,40 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// Optimizer changes weights along their gradients, in one pass. Its state can be saved and put back, so that a training goes
-// on from a checkpoint as if nothing had happened.
+// Optimizer changes weights along their gradients, in one pass. Its state can be saved and restored, so
+// that a training resumes from a checkpoint as if it had never stopped. It is for one goroutine.
 type Optimizer interface {
-	// Name is Keras's, with momentum and nesterov for SGD with those.
+	// Name is Keras's; momentum and nesterov are SGD with those options.
 	Name() string
-	// Step is one update of weights, in place. Both slices keep their length from call to call. It may change grads.
+	// Step updates weights once, in place. Both slices keep their length from call to call. It may
+	// change grads.
 	Step(weights, grads []float32)
-	// State is what Step remembers, not copied.
+	// State returns what Step remembers, not copied.
 	State() State
-	// Restore puts a state back that State of an optimizer of the same name gave for as many weights.
+	// Restore sets a state that State of an optimizer of the same name returned for as many weights.
 	Restore(State) error
 }
 
-// State is what an optimizer remembers between steps. Settings and the numbers of its formula are none of it.
+// State is what an optimizer remembers between steps, without Settings and the numbers of its formula.
 type State struct {
 	Name       string
 	Iterations int64
-	Slots      [][]float32 // each as long as the weights, in the order the optimizer's comment names them; none before the first step
+
+	// Slots are as long as the weights, in the order of the formula; there are none before the first
+	// step.
+	Slots [][]float32
 }
 
-// Settings are what Keras's optimizers take besides the numbers of their own formulas.
+// Settings are the arguments that all of Keras's optimizers take.
 type Settings struct {
-	Schedule Schedule `json:"learning_rate_schedule,omitempty"` // of the learning rate; nil: the optimizer's LearningRate in every step
-	Clip     Clip     `json:"-"`                                // of the gradients, before anything else is done with them
+	// Schedule is that of the learning rate; nil: the optimizer's LearningRate in every step.
+	Schedule Schedule `json:"learning_rate_schedule,omitempty"`
+	// Clip bounds the gradients before the update.
+	Clip Clip `json:"-"`
 }
 
-// WithSettings gives s to an optimizer of this package, and returns it. In Parts each optimizer may have a
-// Schedule of its own, and keeps it where s has none; Clip bounds the gradients of all.
+// WithSettings sets s on an optimizer of this package, and returns it. In Parts each optimizer keeps its
+// own Schedule if s has none; Clip bounds the gradients of all parts together.
 func WithSettings(o Optimizer, s Settings) (Optimizer, error) {
 	if err := checkClip(s.Clip); err != nil {
 		return nil, err
@@ -52,7 +58,7 @@ func (s *Settings) configure(to Settings) { *s = to }
 
 func (s *Settings) settings() *Settings { return s }
 
-// rate is the learning rate of step t, from 1. Keras counts the steps of a schedule from 0.
+// rate returns the learning rate of step t, from 1. Keras counts the steps of a schedule from 0.
 func (s *Settings) rate(constant float64, t int64) float64 {
 	if s.Schedule == nil {
 		return constant
@@ -60,69 +66,71 @@ func (s *Settings) rate(constant float64, t int64) float64 {
 	return s.Schedule.Rate(t - 1)
 }
 
+// methods are the optimizers that New knows, in the order in which messages list them.
+var methods = []method{sgd, momentum, nesterov, adam, adamw, adagrad, rmsprop, ftrl}
+
+// method is an optimizer by name, with Keras's default learning rate; make sets Keras's other defaults.
+type method struct {
+	name string
+	rate float64
+	make func(learningRate float64) single
+}
+
 // Names returns the names that New knows.
 func Names() []string {
-	return []string{"sgd", "momentum", "nesterov", "adam", "adamw", "adagrad", "rmsprop", "ftrl"}
-}
-
-// DefaultLearningRate is Keras's for the optimizer of that name; New takes 0 for it.
-func DefaultLearningRate(name string) float64 {
-	switch name {
-	case "sgd", "momentum", "nesterov":
-		return 0.01
+	var names []string
+	for _, m := range methods {
+		names = append(names, m.name)
 	}
-	return 0.001
+	return names
 }
 
-// maxLearningRate is where a rate is a mistake: whatever it is multiplied with is beyond float32 in a few steps.
+// find returns the method of that name.
+func find(name string) (method, error) {
+	for _, m := range methods {
+		if m.name == name {
+			return m, nil
+		}
+	}
+	known := Names()
+	last := len(known) - 1
+	return method{}, fmt.Errorf("unknown optimizer %q: expected %s or %s", name, strings.Join(known[:last], ", "), known[last])
+}
+
+// maxLearningRate is the largest rate that is accepted: weights overflow float32 within a few steps of it.
 const maxLearningRate = 1e6
 
-// New finds an optimizer by name: sgd, momentum and nesterov (both 0.9), adam, adamw, adagrad, rmsprop, ftrl, with
-// Keras's defaults.
+// New returns the optimizer of that name, with Keras's defaults. A learningRate of 0 means Keras's too.
 func New(name string, learningRate float64) (Optimizer, error) {
+	m, err := find(name)
+	if err != nil {
+		return nil, err
+	}
 	if learningRate == 0 {
-		learningRate = DefaultLearningRate(name)
+		learningRate = m.rate
 	}
 	if !(learningRate > 0) || learningRate > maxLearningRate {
 		return nil, fmt.Errorf("learning rate %g: expected a number above 0, at most %g", learningRate, maxLearningRate)
 	}
-	switch name {
-	case "sgd":
-		return &SGD{LearningRate: learningRate}, nil
-	case "momentum", "nesterov":
-		return &Momentum{LearningRate: learningRate, Momentum: 0.9, Nesterov: name == "nesterov"}, nil
-	case "adam":
-		return &Adam{LearningRate: learningRate, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}, nil
-	case "adamw":
-		return &AdamW{Adam: Adam{LearningRate: learningRate, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}, WeightDecay: 0.004}, nil
-	case "adagrad":
-		return &Adagrad{LearningRate: learningRate, InitialAccumulator: 0.1, Epsilon: 1e-7}, nil
-	case "rmsprop":
-		return &RMSprop{LearningRate: learningRate, Rho: 0.9, Epsilon: 1e-7}, nil
-	case "ftrl":
-		return &FTRL{LearningRate: learningRate, InitialAccumulator: 0.1}, nil
-	}
-	known := Names()
-	last := len(known) - 1
-	return nil, fmt.Errorf("unknown optimizer %q: expected %s or %s", name, strings.Join(known[:last], ", "), known[last])
+	return m.make(learningRate), nil
 }
 
-// Clipping is Updater's.
+// Clipping implements Updater.
 func (s *Settings) Clipping() Clip { return s.Clip }
 
-// Updater is an Optimizer that can say a step instead of taking it, for a plan.Machine that keeps weights and slots: all of this package
-// are.
+// Updater is an Optimizer that describes a step for a plan.Machine, which keeps weights and slots. All
+// optimizers of this package are Updaters.
 type Updater interface {
 	Optimizer
-	// Clipping is the bound for the gradients that comes before the updates.
+	// Clipping returns the bound for the gradients, which applies before the updates.
 	Clipping() Clip
-	// Updates counts a step and says what it does: Update.Grads are ranges of weights. After the first call they are the same, but for
-	// the rules, as long as weights is.
+	// Updates counts a step and returns its updates, whose Grads are ranges of weights. They are the
+	// same in each call but for the rules, as long as weights is the same slice.
 	Updates(weights []float32) []plan.Update
 }
 
-// Clip bounds gradients before a step, as Keras's clipvalue, clipnorm and global_clipnorm; 0 is no bound, and at most one is set.
-// Step of an optimizer takes its slice for one param; a plan.Machine knows where each begins.
+// Clip bounds gradients before a step, like Keras's clipvalue, clipnorm and global_clipnorm. 0 is no
+// bound; at most one is set. Optimizer.Step takes its slice for one param, a plan.Machine knows each.
 type Clip = plan.Clip
 
 func checkClip(c Clip) error {

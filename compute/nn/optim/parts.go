@@ -13,8 +13,9 @@ type Part struct {
 	Optimizer Optimizer
 }
 
-// Parts is an Optimizer made of one for each part of a model: wide & deep trains its linear part by another rule than its deep
-// one. Slots: as many as the part with most has; those that a part lacks stay 0.
+// Parts is an Optimizer made of one for each part of a model: wide & deep trains its linear part by
+// another formula than its deep one. It has as many slots as the part with most; those that a part
+// lacks stay 0.
 type Parts struct {
 	Settings
 	parts []part
@@ -25,7 +26,7 @@ type Parts struct {
 // part is a Part and where its weights are, as ranges of the weights.
 type part struct {
 	prefix    string
-	optimizer ruled
+	optimizer single
 	ranges    []plan.Range
 }
 
@@ -35,12 +36,12 @@ type Param struct {
 	Size int // in numbers
 }
 
-// NewParts gives each of params to the part with its prefix, the longest where there is more than one. A param that no part takes is
-// an error, and so is a part without params. nn.Model.Trainable are those of a model.
+// NewParts assigns each of params, which nn.Model.Trainable lists, to the part with the longest prefix of
+// its name. It returns an error for a param without a part, and for a part without params.
 func NewParts(params []Param, parts ...Part) (*Parts, error) {
 	o := &Parts{}
 	for _, p := range parts {
-		optimizer, ok := p.Optimizer.(ruled)
+		optimizer, ok := p.Optimizer.(single)
 		if !ok {
 			return nil, fmt.Errorf("part %q: optimizer %q is none that optim.New knows", p.Prefix, p.Optimizer.Name())
 		}
@@ -60,14 +61,14 @@ func NewParts(params []Param, parts ...Part) (*Parts, error) {
 	return o, nil
 }
 
-// settle tells each optimizer which weights are its own.
+// settle gives each optimizer the ranges of its weights.
 func (o *Parts) settle() error {
 	for _, p := range o.parts {
 		if len(p.ranges) == 0 {
 			return fmt.Errorf("no param is left for the part %q", p.prefix)
 		}
 	}
-	taken := map[ruled]bool{}
+	taken := map[single]bool{}
 	for _, p := range o.parts {
 		if taken[p.optimizer] {
 			return fmt.Errorf("part %q: its optimizer is another part's too", p.prefix)
@@ -94,7 +95,7 @@ func (o *Parts) give(param Param) error {
 	return nil
 }
 
-// Name is like parts(linear/: ftrl, dnn/: adagrad).
+// Name lists the parts: parts(linear/: ftrl, dnn/: adagrad).
 func (o *Parts) Name() string {
 	var names []string
 	for _, p := range o.parts {
@@ -103,7 +104,7 @@ func (o *Parts) Name() string {
 	return "parts(" + strings.Join(names, ", ") + ")"
 }
 
-// configure gives a Schedule to each part; Clip stays with the whole.
+// configure sets the Schedule of each part; Clip applies to all together.
 func (o *Parts) configure(s Settings) {
 	o.Settings = s
 	for _, p := range o.parts {
@@ -113,7 +114,7 @@ func (o *Parts) configure(s Settings) {
 	}
 }
 
-// Updates are the parts' own, one after the other.
+// Updates implements Updater: those of the parts, one after the other.
 func (o *Parts) Updates(weights []float32) []plan.Update {
 	o.all = o.all[:0]
 	for _, p := range o.parts {
@@ -122,10 +123,10 @@ func (o *Parts) Updates(weights []float32) []plan.Update {
 	return o.all
 }
 
-// Step lets each optimizer take its part.
+// Step implements Optimizer.
 func (o *Parts) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
-// State puts the parts' slots side by side, each where the weights are that it belongs to.
+// State implements Optimizer. A slot holds those of the parts, in the order of the weights.
 func (o *Parts) State() State {
 	s := State{Name: o.Name()}
 	for _, p := range o.parts {
@@ -148,7 +149,7 @@ func (o *Parts) Restore(s State) error {
 	}
 	for _, p := range o.parts {
 		state := State{Name: p.optimizer.Name(), Iterations: s.Iterations}
-		for _, slot := range s.Slots[:min(p.optimizer.rule(1).Op.Slots(), len(s.Slots))] {
+		for _, slot := range s.Slots[:min(p.optimizer.rule(1).Formula.Slots(), len(s.Slots))] {
 			if len(slot) != o.size {
 				return fmt.Errorf("state of optimizer %q has a slot of %d values, expected %d", s.Name, len(slot), o.size)
 			}
@@ -161,7 +162,7 @@ func (o *Parts) Restore(s State) error {
 	return nil
 }
 
-// take adds a range, joined to the last one where that ends at it.
+// take appends a range, joined to the last one if that ends where it starts.
 func (p *part) take(r plan.Range) {
 	if n := len(p.ranges); n > 0 && p.ranges[n-1].To == r.From {
 		p.ranges[n-1].To = r.To

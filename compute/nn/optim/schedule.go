@@ -11,16 +11,17 @@ import (
 	"strings"
 )
 
-// Schedule is the learning rate of each step, a formula of Keras's. It is no state: the optimizer's steps decide.
+// Schedule is the learning rate of each step, by a formula of Keras's. It has no state: the number of
+// the step decides.
 type Schedule interface {
-	// Rate is that of a step, from 0.
+	// Rate returns that of a step, from 0.
 	Rate(step int64) float64
-	// Check says what is wrong with the schedule's numbers.
+	// Check returns an error for numbers that make no schedule.
 	Check() error
 }
 
-// NewSchedule makes the schedule that Keras calls name, ExponentialDecay and so on, or Constant. config are Keras's arguments as
-// JSON: {"initial_learning_rate": 0.1, "decay_steps": 100, ...}.
+// NewSchedule returns the schedule that Keras calls name, ExponentialDecay and so on, or Constant. config
+// holds Keras's arguments as JSON: {"initial_learning_rate": 0.1, "decay_steps": 100, ...}.
 func NewSchedule(name string, config []byte) (Schedule, error) {
 	s := scheduleNamed(name)
 	if s == nil {
@@ -36,7 +37,7 @@ func NewSchedule(name string, config []byte) (Schedule, error) {
 	return s, nil
 }
 
-// readArguments reads Keras's arguments over the defaults that s has.
+// readArguments reads Keras's arguments into s, which holds the defaults.
 func readArguments(config []byte, s Schedule) error {
 	d := json.NewDecoder(bytes.NewReader(config))
 	d.DisallowUnknownFields()
@@ -50,7 +51,7 @@ func readArguments(config []byte, s Schedule) error {
 	return err
 }
 
-// arguments are the names of what a schedule takes.
+// arguments returns the names of a schedule's arguments.
 func arguments(s Schedule) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(s).Elem()) {
@@ -59,7 +60,7 @@ func arguments(s Schedule) []string {
 	return names
 }
 
-// scheduleNamed has the defaults of Keras's arguments; nil is none.
+// scheduleNamed returns a schedule with the defaults of Keras's arguments, or nil.
 func scheduleNamed(name string) Schedule {
 	switch name {
 	case "Constant":
@@ -91,7 +92,7 @@ func (s *Constant) Rate(int64) float64 { return s.InitialRate }
 // Check implements Schedule.
 func (s *Constant) Check() error { return checkRate("initial_learning_rate", s.InitialRate) }
 
-// PiecewiseConstantDecay is Values[i], i the number of Boundaries that step is above; the boundaries rise.
+// PiecewiseConstantDecay is Values[i], i being the number of Boundaries below step; the boundaries rise.
 type PiecewiseConstantDecay struct {
 	Boundaries []int64   `json:"boundaries"`
 	Values     []float64 `json:"values"`
@@ -116,7 +117,7 @@ func (s *PiecewiseConstantDecay) Check() error {
 	return nil
 }
 
-// checkRate refuses what no step should be taken with. A rate may come down to 0.
+// checkRate accepts rates from 0 to maxLearningRate.
 func checkRate(name string, rate float64) error {
 	if !(rate >= 0 && rate <= maxLearningRate) {
 		return fmt.Errorf("%s %g: expected a number from 0 to %g", name, rate, maxLearningRate)
@@ -124,7 +125,7 @@ func checkRate(name string, rate float64) error {
 	return nil
 }
 
-// checkDecay is for an initial rate and the steps of a decay.
+// checkDecay checks an initial rate and the steps of a decay.
 func checkDecay(rate, steps float64, stepsName string) error {
 	if !(steps > 0) || math.IsInf(steps, 0) {
 		return fmt.Errorf("%s %g: expected a number above 0", stepsName, steps)

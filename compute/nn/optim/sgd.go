@@ -5,6 +5,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
+var sgd = method{name: "sgd", rate: 0.01, make: func(rate float64) single { return &SGD{LearningRate: rate} }}
+
 // SGD is w -= rate * g. It has no slots.
 type SGD struct {
 	LearningRate float64 `json:"learning_rate"`
@@ -16,13 +18,13 @@ type SGD struct {
 func (o *SGD) Name() string { return "sgd" }
 
 func (o *SGD) rule(t int64) kernel.Rule {
-	return kernel.Rule{Op: kernel.SGD, Rate: o.rate(o.LearningRate, t)}
+	return kernel.Rule{Formula: kernel.SGD, Numbers: kernel.Numbers{o.rate(o.LearningRate, t)}}
 }
 
 // Updates implements Updater.
 func (o *SGD) Updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
-// Step follows the formula.
+// Step implements Optimizer.
 func (o *SGD) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.

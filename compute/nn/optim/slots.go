@@ -8,18 +8,18 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// ruled is an optimizer whose step is one kernel.Rule for all its weights.
-type ruled interface {
+// single is an optimizer whose step is one kernel.Formula for all its weights: all but Parts.
+type single interface {
 	Updater
 	settings() *Settings
-	// rule is the formula at step t, from 1, its slots as the Rule's comment has them.
+	// rule returns the formula and its numbers at step t, from 1.
 	rule(t int64) kernel.Rule
-	// start fills new slots, which are 0, for weights as they are before the first step.
+	// start fills new slots, which are 0, given the weights before the first step.
 	start(slots [][]float32, weights []float32)
 	memory() *slots
 }
 
-// slots is the memory that every optimizer here has: steps taken, and per slot one number a weight.
+// slots is the state of every optimizer: steps taken, and per slot one number for each weight.
 type slots struct {
 	iterations int64
 	values     [][]float32
@@ -29,10 +29,10 @@ type slots struct {
 
 func (s *slots) memory() *slots { return s }
 
-// start leaves all slots 0.
+// start leaves all slots at 0.
 func (s *slots) start([][]float32, []float32) {}
 
-// stepBy is Optimizer.Step by the rule of o.
+// stepBy implements Optimizer.Step of o.
 func stepBy(o Updater, weights, grads []float32) {
 	var team *kernel.Team
 	if c := o.Clipping(); c.Value > 0 {
@@ -45,8 +45,8 @@ func stepBy(o Updater, weights, grads []float32) {
 	}
 }
 
-// updatesBy counts a step of o and gives one update for each of its ranges of weights.
-func updatesBy(o ruled, weights []float32) []plan.Update {
+// updatesBy counts a step of o and returns one update for each of its ranges of weights.
+func updatesBy(o single, weights []float32) []plan.Update {
 	s := o.memory()
 	s.iterations++
 	rule := o.rule(s.iterations)
@@ -59,14 +59,14 @@ func updatesBy(o ruled, weights []float32) []plan.Update {
 	return s.next
 }
 
-// fits says whether the updates are of these weights.
+// fits reports whether the updates are of these weights.
 func (s *slots) fits(weights []float32) bool {
 	u := s.next[0]
 	return len(u.Weights) > 0 && u.Grads.To <= len(weights) && &u.Weights[0] == &weights[u.Grads.From]
 }
 
-// lay makes the updates, and before the first step the slots.
-func (s *slots) lay(o ruled, weights []float32) {
+// lay makes the updates, and before the first step also the slots.
+func (s *slots) lay(o single, weights []float32) {
 	ranges := s.ranges
 	if ranges == nil {
 		ranges = []plan.Range{{From: 0, To: len(weights)}}
@@ -86,8 +86,8 @@ func (s *slots) lay(o ruled, weights []float32) {
 	}
 }
 
-func (s *slots) make(o ruled, weights []float32) {
-	for range o.rule(1).Op.Slots() {
+func (s *slots) make(o single, weights []float32) {
+	for range o.rule(1).Formula.Slots() {
 		s.values = append(s.values, make([]float32, len(weights)))
 	}
 	o.start(s.values, weights)
@@ -97,9 +97,9 @@ func (s *slots) state(name string) State {
 	return State{Name: name, Iterations: s.iterations, Slots: s.values}
 }
 
-// restoreBy is Optimizer.Restore of o.
-func restoreBy(o ruled, from State) error {
-	name, count := o.Name(), o.rule(1).Op.Slots()
+// restoreBy implements Optimizer.Restore of o.
+func restoreBy(o single, from State) error {
+	name, count := o.Name(), o.rule(1).Formula.Slots()
 	if from.Name != name {
 		return fmt.Errorf("state is of optimizer %q, expected %q", from.Name, name)
 	}
@@ -114,7 +114,7 @@ func restoreBy(o ruled, from State) error {
 	return nil
 }
 
-// fill makes every element of a slot the same.
+// fill sets every element of a slot.
 func fill(slot []float32, with float64) {
 	for i := range slot {
 		slot[i] = float32(with)
@@ -124,7 +124,7 @@ func fill(slot []float32, with float64) {
 // sqrt is correctly rounded: a float64 square root of a float32 rounds to the float32 one.
 func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
-// gather puts the ranges of a slice one behind the other.
+// gather concatenates ranges of a slice.
 func gather(from []float32, ranges []plan.Range) []float32 {
 	var to []float32
 	for _, r := range ranges {
@@ -133,7 +133,7 @@ func gather(from []float32, ranges []plan.Range) []float32 {
 	return to
 }
 
-// scatter is the way back.
+// scatter is the inverse of gather.
 func scatter(to, from []float32, ranges []plan.Range) {
 	for _, r := range ranges {
 		from = from[copy(to[r.From:r.To], from):]

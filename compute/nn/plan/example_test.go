@@ -40,7 +40,7 @@ func Example() {
 
 	copy(m.Floats(p.Inputs["x"]), []float32{0, 1, 2})
 	copy(m.Floats(p.Inputs["y"]), []float32{1, 3, 5})
-	step := []plan.Update{{Rule: kernel.Rule{Op: kernel.SGD, Rate: 0.1}, Grads: plan.Range{From: 0, To: 2}, Weights: weights}}
+	step := []plan.Update{{Rule: kernel.Rule{Formula: kernel.SGD, Numbers: kernel.Numbers{0.1}}, Grads: plan.Range{From: 0, To: 2}, Weights: weights}}
 	for i := range 500 {
 		if _, err := m.Step(uint64(i)); err != nil {
 			panic(err)

@@ -54,7 +54,7 @@
 //	class_weights       how much the rows of a class count in training, by its word or number, 1 where nothing is said: {"0": 1, "1": 5}; or
 //	                    balanced: so that all classes count the same in the train split
 //	weight_column       feature that says how much a row counts, in training and in the metrics, 0 or more; it is not learnt from
-//	optimizer           adam, adamw, sgd, momentum, nesterov, rmsprop, adagrad or ftrl, with Keras's defaults: adam
+//	optimizer           by Keras's name, with Keras's defaults: one of compute/nn/optim's Names, which an error lists too. Left out: adam
 //	learning_rate       above 0, or 0 where a schedule warms up from there: 0.01
 //	learning_rate_schedule  Keras's, by name and arguments: {name: CosineDecay, decay_steps: 1000}; ExponentialDecay, PolynomialDecay and so
 //	                    on. It starts from learning_rate where it doesn't say otherwise. In wide_deep it is that of all but the linear part

@@ -31,77 +31,50 @@ func philox(x [4]uint32, k0, k1 uint32) [4]uint32 {
 	return x
 }
 
-// rule is an optimizer's, as the kernel gets it.
-type rule struct {
-	op, flags                      int
-	rate, epsilon, decay, mu, rho  float32
-	newer1, newer2, newer, l1, l22 float32
-}
-
-// slotsOf is how many numbers each rule keeps, in the order of kernel.RuleOp.
-var slotsOf = [...]int{0, 1, 2, 1, 3, 2}
-
+// update executes a formula's instructions on one weight after the other: the registers are w, g, three slots, six numbers, and five
+// intermediate values.
 func update(c *call) {
-	weights, grads, slots := c.pointer(), c.pointer(), [3]cuda.Pointer{c.pointer(), c.pointer(), c.pointer()}
-	n := c.int()
-	r := rule{c.int(), c.int(), c.float(), c.float(), c.float(), c.float(), c.float(), c.float(), c.float(), c.float(), c.float(), c.float()}
+	weights, grads, at := c.pointer(), c.pointer(), [3]cuda.Pointer{c.pointer(), c.pointer(), c.pointer()}
+	n, count, length := c.int(), c.int(), c.int()
+	var code [6]uint64
+	for i := range code {
+		code[i] = c.long()
+	}
+	decay, numbers := c.float(), [6]float32{}
+	for i := range numbers {
+		numbers[i] = c.float()
+	}
 	c.perElement(n)
-	if r.op < 0 || r.op >= len(slotsOf) {
-		c.fail("fake: no rule %d", r.op)
+	if count > len(at) || length > 4*len(code) {
+		c.fail("fake: a formula of %d slots and %d instructions", count, length)
 	}
 	w, g := span[float32](c, weights, n, read|write), span[float32](c, grads, n, read)
-	var s [3][]float32
-	for i := range slotsOf[r.op] {
-		s[i] = span[float32](c, slots[i], n, read|write)
+	slots := make([][]float32, count)
+	for i := range slots {
+		slots[i] = span[float32](c, at[i], n, read|write)
 	}
 	for i := range w {
-		w[i] = r.next(w[i]-r.decay*w[i], g[i], i, s)
-	}
-}
-
-// next is the new weight i, with its slots changed: the formulas of kernel.RuleOp.
-func (r rule) next(w, g float32, i int, s [3][]float32) float32 {
-	switch r.op {
-	case 1:
-		s[0][i] = r.mu*s[0][i] - r.rate*g
-		if r.flags&1 != 0 {
-			return w + r.mu*s[0][i] - r.rate*g
+		r := [16]float32{w[i] - decay*w[i], g[i]}
+		for k, slot := range slots {
+			r[2+k] = slot[i]
 		}
-		return w + s[0][i]
-	case 2:
-		s[0][i] += (g - s[0][i]) * r.newer1
-		s[1][i] += (g*g - s[1][i]) * r.newer2
-		return w - r.rate*s[0][i]/(sqrt(s[1][i])+r.epsilon)
-	case 3:
-		s[0][i] += g * g
-		return w - r.rate*g/sqrt(s[0][i]+r.epsilon)
-	case 4:
-		return r.rmsprop(w, g, i, s)
-	case 5:
-		return r.ftrl(w, g, i, s)
+		copy(r[5:], numbers[:])
+		for k := range length {
+			in := code[k/4] >> (k % 4 * 16)
+			r[in>>8&15] = operation(int(in>>12&15), r[in>>4&15], r[in&15])
+		}
+		w[i] = r[0]
+		for k, slot := range slots {
+			slot[i] = r[2+k]
+		}
 	}
-	return w - r.rate*g
 }
 
-func (r rule) rmsprop(w, g float32, i int, s [3][]float32) float32 {
-	s[0][i] = r.rho*s[0][i] + r.newer*g*g
-	d := s[0][i]
-	if r.flags&2 != 0 {
-		s[2][i] = r.rho*s[2][i] + r.newer*g
-		d -= s[2][i] * s[2][i]
+// operation executes one instruction: operations of two operands come first, then sqrt, neg, abs and sign.
+func operation(op int, x, y float32) float32 {
+	const root, neg, abs, sign = 11, 5, 6, 14 // as apply numbers them
+	if op < 6 {
+		return combined(op, x, y)
 	}
-	change := r.rate * g / sqrt(d+r.epsilon)
-	if r.flags&4 != 0 {
-		s[1][i] = r.mu*s[1][i] + change
-		change = s[1][i]
-	}
-	return w - change
-}
-
-func (r rule) ftrl(w, g float32, i int, s [3][]float32) float32 {
-	before := sqrt(s[0][i])
-	s[0][i] += g * g
-	now := sqrt(s[0][i])
-	s[1][i] += g - (now-before)/r.rate*w
-	return (max(min(s[1][i], r.l1), -r.l1) - s[1][i]) / (now/r.rate + r.l22)
+	return apply([...]int{root, neg, abs, sign}[op-6], x)
 }

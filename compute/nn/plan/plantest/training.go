@@ -65,25 +65,28 @@ type namedRule struct {
 }
 
 func rules() []namedRule {
-	adam := kernel.Rule{Op: kernel.Adam, Rate: 0.1, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}
+	adam := kernel.Rule{Formula: kernel.Adam, Numbers: kernel.Numbers{0.1, 1 - 0.9, 1 - 0.999, 1e-7}}
 	decayed := adam
 	decayed.Decay = 0.01
+	adamax := kernel.NewFormula("adamax", "m u", "rate newer1 beta2 epsilon",
+		"m = m + (g-m)*newer1", "u = max(beta2*u, abs(g))", "w = w - rate*m/(u+epsilon)")
 	return []namedRule{
-		{"sgd", kernel.Rule{Op: kernel.SGD, Rate: 0.1}},
-		{"momentum", kernel.Rule{Op: kernel.Momentum, Rate: 0.1, Mu: 0.9}},
-		{"nesterov", kernel.Rule{Op: kernel.Momentum, Rate: 0.1, Mu: 0.9, Nesterov: true}},
+		{"sgd", kernel.Rule{Formula: kernel.SGD, Numbers: kernel.Numbers{0.1}}},
+		{"momentum", kernel.Rule{Formula: kernel.Momentum, Numbers: kernel.Numbers{0.1, 0.9}}},
+		{"nesterov", kernel.Rule{Formula: kernel.Nesterov, Numbers: kernel.Numbers{0.1, 0.9}}},
 		{"adam", adam},
 		{"adamw", decayed},
-		{"adagrad", kernel.Rule{Op: kernel.Adagrad, Rate: 0.1, Epsilon: 1e-7}},
-		{"rmsprop", kernel.Rule{Op: kernel.RMSprop, Rate: 0.01, Rho: 0.9, Epsilon: 1e-7}},
-		{"rmsprop centered with momentum", kernel.Rule{Op: kernel.RMSprop, Rate: 0.01, Rho: 0.9, Mu: 0.5, Centered: true, Epsilon: 1e-4}},
-		{"ftrl", kernel.Rule{Op: kernel.FTRL, Rate: 0.1, L1: 0.01, L2: 0.02}},
+		{"adagrad", kernel.Rule{Formula: kernel.Adagrad, Numbers: kernel.Numbers{0.1, 1e-7}}},
+		{"rmsprop", kernel.Rule{Formula: kernel.RMSprop, Numbers: kernel.Numbers{0.01, 0.9, 1 - 0.9, 1e-7}}},
+		{"rmsprop centered with momentum", kernel.Rule{Formula: kernel.RMSpropCenteredMomentum, Numbers: kernel.Numbers{0.01, 0.9, 1 - 0.9, 1e-4, 0.5}}},
+		{"ftrl", kernel.Rule{Formula: kernel.FTRL, Numbers: kernel.Numbers{0.1, 0.01, 2 * 0.02}}},
+		{"a formula without assembly", kernel.Rule{Formula: adamax, Numbers: kernel.Numbers{0.05, 0.1, 0.99, 1e-7}, Decay: 0.01}},
 	}
 }
 
 // slotsOf starts every slot at 0.1, as FTRL and Adagrad do.
 func slotsOf(r kernel.Rule, n int) [][]float32 {
-	slots := make([][]float32, r.Op.Slots())
+	slots := make([][]float32, r.Formula.Slots())
 	for i := range slots {
 		slots[i] = make([]float32, n)
 		for k := range slots[i] {
@@ -192,7 +195,7 @@ func updatesParts(t *testing.T, machine func(*plan.Plan) (plan.Machine, error)) 
 	l := newLinear()
 	m := open(t, machine, l.plan)
 	want := append([]float32(nil), l.weights...)
-	r := kernel.Rule{Op: kernel.Momentum, Rate: 0.1, Mu: 0.5}
+	r := kernel.Rule{Formula: kernel.Momentum, Numbers: kernel.Numbers{0.1, 0.5}}
 	slots, wantSlots := slotsOf(r, len(l.weights))[0], slotsOf(r, len(l.weights))[0]
 	for _, part := range []plan.Range{{From: 12, To: 15}, {From: 12, To: 17}, {From: 0, To: 17}, {From: 12, To: 15}} {
 		l.feed(m)
