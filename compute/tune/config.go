@@ -62,7 +62,7 @@ type Constraint struct {
 type Algorithm struct {
 	Name string `json:"name"` // one of the names below
 
-	// Of hyperband, asha and bohb, whose trials have a budget in epochs. What an epoch is, is for those to say who run trials.
+	// Of algorithms whose trials have a budget in epochs. The runner of trials defines what an epoch is.
 	MaxEpochs  int `json:"max_epochs,omitempty"` // default 100
 	Factor     int `json:"factor,omitempty"`     // default 3; of asha 4
 	Iterations int `json:"iterations,omitempty"` // default 1
@@ -84,8 +84,33 @@ const (
 	BOHB      = "bohb"
 )
 
-// Algorithms are their names.
-func Algorithms() []string { return []string{Random, Grid, Hyperband, ASHA, Bayesian, TPE, BOHB} }
+// algorithms are what is known of each, in the order in which messages list them. Package suggest has a
+// function for each.
+var algorithms = []algorithm{
+	{name: Random},
+	{name: Grid, ends: true},
+	{name: Hyperband, epochs: true, ends: true},
+	{name: ASHA, epochs: true, factor: 4},
+	{name: Bayesian},
+	{name: TPE},
+	{name: BOHB, epochs: true, ends: true},
+}
+
+type algorithm struct {
+	name   string
+	epochs bool // trials have a budget in epochs, and continue others
+	ends   bool // the algorithm has a number of trials of its own
+	factor int  // default of Algorithm.Factor; 0: defaultFactor
+}
+
+// Algorithms returns the names of the algorithms.
+func Algorithms() []string {
+	var names []string
+	for _, a := range algorithms {
+		names = append(names, a.name)
+	}
+	return names
+}
 
 // The acquisitions: what makes values worth a try.
 const (

@@ -14,7 +14,6 @@ const (
 	defaultFailures  = 3
 	defaultEpochs    = 100
 	defaultFactor    = 3
-	defaultOfASHA    = 4
 	defaultBeta      = 2.6
 	defaultOfMedian  = 50
 	defaultMinTrials = 5
@@ -117,12 +116,14 @@ func (a Algorithm) check() error {
 	return nil
 }
 
-// HasEpochs says whether trials have a budget in epochs, and go on from others.
-func (a Algorithm) HasEpochs() bool { return a.Name == Hyperband || a.Name == ASHA || a.Name == BOHB }
+// HasEpochs reports whether trials have a budget in epochs, and continue others.
+func (a Algorithm) HasEpochs() bool {
+	return slices.ContainsFunc(algorithms, func(known algorithm) bool { return known.name == a.Name && known.epochs })
+}
 
-// EndsByItself says whether the algorithm has a number of trials of its own.
+// EndsByItself reports whether the algorithm has a number of trials of its own.
 func (a Algorithm) EndsByItself() bool {
-	return a.Name == Grid || a.Name == Hyperband || a.Name == BOHB
+	return slices.ContainsFunc(algorithms, func(known algorithm) bool { return known.name == a.Name && known.ends })
 }
 
 func (s Stopping) check() error {
@@ -156,13 +157,10 @@ func (c Config) withDefaults() Config {
 }
 
 func (a Algorithm) withDefaults() Algorithm {
-	factor := defaultFactor
-	if a.Name == ASHA {
-		factor = defaultOfASHA
-	}
 	if a.HasEpochs() {
+		known := algorithms[slices.Index(Algorithms(), a.Name)]
 		a.MaxEpochs = cmp.Or(a.MaxEpochs, defaultEpochs)
-		a.Factor = cmp.Or(a.Factor, factor)
+		a.Factor = cmp.Or(a.Factor, known.factor, defaultFactor)
 		a.Iterations = cmp.Or(a.Iterations, 1)
 		a.MinEpochs = cmp.Or(a.MinEpochs, 1)
 	}

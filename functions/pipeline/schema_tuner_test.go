@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/stoker-ml/stoker/compute/tune"
 )
 
 const duration = `([0-9]+d)?([0-9.]+(ns|us|µs|ms|s|m|h))*`
@@ -21,12 +23,15 @@ func whenForms() *jsonschema.Schema {
 }
 
 func algorithmForms() *jsonschema.Schema {
-	name := &jsonschema.Schema{Type: "string", Enum: []any{"random", "grid", "hyperband", "asha", "bayesian", "tpe", "bohb"}}
+	name := &jsonschema.Schema{Type: "string"}
+	for _, algorithm := range tune.Algorithms() {
+		name.Enum = append(name.Enum, algorithm)
+	}
 	long := mapping(
 		"name", name,
-		"max_epochs", atLeast(1, "Of hyperband, asha and bohb: of a trial that is never ended. A trial of fewer has its share of num_steps"),
+		"max_epochs", atLeast(1, "Of algorithms with epochs: those of a complete trial. A trial of fewer has its share of num_steps"),
 		"min_epochs", atLeast(1, "Of asha: of its first rung"),
-		"factor", atLeast(2, "Of hyperband, asha and bohb: one in so many trials goes on"),
+		"factor", atLeast(2, "Of algorithms with epochs: one in so many trials continues"),
 		"iterations", atLeast(1, "Of hyperband and bohb"),
 		"initial_points", atLeast(1, "Random trials before a model is fitted"),
 		"acquisition", &jsonschema.Schema{Type: "string", Enum: []any{"logei", "ucb"}, Description: "Of bayesian"},

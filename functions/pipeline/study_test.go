@@ -2,11 +2,13 @@ package pipeline_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
@@ -119,7 +121,7 @@ func TestABadStudyNamesLineColumnAndKey(t *testing.T) {
 	t.Parallel()
 	const head = "pipeline: p\nmodule: m\ntuner:\n  when: always\n  study:\n"
 	for text, want := range map[string]string{
-		"    algorithm: hyperbond\n":                                  `6:16: tuner.study.algorithm.name: expected one of random, grid, hyperband, asha, bayesian, tpe, bohb, got "hyperbond"; did you mean hyperband?`,
+		"    algorithm: hyperbond\n":                                  `6:16: tuner.study.algorithm.name: expected one of ` + strings.Join(tune.Algorithms(), ", ") + `, got "hyperbond"; did you mean hyperband?`,
 		"    algorithm: [asha]\n":                                     `6:5: tuner.study.algorithm: expected an algorithm like hyperband, or a mapping like {name: hyperband, max_epochs: 81}, got a list`,
 		"    algorithm: {name: asha, factor: 1}\n":                    `6:29: tuner.study.algorithm.factor: expected at least 2, got 1`,
 		"    algorithm: {acquisition: ei}\n":                          `6:17: tuner.study.algorithm.acquisition: expected one of logei, ucb, got "ei"`,

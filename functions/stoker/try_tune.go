@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -34,7 +35,7 @@ func (s *searchFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.tune, "tune", false, "search for hyperparameters instead of training, one trial after another")
 	flags.BoolVar(&s.studyOnly, "study", false, "print what --tune would search for, as JSON, and do nothing else")
 	flags.IntVar(&s.trials, "trials", 0, "with --tune: how many at most; default: what the module says")
-	flags.StringVar(&s.algorithm, "algorithm", "", "with --tune: random, grid, bayesian, tpe, hyperband, asha or bohb; default: what the module says")
+	flags.StringVar(&s.algorithm, "algorithm", "", "with --tune: "+strings.Join(tune.Algorithms(), ", ")+"; default: what the module says")
 }
 
 func (s *searchFlags) searches() bool { return s.tune || s.studyOnly }

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/suggest"
 )
 
-var all = []string{tune.Random, tune.Grid, tune.Hyperband, tune.ASHA, tune.Bayesian, tune.TPE, tune.BOHB}
+var all = tune.Algorithms()
 
 // opened is a study that has defaults, given points and a space without end.
 func opened(algorithm string) tune.Config {
