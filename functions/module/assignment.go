@@ -107,6 +107,10 @@ type Predictions struct {
 	// Keras's fit, or a report, saw last.
 	MemoryPath string `json:"memory_path,omitempty"`
 
+	// SyntheticPath is a file of transformed features that the trained model is asked for besides, in a run without raw examples: JSON,
+	// one object a row and line, feature name to a list of values. What the model answers goes to MemoryPath.
+	SyntheticPath string `json:"synthetic_path,omitempty"`
+
 	// LabelsPath is where a module that knows them writes the names of the raw features that requests don't have, a JSON list. The
 	// model is asked without them too.
 	LabelsPath string `json:"labels_path,omitempty"`
@@ -204,7 +208,8 @@ func (a Assignment) validatePaths() error {
 		paths = append(paths, named{"trial.stop_path", a.Trial.StopPath})
 	}
 	if p := a.Predictions; p != nil {
-		paths = append(paths, named{"predictions.path", p.Path}, named{"predictions.labels_path", p.LabelsPath}, named{"predictions.memory_path", p.MemoryPath})
+		paths = append(paths, named{"predictions.path", p.Path}, named{"predictions.labels_path", p.LabelsPath}, named{"predictions.memory_path", p.MemoryPath},
+			named{"predictions.synthetic_path", p.SyntheticPath})
 	}
 	for _, p := range paths {
 		if p.path != "" && !filepath.IsAbs(p.path) {

@@ -31,6 +31,10 @@ type Question struct {
 	// TransformGraph is the transform graph that Transformed rows went through, "" if there is none.
 	TransformGraph string
 
+	// Synthetic are the rows that Synthesize made for a run without Raw, nil for none. They are asked in place of raw rows, and compared
+	// with what Memory has of each.
+	Synthetic [][]byte
+
 	// Labels are raw features that requests don't have. They are taken out of the rows before the model is asked for its outputs.
 	Labels []string
 
@@ -54,12 +58,16 @@ const DefaultRows = 100
 
 // Report is what was found.
 type Report struct {
-	Rows   int      // that were compared
-	Asked  int      // that the serving signature answered
-	MaxAbs float64  // the largest difference that was found, of those numbers that are finite on both sides
-	Raw    bool     // whether the rows went in raw, as requests do
-	By     []string // who asked the files: go, tensorflow
-	Note   string   // what was not compared, and why
+	Rows   int     // that were compared
+	Asked  int     // that the serving signature answered
+	MaxAbs float64 // the largest difference that was found, of those numbers that are finite on both sides
+	Raw    bool    // whether the rows went in raw, as requests do
+
+	// Synthetic says that the rows were made of the transform graph's raw schema, as the run has no raw examples.
+	Synthetic bool
+
+	By   []string // who asked the files: go, tensorflow
+	Note string   // what was not compared, and why
 
 	// NotCompared says why no output of the serving signature was compared with what the model in memory said, "" where one was.
 	NotCompared string
@@ -141,7 +149,7 @@ func compare(ctx context.Context, q Question, d data, model *savedmodel.Served, 
 			return Report{}, err
 		}
 	}
-	if unplanned != nil {
+	if unplanned != nil && !c.synthetic {
 		c.notChecked(unplanned)
 	}
 	if len(c.questions) == 0 {
@@ -177,7 +185,8 @@ type check struct {
 	askers    []asker
 	fallback  asker // nil for none
 
-	answered   int // synthetic rows that the serving signature answered
+	synthetic  bool // synthetic rows are compared
+	answered   int  // synthetic rows that the serving signature answered
 	answeredBy []string
 
 	refused error  // why the model can't be served, as its signature shows
@@ -293,7 +302,7 @@ func (c *check) compare(by asker, answers []map[string]column) verdict {
 
 // report sums up. Where TensorFlow has compared rows too, its word counts: it is what will serve the model.
 func (c *check) report() Report {
-	r := Report{Raw: c.data.raw != nil, NotCompared: c.outputs, Asked: c.answered}
+	r := Report{Raw: c.data.raw != nil || c.synthetic, Synthetic: c.synthetic, NotCompared: c.outputs, Asked: c.answered}
 	if len(c.verdicts) == 0 {
 		r.By = c.answeredBy
 	}

@@ -14,10 +14,12 @@ import (
 //
 // It is read from a file of JSON, one value a line. The first is an object with the fields of memoryHead, each other one a row:
 // {"features": {name: values}, "label": {name: values}, "outputs": {name: values}}, with values as in a file of predictions. A
-// model with one output that has no name leaves it under "".
+// model with one output that has no name leaves it under "". A row with "synthetic": N is what the model answers for synthetic row N,
+// which it was not evaluated on.
 type memory struct {
 	memoryHead
-	rows []memoryRow
+	rows      []memoryRow
+	synthetic map[int]memoryRow // by their number
 }
 
 // memoryHead is what is known of all rows.
@@ -74,7 +76,7 @@ func readMemory(path string) (*memory, error) {
 }
 
 func parseMemory(data []byte) (*memory, error) {
-	m := &memory{}
+	m := &memory{synthetic: map[int]memoryRow{}}
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, 64<<20)
 	if !lines.Scan() {
@@ -86,8 +88,11 @@ func parseMemory(data []byte) (*memory, error) {
 	if !(m.Precision >= 0 && m.Precision < 0.1) {
 		return nil, fmt.Errorf("line 1: precision %v, expected 0 to 0.1", m.Precision)
 	}
-	for lines.Scan() && len(m.rows) < maxMemoryRows {
-		var line struct{ Features, Label, Outputs map[string][]element }
+	for n := 2; lines.Scan() && len(m.rows) < maxMemoryRows; n++ {
+		var line struct {
+			Features, Label, Outputs map[string][]element
+			Synthetic                *int
+		}
 		err := json.Unmarshal(lines.Bytes(), &line)
 		var r memoryRow
 		for _, part := range []struct {
@@ -99,9 +104,13 @@ func parseMemory(data []byte) (*memory, error) {
 			err = errors.Join(err, partErr)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", len(m.rows)+2, err)
+			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		m.rows = append(m.rows, r)
+		if line.Synthetic != nil {
+			m.synthetic[*line.Synthetic] = r
+		} else {
+			m.rows = append(m.rows, r)
+		}
 	}
 	return m, lines.Err()
 }

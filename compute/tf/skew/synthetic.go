@@ -1,6 +1,7 @@
 package skew
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 
 // Limits of the synthetic rows.
 const (
-	plausibleRows       = 4       // rows whose transformed features lie among the real ones
+	plausibleRows       = 16      // rows whose transformed features lie among the real ones
 	maxSyntheticSpec    = 200     // raw features of a schema for which plausible values are searched
 	maxSyntheticValues  = 100_000 // values of one row
 	maxVocabularyWords  = 40      // words that are tried of each vocabulary
@@ -227,27 +228,55 @@ func (s *synthetic) plausible(ctx context.Context) []row {
 	if best > 0 {
 		return nil
 	}
-	rows, right := []row{s.row(chosen)}, make([][]values, len(s.spec))
-	for i, f := range s.spec { // more rows, of other values that suit
-		right[i] = []values{chosen[i]}
-		for _, v := range append(s.candidates(f), near(f, chosen[i])...) {
+	return s.others(ctx, limits, chosen)
+}
+
+// others returns a plausible row with more rows, of other values that are plausible too.
+func (s *synthetic) others(ctx context.Context, limits map[string]limit, chosen []values) []row {
+	right := make([][]values, len(s.spec))
+	for i, f := range s.spec {
+		var tried [][]values
+		list := append(near(f, chosen[i]), s.candidates(f)...)
+		for _, v := range list {
 			other := slices.Clone(chosen)
 			other[i] = v
-			if len(right[i]) < plausibleRows && s.distances(ctx, limits, [][]values{other})[0] == 0 {
-				right[i] = append(right[i], v)
+			tried = append(tried, other)
+		}
+		var suit []values
+		for j, distance := range s.distances(ctx, limits, tried) {
+			if distance == 0 {
+				suit = append(suit, list[j])
 			}
 		}
+		right[i] = append([]values{chosen[i]}, spread(f, suit)...)
 	}
-	for n := 1; n < plausibleRows; n++ {
+	combined := [][]values{chosen}
+	for n := 1; n < 2*plausibleRows; n++ {
 		other := slices.Clone(chosen)
 		for i := range other {
-			other[i] = right[i][n%len(right[i])]
+			other[i] = right[i][(n*(i+1))%len(right[i])]
 		}
-		if s.distances(ctx, limits, [][]values{other})[0] == 0 {
-			rows = append(rows, s.row(other))
+		combined = append(combined, other)
+	}
+	var rows []row
+	for i, distance := range s.distances(ctx, limits, combined) {
+		if distance == 0 && len(rows) < plausibleRows {
+			rows = append(rows, s.row(combined[i]))
 		}
 	}
 	return rows
+}
+
+// spread returns some of a feature's values, the numbers among them as far apart as they are: a model that is right for rows that are
+// alike may be wrong for others.
+func spread(f example.Feature, list []values) (some []values) {
+	if f.Kind != example.Bytes {
+		slices.SortFunc(list, func(a, b values) int { return cmp.Compare(a.number(0), b.number(0)) })
+	}
+	for i := range min(len(list), plausibleRows) {
+		some = append(some, list[i*len(list)/min(len(list), plausibleRows)])
+	}
+	return some
 }
 
 // near returns numbers around the one chosen.
@@ -256,7 +285,7 @@ func near(f example.Feature, chosen values) (list []values) {
 		return nil
 	}
 	x := chosen.number(0)
-	for _, part := range []float64{0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4} {
+	for _, part := range []float64{0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8} {
 		for _, y := range []float64{x * (1 - part), x * (1 + part)} {
 			if f.Kind == example.Int64 {
 				y = math.Round(y)
@@ -278,19 +307,26 @@ type limit struct {
 	texts       map[string]bool
 }
 
+func newLimit() limit { return limit{math.Inf(1), math.Inf(-1), map[string]bool{}} }
+
+// with returns the limit of one more row.
+func (l limit) with(v values) limit {
+	for _, text := range v.texts {
+		l.texts[text] = true
+	}
+	for i := range v.len() - len(v.texts) {
+		l.least, l.most = min(l.least, v.number(i)), max(l.most, v.number(i))
+	}
+	return l
+}
+
 // limits returns those of the graph's outputs that Transform wrote.
 func (s *synthetic) limits() map[string]limit {
 	all := map[string]limit{}
 	for _, f := range s.graph.Spec() {
-		l := limit{math.Inf(1), math.Inf(-1), map[string]bool{}}
+		l := newLimit()
 		for _, r := range s.real {
-			v := r.values(f.Name)
-			for _, text := range v.texts {
-				l.texts[text] = true
-			}
-			for i := range v.len() - len(v.texts) {
-				l.least, l.most = min(l.least, v.number(i)), max(l.most, v.number(i))
-			}
+			l = l.with(r.values(f.Name))
 		}
 		if len(l.texts) > 0 || l.least <= l.most {
 			all[f.Name] = l

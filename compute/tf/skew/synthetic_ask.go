@@ -33,7 +33,10 @@ func (c *check) askSynthetic(ctx context.Context, model served) error {
 	}
 	diverse := s.diverse(probedRows)
 	c.addLabels(c.namedLabels(ctx, diverse))
-	plausible := s.plausible(ctx)
+	plausible, err := c.plausible(ctx, s)
+	if err != nil {
+		return err
+	}
 	rows := append(slices.Clone(plausible), s.variants()...)
 	labels := slices.DeleteFunc(slices.Clone(c.question.Labels), func(label string) bool { return !rows[0].has(label) })
 	if label := neededAsInput(serving, labels, rows); label != "" {
@@ -62,7 +65,25 @@ func (c *check) askSynthetic(ctx context.Context, model served) error {
 	for i := range rows {
 		attempts = append(attempts, attempt{i < len(plausible), failures[2*i], failures[2*i+1]})
 	}
-	return c.judge(serving.Name, by, s.spec, labels, attempts)
+	return c.judge(syntheticRows{serving, by, s.spec, labels, rows, len(plausible)}, attempts)
+}
+
+// plausible returns the rows that were made before the training, or makes some: the model in memory answered the former alone.
+func (c *check) plausible(ctx context.Context, s *synthetic) ([]row, error) {
+	if len(c.question.Synthetic) > 0 {
+		return parseRows(c.question.Synthetic)
+	}
+	return s.plausible(ctx), nil
+}
+
+// syntheticRows are the rows that a signature was asked for.
+type syntheticRows struct {
+	serving   graph.Signature
+	by        string // the asker
+	spec      example.Spec
+	labels    []string // that the rows have and requests don't
+	rows      []row
+	plausible int // rows at the beginning whose transformed features are like the real ones
 }
 
 // served is what is asked of a model besides its answers.
@@ -102,8 +123,9 @@ func (c *check) lastOf(ctx context.Context, questions []question, model served) 
 }
 
 // judge refuses a model by what it has of errors for synthetic rows, or notes what was found.
-func (c *check) judge(signature, by string, spec example.Spec, labels []string, attempts []attempt) error {
+func (c *check) judge(asking syntheticRows, attempts []attempt) error {
 	var failed error
+	signature, by, spec, labels := asking.serving.Name, asking.by, asking.spec, asking.labels
 	answered, plausible, unknown := 0, false, false
 	for _, a := range attempts {
 		if a.without == nil {
@@ -131,8 +153,11 @@ func (c *check) judge(signature, by string, spec example.Spec, labels []string, 
 	if !slices.Contains(c.answeredBy, by) {
 		c.answeredBy = append(c.answeredBy, by)
 	}
-	c.note("the signature %s answered %d of %d synthetic raw rows, made of the transform graph's raw schema; its answers are not "+
-		"compared with anything", signature, answered, len(attempts))
+	uncompared := ""
+	if err := c.planSynthetic(asking, attempts); err != nil {
+		uncompared = "; its answers are not compared with anything: " + err.Error()
+	}
+	c.note("the signature %s answered %d of %d synthetic raw rows, made of the transform graph's raw schema%s", signature, answered, len(attempts), uncompared)
 	return nil
 }
 

@@ -1,12 +1,14 @@
 package trainer
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -115,7 +117,7 @@ func (t *training) skewQuestion(ctx context.Context) (q *skew.Question, why stri
 	q = &skew.Question{
 		Model: t.assignment.ServingModelDir, Raw: t.assignment.EvalFiles, Predictions: t.assignment.Predictions.Path, Labels: labels,
 		Memory: t.assignment.Predictions.MemoryPath, TransformGraph: t.assignment.TransformGraphPath,
-		Rows: settings.Rows, Tolerance: settings.Tolerance, Python: t.opts.Python,
+		Synthetic: t.synthetic, Rows: settings.Rows, Tolerance: settings.Tolerance, Python: t.opts.Python,
 	}
 	if t.opts.Fallback != nil {
 		q.Fallback = t.opts.Fallback(ctx, t.assignment.Module)
@@ -198,8 +200,12 @@ func skewed(r skew.Report, tolerance float64) error {
 	for _, d := range r.Differences[:min(len(r.Differences), maxDifferences)] {
 		differ = append(differ, d.String())
 	}
-	return fmt.Errorf("train/serve skew: of %d rows some answers of the model's files differ by more than %v from what was trained, "+
-		"by up to %.3g: %s", r.Rows, tolerance, r.MaxAbs, strings.Join(differ, "; "))
+	rows := "rows"
+	if r.Synthetic {
+		rows = "synthetic raw rows, made of the transform graph's raw schema,"
+	}
+	return fmt.Errorf("train/serve skew: of %d %s some answers of the model's files differ by more than %v from what was trained, "+
+		"by up to %.3g: %s", r.Rows, rows, tolerance, r.MaxAbs, strings.Join(differ, "; "))
 }
 
 // shortened keeps a note what it is, with names that are valid on other machines.
@@ -232,6 +238,35 @@ func (t *training) stageRaw(ctx context.Context) error {
 		}
 		t.raw = append(t.raw, filepath.Join(t.Workspace.In(in.Dir), "*"))
 	}
+	return nil
+}
+
+// synthesize makes raw rows for a job without raw examples, and has the module's model asked for what the transform graph makes of them.
+// A compiled-in module needs none: its serving signature holds the transform graph by construction. Without rows the job goes on.
+func (t *training) synthesize(ctx context.Context) error {
+	spec := t.Execution.Spec
+	if !bool(spec.Trainer.Skew.Check) || spec.Module.IsBuiltin() || !t.assignment.Transformed || len(t.raw) > 0 || t.assignment.TransformGraphPath == "" {
+		return nil
+	}
+	q := modelcheck.Question{Synthesis: &skew.Synthesis{TransformGraph: t.assignment.TransformGraphPath, Transformed: t.assignment.EvalFiles}}
+	answer, err := t.CheckFiles(ctx, q, spec.Trainer.Resources)
+	if ctx.Err() != nil {
+		return err
+	}
+	made := cmp.Or(answer.Synthetic, &skew.Synthetic{})
+	if err != nil || len(made.Rows) == 0 {
+		t.Execution.Log.InfoContext(ctx, "no synthetic rows stand in for raw examples", "note", made.Note, "error", err)
+		return nil
+	}
+	var text bytes.Buffer
+	for _, line := range made.Features {
+		text.Write(append(line, '\n'))
+	}
+	path := t.Workspace.In("synthetic.jsonl")
+	if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("write synthetic rows: %w", err))
+	}
+	t.synthetic, t.assignment.Predictions.SyntheticPath = made.Rows, path
 	return nil
 }
 

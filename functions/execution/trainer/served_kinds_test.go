@@ -52,3 +52,19 @@ func TestBrokenModulesOfAllKindsAreRefused(t *testing.T) {
 		"sequences_doubled": `output "sold"`, "sequences_label": `without the label "sold"`, "swapped": `output "probabilities"`, "weights_read_forgets": `output "probabilities"`, "at_random": `output "probabilities"`,
 	})
 }
+
+func TestRightModulesOfAllKindsPassWithoutRawExamples(t *testing.T) {
+	t.Parallel()
+	testRightWithoutRaw(t, map[string]string{
+		"logits": "", "named": "no output of the signature", "otherwise": "", "one_by_one": "", "heads": "", "best": "", "best_then_trained": "", "weights_read": "", "averaged": "",
+		"reported": "", "own_reader": "", "asserts": "", "scaled": "no output of the signature", "unnamed": "the model in memory was not asked for them", "silent": "the model in memory was not asked for them",
+	})
+}
+
+func TestBrokenModulesOfAllKindsAreRefusedWithoutRawExamples(t *testing.T) {
+	t.Parallel()
+	testBrokenWithoutRaw(t, map[string]string{
+		"forgets_logits": syntheticSkew, "forgets_names": syntheticSkew, "forgets_reported": syntheticSkew, "swapped": syntheticSkew,
+		"weights_read_forgets": syntheticSkew, "untrained": syntheticSkew, "at_random": syntheticSkew,
+	})
+}

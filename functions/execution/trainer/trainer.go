@@ -96,6 +96,7 @@ type training struct {
 	*execution.Attempt
 	opts       Options
 	raw        []string          // patterns of raw evaluation rows, where the job trains on transformed ones and has both
+	synthetic  [][]byte          // raw rows that stand in for the raw examples that the job lacks
 	assignment module.Assignment // of the module
 	outcome    guest.Outcome     // of the module
 	skew       *events.Skew      // how the model's files compare with it; nil if the pipeline asks for no comparison
@@ -114,6 +115,9 @@ func (t *training) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if t.assignment, err = assign(t.Attempt); err != nil {
+		return err
+	}
+	if err := t.synthesize(ctx); err != nil {
 		return err
 	}
 	t.Report(events.Progress{Phase: "starting"})

@@ -21,12 +21,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/skew"
 )
 
-// Question says what is checked, in this order: Graphs, Shape, Model, Exports, Skew. Paths are local and absolute.
+// Question says what is checked, in this order: Graphs, Shape, Synthesis, Model, Exports, Skew. Paths are local and absolute.
 type Question struct {
 	Graphs   []Graph  `json:"graphs,omitempty"`    // that may have no operations but the usual ones
 	ExtraOps []string `json:"extra_ops,omitempty"` // operations that the operator allows besides
 
-	Shape *Shape `json:"shape,omitempty"`
+	Shape     *Shape          `json:"shape,omitempty"`
+	Synthesis *skew.Synthesis `json:"synthesis,omitempty"`
 
 	Model   *Model         `json:"model,omitempty"`
 	Exports []string       `json:"exports,omitempty"` // formats that stand beside Model.Dir, as compute/export names them
@@ -54,9 +55,10 @@ type Model struct {
 
 // Answer is what was found.
 type Answer struct {
-	Refused string       `json:"refused,omitempty"` // why a graph, an artifact or the model is refused; what comes after it was not checked
-	Shape   *drift.Shape `json:"shape,omitempty"`
-	Skew    *skew.Report `json:"skew,omitempty"`
+	Refused   string          `json:"refused,omitempty"` // why a graph, an artifact or the model is refused; what comes after it was not checked
+	Shape     *drift.Shape    `json:"shape,omitempty"`
+	Synthetic *skew.Synthetic `json:"synthetic,omitempty"`
+	Skew      *skew.Report    `json:"skew,omitempty"`
 }
 
 // Serve is module.Module's Check.
@@ -82,6 +84,13 @@ func Do(ctx context.Context, q Question) (Answer, error) {
 			return Answer{Refused: err.Error()}, nil
 		}
 		answer.Shape = &shape
+	}
+	if q.Synthesis != nil {
+		made, err := skew.Synthesize(ctx, *q.Synthesis)
+		if err != nil {
+			return Answer{}, context.Cause(ctx)
+		}
+		answer.Synthetic = &made
 	}
 	if q.Model != nil {
 		if err := CheckModel(q.Model.Dir, q.Model.Any); err != nil {

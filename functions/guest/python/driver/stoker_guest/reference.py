@@ -207,7 +207,40 @@ def _answers_to(tf, sources, assignment, head):
     head["epoch"] = whole and len(sources) == 1
     if not rows:
         raise Nothing("the data that the model was evaluated on hold no rows")
-    return [line for line, _ in rows]
+    return [line for line, _ in rows] + _synthetic(tf, sources[0], assignment)
+
+
+def _synthetic(tf, source, assignment):
+    """The lines of rows that stand in for raw ones: the model is given their transformed features in the form that the source's have."""
+    path = assignment["predictions"].get("synthetic_path")
+    x = next((x for x, _ in _batches(tf, source)), None)
+    if not path or not isinstance(x, dict):
+        return []
+    lines = []
+    with open(path, encoding="utf-8") as file:
+        for number, text in enumerate(file):
+            features = json.loads(text)
+            try:
+                (line, _), = _rows(tf, {name: _like(tf, part, features[name]) for name, part in x.items()}, None)
+            except Exception as error:  # that row is not compared
+                said.note(f"the model in memory can't be asked for synthetic row {number}: {type(error).__name__}: {str(error)[:500]}")
+                continue
+            lines.append({**line, "synthetic": number})
+    return lines
+
+
+def _like(tf, part, values):
+    """A batch of one row with these values, of the type and the form of another batch."""
+    values = [base64.b64decode(value["b64"]) if isinstance(value, dict) else value for value in values]
+    if part.dtype.is_floating:
+        values = [float(value) for value in values]
+    flat = tf.constant(values, part.dtype, shape=[len(values)])
+    if isinstance(part, tf.SparseTensor) and part.shape.rank == 2:
+        indices = tf.constant([[0, i] for i in range(len(values))], tf.int64, shape=[len(values), 2])
+        return tf.SparseTensor(indices, flat, [1, len(values)])
+    if isinstance(part, tf.RaggedTensor) and part.shape.rank == 2:
+        return tf.RaggedTensor.from_row_lengths(flat, [len(values)])
+    return tf.reshape(flat, [1, *part.shape[1:]])
 
 
 def _shared(model):
