@@ -154,6 +154,7 @@ var rules = archtest.Rules{
 		"infra/cluster":       {TestOnly: true, TestImports: "events events/jetstream functions/dispatch functions/pipeline functions/worker storage/s3"},
 		"infra/hosts":         {TestOnly: true, TestImports: "events events/jetstream functions/dispatch functions/pipeline infra/scale local/demo storage storage/s3"},
 		"infra/archtest":      {TestOnly: true},
+		"infra/archtest/arch": {Imports: "infra/archtest"},
 		"infra/licenses":      {}, // licenses of linked modules
 		"infra/docs":          {TestOnly: true, TestImports: "functions/guest functions/pipeline functions/tfxdsl infra/readmetest"},
 		"infra/publishers":    {TestOnly: true, TestImports: "events events/jetstream functions/access functions/bridge/endpoint"},

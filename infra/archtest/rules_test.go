@@ -2,7 +2,6 @@ package archtest_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -150,12 +149,13 @@ func TestAFileThatDoesNotParseIsNamed(t *testing.T) {
 
 func ExampleRules_Violations() {
 	rules := archtest.Rules{
-		Module:     "github.com/stoker-ml/stoker/infra/archtest",
-		TopLevel:   "rules.go source.go imports.go layout.go rules_test.go taskfile_test.go load_test.go",
-		Packages:   map[string]archtest.Package{".": {}},
-		Restricted: []archtest.Library{{Path: "go/parser"}},
+		Module:     "example.org/shop",
+		TopLevel:   "store",
+		Packages:   map[string]archtest.Package{"store": {}},
+		Restricted: []archtest.Library{{Path: "net/http"}},
 	}
-	violations, err := rules.Violations(os.DirFS("."))
+	source := "// Package store keeps orders.\npackage store\nimport _ \"net/http\""
+	violations, err := rules.Violations(fstest.MapFS{"store/doc.go": {Data: []byte(source)}})
 	fmt.Println(violations, err)
-	// Output: [source.go imports go/parser: restricted to no package] <nil>
+	// Output: [store/doc.go imports net/http: restricted to no package] <nil>
 }
