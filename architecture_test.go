@@ -130,7 +130,43 @@ var rules = archtest.Rules{
 		"functions/console": {Imports: "compute/tfevents compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
 			"functions/lineage functions/mask functions/peer functions/pipeline functions/dispatch/join functions/replay functions/runs functions/runs/find functions/runs/submit functions/studies",
 			TestImports: "functions/peer/peertest"},
-		"functions/stoker":      {Imports: "*"},
+		"functions/stoker": {Imports: "*"},
+		"functions/stoker/app": {Imports: "compute/data/tfrecord compute/kernel events events/jetstream functions/access functions/guest functions/module " +
+			"functions/replay functions/runs functions/runs/find functions/settings functions/spelling " +
+			"functions/stoker/exit functions/stoker/target functions/stoker/terminal functions/telemetry local storage " +
+			"storage/s3"}, // what all commands share
+		"functions/stoker/modules": {Imports: "functions/guest functions/guest/python functions/guest/snapshot functions/module functions/module/builtin " +
+			"functions/settings functions/spelling functions/stoker/app functions/stoker/exit",
+			TestImports: "functions/stoker/terminal"}, // modules of pipelines: checked and run
+		"functions/stoker/table": {Imports: "compute/data/examplegen functions/guest functions/stoker/app functions/stoker/exit"}, // tables become Examples
+		"functions/stoker/serve": {Imports: "events events/jetstream functions/bridge functions/bridge/endpoint functions/console functions/dispatch " +
+			"functions/execution functions/execution/trainer functions/execution/tuner functions/group functions/guest " +
+			"functions/notify functions/openlineage functions/peer functions/scratch functions/settings " +
+			"functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/stack " +
+			"functions/stoker/terminal functions/telemetry functions/worker local storage"},
+		"functions/stoker/publish": {Imports: "compute/data/examplegen events functions/bridge functions/dispatch functions/guest/snapshot functions/mask " +
+			"functions/module functions/module/builtin functions/pipeline functions/runs functions/runs/submit " +
+			"functions/spelling functions/stoker/app functions/stoker/exit functions/stoker/model functions/stoker/modules " +
+			"functions/stoker/run functions/stoker/table functions/stoker/terminal storage"},
+		"functions/stoker/run": {Imports: "compute/tune/space events functions/dispatch functions/inspect functions/mask functions/replay functions/runs " +
+			"functions/runs/find functions/runs/follow functions/runs/logs functions/runs/submit functions/runs/watch " +
+			"functions/spelling functions/stoker/app functions/stoker/exit functions/stoker/terminal",
+			TestImports: "events/jetstream"},
+		"functions/stoker/model": {Imports: "events functions/lineage functions/reproduce functions/runs functions/stoker/app functions/stoker/exit " +
+			"functions/stoker/run functions/stoker/serve functions/stoker/terminal storage"},
+		"functions/stoker/study": {Imports: "compute/tune compute/tune/report compute/tune/space events functions/runs functions/runs/find " +
+			"functions/stoker/app functions/stoker/exit functions/stoker/terminal functions/studies"},
+		"functions/stoker/try": {Imports: "compute/data/examplegen compute/data/schemagen compute/export compute/tf/warmstart compute/tune " +
+			"compute/tune/report events functions/dispatch functions/execution/tuner functions/execution/tuner/search " +
+			"functions/guest functions/inspect functions/module functions/module/modelcheck functions/pipeline " +
+			"functions/runs functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/run " +
+			"functions/stoker/serve functions/stoker/stack functions/stoker/study functions/stoker/table " +
+			"functions/stoker/terminal functions/tfxdsl local/demo storage",
+			TestImports: "compute/data/example compute/data/tfrecord"},
+		"functions/stoker/admin": {Imports: "events events/jetstream functions/access functions/dispatch functions/doctor functions/gc functions/guest " +
+			"functions/guest/python functions/mask functions/replay functions/runs functions/runs/find functions/settings " +
+			"functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/run " +
+			"functions/stoker/terminal storage"},
 		"functions/stoker/exit": {Imports: "events storage", TestImports: "events/jetstream"}, // maps errors to exit statuses
 		"functions/stoker/stack": {Imports: "events events/jetstream storage storage/s3 local local/bucket functions/dispatch functions/bridge " +
 			"functions/worker functions/execution functions/execution/trainer functions/execution/tuner functions/guest functions/scratch functions/telemetry", TestImports: "*"},
@@ -179,8 +215,8 @@ var rules = archtest.Rules{
 			TestImports: "compute/data/example compute/tf/transform functions/module/builtin"},
 		{Path: "github.com/parquet-go/parquet-go", Packages: "compute/data/examplegen"},
 		{Path: "github.com/google/flatbuffers", Packages: "compute/export/tflite"},
-		{Path: "github.com/goccy/go-yaml", Packages: "functions/pipeline functions/settings functions/stoker functions/stoker/terminal functions/tfxdsl events/jetstream", TestImports: "events functions/telemetry"},
-		{Path: "github.com/spf13/cobra", Packages: "functions/stoker"},
+		{Path: "github.com/goccy/go-yaml", Packages: "functions/pipeline functions/settings functions/stoker/terminal functions/tfxdsl events/jetstream", TestImports: "events functions/stoker functions/telemetry"},
+		{Path: "github.com/spf13/cobra", Packages: "functions/stoker functions/stoker/app functions/stoker/modules functions/stoker/table functions/stoker/serve functions/stoker/publish functions/stoker/run functions/stoker/model functions/stoker/study functions/stoker/try functions/stoker/admin"},
 		{Path: "go.opentelemetry.io", Packages: "functions/telemetry"},
 		{Path: "github.com/prometheus", Packages: "functions/telemetry"},
 		{Path: "google.golang.org/grpc", Packages: "functions/execution/tuner/oracle functions/execution/tuner/oracle/oraclepb", TestImports: "functions/execution/tuner"},

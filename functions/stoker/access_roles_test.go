@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
@@ -24,8 +25,8 @@ func needNoKey() []string {
 // Each command has the role by which it is run, or needs none; and each role has a command.
 func TestEachCommandHasItsRole(t *testing.T) {
 	t.Parallel()
-	of, there := roles(), map[string]bool{}
-	root := newRoot(&app{self: "stoker", stdout: terminal.NewStream(io.Discard), stderr: terminal.NewStream(io.Discard)})
+	of, there := app.Roles(), map[string]bool{}
+	root := newRoot(&app.App{Self: "stoker", Stdout: terminal.NewStream(io.Discard), Stderr: terminal.NewStream(io.Discard)})
 	walkCommands(root, func(cmd *cobra.Command) {
 		path := strings.TrimPrefix(cmd.CommandPath(), "stoker ")
 		there[path] = true
@@ -33,12 +34,12 @@ func TestEachCommandHasItsRole(t *testing.T) {
 			t.Errorf("%s: expected a role, or that it needs no key, and not both", path)
 		}
 	})
-	has := map[access.Role]bool{anyRole: true}
+	has := map[access.Role]bool{app.AnyRole: true}
 	for path, role := range of {
 		if has[role] = true; !there[path] {
 			t.Errorf("%s is no command", path)
 		}
-		if _, err := access.ParseRole(string(role)); err != nil && role != anyRole {
+		if _, err := access.ParseRole(string(role)); err != nil && role != app.AnyRole {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

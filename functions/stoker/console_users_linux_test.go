@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/functions/console"
 	"github.com/stoker-ml/stoker/functions/peer/peertest"
 )
 
@@ -40,7 +38,7 @@ func startPage(t *testing.T, dataDir string, command ...string) page {
 	out, in := io.Pipe()
 	ended := make(chan int, 1)
 	args := append([]string{"stoker", "--data", dataDir}, command...)
-	go func() { ended <- run(ctx, args, io.Discard, in); _ = in.Close() }()
+	go func() { ended <- execute(ctx, args, io.Discard, in); _ = in.Close() }()
 	t.Cleanup(func() {
 		stop()
 		if status := <-ended; status != 0 {
@@ -201,41 +199,6 @@ func TestANewTokenEndsAllSessions(t *testing.T) {
 	}
 }
 
-// A token's file that is being written, or gone, neither ends sessions nor leaves the console without a token.
-func TestATokenIsRenewedOnlyByAWholeOne(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	first, err := keptToken(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := renewedToken(dir); err != nil || again != first {
-		t.Errorf("nothing has changed: %q, %v", again, err)
-	}
-	for _, text := range []string{"", "short\n"} {
-		if err := os.WriteFile(tokenFile(dir), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if token, err := renewedToken(dir); err == nil {
-			t.Errorf("a file with %q is a new token %q", text, token)
-		}
-		if left, err := os.ReadFile(tokenFile(dir)); err != nil || string(left) != text {
-			t.Errorf("a file with %q was written over: %q, %v", text, left, err)
-		}
-	}
-	if err := os.Remove(tokenFile(dir)); err != nil {
-		t.Fatal(err)
-	}
-	made, err := renewedToken(dir)
-	if err != nil || made == first || len(made) < minToken {
-		t.Errorf("the file is gone: token %q, %v", made, err)
-	}
-	info, err := os.Stat(tokenFile(dir))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
-	}
-}
-
 // A console by itself has the same rules, on loopback; its token is that of a file, which may change.
 func TestAConsoleByItselfKeepsOtherUsersOutToo(t *testing.T) {
 	stack := startUp(t)
@@ -265,18 +228,5 @@ func TestAConsoleByItselfKeepsOtherUsersOutToo(t *testing.T) {
 	open := startPage(t, stack.dataDir, "console", "--listen", "127.0.0.1:0", "--read-only", "--open") // as the chart's, behind a port-forward
 	if answer := peertest.Send(t, peertest.Request{URL: open.url + "/"})[0]; answer.Status != http.StatusOK {
 		t.Errorf("another user reads what is open to everybody: %d %s", answer.Status, answer.Error)
-	}
-}
-
-func TestReadersDependOnTheAddress(t *testing.T) {
-	t.Parallel()
-	for address, want := range map[string]console.Readers{"127.0.0.1": console.SameUser, "::1": console.SameUser, "0.0.0.0": console.TokenHolders, "::": console.TokenHolders, "192.0.2.1": console.TokenHolders} {
-		at := &net.TCPAddr{IP: net.ParseIP(address), Port: 8790}
-		if got := readers(at, false); got != want {
-			t.Errorf("%s: %d, want %d", address, got, want)
-		}
-		if readers(at, true) != console.Everybody {
-			t.Errorf("%s with --open is not for everybody", address)
-		}
 	}
 }

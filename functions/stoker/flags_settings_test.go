@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
@@ -18,12 +19,12 @@ func TestFlagsThatAreSettingsHaveTheirDefaults(t *testing.T) {
 	for _, s := range settings.All() {
 		standard[string(s.Key)] = s.Default
 	}
-	for _, cmd := range allCommands(newRoot(&app{stdout: terminal.NewStream(io.Discard), stderr: terminal.NewStream(io.Discard)})) {
+	for _, cmd := range app.AllCommands(newRoot(&app.App{Stdout: terminal.NewStream(io.Discard), Stderr: terminal.NewStream(io.Discard)})) {
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if len(f.Annotations[settingOf]) == 0 {
+			if len(f.Annotations[app.SettingOf]) == 0 {
 				return
 			}
-			key := f.Annotations[settingOf][0]
+			key := f.Annotations[app.SettingOf][0]
 			flagged[key] = true
 			if got := strings.Trim(f.DefValue, "[]"); got != standard[key] {
 				t.Errorf("%s --%s is %q by itself, and %s %q", cmd.Name(), f.Name, got, key, standard[key])

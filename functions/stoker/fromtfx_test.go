@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/functions/guest/process"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
@@ -37,7 +38,7 @@ tfx.components.Trainer(module_file="m.py", custom_config=said)
 		t.Fatal(err)
 	}
 	var out, notes bytes.Buffer
-	root := newRoot(&app{stdout: terminal.NewStream(&out), stderr: terminal.NewStream(&notes)})
+	root := newRoot(&app.App{Stdout: terminal.NewStream(&out), Stderr: terminal.NewStream(&notes)})
 	root.SetArgs([]string{"from-tfx", path, "--timeout", "5m", "--data", data, "--nats-nkey", filepath.Join(data, "bus.nk")})
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err, notes.String())
@@ -59,7 +60,7 @@ func TestAFileOfTFXNamesTheUsersHome(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out, notes bytes.Buffer
-		root := newRoot(&app{stdout: terminal.NewStream(&out), stderr: terminal.NewStream(&notes)})
+		root := newRoot(&app.App{Stdout: terminal.NewStream(&out), Stderr: terminal.NewStream(&notes)})
 		root.SetArgs([]string{"from-tfx", path, "--timeout", "5m", "--data", filepath.Join(dir, "data")})
 		err := root.ExecuteContext(t.Context())
 		return out.String(), notes.String(), err

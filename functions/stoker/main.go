@@ -1,45 +1,66 @@
 // Command stoker is the one binary: bus, store, functions and tool on a laptop, a worker in production.
 //
-// Each command lives in a file of its own name. The commands compose other packages and print; the work is done there. Results
-// go to standard output, everything else to standard error. Read newRoot first.
+// Each group of commands is a package below this one and hangs its commands on the root; what they share is app.App. Commands
+// compose other packages and print: results to standard output, everything else to standard error. Read newRoot first.
 package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
 	"log"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/stoker/admin"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/model"
+	"github.com/stoker-ml/stoker/functions/stoker/modules"
+	"github.com/stoker-ml/stoker/functions/stoker/publish"
+	"github.com/stoker-ml/stoker/functions/stoker/run"
+	"github.com/stoker-ml/stoker/functions/stoker/serve"
+	"github.com/stoker-ml/stoker/functions/stoker/study"
+	"github.com/stoker-ml/stoker/functions/stoker/table"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+	"github.com/stoker-ml/stoker/functions/stoker/try"
 )
 
-// version is set by the linker for releases.
-var version = "dev"
+// The linker sets these: version for releases, commit where the toolchain does not record it, so that all builds of one commit are equal.
+var (
+	version = "dev"
+	commit  string
+)
+
+// thirdParty names the components that this binary is linked from, with their licences, sources and notices.
+//
+//go:generate go run ../../infra/licenses third_party.txt
+//go:embed third_party.txt
+var thirdParty string
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	log.SetOutput(terminal.NewStream(os.Stderr)) // of libraries
-	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr))
+	os.Exit(execute(ctx, os.Args, os.Stdout, os.Stderr))
 }
 
-// run is main with its world handed in; the first of args is how the program was called. It returns the exit status. All that the command
+// execute is main with its world handed in; the first of args is how the program was called. It returns the exit status. All that the command
 // prints goes through a terminal.Stream.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	app := &app{self: args[0], stdout: terminal.NewStream(stdout), stderr: terminal.NewStream(stderr)}
-	defer func() { _ = errors.Join(app.stdout.Flush(), app.stderr.Flush()) }() // a stream that is gone is no other's failure
-	root := newRoot(app)
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	a := &app.App{Self: args[0], Version: version, Commit: commit, ThirdParty: thirdParty, Stdout: terminal.NewStream(stdout), Stderr: terminal.NewStream(stderr)}
+	defer func() { _ = errors.Join(a.Stdout.Flush(), a.Stderr.Flush()) }() // a stream that is gone is no other's failure
+	root := newRoot(a)
 	root.SetArgs(args[1:])
 	root.InitDefaultCompletionCmd(args[1:]...)
-	refused := refusalsAreUsage(root)
+	refused := app.RefusalsAreUsage(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
@@ -47,14 +68,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case exit.IsInterrupt(ctx, err):
 		err = exit.With(exit.Stopped, errors.New("interrupted"))
 	case refused():
-		err = exit.Usage(fmt.Errorf("%s%s; `%s --help` says how", strings.Join(strings.Fields(err.Error()), " "), suggestion(cmd, err), cmd.CommandPath()))
+		err = exit.Usage(fmt.Errorf("%s%s; `%s --help` says how", strings.Join(strings.Fields(err.Error()), " "), app.Suggestion(cmd, err), cmd.CommandPath()))
 	}
-	fmt.Fprintln(app.stderr, "stoker:", terminal.Lines(whoMay(cmd, err).Error()))
+	fmt.Fprintln(a.Stderr, "stoker:", terminal.Lines(app.WhoMay(cmd, err).Error()))
 	return exit.Code(err)
 }
 
 // newRoot builds the command tree.
-func newRoot(app *app) *cobra.Command {
+func newRoot(a *app.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stoker",
 		Short: "Train and tune TFX models by events",
@@ -63,24 +84,21 @@ func newRoot(app *app) *cobra.Command {
 		SilenceUsage:       true,
 		SilenceErrors:      true,
 		DisableSuggestions: true, // suggestion makes them
-		Version:            version,
+		Version:            a.Version,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := app.configure(); err != nil {
+			if err := a.Configure(); err != nil {
 				return err
 			}
-			return setFlags(cmd, app.found)
+			return app.SetFlags(cmd, a.Found)
 		},
 	}
-	root.SetOut(app.stdout)
-	root.SetErr(app.stderr)
-	app.addFlags(root.PersistentFlags())
-	root.AddCommand(
-		newDemo(app), newUp(app), newWorker(app), newDispatch(app), newBridge(app), newConsole(app), newNotify(app),
-		newApply(app), newPipelines(app), newUpload(app), newPublish(app), newRuns(app), newModels(app), newStudies(app),
-		newLogs(app), newWatch(app), newLineage(app), newReproduce(app),
-		newCancel(app), newPause(app), newResume(app), newDead(app), newReplay(app), newGC(app),
-		newTry(app), newInspect(app), newSchema(app), newFromTFX(app), newPython(app), newAccess(app), newStreams(app), newDoctor(app), newConfig(app), newMan(app), newVersion(app), newModule(app), newTable(),
-	)
-	app.complete(root)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	a.AddFlags(root.PersistentFlags())
+	root.AddCommand(slices.Concat(
+		serve.Commands(a), publish.Commands(a), run.Commands(a), model.Commands(a), study.Commands(a), try.Commands(a), admin.Commands(a),
+		[]*cobra.Command{modules.NewCommand(a), table.NewCommand()},
+	)...)
+	a.Complete(root)
 	return root
 }

@@ -49,7 +49,7 @@ func TestNotifyTellsAChatRoom(t *testing.T) {
 	ended := make(chan int, 1)
 	var stdout, stderr bytes.Buffer
 	go func() {
-		ended <- run(ctx, []string{"stoker", "notify", "--nats", server.URL(), "--url-file", address, "--format", "text"}, &stdout, &stderr)
+		ended <- execute(ctx, []string{"stoker", "notify", "--nats", server.URL(), "--url-file", address, "--format", "text"}, &stdout, &stderr)
 	}()
 	letter := events.DeadLetter{
 		Message: events.Message{Stream: "FACTS", Sequence: 7, Subject: "facts.examples-ready.penguin.monday"},

@@ -47,11 +47,11 @@ var outlets = map[string]string{
 	"functions/stoker-cuda/main.go: os.Stdout":        "what it found, in JSON, for the worker that started it",
 	"functions/stoker-cuda/main.go: os.Stderr":        "its own errors, and the log of a job",
 	"compute/kernel/asm/main.go: os.Stderr":           "a generator of code, for developers",
-	"compute/tf/tftest/server.go: os.Stderr":             "tests",
-	"compute/tf/tftest/server.go: /dev/tty":              "tests",
+	"compute/tf/tftest/server.go: os.Stderr":          "tests",
+	"compute/tf/tftest/server.go: /dev/tty":           "tests",
 
 	"functions/module/modelcheck/modelcheck.go: os.Stderr": "the log of a check",
-	"compute/tf/skew/python.go: os.Stderr":                    "the log of a check",
+	"compute/tf/skew/python.go: os.Stderr":                 "the log of a check",
 
 	"functions/guest/process/server_linux.go: os.NewFile":              "a socket to a module's process",
 	"functions/guest/process/program_linux.go: os.NewFile":             "a module's program, in memory",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/stoker/admin"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -36,7 +37,7 @@ func TestPythonSetupMakesEnvironmentsThatWork(t *testing.T) {
 	}
 	requirementsComeFromTheRegistry(t, made)
 
-	var lines []environmentLine
+	var lines []admin.EnvironmentLine
 	stoker(t, &lines, "python", "list")
 	if len(lines) != 2 || !lines[0].Default || lines[0].Dir != made.Dir || !lines[0].Current || lines[1].Default || lines[1].Dir != estimator.Dir {
 		t.Errorf("listed %+v", lines)
@@ -67,7 +68,7 @@ func requirementsComeFromTheRegistry(t *testing.T, made python.Made) {
 func stoker(t *testing.T, out any, args ...string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), append([]string{"stoker", "-o", "json"}, args...), &stdout, &stderr); code != exit.OK {
+	if code := execute(t.Context(), append([]string{"stoker", "-o", "json"}, args...), &stdout, &stderr); code != exit.OK {
 		t.Fatalf("stoker %v: status %d: %s", args, code, stderr.String())
 	}
 	if err := json.Unmarshal(stdout.Bytes(), out); err != nil {

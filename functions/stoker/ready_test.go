@@ -73,7 +73,7 @@ func (s *servers) operating(args ...string) string {
 	out, in := io.Pipe()
 	ended := make(chan int, 1)
 	args = append([]string{"stoker"}, append(args, "--nats", s.at.URL(), "--s3", s.here.Endpoint(), "--listen", "127.0.0.1:0", "--log-level", "info")...)
-	go func() { ended <- run(ctx, args, io.Discard, in); _ = in.Close() }()
+	go func() { ended <- execute(ctx, args, io.Discard, in); _ = in.Close() }()
 	s.Cleanup(func() {
 		stop()
 		if status := <-ended; status != 0 {
@@ -198,7 +198,7 @@ func TestWhoTellsOthersIsReadyWhileItListens(t *testing.T) {
 // prepare makes streams and a bucket.
 func (s *servers) prepare() {
 	s.Helper()
-	if status := run(context.Background(), []string{"stoker", "streams", "apply", "--nats", s.at.URL()}, io.Discard, s.Output()); status != 0 {
+	if status := execute(context.Background(), []string{"stoker", "streams", "apply", "--nats", s.at.URL()}, io.Discard, s.Output()); status != 0 {
 		s.Fatal("streams: ", status)
 	}
 	store, err := s3.Open(s.Context(), s3.Config{Endpoint: s.here.Endpoint(), AccessKey: s.here.Credentials().AccessKey, SecretKey: s.here.Credentials().SecretKey})

@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -103,7 +104,7 @@ func roletries(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: roletries")
 	}
 	var look, move, not []*attempt
-	for command, role := range roles() {
+	for command, role := range app.Roles() {
 		how, known := triedCommands()[command]
 		if !known {
 			ts.Fatalf("%s: this test does not know how to run it", command)
@@ -111,7 +112,7 @@ func roletries(ts *testscript.TestScript, neg bool, args []string) {
 		for i, as := range access.Roles() {
 			a := &attempt{deed: how, command: command, role: as, said: &heard{}}
 			switch {
-			case as == role, role == access.Console && as == access.Operator, role == anyRole:
+			case as == role, role == access.Console && as == access.Operator, role == app.AnyRole:
 				if how.moves {
 					move = append(move, a)
 				} else {
@@ -123,7 +124,7 @@ func roletries(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	for _, a := range atOnce(ts, not) {
-		owner := string(roles()[a.command])
+		owner := string(app.Roles()[a.command])
 		if text := a.said.String(); a.status != exit.Away || !strings.Contains(text, "not permitted to ") || !strings.Contains(text, "the key of role "+owner+" may: ") {
 			ts.Logf("%s as %s: status %d, want %d and a refusal that says whose key may:\n%s", a.command, a.role, a.status, exit.Away, text)
 			defer ts.Fatalf("a command does not say what it may not")

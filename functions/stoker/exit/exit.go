@@ -91,3 +91,14 @@ func Code(err error) int {
 	}
 	return Failed
 }
+
+// ErrOver ends the watching of progress once the outcome is there.
+var ErrOver = errors.New("it is over")
+
+// IgnoreEnd drops the error of a watch that ended because ctx did.
+func IgnoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}

@@ -90,3 +90,15 @@ func Row(w io.Writer, cells ...any) {
 
 // Time is a time as people near this computer read it.
 func Time(t time.Time) string { return t.Local().Format(time.DateTime) }
+
+// ShortID is the part of a study's id that people need.
+func ShortID(id string) string { return id[:min(len(id), 12)] }
+
+// YAMLOf returns a JSON text as YAML, as people write pipelines; text itself if it is not JSON.
+func YAMLOf(text json.RawMessage) string {
+	out, err := yaml.JSONToYAML(text)
+	if err != nil {
+		return string(text) + "\n"
+	}
+	return string(out)
+}

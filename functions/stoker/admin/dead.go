@@ -1,0 +1,263 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/mask"
+	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/run"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+func newDead(a *app.App) *cobra.Command {
+	list := func(cmd *cobra.Command, _ []string) error {
+		return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+			letters, err := replay.Letters(ctx, box)
+			if err != nil {
+				return err
+			}
+			return a.Print(letters, func(w io.Writer) { deadTable(w, letters) })
+		})
+	}
+	cmd := &cobra.Command{
+		Use:   "dead",
+		Short: "List messages that can never be handled, and why; retry or drop them",
+		Args:  app.NoArguments,
+		RunE:  list,
+	}
+	cmd.AddCommand(
+		&cobra.Command{Use: "list", Short: "List dead letters, oldest first", Args: app.NoArguments, RunE: list},
+		newDeadShow(a), newDeadRetry(a), newDeadDrop(a),
+	)
+	return cmd
+}
+
+func newDeadShow(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NUMBER",
+		Short: "Show one dead letter: the message as it came, the reason, the facts behind it",
+		Long: "Shows one dead letter: the message as it came, the reason, and the facts behind it. Characters that would act on the terminal\n" +
+			"are printed as escapes such as \\x1b, and long lines are cut with a note of their length; -o json has the message whole.",
+		Args: app.Exactly(1, "a number from `stoker dead`"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			numbers, err := parseNumbers(args)
+			if err != nil {
+				return err
+			}
+			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				lines, err := pickLetters(ctx, box, numbers)
+				if err != nil {
+					return err
+				}
+				return a.Print(lines[0], func(w io.Writer) { deadLetter(w, lines[0]) })
+			})
+		},
+	}
+}
+
+func parseNumbers(args []string) ([]uint64, error) {
+	numbers := make([]uint64, len(args))
+	for i, arg := range args {
+		number, err := strconv.ParseUint(arg, 10, 64)
+		if err != nil {
+			return nil, exit.Usage(fmt.Errorf("%s: expected a number from `stoker dead`", arg))
+		}
+		numbers[i] = number
+	}
+	return numbers, nil
+}
+
+func deadTable(w io.Writer, letters []replay.Letter) {
+	terminal.Row(w, "NUMBER", "BURIED", "PIPELINE", "RUN", "FROM", "KIND", "REASON")
+	for _, line := range letters {
+		terminal.Row(w, line.Number, line.Buried.Local().Format(time.DateTime), line.Pipeline, line.Run, line.From(),
+			line.Letter.Reason.Kind, runs.FirstLine(line.Letter.Reason.Message))
+	}
+}
+
+// shownBody is a message's body for people, without its secrets: a job holds its whole pipeline.
+func shownBody(body []byte) string {
+	if json.Valid(body) {
+		body = mask.JSON(body)
+	}
+	return mask.Text(string(body))
+}
+
+func deadLetter(w io.Writer, line replay.Letter) {
+	terminal.Row(w, "reason", runs.FirstLine(line.Letter.Reason.Message))
+	terminal.Row(w, "field", line.Letter.Reason.Field)
+	terminal.Row(w, "pipeline", line.Pipeline)
+	terminal.Row(w, "run", line.Run)
+	terminal.Row(w, "from", line.From())
+	terminal.Row(w, "subject", line.Letter.Message.Subject)
+	for _, name := range slices.Sorted(maps.Keys(line.Letter.Message.Header)) {
+		terminal.Row(w, name, strings.Join(line.Letter.Message.Header[name], ", "))
+	}
+	if _, rest, more := strings.Cut(line.Letter.Reason.Message, "\n"); more {
+		fmt.Fprintf(w, "\n%s\n", rest)
+	}
+	fmt.Fprintf(w, "\n%s\n", shownBody(line.Letter.Message.Body))
+	for _, cause := range line.Letter.Causes {
+		fmt.Fprintf(w, "\ncaused by fact %d, %s\n%s\n", cause.Sequence, terminal.Line(cause.Subject), shownBody(cause.Body))
+	}
+	fmt.Fprintf(w, "\ntry it again: `stoker dead retry %d`; give it up: `stoker dead drop %[1]d`\n", line.Number)
+	if job, ok := replay.JobOf(line.Letter); ok {
+		fmt.Fprintln(w, run.PinnedNote(job.Revision))
+	}
+}
+
+// pickLetters are the letters with these numbers.
+func pickLetters(ctx context.Context, box events.Letterbox, numbers []uint64) ([]replay.Letter, error) {
+	letters, err := replay.Pick(ctx, box, numbers)
+	if errors.Is(err, events.ErrNotFound) {
+		return nil, fmt.Errorf("%w: `stoker dead` lists those that there are", err)
+	}
+	return letters, err
+}
+
+func newDeadRetry(a *app.App) *cobra.Command {
+	return newDeadSettle(a, &cobra.Command{
+		Use:   "retry NUMBER...",
+		Short: "Handle dead letters again, once what was wrong is mended",
+		Long: "A job goes back on the queue as it was; its attempts are counted anew. A fact is handled as if it had just come; if it is\n" +
+			"refused again, its letter stays. What a store told of a bucket is told to the bridge again. Letters of what was handled again\n" +
+			"are dropped. Neither facts nor what caused a job change.\n\n" + run.PinnedHelp,
+	}, func(ctx context.Context, box events.Letterbox) (settle, error) {
+		dispatcher, err := dispatch.New(ctx, box, a.Logger())
+		if err != nil {
+			return settle{}, err
+		}
+		return settle{"retried", func(line replay.Letter) error {
+			run.WarnPinned(a, ctx, box, line)
+			return replay.Retry(ctx, box, dispatcher, line.Letter)
+		}}, nil
+	})
+}
+
+// settled is what became of one dead letter.
+type settled struct {
+	Number   uint64 `json:"number"`
+	Pipeline string `json:"pipeline,omitempty"`
+	Run      string `json:"run,omitempty"`
+	From     string `json:"from"`
+	Done     string `json:"done,omitempty"` // retried or dropped
+	Error    string `json:"error,omitempty"`
+}
+
+func newDeadDrop(a *app.App) *cobra.Command {
+	return newDeadSettle(a, &cobra.Command{
+		Use:   "drop NUMBER...",
+		Short: "Remove dead letters for good",
+		Long:  "Removes dead letters for good. A fact stays in the log, and what was told of a job stays told.",
+	}, func(ctx context.Context, box events.Letterbox) (settle, error) {
+		return settle{"dropped", func(line replay.Letter) error {
+			if err := box.Drop(ctx, line.Number); !errors.Is(err, events.ErrNotFound) { // who dropped it too was sooner
+				return err
+			}
+			return nil
+		}}, nil
+	})
+}
+
+// settle is one way to be done with a dead letter.
+type settle struct {
+	done string
+	do   func(replay.Letter) error
+}
+
+// newDeadSettle completes a command that settles the letters which its arguments or flags name.
+func newDeadSettle(a *app.App, cmd *cobra.Command, open func(context.Context, events.Letterbox) (settle, error)) *cobra.Command {
+	var all bool
+	var pipelineName string
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		numbers, err := parseNumbers(args)
+		if err != nil {
+			return err
+		}
+		if all == (len(args) > 0) || pipelineName != "" && !all {
+			return exit.Usage(errors.New("expected numbers from `stoker dead`, or --all, perhaps with --pipeline"))
+		}
+		return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+			how, err := open(ctx, box)
+			if err != nil {
+				return err
+			}
+			lines, err := chosen(ctx, box, numbers, all, pipelineName)
+			if err != nil {
+				return err
+			}
+			return settleAll(a, lines, how)
+		})
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all dead letters")
+	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "with --all: only those of this pipeline")
+	return cmd
+}
+
+func chosen(ctx context.Context, box events.Letterbox, numbers []uint64, all bool, pipelineName string) ([]replay.Letter, error) {
+	if !all {
+		return pickLetters(ctx, box, numbers)
+	}
+	lines, err := replay.Letters(ctx, box)
+	if pipelineName == "" {
+		return lines, err
+	}
+	return slices.DeleteFunc(lines, func(line replay.Letter) bool { return line.Pipeline != pipelineName }), err
+}
+
+// settleAll goes on with the next letter when one fails, and says of each what became of it.
+func settleAll(a *app.App, lines []replay.Letter, how settle) error {
+	results, failed, refused := make([]settled, 0, len(lines)), 0, error(nil)
+	for _, line := range lines {
+		result := settled{Number: line.Number, Pipeline: line.Pipeline, Run: line.Run, From: line.From(), Done: how.done}
+		if err := how.do(line); err != nil {
+			result.Done, result.Error = "", err.Error()
+			failed++
+			if errors.Is(err, events.ErrRefused) {
+				refused = err
+			}
+		}
+		results = append(results, result)
+	}
+	err := a.Print(results, func(w io.Writer) { settledTable(w, results) })
+	switch {
+	case refused != nil:
+		err = errors.Join(err, fmt.Errorf("%d of %d dead letters are still there: %w", failed, len(lines), refused))
+	case failed > 0:
+		err = errors.Join(err, fmt.Errorf("%d of %d dead letters are still there", failed, len(lines)))
+	}
+	return err
+}
+
+func settledTable(w io.Writer, results []settled) {
+	if len(results) == 0 {
+		fmt.Fprintln(w, "no dead letters")
+	}
+	for _, r := range results {
+		what := r.From
+		if r.Run != "" {
+			what += fmt.Sprintf(", run %s of pipeline %s", r.Run, r.Pipeline)
+		}
+		if r.Error != "" {
+			fmt.Fprintln(w, terminal.Lines(r.Error))
+			continue
+		}
+		fmt.Fprintf(w, "%s dead letter %d: %s\n", r.Done, r.Number, terminal.Line(what))
+	}
+}

@@ -1,0 +1,212 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/doctor"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/modules"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+// doctorFlags say what is looked at, and for how long.
+type doctorFlags struct {
+	quick   bool
+	limit   time.Duration
+	monitor string
+	roleFlags
+}
+
+func newDoctor(a *app.App) *cobra.Command {
+	var f doctorFlags
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check bus, streams, store, clocks, Python, GPU and this machine, and say what to do",
+		Long: "Looks at what commands and workers would use with the same settings, here: the bus and what is defined on it, the store (an\n" +
+			"object is written and removed), both clocks, the Python environment with TensorFlow, the GPU, disk, limits and processor.\n" +
+			"Nothing is changed. A line each: ok, warning or fault, with what helps. The exit status is 1 where there is a fault.\n\n" +
+			"With --role, or where answers are heard below _INBOX.<role>, the bus is asked for each thing that the role does whether it may:\n" +
+			"see `stoker access`.",
+		Example: "  stoker doctor\n  stoker doctor --context prod --profile training --quick -o json\n  stoker doctor --quick --role worker --class gpu",
+		Args:    app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.limit <= 0 {
+				return exit.Usage(fmt.Errorf("--limit %s: expected more than 0s", f.limit))
+			}
+			checks, err := checks(a, f)
+			if err != nil {
+				return err
+			}
+			return examine(a, cmd.Context(), checks, f.limit)
+		},
+	}
+	cmd.Flags().BoolVar(&f.quick, "quick", false, "leave out what takes seconds: importing TensorFlow, asking for a GPU")
+	cmd.Flags().StringVar(&f.monitor, "nats-monitor", os.Getenv("NATS_MONITOR"), "monitoring endpoint of a NATS server, HOST:PORT, to ask how it writes (NATS_MONITOR)")
+	cmd.Flags().DurationVar(&f.limit, "limit", 2*time.Minute, "how long one check may take")
+	f.add(cmd.Flags())
+	return cmd
+}
+
+// checks are what is looked at. Those of other packages are added here.
+func checks(a *app.App, f doctorFlags) ([]doctor.Check, error) {
+	found, err := a.Settings()
+	if err != nil {
+		return nil, err
+	}
+	cache, err := modules.ModuleCache()
+	if err != nil {
+		return nil, err
+	}
+	checks := []doctor.Check{
+		checkSettings(a, found), doctor.Secrets("settings file", secretFile(found)), checkBus(a), doctor.Durable(f.monitor), doctor.Store(a.WithStore),
+		doctor.Processor(), doctor.Files(), doctor.Modules(), doctor.Space("jobs", os.TempDir()), doctor.Space("modules", cache),
+	}
+	if at, err := a.Target(); err == nil && at.IsLocal {
+		checks = append(checks, doctor.Space("data", a.DataDir))
+	}
+	asked, err := checkRole(a, f.roleFlags)
+	if err != nil {
+		return nil, err
+	}
+	checks = append(checks, asked...)
+	if f.quick {
+		return checks, nil
+	}
+	gpu := func(context.Context) (string, error) { return guest.GPU() }
+	return append(checks, doctor.Python(python.Options{Default: os.Getenv(guest.PythonEnv)}), doctor.GPU(gpu)), nil
+}
+
+// checkSettings says which servers are meant, and why.
+func checkSettings(a *app.App, found *settings.Settings) doctor.Check {
+	return doctor.Func("settings", func(context.Context) []doctor.Finding {
+		if _, err := found.Values(); err != nil {
+			return []doctor.Finding{doctor.Wrong("mend it; `stoker config` shows every setting", "%v", err)}
+		}
+		bus, store := places(a)
+		return []doctor.Finding{doctor.Fine("bus %s (%s), store %s (%s)", dash(bus.Address), bus.Why, dash(store.Address), store.Why)}
+	})
+}
+
+// secretFile is the configuration file where it holds a secret; else "".
+func secretFile(found *settings.Settings) string {
+	values, err := found.Values()
+	if err != nil {
+		return ""
+	}
+	for _, v := range values {
+		if v.Secret && found.File != "" && strings.HasPrefix(v.From, found.File+":") {
+			return found.File
+		}
+	}
+	return ""
+}
+
+func checkBus(a *app.App) doctor.Check {
+	return doctor.Bus(func(ctx context.Context) (jetstream.Surveyed, error) {
+		at, err := a.Target()
+		if err != nil {
+			return jetstream.Surveyed{}, err
+		}
+		return jetstream.Survey(ctx, at.Bus.URL, at.BusOptions(a.Logger()))
+	}, func(err error) string {
+		at, missing := a.Target()
+		if missing == nil && !at.IsLocal {
+			return at.Help(err)
+		}
+		return "start `" + a.Command("up") + "`, or name a server: --nats (NATS_URL), --context (NATS_CONTEXT)"
+	})
+}
+
+// diagnosis is what `stoker doctor` reports to programs.
+type diagnosis struct {
+	Faults   int              `json:"faults"`
+	Findings []doctor.Finding `json:"findings"`
+}
+
+// examine prints each finding as it comes, or all of them for programs.
+func examine(a *app.App, ctx context.Context, checks []doctor.Check, limit time.Duration) error {
+	d := diagnosis{Findings: []doctor.Finding{}}
+	d.Faults = doctor.Examine(ctx, limit, checks, func(f doctor.Finding) {
+		d.Findings = append(d.Findings, f)
+		if !a.ForPrograms() {
+			findingLine(a.Stdout, f)
+		}
+	})
+	if a.ForPrograms() {
+		if err := a.Print(d, nil); err != nil {
+			return err
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case d.Faults == 1:
+		return errors.New("1 fault")
+	case d.Faults > 0:
+		return fmt.Errorf("%d faults", d.Faults)
+	}
+	return nil
+}
+
+// findingLine aligns what doctor prints as it comes, which no table could.
+func findingLine(w io.Writer, f doctor.Finding) {
+	const levels, checks = 9, 22 // columns
+	fmt.Fprintf(w, "%-*s%-*s %s\n", levels, f.Level, checks, f.Check, terminal.Line(runs.FirstLine(f.Found)))
+	if f.Do != "" && f.Level != doctor.OK {
+		fmt.Fprintf(w, "%-*s -> %s\n", levels+checks, "", terminal.Line(runs.FirstLine(f.Do)))
+	}
+}
+
+// roleFlags say as whom the bus is asked.
+type roleFlags struct {
+	role                      string
+	pipelines, classes, names []string
+}
+
+func (f *roleFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.role, "role", "", "look at whether who asks may do what this role does; default: that of the prefix of inboxes")
+	flags.StringSliceVar(&f.pipelines, "pipeline", nil, "of role upstream: pipelines whose facts it tells")
+	flags.StringSliceVar(&f.classes, "class", nil, "of role worker: resource classes whose jobs it takes (default any)")
+	flags.StringSliceVar(&f.names, "name", nil, "of role notifier or exporter: the --name of its command (default that command's)")
+}
+
+// checkRole is nothing where no role is meant.
+func checkRole(a *app.App, f roleFlags) ([]doctor.Check, error) {
+	at, err := a.Target()
+	if err != nil {
+		return nil, nil // what is wrong with the bus is told by its own check
+	}
+	scope := access.Scope{Pipelines: f.pipelines, Classes: f.classes, Names: f.names, Inbox: at.Bus.InboxPrefix}
+	role, err := access.ParseRole(f.role)
+	if err != nil && f.role != "" {
+		return nil, exit.Usage(err)
+	}
+	if f.role == "" {
+		name, ours := strings.CutPrefix(at.Bus.InboxPrefix, "_INBOX.")
+		if role, err = access.ParseRole(name); !ours || err != nil {
+			return nil, nil
+		}
+	}
+	if _, err := role.Needs(scope); err != nil && f.role != "" {
+		return nil, exit.Usage(err)
+	}
+	return []doctor.Check{doctor.Role(role, scope, func(ctx context.Context, asked jetstream.Permits) (jetstream.Permits, error) {
+		return jetstream.Refused(ctx, at.Bus.URL, at.BusOptions(a.Logger()), asked)
+	})}, nil
+}

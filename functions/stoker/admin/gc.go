@@ -1,0 +1,96 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/gc"
+	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// collected is one line of `stoker gc`.
+type collected struct {
+	What      string      `json:"what"` // attempt, checkpoints or model
+	Component storage.Ref `json:"component"`
+	Execution string      `json:"execution"`
+	Attempt   string      `json:"attempt,omitempty"`
+	Why       string      `json:"why"`
+	Objects   int         `json:"objects"`
+	Bytes     int64       `json:"bytes"`
+}
+
+// garbage is what gc reports.
+type garbage struct {
+	DryRun  bool        `json:"dry_run"`
+	Removed []collected `json:"removed"`
+	Objects int         `json:"objects"`
+	Bytes   int64       `json:"bytes"`
+}
+
+func (g *garbage) add(r gc.Removal) {
+	g.Removed = append(g.Removed, collected{r.What, r.Component, r.Execution, r.Attempt, r.Why, r.Objects, r.Bytes})
+	g.Objects, g.Bytes = g.Objects+r.Objects, g.Bytes+r.Bytes
+}
+
+func newGC(a *app.App) *cobra.Command {
+	var opts gc.Options
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "Remove attempts that no commit names, old checkpoints and, if asked, replaced models",
+		Long: "Removes from the store what nobody will ask for again: what attempts left that lost or failed, with their logs, and\n" +
+			"checkpoints that are no longer needed. Facts stay, inputs stay, and so does whatever is younger than --older-than by the\n" +
+			"store's clock or belongs to an attempt that is at work, and so does what a job on the queue, or a run that is still to come\n" +
+			"to an end, goes on from.\n\n" +
+			"With --keep-models N, models go too: all but the newest N of each pipeline, the models those started from, and models that a\n" +
+			"pipeline or a waiting run names. A model that is gone is missing to `stoker replay`, which trains it again if it is asked to.",
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if opts.OlderThan < 0 {
+				return exit.Usage(fmt.Errorf("--older-than %s: expected 0s or more", opts.OlderThan))
+			}
+			if cmd.Flags().Changed("keep-models") && opts.KeepModels < 1 {
+				return exit.Usage(fmt.Errorf("--keep-models %d: expected 1 or more", opts.KeepModels))
+			}
+			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return collect(a, ctx, l, opts) })
+		},
+	}
+	cmd.Flags().BoolVar(&opts.DryRun, "dry-run", false, "only say what would be removed")
+	cmd.Flags().DurationVar(&opts.OlderThan, "older-than", 24*time.Hour, "leave alone what is younger")
+	cmd.Flags().IntVar(&opts.KeepModels, "keep-models", 0, "models kept of each pipeline; left out: all")
+	return cmd
+}
+
+// collect prints what is gone also when it could not go on: that much is done.
+func collect(a *app.App, ctx context.Context, l app.Link, opts gc.Options) (err error) {
+	opts.Root = l.Root
+	opts.Keep = func(ctx context.Context) ([]storage.Ref, error) { return find.ModelsInUse(ctx, l.Box) }
+	done := garbage{DryRun: opts.DryRun, Removed: []collected{}}
+	err = gc.Collect(ctx, l.Box, l.Store, opts, done.add)
+	return errors.Join(err, a.Print(done, func(w io.Writer) { garbageTable(w, done) }))
+}
+
+func garbageTable(w io.Writer, g garbage) {
+	verb := map[bool]string{false: "removed", true: "would remove"}[g.DryRun]
+	if len(g.Removed) > 0 {
+		terminal.Row(w, "WHAT", "EXECUTION", "ATTEMPT", "OBJECTS", "BYTES", "WHY")
+	}
+	for _, r := range g.Removed {
+		terminal.Row(w, r.What, shortExecution(r.Execution), r.Attempt, r.Objects, r.Bytes, r.Why)
+	}
+	fmt.Fprintf(w, "%s %d objects, %d bytes\n", verb, g.Objects, g.Bytes)
+}
+
+// shortExecution is as much of an execution as tells it from others.
+func shortExecution(execution string) string {
+	const enough = len("sha256:") + 12
+	return execution[:min(len(execution), enough)]
+}

@@ -1,0 +1,252 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/modules"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+func newPython(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "python",
+		Short: "Make, list and check the Python environments that TFX module files run in",
+		Long: "TFX module files run in a Python environment that has TensorFlow, tensorflow-transform and tfx-bsl; tfx itself isn't needed. Which one:\n" +
+			"that of module.python in the pipeline, else of STOKER_PYTHON, else the one that `stoker python setup` made last. What a pipeline\n" +
+			"lists in module.requirements is installed once, beside it.",
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPythonSetup(a), newPythonList(a), newPythonCheck(a), newPythonRemove(a), newPythonPrune(a))
+	return cmd
+}
+
+// environmentHomes are the folders with environments of Stoker's making: those of setup, and those that workers and the
+// local stack have made for requirements.
+func environmentHomes(a *app.App) ([]string, error) {
+	home, err := python.Home()
+	if err != nil {
+		return nil, err
+	}
+	cache, err := modules.ModuleCache()
+	if err != nil {
+		return nil, err
+	}
+	return []string{home, python.InCache(cache), python.InCache(filepath.Join(a.DataDir, "modules"))}, nil
+}
+
+// environments are all of Stoker's making.
+func environments(a *app.App) ([]python.Made, error) {
+	homes, err := environmentHomes(a)
+	if err != nil {
+		return nil, err
+	}
+	var all []python.Made
+	for _, home := range homes {
+		made, err := python.All(home)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, made...)
+	}
+	return all, nil
+}
+
+// daysAgo says how long ago something was, for people.
+func daysAgo(then, now time.Time) string {
+	switch days := int(now.Sub(then).Hours() / 24); {
+	case days < 1:
+		return "today"
+	case days == 1:
+		return "a day ago"
+	default:
+		return fmt.Sprintf("%d days ago", days)
+	}
+}
+
+func newPythonSetup(a *app.App) *cobra.Command {
+	var gpu, estimator bool
+	var opts python.MakeOptions
+	cmd := &cobra.Command{
+		Use:   "setup",
+		Short: "Make a Python environment for TFX module files",
+		Long: "Makes a Python environment in your cache folder, once, from packages at fixed versions: TensorFlow 2.21, tensorflow-transform and tfx-bsl\n" +
+			"1.21, KerasTuner and TensorBoard. It holds 2 GB and is installed by uv where that is on PATH, else by pip, wheels only. Modules that\n" +
+			"name no other use it from then on.\n\n" +
+			"It needs Python 3.11, 3.12 or 3.13 on Linux x86-64 (on macOS arm64 too, where it was never run). With --gpu, TensorFlow brings NVIDIA's\n" +
+			"libraries; the versions were resolved together, and never run on a GPU. With --estimator, TensorFlow is 2.15, the last that has\n" +
+			"Estimators, for modules with trainer_fn (Python 3.11): a pipeline names it as module.python.",
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case gpu && estimator:
+				return exit.Usage(errors.New("--gpu and --estimator: expected one of them"))
+			case gpu:
+				opts.Kind = python.GPU
+			case estimator:
+				opts.Kind = python.Estimator
+			}
+			opts.Progress = a.Notes()
+			made, err := python.Make(cmd.Context(), opts)
+			if err != nil {
+				return exit.Interrupted(cmd.Context(), err, "what was half made is removed")
+			}
+			return a.Print(made, func(w io.Writer) { tellMade(a, w, made) })
+		},
+	}
+	cmd.Flags().BoolVar(&gpu, "gpu", false, "TensorFlow with NVIDIA's libraries (6 GB)")
+	cmd.Flags().BoolVar(&estimator, "estimator", false, "TensorFlow 2.15, which has Estimators")
+	cmd.Flags().BoolVar(&opts.Force, "force", false, "make it again where it is there; stop what runs in it first")
+	cmd.Flags().BoolVar(&opts.Pip, "pip", false, "install with pip even where uv is on PATH")
+	cmd.Flags().StringVar(&opts.Base, "python", "", "Python to make it with; default: the first on PATH that there are packages for")
+	return cmd
+}
+
+// tellMade says what is next.
+func tellMade(a *app.App, w io.Writer, made python.Made) {
+	fmt.Fprintln(w, made.Interpreter)
+	switch {
+	case made.Kind == python.Estimator:
+		fmt.Fprintf(a.Notes(), "a pipeline names it: module: {path: ..., python: %s}\n", made.Dir)
+	case os.Getenv(guest.PythonEnv) != "":
+		fmt.Fprintf(a.Notes(), "%s is set, and goes before it\n", guest.PythonEnv)
+	default:
+		fmt.Fprintln(a.Notes(), "TFX module files run in it from now on: `"+a.Command("try ./module.py")+"`")
+	}
+}
+
+// EnvironmentLine is one line of `stoker python list`.
+type EnvironmentLine struct {
+	python.Made
+	Bytes   int64 `json:"bytes"`
+	Current bool  `json:"current"` // its packages are those that setup would install today
+	Default bool  `json:"default"` // of modules that name none
+}
+
+func newPythonList(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the Python environments that Stoker made, with their size and what uses them",
+		Args:  app.NoArguments,
+		RunE: func(*cobra.Command, []string) error {
+			lines, err := listEnvironments(a)
+			if err != nil {
+				return err
+			}
+			return a.Print(lines, func(w io.Writer) { environmentsTable(w, lines) })
+		},
+	}
+}
+
+func listEnvironments(a *app.App) ([]EnvironmentLine, error) {
+	all, err := environments(a)
+	if err != nil {
+		return nil, err
+	}
+	home, err := python.Home()
+	if err != nil {
+		return nil, err
+	}
+	byDefault, err := python.Default(home)
+	if err != nil && !errors.Is(err, python.ErrNone) {
+		return nil, err
+	}
+	lines := []EnvironmentLine{}
+	for _, made := range all {
+		size, err := made.Bytes()
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, EnvironmentLine{
+			Made: made, Bytes: size, Current: made.Current(), Default: made.Dir == byDefault.Dir && os.Getenv(guest.PythonEnv) == "",
+		})
+	}
+	return lines, nil
+}
+
+func environmentsTable(w io.Writer, lines []EnvironmentLine) {
+	terminal.Row(w, "KIND", "PYTHON", "MB", "LAST USED", "FOR", "INTERPRETER")
+	for _, l := range lines {
+		kind := string(l.Kind)
+		if kind == "" {
+			kind = "requirements"
+		}
+		terminal.Row(w, kind, l.Python, l.Bytes/1e6, daysAgo(l.Used, time.Now()), l.user(), l.Interpreter)
+	}
+}
+
+// user says what an environment is for.
+func (l EnvironmentLine) user() string {
+	switch {
+	case len(l.Requirements) > 0:
+		return "pipelines that require " + strings.Join(l.Requirements, ", ")
+	case l.Default:
+		return "pipelines that name no other"
+	case l.Kind != python.Estimator && !l.Current:
+		return "pipelines that name it; its packages are of another version of Stoker"
+	}
+	return "pipelines that name it"
+}
+
+func newPythonCheck(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check [INTERPRETER]",
+		Short: "Import what TFX module files import, and say what is missing",
+		Long: "Imports, in the Python that modules run in, or in another interpreter or environment's folder, what TFX module files import, TensorFlow\n" +
+			"included: that takes some seconds. A package that is missing matters to modules that import it alone; without TensorFlow the\n" +
+			"command fails.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			environment, err := environmentToCheck(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			checked, err := python.Check(cmd.Context(), environment)
+			if err != nil {
+				return err
+			}
+			if err := a.Print(checked, func(w io.Writer) { checkedTable(w, checked) }); err != nil {
+				return err
+			}
+			return checked.Usable()
+		},
+	}
+}
+
+// environmentToCheck is the one that is named, or else the one that modules run in.
+func environmentToCheck(ctx context.Context, args []string) (python.Environment, error) {
+	if len(args) > 0 {
+		return python.Look(ctx, args[0])
+	}
+	return python.Find(ctx, python.Options{Default: os.Getenv(guest.PythonEnv)})
+}
+
+func checkedTable(w io.Writer, c python.Checked) {
+	terminal.Row(w, "python", c.Python, "ok", c.Interpreter)
+	for _, p := range c.Packages {
+		switch {
+		case p.Add != "":
+			terminal.Row(w, p.Package, "-", p.Problem, p.Add)
+		case p.Problem != "":
+			terminal.Row(w, p.Package, p.Version, "broken", p.Problem)
+		default:
+			terminal.Row(w, p.Package, p.Version, "ok", "")
+		}
+	}
+	if c.Usable() == nil {
+		terminal.Row(w, "GPUs", c.GPUs, "", "that TensorFlow sees")
+	}
+}

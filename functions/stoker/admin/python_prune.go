@@ -1,0 +1,124 @@
+package admin
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+// dropped is one environment that remove or prune took away.
+type dropped struct {
+	Dir string `json:"dir"`
+	Why string `json:"why"`
+}
+
+func newPythonRemove(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove ENVIRONMENT...",
+		Short: "Remove Python environments that Stoker made",
+		Long: "Removes environments that `stoker python list` lists, by their folder, its last part, or their interpreter. What runs in one of them fails.\n" +
+			"Others' environments aren't touched.",
+		Args: app.AtLeastOne("an environment"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			all, err := environments(a)
+			if err != nil {
+				return err
+			}
+			gone := []dropped{}
+			for _, arg := range args {
+				made, err := chosenEnvironment(all, arg)
+				if err != nil {
+					return err
+				}
+				if err := made.Remove(); err != nil {
+					return err
+				}
+				gone = append(gone, dropped{made.Dir, "as asked"})
+			}
+			return tellDropped(a, gone)
+		},
+	}
+}
+
+// chosenEnvironment is what a user means by a folder, its last part, or an interpreter.
+func chosenEnvironment(all []python.Made, named string) (python.Made, error) {
+	path, err := filepath.Abs(named)
+	if err != nil {
+		return python.Made{}, err
+	}
+	for _, made := range all {
+		if made.Dir == path || made.Interpreter == path || filepath.Base(made.Dir) == named {
+			return made, nil
+		}
+	}
+	return python.Made{}, exit.NotFound(fmt.Errorf("%s is no environment of Stoker's making: `stoker python list` lists them", named))
+}
+
+func newPythonPrune(a *app.App) *cobra.Command {
+	var unused time.Duration
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove Python environments that nothing uses any more",
+		Long: "Removes the environments of Stoker's making that were not used for a while, those whose Python is gone, and what a setup that was\n" +
+			"interrupted left.",
+		Args: app.NoArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if unused < 0 {
+				return exit.Usage(fmt.Errorf("--unused %s: expected 0s or more", unused))
+			}
+			return prune(a, unused)
+		},
+	}
+	const month = 30 * 24 * time.Hour
+	cmd.Flags().DurationVar(&unused, "unused", month, "remove those that were not used for this long")
+	return cmd
+}
+
+func prune(a *app.App, unused time.Duration) error {
+	all, err := environments(a)
+	if err != nil {
+		return err
+	}
+	gone := []dropped{}
+	for _, made := range all {
+		if why := made.Outdated(time.Now(), unused); why != "" {
+			if err := made.Remove(); err != nil {
+				return err
+			}
+			gone = append(gone, dropped{made.Dir, why})
+		}
+	}
+	homes, err := environmentHomes(a)
+	if err != nil {
+		return err
+	}
+	for _, home := range homes {
+		halves, err := python.Halves(home)
+		if err != nil {
+			return err
+		}
+		for _, half := range halves {
+			gone = append(gone, dropped{half, "half made"})
+		}
+	}
+	return tellDropped(a, gone)
+}
+
+func tellDropped(a *app.App, gone []dropped) error {
+	return a.Print(gone, func(w io.Writer) {
+		for _, d := range gone {
+			terminal.Row(w, "removed", d.Dir, d.Why)
+		}
+		if len(gone) == 0 {
+			terminal.Row(w, "nothing to remove")
+		}
+	})
+}

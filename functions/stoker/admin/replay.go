@@ -1,0 +1,237 @@
+package admin
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/run"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+// replayFlags are the flags of `stoker replay`.
+type replayFlags struct {
+	from         string
+	opts         replay.Options
+	dryRun, wait bool
+	timeout      time.Duration
+}
+
+func newReplay(a *app.App) *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay --from TIME|SEQUENCE",
+		Short: "Do again what is missing, from the log of facts alone",
+		Long: "Looks at every run that has a fact from there on, and does only what is missing or damaged: a run whose model is gone is\n" +
+			"trained again (the same execution: a deterministic module makes the same bytes), one whose job is gone gets it again, one that\n" +
+			"nobody remembers is joined again. What is whole is left alone, and so is what failed: `stoker dead` has that. A run that starts\n" +
+			"from a model that is gone too waits for that one, so that the command may have to stay for a while. Runs are listed and done\n" +
+			"in the order in which the facts that they train with had come.\n\n" +
+			"--from is a sequence from `stoker runs show`, a time (2026-11-21T09:00:00Z), or how long ago (24h).\n\n" +
+			"--force trains the runs anew, whether their models are there or not, as executions of their own. It prints the name of its\n" +
+			"request; the same --request again makes the same executions, and so nothing twice.\n\n" + run.PinnedHelp,
+		Example: `  stoker replay --from 24h --dry-run
+  stoker replay --from 1 --pipeline penguin --wait
+  stoker replay --run monday --force`,
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return replayEvents(a, ctx, l, f) })
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (f *replayFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.from, "from", "", "where to begin: a sequence, a time, or a duration ago; with --run it may be left out")
+	flags.StringVar(&f.opts.Pipeline, "pipeline", "", "only runs of this pipeline")
+	flags.StringVar(&f.opts.Run, "run", "", "only this run")
+	flags.BoolVar(&f.opts.Force, "force", false, "train anew what is there too")
+	flags.StringVar(&f.opts.Request, "request", "", "name of the request, with --force; default: a new one")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done")
+	flags.BoolVar(&f.wait, "wait", false, "wait until it is known what came of each run")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; default: for ever")
+}
+
+func (f *replayFlags) check(cmd *cobra.Command) error {
+	switch {
+	case f.from == "" && f.opts.Run == "":
+		return exit.Usage(errors.New("expected --from or --run: `stoker replay --from 1` looks at everything"))
+	case f.opts.Request != "" && !f.opts.Force:
+		return exit.Usage(errors.New("--request goes with --force"))
+	}
+	if f.opts.Force && f.opts.Request == "" {
+		f.opts.Request = strings.ToLower(rand.Text())
+	}
+	if err := app.CheckTimeout(true, f.timeout); err != nil { // a run that others depend on is waited for without --wait too
+		return err
+	}
+	var err error
+	f.opts.From, err = parseFrom(f.from, time.Now())
+	return err
+}
+
+// parseFrom reads --from.
+func parseFrom(text string, now time.Time) (from replay.From, err error) {
+	if text == "" {
+		return from, nil
+	}
+	if sequence, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return replay.From{Sequence: sequence}, nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return replay.From{Time: now.Add(-ago)}, nil
+	}
+	if from.Time, err = time.Parse(time.RFC3339, text); err == nil {
+		return from, nil
+	}
+	return from, exit.Usage(fmt.Errorf("--from %s: expected a sequence like 17, a time like 2026-11-21T09:00:00Z, or a duration ago like 24h", text))
+}
+
+// replayed is what replay reports.
+type replayed struct {
+	Request string         `json:"request,omitempty"`
+	DryRun  bool           `json:"dry_run"`
+	Runs    []*replayedRun `json:"runs"`
+}
+
+// replayedRun is what was to be done for one run, and what came of it.
+type replayedRun struct {
+	replay.Step
+	Did   replay.Did `json:"did,omitempty"`
+	Job   string     `json:"job,omitempty"`
+	Model string     `json:"model,omitempty"`
+	Error string     `json:"error,omitempty"`
+
+	refused error // what the bus did not permit
+}
+
+// replayEvents says what is to be done, then does it.
+func replayEvents(a *app.App, ctx context.Context, l app.Link, f replayFlags) error {
+	r, err := replay.New(ctx, l.Box, l.Store, a.Logger())
+	if err != nil {
+		return err
+	}
+	plan, err := r.Survey(ctx, f.opts)
+	if err != nil {
+		return err
+	}
+	if f.opts.Run != "" && len(plan.Steps) == 0 {
+		return exit.NotFound(fmt.Errorf("no fact of run %s there: `stoker runs` lists them", f.opts.Run))
+	}
+	report := replayed{Request: f.opts.Request, DryRun: f.dryRun, Runs: []*replayedRun{}}
+	for _, step := range plan.Steps {
+		report.Runs = append(report.Runs, &replayedRun{Step: step})
+	}
+	if !a.ForPrograms() {
+		if err := a.Print(nil, report.table); err != nil {
+			return err
+		}
+	}
+	if !f.dryRun {
+		late := fmt.Errorf("not everything was there within %s; the same command goes on", f.timeout)
+		err = exit.AtMost(ctx, f.timeout, late, func(ctx context.Context) error {
+			return r.Do(ctx, plan, f.wait, func(p replay.Progress) { report.Runs[p.Number].add(p); sayProgress(a, p) })
+		})
+		err = errors.Join(report.err(), exit.Interrupted(ctx, err, "jobs that were offered go on; the same command does the rest"))
+	}
+	if a.ForPrograms() {
+		err = errors.Join(err, a.Print(report, nil))
+	}
+	return err
+}
+
+func (r *replayedRun) add(p replay.Progress) {
+	r.Did = p.Did
+	if p.Job != "" {
+		r.Job = p.Job
+	}
+	if p.Fact != nil {
+		r.Model = runs.Outcome(events.Recorded{Fact: *p.Fact}).Model
+	}
+	if p.Err != nil {
+		r.Error = p.Err.Error()
+	}
+	if errors.Is(p.Err, events.ErrRefused) {
+		r.refused = p.Err
+	}
+}
+
+// sayProgress tells on standard error how the replay gets on.
+func sayProgress(a *app.App, p replay.Progress) {
+	line := fmt.Sprintf("run %s of pipeline %s: %s", p.Step.Run.Run, p.Step.Pipeline, p.Did)
+	if p.Err != nil {
+		line += ": " + runs.FirstLine(p.Err.Error())
+	}
+	fmt.Fprintln(a.Notes(), terminal.Line(line))
+}
+
+// err counts the runs that something went wrong with.
+func (r replayed) err() error {
+	failed, refused := 0, error(nil)
+	for _, run := range r.Runs {
+		if run.refused != nil {
+			refused = run.refused
+		}
+		if run.Error != "" || run.Action == replay.Stuck {
+			failed++
+		}
+	}
+	switch {
+	case failed == 0:
+		return nil
+	case refused != nil:
+		return fmt.Errorf("%d of %d runs failed or could not be done: %w", failed, len(r.Runs), refused)
+	}
+	return fmt.Errorf("%d of %d runs failed or could not be done", failed, len(r.Runs))
+}
+
+func (r replayed) table(w io.Writer) {
+	if r.Request != "" {
+		fmt.Fprintf(w, "request %s\n", r.Request)
+	}
+	if len(r.Runs) == 0 {
+		fmt.Fprintln(w, "no run has a fact there")
+		return
+	}
+	terminal.Row(w, "PIPELINE", "RUN", "DO", "WHY")
+	for _, run := range r.Runs {
+		terminal.Row(w, run.Pipeline, run.Run.Run, run.Action, runs.FirstLine(run.why()))
+	}
+}
+
+// why says also what a run waits for.
+func (r *replayedRun) why() string {
+	why := r.Why
+	if len(r.WaitsFor) > 0 {
+		kinds := make([]string, len(r.WaitsFor))
+		for i, kind := range r.WaitsFor {
+			kinds[i] = string(kind)
+		}
+		why = "waits for " + strings.Join(kinds, ", ")
+	}
+	if len(r.After) > 0 {
+		runs := make([]string, len(r.After))
+		for i, run := range r.After {
+			runs[i] = run.Run
+		}
+		why += "; after " + strings.Join(runs, ", ")
+	}
+	return why
+}

@@ -1,0 +1,88 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+func newStreams(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "streams",
+		Short: "Make the streams, registers and consumers that Stoker needs on your own NATS",
+		Long: "A bus of your own needs Stoker's streams before anything else runs on it. `stoker up` makes those of the local stack itself.\n\n" +
+			"They are defined in events/jetstream/streams.yaml, which is part of this program.",
+	}
+	cmd.AddCommand(newStreamsApply(a))
+	return cmd
+}
+
+func newStreamsApply(a *app.App) *cobra.Command {
+	var replicas int
+	var classes []string
+	cmd := &cobra.Command{
+		Use:   "apply",
+		Short: "Make them, or bring them up to date; nothing that they hold is lost",
+		Long: "Makes the streams, registers and consumers that this version needs, or brings them up to date, and prints what there is then.\n" +
+			"It can be run again at any time, and beside itself. The user of the bus that runs it needs the role operator: see `stoker access`.\n\n" +
+			"--replicas 3 is for a cluster of three servers or more. A scaler that looks at the lag of a queue needs its consumer to be there\n" +
+			"before the first worker comes: those of the classes cpu and gpu are, and --classes adds others.",
+		Example: "  stoker streams apply --replicas 3 --classes a100,tpu",
+		Args:    app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := errors.Join(app.Within("replicas", replicas, 0, 5), checkClasses(classes)); err != nil {
+				return err
+			}
+			made, err := makeStreams(a, cmd.Context(), replicas, classes)
+			if err != nil {
+				return err
+			}
+			return a.Print(made, func(w io.Writer) { tellStreams(w, made) })
+		},
+	}
+	cmd.Flags().IntVar(&replicas, "replicas", 0, "servers that keep each stream, 1 to 5; 0: as many as now, else 1")
+	cmd.Flags().StringSliceVar(&classes, "classes", nil, "resource classes whose consumers are made too")
+	return cmd
+}
+
+func checkClasses(classes []string) error {
+	for _, class := range classes {
+		if err := events.CheckName("--classes", class); err != nil {
+			return exit.Usage(err)
+		}
+	}
+	return nil
+}
+
+func makeStreams(a *app.App, ctx context.Context, replicas int, classes []string) ([]jetstream.Made, error) {
+	at, err := a.Target()
+	if err != nil {
+		return nil, err
+	}
+	options := at.BusOptions(a.Logger())
+	options.Replicas, options.Classes = replicas, classes
+	made, err := jetstream.Setup(ctx, at.Bus.URL, options)
+	if err != nil {
+		return nil, at.Away(err)
+	}
+	return made, nil
+}
+
+func tellStreams(w io.Writer, all []jetstream.Made) {
+	terminal.Row(w, "KIND", "NAME", "OF", "REPLICAS")
+	for _, m := range all {
+		replicas := any(m.Replicas)
+		if m.Replicas == 0 {
+			replicas = "" // a consumer has those of its stream
+		}
+		terminal.Row(w, m.Kind, m.Name, m.Stream, replicas)
+	}
+}

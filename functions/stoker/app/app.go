@@ -1,0 +1,199 @@
+// Package app is what all commands share: settings, output, connections to the bus and the store, flags and completion.
+// Read App first.
+package app
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+)
+
+// App is what every command shares: the streams it prints to, and what was set that says which Stoker is meant.
+type App struct {
+	Self            string // how this program was called
+	Version, Commit string
+	ThirdParty      string // licenses and notices of what the program is made of
+	Stdout, Stderr  *terminal.Stream
+	Flags           *pflag.FlagSet // those of all commands
+
+	configFile     string
+	verbose, quiet bool
+
+	Found   *settings.Settings // by configure
+	log     *slog.Logger       // likewise
+	Output  string             // format of results
+	DataDir string             // of the local stack
+}
+
+// AddFlags adds a flag for each setting that has one. What they say is asked of the settings, which know of the other places too.
+func (a *App) AddFlags(flags *pflag.FlagSet) {
+	a.Flags = flags
+	for _, s := range settings.All() {
+		switch {
+		case s.Key == settings.Output:
+			flags.StringP(s.Flag, "o", s.Default, s.Help())
+		case s.Key == settings.Data:
+			flags.String(s.Flag, DefaultDataDir(), s.Help())
+		case s.Flag != "":
+			flags.String(s.Flag, s.Default, s.Help())
+		}
+	}
+	flags.StringVar(&a.configFile, "config-file", "", "file with settings (STOKER_CONFIG); default: config.yaml in ~/.config/stoker; the config command shows them")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to standard error")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "only results, warnings and errors: no progress, no remarks")
+}
+
+// Settings are what was set. They are looked for once.
+func (a *App) Settings() (*settings.Settings, error) {
+	if a.Found != nil {
+		return a.Found, nil
+	}
+	given := map[settings.Key]string{}
+	for _, s := range settings.All() {
+		if flag := a.Flags.Lookup(s.Flag); flag != nil && flag.Changed {
+			given[s.Key] = flag.Value.String()
+		}
+	}
+	home, _ := os.UserHomeDir() // without one there are no files
+	found, err := settings.Find(settings.Sources{Flags: given, Environ: os.Environ(), Home: home, File: a.configFile})
+	if err != nil {
+		return nil, exit.Usage(err)
+	}
+	a.Found = found
+	return found, nil
+}
+
+// Configure finds what every command needs, and refuses an unknown format before anything is done.
+func (a *App) Configure() error {
+	found, err := a.Settings()
+	if err != nil {
+		return err
+	}
+	if a.log, err = a.openLog(found); err != nil {
+		return exit.Usage(err)
+	}
+	format := found.Value(settings.Output)
+	a.Output, a.DataDir = format.Text, found.Value(settings.Data).Text
+	return checkOutput(format)
+}
+
+func DefaultDataDir() string {
+	home, _ := os.UserHomeDir()
+	return settings.DataDir(os.Environ(), home)
+}
+
+// Logger writes to standard error, in the format and from the level on that the settings say.
+func (a *App) Logger() *slog.Logger {
+	if a.log == nil { // of commands that ask for no settings
+		return slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	return a.log
+}
+
+// openLog reads the settings of the log. -v logs everything and -q errors only, whatever the level that is set elsewhere.
+func (a *App) openLog(found *settings.Settings) (*slog.Logger, error) {
+	var level slog.Level
+	asked := found.Value(settings.LogLevel)
+	if err := level.UnmarshalText([]byte(asked.Text)); err != nil {
+		return nil, fmt.Errorf("log.level (%s) %q: expected debug, info, warn or error", asked.From, asked.Text)
+	}
+	switch {
+	case a.verbose:
+		level = slog.LevelDebug
+	case a.quiet:
+		level = slog.LevelError
+	}
+	format := found.Value(settings.LogFormat)
+	to := io.Writer(a.Stderr)
+	if format.Text == telemetry.LogJSON {
+		to = a.Stderr.Data(terminal.JSON)
+	}
+	handler, err := telemetry.NewLog(to, format.Text, level)
+	if err != nil {
+		return nil, fmt.Errorf("log.format (%s) %w", format.From, err)
+	}
+	return slog.New(handler), nil
+}
+
+// Notes is where goes what is neither result nor error.
+func (a *App) Notes() io.Writer {
+	if a.quiet {
+		return io.Discard
+	}
+	return a.Stderr
+}
+
+// Command is how a user types a command of this program so that it finds the same data: called as this one was.
+func (a *App) Command(args string) string {
+	words := []string{Invocation(a.Self), args}
+	if a.DataDir != DefaultDataDir() {
+		words = append(words, "--data", Quoted(a.DataDir))
+	}
+	return strings.Join(words, " ")
+}
+
+// CommandOf is command for words that are not quoted yet.
+func (a *App) CommandOf(words ...string) string {
+	quotedWords := make([]string, len(words))
+	for i, word := range words {
+		quotedWords[i] = Quoted(word)
+	}
+	return a.Command(strings.Join(quotedWords, " "))
+}
+
+// Invocation is what to type for a program that was called as self. go run starts one that lies in a folder of its own
+// making, or in its cache, where nobody would look for it.
+func Invocation(self string) string {
+	if strings.Contains(filepath.ToSlash(self), "/go-build") {
+		return "go run ./functions/stoker"
+	}
+	return Quoted(self)
+}
+
+// Quoted is a word as a shell takes it.
+func Quoted(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=+@%,"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// checkOutput refuses an unknown format.
+func checkOutput(format settings.Value) error {
+	if slices.Contains(terminal.Formats(), format.Text) {
+		return nil
+	}
+	named := "-o"
+	if format.From != "--output" {
+		named = format.From + ": output:"
+	}
+	return exit.Usage(fmt.Errorf("%s %s: expected table, json or yaml", named, format.Text))
+}
+
+// ForPrograms says whether results are read by programs.
+func (a *App) ForPrograms() bool { return terminal.ForPrograms(a.Output) }
+
+// Print writes a result in the format that was asked for.
+func (a *App) Print(v any, table func(w io.Writer)) error {
+	return terminal.Print(a.Stdout, a.Output, v, table)
+}
+
+// Display shows progress on standard error; none with -q.
+func (a *App) Display() terminal.Display {
+	if a.quiet {
+		return terminal.NoDisplay{}
+	}
+	return terminal.NewDisplay(a.Stderr)
+}

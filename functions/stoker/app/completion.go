@@ -1,0 +1,160 @@
+package app
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+// Complete tells shells what values flags and arguments may have.
+func (a *App) Complete(root *cobra.Command) {
+	values := map[string]cobra.CompletionFunc{
+		"output":     only(terminal.Formats()...),
+		"log-format": only("text", "json"),
+		"log-level":  only("debug", "info", "warn", "error"),
+		"pipeline":   a.PipelineNames,
+		"run":        a.runNames,
+		"context":    a.contextNames,
+
+		"python-warm": only(guest.Warmth()...),
+	}
+	a.completeArguments(root)
+	for _, cmd := range AllCommands(root) {
+		for flag, values := range values {
+			if cmd.Flags().Lookup(flag) != nil || cmd.PersistentFlags().Lookup(flag) != nil {
+				_ = cmd.RegisterFlagCompletionFunc(flag, values) // fails only for a flag that isn't there, or has its own
+			}
+		}
+	}
+}
+
+// PublishedKinds are those that upstream tells of.
+func PublishedKinds() []string {
+	return []string{string(events.KindExamplesReady), string(events.KindTransformReady), string(events.KindHParamsReady), string(events.KindModelBlessed)}
+}
+
+// CompleteFlag sets the words that a flag of a command takes.
+func CompleteFlag(cmd *cobra.Command, flag string, values ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, only(values...)); err != nil {
+		panic(err) // the command lacks the flag
+	}
+}
+
+func only(values ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// completeArguments tells shells what the arguments of commands may be. A model is named by its pipeline, as one of its names.
+func (a *App) completeArguments(root *cobra.Command) {
+	for path, values := range map[string]cobra.CompletionFunc{
+		"runs show": a.runNames, "runs rerun": a.runNames, "cancel": a.runNames, "logs": a.runNames,
+		"pause": a.PipelineNames, "resume": a.PipelineNames, "models pull": a.PipelineNames,
+		"lineage": a.PipelineNames, "pipelines show": a.PipelineNames, "pipelines remove": a.PipelineNames, "reproduce": a.PipelineNames,
+		"dead show": a.deadNumbers, "dead retry": a.deadNumbers, "dead drop": a.deadNumbers,
+	} {
+		if cmd, _, err := root.Find(strings.Fields(path)); err == nil && cmd.ValidArgsFunction == nil {
+			cmd.ValidArgsFunction = values
+		}
+	}
+}
+
+// completed is what was found of what a shell asks for; where it can't be had, the shell completes nothing. What is asked of the bus is
+// bounded: who presses a key waits.
+func (a *App) completed(cmd *cobra.Command, find func(context.Context, events.Letterbox) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+	const patience = 2 * time.Second
+	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+	defer cancel()
+	a.quiet = true
+	if err := a.Configure(); err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	err := a.WithBus(ctx, func(ctx context.Context, box events.Letterbox) (err error) {
+		names, err = find(ctx, box)
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return safeNames(names), cobra.ShellCompDirectiveNoFileComp
+}
+
+// safeNames leaves out names that a shell would type with escapes in them, as another name, and makes descriptions safe.
+func safeNames(names []string) (safe []string) {
+	for _, candidate := range names {
+		name, description, described := strings.Cut(candidate, "\t")
+		if name != terminal.Line(name) {
+			continue
+		}
+		if described {
+			name = cobra.CompletionWithDesc(name, terminal.Line(description))
+		}
+		safe = append(safe, name)
+	}
+	return safe
+}
+
+func (a *App) PipelineNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return a.completed(cmd, func(ctx context.Context, box events.Letterbox) (names []string, err error) {
+		pipelines, err := box.Register(ctx, events.RegisterPipelines)
+		if err != nil {
+			return nil, err
+		}
+		for entry, err := range pipelines.All(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, entry.Key)
+		}
+		return names, nil
+	})
+}
+
+// runNames are those of the pipeline that --pipeline names, or else of all; the newest first, as far as a screen goes.
+func (a *App) runNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	pipelineName := ""
+	if flag := cmd.Flags().Lookup("pipeline"); flag != nil {
+		pipelineName = flag.Value.String()
+	}
+	return a.completed(cmd, func(ctx context.Context, box events.Letterbox) (names []string, err error) {
+		const screen = 100
+		list, err := find.List(ctx, box, pipelineName)
+		for _, run := range list[:min(len(list), screen)] {
+			names = append(names, cobra.CompletionWithDesc(run.Run, run.Pipeline+", "+run.State))
+		}
+		return names, err
+	})
+}
+
+// deadNumbers are those of dead letters, with why each is one.
+func (a *App) deadNumbers(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return a.completed(cmd, func(ctx context.Context, box events.Letterbox) (numbers []string, err error) {
+		letters, err := replay.Letters(ctx, box)
+		for _, l := range letters {
+			numbers = append(numbers, cobra.CompletionWithDesc(strconv.FormatUint(l.Number, 10), runs.FirstLine(l.Letter.Reason.Message)))
+		}
+		return numbers, err
+	})
+}
+
+// contextNames are the nats tool's contexts.
+func (a *App) contextNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	found, err := a.Settings()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return found.Contexts(), cobra.ShellCompDirectiveNoFileComp
+}

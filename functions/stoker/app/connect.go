@@ -1,0 +1,167 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/spelling"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/target"
+	"github.com/stoker-ml/stoker/local"
+	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/s3"
+)
+
+// Link is a connection to both halves of one Stoker.
+type Link struct {
+	Box   *jetstream.Letterbox
+	Store storage.Store
+	Root  storage.Ref
+}
+
+// WithBus connects to the bus alone for as long as do runs.
+func (a *App) WithBus(ctx context.Context, do func(context.Context, events.Letterbox) error) error {
+	return a.WithBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error { return do(ctx, box) })
+}
+
+// WithBox is withBus for who asks JetStream itself.
+func (a *App) WithBox(ctx context.Context, do func(context.Context, *jetstream.Letterbox) error) error {
+	at, err := a.Target()
+	if err != nil {
+		return err
+	}
+	if at.Bus.Selected && !at.IsLocal {
+		fmt.Fprintf(a.Notes(), "bus %s (%s)\n", at.BusName(), at.Bus.From)
+	}
+	box, err := jetstream.Connect(ctx, at.Bus.URL, at.BusOptions(a.Logger()))
+	if err != nil {
+		return at.Away(err)
+	}
+	defer box.Close()
+	return do(ctx, box)
+}
+
+// WithStore opens the store alone for as long as do runs. root is where artifacts go.
+func (a *App) WithStore(ctx context.Context, do func(ctx context.Context, store storage.Store, root storage.Ref) error) error {
+	at, err := a.StoreTarget()
+	if err != nil {
+		return err
+	}
+	config, err := at.Store()
+	if err != nil {
+		return exit.Usage(err)
+	}
+	store, err := s3.Open(ctx, config)
+	if err != nil {
+		return exit.Unreachable(fmt.Errorf("object store: %w", err))
+	}
+	defer store.Close()
+	if err := store.Trusted(ctx); err != nil {
+		return target.WithStoreHelp(fmt.Errorf("object store %s: %w", config.Endpoint, err))
+	}
+	return target.WithStoreHelp(do(ctx, store, at.Root))
+}
+
+// WithLink connects to both for as long as do runs.
+func (a *App) WithLink(ctx context.Context, do func(context.Context, Link) error) error {
+	return a.WithStore(ctx, func(ctx context.Context, store storage.Store, root storage.Ref) error {
+		return a.WithBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error {
+			return do(ctx, Link{Box: box, Store: store, Root: root})
+		})
+	})
+}
+
+// SayStarted tells who started something that stays which bus it serves, and how.
+func (a *App) SayStarted(what string, how ...string) {
+	if at, err := a.Target(); err == nil {
+		fmt.Fprintf(a.Notes(), "stoker %s: %s\n", what, strings.Join(append([]string{"bus " + at.BusName()}, how...), ", "))
+	}
+}
+
+// Target is the Stoker that is meant.
+func (a *App) Target() (target.Target, error) {
+	found, err := a.Settings()
+	if err != nil {
+		return target.Target{}, err
+	}
+	return target.Find(a.targets(found))
+}
+
+// StoreTarget is target for those who need the store alone.
+func (a *App) StoreTarget() (target.Target, error) {
+	found, err := a.Settings()
+	if err != nil {
+		return target.Target{}, err
+	}
+	return target.FindStore(a.targets(found))
+}
+
+func (a *App) targets(found *settings.Settings) target.Sources {
+	return target.Sources{Settings: found, DataDir: a.DataDir, Up: a.Command("up")}
+}
+
+// NoPipeline is the error for a pipeline that is not applied, with the one that may be meant.
+func (a *App) NoPipeline(ctx context.Context, box events.Letterbox, name string) error {
+	var known []string
+	if pipelines, err := box.Register(ctx, events.RegisterPipelines); err == nil {
+		for entry, err := range pipelines.All(ctx) {
+			if err != nil {
+				break
+			}
+			known = append(known, entry.Key)
+		}
+	}
+	return exit.NotFound(fmt.Errorf("no pipeline %s is applied%s; `%s` lists them", name, spelling.Suggestion(name, known), a.Command("pipelines list")))
+}
+
+// Inputs are the places that the settings name, separated by commas.
+func (a *App) Inputs() (places []storage.Ref, err error) {
+	found, err := a.Settings()
+	if err != nil {
+		return nil, err
+	}
+	named := found.Value(settings.Inputs)
+	for place := range strings.SplitSeq(named.Text, ",") {
+		if place = strings.TrimSpace(place); place == "" {
+			continue
+		}
+		ref, err := storage.ParseRef(place)
+		if err != nil {
+			return nil, exit.Usage(fmt.Errorf("inputs (%s): %w", named.From, err))
+		}
+		places = append(places, ref)
+	}
+	return places, nil
+}
+
+// SecretFiles are those with credentials that the settings name, and those of the local stack.
+func (a *App) SecretFiles() ([]string, error) {
+	found, err := a.Settings()
+	if err != nil {
+		return nil, err
+	}
+	files := []string{found.File}
+	for _, key := range []settings.Key{settings.BusCreds, settings.BusNKey, settings.BusKey} {
+		files = append(files, found.Value(key).Text)
+	}
+	data, err := filepath.Abs(found.Value(settings.Data).Text)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, file := range files {
+		if file == "" {
+			continue
+		}
+		if file, err = filepath.Abs(file); err != nil {
+			return nil, err
+		}
+		all = append(all, file)
+	}
+	return append(all, local.Secrets(data)...), nil
+}

@@ -1,0 +1,133 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
+	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+)
+
+const (
+	MaxPort  = 65535
+	AnyCount = math.MaxInt32
+)
+
+// Within refuses a number that a flag can't have.
+func Within(flag string, value, low, high int) error {
+	switch {
+	case value >= low && value <= high:
+		return nil
+	case high == AnyCount:
+		return exit.Usage(fmt.Errorf("--%s %d: expected %d or more", flag, value, low))
+	default:
+		return exit.Usage(fmt.Errorf("--%s %d: expected %d to %d", flag, value, low, high))
+	}
+}
+
+// CheckCompute refuses settings of the environment that modules could not work with, before one of them is started.
+func CheckCompute() error {
+	if err := errors.Join(kernel.CheckLevel(), tfrecord.CheckLimit()); err != nil {
+		return exit.Usage(err)
+	}
+	return nil
+}
+
+// Exactly checks the number of arguments, and says what they are.
+func Exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return fmt.Errorf("%s: expected %s, got %d arguments", cmd.CommandPath(), what, len(args))
+		}
+		return nil
+	}
+}
+
+// Together refuses flags of which some are given and some are not.
+func Together(cmd *cobra.Command, names ...string) error {
+	var missing []string
+	for _, name := range names {
+		if !cmd.Flags().Changed(name) {
+			missing = append(missing, "--"+name)
+		}
+	}
+	if len(missing) == 0 || len(missing) == len(names) {
+		return nil
+	}
+	last := len(names) - 1
+	return exit.Usage(fmt.Errorf("--%s and --%s go together; missing %s",
+		strings.Join(names[:last], ", --"), names[last], strings.Join(missing, ", ")))
+}
+
+// AtLeastOne wants an argument or more, and says what they are.
+func AtLeastOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("%s: expected %s, got 0 arguments", cmd.CommandPath(), what)
+		}
+		return nil
+	}
+}
+
+// NoArguments refuses arguments of a command that takes none. cobra would call each an unknown command, also where there are none.
+func NoArguments(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.HasAvailableSubCommands():
+		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+	}
+	return fmt.Errorf("%s: expected no arguments, got %q", cmd.CommandPath(), args[0])
+}
+
+// CheckTimeout refuses a --timeout of nothing, or of no wait.
+func CheckTimeout(wait bool, timeout time.Duration) error {
+	switch {
+	case timeout < 0:
+		return exit.Usage(fmt.Errorf("--timeout %s: expected more than 0s", timeout))
+	case timeout > 0 && !wait:
+		return exit.Usage(errors.New("--timeout goes with --wait"))
+	}
+	return nil
+}
+
+// SettingOf is the annotation of a command's own flag that names the setting which it is.
+const SettingOf = "stoker.dev/setting"
+
+// SetElsewhere makes a setting of a flag that is the command's own: where it is not given, the environment or the configuration file says what it
+// is. Its default is the setting's.
+func SetElsewhere(cmd *cobra.Command, flag string, key settings.Key) {
+	f := cmd.Flags().Lookup(flag)
+	f.Annotations = map[string][]string{SettingOf: {string(key)}}
+	for _, s := range settings.All() {
+		if s.Key == key {
+			f.Usage += " (" + strings.Join(s.Env, ", ") + ")"
+		}
+	}
+}
+
+// SetFlags gives flags that are settings what is said elsewhere.
+func SetFlags(cmd *cobra.Command, found *settings.Settings) (err error) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		key := f.Annotations[SettingOf]
+		if len(key) == 0 || f.Changed || err != nil {
+			return
+		}
+		v := found.Value(settings.Key(key[0]))
+		if v.From == "" || v.From == "default" {
+			return
+		}
+		if bad := f.Value.Set(v.Text); bad != nil {
+			err = exit.Usage(fmt.Errorf("%s (%s) is %q: expected what --%s takes, %s", v.Key, v.From, v.Text, f.Name, f.Value.Type()))
+		}
+	})
+	return err
+}

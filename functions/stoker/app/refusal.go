@@ -1,0 +1,67 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/stoker-ml/stoker/functions/spelling"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+)
+
+// RefusalsAreUsage makes wrong usage of whatever cobra refuses before a command begins: unknown commands, arguments and
+// flags; and of settings that can't be used. refused says whether it was cobra, who says no next step.
+func RefusalsAreUsage(root *cobra.Command) (refused func() bool) {
+	began := false
+	configure := root.PersistentPreRunE
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		err := configure(cmd, args)
+		if err != nil {
+			began, err = true, exit.Usage(err)
+		}
+		return err
+	}
+	for _, cmd := range AllCommands(root) {
+		if cmd != root && cmd.HasSubCommands() && !cmd.Runnable() { // cobra shows its help for what it does not know, and calls that a success
+			cmd.Args, cmd.RunE = NoArguments, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+		if do := cmd.RunE; do != nil {
+			cmd.RunE = func(cmd *cobra.Command, args []string) error { began = true; return do(cmd, args) }
+		}
+	}
+	return func() bool { return !began }
+}
+
+// Suggestion returns what an unknown command or flag may have been meant to be, for the end of the error that cobra refuses it with.
+func Suggestion(cmd *cobra.Command, refused error) string {
+	var unknown string
+	var known []string
+	if _, err := fmt.Sscanf(refused.Error(), "unknown command %q", &unknown); err == nil {
+		for _, child := range cmd.Commands() {
+			if child.IsAvailableCommand() {
+				known = append(known, child.Name())
+			}
+		}
+		return spelling.Suggestion(unknown, known)
+	}
+	if _, err := fmt.Sscanf(refused.Error(), "unknown flag: --%s", &unknown); err != nil {
+		return ""
+	}
+	add := func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	}
+	cmd.LocalFlags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
+	return spelling.Suggestion(unknown, known)
+}
+
+func AllCommands(root *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{root}
+	for _, child := range root.Commands() {
+		all = append(all, AllCommands(child)...)
+	}
+	return all
+}

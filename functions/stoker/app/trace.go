@@ -1,0 +1,45 @@
+package app
+
+import (
+	"cmp"
+	"os"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+)
+
+// GoOn has a fact go on in the trace that the environment names, where it says nothing of one itself. What can't be read there is said,
+// and no reason to keep a fact back.
+func (a *App) GoOn(fact *events.Fact) {
+	here := a.here()
+	if fact.Trace == "" && here.Parent != "" {
+		fact.Trace, fact.TraceState = here.Parent, here.State
+	}
+	if fact.Trace != "" {
+		a.Logger().Info("the run goes on in a trace", "pipeline", fact.Pipeline, "run", fact.Run, "trace_id", TraceID(*fact))
+	}
+}
+
+// here is where in a trace whoever called this program is.
+func (a *App) here() telemetry.Place {
+	here, err := telemetry.FromEnviron(os.Getenv)
+	if err != nil {
+		a.Logger().Warn("no trace is gone on with", "error", err)
+	}
+	return here
+}
+
+// TraceOfModule is the same for a module that is run here; nil for none.
+func (a *App) TraceOfModule() *module.Trace {
+	here := a.here()
+	if here.Parent == "" {
+		return nil
+	}
+	return &module.Trace{Parent: here.Parent, State: here.State}
+}
+
+// TraceID is that of the run that a fact is of: the fact's own, else the one that follows from the run's name.
+func TraceID(fact events.Fact) string {
+	return cmp.Or(telemetry.Place{Parent: fact.Trace}.TraceID(), telemetry.TraceOf(fact.Pipeline, fact.Run))
+}

@@ -1,0 +1,71 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/lineage"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/serve"
+)
+
+// lineageFlags are the flags of `stoker lineage`.
+type lineageFlags struct {
+	opts       lineage.Options
+	dot, check bool
+}
+
+func newLineage(a *app.App) *cobra.Command {
+	var f lineageFlags
+	cmd := &cobra.Command{
+		Use:   "lineage MODEL",
+		Short: "Show what made a model, by digest, and whether it is still there",
+		Long: "Shows the data, schema, transform graph, hyperparameters, module and base model that a model was made from, and what\n" +
+			"made those: base models and searches are followed to their own beginnings. Each digest is compared with what is in the\n" +
+			"store now.\n\n" + modelNamesHelp,
+		Example: "  stoker lineage penguin@monday\n" +
+			"  stoker lineage penguin --dot | dot -Tsvg > penguin.svg\n" +
+			"  stoker lineage s3://stoker/penguin/Trainer/model/<execution>/<attempt> -o json --check",
+		Args: app.Exactly(1, "a model"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := app.Within("depth", f.opts.Depth, 0, app.AnyCount); err != nil {
+				return err
+			}
+			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error {
+				graph, err := lineage.Of(ctx, l.Box, l.Store, args[0], &f.opts)
+				if err != nil {
+					return err
+				}
+				return printLineage(a, graph, f)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.opts.Depth, "depth", 0, "how many trainings and searches to go back; 0: to the beginning")
+	flags.BoolVar(&f.opts.Trials, "trials", false, "all trials of searches, not only the best")
+	flags.BoolVar(&f.opts.Unverified, "unverified", false, "don't compare with what is in the store now")
+	flags.BoolVar(&f.check, "check", false, "exit status 1 if something is gone or is not what it was")
+	flags.BoolVar(&f.dot, "dot", false, "print the graph in the language of Graphviz")
+	cmd.AddCommand(serve.NewLineageExport(a))
+	return cmd
+}
+
+const modelNamesHelp = "MODEL is PIPELINE@RUN, PIPELINE for its newest model, the model's address, or the digest of the model or of its execution\n" +
+	"(8 digits of it or more)."
+
+func printLineage(a *app.App, graph lineage.Graph, f lineageFlags) (err error) {
+	switch {
+	case f.dot:
+		_, err = a.Stdout.Data("dot").Write([]byte(graph.Dot()))
+	case a.ForPrograms():
+		err = a.Print(graph, nil)
+	default:
+		_, err = a.Stdout.Write([]byte(graph.Tree(a.CommandOf)))
+	}
+	if differing := graph.Differing(); err == nil && f.check && len(differing) > 0 {
+		return fmt.Errorf("%d of the things that made it are gone or are not what they were", len(differing))
+	}
+	return err
+}

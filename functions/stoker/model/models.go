@@ -1,0 +1,288 @@
+package model
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// modelLine is one line of `stoker models`.
+type modelLine struct {
+	Pipeline  string             `json:"pipeline"`
+	Run       string             `json:"run"`
+	Model     string             `json:"model"`
+	ModelRun  string             `json:"model_run,omitempty"`
+	Digest    string             `json:"digest"`
+	Formats   []string           `json:"formats"` // folders in it
+	Execution string             `json:"execution"`
+	Metrics   map[string]float64 `json:"metrics,omitempty"`
+	Cached    bool               `json:"cached"`
+	Finished  time.Time          `json:"finished"`
+}
+
+func newModels(a *app.App) *cobra.Command {
+	var pipelineName string
+	cmd := &cobra.Command{
+		Use:   "models",
+		Short: "List trained models, newest first",
+		Args:  app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				models, err := ListModels(ctx, box, events.Query{Pipeline: pipelineName})
+				if err != nil {
+					return err
+				}
+				return a.Print(models, func(w io.Writer) { modelsTable(w, models) })
+			})
+		},
+	}
+	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "only models of this pipeline")
+	cmd.AddCommand(newModelsPull(a))
+	return cmd
+}
+
+// ListModels reads the log for what was trained.
+func ListModels(ctx context.Context, box events.Letterbox, query events.Query) ([]modelLine, error) {
+	query.Kinds = []events.Kind{events.KindModelTrained}
+	models := []modelLine{}
+	for recorded, err := range box.Read(ctx, query) {
+		if err != nil {
+			return nil, err
+		}
+		if data, ok := recorded.Fact.Data.(*events.ModelTrained); ok && recorded.Err == nil {
+			models = append(models, modelLine{
+				Pipeline: recorded.Fact.Pipeline, Run: recorded.Fact.Run, Model: data.Model.URI, ModelRun: data.ModelRun,
+				Digest: data.Model.Digest, Formats: data.Model.Formats, Execution: data.Execution, Metrics: data.Metrics, Cached: data.Cached, Finished: data.Finished,
+			})
+		}
+	}
+	slices.Reverse(models)
+	return models, nil
+}
+
+func modelsTable(w io.Writer, models []modelLine) {
+	terminal.Row(w, "PIPELINE", "RUN", "FINISHED", "METRICS", "FORMATS", "MODEL")
+	for _, m := range models {
+		terminal.Row(w, m.Pipeline, m.Run, m.Finished.Local().Format(time.DateTime), runs.Metrics(m.Metrics), formatsLine(m.Formats), m.Model)
+	}
+}
+
+// formatsLine is the formats without what all of them are called: ONNX, Serving.
+func formatsLine(folders []string) string {
+	return strings.ReplaceAll(strings.Join(folders, ", "), "Format-", "")
+}
+
+// newest picks the model that a user means by a pipeline's name and perhaps a run.
+func newest(ctx context.Context, box events.Letterbox, pipelineName, run string) (modelLine, error) {
+	models, err := ListModels(ctx, box, events.Query{Pipeline: pipelineName, Run: run})
+	if err != nil {
+		return modelLine{}, err
+	}
+	if len(models) == 0 {
+		what := fmt.Sprintf("pipeline %q", pipelineName)
+		if run != "" {
+			what += fmt.Sprintf(", run %q", run)
+		}
+		return modelLine{}, exit.NotFound(fmt.Errorf("no model of %s: `stoker models` lists them", what))
+	}
+	return models[0], nil
+}
+
+// pulled is what `models pull` reports.
+type pulled struct {
+	Model string `json:"model"`
+	Path  string `json:"path"`
+	Run   string `json:"model_run,omitempty"` // where it was copied to
+}
+
+func newModelsPull(a *app.App) *cobra.Command {
+	var run, to string
+	var serving, modelRun bool
+	cmd := &cobra.Command{
+		Use:   "pull PIPELINE",
+		Short: "Copy a model to a local folder, checked against its manifest",
+		Long: "Copies the newest model of a pipeline, or that of --run, to a local folder. With --serving the folder gets the model\n" +
+			"in a numbered version folder (the second in which it was trained), as TensorFlow Serving wants it. A folder that holds\n" +
+			"the same files already is left alone, and one that holds others is never written to. --model-run also copies what the\n" +
+			"training left: event files for TensorBoard, metrics, and what was taken from a base model.",
+		Args:              app.Exactly(1, "a pipeline"),
+		ValidArgsFunction: a.PipelineNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error {
+				model, err := newest(ctx, l.Box, args[0], run)
+				if err != nil {
+					return err
+				}
+				got, err := pull(ctx, l.Store, model, to, serving)
+				if errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrIncomplete) {
+					again := a.Command("replay --run " + app.Quoted(model.Run) + " --pipeline " + model.Pipeline)
+					return exit.NotFound(fmt.Errorf("the model of run %s is gone: `%s` trains it again: %w", model.Run, again, err))
+				}
+				if err == nil && modelRun {
+					got.Run, err = pullRun(ctx, l.Store, model, to)
+				}
+				if errors.Is(err, errOtherFiles) {
+					return exit.Usage(err)
+				}
+				if err != nil {
+					return err
+				}
+				if modelRun && got.Run == "" {
+					fmt.Fprintf(a.Notes(), "the model is copied; the store has nothing of its model_run: the training of run %s left none, or it was removed\n", model.Run)
+				}
+				return a.Print(got, func(w io.Writer) {
+					fmt.Fprintln(w, got.Path)
+					if got.Run != "" {
+						fmt.Fprintln(w, got.Run)
+					}
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&run, "run", "", "the model of this run, not the newest")
+	cmd.Flags().StringVar(&to, "to", ".", "folder to write to")
+	cmd.Flags().BoolVar(&serving, "serving", false, "write <to>/<version>/saved_model.pb for TensorFlow Serving")
+	cmd.Flags().BoolVar(&modelRun, "model-run", false, "copy its model_run too, to <to>/model_run")
+	return cmd
+}
+
+// pull copies a model, or of it what TensorFlow Serving takes. Of two models of one second the second to come gets the next free version.
+func pull(ctx context.Context, store storage.Store, model modelLine, to string, serving bool) (got pulled, err error) {
+	got.Model = model.Model
+	if !serving {
+		got.Path = filepath.Join(to, "model")
+		return got, pullArtifact(ctx, store, model.Model, "", got.Path)
+	}
+	for version := model.Finished.Unix(); ; version++ {
+		got.Path = filepath.Join(to, strconv.FormatInt(version, 10))
+		if err := pullArtifact(ctx, store, model.Model, "Format-Serving", got.Path); !errors.Is(err, errOtherFiles) {
+			return got, err
+		}
+	}
+}
+
+// pullRun copies a model's model_run, and returns where it is: "" where the store has none.
+func pullRun(ctx context.Context, store storage.Store, model modelLine, to string) (string, error) {
+	if model.ModelRun == "" {
+		return "", nil
+	}
+	path := filepath.Join(to, "model_run")
+	err := pullArtifact(ctx, store, model.ModelRun, "", path)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("the model is copied, its model_run is not: %w", err)
+	}
+	return path, nil
+}
+
+// errOtherFiles says that a destination holds other files than the artifact.
+var errOtherFiles = errors.New("there are other files already: remove them, or name another folder with --to")
+
+// pullArtifact stages the artifact, or the folder source of it, next to its destination and moves it there in one step, so that a
+// server that watches the folder never sees half a model. A destination that holds the same files is left alone; one that holds
+// others is errOtherFiles.
+func pullArtifact(ctx context.Context, store storage.Store, artifact, source, destination string) error {
+	ref, err := storage.ParseRef(artifact)
+	if err != nil {
+		return err
+	}
+	listing, err := storage.List(ctx, store, ref)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(destination); err == nil {
+		return holdsFiles(destination, listing.Files, source)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	to := filepath.Dir(destination)
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	half, err := os.MkdirTemp(to, ".pull-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(half)
+	if _, err := storage.StageIn(ctx, store, ref, half, storage.StageOptions{Listing: &listing}); err != nil {
+		return err
+	}
+	from := filepath.Join(half, source)
+	if err := os.Chmod(from, 0o755); err != nil {
+		return err
+	}
+	return os.Rename(from, destination)
+}
+
+// holdsFiles returns nil if dir holds the files of an artifact that lie below source, with the same content and no others, else
+// errOtherFiles.
+func holdsFiles(dir string, files []storage.File, source string) error {
+	want := map[string]string{} // SHA-256 by path
+	for _, file := range files {
+		name, below := file.Path, true
+		if source != "" {
+			name, below = strings.CutPrefix(file.Path, source+"/")
+		}
+		if below {
+			want[name] = file.SHA256
+		}
+	}
+	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		below, err := filepath.Rel(dir, name)
+		if err != nil {
+			return err
+		}
+		sum, err := FileDigest(name)
+		if err != nil {
+			return err
+		}
+		key := filepath.ToSlash(below)
+		if want[key] != sum {
+			return errOtherFiles
+		}
+		delete(want, key)
+		return nil
+	})
+	if err == nil && len(want) > 0 {
+		err = errOtherFiles
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	return nil
+}
+
+func FileDigest(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, file)
+	return hex.EncodeToString(sum.Sum(nil)), err
+}

@@ -1,0 +1,179 @@
+package model
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/reproduce"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/run"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+// reproduceFlags are the flags of `stoker reproduce`.
+type reproduceFlags struct {
+	opts    reproduce.Options
+	timeout time.Duration
+}
+
+func newReproduce(a *app.App) *cobra.Command {
+	var f reproduceFlags
+	cmd := &cobra.Command{
+		Use:   "reproduce MODEL",
+		Short: "Make a model again from the inputs that are pinned, and compare",
+		Long: "Trains a model again: the same data, module, arguments, hyperparameters and base model, at the pipeline's revision of\n" +
+			"then, on a worker. The new one is a model of pipeline NAME" + reproduce.Suffix + ", so that it is nobody's newest model. Then the\n" +
+			"two are compared: by digest, else by weights and metrics. What is gone, or is not what it was, is said instead.\n\n" +
+			"Exit status 0 if they are the same, 1 if not, or if it can't be made again.\n\n" + modelNamesHelp,
+		Example: "  stoker reproduce penguin@monday --timeout 1h\n  stoker reproduce penguin --tolerance 1e-6 -o json",
+		Args:    app.Exactly(1, "a model"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.opts.Tolerance < 0 {
+				return exit.Usage(fmt.Errorf("--tolerance %g: expected 0 or more", f.opts.Tolerance))
+			}
+			if err := app.CheckTimeout(true, f.timeout); err != nil {
+				return err
+			}
+			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return reproduceModel(a, ctx, l, args[0], f) })
+		},
+	}
+	cmd.Flags().Float64Var(&f.opts.Tolerance, "tolerance", 0, "difference of a weight or a metric up to which it counts as the same")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "how long to wait for the training, then exit status 124; default: for ever")
+	return cmd
+}
+
+func reproduceModel(a *app.App, ctx context.Context, l app.Link, model string, f reproduceFlags) error {
+	plan, err := reproduce.Prepare(ctx, l.Box, l.Store, model, rand.Text())
+	if err != nil {
+		return err
+	}
+	if len(plan.Missing) > 0 {
+		return cannotReproduce(a, model, plan)
+	}
+	job := plan.Job
+	fmt.Fprintf(a.Notes(), "trains again as run %s of pipeline %s\n", job.Run, job.Pipeline)
+	var made *events.ModelTrained
+	late := fmt.Errorf("%s: nothing came of it within %s; run %s of pipeline %s goes on", model, f.timeout, job.Run, job.Pipeline)
+	err = exit.AtMost(ctx, f.timeout, late, func(ctx context.Context) (err error) {
+		made, err = offerAndFollow(a, ctx, l.Box, job)
+		return err
+	})
+	if err != nil {
+		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s of pipeline %s goes on", job.Run, job.Pipeline))
+	}
+	report, err := reproduce.Compare(ctx, l.Store, plan.Model.Told, made, f.opts)
+	if err != nil {
+		return err
+	}
+	report.Explain(job)
+	if err := a.Print(report, func(w io.Writer) { reportTable(w, report) }); err != nil {
+		return err
+	}
+	if !report.Same {
+		return fmt.Errorf("%s: the model that was made again is another one", model)
+	}
+	return nil
+}
+
+// cannotReproduce says what can't be had any more.
+func cannotReproduce(a *app.App, model string, plan reproduce.Plan) error {
+	if err := a.Print(map[string]any{"missing": plan.Missing}, func(w io.Writer) {
+		terminal.Row(w, "WHAT", "STATE", "ADDRESS", "WHY")
+		for _, n := range plan.Missing {
+			terminal.Row(w, strings.ReplaceAll(string(n.Kind), "_", " "), n.State, n.URI, n.Why)
+		}
+	}); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s can't be made again: %d of the things that it was made from are gone or are not what they were", model, len(plan.Missing))
+}
+
+// offerAndFollow puts a job on the queue and shows how it gets on until a fact tells what came of it.
+func offerAndFollow(a *app.App, ctx context.Context, box events.Letterbox, job events.Job) (made *events.ModelTrained, err error) {
+	show := a.Display()
+	defer show.Close()
+	watching, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	progress := box.Watch(watching, job.Pipeline, job.Run)
+	if err := box.Offer(ctx, job); err != nil {
+		return nil, err
+	}
+	var both errgroup.Group
+	both.Go(func() error {
+		for p, err := range progress {
+			if err != nil {
+				return exit.IgnoreEnd(watching, err)
+			}
+			show.Progress(p)
+		}
+		return nil
+	})
+	both.Go(func() (err error) {
+		defer stop(exit.ErrOver)
+		made, err = outcomeOf(a, watching, box, job)
+		return err
+	})
+	return made, both.Wait()
+}
+
+// outcomeOf waits for the fact that tells what came of a job whose run is its own.
+func outcomeOf(a *app.App, ctx context.Context, box events.Letterbox, job events.Job) (*events.ModelTrained, error) {
+	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: job.Pipeline, Run: job.Run, Follow: true}
+	for recorded, err := range box.Read(ctx, query) {
+		if err != nil {
+			return nil, err
+		}
+		switch data := recorded.Fact.Data.(type) {
+		case *events.ModelTrained:
+			return data, nil
+		case *events.TrainingFailed:
+			run.Describe(a.Stderr, recorded.Fact)
+			return nil, fmt.Errorf("it can't be made again: %s", runs.FirstLine(data.Message))
+		}
+	}
+	return nil, context.Cause(ctx)
+}
+
+func reportTable(w io.Writer, r reproduce.Report) {
+	terminal.Row(w, "compared", r.How)
+	terminal.Row(w, "then", r.Then.Digest, r.Then.Model)
+	terminal.Row(w, "again", r.Again.Digest, r.Again.Model)
+	for _, in := range r.Inputs {
+		terminal.Row(w, "input", in)
+	}
+	if r.Weights != nil {
+		terminal.Row(w, "weights", fmt.Sprintf("largest difference %g", r.Weights.Largest), fmt.Sprintf("of %d numbers %s", r.Weights.Compared, r.Weights.Where))
+		for _, unlike := range r.Weights.Unlike {
+			terminal.Row(w, "variable", unlike)
+		}
+	}
+	if r.Note != "" {
+		terminal.Row(w, "note", r.Note)
+	}
+	if r.Hint != "" {
+		terminal.Row(w, "hint", r.Hint)
+	}
+	for _, file := range r.Files {
+		terminal.Row(w, "differs", file)
+	}
+	for _, m := range r.Metrics {
+		terminal.Row(w, "metric "+m.Name, number(m.Then), number(m.Again))
+	}
+}
+
+func number(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%g", *v)
+}

@@ -1,0 +1,230 @@
+package modules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/build"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/guest/snapshot"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/spelling"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+)
+
+// CheckModule says at once what a worker would find out with the first job that trains, or tunes, or both.
+func CheckModule(a *app.App, ctx context.Context, source module.Source, trains, tunes bool) error {
+	if own, ok := strings.CutPrefix(source.Path, module.BuiltinPrefix); ok {
+		return checkBuiltin(own, source)
+	}
+	if !IsPath(source.Path) {
+		return nil
+	}
+	if _, err := os.Stat(source.Path); err != nil {
+		return fmt.Errorf("%s: expected a folder with a Go program, a built one, or a TFX module file: %w", source.Path, errors.Unwrap(err))
+	}
+	if snapshot.IsPython(source.Path) {
+		return checkPython(a, ctx, source, entryPoints(source, trains, tunes))
+	}
+	if keys := source.PythonKeys(); len(keys) > 0 {
+		return fmt.Errorf("%s is no TFX module, and %s is for those", source.Path, strings.Join(keys, ", "))
+	}
+	return checkProgram(source.Path)
+}
+
+// checkProgram refuses a path that is neither an executable file nor a folder with the Go files of a program, which are parsed and not built.
+func checkProgram(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+			return fmt.Errorf("%s is neither a TFX module (a .py file, or an archive with some) nor an executable file", path)
+		}
+		return nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	packages := map[string]string{} // a file of each
+	for _, entry := range entries {
+		name := entry.Name()
+		if entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		if used, err := build.Default.MatchFile(path, name); err == nil && !used { // the go command leaves it out
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(path, name), nil, parser.SkipObjectResolution)
+		if list, ok := errors.AsType[scanner.ErrorList](err); ok && len(list) > 0 {
+			return list[0] // its text begins with file:line:column
+		}
+		if err != nil {
+			return err
+		}
+		packages[file.Name.Name] = name
+	}
+	switch {
+	case len(packages) == 0:
+		return fmt.Errorf("%s holds neither a Go program nor a TFX module: expected Go files of package main in it, or .py files", path)
+	case packages["main"] == "":
+		name := slices.Sorted(maps.Keys(packages))[0]
+		return fmt.Errorf("%s is of package %s: expected package main, a program that serves a module", filepath.Join(path, packages[name]), name)
+	}
+	return nil
+}
+
+func checkBuiltin(name string, source module.Source) error {
+	if !slices.Contains(builtin.Names(), name) {
+		return fmt.Errorf("%s: no such module: expected one of %s%s", source.Path, strings.Join(builtin.Names(), ", "), spelling.Suggestion(name, builtin.Names()))
+	}
+	if keys := source.PythonKeys(); len(keys) > 0 {
+		return fmt.Errorf("%s is for TFX modules, and %s is none", strings.Join(keys, ", "), source.Path)
+	}
+	return nil
+}
+
+// maxLeftShown is how many files that stay behind a note names.
+const maxLeftShown = 20
+
+// checkPython takes the module's files as a worker does, has Python read those that hold what is called, and looks for that.
+func checkPython(a *app.App, ctx context.Context, source module.Source, calls []entryPoint) error {
+	files, err := TakeModule(ctx, source.Path)
+	if err != nil {
+		return err
+	}
+	left, err := snapshot.LeftBehind(source.Path)
+	if err != nil {
+		return err
+	}
+	for _, found := range []struct {
+		does  string
+		names []string
+	}{{"names", left.Named}, {"may read", left.Other}} {
+		if names := found.names; len(names) > 0 {
+			if more := len(names) - maxLeftShown; more > 0 {
+				names = append(names[:maxLeftShown:maxLeftShown], fmt.Sprintf("%d more", more))
+			}
+			fmt.Fprintf(a.Notes(), "%s %s %s, which stays behind: of a module file only the .py files beside it come along; name the folder as module for all of it\n",
+				filepath.Base(source.Path), found.does, strings.Join(names, ", "))
+		}
+	}
+	called := calledFiles(files, calls)
+	if len(called) == 0 {
+		return files.Ambiguous()
+	}
+	read, err := readOutlines(a, ctx, source, files, called, calls)
+	if err != nil {
+		return err
+	}
+	outlines := map[string]python.Outline{}
+	for i, path := range called {
+		outlines[path] = read[i]
+	}
+	for _, call := range calls {
+		if err := checkEntry(a, files, call, outlines); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// calledFiles are the files that hold what is called.
+func calledFiles(files snapshot.Snapshot, calls []entryPoint) []string {
+	var called []string
+	for _, call := range calls {
+		for _, name := range files.Called(call.named) {
+			path := filepath.Join(files.Dir, filepath.FromSlash(name))
+			if _, err := os.Stat(path); err == nil {
+				called = append(called, path)
+			}
+		}
+	}
+	slices.Sort(called)
+	return slices.Compact(called)
+}
+
+// TakeModule keeps the files of a TFX module where modules that are tried here are kept.
+func TakeModule(ctx context.Context, path string) (snapshot.Snapshot, error) {
+	cache, err := ModuleCache()
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	return snapshot.Take(ctx, filepath.Join(cache, "python"), path)
+}
+
+// IsPath tells a module on disk from builtin:dnn and s3://bucket/key.
+func IsPath(module string) bool { return !strings.Contains(module, ":") }
+
+// CheckUpload refuses a folder that is a TFX module whose file is no Python: workers would find out with the first job. Any other folder
+// is none of its business, Python files in it or not.
+func CheckUpload(a *app.App, ctx context.Context, folder string) error {
+	path, err := filepath.Abs(folder)
+	if err != nil || !snapshot.IsPython(path) {
+		return err
+	}
+	files, err := TakeModule(ctx, path)
+	if err != nil || files.File == "" {
+		return ctx.Err()
+	}
+	file := filepath.Join(files.Dir, files.File)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	calls := entryPoints(module.Source{}, true, true)
+	for _, found := range definition.FindAllSubmatch(text, -1) {
+		for _, call := range calls {
+			if slices.Contains(call.names, string(found[1])) {
+				_, err := readOutlines(a, ctx, module.Source{Path: path}, files, []string{file}, calls)
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// RelativeTo makes the paths of a source absolute: those of a pipeline file are meant relative to its folder, those of
+// a command line to where it is given. An interpreter without a slash is one of the worker's PATH.
+func RelativeTo(dir string, source module.Source) (module.Source, error) {
+	var failed error
+	from := func(path string) string {
+		if filepath.IsAbs(path) {
+			return path
+		}
+		absolute, err := filepath.Abs(filepath.Join(dir, path))
+		if err != nil {
+			failed = err
+		}
+		return absolute
+	}
+	if IsPath(source.Path) {
+		source.Path = from(source.Path)
+	}
+	if strings.ContainsRune(filepath.ToSlash(source.Python), '/') {
+		source.Python = from(source.Python)
+	}
+	wheels := make([]string, len(source.Requirements))
+	for i, text := range source.Requirements {
+		wheels[i] = text
+		if r, err := module.ParseRequirement(text); err == nil && r.Wheel != "" {
+			wheels[i] = from(r.Wheel)
+		}
+	}
+	if len(wheels) > 0 {
+		source.Requirements = wheels
+	}
+	return source, failed
+}

@@ -1,0 +1,91 @@
+// Package modules checks and runs modules of pipelines for several groups of commands.
+package modules
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+)
+
+// NewCommand is the child process in which a compiled-in module runs. functions/guest starts it; people use `stoker try`.
+func NewCommand(*app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:    "module",
+		Short:  "Serve compiled-in modules on standard input",
+		Hidden: true,
+		Args:   app.NoArguments,
+		// It has no settings: a configuration file is none of a module's business.
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
+		Run: func(cmd *cobra.Command, _ []string) {
+			os.Exit(module.Process(cmd.Context(), builtin.Module()))
+		},
+	}
+}
+
+// Builtins are the compiled-in modules and the constants that stand for their code.
+func Builtins() map[string]string { return builtin.Digests() }
+
+// ModuleCache is where a worker's guest keeps what it builds and installs.
+func ModuleCache() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, "stoker", "modules"), nil
+}
+
+// WarmFlags say what is kept ready for jobs to come.
+type WarmFlags struct {
+	Processes int
+	Python    string // one of guest.Warmth; "": what suits the machine
+	idle      time.Duration
+}
+
+func (w *WarmFlags) Add(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&w.Processes, "warm", 1, "processes for builtin modules kept ready, once one has run; 0: none, nor for TFX modules")
+	cmd.Flags().StringVar(&w.Python, "python-warm", "",
+		"how processes for TFX modules are kept ready: "+strings.Join(guest.Warmth(), ", ")+" (default fork, idle where there is a GPU)")
+	cmd.Flags().DurationVar(&w.idle, "python-idle", 10*time.Minute, "how long processes for TFX modules stay without a job")
+	app.SetElsewhere(cmd, "warm", settings.WorkerWarm)
+	app.SetElsewhere(cmd, "python-warm", settings.WorkerPythonWarm)
+}
+
+func (w *WarmFlags) Check() error {
+	err := app.Within("warm", w.Processes, 0, app.AnyCount)
+	if w.Python != "" && !slices.Contains(guest.Warmth(), w.Python) {
+		err = errors.Join(err, exit.Usage(fmt.Errorf("--python-warm %s: expected one of %s", w.Python, strings.Join(guest.Warmth(), ", "))))
+	}
+	if w.idle <= 0 {
+		err = errors.Join(err, exit.Usage(fmt.Errorf("--python-idle %s: expected more than 0s; --python-warm off keeps none", w.idle)))
+	}
+	return err
+}
+
+// NewGuest starts module processes of this same binary, which work below a folder, and keeps built Go modules in the user's cache.
+func NewGuest(a *app.App, warm WarmFlags, slots int, work string) (*guest.Host, error) {
+	cache, err := ModuleCache()
+	if err != nil {
+		return nil, err
+	}
+	hidden, err := a.SecretFiles()
+	if err != nil {
+		return nil, err
+	}
+	return guest.New(guest.Options{
+		Hidden: hidden, CacheDir: cache, Builtins: Builtins(), Warm: warm.Processes, PythonWarm: warm.Python, PythonIdle: warm.idle, Slots: slots, WorkDir: work,
+		Logger: a.Logger(),
+	})
+}

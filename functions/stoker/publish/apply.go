@@ -1,0 +1,257 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/guest/snapshot"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/spelling"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/model"
+	"github.com/stoker-ml/stoker/functions/stoker/modules"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// applied is what apply reports.
+type applied struct {
+	Pipeline string `json:"pipeline"`
+	Revision uint64 `json:"revision"`
+	Changed  bool   `json:"changed"`
+	Module   string `json:"module"` // as workers find it
+}
+
+func newApply(a *app.App) *cobra.Command {
+	var upload, skipModule bool
+	cmd := &cobra.Command{
+		Use:   "apply FILE",
+		Short: "Deploy a pipeline file; each change is a revision",
+		Long: "Deploys a pipeline file. Paths in it are meant relative to its folder, and workers open the module by its path: those on other\n" +
+			"machines need it at an address. --upload puts a module of this machine into the store and applies the pipeline with its address\n" +
+			"there, which its content decides.\n\n" +
+			"What could not work is refused, with file, line and column: a key or a value of the file, a builtin module's configuration and\n" +
+			"metrics, a TFX module file that is no Python or lacks the function that is called. Such a file is read, and not run, by the Python\n" +
+			"that modules run with on this machine, else by its python3; without one its text is searched for the function, and a note says so.",
+		Args: app.Exactly(1, "a pipeline file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			spec, err := readPipeline(a, cmd.Context(), args[0], skipModule)
+			if err != nil {
+				return err
+			}
+			if upload {
+				uploaded, err := uploadModule(a, cmd.Context(), spec.Module.Source())
+				if err != nil {
+					return err
+				}
+				spec.Module = pipeline.Module(uploaded)
+			}
+			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				spec, err := orApplied(ctx, box, spec)
+				if err != nil {
+					return err
+				}
+				revision, changed, err := dispatch.Apply(ctx, box, spec)
+				if err != nil {
+					return err
+				}
+				return a.Print(applied{spec.Name, revision, changed, spec.Module.Path}, func(w io.Writer) {
+					fmt.Fprintf(w, "pipeline %s: revision %d%s\n", spec.Name, revision, map[bool]string{false: ", unchanged"}[changed])
+					if upload {
+						fmt.Fprintf(w, "module %s\n", spec.Module.Path)
+					}
+				})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&upload, "upload", false, "put the module into the store, for workers on other machines")
+	cmd.Flags().BoolVar(&skipModule, "skip-module-check", false, "leave what is in a TFX module file to the workers, whose Python may be newer")
+	return cmd
+}
+
+// orApplied returns the applied pipeline if it has the same effective configuration as spec, as when the output of
+// `stoker pipelines show` is applied: defaults that are written out are no new revision. Otherwise it returns spec.
+func orApplied(ctx context.Context, box events.Letterbox, spec pipeline.Pipeline) (pipeline.Pipeline, error) {
+	now, err := dispatch.Spec(ctx, box, spec.Name)
+	if err != nil {
+		return spec, ctx.Err() // Apply replaces a pipeline that can't be read, and reports any other error
+	}
+	applied, err := now.Effective()
+	if err != nil {
+		return spec, err
+	}
+	wanted, err := spec.Effective()
+	if err == nil && bytes.Equal(applied, wanted) {
+		spec = now
+	}
+	return spec, err
+}
+
+// readPipeline parses a file, and checks what a worker would find out with the first job. skipModule leaves the module's own files to
+// the workers.
+func readPipeline(a *app.App, ctx context.Context, name string, skipModule bool) (pipeline.Pipeline, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return pipeline.Pipeline{}, err
+	}
+	file, err := pipeline.ReadFile(name, text)
+	if err != nil {
+		return pipeline.Pipeline{}, err
+	}
+	spec := file.Pipeline
+	source, err := modules.RelativeTo(filepath.Dir(name), spec.Module.Source())
+	if err != nil {
+		return spec, file.At("module", fmt.Errorf("module: %w", err))
+	}
+	spec.Module = pipeline.Module(source)
+	if !skipModule || spec.Module.IsBuiltin() {
+		if err := modules.CheckModule(a, ctx, source, true, spec.Tunes()); err != nil {
+			return spec, file.At("module", fmt.Errorf("module: %w", err))
+		}
+	}
+	if !spec.Module.IsBuiltin() {
+		return spec, nil
+	}
+	return spec, checkBuiltinPipeline(file, spec)
+}
+
+// checkBuiltinPipeline refuses what a builtin module could not train or tune with, whatever the data.
+func checkBuiltinPipeline(file pipeline.File, spec pipeline.Pipeline) error {
+	if err := checkBuiltinJob(file, "trainer", spec.Module.Path, spec.Trainer.CustomConfig, spec.Trainer.TrainArgs.NumSteps); err != nil {
+		return err
+	}
+	if !spec.Tunes() {
+		return nil
+	}
+	search := spec.Search()
+	if err := checkBuiltinJob(file, "tuner", spec.Module.Path, search.CustomConfig, search.TrainArgs.NumSteps); err != nil {
+		return err
+	}
+	if search.Study == nil {
+		return nil
+	}
+	for i, objective := range search.Study.Objective {
+		if err := checkMetric(file, fmt.Sprintf("tuner.study.objective[%d]", i), spec.Module.Path, search.CustomConfig, objective.Name); err != nil {
+			return err
+		}
+	}
+	for i, constraint := range search.Study.Constraints {
+		if err := checkMetric(file, fmt.Sprintf("tuner.study.constraints[%d]", i), spec.Module.Path, search.CustomConfig, constraint.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// configKey finds the key in what builtin.CheckConfig says of custom_config.
+var configKey = regexp.MustCompile(`^custom_config: (?:unknown key "([^"]+)"|(\w+):)`)
+
+// checkBuiltinJob checks what the trainer or the tuner hands to a builtin module.
+func checkBuiltinJob(file pipeline.File, part, name string, config map[string]any, steps int) error {
+	if err := builtin.CheckConfig(name, config); err != nil {
+		key := part + ".custom_config"
+		if found := configKey.FindStringSubmatch(err.Error()); found != nil {
+			key += "." + found[1] + found[2]
+		}
+		return file.At(key, fmt.Errorf("%s.%w", part, err))
+	}
+	if err := builtin.CheckSteps(config, steps); err != nil {
+		return file.At(part+".train_args", fmt.Errorf("%s: %w", part, err))
+	}
+	return nil
+}
+
+// checkMetric refuses a metric that a builtin module does not report for the task of its custom_config.
+func checkMetric(file pipeline.File, key, name string, config map[string]any, metric string) error {
+	known := builtin.Metrics(config)
+	if slices.Contains(known, metric) {
+		return nil
+	}
+	hint := spelling.Suggestion(metric, known)
+	if own, validation := strings.CutPrefix(metric, "val_"); validation && slices.Contains(known, own) { // as Keras calls it
+		hint = "; did you mean " + own + "?"
+	}
+	what := "no metric of that name"
+	if slices.Contains(builtin.Metrics(nil), metric) {
+		what = "no such metric for the task of its custom_config"
+		hint = ""
+	}
+	return file.At(key+".name", fmt.Errorf("%s.name: %s measures %s: expected one of %s, got %q%s",
+		key, name, what, strings.Join(known, ", "), metric, hint))
+}
+
+// uploadModule puts a module of this machine into the store, below modules/<digest>, and returns it by its address there. Its content
+// decides the address, so that a pipeline that is applied again unchanged stays what it is, and nothing there ever changes.
+func uploadModule(a *app.App, ctx context.Context, source module.Source) (module.Source, error) {
+	if !modules.IsPath(source.Path) {
+		return source, exit.Usage(fmt.Errorf("--upload: %s is no module of this machine", source.Path))
+	}
+	err := a.WithStore(ctx, func(ctx context.Context, store storage.Store, root storage.Ref) (err error) {
+		source, err = putModule(ctx, store, root.Join("modules"), source)
+		return err
+	})
+	return source, err
+}
+
+func putModule(ctx context.Context, store storage.Store, root storage.Ref, source module.Source) (module.Source, error) {
+	if snapshot.IsPython(source.Path) {
+		return putPython(ctx, store, root, source)
+	}
+	info, err := os.Stat(source.Path)
+	if err != nil {
+		return source, err
+	}
+	if info.IsDir() {
+		return source, fmt.Errorf("--upload: %s is a Go program that is not built: build it for the machines of your workers, "+
+			"and name the program", source.Path)
+	}
+	digest, err := model.FileDigest(source.Path)
+	if err != nil {
+		return source, err
+	}
+	to := root.Join(digest, filepath.Base(source.Path))
+	_, err = storage.PutFile(ctx, store, to, source.Path)
+	source.Path = to.String()
+	return source, err
+}
+
+// putPython uploads the files of a TFX module as a folder, which does not say by itself which file was named.
+func putPython(ctx context.Context, store storage.Store, root storage.Ref, source module.Source) (module.Source, error) {
+	files, err := modules.TakeModule(ctx, source.Path)
+	if err != nil {
+		return source, err
+	}
+	alone, err := modules.TakeModule(ctx, files.Dir)
+	if err != nil {
+		return source, err
+	}
+	if alone.File != files.File && !strings.Contains(source.RunFn+source.TunerFn, ".") {
+		return source, fmt.Errorf("--upload: the files beside %s go along, and some define what it defines: name the function, "+
+			"as in run_fn: %s.run_fn", source.Path, strings.TrimSuffix(files.File, filepath.Ext(files.File)))
+	}
+	names, err := files.Names(ctx)
+	if err != nil {
+		return source, err
+	}
+	to := root.Join(strings.TrimPrefix(files.Digest, "sha256:"))
+	for _, name := range names {
+		if _, err := storage.PutFile(ctx, store, to.Join(name), filepath.Join(files.Dir, filepath.FromSlash(name))); err != nil {
+			return source, err
+		}
+	}
+	source.Path = to.String()
+	return source, nil
+}

@@ -1,0 +1,100 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+)
+
+// paused is what pause and resume report.
+type paused struct {
+	Pipeline string `json:"pipeline"`
+	Paused   bool   `json:"paused"`
+	Waiting  int    `json:"waiting"` // runs at the gate
+	WentOn   int    `json:"went_on"` // of those that waited before
+}
+
+func newPause(a *app.App) *cobra.Command {
+	return newGateCommand(a, dispatch.Pause, &cobra.Command{
+		Use:   "pause PIPELINE",
+		Short: "Hold the runs of a pipeline from now on; jobs that are on the queue go on",
+	})
+}
+
+func newResume(a *app.App) *cobra.Command {
+	return newGateCommand(a, dispatch.Resume, &cobra.Command{
+		Use:   "resume PIPELINE",
+		Short: "Let the runs of a paused pipeline go on, as many as its concurrency allows",
+	})
+}
+
+// gateChange is dispatch.Pause or dispatch.Resume.
+type gateChange func(ctx context.Context, box events.Letterbox, pipeline string) error
+
+// newGateCommand completes a command that changes a pipeline's gate.
+func newGateCommand(a *app.App, change gateChange, cmd *cobra.Command) *cobra.Command {
+	cmd.Args = app.Exactly(1, "a pipeline")
+	cmd.ValidArgsFunction = a.PipelineNames
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+			now, err := changeGate(ctx, box, args[0], change)
+			if errors.Is(err, events.ErrNotFound) {
+				return exit.NotFound(fmt.Errorf("no pipeline %s is applied: `%s`", args[0], a.Command("apply FILE")))
+			}
+			if err != nil {
+				return err
+			}
+			return a.Print(now, func(w io.Writer) { fmt.Fprintln(w, now) })
+		})
+	}
+	return cmd
+}
+
+// changeGate says also how many of the runs that waited go on.
+func changeGate(ctx context.Context, box events.Letterbox, name string, change gateChange) (paused, error) {
+	before, err := dispatch.ReadAdmission(ctx, box, name)
+	if err != nil {
+		return paused{}, err
+	}
+	if err := change(ctx, box, name); err != nil {
+		return paused{}, err
+	}
+	gate, err := dispatch.ReadAdmission(ctx, box, name)
+	wentOn := max(0, len(before.Waiting)-len(gate.Waiting))
+	return paused{name, gate.Paused, len(gate.Waiting), wentOn}, err
+}
+
+func (p paused) String() string {
+	switch {
+	case p.Paused:
+		return fmt.Sprintf("pipeline %s is paused, %s", p.Pipeline, ofRuns(p.Waiting, "waits", "wait"))
+	case p.WentOn == 0 && p.Waiting == 0:
+		return fmt.Sprintf("pipeline %s goes on, no run was held", p.Pipeline)
+	case p.WentOn == 0:
+		return fmt.Sprintf("pipeline %s goes on: %s until there is room", p.Pipeline, ofRuns(p.Waiting, "that was held waits", "that were held wait"))
+	}
+	line := fmt.Sprintf("pipeline %s goes on: %s", p.Pipeline, ofRuns(p.WentOn, "that was held goes on", "that were held go on"))
+	if p.Waiting > 0 {
+		line += ", " + ofRuns(p.Waiting, "waits", "wait")
+	}
+	return line
+}
+
+// ofRuns says what n runs do.
+func ofRuns(n int, one, several string) string {
+	switch n {
+	case 0:
+		return "no run " + one
+	case 1:
+		return "1 run " + one
+	}
+	return fmt.Sprintf("%d runs %s", n, several)
+}

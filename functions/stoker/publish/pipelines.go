@@ -1,0 +1,264 @@
+package publish
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/mask"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+func newPipelines(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "pipelines",
+		Short: "List, show and remove pipelines",
+		Args:  app.NoArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listPipelines(a, cmd.Context()) },
+	}
+	list := &cobra.Command{
+		Use:   "list",
+		Short: "List the pipelines that are applied",
+		Args:  app.NoArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listPipelines(a, cmd.Context()) },
+	}
+	cmd.AddCommand(list, newPipelinesShow(a), newPipelinesRemove(a))
+	return cmd
+}
+
+// listedPipeline is a line of `stoker pipelines list`.
+type listedPipeline struct {
+	Pipeline string    `json:"pipeline"`
+	Revision uint64    `json:"revision"`
+	Applied  time.Time `json:"applied"`
+	Module   string    `json:"module,omitempty"`
+	WaitFor  []string  `json:"wait_for,omitempty"`
+	Tuned    bool      `json:"tuned"`
+	Error    string    `json:"error,omitempty"` // why this Stoker can't read it
+}
+
+func listPipelines(a *app.App, ctx context.Context) error {
+	return a.WithBus(ctx, func(ctx context.Context, box events.Letterbox) error {
+		pipelines, err := box.Register(ctx, events.RegisterPipelines)
+		if err != nil {
+			return err
+		}
+		all := []listedPipeline{}
+		for entry, err := range pipelines.All(ctx) {
+			if err != nil {
+				return err
+			}
+			line := listedPipeline{Pipeline: entry.Key, Revision: entry.Revision, Applied: entry.Written}
+			if spec, err := pipeline.FromJSON(entry.Value); err != nil {
+				line.Error = err.Error()
+			} else {
+				line.Module, line.WaitFor, line.Tuned = spec.Module.Path, spec.Trainer.WaitFor, spec.Tunes()
+			}
+			all = append(all, line)
+		}
+		slices.SortFunc(all, func(a, b listedPipeline) int { return strings.Compare(a.Pipeline, b.Pipeline) })
+		return a.Print(all, func(w io.Writer) { pipelinesTable(w, all) })
+	})
+}
+
+func pipelinesTable(w io.Writer, all []listedPipeline) {
+	terminal.Row(w, "PIPELINE", "REVISION", "APPLIED", "WAITS FOR", "TUNED", "MODULE")
+	for _, p := range all {
+		what := p.Module
+		if p.Error != "" {
+			what = "can't be read: " + runs.FirstLine(p.Error)
+		}
+		terminal.Row(w, p.Pipeline, p.Revision, terminal.Time(p.Applied), strings.Join(p.WaitFor, ", "), map[bool]string{true: "yes", false: "no"}[p.Tuned], what)
+	}
+}
+
+func newPipelinesRemove(a *app.App) *cobra.Command {
+	var cancel bool
+	cmd := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove a pipeline; its models and runs stay",
+		Long: "Removes a pipeline. From then on `stoker publish` refuses its events, and what others publish becomes a dead letter. While runs of it\n" +
+			"have not ended it stays, unless --cancel-runs cancels them: one that a worker has ends when the worker says so. Models, events,\n" +
+			"studies and older revisions stay; `stoker apply` brings the pipeline back.",
+		Args: app.Exactly(1, "a pipeline"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				return removePipeline(a, ctx, box, args[0], cancel)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&cancel, "cancel-runs", false, "cancel the runs that have not ended, and remove it")
+	return cmd
+}
+
+// removedPipeline is what remove reports.
+type removedPipeline struct {
+	Pipeline  string   `json:"pipeline"`
+	Revision  uint64   `json:"revision"` // that was applied
+	Cancelled []string `json:"cancelled,omitempty"`
+}
+
+func removePipeline(a *app.App, ctx context.Context, box events.Letterbox, name string, cancel bool) error {
+	revision, cancelled, err := dispatch.Remove(ctx, box, name, cancel)
+	if active, ok := errors.AsType[*dispatch.ActiveRuns](err); ok {
+		shown := active.Runs[:min(len(active.Runs), 5)]
+		return fmt.Errorf("pipeline %s has %d runs that have not ended (%s): `%s` lists them; wait for them, or cancel them with --cancel-runs",
+			name, len(active.Runs), strings.Join(shown, ", "), a.Command("runs --pipeline "+name))
+	}
+	if errors.Is(err, events.ErrNotFound) {
+		return a.NoPipeline(ctx, box, name)
+	}
+	if errors.Is(err, events.ErrConflict) {
+		return fmt.Errorf("%w: pipeline %s was applied anew meanwhile; the same command removes that", err, name)
+	}
+	if err != nil {
+		return err
+	}
+	return a.Print(removedPipeline{name, revision, cancelled}, func(w io.Writer) {
+		for _, run := range cancelled {
+			fmt.Fprintf(w, "run %s is cancelled\n", run)
+		}
+		fmt.Fprintf(w, "pipeline %s is removed; it was at revision %d\n", name, revision)
+	})
+}
+
+// shownPipeline is what `stoker pipelines show` prints.
+type shownPipeline struct {
+	Pipeline      string            `json:"pipeline"`
+	Revision      uint64            `json:"revision"`
+	Applied       time.Time         `json:"applied"`
+	Current       bool              `json:"current"` // it is the revision that is applied
+	Revisions     []shownRevision   `json:"revisions"`
+	Configuration json.RawMessage   `json:"configuration"` // with every default filled in and secrets hidden
+	Against       uint64            `json:"against,omitempty"`
+	Changes       []pipeline.Change `json:"changes,omitempty"` // from Against to Revision
+}
+
+// shownRevision is one that the pipeline had.
+type shownRevision struct {
+	Revision uint64    `json:"revision"`
+	Applied  time.Time `json:"applied"`
+	Removed  bool      `json:"removed,omitempty"`
+}
+
+func newPipelinesShow(a *app.App) *cobra.Command {
+	var revision, against uint64
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show a pipeline with its defaults, and what has changed",
+		Long: "Shows a pipeline as it counts, with every default filled in, and the revisions that it had. A run keeps the revision that was applied\n" +
+			"when its events had come: `stoker runs show` names it. What is printed can be applied again, with its secrets: these are shown as " + mask.Hidden + ".",
+		Example: "  stoker pipelines show penguin\n" +
+			"  stoker pipelines show penguin --revision 7\n" +
+			"  stoker pipelines show penguin --diff 7   # what has changed since revision 7",
+		Args: app.Exactly(1, "a pipeline"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				shown, err := findPipeline(a, ctx, box, args[0], revision, against)
+				if err != nil {
+					return err
+				}
+				return a.Print(shown, shown.table)
+			})
+		},
+	}
+	cmd.Flags().Uint64Var(&revision, "revision", 0, "show it as it was at this revision; default: as it is applied")
+	cmd.Flags().Uint64Var(&against, "diff", 0, "show only what has changed since this revision")
+	return cmd
+}
+
+// findPipeline reads a pipeline at a revision, 0 for the last one, and compares it with another one, 0 for none.
+func findPipeline(a *app.App, ctx context.Context, box events.Letterbox, name string, revision, against uint64) (shown shownPipeline, err error) {
+	all, err := dispatch.Revisions(ctx, box, name)
+	if errors.Is(err, events.ErrNotFound) {
+		return shown, a.NoPipeline(ctx, box, name)
+	}
+	if err != nil {
+		return shown, err
+	}
+	shown = shownPipeline{Pipeline: name}
+	last := all[len(all)-1]
+	if revision == 0 && last.Removed {
+		return shown, exit.NotFound(fmt.Errorf("pipeline %s was removed; `%s` shows it as it was", name,
+			a.Command(fmt.Sprintf("pipelines show %s --revision %d", name, all[max(0, len(all)-2)].Number))))
+	}
+	at, err := revisionOf(all, name, cmp.Or(revision, last.Number))
+	if err != nil {
+		return shown, err
+	}
+	shown.Revision, shown.Applied, shown.Current = at.Number, at.Applied, at.Number == last.Number
+	for _, r := range all {
+		shown.Revisions = append(shown.Revisions, shownRevision{r.Number, r.Applied, r.Removed})
+	}
+	if shown.Configuration, err = at.Spec.Masked(); err != nil || against == 0 {
+		return shown, err
+	}
+	before, err := revisionOf(all, name, against)
+	if err != nil {
+		return shown, err
+	}
+	shown.Against = against
+	shown.Changes, err = pipeline.Diff(before.Spec, at.Spec)
+	return shown, err
+}
+
+// revisionOf is one that can be shown.
+func revisionOf(all []dispatch.Revision, name string, number uint64) (dispatch.Revision, error) {
+	at := slices.IndexFunc(all, func(r dispatch.Revision) bool { return r.Number == number && !r.Removed })
+	if at >= 0 {
+		return all[at], all[at].Err
+	}
+	var numbers []string
+	for _, r := range all {
+		if !r.Removed {
+			numbers = append(numbers, fmt.Sprint(r.Number))
+		}
+	}
+	return dispatch.Revision{}, exit.NotFound(fmt.Errorf("pipeline %s has no revision %d: expected one of %s", name, number, strings.Join(numbers, ", ")))
+}
+
+func (s shownPipeline) table(w io.Writer) {
+	terminal.Row(w, "pipeline", s.Pipeline)
+	terminal.Row(w, "revision", fmt.Sprintf("%d, applied %s%s", s.Revision, terminal.Time(s.Applied), map[bool]string{false: "; a newer one is applied, or it was removed"}[s.Current]))
+	if s.Against != 0 {
+		s.changes(w)
+		return
+	}
+	for i, r := range s.Revisions {
+		state := "applied "
+		if r.Removed {
+			state = "removed "
+		}
+		terminal.Row(w, map[bool]string{true: "revisions"}[i == 0], fmt.Sprintf("%d  %s%s", r.Revision, state, terminal.Time(r.Applied)))
+	}
+	fmt.Fprintf(w, "\n%s", terminal.YAMLOf(s.Configuration))
+}
+
+// changes are the lines of a diff.
+func (s shownPipeline) changes(w io.Writer) {
+	if len(s.Changes) == 0 {
+		fmt.Fprintf(w, "nothing has changed since revision %d\n", s.Against)
+	}
+	for _, c := range s.Changes {
+		if c.From != nil {
+			fmt.Fprintf(w, "- %s: %s\n", c.Key, c.From)
+		}
+		if c.To != nil {
+			fmt.Fprintf(w, "+ %s: %s\n", c.Key, c.To)
+		}
+	}
+}

@@ -1,0 +1,283 @@
+// Package publish has the commands of upstream and of deployment: pipelines and their modules, artifacts, events.
+package publish
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs/submit"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/model"
+	"github.com/stoker-ml/stoker/functions/stoker/run"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Commands returns the commands of the group.
+func Commands(a *app.App) []*cobra.Command {
+	return []*cobra.Command{
+		newApply(a),
+		newPipelines(a),
+		newPause(a),
+		newResume(a),
+		newUpload(a),
+		newPublish(a),
+	}
+}
+
+// published is what publish reports.
+type published struct {
+	ID        string `json:"id"`
+	Pipeline  string `json:"pipeline"`
+	Run       string `json:"run"`
+	Sequence  uint64 `json:"sequence"`
+	Duplicate bool   `json:"duplicate"`
+	TraceID   string `json:"trace_id"`       // of the run, where it is traced
+	Note      string `json:"note,omitempty"` // what the event does not do
+}
+
+// publishFlags are the flags of `stoker publish`.
+type publishFlags struct {
+	kind, pipeline, run string // of a file that holds data alone
+	wait, force, anyway bool
+	timeout             time.Duration
+}
+
+func newPublish(a *app.App) *cobra.Command {
+	var f publishFlags
+	cmd := &cobra.Command{
+		Use:   "publish FILE",
+		Short: "Publish an event; - reads standard input",
+		Long: "Publishes a CloudEvent given as JSON (structured mode). With --kind, --pipeline and --run the file holds the event's\n" +
+			"data alone, and the rest is filled in. To publish the same event again is harmless, and adds nothing.\n\n" +
+			"An event that its run would ignore is refused: one of a pipeline that is not applied, other data of a kind that the run has, a\n" +
+			"kind that the pipeline has no use for, and any event of a run that has all it waits for or has ended. So is a model.blessed of\n" +
+			"an address that is no model of the pipeline. If another event comes between this check and the publication, --wait and\n" +
+			"`stoker runs show` say so.\n\n" +
+			"TRACEPARENT and TRACESTATE in the environment are where in a trace the run goes on, unless the event says so itself.",
+		Example: `  stoker publish event.json --wait
+  echo '{"transform_graph": "s3://stoker/t/4"}' | stoker publish - --kind transform.ready --pipeline penguin --run monday`,
+		Args: app.Exactly(1, "a file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fact, err := f.fact(cmd, args[0])
+			if err == nil && f.wait && fact.Data.Kind() == events.KindModelBlessed {
+				err = exit.Usage(fmt.Errorf("--wait: a %s starts no run", events.KindModelBlessed))
+			}
+			if err != nil {
+				return err
+			}
+			a.GoOn(&fact)
+			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				note, err := checkEffect(a, ctx, box, fact, f.anyway)
+				if err != nil {
+					return err
+				}
+				if blessed, ok := fact.Data.(*events.ModelBlessed); ok && !f.anyway && note == "" {
+					if note, err = checkBlessed(a, ctx, box, fact, blessed); err != nil {
+						return err
+					}
+				}
+				if note != "" {
+					fmt.Fprintln(a.Stderr, terminal.Line(note)) // also with -q: it says what the event does not do
+				}
+				if !f.wait {
+					return publishEvent(a, ctx, box, fact, note)
+				}
+				return run.PublishAndFollow(a, ctx, box, []events.Fact{fact}, f.timeout)
+			})
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (f *publishFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.kind, "kind", "", "kind of the fact, for a file that holds data alone: "+strings.Join(app.PublishedKinds(), ", "))
+	app.CompleteFlag(cmd, "kind", app.PublishedKinds()...)
+	flags.StringVar(&f.pipeline, "pipeline", "", "pipeline of the fact")
+	flags.StringVar(&f.run, "run", "", "run key of the fact")
+	flags.BoolVar(&f.force, "force", false,
+		"search and train even if the same was done before; for a run that has its job already there is replay --force")
+	flags.BoolVar(&f.anyway, "anyway", false, "publish what would be ignored too, as for a pipeline that is yet to be applied")
+	flags.BoolVar(&f.wait, "wait", false, "follow the run until its model is trained or it failed")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long --wait waits; default: for ever")
+}
+
+// fact is what is to be published: the event in a file, or its data with what the flags say of it.
+func (f publishFlags) fact(cmd *cobra.Command, file string) (events.Fact, error) {
+	if err := errors.Join(app.Together(cmd, "kind", "pipeline", "run"), checkKind(f.kind), app.CheckTimeout(f.wait, f.timeout)); err != nil {
+		return events.Fact{}, err
+	}
+	text, err := readInput(cmd.InOrStdin(), file)
+	if err != nil {
+		return events.Fact{}, err
+	}
+	fact, err := readFact(text, f.kind, f.pipeline, f.run)
+	if err != nil {
+		return fact, fmt.Errorf("%s: %w", file, err)
+	}
+	if f.force {
+		return forced(fact, f.kind != "")
+	}
+	return fact, nil
+}
+
+func checkKind(kind string) error {
+	if kind == "" || slices.Contains(app.PublishedKinds(), kind) {
+		return nil
+	}
+	return exit.Usage(fmt.Errorf("--kind %s: expected one of %s", kind, strings.Join(app.PublishedKinds(), ", ")))
+}
+
+func readInput(stdin io.Reader, name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(stdin)
+	}
+	return os.ReadFile(name)
+}
+
+// readFact parses a whole event, or data that flags tell the rest of. Equal data of one run are one fact, told again.
+func readFact(text []byte, kind, pipeline, run string) (events.Fact, error) {
+	if kind == "" {
+		return readEvent(text)
+	}
+	if !json.Valid(text) {
+		return events.Fact{}, errors.New("expected the event's data as JSON")
+	}
+	event, err := json.Marshal(map[string]any{
+		"specversion": "1.0", "id": events.DerivedID(kind, pipeline, run, string(text)), "source": "/stoker/cli",
+		"type": events.Kind(kind).Type(), "subject": pipeline, "run": run,
+		"datacontenttype": "application/json", "data": json.RawMessage(text),
+	})
+	if err != nil {
+		return events.Fact{}, err
+	}
+	return events.Decode(nil, event)
+}
+
+// forced is the fact with data.force set. One whose id was derived from its data gets another: it asks for more.
+func forced(fact events.Fact, derived bool) (events.Fact, error) {
+	switch data := fact.Data.(type) {
+	case *events.ExamplesReady:
+		data.Force = true
+	case *events.TransformReady:
+		data.Force = true
+	case *events.HParamsReady:
+		data.Force = true
+	default:
+		return fact, exit.Usage(fmt.Errorf("--force: a %s asks for no training", fact.Data.Kind()))
+	}
+	if derived {
+		fact.ID = events.DerivedID(fact.ID, "force")
+	}
+	return fact, nil
+}
+
+// readEvent parses a whole event. Data alone looks like an event that lacks everything.
+func readEvent(text []byte) (events.Fact, error) {
+	fact, err := events.Decode(nil, text)
+	var event struct {
+		SpecVersion any `json:"specversion"`
+	}
+	if err != nil && json.Unmarshal(text, &event) == nil && event.SpecVersion == nil {
+		return fact, fmt.Errorf("expected a CloudEvent, or give --kind, --pipeline and --run with its data: %w", err)
+	}
+	return fact, err
+}
+
+func publishEvent(a *app.App, ctx context.Context, box events.Letterbox, fact events.Fact, note string) error {
+	receipt, err := box.Publish(ctx, fact)
+	if err != nil {
+		return err
+	}
+	return a.Print(published{fact.ID, fact.Pipeline, fact.Run, receipt.Sequence, receipt.Duplicate, app.TraceID(fact), note}, func(w io.Writer) {
+		if receipt.Duplicate {
+			fmt.Fprintf(w, "%s of run %s was published before, as fact %d\n", fact.Data.Kind(), fact.Run, receipt.Sequence)
+			return
+		}
+		fmt.Fprintf(w, "%s of run %s is fact %d\n", fact.Data.Kind(), fact.Run, receipt.Sequence)
+	})
+}
+
+// checkEffect refuses an event that its run would ignore, and returns what is worth knowing of another. With anyway nothing is refused.
+// Who may publish and not read is told that nothing was checked.
+func checkEffect(a *app.App, ctx context.Context, box events.Letterbox, event events.Fact, anyway bool) (note string, err error) {
+	effect, err := submit.Check(ctx, box, event)
+	none, ignored := errors.AsType[*submit.NoEffect](err)
+	switch {
+	case errors.Is(err, events.ErrRefused):
+		return fmt.Sprintf("not checked whether run %s still takes this event: these credentials may publish, and not read pipelines and runs", event.Run), nil
+	case ignored && anyway:
+		return "published with --anyway, and ignored unless that changes: " + none.Why, nil
+	case ignored:
+		return "", run.Refusal(a, none)
+	case err != nil:
+		return "", fmt.Errorf("check what %s of run %s would do: %w", event.Data.Kind(), event.Run, err)
+	}
+	if effect.Repeats == 0 {
+		return effect.Note, nil
+	}
+	err = submit.Ignored(ctx, box, event, effect.Repeats)
+	if none, ignored := errors.AsType[*submit.NoEffect](err); ignored {
+		return fmt.Sprintf("event %d is ignored: %s", effect.Repeats, none.Why), nil
+	}
+	return "", err
+}
+
+// checkBlessed refuses a model.blessed whose address is no model of the event's pipeline: no run would start from it. A model
+// that the log announces is one; otherwise the store decides. Without a store the event is published with a note.
+func checkBlessed(a *app.App, ctx context.Context, box events.Letterbox, event events.Fact, blessed *events.ModelBlessed) (note string, err error) {
+	models, err := model.ListModels(ctx, box, events.Query{Pipeline: event.Pipeline})
+	if err != nil && !errors.Is(err, events.ErrRefused) {
+		return "", err
+	}
+	address := strings.TrimRight(blessed.Model, "/")
+	for _, model := range models {
+		if model.Model == address {
+			return "", nil
+		}
+	}
+	if at, err := a.StoreTarget(); err != nil {
+		return notChecked(address), nil
+	} else if _, err := at.Store(); err != nil {
+		return notChecked(address), nil
+	}
+	ref, err := storage.ParseRef(address)
+	if err != nil {
+		return "", err
+	}
+	made, byStoker := storage.ExecutionAt(address)
+	var stored storage.Listing
+	err = a.WithStore(ctx, func(ctx context.Context, store storage.Store, _ storage.Ref) (err error) {
+		stored, err = storage.List(ctx, store, ref)
+		return err
+	})
+	switch hint := "`" + a.Command("models --pipeline "+event.Pipeline) + "` lists its models, --anyway publishes the event all the same"; {
+	case errors.Is(err, storage.ErrNotFound):
+		return "", exit.NotFound(fmt.Errorf("%s of pipeline %s: nothing is stored at %s: %s", event.Data.Kind(), event.Pipeline, address, hint))
+	case err != nil:
+		return fmt.Sprintf("not checked whether %s is a model: %v", address, err), nil // publishers need no access to the store
+	case !byStoker || stored.Out == nil || stored.Out.Type != "Model":
+		return "", fmt.Errorf("%s of pipeline %s: %s is no model that Stoker has trained: %s", event.Data.Kind(), event.Pipeline, address, hint)
+	case path.Base(path.Dir(made.Root.Key)) != event.Pipeline: // <root>/<pipeline>/<component>
+		return "", fmt.Errorf("%s of pipeline %s: %s is a model of another pipeline: %s", event.Data.Kind(), event.Pipeline, address, hint)
+	}
+	return "", nil
+}
+
+func notChecked(address string) string {
+	return fmt.Sprintf("not checked whether %s is a model: the log has none of that address, and no object store is configured", address)
+}

@@ -1,0 +1,130 @@
+package publish
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/compute/data/examplegen"
+	"github.com/stoker-ml/stoker/functions/bridge"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/modules"
+	"github.com/stoker-ml/stoker/functions/stoker/table"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// uploaded is what upload reports.
+type uploaded struct {
+	To    string `json:"to"`
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"`
+}
+
+func newUpload(a *app.App) *cobra.Command {
+	var force bool
+	var split table.SplitFlags
+	cmd := &cobra.Command{
+		Use:   "upload FOLDER|TABLE s3://BUCKET/KEY",
+		Short: "Copy a folder, or a table as Examples, to the store",
+		Long:  "Copies a local folder to the store, as upstream would leave an artifact there.\n\n" + table.TableHelp,
+		Example: "  stoker upload ./examples s3://stoker/own/examples\n" +
+			"  stoker upload penguins.csv s3://stoker/own/examples --split train:8,eval:2",
+		Args: app.Exactly(2, "a folder or a table, and an address"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			to, err := storage.ParseRef(args[1])
+			if err != nil {
+				return exit.Usage(err)
+			}
+			folder, remove, err := uploadable(a, cmd.Context(), args[0], split)
+			if err != nil {
+				return err
+			}
+			defer remove()
+			if err := modules.CheckUpload(a, cmd.Context(), folder); err != nil {
+				return err
+			}
+			return a.WithStore(cmd.Context(), func(ctx context.Context, store storage.Store, _ storage.Ref) error {
+				if err := checkEmpty(ctx, store, to); err != nil && !force {
+					return err
+				}
+				sent, err := upload(ctx, store, folder, to)
+				if err != nil {
+					return err
+				}
+				return a.Print(sent, func(w io.Writer) { fmt.Fprintf(w, "%d files, %d bytes to %s\n", sent.Files, sent.Bytes, sent.To) })
+			})
+		},
+	}
+	split.Add(cmd.Flags())
+	cmd.Flags().BoolVar(&force, "force", false, "write to an address that holds something already")
+	return cmd
+}
+
+// uploadable returns the folder to upload: the one that is named, or that of the Examples made of a table, which remove removes.
+func uploadable(a *app.App, ctx context.Context, path string, split table.SplitFlags) (folder string, remove func(), err error) {
+	remove = func() {}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", remove, err
+	case !info.IsDir() && examplegen.Known(path):
+		return table.ExamplesOf(a, ctx, path, split)
+	case !info.IsDir():
+		return "", remove, fmt.Errorf("%s: expected a folder, or a table (%s); move any other file into a folder of its own, and upload that", path, examplegen.Formats)
+	case split.Given():
+		return "", remove, exit.Usage(fmt.Errorf("--split and --split-column are for tables, and %s is a folder", path))
+	}
+	return path, remove, nil
+}
+
+// checkEmpty refuses an address in use: artifacts never change, and who read one counts on that.
+func checkEmpty(ctx context.Context, store storage.Store, to storage.Ref) error {
+	folder := to
+	if folder.Key != "" {
+		folder.Key += "/"
+	}
+	for object, err := range store.List(ctx, folder) {
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("%s: %s is there already, and artifacts never change: give another address, or --force", to, object.Ref.Key)
+	}
+	return nil
+}
+
+// upload sends the files of a folder one after another, and a bridge's marker last. Nothing else tells of them until an event is published.
+func upload(ctx context.Context, store storage.Store, folder string, to storage.Ref) (uploaded, error) {
+	sent := uploaded{To: to.String()}
+	var markers []string
+	send := func(path string) error {
+		name, err := filepath.Rel(folder, path)
+		if err != nil {
+			return err
+		}
+		object, err := storage.PutFile(ctx, store, to.Join(filepath.ToSlash(name)), path)
+		sent.Files, sent.Bytes = sent.Files+1, sent.Bytes+object.Size
+		return err
+	}
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil || entry.IsDir():
+			return err
+		case entry.Name() == bridge.DefaultMarker:
+			markers = append(markers, path)
+			return nil
+		}
+		return send(path)
+	})
+	for _, path := range markers {
+		if err == nil {
+			err = send(path)
+		}
+	}
+	return sent, err
+}

@@ -1,0 +1,124 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+// cancelled is what cancel reports.
+type cancelled struct {
+	Pipeline string `json:"pipeline"`
+	Run      string `json:"run"`
+	Job      string `json:"job,omitempty"` // that was asked to stop; none: the run had none, and has ended
+}
+
+func newCancel(a *app.App) *cobra.Command {
+	var pipelineName string
+	var wait bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "cancel RUN",
+		Short: "Cancel a run: it waits no more, or its worker stops",
+		Long: "Ends a run that waits, or asks the worker that has its job to stop: the module is ended, what it made is removed, and\n" +
+			"training.failed of kind cancelled is published. If its model was committed first, model.trained is published instead.",
+		Args: app.Exactly(1, "a run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := app.CheckTimeout(wait, timeout); err != nil {
+				return err
+			}
+			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				key, err := findRun(a, ctx, box, pipelineName, args[0])
+				if err != nil {
+					return err
+				}
+				done, err := cancelRun(a, ctx, box, key)
+				if err != nil || !wait || done.Job == "" {
+					return err
+				}
+				return awaitEnd(a, ctx, box, key, timeout)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until it is known what came of the run")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long --wait waits; default: for ever")
+	return cmd
+}
+
+func cancelRun(a *app.App, ctx context.Context, box events.Letterbox, key find.Key) (dispatch.Cancelled, error) {
+	done, err := dispatch.Cancel(ctx, box, key.Pipeline, key.Run)
+	if errors.Is(err, dispatch.ErrTooLate) && isCancelled(ctx, box, key) {
+		return done, fmt.Errorf("run %s is cancelled already", key.Run)
+	}
+	if err != nil {
+		return done, err
+	}
+	return done, a.Print(cancelled{key.Pipeline, key.Run, done.Job}, func(w io.Writer) {
+		if done.Job == "" {
+			fmt.Fprintf(w, "run %s of pipeline %s is cancelled\n", key.Run, key.Pipeline)
+			return
+		}
+		fmt.Fprintf(w, "run %s of pipeline %s: its job is asked to stop\n", key.Run, key.Pipeline)
+	})
+}
+
+// isCancelled says whether that is what the log told of a run last.
+func isCancelled(ctx context.Context, box events.Letterbox, key find.Key) bool {
+	finished, err := find.LastWords(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
+	return err == nil && finished[key].Told.State == runs.Cancelled
+}
+
+// awaitEnd waits until something has come of a run that has a job, and says what. A cancelled run is no failure of who cancelled it.
+func awaitEnd(a *app.App, ctx context.Context, box events.Letterbox, key find.Key, timeout time.Duration) error {
+	var recorded events.Recorded
+	late := fmt.Errorf("run %s: nothing came of it within %s; it is still asked to stop", key.Run, timeout)
+	err := exit.AtMost(ctx, timeout, late, func(ctx context.Context) (err error) {
+		recorded, err = nextOutcome(ctx, box, key)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	state := runs.Outcome(recorded)
+	if err := a.Print(state, func(w io.Writer) { terminal.Row(w, state.Run, state.State, state.What()) }); err != nil {
+		return err
+	}
+	if state.State != runs.Cancelled {
+		return fmt.Errorf("run %s: cancelled too late: %s", key.Run, state.State)
+	}
+	return nil
+}
+
+// nextOutcome is the first outcome of the run's last job, which may be there already.
+func nextOutcome(ctx context.Context, box events.Letterbox, key find.Key) (events.Recorded, error) {
+	join, err := dispatch.ReadJoin(ctx, box, key.Pipeline, key.Run)
+	if err != nil {
+		return events.Recorded{}, err
+	}
+	query := events.Query{
+		Kinds:    events.OutcomeKinds(),
+		Pipeline: key.Pipeline, Run: key.Run, From: max(join.Stage(events.FunctionTrain).After, join.Completed()) + 1, Follow: true,
+	}
+	for recorded, err := range box.Read(ctx, query) {
+		if err != nil {
+			return recorded, err
+		}
+		if recorded.Err == nil && events.EndsRun(recorded.Fact) {
+			return recorded, nil
+		}
+	}
+	return events.Recorded{}, context.Cause(ctx)
+}

@@ -1,0 +1,192 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune/space"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/inspect"
+	"github.com/stoker-ml/stoker/functions/mask"
+	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs/follow"
+	"github.com/stoker-ml/stoker/functions/runs/submit"
+	"github.com/stoker-ml/stoker/functions/spelling"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+// PublishAndFollow publishes events of one run and shows its progress, until it has ended, or timeout is over and not 0. The run goes on
+// then. An event that turns out to be ignored is an error.
+func PublishAndFollow(a *app.App, ctx context.Context, box events.Letterbox, facts []events.Fact, timeout time.Duration) error {
+	var outcome events.Fact
+	run := facts[0].Run
+	late := fmt.Errorf("run %s: nothing came of it within %s; `%s` says what it waits for", run, timeout, a.Command("runs"))
+	err := exit.AtMost(ctx, timeout, late, func(ctx context.Context) (err error) {
+		outcome, err = Follow(a, ctx, box, facts)
+		return err
+	})
+	if none, ignored := errors.AsType[*submit.NoEffect](err); ignored {
+		return Refusal(a, none)
+	}
+	if err != nil {
+		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on, `%s` shows it", run, a.Command("runs")))
+	}
+	if err := a.Print(runs.JSON(outcome), func(w io.Writer) { Describe(w, outcome) }); err != nil {
+		return err
+	}
+	return endedWell(a, ctx, box, runs.Outcome(events.Recorded{Fact: outcome}))
+}
+
+// Follow publishes the facts of a run, and shows how it gets on until something has come of it.
+func Follow(a *app.App, ctx context.Context, box events.Letterbox, facts []events.Fact) (events.Fact, error) {
+	show := a.Display()
+	defer show.Close()
+	return follow.Facts(ctx, box, facts, follow.Listener{
+		Progress: show.Progress,
+		Waits: func(why string) {
+			fmt.Fprintf(a.Notes(), "run %s %s\n", terminal.Line(facts[0].Run), terminal.Line(why))
+		},
+	})
+}
+
+// Refusal adds to the error of an event without effect what to do instead.
+func Refusal(a *app.App, none *submit.NoEffect) error {
+	event := none.Event
+	if none.Unknown {
+		hint := "; "
+		if similar := spelling.Suggestion(event.Pipeline, none.Applied); similar != "" {
+			hint = similar + " " // it ends with a question mark
+		}
+		return exit.NotFound(fmt.Errorf("%w%s`%s` deploys one, --anyway publishes the event all the same", none, hint, a.Command("apply FILE")))
+	}
+	of := app.Quoted(event.Run) + " --pipeline " + event.Pipeline
+	if events.RequestOf(event.Data).Force {
+		return fmt.Errorf("%w; publish it under another --run, or train this run anew: `%s`", none, a.Command("replay --run "+of+" --force"))
+	}
+	return fmt.Errorf("%w; publish it under another --run, or start this run's inputs again: `%s`", none, a.Command("runs rerun "+of))
+}
+
+// Describe says what an outcome tells, for people.
+func Describe(w io.Writer, fact events.Fact) {
+	switch data := fact.Data.(type) {
+	case *events.ModelTrained:
+		terminal.Row(w, "run", fact.Run)
+		terminal.Row(w, "model", data.Model.URI)
+		terminal.Row(w, "execution", data.Execution)
+		describeModel(w, data)
+	case *events.TrainingFailed:
+		terminal.Row(w, "run", fact.Run)
+		terminal.Row(w, "failed", runs.FailureLine(data))
+		if more := runs.Details(data.Message, data.LogTail); more != "" {
+			fmt.Fprintln(w, more)
+		}
+	}
+}
+
+// describeModel says how good a model is, what it started from, how its files compare with it, and whether it was there before.
+func describeModel(w io.Writer, data *events.ModelTrained) {
+	terminal.Row(w, "metrics", runs.Metrics(data.Metrics))
+	if values := hyperparametersLine(data.Hyperparameters); values != "" {
+		terminal.Row(w, "hyperparameters", values)
+	}
+	if data.BaseModel != "" {
+		terminal.Row(w, "base model", data.BaseModel)
+	}
+	if s := data.Skew; s != nil {
+		figures := inspect.Skew(*s)
+		terminal.Row(w, "skew", runs.FirstLine(figures.String()))
+	}
+	for _, note := range data.Notes {
+		terminal.Row(w, "note", note)
+	}
+	if data.Cached {
+		terminal.Row(w, "cached", "the same inputs, module and settings were trained before; nothing was done again")
+	}
+}
+
+// shownValue is a hyperparameter's value on one line, or mask.Hidden.
+func shownValue(name string, value any) string {
+	if mask.Name(name) {
+		return mask.Hidden
+	}
+	return mask.Text(runs.FirstLine(fmt.Sprint(value)))
+}
+
+// hyperparametersLine lists values by name, without what a tuner says of its trial; "" of none.
+func hyperparametersLine(values map[string]any) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if strings.HasPrefix(name, space.Own) {
+			continue
+		}
+		all = append(all, fmt.Sprintf("%s %s", name, shownValue(name, values[name])))
+	}
+	return strings.Join(all, "  ")
+}
+
+// endedWell is nil for a run that has a model. For another it is why it has none, in one sentence with what to type next.
+func endedWell(a *app.App, ctx context.Context, box events.Letterbox, ended runs.State) error {
+	switch ended.State {
+	case runs.Trained:
+		return nil
+	case runs.Cancelled: // or superseded, and by which
+		return fmt.Errorf("run %s was %s", ended.Run, cmp.Or(runs.FirstLine(ended.Error), runs.Cancelled))
+	}
+	why := fmt.Sprintf("run %s %s: %s", ended.Run, ended.State, ended.What())
+	detail, err := find.Of(ctx, box, find.Key{Pipeline: ended.Pipeline, Run: ended.Run})
+	if err != nil { // the reason counts, even where the way on can't be found out
+		return errors.New(why)
+	}
+	return fmt.Errorf("%s; %s", why, wayOn(a, detail))
+}
+
+// wayOn is what to type after a failure: what shows all of it, and what tries the run again.
+func wayOn(a *app.App, d find.Detail) string {
+	name := app.Quoted(d.Pipeline + "@" + d.Run)
+	if d.DeadLetter == 0 {
+		return fmt.Sprintf("`%s` says how to go on", a.Command("runs show "+name))
+	}
+	letter := fmt.Sprintf("`%s` has its dead letter, `%s` tries again once the cause is fixed",
+		a.Command(fmt.Sprintf("dead show %d", d.DeadLetter)), a.Command(fmt.Sprintf("dead retry %d", d.DeadLetter)))
+	if d.Failed.Log == "" {
+		return letter
+	}
+	return fmt.Sprintf("`%s` shows its log, %s", a.Command("logs "+name), letter)
+}
+
+// PinnedHelp is for whoever means to mend a pipeline and try again.
+const PinnedHelp = "A job keeps the pipeline as it was when its facts had come, whatever was applied since: `stoker runs rerun` starts\n" +
+	"the inputs of a run again with the pipeline as it is now."
+
+// PinnedNote says the same of one job.
+func PinnedNote(revision uint64) string {
+	return fmt.Sprintf("a retry uses the pipeline as it was at revision %d; `stoker runs rerun` uses the pipeline as it is now", revision)
+}
+
+// WarnPinned warns who tries a job again that a newer revision of its pipeline is applied: that one will not be used. It is advice
+// alone, and nothing that goes wrong with it holds up the retry.
+func WarnPinned(a *app.App, ctx context.Context, box events.Letterbox, line replay.Letter) {
+	job, ok := replay.JobOf(line.Letter)
+	if !ok {
+		return
+	}
+	pipelines, err := box.Register(ctx, events.RegisterPipelines)
+	if err != nil {
+		return
+	}
+	if applied, err := pipelines.Get(ctx, job.Pipeline); err == nil && applied.Revision > job.Revision {
+		fmt.Fprintf(a.Notes(), "dead letter %d: revision %d of pipeline %s is applied, but %s\n",
+			line.Number, applied.Revision, job.Pipeline, PinnedNote(job.Revision))
+	}
+}

@@ -1,0 +1,146 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs/logs"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+// logsFlags are the flags of `stoker logs`.
+type logsFlags struct {
+	pipeline, attempt string
+	follow, raw       bool
+	tuning            bool
+	tail              int
+}
+
+func newLogs(a *app.App) *cobra.Command {
+	var f logsFlags
+	cmd := &cobra.Command{
+		Use:   "logs RUN",
+		Short: "Print what the module of a run has printed; with -f while it runs",
+		Long: "Prints the log of a run's module. Of a run that has ended it is whole, from the store (its middle is left out beyond 9 MiB);\n" +
+			"of one that is being worked on it is the end, at most 256 KiB. RUN may be PIPELINE@RUN.",
+		Example: "  stoker logs monday -f\n  stoker logs penguin@monday --tail 20\n  stoker logs monday --attempt 1\n  stoker logs monday --tuning",
+		Args:    app.Exactly(1, "a run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error {
+				key, err := findRun(a, ctx, l.Box, f.pipeline, args[0])
+				if err != nil {
+					return err
+				}
+				return printLogs(a, ctx, l, key, f)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.pipeline, "pipeline", "", "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
+	flags.StringVar(&f.attempt, "attempt", "", "that attempt's: its number, from 1, or id; list: which there are")
+	flags.IntVar(&f.tail, "tail", 0, "only the last lines, so many")
+	flags.BoolVarP(&f.follow, "follow", "f", false, "go on with what is printed until the run has ended; exit status 1 unless it has a model")
+	flags.BoolVar(&f.tuning, "tuning", false, "the log of the search for its hyperparameters")
+	flags.BoolVar(&f.raw, "raw", false, "as it was printed, with what it tells a terminal: for modules that you trust")
+	return cmd
+}
+
+func (f logsFlags) check() error {
+	if f.follow && (f.attempt != "" || f.tuning) {
+		return exit.Usage(errors.New("--follow shows what is being printed: it goes with neither --attempt nor --tuning"))
+	}
+	return app.Within("tail", f.tail, 0, app.AnyCount)
+}
+
+func printLogs(a *app.App, ctx context.Context, l app.Link, key find.Key, f logsFlags) error {
+	to := a.Stdout.Long()
+	if f.raw {
+		to = a.Stdout.Raw()
+	}
+	out := &logs.Printer{To: to, Notes: a.Notes(), Raw: f.raw, Tail: f.tail}
+	if f.follow {
+		return followLog(a, ctx, l, key, out)
+	}
+	detail, err := find.Of(ctx, l.Box, key)
+	if err != nil {
+		return err
+	}
+	address, err := logs.Kept(ctx, l.Box, detail, f.tuning)
+	if err != nil {
+		return err
+	}
+	if f.attempt != "" {
+		return attemptLog(a, ctx, l, key, address, f.attempt, out)
+	}
+	if address == "" && !f.tuning && !detail.Over() {
+		return logs.Live(ctx, l.Box, key, out)
+	}
+	if address == "" {
+		return exit.NotFound(fmt.Errorf("run %s: no log of it is kept: its module was not run, or what it left is gone", key.Run))
+	}
+	return logs.Copy(ctx, l.Store, address, out)
+}
+
+// followLog prints what is being printed until the run has ended, and says how it did. A run that has ended is printed from the store.
+func followLog(a *app.App, ctx context.Context, l app.Link, key find.Key, out *logs.Printer) error {
+	detail, err := find.Of(ctx, l.Box, key)
+	if err != nil {
+		return err
+	}
+	ended := detail.Summary
+	if !detail.Over() {
+		ended, err = logs.Follow(ctx, l.Box, key, detail.Last(), out)
+		if err != nil {
+			return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on", key.Run))
+		}
+		if detail, err = find.Of(ctx, l.Box, key); err != nil {
+			return err
+		}
+	}
+	if address, err := logs.Kept(ctx, l.Box, detail, false); err == nil && address != "" && !out.Any() { // it ended before it was looked at
+		if err := logs.Copy(ctx, l.Store, address, out); err != nil {
+			fmt.Fprintln(a.Notes(), err)
+		}
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	return endedWell(a, ctx, l.Box, ended)
+}
+
+// attemptLog prints the log of one attempt at the execution of which one log is known, or lists them.
+func attemptLog(a *app.App, ctx context.Context, l app.Link, key find.Key, known, which string, out *logs.Printer) error {
+	if known == "" {
+		return exit.NotFound(fmt.Errorf("run %s: which attempts there were is known once it has ended with a log", key.Run))
+	}
+	attempts, err := logs.Attempts(ctx, l.Store, known)
+	if err != nil {
+		return err
+	}
+	if which == "list" {
+		return a.Print(attempts, func(w io.Writer) {
+			terminal.Row(w, "NUMBER", "ATTEMPT", "ENDED", "BYTES")
+			for _, one := range attempts {
+				terminal.Row(w, one.Number, one.Attempt, one.Ended.Local().Format(time.DateTime), one.Bytes)
+			}
+		})
+	}
+	for _, one := range attempts {
+		if strconv.Itoa(one.Number) == which || one.Attempt == which {
+			return logs.Copy(ctx, l.Store, one.Log, out)
+		}
+	}
+	return exit.NotFound(fmt.Errorf("run %s: no attempt %s has left a log; --attempt list shows those that have", key.Run, which))
+}

@@ -1,0 +1,181 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs/submit"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+func newRuns(a *app.App) *cobra.Command {
+	var pipelineName string
+	cmd := &cobra.Command{
+		Use:   "runs",
+		Short: "List runs: what each waits for, and what came of it",
+		Args:  app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				runs, err := find.List(ctx, box, pipelineName)
+				if err != nil {
+					return err
+				}
+				return a.Print(runs, func(w io.Writer) { runsTable(w, runs) })
+			})
+		},
+	}
+	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "only runs of this pipeline")
+	cmd.AddCommand(newRunsShow(a), newRunsRerun(a))
+	return cmd
+}
+
+func runsTable(w io.Writer, runs []runs.State) {
+	terminal.Row(w, "PIPELINE", "RUN", "STATE", "UPDATED", "WHAT")
+	for _, run := range runs {
+		terminal.Row(w, run.Pipeline, run.Run, run.Headline(), run.Updated.Local().Format(time.DateTime), run.What())
+	}
+}
+
+// reran is what rerun reports.
+type reran struct {
+	Pipeline string        `json:"pipeline"`
+	Run      string        `json:"run"`
+	Of       string        `json:"of"`
+	Revision uint64        `json:"revision"` // of the pipeline as it is now
+	Events   []uint64      `json:"events"`   // their sequences
+	WaitsFor []events.Kind `json:"waits_for,omitempty"`
+}
+
+// rerunFlags are the flags of `stoker runs rerun`.
+type rerunFlags struct {
+	pipeline string
+	opts     submit.RerunOptions
+	waits    waitFlags
+}
+
+func newRunsRerun(a *app.App) *cobra.Command {
+	var f rerunFlags
+	cmd := &cobra.Command{
+		Use:   "rerun RUN",
+		Short: "Start a run's inputs again, with the pipeline as it is now",
+		Long: "Publishes the events that a run was made from once more, under a new run, which uses the pipeline as it is applied now. The new\n" +
+			"run is called RUN-2, or by the next number that is free, or as --as says. Hyperparameters that a search found are searched for\n" +
+			"anew, if the pipeline has a tuner. Where nothing that counts has changed, the run gets the model that there is: --force trains.\n\n" +
+			"`stoker replay` does the same run again instead, with the pipeline as it was.",
+		Example: "  stoker apply penguin.yaml && stoker runs rerun monday --wait\n" +
+			"  stoker runs rerun monday --as monday-more-steps",
+		Args: app.Exactly(1, "a run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.waits.check(); err != nil {
+				return err
+			}
+			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				return rerun(a, ctx, box, args[0], f)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.pipeline, "pipeline", "", "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
+	flags.StringVar(&f.opts.As, "as", "", "name of the new run; default: RUN-2, or the next number that is free")
+	flags.BoolVar(&f.opts.Force, "force", false, "search and train even if the same was done before")
+	f.waits.add(cmd)
+	return cmd
+}
+
+func rerun(a *app.App, ctx context.Context, box events.Letterbox, name string, f rerunFlags) error {
+	key, err := findRun(a, ctx, box, f.pipeline, name)
+	if err != nil {
+		return err
+	}
+	plan, err := submit.PlanRerun(ctx, box, key, f.opts)
+	if errors.Is(err, submit.ErrTaken) {
+		return exit.Usage(fmt.Errorf("%w: give another name with --as, or none", err))
+	}
+	if errors.Is(err, submit.ErrNotApplied) {
+		return a.NoPipeline(ctx, box, key.Pipeline)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range plan.Events {
+		a.GoOn(&plan.Events[i])
+	}
+	if len(plan.WaitsFor) > 0 {
+		fmt.Fprintf(a.Notes(), "run %s waits for %s, which run %s does not have either: publish it with --run %s\n",
+			terminal.Line(plan.Run), kindWords(plan.WaitsFor), terminal.Line(key.Run), terminal.Line(app.Quoted(plan.Run)))
+	}
+	if f.waits.wait {
+		fmt.Fprintf(a.Notes(), "run %s starts with the inputs of %s and revision %d of pipeline %s\n",
+			terminal.Line(plan.Run), terminal.Line(key.Run), plan.Revision, key.Pipeline)
+		return PublishAndFollow(a, ctx, box, plan.Events, f.waits.timeout)
+	}
+	return startRerun(a, ctx, box, plan)
+}
+
+// startRerun publishes the events of the new run, and prints its name.
+func startRerun(a *app.App, ctx context.Context, box events.Letterbox, plan submit.Rerun) error {
+	result := reran{Pipeline: plan.Of.Pipeline, Run: plan.Run, Of: plan.Of.Run, Revision: plan.Revision, WaitsFor: plan.WaitsFor}
+	for _, event := range plan.Events {
+		receipt, err := box.Publish(ctx, event)
+		if err != nil {
+			return fmt.Errorf("start run %s: %w; the same command does the rest", plan.Run, err)
+		}
+		result.Events = append(result.Events, receipt.Sequence)
+	}
+	return a.Print(result, func(w io.Writer) {
+		terminal.Row(w, "run", result.Run)
+		terminal.Row(w, "pipeline", fmt.Sprintf("%s, revision %d", result.Pipeline, result.Revision))
+		terminal.Row(w, "inputs", "those of run "+plan.Of.Run)
+		if len(result.WaitsFor) > 0 {
+			terminal.Row(w, "waits for", kindWords(result.WaitsFor))
+		}
+	})
+}
+
+func kindWords(kinds []events.Kind) string {
+	words := make([]string, len(kinds))
+	for i, kind := range kinds {
+		words[i] = string(kind)
+	}
+	return strings.Join(words, ", ")
+}
+
+// waitFlags are those of commands that may stay until a run has ended.
+type waitFlags struct {
+	wait    bool
+	timeout time.Duration
+}
+
+func (f *waitFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait until the run has ended; exit status 1 unless it has a model")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "how long --wait waits, then exit status 124; default: for ever")
+}
+
+func (f *waitFlags) check() error { return app.CheckTimeout(f.wait, f.timeout) }
+
+// awaitRun waits until a run has ended, and says how. The log tells of that before everything else does.
+func awaitRun(a *app.App, ctx context.Context, box events.Letterbox, key find.Key, timeout time.Duration) (ended runs.State, err error) {
+	late := fmt.Errorf("run %s: it has not ended within %s; `stoker runs show %[1]s` says what it waits for", key.Run, timeout)
+	err = exit.AtMost(ctx, timeout, late, func(ctx context.Context) error {
+		now, err := find.Of(ctx, box, key)
+		if err != nil || now.Over() {
+			ended = now.Summary
+			return err
+		}
+		fmt.Fprintf(a.Notes(), "run %s %s\n", terminal.Line(key.Run), terminal.Line(now.What()))
+		ended, err = find.End(ctx, box, key, now.Last())
+		return err
+	})
+	return ended, err
+}

@@ -1,0 +1,232 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+func newRunsShow(a *app.App) *cobra.Command {
+	var pipelineName string
+	var waits waitFlags
+	cmd := &cobra.Command{
+		Use:   "show RUN",
+		Short: "Show one run: its facts, what it waits for, who works on it, what came of it, and how to go on",
+		Args:  app.Exactly(1, "a run"),
+		Example: "  stoker runs show monday\n" +
+			"  stoker runs show monday --wait --timeout 1h -q && ./serve.sh",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := waits.check(); err != nil {
+				return err
+			}
+			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				key, err := findRun(a, ctx, box, pipelineName, args[0])
+				if err != nil {
+					return err
+				}
+				if !waits.wait {
+					return showRun(a, ctx, box, key)
+				}
+				ended, err := awaitRun(a, ctx, box, key, waits.timeout)
+				if err != nil {
+					return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on", key.Run))
+				}
+				if err := showRun(a, ctx, box, key); err != nil {
+					return err
+				}
+				return endedWell(a, ctx, box, ended)
+			})
+		},
+	}
+	waits.add(cmd)
+	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
+	return cmd
+}
+
+// shownRun is what `stoker runs show` prints of a run.
+type shownRun struct {
+	find.Detail
+	Next []string `json:"next,omitempty"` // commands that help
+
+	asked time.Time
+}
+
+func showRun(a *app.App, ctx context.Context, box events.Letterbox, key find.Key) error {
+	detail, err := find.Of(ctx, box, key)
+	if err != nil {
+		return err
+	}
+	shown := shownRun{detail, nextSteps(a, detail), time.Now()}
+	return a.Print(shown, shown.table)
+}
+
+// findRun is the run that a user means by its name, and perhaps its pipeline's: as a flag, or as PIPELINE@RUN or PIPELINE/RUN.
+// A run whose own name is like that is found first.
+func findRun(a *app.App, ctx context.Context, box events.Letterbox, pipeline, name string) (find.Key, error) {
+	key, err := runNamed(a, ctx, box, pipeline, name)
+	at := strings.IndexAny(name, "@/")
+	if at < 0 || pipeline != "" || exit.Code(err) != exit.Missing || events.CheckName("pipeline", name[:at]) != nil {
+		return key, err
+	}
+	if other, otherErr := runNamed(a, ctx, box, name[:at], name[at+1:]); otherErr == nil {
+		return other, nil
+	}
+	return key, err
+}
+
+func runNamed(a *app.App, ctx context.Context, box events.Letterbox, pipeline, run string) (find.Key, error) {
+	key, err := find.Run(ctx, box, pipeline, run)
+	if several, ok := errors.AsType[*find.Several](err); ok {
+		return key, exit.Usage(fmt.Errorf("run %s is of several pipelines: %s; name one: --pipeline %s, or %[3]s@%[1]s",
+			run, strings.Join(several.Pipelines, ", "), several.Pipelines[0]))
+	}
+	if errors.Is(err, events.ErrNotFound) {
+		of := map[bool]string{true: " of pipeline " + pipeline}[pipeline != ""]
+		return key, exit.NotFound(fmt.Errorf("no fact of run %s%s: `%s` lists them", run, of, a.Command("runs")))
+	}
+	return key, err
+}
+
+func (d shownRun) table(w io.Writer) {
+	terminal.Row(w, "run", d.Run)
+	terminal.Row(w, "pipeline", d.Pipeline)
+	terminal.Row(w, "state", d.Headline())
+	if what := d.What(); what != "" {
+		terminal.Row(w, "", what)
+	}
+	if d.State == runs.Trained && d.Trained != nil {
+		describeModel(w, d.Trained)
+	}
+	if d.Study != "" {
+		terminal.Row(w, "study", terminal.ShortID(d.Study)+map[bool]string{true: ", reused"}[d.Reused])
+	}
+	terminal.Row(w, "since", terminal.Time(d.Since))
+	if !d.Expires.IsZero() {
+		terminal.Row(w, "expires", "within a minute of "+terminal.Time(d.Expires))
+	}
+	for _, f := range d.Facts {
+		terminal.Row(w, fmt.Sprintf("fact %d", f.Sequence), fmt.Sprintf("%s  %s  %s from %s", terminal.Time(f.Stored), f.Kind, f.ID, f.Source))
+		if f.Ignored != "" {
+			terminal.Row(w, "", "ignored: "+runs.FirstLine(f.Ignored))
+		}
+	}
+	if d.Job != "" {
+		terminal.Row(w, "job", d.Job)
+	}
+	if d.Lease != nil {
+		terminal.Row(w, "attempt", attemptLine(*d.Lease))
+	}
+	if !d.Heartbeat.IsZero() {
+		age := max(0, d.asked.Sub(d.Heartbeat)).Truncate(time.Second)
+		terminal.Row(w, "heartbeat", fmt.Sprintf("%s, %s ago", terminal.Time(d.Heartbeat), age))
+	}
+	if d.Progress != nil {
+		terminal.Row(w, "progress", progressLine(*d.Progress))
+	}
+	if d.State == runs.Failed && d.Failed.Log != "" {
+		terminal.Row(w, "log", d.Failed.Log)
+	}
+	if d.DeadLetter != 0 {
+		terminal.Row(w, "dead letter", d.DeadLetter)
+	}
+	for i, next := range d.Next {
+		terminal.Row(w, map[bool]string{true: "go on"}[i == 0], next)
+	}
+	if d.Job != "" && (d.State == runs.Failed || d.State == runs.Cancelled) {
+		terminal.Row(w, "", PinnedNote(d.Revision))
+	}
+	if len(d.Settings) > 0 {
+		fmt.Fprintf(w, "\ntrained with, as the module says\n%s", indented(terminal.YAMLOf(d.Settings)))
+	}
+	if len(d.Configuration) > 0 {
+		fmt.Fprintf(w, "\nconfiguration: pipeline %s, revision %d, with its defaults\n%s", d.Pipeline, d.Revision, indented(terminal.YAMLOf(d.Configuration)))
+	}
+	if more := runs.Details(d.Failed.Message, d.Failed.LogTail); d.State == runs.Failed && more != "" {
+		fmt.Fprintln(w, more)
+	}
+}
+
+// indented is a text with two blanks before each line.
+func indented(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
+}
+
+// attemptLine says who works on a job, and how earlier attempts ended.
+func attemptLine(lease events.Lease) string {
+	line := fmt.Sprintf("number %d", lease.Number)
+	if lease.Holder != "" {
+		line += ", " + lease.Holder + " holds the lease"
+	}
+	for _, kind := range slices.Sorted(maps.Keys(lease.Failures)) {
+		line += fmt.Sprintf(", %d ended: %s", lease.Failures[kind], endedWords(kind))
+	}
+	if lease.Ended != nil {
+		line += fmt.Sprintf("; number %d: %s", lease.Ended.Attempt, runs.FirstLine(lease.Ended.Why))
+	}
+	return line
+}
+
+// endedWords says how an attempt ended.
+func endedWords(kind events.FailureKind) string {
+	if kind == events.FailureUnavailable {
+		return "handed back or lost"
+	}
+	return string(kind)
+}
+
+func progressLine(p events.Progress) string {
+	what := p.Phase + " " + runs.Step(p)
+	if p.Phase == "resuming" {
+		what = fmt.Sprintf("goes on from step %d ", p.Step)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s  %s%s", terminal.Time(p.Time), what, runs.Metrics(p.Metrics)))
+}
+
+// nextSteps are commands that help a run on from its state.
+func nextSteps(a *app.App, d find.Detail) []string {
+	run := app.Quoted(d.Run) + " --pipeline " + d.Pipeline
+	var next []string
+	if d.Study != "" && (d.State == runs.Tuning || d.State == runs.Failed) {
+		follow := map[bool]string{true: " -f  # follows its search", false: "  # its search, trial by trial"}[d.State == runs.Tuning]
+		next = append(next, a.Command("studies show "+app.Quoted(d.Pipeline+"/"+d.Run))+follow)
+	}
+	switch d.State {
+	case runs.Waiting, runs.Queued, runs.Tuning, runs.Running:
+		next = append(next, a.Command("cancel "+run)+"  # gives it up")
+	case runs.Held:
+		if d.Gate != nil && d.Gate.Paused {
+			next = append(next, a.Command("resume "+d.Pipeline)+"  # lets all runs of the pipeline go on")
+		}
+		next = append(next, a.Command("cancel "+run)+"  # gives it up")
+	case runs.Trained:
+		next = append(next, a.Command("models pull "+d.Pipeline+" --run "+app.Quoted(d.Run))+"  # copies its model")
+	case runs.Cancelled, runs.Failed, runs.Expired:
+		next = append(next, a.Command("runs rerun "+run)+"  # starts its inputs again, with the pipeline as it is now")
+		if d.Job != "" && d.DeadLetter == 0 {
+			next = append(next, a.Command("replay --run "+run+" --force")+"  # trains anew")
+		}
+	}
+	if d.State == runs.Failed && d.Failed.Log != "" {
+		next = append(next, a.Command("logs "+app.Quoted(d.Pipeline+"@"+d.Run))+"  # all that its module printed")
+	}
+	if d.DeadLetter != 0 {
+		next = append(next,
+			a.Command(fmt.Sprintf("dead show %d", d.DeadLetter))+"  # its job as it came, and the facts behind it",
+			a.Command(fmt.Sprintf("dead retry %d", d.DeadLetter))+"  # once the cause is mended")
+	}
+	return next
+}

@@ -1,0 +1,95 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs/watch"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+// watchFlags are the flags of `stoker watch`.
+type watchFlags struct{ watch.Options }
+
+func newWatch(a *app.App) *cobra.Command {
+	var f watchFlags
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Show what happens, a line an event, until it is interrupted",
+		Long: "Shows facts, how runs move, and progress, as they come; with -o json an object a line, with -o yaml a document an\n" +
+			"event. While the bus is away it waits, and goes on behind the last fact that it has shown. Progress that came meanwhile is\n" +
+			"lost.",
+		Example: "  stoker watch\n" +
+			"  stoker watch --kind model.trained,training.failed -o json | jq -r .pipeline\n" +
+			"  stoker watch --pipeline penguin --all",
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				return watchRuns(a, ctx, box, f)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.Pipeline, "pipeline", "", "only what is of this pipeline")
+	flags.StringVar(&f.Run, "run", "", "only what is of this run")
+	flags.StringSliceVar(&f.Kinds, "kind", nil, "only these: "+strings.Join(watch.Kinds(), ", ")+" (repeatable)")
+	app.CompleteFlag(cmd, "kind", watch.Kinds()...)
+	flags.BoolVar(&f.All, "all", false, "first the facts that are there already")
+	return cmd
+}
+
+func (f watchFlags) check() error {
+	for _, kind := range f.Kinds {
+		if !slices.Contains(watch.Kinds(), kind) {
+			return exit.Usage(fmt.Errorf("--kind %s: expected one of %s", kind, strings.Join(watch.Kinds(), ", ")))
+		}
+	}
+	return nil
+}
+
+// inWords is what is waited for.
+func (f watchFlags) inWords() string {
+	what, of := "facts, runs and progress", "all pipelines"
+	if len(f.Kinds) > 0 {
+		what = strings.Join(f.Kinds, ", ")
+	}
+	switch {
+	case f.Run != "" && f.Pipeline != "":
+		of = "run " + f.Pipeline + "@" + f.Run
+	case f.Run != "":
+		of = "run " + f.Run
+	case f.Pipeline != "":
+		of = "pipeline " + f.Pipeline
+	}
+	return what + " of " + of
+}
+
+// watchRuns prints what happens until ctx ends.
+func watchRuns(a *app.App, ctx context.Context, box events.Letterbox, f watchFlags) error {
+	f.Away = func(err error) { fmt.Fprintf(a.Notes(), "the bus is away: %v; waiting for it\n", err) }
+	fmt.Fprintf(a.Notes(), "waiting for %s; Ctrl-C ends it\n", f.inWords())
+	return watch.Lines(ctx, box, f.Options, func(line watch.Line) error {
+		if a.ForPrograms() {
+			return terminal.PrintNext(a.Stdout, a.Output, line)
+		}
+		_, err := io.WriteString(a.Stdout, terminal.Line(watchedText(line))+"\n")
+		return err
+	})
+}
+
+// watchedText is the line for people.
+func watchedText(l watch.Line) string {
+	return strings.TrimRight(fmt.Sprintf("%s  %-16s %s/%s  %s", l.Time.Local().Format(time.TimeOnly), l.Kind, l.Pipeline, l.Run, l.What), " ")
+}

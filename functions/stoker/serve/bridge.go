@@ -1,0 +1,276 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/bridge"
+	"github.com/stoker-ml/stoker/functions/bridge/endpoint"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+)
+
+func newBridge(a *app.App) *cobra.Command {
+	var opts bridge.Options
+	var listen *string
+	var allow []string
+	var http endpointFlags
+	cmd := &cobra.Command{
+		Use:   "bridge",
+		Short: "Publish events for marker objects, or events of HTTP",
+		Long: "For producers that know S3 and no NATS: they upload a folder, and last an object named " + bridge.DefaultMarker + " in it.\n" +
+			"The bridge then publishes an event for that folder, once for each upload of the marker: examples.ready if it holds Split-<name>\n" +
+			"folders, transform.ready if it holds transform_fn, hparams.ready if it holds best_hyperparameters.txt. These are TFX's layouts.\n\n" +
+			"The marker's metadata (pipeline, run, schema, statistics, traceparent) or its body say what is meant; the body is a JSON object with the same\n" +
+			"members, and those of the event's data: examples, transform_graph, transformed_examples, hyperparameters and so on. The run of an empty\n" +
+			"marker is named as the folder. What can't be understood is a dead letter: `stoker dead`.\n\n" +
+			"Whoever can write a marker starts the pipeline that it names. Where teams share a bucket, --allow says by prefix which they\n" +
+			"may start: --allow s3://uploads/etl=penguin,fish --allow s3://uploads/ads=taxi. The longest prefix counts; markers that\n" +
+			"no prefix covers are dead letters then.\n\n" +
+			"The store has to send S3 event messages to NATS subjects below buckets. MinIO does so with JetStream:\n" +
+			"  MINIO_NOTIFY_NATS_ENABLE_STOKER=on MINIO_NOTIFY_NATS_ADDRESS_STOKER=host:4222 MINIO_NOTIFY_NATS_JETSTREAM_STOKER=on\n" +
+			"  MINIO_NOTIFY_NATS_SUBJECT_STOKER=buckets.minio, a user or token, and MINIO_NOTIFY_NATS_QUEUE_DIR_STOKER, so that it keeps\n" +
+			"  what it can't send; then: mc event add ALIAS/BUCKET arn:minio:sqs::STOKER:nats --event put --suffix " + bridge.DefaultMarker + "\n" +
+			"The local stack has all of this: `stoker up --bridge`.\n\n" +
+			"With --http it takes CloudEvents over HTTP instead, for producers that know neither: POST / in binary, structured or batch\n" +
+			"mode. 202 means that the events are stored; on 503 the same request is repeated. Requests have Authorization: Bearer with the\n" +
+			"token of " + bridgeTokenEnv + " or --http-token-file, or clients a certificate (--http-client-ca). Without either it listens\n" +
+			"on loopback alone. It needs no store, and the key of an upstream.",
+		Example: "  stoker bridge --pipeline penguin\n" +
+			"  stoker bridge --http :8443 --http-token-file token --http-cert tls.crt --http-key tls.key --http-pipeline penguin",
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := http.check(cmd); err != nil {
+				return err
+			}
+			if http.address != "" {
+				return serveEvents(a, cmd.Context(), http, *listen)
+			}
+			opts.Logger = a.Logger()
+			for _, text := range allow {
+				rule, err := bridge.ParseRule(text)
+				if err != nil {
+					return exit.Usage(fmt.Errorf("--allow: %w", err))
+				}
+				opts.Allow = append(opts.Allow, rule)
+			}
+			if _, err := bridge.New(nil, nil, opts); err != nil {
+				return exit.Usage(err)
+			}
+			return operate(a, cmd.Context(), "bridge", *listen, func(ctx context.Context, o *operated) error {
+				return runBridge(a, ctx, o, opts)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&opts.Marker, "marker", bridge.DefaultMarker, "name of the marker object")
+	cmd.Flags().StringVar(&opts.Pipeline, "pipeline", "", "pipeline of markers that name none; default: they are dead letters")
+	cmd.Flags().StringArrayVar(&allow, "allow", nil, "s3://BUCKET/PREFIX=PIPELINE,...: what markers there may start (default any)")
+	http.add(cmd)
+	listen = listenFlag(cmd)
+	return cmd
+}
+
+func runBridge(a *app.App, ctx context.Context, o *operated, opts bridge.Options) error {
+	return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {
+		opts.Telemetry = o.Telemetry
+		b, err := bridge.New(o.Letterbox(l.Box), l.Store, opts)
+		if err != nil {
+			return err
+		}
+		a.SayStarted("bridge", "store "+fmt.Sprint(l.Store))
+		needs := asReader(l.Box.BucketLag, l.Box.MayFollowBuckets, bridge.Reader)
+		needs.needs["store"] = storeNeed(l.Store, l.Root)
+		return o.while(ctx, needs, b.Run)
+	})
+}
+
+// upBridge adds the flags of a bridge to up. It returns the bridge that they ask for, once they are parsed.
+func upBridge(cmd *cobra.Command) func() (*bridge.Options, error) {
+	var wanted bool
+	var opts bridge.Options
+	cmd.Flags().BoolVar(&wanted, "bridge", false, "also start runs by uploads of "+bridge.DefaultMarker+" to the store; see stoker bridge")
+	cmd.Flags().StringVar(&opts.Pipeline, "bridge-pipeline", "", "pipeline of uploads that name none")
+	return func() (*bridge.Options, error) {
+		if !wanted && opts.Pipeline != "" {
+			return nil, exit.Usage(fmt.Errorf("--bridge-pipeline %s: nothing without --bridge", opts.Pipeline))
+		}
+		if !wanted {
+			return nil, nil
+		}
+		if _, err := bridge.New(nil, nil, opts); err != nil {
+			return nil, exit.Usage(fmt.Errorf("--bridge-pipeline: %w", err))
+		}
+		return &opts, nil
+	}
+}
+
+// bridgeTokenEnv is the environment variable with the token of the HTTP endpoint.
+const bridgeTokenEnv = "STOKER_BRIDGE_TOKEN"
+
+// endpointFlags are the flags of `stoker bridge` for events over HTTP.
+type endpointFlags struct {
+	address, tokenFile string
+	tls                endpoint.TLS
+	pipelines          []string
+}
+
+func (f *endpointFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.address, "http", "", "host:port where it takes CloudEvents over HTTP, instead of markers")
+	flags.StringVar(&f.tokenFile, "http-token-file", "", "file with the bearer token of requests; default: "+bridgeTokenEnv)
+	flags.StringVar(&f.tls.Cert, "http-cert", "", "file with the certificate of the endpoint, in PEM")
+	flags.StringVar(&f.tls.Key, "http-key", "", "file with its key")
+	flags.StringVar(&f.tls.ClientCA, "http-client-ca", "", "file with the certificates that sign those of clients (mTLS)")
+	flags.StringSliceVar(&f.pipelines, "http-pipeline", nil, "pipeline that events may be for (default any)")
+}
+
+// check refuses flags that don't go together.
+func (f *endpointFlags) check(cmd *cobra.Command) error {
+	changed := cmd.Flags().Changed
+	for _, name := range []string{"http-token-file", "http-cert", "http-key", "http-client-ca", "http-pipeline"} {
+		if changed(name) && f.address == "" {
+			return exit.Usage(fmt.Errorf("--%s: nothing without --http", name))
+		}
+	}
+	for _, name := range []string{"marker", "pipeline", "allow"} {
+		if changed(name) && f.address != "" {
+			return exit.Usage(fmt.Errorf("--%s is about markers, and with --http there are none: run a bridge for each", name))
+		}
+	}
+	if f.tls.ClientCA != "" && f.tls.Cert == "" {
+		return exit.Usage(errors.New("--http-client-ca: clients show certificates over TLS alone: give --http-cert and --http-key"))
+	}
+	return app.Together(cmd, "http-cert", "http-key")
+}
+
+// token returns what requests must have, or nil if there is no token.
+func (f *endpointFlags) token(logger *slog.Logger) (func() string, error) {
+	if f.tokenFile == "" {
+		token := strings.TrimSpace(os.Getenv(bridgeTokenEnv))
+		if token == "" {
+			return nil, nil
+		}
+		return func() string { return token }, checkBridgeToken(token, bridgeTokenEnv)
+	}
+	file := &fileToken{name: f.tokenFile, logger: logger}
+	if err := file.reread(); err != nil {
+		return nil, exit.Usage(fmt.Errorf("--http-token-file: %w", err))
+	}
+	return file.get, nil
+}
+
+func checkBridgeToken(token, from string) error {
+	const least = 16
+	if len(token) < least {
+		return exit.Usage(fmt.Errorf("%s: a token of %d characters: expected %d or more", from, len(token), least))
+	}
+	return nil
+}
+
+// fileToken is a token in a file, which may be replaced.
+type fileToken struct {
+	name   string
+	logger *slog.Logger
+
+	mu    sync.Mutex
+	token string
+	read  time.Time
+}
+
+// get is the token for now. If the file can't be read any more, the token of before stays.
+func (f *fileToken) get() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if time.Since(f.read) >= renewTime {
+		if err := f.reread(); err != nil {
+			f.logger.Warn("token not read again; the one before stays", "error", err)
+		}
+	}
+	return f.token
+}
+
+func (f *fileToken) reread() error {
+	f.read = time.Now()
+	text, err := os.ReadFile(f.name)
+	if err != nil {
+		return err
+	}
+	token := strings.TrimSpace(string(text))
+	if err := checkBridgeToken(token, f.name); err != nil {
+		return err
+	}
+	f.token = token
+	return nil
+}
+
+// serveEvents runs the endpoint. It refuses to listen beyond this machine without authentication.
+func serveEvents(a *app.App, ctx context.Context, f endpointFlags, listen string) error {
+	opts := endpoint.Options{Pipelines: f.pipelines, Certificates: f.tls.ClientCA != "", Logger: a.Logger()}
+	if _, err := endpoint.New(nil, opts); err != nil {
+		return exit.Usage(fmt.Errorf("--http-pipeline: %w", err))
+	}
+	var err error
+	if opts.Token, err = f.token(opts.Logger); err != nil {
+		return err
+	}
+	var config *tls.Config
+	if f.tls.Cert != "" {
+		if config, err = f.tls.Config(opts.Logger); err != nil {
+			return exit.Usage(fmt.Errorf("--http-cert: %w", err))
+		}
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", f.address)
+	if err != nil {
+		return exit.Usage(fmt.Errorf("--http %s: %w", f.address, err))
+	}
+	defer listener.Close()
+	if !isLoopback(listener.Addr()) && opts.Token == nil && !opts.Certificates {
+		return exit.Usage(fmt.Errorf("--http %s: whoever reaches this address could start training: set a token (%s or --http-token-file), "+
+			"or ask for certificates (--http-client-ca)", f.address, bridgeTokenEnv))
+	}
+	return operate(a, ctx, "bridge", listen, func(ctx context.Context, o *operated) error {
+		return a.WithBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error {
+			e, err := endpoint.New(o.Letterbox(box), opts)
+			if err != nil {
+				return err
+			}
+			sayEndpoint(a, listener.Addr(), config != nil, opts)
+			needs := asks{needs: map[string]telemetry.Need{"bus": box.MayLookAtFacts}}
+			return o.while(ctx, needs, func(ctx context.Context) error { return e.Serve(ctx, listener, config) })
+		})
+	})
+}
+
+// sayEndpoint says where events are taken, and from whom.
+func sayEndpoint(a *app.App, at net.Addr, secure bool, opts endpoint.Options) {
+	scheme, from := "http", "anybody on this machine"
+	if secure {
+		scheme = "https"
+	}
+	switch {
+	case opts.Token != nil && opts.Certificates:
+		from = "clients with the token and a certificate"
+	case opts.Token != nil:
+		from = "clients with the token"
+	case opts.Certificates:
+		from = "clients with a certificate"
+	}
+	pipelines := cmp.Or(strings.Join(opts.Pipelines, ", "), "any pipeline")
+	a.SayStarted("bridge", fmt.Sprintf("events at %s://%s/ from %s for %s", scheme, at, from, pipelines))
+	if !secure && opts.Token != nil && !isLoopback(at) {
+		fmt.Fprintln(a.Notes(), "the token is sent in clear: give --http-cert and --http-key, or put TLS before it")
+	}
+}

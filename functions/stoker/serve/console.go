@@ -1,0 +1,199 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/functions/console"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/peer"
+	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+)
+
+// consoleTokenEnv is the environment variable with the console's token.
+const consoleTokenEnv = "STOKER_CONSOLE_TOKEN"
+
+// DefaultConsole is where the console listens: on loopback.
+const DefaultConsole = "127.0.0.1:8790"
+
+// consoleFlags say where a console listens, and who may do what.
+type consoleFlags struct {
+	listen, tokenFile string
+	hosts             []string
+	readOnly, open    bool
+}
+
+// readers are those who may read without the token at an address: on loopback processes of this user, elsewhere nobody.
+func readers(at net.Addr, open bool) console.Readers {
+	switch {
+	case open:
+		return console.Everybody
+	case isLoopback(at) && peer.Supported:
+		return console.SameUser
+	}
+	return console.TokenHolders
+}
+
+func newConsole(a *app.App) *cobra.Command {
+	var f consoleFlags
+	cmd := &cobra.Command{
+		Use:   "console",
+		Short: "Serve the web page: runs, curves, studies, lineage, dead letters",
+		Long: "Serves a web page of what happens: runs and what each waits for, loss and metrics as they come, studies, the lineage of models,\n" +
+			"pipelines, dead letters. `stoker up` serves it too.\n\n" +
+			"It listens on loopback, where processes of the same user read without a token (Linux; other systems don't say whose a connection\n" +
+			"is). Other users of the machine, clients that come through a proxy, and everybody at another address (--listen 0.0.0.0:8790)\n" +
+			"need the token to read, unless --open. To retry, pause and cancel, every browser needs it: that of " + consoleTokenEnv + " or\n" +
+			"--token-file, or one that is made and printed now. Beyond loopback, --host gives the name that browsers know the console by;\n" +
+			"put a proxy with TLS before it that sends X-Forwarded-Proto.\n\n" +
+			"A browser that is given the token has a session. It ends when the user leaves, after 12 hours without a request, after 7 days, and\n" +
+			"with the console. Another token in --token-file is taken within seconds, and ends all sessions.\n\n" +
+			"/healthz and /readyz are served to everybody, for probes; /metrics, in Prometheus's format, to those who may read, and for the\n" +
+			"token as `Authorization: Bearer`. STOKER_LISTEN is an address for these three alone.",
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			token, made, err := f.token()
+			if err != nil {
+				return err
+			}
+			listener, err := net.Listen("tcp", f.listen)
+			if errors.Is(err, syscall.EADDRINUSE) {
+				return exit.Usage(fmt.Errorf("--listen %s: the address is already in use; another console may be there: --listen 127.0.0.1:0 takes any port", f.listen))
+			}
+			if err != nil {
+				return exit.Usage(fmt.Errorf("--listen %s: %w", f.listen, err))
+			}
+			defer listener.Close()
+			readers := readers(listener.Addr(), f.open)
+			if readers == console.TokenHolders && token == "" {
+				return exit.Usage(errors.New("--read-only: who may read here? --open for everybody who reaches it, or leave out --read-only"))
+			}
+			return operated{app: a, what: "console", page: true}.run(cmd.Context(), func(ctx context.Context, o *operated) error {
+				return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {
+					opts := consoleOptions(a, l)
+					opts.Token, opts.Hosts, opts.Readers = token, f.hosts, readers
+					fmt.Fprintf(a.Notes(), "console: http://%s/\n", listener.Addr())
+					if made {
+						fmt.Fprintf(a.Stderr, "  token      %s (made now; %s or --token-file keeps one)\n", token, consoleTokenEnv)
+					}
+					return o.console(ctx, l, listener, opts, f.renewed)
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&f.listen, "listen", DefaultConsole, "address and port")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token; default: "+consoleTokenEnv+", else one is made")
+	cmd.Flags().StringSliceVar(&f.hosts, "host", nil, "name that browsers know it by, beside those of loopback")
+	cmd.Flags().BoolVar(&f.readOnly, "read-only", false, "nobody may act: there is no token")
+	cmd.Flags().BoolVar(&f.open, "open", false, "let everybody who reaches it read, without the token")
+	app.SetElsewhere(cmd, "listen", settings.ConsoleListen)
+	app.SetElsewhere(cmd, "host", settings.ConsoleHosts)
+	return cmd
+}
+
+// minToken is how long a token must be that people choose.
+const minToken = 12
+
+// renewed is the token for now: another one in the token's file takes the place of the first. "" if none can come.
+func (f consoleFlags) renewed() (string, error) {
+	if f.readOnly || f.tokenFile == "" {
+		return "", nil
+	}
+	token, _, err := f.token()
+	return token, err
+}
+
+// token is the one to ask for; "" for nobody. made says that it was made up now.
+func (f consoleFlags) token() (token string, made bool, err error) {
+	if f.readOnly {
+		return "", false, nil
+	}
+	token = os.Getenv(consoleTokenEnv)
+	if f.tokenFile != "" {
+		text, err := os.ReadFile(f.tokenFile)
+		if err != nil {
+			return "", false, exit.Usage(fmt.Errorf("--token-file: %w", err))
+		}
+		token = strings.TrimSpace(string(text))
+	}
+	switch {
+	case token == "" && f.tokenFile == "":
+		return console.NewToken(), true, nil
+	case len(token) < minToken:
+		return "", false, exit.Usage(fmt.Errorf("%s: a token of %d characters: expected %d or more", cmp.Or(f.tokenFile, consoleTokenEnv), len(token), minToken))
+	}
+	return token, false, nil
+}
+
+func consoleOptions(a *app.App, l app.Link) console.Options {
+	opts := console.Options{Box: l.Box, Store: l.Store, Root: l.Root, Command: app.Invocation(a.Self), Logger: a.Logger()}
+	if a.DataDir != app.DefaultDataDir() {
+		opts.Flags = "--data " + app.Quoted(a.DataDir)
+	}
+	return opts
+}
+
+// console serves the page, and how it is. It needs the bus; without the store, most of what it shows is there all the same.
+func (o *operated) console(ctx context.Context, l app.Link, listener net.Listener, opts console.Options, renewed func() (string, error)) error {
+	needs := asOnlooker(l.Box.FactLag, dispatch.Reader)
+	opts.Probes = o.probes(ctx, needs)
+	return o.while(ctx, needs, func(ctx context.Context) error { return serveConsole(ctx, listener, opts, renewed) })
+}
+
+// serveConsole serves a console, and gives it a new token when renewed returns another one than before. An error of renewed leaves the token
+// as it is.
+func serveConsole(ctx context.Context, listener net.Listener, opts console.Options, renewed func() (string, error)) error {
+	c, err := console.New(opts)
+	if err != nil {
+		return err
+	}
+	serving, ctx := errgroup.WithContext(ctx)
+	serving.Go(func() error { return c.Serve(ctx, listener) })
+	serving.Go(func() error {
+		renewToken(ctx, c, opts, renewed)
+		return nil
+	})
+	return serving.Wait()
+}
+
+// renewTime is how often a token's file is read again.
+const renewTime = 2 * time.Second
+
+func renewToken(ctx context.Context, c *console.Console, opts console.Options, renewed func() (string, error)) {
+	token, failed := opts.Token, false
+	for tick := time.NewTicker(renewTime); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+		read, err := renewed()
+		if err != nil && !failed {
+			opts.Logger.WarnContext(ctx, "console token not read again; the one before stays", "error", err)
+		}
+		if failed = err != nil; failed || read == "" || read == token {
+			continue
+		}
+		token = read
+		c.SetToken(token)
+		opts.Logger.WarnContext(ctx, "console has a new token; all sessions have ended")
+	}
+}
+
+func isLoopback(at net.Addr) bool {
+	tcp, ok := at.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}

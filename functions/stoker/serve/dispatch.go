@@ -1,0 +1,37 @@
+package serve
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+)
+
+func newDispatch(a *app.App) *cobra.Command {
+	var listen *string
+	cmd := &cobra.Command{
+		Use:   "dispatch",
+		Short: "Run a dispatcher: facts in, jobs out",
+		Args:  app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return operate(a, cmd.Context(), "dispatch", *listen, func(ctx context.Context, o *operated) error { return runDispatch(a, ctx, o) })
+		},
+	}
+	listen = listenFlag(cmd)
+	return cmd
+}
+
+func runDispatch(a *app.App, ctx context.Context, o *operated) error {
+	return a.WithBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error {
+		dispatcher, err := dispatch.New(ctx, o.Letterbox(box), a.Logger())
+		if err != nil {
+			return err
+		}
+		dispatcher.Telemetry = o.Telemetry
+		a.SayStarted("dispatch")
+		return o.while(ctx, asDispatcher(box), dispatcher.Run)
+	})
+}

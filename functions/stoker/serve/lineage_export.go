@@ -1,0 +1,178 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/openlineage"
+	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+// exportFlags are the flags of `stoker lineage export`.
+type exportFlags struct {
+	to, pipeline, name, namespace string
+	listen                        *string
+	from                          uint64
+	follow                        bool
+}
+
+func NewLineageExport(a *app.App) *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Tell of trainings and searches as OpenLineage run events",
+		Long: "Makes OpenLineage run events (spec 2-0-2) of the log of facts, and sends them to a receiver such as Marquez, or writes them as\n" +
+			"lines of JSON. Without --follow it tells of all that is in the log and ends. With --follow it runs until it is interrupted, and\n" +
+			"tells of what comes from its first start on, and of runs while they go on; the bus remembers how far it is. Jobs never wait\n" +
+			"for it. The same fact always makes the same events.\n\n" +
+			"Where to: --to, else OPENLINEAGE_URL (with OPENLINEAGE_ENDPOINT, OPENLINEAGE_API_KEY), or OPENLINEAGE__TRANSPORT__TYPE file with\n" +
+			"OPENLINEAGE__TRANSPORT__LOG_FILE_PATH, else standard output. OPENLINEAGE_NAMESPACE is that of jobs, OPENLINEAGE_DISABLED=true sends nothing.\n" +
+			"The configuration file says the same under openlineage; `stoker config` shows which counts.",
+		Example: "  stoker lineage export > events.jsonl\n" +
+			"  OPENLINEAGE_URL=http://marquez:5000 stoker lineage export --follow",
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.follow && f.from > 1 {
+				return exit.Usage(errors.New("--from goes without --follow, which begins where it was"))
+			}
+			if !f.follow && *f.listen != "" {
+				return exit.Usage(errors.New("--listen goes with --follow: without it nothing stays running"))
+			}
+			if err := events.CheckName("--name", f.name); err != nil {
+				return exit.Usage(err)
+			}
+			config, err := f.config(a.Found)
+			if err != nil || config.Disabled {
+				return err
+			}
+			if f.follow {
+				return followLineage(a, cmd.Context(), config, f)
+			}
+			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return exportLineage(a, ctx, l, config, f) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.to, "to", "", "receiver's address, or a file that is added to; -: standard output")
+	flags.StringVar(&f.namespace, "namespace", "", "of jobs (OPENLINEAGE_NAMESPACE); default: stoker")
+	flags.StringVar(&f.pipeline, "pipeline", "", "only this pipeline")
+	flags.Uint64Var(&f.from, "from", 1, "sequence of the first fact to tell of")
+	flags.BoolVar(&f.follow, "follow", false, "go on with what comes, until interrupted")
+	flags.StringVar(&f.name, "name", "openlineage", "with --follow: by which name the bus remembers how far it is; one for each receiver")
+	f.listen = listenFlag(cmd)
+	return cmd
+}
+
+// lookup is the environment, with what the configuration file says where that says nothing.
+func (exportFlags) lookup(found *settings.Settings) func(string) string {
+	filed := map[string]settings.Key{
+		"OPENLINEAGE_URL": settings.LineageURL, "OPENLINEAGE_ENDPOINT": settings.LineageEndpoint, "OPENLINEAGE_API_KEY": settings.LineageKey,
+		"OPENLINEAGE_NAMESPACE": settings.LineageNamespace, "OPENLINEAGE_DISABLED": settings.LineageDisabled,
+	}
+	return func(name string) string {
+		key, known := filed[name]
+		if !known {
+			return os.Getenv(name)
+		}
+		return cmp.Or(os.Getenv(name), found.Value(key).Text)
+	}
+}
+
+// config is where events go: flags before the environment before the file.
+func (f exportFlags) config(found *settings.Settings) (c openlineage.Config, err error) {
+	if c, err = openlineage.FromEnviron(f.lookup(found)); err != nil {
+		return c, exit.Usage(err)
+	}
+	if f.namespace != "" {
+		c.Namespace = f.namespace
+	}
+	switch {
+	case f.to == "":
+	case f.to == "-":
+		c.URL, c.File, c.Console = "", "", true
+	case strings.HasPrefix(f.to, "http://"), strings.HasPrefix(f.to, "https://"):
+		c.File = ""
+		if c.URL, err = openlineage.Receiver(f.to, f.lookup(found)("OPENLINEAGE_ENDPOINT")); err != nil {
+			return c, exit.Usage(fmt.Errorf("--to: %w", err))
+		}
+	default:
+		c.URL, c.File = "", f.to
+	}
+	return c, nil
+}
+
+// followLineage goes on until it is interrupted. It needs the bus, and the store for what a model was made of.
+func followLineage(a *app.App, ctx context.Context, c openlineage.Config, f exportFlags) error {
+	return operate(a, ctx, "lineage-export", *f.listen, func(ctx context.Context, o *operated) error {
+		return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {
+			sender, closer, err := newSender(a, c)
+			if err != nil {
+				return err
+			}
+			defer closer.Close()
+			x := newExporter(a, l, c, f, sender)
+			a.SayStarted("lineage export", "to "+whereTo(c))
+			needs := asListener(l.Box, func() (string, []string) { return f.name, []string{events.StreamFacts} })
+			needs.needs["store"] = storeNeed(l.Store, l.Root)
+			return o.while(ctx, needs, func(ctx context.Context) error { return x.Follow(ctx, f.name) })
+		})
+	})
+}
+
+func newExporter(a *app.App, l app.Link, c openlineage.Config, f exportFlags, sender openlineage.Sender) *openlineage.Exporter {
+	return &openlineage.Exporter{
+		Teller: openlineage.Teller{Namespace: c.Namespace, Version: a.Version},
+		Box:    l.Box, Store: l.Store, Sender: sender, Pipeline: f.pipeline, Log: a.Logger(),
+	}
+}
+
+// exportLineage tells of what is in the log.
+func exportLineage(a *app.App, ctx context.Context, l app.Link, c openlineage.Config, f exportFlags) error {
+	sender, closer, err := newSender(a, c)
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	x := newExporter(a, l, c, f, sender)
+	sent, err := x.Replay(ctx, f.from)
+	fmt.Fprintf(a.Notes(), "%d events told to %s\n", sent, whereTo(c))
+	if err != nil && c.URL != "" && ctx.Err() == nil {
+		return exit.Unreachable(fmt.Errorf("%w; --from goes on there", err))
+	}
+	return err
+}
+
+func whereTo(c openlineage.Config) string {
+	switch {
+	case c.URL != "":
+		return c.URL
+	case c.File != "":
+		return c.File
+	}
+	return "standard output"
+}
+
+// newSender is what takes the events, and what is to be closed behind them.
+func newSender(a *app.App, c openlineage.Config) (openlineage.Sender, io.Closer, error) {
+	switch {
+	case c.URL != "":
+		return openlineage.HTTP{URL: c.URL, APIKey: c.APIKey}, io.NopCloser(nil), nil
+	case c.File != "":
+		file, err := openlineage.OpenFile(c.File)
+		if err != nil {
+			return nil, nil, err
+		}
+		return openlineage.NewLines(file), file, nil
+	}
+	return openlineage.NewLines(a.Stdout.Data(terminal.JSON)), io.NopCloser(nil), nil
+}

@@ -1,0 +1,112 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/notify"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+)
+
+// Where secrets come from that no command line should hold.
+const (
+	notifyURLEnv    = "STOKER_NOTIFY_URL"
+	notifySecretEnv = "STOKER_NOTIFY_SECRET"
+	notifyTokenEnv  = "STOKER_NOTIFY_TOKEN"
+)
+
+func newNotify(a *app.App) *cobra.Command {
+	var opts notify.Options
+	var urlFile, secretFile, tokenFile string
+	var try bool
+	var listen *string
+	cmd := &cobra.Command{
+		Use:   "notify",
+		Short: "Tell a webhook of failures",
+		Long: "Follows the facts of failure and the dead letters, and posts each of them to a webhook, in order, until it answers 2xx: at least\n" +
+			"once, across restarts, however long the webhook is away. What there was before the first start is not told.\n\n" +
+			"It is a CloudEvent in structured mode, or with --format text {\"text\": \"...\"}, which Slack, Mattermost and the like take.\n" +
+			"--template says what is in it, in Go's text/template, of .Kind .Pipeline .Run .Reason .Message .LogTail .Model .Number .ID .Type.\n" +
+			"{{plain .Message}} keeps what a module says from being a mention or a link.\n\n" +
+			"With a secret, requests are signed as Standard Webhooks has it (webhook-id, webhook-timestamp, webhook-signature); with a token,\n" +
+			"they say Authorization: Bearer. The webhook's address, the secret and the token are best kept from the command line: in files, or in\n" +
+			notifyURLEnv + ", " + notifySecretEnv + " and " + notifyTokenEnv + ". They are never logged. Redirects are not followed.\n\n" +
+			"For a second webhook run a second one with another --name.",
+		Example: "  STOKER_NOTIFY_URL=https://hooks.slack.com/services/... stoker notify --format text\n" +
+			"  stoker notify --url-file /run/secrets/webhook --kind training.failed --kind model.trained --try",
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			opts.URL, err = secretText(opts.URL, urlFile, notifyURLEnv)
+			if err == nil && opts.URL == "" {
+				err = exit.Usage(fmt.Errorf("notify: expected the webhook's address in %s, --url-file or --url", notifyURLEnv))
+			}
+			var secretErr, tokenErr error
+			opts.Secret, secretErr = secretText("", secretFile, notifySecretEnv)
+			opts.Token, tokenErr = secretText("", tokenFile, notifyTokenEnv)
+			if err = errors.Join(err, secretErr, tokenErr); err != nil {
+				return err
+			}
+			opts.Logger = a.Logger()
+			return runNotify(a, cmd.Context(), opts, try, *listen)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.URL, "url", "", "address of the webhook; default: "+notifyURLEnv)
+	flags.StringVar(&urlFile, "url-file", "", "file with the address")
+	flags.StringVar(&secretFile, "secret-file", "", "file with the key that signs requests, whsec_... or any text; default: "+notifySecretEnv)
+	flags.StringVar(&tokenFile, "token-file", "", "file with a bearer token; default: "+notifyTokenEnv)
+	flags.StringSliceVar(&opts.Kinds, "kind", notify.DefaultKinds(), "what to tell of: kinds of facts, and "+notify.Dead+" for dead letters")
+	app.CompleteFlag(cmd, "kind", append(notify.DefaultKinds(), notify.Dead)...)
+	flags.StringSliceVar(&opts.Pipelines, "pipeline", nil, "tell of these pipelines alone; default: all")
+	flags.StringVar(&opts.Format, "format", notify.CloudEvents, notify.CloudEvents+" or "+notify.Text)
+	flags.StringVar(&opts.Template, "template", "", "what to say with --format "+notify.Text)
+	flags.StringVar(&opts.Name, "name", "default", "under which it keeps its place on the bus")
+	flags.DurationVar(&opts.Timeout, "timeout", 0, "how long the webhook may take to answer, 20s at most (default 10s)")
+	flags.BoolVar(&try, "try", false, "send one test event, say what comes of it, and end")
+	listen = listenFlag(cmd)
+	return cmd
+}
+
+func runNotify(a *app.App, ctx context.Context, opts notify.Options, try bool, listen string) error {
+	n, err := notify.New(nil, opts)
+	if err != nil {
+		return exit.Usage(err)
+	}
+	if try {
+		if err := n.Try(ctx); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.Notes(), "the webhook has taken a test event")
+		return nil
+	}
+	return operate(a, ctx, "notify", listen, func(ctx context.Context, o *operated) error {
+		return a.WithBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error {
+			n, err := notify.New(box, opts)
+			if err != nil {
+				return err
+			}
+			a.SayStarted("notify")
+			return o.while(ctx, asListener(box, n.Places), n.Run)
+		})
+	})
+}
+
+// secretText is what a flag says, else a file, else the environment. Space around it doesn't count. No error shows it.
+func secretText(given, file, env string) (string, error) {
+	if given != "" || file == "" {
+		return strings.TrimSpace(cmp.Or(given, os.Getenv(env))), nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", exit.Usage(err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}

@@ -1,0 +1,195 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/stack"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// operated is a command that stays running, and what it tells of itself.
+type operated struct {
+	*telemetry.Telemetry // nil: nobody asks
+	app                  *app.App
+	what                 string
+	listen               string // where it serves how it is; "": nowhere
+	page                 bool   // a page of its own serves that too
+}
+
+// listenFlag adds where a command that stays running serves how it is.
+func listenFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("listen", "", "host:port where it serves /healthz, /readyz and /metrics; default: nowhere (STOKER_LISTEN)")
+}
+
+// operate runs do, watched as OpenTelemetry's variables and --listen ask for.
+func operate(a *app.App, ctx context.Context, what, listen string, do func(context.Context, *operated) error) error {
+	return operated{app: a, what: what, listen: listen}.run(ctx, do)
+}
+
+// run is operate of a command that may have a page.
+func (o operated) run(ctx context.Context, do func(context.Context, *operated) error) (err error) {
+	if o.listen == "" {
+		found, err := o.app.Settings()
+		if err != nil {
+			return err
+		}
+		o.listen = found.Value(settings.Listen).Text
+	}
+	if _, _, bad := net.SplitHostPort(o.listen); o.listen != "" && bad != nil {
+		return exit.Usage(errors.Join(errors.New("--listen: expected host:port, or :port for every address of the machine"), bad))
+	}
+	log := o.app.Logger()
+	t, err := telemetry.Open(ctx, telemetry.Options{Service: "stoker-" + o.what, Version: o.app.Version, Scraped: o.listen != "" || o.page, Logger: log})
+	if err != nil {
+		return exit.Usage(err)
+	}
+	defer func() {
+		if err := t.Close(ctx); err != nil {
+			log.Warn("telemetry not sent", "error", err)
+		}
+	}()
+	o.Telemetry = t
+	return do(ctx, &o)
+}
+
+// asks is what an operated command needs to work, and the queues whose lag it tells.
+type asks struct {
+	needs map[string]telemetry.Need
+	lags  []func(context.Context) ([]jetstream.Lag, error)
+}
+
+// while serves how the command is while do runs.
+func (o *operated) while(ctx context.Context, a asks, do func(context.Context) error) error {
+	if err := a.refused(ctx); err != nil {
+		return err
+	}
+	if err := o.Queues(a.queues); err != nil {
+		return err
+	}
+	if o.listen == "" {
+		return do(ctx)
+	}
+	return telemetry.Serve(ctx, o.listen, o.probes(ctx, a), func(ctx context.Context, at net.Addr) error {
+		o.app.Logger().InfoContext(ctx, "probes and metrics are served", "address", at.String())
+		return do(ctx)
+	})
+}
+
+// probes serve how the command is.
+func (o *operated) probes(ctx context.Context, a asks) http.Handler {
+	return o.Probes(ctx, a.needs).Handler()
+}
+
+// refused looks once whether the bus refuses what is needed of it. Whose key is another's is told so when it starts, and does not stay to say
+// it for ever; what is refused later may be allowed again.
+func (a asks) refused(ctx context.Context) error {
+	for _, need := range a.needs {
+		if err := need(ctx); errors.Is(err, events.ErrRefused) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a asks) queues(ctx context.Context) (all []telemetry.Queue, err error) {
+	for _, ask := range a.lags {
+		lags, failed := ask(ctx)
+		err = errors.Join(err, failed)
+		for _, lag := range lags {
+			all = append(all, telemetry.Queue(lag))
+		}
+	}
+	return all, err
+}
+
+// asWorker is what a worker needs: its queues, and the store.
+func asWorker(box *jetstream.Letterbox, store storage.Store, root storage.Ref, functions []events.Function, classes []string) asks {
+	jobs := func(ctx context.Context) ([]jetstream.Lag, error) { return box.JobLags(ctx, functions, classes) }
+	return asks{
+		needs: map[string]telemetry.Need{
+			"bus":   func(ctx context.Context) error { return box.MayTakeJobs(ctx, functions, classes) },
+			"store": storeNeed(store, root),
+		},
+		lags: []func(context.Context) ([]jetstream.Lag, error){jobs},
+	}
+}
+
+// asStack is what everything in one process needs.
+func asStack(stack *stack.Stack) asks {
+	all := asWorker(stack.Bus, stack.Store, stack.Root, events.Functions(), []string{"cpu"})
+	facts := asDispatcher(stack.Bus)
+	all.needs["facts"], all.lags = facts.needs["bus"], facts.lags
+	return all
+}
+
+// asDispatcher is what a dispatcher needs. It tells of the queues of jobs too: workers that are scaled to zero can't.
+func asDispatcher(box *jetstream.Letterbox) asks {
+	all := asReader(box.FactLag, box.MayFollowFacts, dispatch.Reader)
+	all.lags = append(all.lags, box.QueueLags)
+	return all
+}
+
+// asReader is what a reader of a stream needs: that its place there hands out to it.
+func asReader(lag func(context.Context, string) (jetstream.Lag, error), may func(context.Context, string) error, reader string) asks {
+	all := asOnlooker(lag, reader)
+	all.needs["bus"] = func(ctx context.Context) error { return may(ctx, reader) }
+	return all
+}
+
+// asOnlooker is what one needs who sees how a reader is.
+func asOnlooker(lag func(context.Context, string) (jetstream.Lag, error), reader string) asks {
+	ask := func(ctx context.Context) ([]jetstream.Lag, error) {
+		found, err := lag(ctx, reader)
+		if err != nil {
+			return nil, err
+		}
+		return []jetstream.Lag{found}, nil
+	}
+	return asks{needs: map[string]telemetry.Need{"bus": needs(ask)}, lags: []func(context.Context) ([]jetstream.Lag, error){ask}}
+}
+
+// asListener is what one needs who listens: its places in streams.
+func asListener(box *jetstream.Letterbox, places func() (name string, streams []string)) asks {
+	name, streams := places()
+	ask := func(ctx context.Context) (all []jetstream.Lag, err error) {
+		for _, stream := range streams {
+			lag, failed := box.ListenLag(ctx, stream, name)
+			if err = errors.Join(err, failed); failed == nil {
+				all = append(all, lag)
+			}
+		}
+		return all, err
+	}
+	return asks{needs: map[string]telemetry.Need{"bus": needs(ask)}, lags: []func(context.Context) ([]jetstream.Lag, error){ask}}
+}
+
+// needs makes a need of a look at queues.
+func needs(lags func(context.Context) ([]jetstream.Lag, error)) telemetry.Need {
+	return func(ctx context.Context) error {
+		_, err := lags(ctx)
+		return err
+	}
+}
+
+// storeNeed asks for an object that is never there, below the place where artifacts go.
+func storeNeed(store storage.Store, root storage.Ref) telemetry.Need {
+	return func(ctx context.Context) error {
+		_, err := store.Stat(ctx, root.Join(".ready"))
+		if errors.Is(err, storage.ErrNotFound) {
+			return nil
+		}
+		return err
+	}
+}

@@ -1,0 +1,206 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/functions/bridge"
+	"github.com/stoker-ml/stoker/functions/console"
+	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/modules"
+	"github.com/stoker-ml/stoker/functions/stoker/stack"
+	"github.com/stoker-ml/stoker/local"
+)
+
+func newUp(a *app.App) *cobra.Command {
+	var busPort, s3Port, slots int
+	var consoleAt string
+	var warm modules.WarmFlags
+	var listen *string
+	var withBridge func() (*bridge.Options, error)
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Run everything in one process: bus, store, dispatcher, worker and console",
+		Long: "Runs an embedded NATS server, an embedded S3 server, a dispatcher, a worker and the console's web page until it is interrupted.\n" +
+			"Servers listen on loopback only. Data stays in the data folder; other commands find the stack there.\n" +
+			"The page's address serves /healthz, /readyz and /metrics too.",
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			bridged, err := withBridge()
+			err = errors.Join(err, app.Within("nats-port", busPort, 0, app.MaxPort), app.Within("s3-port", s3Port, 0, app.MaxPort),
+				app.Within("slots", slots, 0, app.AnyCount), warm.Check())
+			if slots > 0 {
+				err = errors.Join(err, app.CheckCompute())
+			}
+			if err != nil {
+				return err
+			}
+			options := StackOptions(a)
+			options.BusPort, options.S3Port, options.Slots, options.NoWorker = busPort, s3Port, slots, slots == 0
+			options.Warm, options.PythonWarm, options.Bridge = warm.Processes, warm.Python, bridged
+			self := operated{app: a, what: "up", listen: *listen, page: consoleAt != noConsole}
+			return self.run(cmd.Context(), func(ctx context.Context, o *operated) error {
+				options.Telemetry = o.Telemetry
+				return runUp(a, ctx, o, options, consoleAt)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&busPort, "nats-port", 0, "port of the NATS server; 0: that of last time if it is free, else any")
+	cmd.Flags().IntVar(&s3Port, "s3-port", 0, "port of the S3 server; 0: that of last time if it is free, else any")
+	cmd.Flags().StringVar(&consoleAt, "console", DefaultConsole, "where the web page is served, any port of loopback if that one is taken; off: nowhere")
+	warm.Add(cmd)
+	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once; 0 leaves them to workers of their own")
+	app.SetElsewhere(cmd, "slots", settings.WorkerSlots)
+	withBridge = upBridge(cmd)
+	listen = listenFlag(cmd)
+	return cmd
+}
+
+func runUp(a *app.App, ctx context.Context, o *operated, options stack.Options, consoleAt string) error {
+	return WithStack(a, ctx, options, func(ctx context.Context, stack *stack.Stack) error {
+		needs := asStack(stack)
+		return WithConsole(a, ctx, consoleAt, stack, o.probes(ctx, needs), func(ctx context.Context, url, token string) error {
+			Announce(a, stack, url, token)
+			return o.while(ctx, needs, stack.Wait)
+		})
+	})
+}
+
+func StackOptions(a *app.App) stack.Options {
+	return stack.Options{DataDir: a.DataDir, Logger: a.Logger(), Builtins: modules.Builtins()}
+}
+
+// WithStack runs a stack for as long as do runs, and says what to do where there is one already.
+func WithStack(a *app.App, ctx context.Context, options stack.Options, do func(context.Context, *stack.Stack) error) error {
+	if err := logStderr(a.Logger()); err != nil {
+		return err
+	}
+	err := stack.With(ctx, options, do)
+	if errors.Is(err, local.ErrInUse) {
+		return fmt.Errorf("%w: use it as it is, or --data FOLDER for another", err)
+	}
+	return err
+}
+
+// Announce says where everything is, and how to reach it from another terminal.
+func Announce(a *app.App, stack *stack.Stack, console, token string) {
+	c := stack.Connection()
+	fmt.Fprintf(a.Notes(), "stoker is up: data in %s\n", a.DataDir)
+	fmt.Fprintf(a.Notes(), "  bus        %s\n", stack.BusAddress())
+	fmt.Fprintf(a.Notes(), "  store      %s (artifacts in %s)\n", c.S3, c.Root)
+	if console != "" {
+		fmt.Fprintf(a.Notes(), "  console    %s (to act there, or read as another user: token %s)\n", console, token)
+	}
+	fmt.Fprintln(a.Notes(), "  in another terminal: stoker apply FILE, stoker publish FACT, stoker runs, stoker models")
+	fmt.Fprintln(a.Notes(), "  Ctrl-C stops it; the data stays")
+}
+
+// noConsole is the word for --console.
+const noConsole = "off"
+
+// WithConsole runs a console beside do, unless it is off. Its token stays with the data. Another one in its file takes its place while the
+// console runs, and a file that was removed is made again with a new one.
+func WithConsole(a *app.App, ctx context.Context, address string, stack *stack.Stack, probes http.Handler, do func(ctx context.Context, url, token string) error) error {
+	if address == noConsole {
+		return do(ctx, "", "")
+	}
+	token, err := keptToken(a.DataDir)
+	if err != nil {
+		return err
+	}
+	listener, err := listenConsole(a, address)
+	if err != nil {
+		return err
+	}
+	opts := consoleOptions(a, app.Link{Box: stack.Bus, Store: stack.Store, Root: stack.Root})
+	opts.Token, opts.Readers, opts.Probes = token, readers(listener.Addr(), false), probes
+	running, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	running.Go(func() error {
+		return serveConsole(ctx, listener, opts, func() (string, error) { return renewedToken(a.DataDir) })
+	})
+	running.Go(func() error { defer stop(); return do(ctx, "http://"+listener.Addr().String()+"/", token) })
+	return running.Wait()
+}
+
+// listenConsole takes any port where the default one is taken: two stacks may run at once.
+func listenConsole(a *app.App, address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil && address == DefaultConsole {
+		host, _, _ := net.SplitHostPort(address)
+		listener, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
+	}
+	if err != nil {
+		return nil, exit.Usage(fmt.Errorf("--console %s: %w", address, err))
+	}
+	return listener, nil
+}
+
+// tokenFile is the file with the console's token in a data folder.
+func tokenFile(dataDir string) string { return filepath.Join(dataDir, "console.token") }
+
+// renewedToken is the token for now of a console that runs. A file that holds no token may still be being written: it is left as it is.
+func renewedToken(dataDir string) (string, error) {
+	text, err := os.ReadFile(tokenFile(dataDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return keptToken(dataDir)
+	}
+	token := strings.TrimSpace(string(text))
+	if err == nil && len(token) < minToken {
+		err = fmt.Errorf("%s: a token of %d characters: expected %d or more", tokenFile(dataDir), len(token), minToken)
+	}
+	return token, err
+}
+
+// keptToken is the console's token of a data folder, made the first time.
+func keptToken(dataDir string) (string, error) {
+	name := tokenFile(dataDir)
+	text, err := os.ReadFile(name)
+	if err == nil && len(strings.TrimSpace(string(text))) >= minToken {
+		return strings.TrimSpace(string(text)), nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the console's token: %w", err)
+	}
+	token := console.NewToken()
+	return token, os.WriteFile(name, []byte(token+"\n"), 0o600)
+}
+
+// logStderr sends to log what libraries write to os.Stderr by themselves, from now until the process ends. The embedded S3 server
+// reports errors of requests there, in color.
+func logStderr(log *slog.Logger) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	os.Stderr = w
+	go func() { // ends with the process
+		lines := bufio.NewReader(r)
+		for {
+			line, _, err := lines.ReadLine() // a long one in parts
+			if err != nil {
+				return
+			}
+			log.Warn("an embedded server reports an error", "error", string(colors.ReplaceAll(line, nil)))
+		}
+	}()
+	return nil
+}
+
+var colors = regexp.MustCompile(`\x1b\[[0-9;]*m`)

@@ -1,0 +1,267 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/execution/trainer"
+	"github.com/stoker-ml/stoker/functions/execution/tuner"
+	"github.com/stoker-ml/stoker/functions/group"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/scratch"
+	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/modules"
+	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// workerFlags say what a worker takes, what it keeps ready, and how it leaves.
+type workerFlags struct {
+	functions   []string
+	classes     []string
+	slots       int
+	warm        modules.WarmFlags
+	once        bool
+	wait, grace time.Duration
+	hostsFlags
+}
+
+func newWorker(a *app.App) *cobra.Command {
+	var f workerFlags
+	var listen *string
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Run a worker: jobs in, models and facts out",
+		Long: "Takes jobs off the queue and works on them until it is interrupted. With --once it works on one job at most and leaves:\n" +
+			"the shape in which a scaler starts workers from zero. --functions and --classes are then those of the queue that the\n" +
+			"scaler looks at, and --wait is longer than a lease (30s): the job of a worker that was killed comes back after that.\n\n" +
+			"Told to leave (SIGTERM, Ctrl-C), it has its modules write checkpoints, hands its jobs back and is gone within --grace, of\n" +
+			"which a module has three fifths. Give the service a longer one: terminationGracePeriodSeconds, TimeoutStopSec.\n\n" +
+			"Memory limits are watched by the worker, or held by the kernel where STOKER_CGROUP names a cgroup that it may divide:\n" +
+			"own, for the one it is in (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.\n\n" +
+			"On Linux STOKER_MODULE_NETWORK=none gives modules no network, not even this machine's. STOKER_MODULE_PROCESSES (8192),\n" +
+			"STOKER_MODULE_OPEN_FILES (65536) and STOKER_MODULE_FILE_BYTES (no limit) bound what each may have.\n\n" +
+			"Where the kernel has Landlock, modules write to their own folders alone and can't read files that usually hold credentials.\n" +
+			"STOKER_MODULE_HIDE and STOKER_MODULE_WRITE name more paths that they can't read, and that they can write, separated as in\n" +
+			"PATH. STOKER_MODULE_SANDBOX=required has a worker not start without, off does without; stoker doctor says what this machine has.\n" +
+			"STOKER_MODULE_WARM=any allows processes that are kept ready to run code of pipelines, which then reaches the folders of other jobs.\n" +
+			"Without Landlock Go modules are built without cgo, unless STOKER_MODULE_CGO=1 allows that.\n\n" +
+			"Graphs that events name (transform_graph, base_model) may have only the operations that models need. STOKER_GRAPH_OPS=A,B\n" +
+			"allows more. They and the models that modules leave are checked in a child process, within the job's memory and time.\n" +
+			"STOKER_MAX_RECORD_MIB (256) is how large a record of examples may be.\n\n" +
+			"--inputs s3://uploads/acme,s3://modules has it read nothing but that and --root, whatever address a fact or a pipeline brings.\n\n" + hostsHelp,
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return operate(a, cmd.Context(), "worker", *listen, func(ctx context.Context, o *operated) error {
+				if f.isMember() {
+					return asMember(a, ctx, f, o)
+				}
+				return withWorker(a, ctx, f, o, func(ctx context.Context, w *worker.Worker) error {
+					return work(a, ctx, f, w)
+				})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&f.once, "once", false, "work on one job at most, then leave")
+	cmd.Flags().DurationVar(&f.wait, "wait", 5*time.Second, "how long --once waits for a job")
+	cmd.Flags().DurationVar(&f.grace, "grace", defaultGrace, "how long it may take to leave")
+	cmd.Flags().StringSliceVar(&f.functions, "functions", allFunctions(), "kinds of jobs it takes")
+	cmd.Flags().StringSliceVar(&f.classes, "classes", []string{"cpu"}, "resource classes of the jobs it takes")
+	cmd.Flags().IntVar(&f.slots, "slots", 1, "jobs at once")
+	f.warm.Add(cmd)
+	f.hostsFlags.add(cmd)
+	app.SetElsewhere(cmd, "functions", settings.WorkerFunctions)
+	app.SetElsewhere(cmd, "classes", settings.WorkerClasses)
+	app.SetElsewhere(cmd, "slots", settings.WorkerSlots)
+	app.SetElsewhere(cmd, "grace", settings.WorkerGrace)
+	listen = listenFlag(cmd)
+	return cmd
+}
+
+func (f *workerFlags) check() error {
+	if f.grace <= 0 {
+		return exit.Usage(fmt.Errorf("--grace %s: expected more than 0s", f.grace))
+	}
+	if f.once {
+		f.warm.Processes = 0 // there is no second job
+	}
+	return errors.Join(f.checkFunctions(), f.checkHosts(), app.Within("slots", f.slots, 1, app.AnyCount), f.warm.Check(), app.CheckCompute())
+}
+
+func work(a *app.App, ctx context.Context, f workerFlags, w *worker.Worker) error {
+	if !f.once {
+		return leaveWithin(ctx, f.grace, w.Run)
+	}
+	worked := false
+	err := leaveWithin(ctx, f.grace, func(ctx context.Context) (err error) {
+		worked, err = w.Once(ctx, f.wait)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return reportOnce(a, worked)
+}
+
+// handled is what worker --once reports.
+type handled struct {
+	Jobs int `json:"jobs"`
+}
+
+func reportOnce(a *app.App, worked bool) error {
+	if !worked {
+		fmt.Fprintln(a.Notes(), "no job was waiting")
+	}
+	if !a.ForPrograms() {
+		return nil
+	}
+	return a.Print(handled{map[bool]int{true: 1}[worked]}, nil)
+}
+
+// withWorker puts a worker together for as long as do runs.
+func withWorker(a *app.App, ctx context.Context, f workerFlags, o *operated, do func(context.Context, *worker.Worker) error) error {
+	return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {
+		store, err := withinInputs(a, l.Store, l.Root)
+		if err != nil {
+			return err
+		}
+		leader, err := f.lead(a)
+		if err != nil {
+			return err
+		}
+		if leader != nil {
+			defer leader.Close()
+		}
+		return withExecutor(a, f, o, store, l.Root, leader, func(executor *execution.Executor, host *guest.Host) error {
+			train := trainer.New(executor, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
+			box := o.Letterbox(l.Box)
+			tune := tuner.New(executor, box)
+			functions := f.chosen(train, tune, tune.Trials())
+			a.SayStarted("worker", f.takes()...)
+			w := worker.New(box, worker.Options{
+				Functions: functions, Classes: f.classes, Slots: f.slots, Logger: a.Logger(), Telemetry: o.Telemetry, Ready: f.whole(leader),
+			})
+			probe := &storeProbe{store: l.Store, root: l.Root, log: a.Logger()}
+			needs := asWorker(l.Box, l.Store, l.Root, names(functions), f.classes)
+			needs.needs["store"] = probe.need
+			return o.while(ctx, needs, func(ctx context.Context) error {
+				if err := probe.await(ctx); err != nil || ctx.Err() != nil {
+					return err
+				}
+				return do(ctx, w)
+			})
+		})
+	})
+}
+
+// withExecutor makes an executor, for as long as do runs.
+func withExecutor(a *app.App,
+	f workerFlags, o *operated, store storage.Store, root storage.Ref, leader *group.Leader, do func(*execution.Executor, *guest.Host) error,
+) (err error) {
+	desks, err := scratch.Open("", nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, desks.Close()) }()
+	host, err := modules.NewGuest(a, f.warm, f.slots, desks.Path())
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	return do(execution.New(store, host, execution.Options{
+		Root: root, WorkDir: desks.Path(), Grace: moduleGrace(f.grace), Logger: a.Logger(), Telemetry: o.Telemetry, Group: leader,
+	}), host)
+}
+
+// allFunctions are the kinds of jobs that there are.
+func allFunctions() (all []string) {
+	for _, function := range events.Functions() {
+		all = append(all, string(function))
+	}
+	return all
+}
+
+func (f *workerFlags) checkFunctions() error {
+	all := allFunctions()
+	if len(f.functions) == 0 {
+		return exit.Usage(fmt.Errorf("--functions: expected some of %s", strings.Join(all, ", ")))
+	}
+	for _, name := range f.functions {
+		if !slices.Contains(all, name) {
+			return exit.Usage(fmt.Errorf("--functions %s: expected some of %s", name, strings.Join(all, ", ")))
+		}
+	}
+	return nil
+}
+
+// chosen are those of all functions that the worker is to take jobs of.
+func (f *workerFlags) chosen(all ...worker.Function) (chosen []worker.Function) {
+	for _, function := range all {
+		if slices.Contains(f.functions, string(function.Name())) {
+			chosen = append(chosen, function)
+		}
+	}
+	return chosen
+}
+
+// takes says what the worker takes, and how much at once.
+func (f *workerFlags) takes() []string {
+	takes := []string{"classes " + strings.Join(f.classes, ", "), fmt.Sprintf("slots %d", f.slots)}
+	if f.several() {
+		takes = append(takes, fmt.Sprintf("leads %d hosts", len(f.hosts)))
+	}
+	if len(f.functions) < len(allFunctions()) {
+		return append([]string{"functions " + strings.Join(f.functions, ", ")}, takes...)
+	}
+	return takes
+}
+
+// names are those of functions.
+func names(functions []worker.Function) (all []events.Function) {
+	for _, f := range functions {
+		all = append(all, f.Name())
+	}
+	return all
+}
+
+// defaultGrace fits into the 30 s that Kubernetes gives a pod, and far into the 90 s of systemd.
+const defaultGrace = 25 * time.Second
+
+// moduleGrace is what a module has of the grace time to write its checkpoint: 3/5 of it, 15 s by default. The trainer sends
+// checkpoints until 3/2 of that are over, 9/10 of the grace time; the rest is for the log, and for handing the job back.
+func moduleGrace(grace time.Duration) time.Duration { return grace * 3 / 5 }
+
+// leaveWithin runs do, and once ctx has ended waits no longer than grace for it to return. Nothing is lost by leaving then,
+// for every effect can be cut off anywhere: the job is another worker's when its lease has run out. The process must end with
+// the error that says so, since do may still be running.
+func leaveWithin(ctx context.Context, grace time.Duration, do func(context.Context) error) error {
+	returned := make(chan error, 1)
+	go func() { returned <- do(ctx) }()
+	select {
+	case err := <-returned:
+		return err
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case err := <-returned:
+		return err
+	case <-timer.C:
+		return fmt.Errorf("still at work %s after being told to leave; another worker has the job when its lease has run out", grace)
+	}
+}

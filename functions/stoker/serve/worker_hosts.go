@@ -1,0 +1,156 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/execution/trainer"
+	"github.com/stoker-ml/stoker/functions/group"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// hostsTokenEnv holds what the hosts of a group know, and nobody else.
+const hostsTokenEnv = "STOKER_HOSTS_TOKEN"
+
+// rankEnv is Kubernetes' word for which pod of an Indexed Job this is.
+const rankEnv = "JOB_COMPLETION_INDEX"
+
+// hostsHelp is what `stoker worker --help` says of groups.
+const hostsHelp = "With --hosts a:7070,b:7070 it is one of several hosts that train one model together, a group. Each runs the same command with\n" +
+	"the same hosts, --rank says which one it is. The first, the leader, takes train jobs with as many resources.workers as there\n" +
+	"are hosts, once all of them are there; the others stage the same inputs from the store, run the module and commit nothing.\n" +
+	"TensorFlow listens at the ports that are named, and the leader hears the others at the port behind its own. The hosts share a\n" +
+	"secret of at least 32 characters, STOKER_HOSTS_TOKEN. With --once all of them leave after one job."
+
+// hostsFlags make a worker one of a group.
+type hostsFlags struct {
+	hosts  []string
+	rank   int
+	gather time.Duration
+}
+
+func (f *hostsFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.hosts, "hosts", nil, "host:port of each host that trains one model with this one, the leader first")
+	cmd.Flags().IntVar(&f.rank, "rank", -1, "which of --hosts this is, from 0; default: "+rankEnv)
+	cmd.Flags().DurationVar(&f.gather, "gather", 15*time.Minute, "how long the leader of --hosts waits for the others")
+}
+
+func (f *hostsFlags) several() bool { return len(f.hosts) > 0 }
+
+// checkHosts says what a group can't do.
+func (f *workerFlags) checkHosts() error {
+	if !f.several() {
+		if f.rank >= 0 {
+			return exit.Usage(errors.New("--rank: which of --hosts this is, and there are none"))
+		}
+		return nil
+	}
+	if err := f.findRank(); err != nil {
+		return exit.Usage(err)
+	}
+	train := string(events.FunctionTrain)
+	switch {
+	case slices.Equal(f.functions, allFunctions()):
+		f.functions = []string{train}
+	case !slices.Equal(f.functions, []string{train}):
+		return exit.Usage(fmt.Errorf("--functions %s: several hosts train one model, and do nothing else: expected %s", strings.Join(f.functions, ","), train))
+	}
+	switch {
+	case f.slots != 1:
+		return exit.Usage(fmt.Errorf("--slots %d: several hosts work on one job at a time", f.slots))
+	case f.gather <= 0:
+		return exit.Usage(fmt.Errorf("--gather %s: expected more than 0s", f.gather))
+	case os.Getenv("STOKER_MODULE_NETWORK") == "none":
+		return exit.Usage(errors.New("STOKER_MODULE_NETWORK=none: modules on several hosts have to reach each other"))
+	}
+	if err := f.group(nil).Check(); err != nil {
+		return exit.Usage(fmt.Errorf("--hosts, --rank and %s, a secret which is the same on every host: %w", hostsTokenEnv, err))
+	}
+	return nil
+}
+
+// findRank is told by Kubernetes where nobody says it.
+func (f *hostsFlags) findRank() (err error) {
+	if f.rank >= 0 {
+		return nil
+	}
+	text := os.Getenv(rankEnv)
+	if text == "" {
+		return fmt.Errorf("--rank: missing: which of --hosts this is, from 0; Indexed Jobs of Kubernetes have it in %s", rankEnv)
+	}
+	if f.rank, err = strconv.Atoi(text); err != nil {
+		return fmt.Errorf("%s: expected a number, got %q", rankEnv, text)
+	}
+	return nil
+}
+
+func (f *hostsFlags) group(a *app.App) group.Options {
+	o := group.Options{Hosts: f.hosts, Rank: f.rank, Token: os.Getenv(hostsTokenEnv)}
+	if a != nil {
+		o.Logger = a.Logger()
+	}
+	return o
+}
+
+// lead has the members of a group heard, for the first of its hosts; nil for a worker that is alone.
+func (f *hostsFlags) lead(a *app.App) (*group.Leader, error) {
+	if !f.several() {
+		return nil, nil
+	}
+	return group.Listen(f.group(a))
+}
+
+// whole waits for the members of a leader, if there is one.
+func (f *hostsFlags) whole(leader *group.Leader) func(context.Context) error {
+	if leader == nil {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		ctx, stop := context.WithTimeoutCause(ctx, f.gather, fmt.Errorf("not there within --gather %s", f.gather))
+		defer stop()
+		return leader.Whole(ctx)
+	}
+}
+
+// asMember is the life of a host that is a member: it needs the store, and no bus.
+func asMember(a *app.App, ctx context.Context, f workerFlags, o *operated) error {
+	return a.WithStore(ctx, func(ctx context.Context, open storage.Store, root storage.Ref) error {
+		store, err := withinInputs(a, open, root)
+		if err != nil {
+			return err
+		}
+		return withExecutor(a, f, o, store, root, nil, func(executor *execution.Executor, host *guest.Host) error {
+			fmt.Fprintf(a.Notes(), "stoker worker: host %d of %s, led by %s\n", f.rank, strings.Join(f.hosts, ", "), f.hosts[0])
+			train := trainer.New(executor, trainer.Options{})
+			needs := asks{needs: map[string]telemetry.Need{"store": storeNeed(open, root)}}
+			return o.while(ctx, needs, func(ctx context.Context) error {
+				return leaveWithin(ctx, f.grace, func(ctx context.Context) error {
+					err := group.Follow(ctx, f.hostsFlags.group(a), f.once, func(ctx context.Context, turn *group.Turn) error {
+						return executor.Follow(ctx, train, turn)
+					})
+					if ctx.Err() != nil {
+						return nil // told to leave
+					}
+					return err
+				})
+			})
+		})
+	})
+}
+
+// isMember says that this host takes no jobs itself.
+func (f *hostsFlags) isMember() bool { return f.several() && f.rank > 0 }

@@ -1,0 +1,124 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+	"github.com/stoker-ml/stoker/functions/studies"
+)
+
+func newStudiesBest(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "best STUDY",
+		Short: "Show the best trial of a study: its score, values and metrics",
+		Long: "Shows the best trial of a study so far. Where a study has several objectives there may be more than one: those that no other\n" +
+			"trial is better than in all of them.",
+		Args:              app.Exactly(1, "a study"),
+		ValidArgsFunction: a.PipelineNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
+				s, err := studies.Read(ctx, box, study)
+				if err != nil {
+					return err
+				}
+				d, best := detailOf(s), []report.Row{}
+				for _, trial := range d.Trials {
+					if trial.Best {
+						best = append(best, trial)
+					}
+				}
+				return a.Print(best, func(w io.Writer) { bestTable(w, d, best) })
+			})
+		},
+	}
+}
+
+func bestTable(w io.Writer, d studyDetail, best []report.Row) {
+	if len(best) == 0 {
+		terminal.Row(w, "no trial is completed: "+d.counts())
+	}
+	for _, trial := range best {
+		terminal.Row(w, "trial", trial.Trial)
+		for _, value := range trial.Values {
+			terminal.Row(w, "  "+value.Name, value.Of)
+		}
+		terminal.Row(w, "metrics", runs.Metrics(trial.Metrics))
+		if trial.Score != nil {
+			terminal.Row(w, "score", d.score(trial)+atStep(trial))
+		}
+	}
+}
+
+// atStep is where a trial had its score, which is the best of its course: what it came to in the end is among its metrics.
+func atStep(trial report.Row) string {
+	if trial.Step == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" at step %d", trial.Step)
+}
+
+func newStudiesExport(a *app.App) *cobra.Command {
+	var to string
+	var asCSV, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "export STUDY (--to DIR | --csv | --json)",
+		Short: "Write a study as CSV, as JSON, or as a folder that TensorBoard reads",
+		Long: "Writes all trials of a study with their values, scores and metrics: --csv and --json to standard output, --to into a folder,\n" +
+			"which gets trials.csv, study.json, the log itself, and event files for TensorBoard's HParams page.",
+		Args:              app.Exactly(1, "a study"),
+		ValidArgsFunction: a.PipelineNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if to == "" && !asCSV && !asJSON {
+				return exit.Usage(errors.New("export to where? say --to DIR, --csv or --json"))
+			}
+			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
+				s, err := studies.Read(ctx, box, study)
+				switch {
+				case err != nil:
+					return err
+				case asCSV:
+					return report.Of(&s.Study).CSV(a.Stdout.Data("csv"))
+				case asJSON:
+					return report.Of(&s.Study).JSON(a.Stdout.Data(terminal.JSON))
+				}
+				if err := exportStudy(ctx, box, s, to); err != nil {
+					return err
+				}
+				return a.Print(map[string]string{"path": to}, func(w io.Writer) { fmt.Fprintln(w, to) })
+			})
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "folder to write to: a new one, or an empty one")
+	cmd.Flags().BoolVar(&asCSV, "csv", false, "print a row for each trial")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the study and its trials")
+	cmd.MarkFlagsMutuallyExclusive("to", "csv", "json")
+	return cmd
+}
+
+// exportStudy fills a folder. One that holds something is left alone: TensorBoard adds up all event files that it finds.
+func exportStudy(ctx context.Context, box events.Letterbox, s studies.State, dir string) error {
+	if there, err := os.ReadDir(dir); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return exit.Usage(fmt.Errorf("export to %s: expected a new folder, or an empty one", dir))
+	}
+	if err := report.Write(dir, &s.Study, 0); err != nil {
+		return fmt.Errorf("export to %s: %w", dir, err)
+	}
+	log, err := os.Create(filepath.Join(dir, report.LogFile))
+	if err != nil {
+		return err
+	}
+	return errors.Join(studies.Copy(ctx, box, s, log), log.Close())
+}

@@ -1,0 +1,252 @@
+package study
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+	"github.com/stoker-ml/stoker/functions/studies"
+)
+
+// studyDetail is everything that `stoker studies show` knows of a study.
+type studyDetail struct {
+	Study    string `json:"study"`
+	Pipeline string `json:"pipeline"`
+	State    string `json:"state"`
+	report.Report
+
+	steps map[string]events.Progress // what running trials reported last
+	study tune.Study
+}
+
+func detailOf(s studies.State) studyDetail {
+	return studyDetail{
+		Study: s.Name.ID, Pipeline: s.Name.Pipeline, State: studyState(s.Study), Report: report.Of(&s.Study), study: s.Study,
+	}
+}
+
+func newStudiesShow(a *app.App) *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "show STUDY",
+		Short: "Show a study: its trials, the best so far, and what it waits for",
+		Long: "Shows a study as it stands. With --follow it goes on until the study has ended: a live table on a terminal, elsewhere a line for\n" +
+			"each trial that ends, and with -o json the whole study once it has ended. A study that failed is an error then.",
+		Args:              app.Exactly(1, "a study"),
+		ValidArgsFunction: a.PipelineNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
+				if follow {
+					return followStudy(a, ctx, box, study)
+				}
+				s, err := studies.Read(ctx, box, study)
+				if err != nil {
+					return err
+				}
+				d := detailOf(s)
+				return a.Print(d, func(w io.Writer) { d.table(w, 0) })
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the study has ended")
+	return cmd
+}
+
+// failedStudy is the error of a study that failed, for who waited for its end.
+func failedStudy(d studyDetail) error {
+	if d.State != studyFailed {
+		return nil
+	}
+	return fmt.Errorf("study %s of pipeline %s failed: %s", terminal.ShortID(d.Study), d.Pipeline, runs.FirstLine(d.Finished.Message))
+}
+
+// table shows a study and its trials, of more than most the newest; 0 is no bound.
+func (d studyDetail) table(w io.Writer, most int) {
+	terminal.Row(w, "study", terminal.ShortID(d.Study)+" of pipeline "+d.Pipeline)
+	terminal.Row(w, "state", d.State+d.what())
+	terminal.Row(w, "search", d.search())
+	terminal.Row(w, "trials", d.counts())
+	for _, trial := range d.Trials {
+		if trial.Best {
+			terminal.Row(w, "best", fmt.Sprintf("%s  %s  %s", trial.Trial, d.score(trial), ValuesLine(trial.Values)))
+		}
+	}
+	if len(d.Trials) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	terminal.Row(w, "", "TRIAL", "STATUS", d.scoreName(), "EPOCHS", "TIME", "VALUES")
+	trials := d.Trials
+	if most > 0 && len(trials) > most {
+		trials = trials[len(trials)-most:]
+	}
+	for _, trial := range trials {
+		mark := map[bool]string{true: "*"}[trial.Best]
+		terminal.Row(w, mark, trial.Trial, d.status(trial), d.score(trial), epochs(trial), d.time(trial), ValuesLine(trial.Values)+whyFailed(trial))
+	}
+}
+
+// what says what a study waits for, or why it is over.
+func (d studyDetail) what() string {
+	switch d.State {
+	case studyWaiting:
+		return ": for a worker"
+	case studyEnding:
+		return fmt.Sprintf(": %s; %s left to end", d.Finished.Why.InWords(), trials(d.Counts.Running))
+	case studyFinished, studyFailed:
+		words := ": " + d.Finished.Why.InWords()
+		switch {
+		case d.Finished.Message != "" && d.Finished.Why == tune.Failing: // says so itself, and how many
+			words = ": " + runs.FirstLine(d.Finished.Message)
+		case d.Finished.Message != "":
+			words += ": " + runs.FirstLine(d.Finished.Message)
+		}
+		return words
+	}
+	return ""
+}
+
+// trials is how many, in words.
+func trials(n int) string {
+	if n == 1 {
+		return "1 trial"
+	}
+	return fmt.Sprintf("%d trials", n)
+}
+
+// search is how and for what is searched.
+func (d studyDetail) search() string {
+	var objectives []string
+	for _, o := range d.Objectives {
+		objectives = append(objectives, string(o.Direction)+" "+o.Name)
+	}
+	return d.Algorithm + ", " + strings.Join(objectives, ", ")
+}
+
+func (d studyDetail) counts() string {
+	c := d.Counts
+	words := []string{trialsOf(len(d.Trials), promoted(d.Trials), d.MaxTrials)}
+	for _, one := range []struct {
+		n    int
+		word string
+	}{{c.Running, d.unended()}, {c.Completed, "completed"}, {c.Stopped, "stopped early"}, {c.Failed, "failed"}, {c.Infeasible, "infeasible"}} {
+		if one.n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", one.n, one.word))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// unended says of trials that have not ended what becomes of them: where a study is over and nothing runs, nothing.
+func (d studyDetail) unended() string {
+	if d.State == studyFinished || d.State == studyFailed {
+		return "cut short"
+	}
+	return "running"
+}
+
+// promoted are the trials that go on from another. They don't count against the most there may be.
+func promoted(all []report.Row) (n int) {
+	for _, trial := range all {
+		if trial.Parent != "" {
+			n++
+		}
+	}
+	return n
+}
+
+func (d studyDetail) scoreName() string {
+	if len(d.Objectives) == 0 {
+		return "SCORE"
+	}
+	return strings.ToUpper(d.Objectives[0].Name)
+}
+
+// score is a trial's; of one that runs, what it reported last.
+func (d studyDetail) score(trial report.Row) string {
+	if trial.Score != nil {
+		return fmt.Sprintf("%.5g", *trial.Score)
+	}
+	if len(d.Objectives) > 0 {
+		if value, there := d.steps[trial.Trial].Metrics[d.Objectives[0].Name]; there {
+			return fmt.Sprintf("(%.5g)", value)
+		}
+	}
+	return ""
+}
+
+// status is a trial's status in a word or two, with the step of one that runs.
+func (d studyDetail) status(trial report.Row) string {
+	p := d.steps[trial.Trial]
+	switch {
+	case trial.Status == tune.Running && p.Steps > 0:
+		return fmt.Sprintf("running %d/%d", p.Step, p.Steps)
+	case trial.Status == tune.Running && p.Step > 0:
+		return fmt.Sprintf("running %d", p.Step)
+	case trial.Status == tune.Invalid && d.Finished != nil:
+		return d.unended()
+	}
+	return d.InWords(trial)
+}
+
+// whyFailed is what a trial failed of, or fails of and is tried again.
+func whyFailed(trial report.Row) string {
+	if trial.Message == "" || trial.Status == tune.Completed || trial.Status == tune.Running {
+		return ""
+	}
+	return "  (" + runs.FirstLine(strings.TrimSpace(trial.Message)) + ")"
+}
+
+func epochs(trial report.Row) string {
+	switch {
+	case trial.Epochs == 0:
+		return ""
+	case trial.From > 0:
+		return fmt.Sprintf("%d-%d", trial.From, trial.Epochs)
+	}
+	return fmt.Sprint(trial.Epochs)
+}
+
+// time is how long a trial took; of one that runs, how long it has, by the time of what the log or the trial told last.
+func (d studyDetail) time(trial report.Row) string {
+	until := trial.Ended
+	if until.IsZero() {
+		until = d.Last
+		if p := d.steps[trial.Trial]; p.Time.After(until) {
+			until = p.Time
+		}
+	}
+	took := max(0, until.Sub(trial.Started))
+	switch {
+	case took < time.Second:
+		return took.Truncate(time.Millisecond).String()
+	case took < time.Minute:
+		return fmt.Sprintf("%.1fs", took.Seconds())
+	}
+	return took.Truncate(time.Second).String()
+}
+
+// ValuesLine lists a trial's values in their order, without the tuner's own.
+func ValuesLine(values space.Values) string {
+	var all []string
+	for _, value := range slices.DeleteFunc(slices.Clone(values), func(v space.Value) bool { return strings.HasPrefix(v.Name, space.Own) }) {
+		text := runs.FirstLine(fmt.Sprint(value.Of))
+		if f, ok := value.Of.(float64); ok {
+			text = fmt.Sprintf("%.4g", f)
+		}
+		all = append(all, value.Name+" "+text)
+	}
+	return strings.Join(all, "  ")
+}

@@ -1,0 +1,210 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+	"github.com/stoker-ml/stoker/functions/studies"
+)
+
+func newStudies(a *app.App) *cobra.Command {
+	list := newStudiesList(a)
+	cmd := &cobra.Command{
+		Use:   "studies",
+		Short: "Look at searches for hyperparameters, and stop them",
+		Long: "Look at searches for hyperparameters, and stop them. Without a subcommand: list them.\n\n" +
+			"A study is named by PIPELINE/RUN, by the beginning of its id, or by its pipeline alone, which is that pipeline's newest.\n" +
+			"A search that a module makes all by itself, with KerasTuner in one job, has no log and is none of these.",
+		Args: app.NoArguments,
+		RunE: list.RunE,
+	}
+	cmd.AddCommand(list, newStudiesShow(a), newStudiesBest(a), newStudiesStop(a), newStudiesExport(a))
+	return cmd
+}
+
+func newStudiesList(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:               "list [PIPELINE]",
+		Short:             "List studies: how far each has come, and its best so far",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.PipelineNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				lines, err := listStudies(ctx, box, args...)
+				if err != nil {
+					return err
+				}
+				return a.Print(lines, func(w io.Writer) { studiesTable(w, lines) })
+			})
+		},
+	}
+}
+
+// studyLine is one line of `stoker studies list`.
+type studyLine struct {
+	Study     string        `json:"study"`
+	Pipeline  string        `json:"pipeline"`
+	State     string        `json:"state"`
+	Algorithm string        `json:"algorithm,omitempty"`
+	Trials    int           `json:"trials"`             // that were begun
+	Promoted  int           `json:"promoted,omitempty"` // those among them that go on from another
+	MaxTrials int           `json:"max_trials,omitempty"`
+	Counts    report.Counts `json:"counts"`
+	Objective string        `json:"objective,omitempty"`
+	Best      string        `json:"best,omitempty"` // trial
+	Score     *float64      `json:"score,omitempty"`
+	Error     string        `json:"error,omitempty"`
+	Updated   time.Time     `json:"updated"`
+}
+
+func listStudies(ctx context.Context, box events.Letterbox, pipelines ...string) ([]studyLine, error) {
+	name := ""
+	if len(pipelines) > 0 {
+		name = pipelines[0]
+	}
+	list, err := studies.List(ctx, box, name)
+	lines := []studyLine{}
+	for _, one := range list {
+		lines = append(lines, lineOf(one))
+	}
+	return lines, err
+}
+
+func lineOf(one studies.Listed) studyLine {
+	s := one.Study
+	all := report.Of(&s)
+	line := studyLine{
+		Study: one.Name.ID, Pipeline: one.Name.Pipeline, State: studyState(s), Algorithm: s.Config.Algorithm.Name,
+		Trials: len(s.Trials), Promoted: promoted(all.Trials), MaxTrials: s.Config.MaxTrials, Counts: all.Counts, Updated: one.Grown,
+	}
+	if one.Err != nil {
+		line.State, line.Error = studyUnclear, one.Err.Error()
+		return line
+	}
+	if len(s.Config.Objectives) > 0 {
+		line.Objective = s.Config.Objectives[0].Name
+	}
+	if best := s.Best(); len(best) > 0 {
+		score, _ := s.Score(best[0])
+		line.Best, line.Score = best[0].ID, &score
+	}
+	return line
+}
+
+func studiesTable(w io.Writer, lines []studyLine) {
+	terminal.Row(w, "STUDY", "PIPELINE", "STATE", "TRIALS", "BEST", "UPDATED")
+	for _, l := range lines {
+		terminal.Row(w, terminal.ShortID(l.Study), l.Pipeline, l.State, trialsOf(l.Trials, l.Promoted, l.MaxTrials), l.best(), terminal.Time(l.Updated))
+	}
+}
+
+// best is what is known of the best trial, or what is wrong.
+func (l studyLine) best() string {
+	switch {
+	case l.Error != "":
+		return runs.FirstLine(l.Error)
+	case l.Score == nil:
+		return ""
+	}
+	return fmt.Sprintf("%s %.5g", l.Objective, *l.Score)
+}
+
+// trialsOf is how many trials there are, of how many that may be begun anew.
+func trialsOf(begun, promoted, most int) string {
+	switch {
+	case most == 0:
+		return fmt.Sprint(begun)
+	case promoted == 0:
+		return fmt.Sprintf("%d of %d", begun, most)
+	}
+	return fmt.Sprintf("%d of %d + %d promoted", begun-promoted, most, promoted)
+}
+
+// The states of a study.
+const (
+	studyWaiting  = "waiting" // for a worker
+	studyRunning  = "running"
+	studyEnding   = "ending" // finished, but for trials that run
+	studyFinished = "finished"
+	studyFailed   = "failed"
+	studyUnclear  = "unclear" // its log can't be read
+)
+
+func studyState(s tune.Study) string {
+	switch running := len(s.Running()) > 0; {
+	case s.Finished != nil && running:
+		return studyEnding
+	case s.Finished != nil && s.Finished.Why == tune.Failing:
+		return studyFailed
+	case s.Finished != nil:
+		return studyFinished
+	case running:
+		return studyRunning
+	}
+	return studyWaiting
+}
+
+// withStudy finds the study that the user means and does something with it.
+func withStudy(a *app.App, ctx context.Context, word string, do func(context.Context, events.Letterbox, events.Study) error) error {
+	return a.WithBus(ctx, func(ctx context.Context, box events.Letterbox) error {
+		study, err := find.Study(ctx, box, word)
+		switch {
+		case errors.Is(err, events.ErrNotFound):
+			return exit.NotFound(fmt.Errorf("no study %s: `%s` lists them", word, a.Command("studies list")))
+		case errors.Is(err, studies.ErrAmbiguous):
+			return exit.Usage(err)
+		case err != nil:
+			return err
+		}
+		return do(ctx, box, study)
+	})
+}
+
+func newStudiesStop(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "stop STUDY",
+		Short: "Stop a study: the best so far counts",
+		Long: "Ends a study: no trial is begun any more, those that run are stopped with what they have, and the best so far is published as\n" +
+			"if the search had come to its end. To have no result of it, cancel its run.",
+		Args:              app.Exactly(1, "a study"),
+		ValidArgsFunction: a.PipelineNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
+				s, err := studies.Stop(ctx, box, study, "by stoker studies stop")
+				if errors.Is(err, studies.ErrFinished) {
+					return fmt.Errorf("study %s of pipeline %s has ended already: %s", terminal.ShortID(study.ID), study.Pipeline,
+						s.Study.Finished.Why.InWords())
+				}
+				if err != nil {
+					return err
+				}
+				line := lineOf(studies.Listed{State: s, Grown: s.Study.Last})
+				return a.Print(line, func(w io.Writer) { fmt.Fprintln(w, stoppedWords(line)) })
+			})
+		},
+	}
+}
+
+func stoppedWords(l studyLine) string {
+	words := fmt.Sprintf("study %s of pipeline %s is stopped", terminal.ShortID(l.Study), l.Pipeline)
+	if l.Counts.Running > 0 {
+		words += "; running still, and asked to end: " + trials(l.Counts.Running)
+	}
+	if l.Best == "" {
+		return words + "; none is completed yet"
+	}
+	return words + fmt.Sprintf("; the best so far is %s, %s", l.Best, l.best())
+}

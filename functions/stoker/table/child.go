@@ -1,0 +1,154 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/compute/data/examplegen"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+)
+
+// tableMemory is how much address space a child has that reads a file whose memory can't be bounded.
+const tableMemory = 8 << 30
+
+// tableTime is how long it may take: ten minutes, and a second for each 256 KiB of the file.
+func tableTime(size int64) time.Duration {
+	return 10*time.Minute + time.Duration(min(size>>18, 1<<30))*time.Second
+}
+
+// tableQuestion goes to the child, tableAnswer comes back.
+type (
+	tableQuestion struct {
+		Path, Folder string
+		Options      examplegen.Options
+	}
+	tableAnswer struct {
+		Report examplegen.Report
+		Error  string
+	}
+)
+
+// NewCommand is the child process of convertTable.
+func NewCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "table",
+		Short:             "Make Examples of a table that is named on standard input",
+		Hidden:            true,
+		Args:              app.NoArguments,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var q tableQuestion
+			if err := json.NewDecoder(cmd.InOrStdin()).Decode(&q); err != nil {
+				return err
+			}
+			if err := limitMemory(tableMemory); err != nil {
+				return err
+			}
+			var a tableAnswer
+			var err error
+			if a.Report, err = examplegen.Convert(cmd.Context(), q.Path, q.Folder, q.Options); err != nil {
+				a.Error = err.Error()
+			}
+			text, err := json.Marshal(a)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(q.Folder, tableAnswerFile), text, 0o600)
+			}
+			return err
+		},
+	}
+}
+
+// tableAnswerFile holds the answer, in the folder of the Examples.
+const tableAnswerFile = ".answer.json"
+
+// convertTable converts a file, in a confined child process with limits of memory and time where it may cost any.
+func convertTable(ctx context.Context, path, folder string, o examplegen.Options) (examplegen.Report, error) {
+	if !examplegen.Unbounded(path) {
+		return examplegen.Convert(ctx, path, folder, o)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return examplegen.Report{}, err
+	}
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return examplegen.Report{}, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return examplegen.Report{}, err
+	}
+	question, err := json.Marshal(tableQuestion{full, folder, o})
+	if err != nil {
+		return examplegen.Report{}, err
+	}
+	if err := runTable(ctx, path, folder, question, tableTime(info.Size()), self, "table"); err != nil {
+		return examplegen.Report{}, err
+	}
+	return tableResult(folder)
+}
+
+// runTable runs the child, which reads the question from standard input, and ends it after limit.
+func runTable(ctx context.Context, path, folder string, question []byte, limit time.Duration, command ...string) error {
+	late := fmt.Errorf("%s: reading it took more than %s and was stopped: cut the file into several, or write it anew if it should not take that long", path, limit)
+	inTime, cancel := context.WithTimeoutCause(ctx, limit, late)
+	defer cancel()
+	var stderr complaint
+	cmd := exec.CommandContext(inTime, command[0], command[1:]...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(question), io.Discard, &stderr
+	cmd.WaitDelay = 5 * time.Second
+	err := guest.RunConfined(cmd, nil, folder)
+	switch {
+	case inTime.Err() != nil:
+		return context.Cause(inTime)
+	case err != nil && stderr.memory():
+		return fmt.Errorf("%s: reading it takes more than %d GiB of memory: the file is damaged, or its row groups and pages are too large: write it anew with smaller ones", path, tableMemory>>30)
+	case err != nil:
+		return fmt.Errorf("%s: reading it ended a process (%w): the file is damaged: write it anew", path, err)
+	}
+	return nil
+}
+
+// complaint keeps the first bytes that a child writes to standard error.
+type complaint struct{ text []byte }
+
+func (b *complaint) Write(p []byte) (int, error) {
+	b.text = append(b.text, p[:min(len(p), 4<<10-len(b.text))]...)
+	return len(p), nil
+}
+
+// memory says whether the child ended because it got no more memory, in the words of Go's runtime.
+func (b *complaint) memory() bool {
+	return slices.ContainsFunc([]string{"out of memory", "cannot allocate memory", "stack overflow"}, func(words string) bool {
+		return bytes.Contains(b.text, []byte(words))
+	})
+}
+
+func tableResult(folder string) (examplegen.Report, error) {
+	answer := filepath.Join(folder, tableAnswerFile)
+	text, err := os.ReadFile(answer)
+	if err != nil {
+		return examplegen.Report{}, err
+	}
+	var a tableAnswer
+	if err := json.Unmarshal(text, &a); err != nil {
+		return examplegen.Report{}, err
+	}
+	if a.Error != "" {
+		return examplegen.Report{}, errors.New(a.Error)
+	}
+	return a.Report, os.Remove(answer)
+}

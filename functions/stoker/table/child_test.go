@@ -1,0 +1,93 @@
+package table
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/data/examplegen"
+)
+
+// tableProgram is this binary under the name under which it is the command line.
+func tableProgram(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "stoker")
+	if err := os.Symlink(self, program); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+func TestTheChildOfATableIsBoundedInTimeAndMemory(t *testing.T) {
+	t.Parallel()
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("needs sh")
+	}
+	run := func(limit time.Duration, script string) error {
+		return runTable(t.Context(), "a.parquet", t.TempDir(), nil, limit, sh, "-c", script)
+	}
+	if err := run(50*time.Millisecond, "sleep 1000"); err == nil || !strings.Contains(err.Error(), "a.parquet: reading it took more than 50ms and was stopped: cut the file") {
+		t.Errorf("time: %v", err)
+	}
+	if err := run(time.Hour, "echo 'fatal error: runtime: out of memory' >&2; exit 2"); err == nil || !strings.Contains(err.Error(), "takes more than 8 GiB of memory") {
+		t.Errorf("memory: %v", err)
+	}
+	if err := run(time.Hour, "exit 2"); err == nil || !strings.Contains(err.Error(), "ended a process (exit status 2)") {
+		t.Errorf("end: %v", err)
+	}
+	if err := run(time.Hour, "yes | head -c 10000000 >&2; exit 0"); err != nil {
+		t.Errorf("much on standard error: %v", err)
+	}
+	cause := errors.New("the caller is gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	if err := runTable(ctx, "a.parquet", t.TempDir(), nil, time.Hour, sh, "-c", "sleep 1000"); !errors.Is(err, cause) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// A page that says that it unpacks to 2 GiB, or has as many values, ends with an error of the file.
+func TestAHostileParquetFileEndsTheChildOnly(t *testing.T) {
+	t.Parallel()
+	good, err := os.ReadFile("testdata/fruits.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, refused := tableProgram(t), 0
+	for at := 4; at < 60; at += 2 {
+		bad := append([]byte(nil), good...)
+		copy(bad[at:], []byte{0xfe, 0xff, 0xff, 0xff, 0x0f}) // a size or a count of 2^31-1
+		path := filepath.Join(t.TempDir(), "bad.parquet")
+		folder := t.TempDir()
+		question, err := json.Marshal(tableQuestion{path, folder, examplegen.Options{}})
+		if err == nil {
+			err = os.WriteFile(path, bad, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = runTable(t.Context(), path, folder, question, time.Hour, program, "table"); err == nil {
+			_, err = tableResult(folder)
+		}
+		if err != nil {
+			refused++
+			if !strings.Contains(err.Error(), path) {
+				t.Errorf("byte %d: %v", at, err)
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("no file was refused")
+	}
+}

@@ -1,0 +1,20 @@
+package table
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// limitMemory bounds the address space of this process.
+func limitMemory(bytes uint64) error {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_AS, &now); err != nil {
+		return fmt.Errorf("look at the limit of memory: %w", err)
+	}
+	now.Cur = min(now.Cur, bytes)
+	if err := unix.Setrlimit(unix.RLIMIT_AS, &now); err != nil {
+		return fmt.Errorf("limit memory: %w", err)
+	}
+	return nil
+}

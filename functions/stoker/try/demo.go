@@ -1,0 +1,140 @@
+package try
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/run"
+	"github.com/stoker-ml/stoker/functions/stoker/serve"
+	"github.com/stoker-ml/stoker/functions/stoker/stack"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+	"github.com/stoker-ml/stoker/local/demo"
+)
+
+func newDemo(a *app.App) *cobra.Command {
+	var keep bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Train a real model from one event, on this machine, with nothing set up",
+		Long: "Starts the local stack, applies the penguin pipeline, uploads artifacts that TFX made, publishes the events that\n" +
+			"upstream would publish, and shows the model that comes out. With -o json it prints the event of the trained model alone.",
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := app.CheckCompute(); err != nil {
+				return err
+			}
+			err := serve.WithStack(a, cmd.Context(), serve.StackOptions(a), func(ctx context.Context, stack *stack.Stack) error {
+				if !keep {
+					return runDemo(a, ctx, stack)
+				}
+				return serve.WithConsole(a, ctx, serve.DefaultConsole, stack, nil, func(ctx context.Context, url, token string) error {
+					fmt.Fprintf(a.Notes(), "watch it at %s\n", url)
+					return keepDemo(a, ctx, stack, url, token)
+				})
+			})
+			return exit.Interrupted(cmd.Context(), err, "data stays in "+a.DataDir)
+		},
+	}
+	cmd.Flags().BoolVar(&keep, "keep", false, "go on running, as up does, with the console")
+	return cmd
+}
+
+// keepDemo goes on behind the demo, as up does.
+func keepDemo(a *app.App, ctx context.Context, stack *stack.Stack, console, token string) error {
+	outcome, err := tryDemo(a, ctx, stack)
+	if err == nil {
+		err = reportDemo(a, outcome, console)
+	}
+	if err != nil {
+		return err
+	}
+	serve.Announce(a, stack, console, token)
+	return stack.Wait(ctx)
+}
+
+func runDemo(a *app.App, ctx context.Context, stack *stack.Stack) error {
+	outcome, err := tryDemo(a, ctx, stack)
+	if err != nil {
+		return err
+	}
+	return reportDemo(a, outcome, "")
+}
+
+// tryDemo acts as upstream: pipeline, artifacts, facts; and then waits, as downstream would.
+func tryDemo(a *app.App, ctx context.Context, stack *stack.Stack) (outcome events.Fact, err error) {
+	if err := applyDemo(ctx, stack.Bus); err != nil {
+		return outcome, err
+	}
+	artifacts := stack.Root.Join("demo", demo.PipelineName)
+	if err := demo.Upload(ctx, stack.Store, artifacts); err != nil {
+		return outcome, err
+	}
+	runName := "demo-" + time.Now().UTC().Format("20060102-150405.000")
+	fmt.Fprintf(a.Notes(), "stoker demo: data in %s\n", a.DataDir)
+	fmt.Fprintf(a.Notes(), "publishing hparams.ready and transform.ready for run %s\n", runName)
+	facts := demo.Facts(artifacts, runName)
+	for i := range facts {
+		a.GoOn(&facts[i])
+	}
+	return run.Follow(a, ctx, stack.Bus, facts)
+}
+
+func applyDemo(ctx context.Context, box events.Letterbox) error {
+	spec, err := pipeline.Parse(demo.PipelineFile())
+	if err != nil {
+		return err
+	}
+	_, _, err = dispatch.Apply(ctx, box, spec)
+	return err
+}
+
+// reportDemo prints the event that came out, for programs; else eight lines: the run, its model, where everything is, and what to
+// type next. console is the address of the console that runs, "" if none does.
+func reportDemo(a *app.App, outcome events.Fact, console string) error {
+	trained, ok := outcome.Data.(*events.ModelTrained)
+	if !ok {
+		run.Describe(a.Stderr, outcome)
+		return fmt.Errorf("the demo's run ended in %s", outcome.Data.Kind())
+	}
+	return a.Print(runs.JSON(outcome), func(w io.Writer) {
+		terminal.Row(w, "run", outcome.Run+demoNote(trained))
+		terminal.Row(w, "model", trained.Model.URI)
+		terminal.Row(w, "accuracy", fmt.Sprintf("%.3f on the eval split", trained.Metrics["accuracy"]))
+		terminal.Row(w, "data", a.DataDir)
+		for i, row := range demoNext(a, outcome.Run, console) {
+			terminal.Row(w, map[int]string{0: "console", 1: "next"}[i], row)
+		}
+	})
+}
+
+// demoNote says of a run that took the model of an earlier one why nothing was trained.
+func demoNote(trained *events.ModelTrained) string {
+	if !trained.Cached {
+		return ""
+	}
+	return " (nothing was trained: an earlier run has the same inputs, module and settings; an empty --data folder trains anew)"
+}
+
+// demoNext is where the console is, and three commands for a newcomer, ready to be typed.
+func demoNext(a *app.App, run, console string) []string {
+	first := a.Command("runs show "+app.Quoted(run)) + "  # the run, its events and its model"
+	if console == "" {
+		console = "http://" + serve.DefaultConsole + "/ while `" + a.Command("up") + "` runs"
+		first = a.Command("up") + " &  # bus, store, worker and console, with the data above"
+	}
+	return []string{
+		console, first,
+		a.Command("runs") + "  # all runs, and what each waits for",
+		a.Command("models pull penguin --to ./penguin --serving") + "  # the folder that TensorFlow Serving takes",
+	}
+}

@@ -1,0 +1,73 @@
+package try
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/tfxdsl"
+)
+
+func newFromTFX(a *app.App) *cobra.Command {
+	var to string
+	o := tfxdsl.Options{Timeout: time.Minute}
+	cmd := &cobra.Command{
+		Use:   "from-tfx PIPELINE.PY",
+		Short: "Write the pipeline file of a TFX pipeline",
+		Long: "Runs a file of TFX's pipeline DSL with a tfx that only records, and prints the pipeline file of its Trainer and Tuner. An argument that\n" +
+			"has no equal is a comment that begins with warning, or an error with its line; infra/docs/from-tfx.md has the table.\n\n" +
+			"Neither tfx nor TensorFlow need be installed, only Python: that of STOKER_PYTHON, else python3. The file is run as foreign code: where\n" +
+			"the kernel has Landlock and namespaces it writes no file, reads no credentials and has no network.",
+		Example: "  stoker from-tfx penguin_pipeline.py --to penguin.yaml && stoker apply penguin.yaml --upload",
+		Args:    app.Exactly(1, "a Python file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Timeout <= 0 {
+				return exit.Usage(fmt.Errorf("--timeout %s: expected more than 0", o.Timeout))
+			}
+			text, err := fromTFX(a, cmd.Context(), args[0], o)
+			if err != nil {
+				return err
+			}
+			if to == "" {
+				_, err = a.Stdout.Data("yaml").Write(text)
+				return err
+			}
+			return os.WriteFile(to, text, 0o644)
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "file for the pipeline instead of standard output")
+	cmd.Flags().DurationVar(&o.Timeout, "timeout", o.Timeout, "how long the file may run")
+	return cmd
+}
+
+func fromTFX(a *app.App, ctx context.Context, path string, o tfxdsl.Options) ([]byte, error) {
+	hidden, err := a.SecretFiles()
+	if err != nil {
+		return nil, err
+	}
+	o.Run = func(cmd *exec.Cmd) error { return guest.RunConfined(cmd, hidden) }
+	if o.Python, err = exec.LookPath(cmp.Or(os.Getenv(guest.PythonEnv), "python3")); err != nil {
+		return nil, fmt.Errorf("%w: install Python, or name an interpreter in %s", errors.Unwrap(err), guest.PythonEnv)
+	}
+	recorded, err := tfxdsl.Record(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	if !recorded.Isolated {
+		fmt.Fprintf(a.Notes(), "%s ran with a network: this system lets this user make no network namespace\n", path)
+	}
+	text, err := recorded.Pipeline()
+	for _, warning := range tfxdsl.Warnings(text) {
+		fmt.Fprintf(a.Notes(), "%s: %s\n", path, warning)
+	}
+	return text, err
+}

@@ -1,0 +1,106 @@
+package try
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/inspect"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+func newInspect(a *app.App) *cobra.Command {
+	o := inspect.Options{}
+	limit := "256MiB"
+	cmd := &cobra.Command{
+		Use:   "inspect PATH|s3://BUCKET/KEY",
+		Short: "Say what an artifact is: Examples, schema, transform graph, model, event files ...",
+		Long: "Looks at a file or a folder, on this machine or in the store, and says what it is by what it holds:\n\n" +
+			"  Examples            splits, records, payload, features, and a few rows\n" +
+			"  schema, statistics  a line for each feature\n" +
+			"  transform graph     inputs, outputs, vocabularies, ops, and whether Stoker executes it without TensorFlow\n" +
+			"  Model, SavedModel   formats, signatures, variables, assets, ops; how Stoker came to it\n" +
+			"  checkpoint          variables\n" +
+			"  .tflite, .onnx      inputs, outputs, ops\n" +
+			"  what a Tuner left   values, search space, trials\n" +
+			"  event files         runs, tags, last values, hyperparameters\n" +
+			"  a folder of these   what is in it\n\n" +
+			"What is large is streamed: records are counted in the first --limit bytes of an artifact, and a count that stops there says so.\n" +
+			"Of what a store holds, files are copied here and removed again when they have to be read whole, never more than --limit.",
+		Example: "  stoker inspect ./examples --rows 3 --split eval\n" +
+			"  stoker inspect s3://stoker/demo/penguin/transform_graph\n" +
+			"  stoker inspect ./model -o json | jq '.model.formats[].saved_model.signatures'",
+		Args: app.Exactly(1, "a path or an address"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if o.Limit, err = parseLimit(limit); err != nil {
+				return exit.Usage(err)
+			}
+			if err := app.Within("rows", o.Rows, 0, maxRows); err != nil {
+				return err
+			}
+			report, err := inspectAt(a, cmd.Context(), args[0], o)
+			if errors.Is(err, inspect.ErrNothing) {
+				return exit.NotFound(err)
+			}
+			if report == nil {
+				return err
+			}
+			return errors.Join(a.Print(report, report.Print), err)
+		},
+	}
+	cmd.Flags().IntVar(&o.Rows, "rows", 3, "rows of each split of Examples to show")
+	cmd.Flags().StringVar(&o.Split, "split", "", "only this split of Examples")
+	cmd.Flags().StringVar(&limit, "limit", limit, "how much of an artifact to read, or to copy from the store; 0: all")
+	return cmd
+}
+
+// maxRows is how many rows are shown: they are held in memory.
+const maxRows = 1000
+
+func parseLimit(text string) (int64, error) {
+	if text == "0" {
+		return 0, nil
+	}
+	var size pipeline.Size
+	if err := size.UnmarshalText([]byte(text)); err != nil {
+		return 0, fmt.Errorf("--limit: %w", err)
+	}
+	return int64(size), nil
+}
+
+// inspectAt looks at a place in the store, where the argument is an address, or on this machine. Of damaged Examples both results are there.
+func inspectAt(a *app.App, ctx context.Context, place string, o inspect.Options) (report *inspect.Report, err error) {
+	if !strings.HasPrefix(place, "s3://") {
+		source, err := inspect.Local(place)
+		if err != nil {
+			return nil, err
+		}
+		return inspect.Inspect(ctx, source, o)
+	}
+	ref, err := storage.ParseRef(place)
+	if err != nil {
+		return nil, exit.Usage(err)
+	}
+	err = a.WithStore(ctx, func(ctx context.Context, store storage.Store, _ storage.Ref) error {
+		scratch, err := os.MkdirTemp("", "stoker-inspect-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(scratch)
+		source, err := inspect.Stored(ctx, store, ref, scratch)
+		if err != nil {
+			return err
+		}
+		report, err = inspect.Inspect(ctx, source, o)
+		return err
+	})
+	return report, err
+}

@@ -1,0 +1,278 @@
+// Package try has the commands that need no deployed Stoker: train or tune on local files, run the demo, infer a schema,
+// inspect artifacts, convert a TFX pipeline.
+package try
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/stoker-ml/stoker/compute/export"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/modules"
+	"github.com/stoker-ml/stoker/functions/stoker/table"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+// Commands returns the commands of the group.
+func Commands(a *app.App) []*cobra.Command {
+	return []*cobra.Command{
+		newDemo(a),
+		newTry(a),
+		newInspect(a),
+		newSchema(a),
+		newFromTFX(a),
+	}
+}
+
+// tried is what try reports.
+type tried struct {
+	Model     string             `json:"model"`
+	Metrics   map[string]float64 `json:"metrics,omitempty"`
+	WarmStart *warmStarted       `json:"warm_start,omitempty"`
+	Unwritten map[string]string  `json:"unwritten,omitempty"` // formats that the model can't be written in, with the reason
+	Log       string             `json:"log,omitempty"`       // what the module printed, if it did
+}
+
+// triedLog is the file in --to that holds the module's log.
+const triedLog = "log.txt"
+
+func newTry(a *app.App) *cobra.Command {
+	var t tryFlags
+	cmd := &cobra.Command{
+		Use:   "try MODULE",
+		Short: "Train or tune with a module on local files, without a bus or a store",
+		Long: "Runs a module as a worker would, on folders of this machine. With --assignment it only prints what the module would be\n" +
+			"given, for a debugger: start a Go module's own program with that line on its standard input.\n\n" +
+			"With --tune it searches for hyperparameters instead, in one seat, and leaves what a tune job publishes: best_hyperparameters,\n" +
+			"for --hyperparameters of the next try, and tuner_results with all trials.\n\n" + table.TableHelp + " Without --schema it is inferred, as `stoker schema infer` does.",
+		Example: `  stoker try builtin:dnn --examples penguins.csv --train-steps 100 --config '{"label": "species"}'
+  stoker try builtin:dnn --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --config '{"label": "species"}'
+  stoker try builtin:dnn --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --config '{"label": "species"}' --tune
+  stoker try ./penguin_utils.py --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --keras 3
+  stoker try ./my_module --examples ./examples --schema ./schema.pbtxt --train-steps 100 --assignment > a.json && dlv debug ./my_module < a.json`,
+		Args: app.Exactly(1, "a module"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			remove, err := tryTable(a, cmd.Context(), &t)
+			if err != nil {
+				return err
+			}
+			defer remove()
+			assignment, err := t.assignment(args[0])
+			if err != nil {
+				return err
+			}
+			if t.searches() {
+				assignment = tuning(assignment)
+			}
+			if t.assignmentOnly {
+				return json.NewEncoder(a.Stdout.Data(terminal.JSON)).Encode(assignment)
+			}
+			if err := errors.Join(t.check(assignment), app.CheckCompute()); err != nil {
+				return err
+			}
+			if err := modules.CheckModule(a, cmd.Context(), assignment.Module, !t.searches(), t.searches()); err != nil {
+				return err
+			}
+			assignment.Trace = a.TraceOfModule()
+			if t.force {
+				if err := os.RemoveAll(t.to); err != nil { // check has looked into it
+					return err
+				}
+			}
+			if t.searches() {
+				return trySearch(a, cmd.Context(), &t, assignment)
+			}
+			return tryModule(a, cmd.Context(), t.to, t.model, assignment)
+		},
+	}
+	t.add(cmd)
+	return cmd
+}
+
+// tryModule trains in a new folder, and looks for the model that is wanted. What it made of the folder goes again when it fails, so that the next try finds it free.
+func tryModule(a *app.App, ctx context.Context, to, wanted string, assignment module.Assignment) (err error) {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(to, 0o755); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(to))
+		}
+	}()
+	for _, dir := range []string{filepath.Dir(assignment.ServingModelDir), assignment.ModelRunDir, assignment.WorkingDir} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	log, err := filepath.Abs(filepath.Join(to, triedLog))
+	if err != nil {
+		return err
+	}
+	outcome, err := train(a, ctx, assignment, log)
+	if err != nil {
+		return err
+	}
+	if err := checkTried(assignment, wanted, outcome.Unwritten); err != nil {
+		return err
+	}
+	result := tried{assignment.ServingModelDir, outcome.Metrics, findWarmStart(a, assignment), outcome.Unwritten, log}
+	if outcome.LogBytes == 0 {
+		result.Log = ""
+	}
+	return a.Print(result, result.table)
+}
+
+func (t tried) table(w io.Writer) {
+	terminal.Row(w, "model", t.Model)
+	terminal.Row(w, "metrics", runs.Metrics(t.Metrics))
+	if t.WarmStart != nil {
+		terminal.Row(w, "base model", t.WarmStart)
+	}
+	for _, format := range slices.Sorted(maps.Keys(t.Unwritten)) {
+		terminal.Row(w, "no "+format, t.Unwritten[format])
+	}
+	if t.Log != "" {
+		terminal.Row(w, "log", t.Log)
+	}
+}
+
+// checkTried refuses what a worker would. Without a pipeline that requires them, a module may say of formats that its model can't be
+// written so.
+func checkTried(a module.Assignment, wanted string, unwritten map[string]string) error {
+	if err := modelcheck.CheckModel(a.ServingModelDir, wanted == pipeline.ModelAny); err != nil {
+		return fmt.Errorf("the module wrote no model that can be served: %w", err)
+	}
+	there := slices.DeleteFunc(slices.Clone(a.Exports), func(format string) bool { _, lacks := unwritten[format]; return lacks })
+	return export.Check(filepath.Dir(a.ServingModelDir), there)
+}
+
+// train runs the assignment in a child process, as a worker does, with a file for its log. What the module had to say of a failure
+// is shown once.
+func train(a *app.App, ctx context.Context, assignment module.Assignment, log string) (guest.Outcome, error) {
+	host, err := modules.NewGuest(a, modules.WarmFlags{}, 1, "")
+	if err != nil {
+		return guest.Outcome{}, err
+	}
+	defer host.Close()
+	show := a.Display()
+	outcome, err := host.Run(ctx, assignment, guest.Limits{LogPath: log}, func(m module.Message) {
+		if p, ok := terminal.ProgressOf(m); ok {
+			show.Progress(p)
+		}
+	})
+	show.Close()
+	return outcome, onceTold(a, err, assignment)
+}
+
+// onceTold shows what a module printed of its failure, and leaves the rest to one line.
+func onceTold(a *app.App, err error, assignment module.Assignment) error {
+	failed, ok := errors.AsType[*guest.Error](err)
+	if !ok || failed.Kind == guest.KindStopped {
+		return err
+	}
+	if more := runs.Details(err.Error(), failed.LogTail); more != "" {
+		fmt.Fprintln(a.Notes(), more)
+	}
+	return runs.OneLine(hinted(err, assignment))
+}
+
+// hinted adds to a feature that no record has what it comes of most often: raw examples where transformed ones were expected.
+func hinted(err error, a module.Assignment) error {
+	if a.Transformed && strings.Contains(err.Error(), "value is required but could not be found") {
+		return fmt.Errorf("%w; examples that did not go through the transform graph yet need --raw", err)
+	}
+	return err
+}
+
+// warmStarted is what came of --base-model.
+type warmStarted struct {
+	BaseModel string `json:"base_model"`
+	Params    int    `json:"params"` // of the new model
+	Taken     int    `json:"taken"`  // of these from the base model
+	Table     string `json:"table"`  // file that has them all
+}
+
+// findWarmStart reads the table that compiled-in modules leave in model_run; nil where there is no base model, and with a
+// word of warning where there is no table: then it is the module's alone to know what it started from.
+func findWarmStart(a *app.App, assignment module.Assignment) *warmStarted {
+	if assignment.BaseModel == "" {
+		return nil
+	}
+	var table warmstart.Table
+	text, err := os.ReadFile(filepath.Join(assignment.ModelRunDir, warmstart.TableFile+".json"))
+	if err == nil {
+		err = json.Unmarshal(text, &table)
+	}
+	if err != nil || len(table.Params) == 0 {
+		fmt.Fprintf(a.Notes(), "the module left no table of what it took from --base-model %s (%s.json in model_run): it may not have used it\n",
+			assignment.BaseModel, warmstart.TableFile)
+		return nil
+	}
+	return &warmStarted{assignment.BaseModel, len(table.Params), table.Taken(), filepath.Join(assignment.ModelRunDir, warmstart.TableFile+".txt")}
+}
+
+func (w warmStarted) String() string {
+	return fmt.Sprintf("%d of %d params taken from %s, see %s", w.Taken, w.Params, w.BaseModel, w.Table)
+}
+
+// addPython adds the flags that a pipeline has as keys of its module.
+func (t *tryFlags) addPython(flags *pflag.FlagSet) {
+	flags.StringVar(&t.source.RunFn, "run-fn", "", "of a TFX module: dotted name of the function, like my_module.run_fn")
+	flags.StringVar(&t.source.Python, "python", "", "of a TFX module: interpreter with TensorFlow, or its environment's folder; "+
+		"default: STOKER_PYTHON, else what stoker python setup made")
+	flags.StringVar(&t.source.Keras, "keras", "", "of a TFX module: 2, 3, or auto for what it needs")
+	flags.IntVar(&t.workers, "workers", 1, "of a TFX module: processes that train one model together, by MultiWorkerMirroredStrategy")
+	flags.StringArrayVar(&t.source.Requirements, "requirements", nil, "of a TFX module: a package beside those of its environment, "+
+		"like humanize>=4; may be given again")
+}
+
+// module is what a pipeline would say of it.
+func (t *tryFlags) module(name string) (module.Source, error) {
+	source := t.source
+	source.Path = name
+	if !modules.IsPath(name) && !strings.HasPrefix(name, module.BuiltinPrefix) {
+		return source, exit.Usage(fmt.Errorf("%s: expected builtin:<name> or a path: what is tried lies on this machine", name))
+	}
+	var wrong []error
+	keras := []string{module.KerasAuto, module.Keras2, module.Keras3}
+	if source.Keras != "" && !slices.Contains(keras, source.Keras) {
+		wrong = append(wrong, fmt.Errorf("--keras %s: expected one of %s", source.Keras, strings.Join(keras, ", ")))
+	}
+	for _, text := range source.Requirements {
+		if _, err := module.ParseRequirement(text); err != nil {
+			wrong = append(wrong, fmt.Errorf("--requirements: %w", err))
+		}
+	}
+	if len(wrong) > 0 {
+		return source, exit.Usage(errors.Join(wrong...))
+	}
+	return modules.RelativeTo(".", source)
+}
+
+func (t *tryFlags) checkModel() error {
+	if models := []string{pipeline.ModelSaved, pipeline.ModelAny}; !slices.Contains(models, t.model) {
+		return exit.Usage(fmt.Errorf("--model %s: expected one of %s", t.model, strings.Join(models, ", ")))
+	}
+	return nil
+}
