@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/training"
 	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
@@ -102,7 +103,7 @@ func newConfig(name string, a module.Assignment, log *slog.Logger) (config, erro
 		return c, err
 	}
 	c.fill()
-	if steps(a.TrainSteps) == 0 && c.Epochs == 0 {
+	if training.Steps(a.TrainSteps) == 0 && c.Epochs == 0 {
 		return c, errNoEnd
 	}
 	return c, c.check()
@@ -169,13 +170,6 @@ func CheckSteps(customConfig map[string]any, trainSteps int) error {
 }
 
 var errNoEnd = errors.New("neither train_args.num_steps nor custom_config.epochs says when to stop training")
-
-func checkName(name string) error {
-	if !slices.Contains(Names(), name) {
-		return fmt.Errorf("no such module: expected one of %s", strings.Join(Names(), ", "))
-	}
-	return nil
-}
 
 // tune lets hyperparameters override.
 func (c *config) tune(name string, a module.Assignment, log *slog.Logger) error {
@@ -314,12 +308,4 @@ func (c config) interval() time.Duration {
 
 func (c config) optimizer() (optim.Optimizer, error) {
 	return optim.New(c.Optimizer, c.LearningRate)
-}
-
-// steps is 0 for Python's None.
-func steps(n *int) int {
-	if n == nil {
-		return 0
-	}
-	return *n
 }

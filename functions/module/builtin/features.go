@@ -2,11 +2,14 @@ package builtin
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/tf/transform"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/spelling"
@@ -112,3 +115,241 @@ func (d dataset) labelNames() []string {
 
 // width is how many places a row has for a feature.
 func width(f example.Feature) int { return max(f.Size(), 1) }
+
+// chosenConfig says which features are learnt from, and how.
+type chosenConfig struct {
+	Features        []string   `json:"features,omitempty"`
+	ExcludeFeatures []string   `json:"exclude_features,omitempty"`
+	Crosses         [][]string `json:"crosses,omitempty"`
+	CrossBuckets    int        `json:"cross_buckets,omitempty"`
+	WeightColumn    string     `json:"weight_column,omitempty"`
+}
+
+// defaultCrossBuckets is for one cross: more than are one-hot.
+const defaultCrossBuckets = 1000
+
+func (c *chosenConfig) check() error {
+	if len(c.Features) > 0 && len(c.ExcludeFeatures) > 0 {
+		return fmt.Errorf("custom_config: features and exclude_features: expected at most one of them")
+	}
+	if c.Features != nil && len(c.Features) == 0 {
+		return fmt.Errorf("custom_config: features: expected one or more, got none; left out, all are learnt from")
+	}
+	if c.CrossBuckets != 0 && len(c.Crosses) == 0 {
+		return fmt.Errorf("custom_config: cross_buckets: there are no crosses")
+	}
+	if c.CrossBuckets < 0 || c.CrossBuckets > maxClasses {
+		return fmt.Errorf("custom_config: cross_buckets: expected 1 to %d, got %d", maxClasses, c.CrossBuckets)
+	}
+	for i, cross := range c.Crosses {
+		if len(cross) < 2 {
+			return fmt.Errorf("custom_config: crosses: expected lists of two or more features, got %q", cross)
+		}
+		if slices.ContainsFunc(c.Crosses[:i], func(other []string) bool { return slices.Equal(other, cross) }) {
+			return fmt.Errorf("custom_config: crosses: %q stands there twice", cross)
+		}
+	}
+	return nil
+}
+
+// crossPrefix begins the names of what belongs to crosses.
+const crossPrefix = "crosses/"
+
+// find is the feature of that name, or of that name with what Transform's examples end names with.
+func (d dataset) find(name string) (example.Feature, bool) {
+	if f, ok := d.spec.Find(name); ok {
+		return f, true
+	}
+	return d.spec.Find(name + transformedSuffix)
+}
+
+// input is find for a feature of custom_config's key that is learnt from.
+func (d dataset) input(key, name string) (example.Feature, error) {
+	f, ok := d.find(name)
+	switch {
+	case !ok:
+		return f, fmt.Errorf("custom_config: %s: there is no feature %q to learn from, expected some of %s%s", key, name,
+			strings.Join(d.spec.Names(), ", "), d.nearest(name))
+	case f.Name == d.label.Name:
+		return f, fmt.Errorf("custom_config: %s: %q is the label", key, name)
+	case f.Name == d.weight.Name:
+		return f, fmt.Errorf("custom_config: %s: %q is the weight_column, and not learnt from", key, name)
+	}
+	return f, nil
+}
+
+// weigh finds the feature that says how much each row counts, which is not learnt from.
+func (d *dataset) weigh(c chosenConfig) error {
+	if c.WeightColumn == "" {
+		return nil
+	}
+	f, err := d.input("weight_column", c.WeightColumn)
+	if err == nil && (f.Kind == example.Bytes || width(f) != 1) {
+		err = fmt.Errorf("custom_config: weight_column: feature %q is no single number", f.Name)
+	}
+	d.weight = f
+	return err
+}
+
+// narrow leaves out features that custom_config doesn't want: they are neither read nor looked at, whatever stands in them.
+func (d *dataset) narrow(c chosenConfig) error {
+	key, list := "exclude_features", c.ExcludeFeatures
+	if len(c.Features) > 0 {
+		key, list = "features", c.Features
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	var names []string
+	for _, name := range list {
+		f, err := d.input(key, name)
+		if err != nil {
+			return err
+		}
+		names = append(names, f.Name)
+	}
+	d.spec = slices.DeleteFunc(slices.Clone(d.spec), func(f example.Feature) bool {
+		return f.Name != d.label.Name && f.Name != d.weight.Name && slices.Contains(names, f.Name) == (key == "exclude_features")
+	})
+	return nil
+}
+
+// crossed are the features of each cross, in the order in which they are given.
+func (d dataset) crossed(c chosenConfig) ([][]example.Feature, error) {
+	var all [][]example.Feature
+	for _, names := range c.Crosses {
+		var cross []example.Feature
+		for _, name := range names {
+			f, err := d.input("crosses", name)
+			if err != nil {
+				return nil, err
+			}
+			if f.Kind == example.Float {
+				return nil, fmt.Errorf("custom_config: crosses: feature %q is a number with fractions, expected words or whole numbers", name)
+			}
+			cross = append(cross, f)
+		}
+		all = append(all, cross)
+	}
+	return all, nil
+}
+
+// normalizeConfig says how raw numbers are brought to a common scale. The constants are those of the train split and become part of
+// the model.
+type normalizeConfig struct {
+	Normalize any `json:"normalize,omitempty"` // a method, or an object of a method for some features
+}
+
+// The methods:
+//
+//	zscore: (x - mean) / standard deviation
+//	minmax: (x - min) / (max - min)
+const (
+	zscore = "zscore"
+	minmax = "minmax"
+)
+
+var normalizeMethods = []string{minmax, zscore}
+
+func (c normalizeConfig) check() error {
+	_, _, err := c.methods()
+	return err
+}
+
+// methods are that of all features, which is zscore where nothing is said, and those of features by name.
+func (c normalizeConfig) methods() (all string, of map[string]string, err error) {
+	const expected = `custom_config: normalize: expected zscore, minmax, or an object of these by feature, like {"age": "minmax"}`
+	switch given := c.Normalize.(type) {
+	case nil:
+		return zscore, nil, nil
+	case string:
+		if !slices.Contains(normalizeMethods, given) {
+			return "", nil, fmt.Errorf("%s; got %q%s", expected, given, spelling.Suggestion(given, normalizeMethods))
+		}
+		return given, nil, nil
+	case map[string]any:
+		of = map[string]string{}
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			method, _ := given[name].(string)
+			if !slices.Contains(normalizeMethods, method) {
+				return "", nil, fmt.Errorf("custom_config: normalize: feature %q: expected zscore or minmax, got %v", name, given[name])
+			}
+			of[name] = method
+		}
+		return zscore, of, nil
+	}
+	return "", nil, fmt.Errorf("%s; got %v", expected, c.Normalize)
+}
+
+// isNumber reports whether a feature is a quantity, which is what can be normalized.
+func isNumber(f example.Feature) bool {
+	return f.Kind == example.Float || f.Kind == example.Int64 && !f.Categorical
+}
+
+// normalize finds out which features are scaled by their range.
+func (d *dataset) normalize(c normalizeConfig) error {
+	if c.Normalize == nil {
+		return nil
+	}
+	if d.transformed {
+		return fmt.Errorf("custom_config: normalize: the transform graph says how numbers are scaled; normalize is for raw examples without one")
+	}
+	all, of, err := c.methods()
+	if err != nil {
+		return err
+	}
+	d.ranged = map[string]bool{}
+	var numbers []string
+	for _, f := range d.inputs {
+		if isNumber(f) {
+			numbers = append(numbers, f.Name)
+			d.ranged[f.Name] = all == minmax
+		}
+	}
+	if len(numbers) == 0 {
+		return fmt.Errorf("custom_config: normalize: no feature that is learnt from is a number")
+	}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		f, err := d.input("normalize", name)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(numbers, f.Name) {
+			return fmt.Errorf("custom_config: normalize: feature %q is not a number that is learnt from, expected some of %s", name, strings.Join(numbers, ", "))
+		}
+		d.ranged[f.Name] = of[name] == minmax
+	}
+	return nil
+}
+
+// scaled normalizes a number by the method of its feature. NaN, which stands for a missing float, becomes what the mean becomes.
+//
+//	minmax: DropNaN((x - mean) / (max - min)) + (mean - min) / (max - min)
+func (b networkBuilder) scaled(layer string, f example.Feature, x nn.Ref) nn.Ref {
+	if !b.data.ranged[f.Name] {
+		return b.fill(layer, f, b.standardized(layer, f, x))
+	}
+	var mean, scale, shift, one []float32
+	for _, m := range b.survey.numbers[f.Name] {
+		s := m.rangeScale()
+		mean, scale, shift, one = append(mean, float32(m.mean)), append(scale, float32(s)), append(shift, float32((m.min-m.mean)*s)), append(one, 1)
+	}
+	return b.Normalize(layer+"/range", b.fill(layer, f, b.Normalize(layer, x, mean, scale)), shift, one)
+}
+
+// fill makes NaN 0.
+func (b networkBuilder) fill(layer string, f example.Feature, x nn.Ref) nn.Ref {
+	if f.Kind != example.Float {
+		return x
+	}
+	return b.DropNaN(layer+"/fill", x)
+}
+
+// rangeScale is 1 / (max - min); 0 if all numbers are the same to float32, or there are none, as scale has it.
+func (m *moments) rangeScale() float64 {
+	width := m.max - m.min
+	if width <= 1e-7*max(math.Abs(m.min), math.Abs(m.max)) || width < math.SmallestNonzeroFloat32 {
+		return 0
+	}
+	return 1 / width
+}

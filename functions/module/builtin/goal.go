@@ -2,11 +2,16 @@ package builtin
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/train"
+	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // goal is what is predicted, and how that is measured.
@@ -93,4 +98,170 @@ func countClasses(c config, d dataset, s *survey) (int, error) {
 			example.ErrInput, classes-1)
 	}
 	return int(classes), nil
+}
+
+// lossConfig says what is minimised. The zero value is what suits the task.
+type lossConfig struct {
+	Loss           string  `json:"loss,omitempty"`
+	HuberDelta     float64 `json:"huber_delta,omitempty"`
+	LabelSmoothing float64 `json:"label_smoothing,omitempty"`
+	ClassWeights   any     `json:"class_weights,omitempty"` // of each class by its name or number, or balanced
+}
+
+const balanced = "balanced"
+
+// What huber_delta is at least, for less is nothing in float32, and at most, for the loss has its square.
+const (
+	minDelta = 1e-30
+	maxDelta = 1e15
+)
+
+// lossNames are the losses of a task, the first of them its own. Keras's short names are known too.
+var lossNames = map[task][]string{
+	classification: {"categorical_crossentropy"},
+	binary:         {"binary_crossentropy"},
+	regression:     {"mean_squared_error", "mse", "mean_absolute_error", "mae", "huber"},
+}
+
+func (l lossConfig) check() error {
+	all := slices.Concat(lossNames[classification], lossNames[binary], lossNames[regression])
+	switch {
+	case l.Loss != "" && !slices.Contains(all, l.Loss):
+		return fmt.Errorf("custom_config: loss: expected one of %s, got %q%s", strings.Join(all, ", "), l.Loss, spelling.Suggestion(l.Loss, all))
+	case l.HuberDelta != 0 && l.Loss != "huber":
+		return fmt.Errorf("custom_config: huber_delta: is for the loss huber alone, got loss %q", l.Loss)
+	case l.HuberDelta != 0 && !(l.HuberDelta >= minDelta && l.HuberDelta <= maxDelta):
+		return fmt.Errorf("custom_config: huber_delta: expected a number from %g to %g, got %v", float64(minDelta), float64(maxDelta), l.HuberDelta)
+	case !(l.LabelSmoothing >= 0 && l.LabelSmoothing < 1):
+		return fmt.Errorf("custom_config: label_smoothing: expected a number from 0 to below 1, got %v", l.LabelSmoothing)
+	}
+	_, err := l.classWeights()
+	return err
+}
+
+// of is the loss of a task.
+func (l lossConfig) of(t task) (nn.Loss, error) {
+	if l.Loss != "" && !slices.Contains(lossNames[t], l.Loss) {
+		return nil, fmt.Errorf("custom_config: loss: %s is no loss of task %s, expected one of %s", l.Loss, t, strings.Join(lossNames[t], ", "))
+	}
+	if t == regression && l.LabelSmoothing != 0 {
+		return nil, fmt.Errorf("custom_config: label_smoothing: a number to be predicted has no classes")
+	}
+	switch {
+	case t == binary:
+		return nn.SigmoidCrossEntropy{Smoothing: nn.Smoothing(l.LabelSmoothing)}, nil
+	case t != regression:
+		return nn.SoftmaxCrossEntropy{Smoothing: nn.Smoothing(l.LabelSmoothing)}, nil
+	}
+	switch l.Loss {
+	case "huber":
+		return nn.Huber{Delta: l.HuberDelta}, nil
+	case "mean_absolute_error", "mae":
+		return nn.MeanAbsoluteError{}, nil
+	}
+	return nn.MeanSquaredError{}, nil
+}
+
+// classWeights are those that are given, by class; nil for none, and for balanced ones.
+func (l lossConfig) classWeights() (map[string]float64, error) {
+	const expected = `expected "balanced", or an object of a number for each class, like {"0": 1, "1": 5}`
+	switch given := l.ClassWeights.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		if given != balanced {
+			return nil, fmt.Errorf("custom_config: class_weights: %s, got %q", expected, given)
+		}
+		return nil, nil
+	case map[string]any:
+		weights := map[string]float64{}
+		for _, class := range slices.Sorted(maps.Keys(given)) {
+			w, ok := number(given[class])
+			if !ok || !(w >= 0) || w > maxWeight {
+				return nil, fmt.Errorf("custom_config: class_weights: class %s: expected a number from 0 to %g, got %v", class, float64(maxWeight), given[class])
+			}
+			weights[class] = w
+		}
+		if len(weights) > 0 {
+			return weights, nil
+		}
+	}
+	return nil, fmt.Errorf("custom_config: class_weights: %s, got %v", expected, l.ClassWeights)
+}
+
+// maxWeight is what an example or a class counts at most.
+const maxWeight = 1e9
+
+// number is a number as YAML or JSON has read it.
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+// weigh gives each class the weight that custom_config has for it, by its name or its number, 1 where it has none. Balanced ones are
+// rows / (classes x rows of the class), as scikit-learn has them: all classes count the same.
+func (l lossConfig) weigh(g goal, s *survey) ([]float32, error) {
+	if l.ClassWeights == nil {
+		return nil, nil
+	}
+	if g.task == regression {
+		return nil, fmt.Errorf("custom_config: class_weights: a number to be predicted has no classes")
+	}
+	given, err := l.classWeights()
+	if err != nil {
+		return nil, err
+	}
+	weights := make([]float32, max(g.label.Classes, 2))
+	if given == nil {
+		s.balance(weights)
+		return weights, nil
+	}
+	for class := range weights {
+		weights[class] = 1
+	}
+	names := map[int]string{} // that have been given
+	for _, class := range slices.Sorted(maps.Keys(given)) {
+		at := slices.Index(g.label.Vocabulary, class)
+		if at < 0 {
+			if at, err = strconv.Atoi(class); err != nil || at < 0 || at >= len(weights) {
+				return nil, fmt.Errorf("custom_config: class_weights: the label has no class %q, expected one of 0 to %d%s", class, len(weights)-1, named(g.label.Vocabulary))
+			}
+		}
+		if other, twice := names[at]; twice {
+			return nil, fmt.Errorf("custom_config: class_weights: %q and %q are the same class", other, class)
+		}
+		names[at], weights[at] = class, float32(given[class])
+	}
+	if slices.Max(weights) == 0 {
+		return nil, fmt.Errorf("custom_config: class_weights: 0 of all classes, so that nothing would be learnt, expected one above 0")
+	}
+	return weights, nil
+}
+
+// named tells the names of classes that have some.
+func named(classes []string) string {
+	if len(classes) == 0 {
+		return ""
+	}
+	return ", or of " + strings.Join(classes[:min(len(classes), 20)], ", ")
+}
+
+// balance fills in the weights by how many rows of the train split each class has. One without rows weighs nothing.
+func (s *survey) balance(weights []float32) {
+	rows := 0.0
+	for _, n := range s.classes {
+		rows += n
+	}
+	for class := range weights {
+		if n := s.classes[int64(class)]; n > 0 {
+			weights[class] = float32(rows / (float64(len(weights)) * n))
+		}
+	}
 }

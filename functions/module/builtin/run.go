@@ -2,48 +2,91 @@ package builtin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"os"
-	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 	"github.com/stoker-ml/stoker/compute/train"
+	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/module/training"
 )
 
-// Run trains the builtin module of that name as the assignment says. report is called on the caller's goroutine, some 20
-// times a second at most, and last with "done". When ctx ends, a checkpoint is left below the working folder and the error has
-// context.Cause(ctx) in its chain. What the data is to blame for is a module.Error of kind input. It logs to standard
-// error, which is the job's log.
-func Run(ctx context.Context, name string, a module.Assignment, report func(module.Message)) error {
-	return run(ctx, name, a, runner{report: report, kept: &kept{}})
-}
-
-// run is Run by a runner that lacks but a log and a clock.
-func run(ctx context.Context, name string, a module.Assignment, r runner) error {
-	r.log, r.now = slog.New(slog.NewTextHandler(os.Stderr, nil)), time.Now
-	err := r.run(ctx, name, a)
-	if errors.Is(err, example.ErrInput) && ctx.Err() == nil {
-		return module.BadInput(err)
+// Digests returns the builtin modules by name, each with what stands for the digest of its code. The
+// number goes up whenever the same assignment gives another model.
+func Digests() map[string]string {
+	digests := map[string]string{}
+	for name, number := range map[string]string{"dnn": "7", "linear": "7", wideDeep: "5"} {
+		digests[name] = module.BuiltinPrefix + name + "@" + number
 	}
-	return err
+	return digests
 }
 
-// runner holds what a run needs of the world.
+// Names returns the names of the builtin modules, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(Digests())) }
+
+func checkName(name string) error {
+	if !slices.Contains(Names(), name) {
+		return fmt.Errorf("no such module: expected one of %s", strings.Join(Names(), ", "))
+	}
+	return nil
+}
+
+// Module serves every builtin module; the assignment names one.
+func Module() module.Module { return ModuleOn(nil) }
+
+// ModuleOn is Module with every training on what machines makes, a device.
+func ModuleOn(machines nn.Machines) module.Module {
+	cache := &dataCache{}
+	return module.Module{
+		Train: func(ctx context.Context, a *module.Args) error {
+			return run(ctx, nameOf(a.Assignment), a.Assignment, runner{report: a.Send, cache: cache, machines: machines})
+		},
+		Tune: func(ctx context.Context, a *module.Args) (tune.Config, error) {
+			return study(ctx, nameOf(a.Assignment), a.Assignment)
+		},
+		Check: modelcheck.Serve,
+	}
+}
+
+func nameOf(a module.Assignment) string {
+	return strings.TrimPrefix(a.Module.Path, module.BuiltinPrefix)
+}
+
+// Run trains the builtin module of that name as the assignment says. report is called on the caller's
+// goroutine, some 20 times a second at most, and last with "done". If ctx ends, a checkpoint is left
+// below the working directory, and the error has context.Cause(ctx) in its chain. An error that the data
+// cause is a module.Error of kind input. Run logs to standard error, which is the job's log.
+func Run(ctx context.Context, name string, a module.Assignment, report func(module.Message)) error {
+	return run(ctx, name, a, runner{report: report, cache: &dataCache{}})
+}
+
+func run(ctx context.Context, name string, a module.Assignment, r runner) error {
+	r.log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	return training.BadInput(ctx, r.run(ctx, name, a))
+}
+
+// runner holds what a run needs besides its assignment.
 type runner struct {
 	log      *slog.Logger
 	report   func(module.Message)
-	now      func() time.Time
-	kept     *kept       // what trials keep for those after them
-	machines nn.Machines // that train; nil: this computer's cores
+	cache    *dataCache
+	machines nn.Machines // that train; nil: the CPU
 }
 
-// run is the whole walk: configuration, schema, survey, network, weights of a base model, training, export.
+// run reads the configuration and the data, builds the network, trains it, and exports the model.
 func (r runner) run(ctx context.Context, name string, a module.Assignment) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -52,32 +95,36 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	if err != nil {
 		return err
 	}
-	data, err := r.kept.look(ctx, c, a)
+	d, err := r.cache.read(ctx, c, a)
 	if err != nil {
 		return err
 	}
-	d, s := data.dataset, data.survey
-	n, err := servedNetwork(c, d, s, a)
+	n, err := servedNetwork(c, d, a)
 	if err != nil {
 		return err
 	}
 	r.log.Info("model built", "module", module.BuiltinPrefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(),
-		"features", len(d.inputs), "weights", len(n.model.Weights()), "train_rows", s.rows)
-	if err := r.warmStart(c, d, n, a); err != nil {
+		"features", len(d.inputs), "weights", len(n.model.Weights()), "train_rows", d.survey.rows)
+	t, err := r.training(name, c, d, n, a)
+	if err != nil {
 		return err
 	}
-	log := r.newRunLog(name, c, s, n, a)
-	learn := r.train
-	if a.Trial != nil {
-		learn = r.try
+	if a.BaseModel != "" {
+		if err := t.WarmStart("base_model", a.BaseModel, d.graph, c.WarmStart); err != nil {
+			return err
+		}
 	}
-	result, err := learn(ctx, c, data, n, a, log)
-	log.finish(result, err)
+	if a.Trial != nil {
+		if err := r.asTrial(ctx, t, c, d, n); err != nil {
+			return err
+		}
+	}
+	result, err := t.Run(ctx)
 	if err != nil {
 		return err
 	}
 	if a.ServingModelDir != "" || a.Trial == nil {
-		if err := leave(ctx, d, n, a, result); err != nil {
+		if err := writeModel(ctx, d.dataset, n, a, result); err != nil {
 			return err
 		}
 	}
@@ -85,88 +132,54 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	return nil
 }
 
-// servedNetwork is a network that can be served, with the names of its classes where anybody will ask for them.
-func servedNetwork(c config, d dataset, s *survey, a module.Assignment) (network, error) {
-	n, err := newNetwork(c, d, s)
+// servedNetwork returns a network that can be served, with the names of its classes if anything needs
+// them.
+func servedNetwork(c config, d *data, a module.Assignment) (network, error) {
+	n, err := newNetwork(c, d.dataset, d.survey)
 	if err == nil {
-		err = savedmodel.Writable(exported(d, n)) // a search for what can't be served helps nobody
+		err = savedmodel.Writable(exported(d.dataset, n)) // before a search trains what can't be served
 	}
 	forMetrics := a.Trial != nil && a.ServingModelDir == "" && a.BaseModel == ""
-	if err == nil && !forMetrics {
-		n.classes, err = n.classNames(d.graph)
+	if label := n.feed.Label; err == nil && !forMetrics && label.Classes > 0 {
+		n.classes, err = warmstart.ClassNames(max(label.Classes, 2), label.Vocabulary, label.Feature, d.graph)
 	}
 	return n, err
 }
 
-// shuffleBuffer is that of TFX's DataAccessor.
-const shuffleBuffer = 10000
-
-func (r runner) train(ctx context.Context, c config, d *data, n network, a module.Assignment, log *runLog) (result train.Result, err error) {
-	o, err := r.options(c, n, a)
-	if err != nil {
-		return result, err
-	}
-	in := r.examples(c, a)
-	settings, err := c.effective(log.name, d.dataset, n, in, o)
-	if err != nil {
-		return result, err
-	}
-	r.report(module.Message{Type: module.MessageSettings, Settings: settings})
-	data, err := d.open(in)
-	if err != nil {
-		return result, err
-	}
-	defer func() { err = errors.Join(err, data.Close()) }()
-	log.follow(&o)
-	if len(a.EvalFiles) == 0 {
-		return train.Run(ctx, o, n.model, train.FromExamples(data, n.feed), nil)
-	}
-	eval, err := d.open(example.Options{
-		Patterns: a.EvalFiles, BatchSize: c.EvalBatchSize, Epochs: 1, Logger: r.log,
-	})
-	if err != nil {
-		return result, err
-	}
-	defer func() { err = errors.Join(err, eval.Close()) }()
-	return train.Run(ctx, o, n.model, train.FromExamples(data, n.feed), train.FromExamples(eval, n.feed))
-}
-
-// examples say what is learnt from, and in which order.
-func (r runner) examples(c config, a module.Assignment) example.Options {
-	return example.Options{
-		Patterns: a.TrainFiles, BatchSize: c.BatchSize, Epochs: c.Epochs,
-		ShuffleBuffer: shuffleBuffer, Seed: uint64(c.Seed), Logger: r.log,
-	}
-}
-
-func (r runner) options(c config, n network, a module.Assignment) (train.Options, error) {
+// training returns how the network is trained.
+func (r runner) training(name string, c config, d *data, n network, a module.Assignment) (*training.Training, error) {
 	optimizer, err := c.optimizerOf(n.model)
 	if err != nil {
-		return train.Options{}, err
+		return nil, err
 	}
-	p := &progress{report: r.report, now: r.now, trial: a.Trial != nil}
-	o := train.Options{
-		Steps: steps(a.TrainSteps), EvalSteps: steps(a.EvalSteps), BatchSize: c.BatchSize, Optimizer: optimizer, Threads: c.Threads, Machines: r.machines,
-		LogEvery: 10, Logger: r.log, Now: r.now, Report: p.take, Checkpointed: p.checkpointed,
+	t := &training.Training{
+		Assignment: a, Dir: a.WorkingDir, Report: r.report, Logger: r.log, Now: time.Now,
+		Model: n.model, Feed: n.feed, Classes: n.classes, Open: d.open,
+		Rows: example.Options{
+			Patterns: a.TrainFiles, BatchSize: c.BatchSize, Epochs: c.Epochs,
+			ShuffleBuffer: training.ShuffleBuffer, Seed: uint64(c.Seed), Logger: r.log,
+		},
+		Options: train.Options{
+			Steps: training.Steps(a.TrainSteps), EvalSteps: training.Steps(a.EvalSteps), BatchSize: c.BatchSize,
+			Optimizer: optimizer, Threads: c.Threads, Machines: r.machines, LogEvery: 10,
+			Checkpoints: train.Checkpoints{Every: c.CheckpointEvery, Interval: c.interval(), Keep: 2, Seed: c.Seed},
+		},
+		Log: training.Log{
+			Off: a.Trial != nil && a.ServingModelDir == "", EpochRows: d.survey.rows, Histograms: c.Histograms, LearningRate: c.rateOf,
+		},
 	}
-	if a.WorkingDir != "" {
-		dir := filepath.Join(a.WorkingDir, "checkpoints")
-		o.Checkpoints = train.Checkpoints{Dir: dir, Every: c.CheckpointEvery, Interval: c.interval(), Keep: 2, Seed: c.Seed}
+	if len(a.EvalFiles) > 0 {
+		t.Eval = &example.Options{Patterns: a.EvalFiles, BatchSize: c.EvalBatchSize, Epochs: 1, Logger: r.log}
 	}
-	return o, nil
+	t.Log.Values, t.Log.Config = c.describe(name)
+	t.Settings, err = c.effective(name, d.dataset, n)
+	return t, err
 }
 
-// leave writes metrics.json and confusion_matrix.json, then the model's files: what the worker waits for comes last.
-func leave(ctx context.Context, d dataset, n network, a module.Assignment, result train.Result) error {
-	if result.Metrics != nil {
-		if err := a.WriteMetrics(result.Metrics); err != nil {
-			return err
-		}
-	}
-	if result.Confusion != nil {
-		if err := a.WriteConfusion(n.classes, result.Confusion.Counts); err != nil {
-			return err
-		}
+// writeModel writes the metrics, then the model's files: what the worker waits for comes last.
+func writeModel(ctx context.Context, d dataset, n network, a module.Assignment, result train.Result) error {
+	if err := training.WriteMetrics(a, n.classes, result); err != nil {
+		return err
 	}
 	if err := predict(ctx, d, n, a); err != nil {
 		return err
@@ -182,4 +195,32 @@ func exported(d dataset, n network) savedmodel.Model {
 		m.Spec, m.Defaults = d.spec, n.defaults
 	}
 	return m
+}
+
+// predict writes the predictions of the model in memory for evaluation rows, and the names of labels, if
+// the assignment asks for them.
+func predict(ctx context.Context, d dataset, n network, a module.Assignment) (err error) {
+	p := a.Predictions
+	if p == nil || len(a.EvalFiles) == 0 {
+		return nil
+	}
+	rows, err := d.open(example.Options{Patterns: a.EvalFiles, BatchSize: min(p.Rows, surveyRows), Epochs: 1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	if err := export.Predict(ctx, p.Path, n.model.Graph, train.FromExamples(rows, n.feed), p.Rows); err != nil {
+		return err
+	}
+	if p.LabelsPath == "" {
+		return nil
+	}
+	text, err := json.Marshal(d.labelNames())
+	if err == nil {
+		err = os.WriteFile(p.LabelsPath, text, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write the names of labels: %w", err)
+	}
+	return nil
 }

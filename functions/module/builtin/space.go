@@ -1,15 +1,21 @@
 package builtin
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/training"
 	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
@@ -117,4 +123,246 @@ func (c config) checkParameter(name string, p space.Parameter) error {
 		}
 	}
 	return nil
+}
+
+// between is a range as people write it: {min: 8, max: 64, step: 8}.
+type between struct {
+	Min      *float64       `json:"min"`
+	Max      *float64       `json:"max"`
+	Step     float64        `json:"step"`
+	Sampling space.Sampling `json:"sampling"`
+	Default  *float64       `json:"default"`
+}
+
+// shortSpace reads a space as people write it: of each hyperparameter a range, a list to choose from, or a value that is fixed. Parameters come
+// in the module's order, since an object has none.
+func (c config) shortSpace(name string, given map[string]any) (space.Space, error) {
+	var s space.Space
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		if err := knows(name, key); err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range hyperparameters(name) {
+		value, ok := given[key]
+		if !ok {
+			continue
+		}
+		p, err := shortParameter(key, value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		s = append(s, c.fromConfig(p))
+	}
+	return s, nil
+}
+
+func shortParameter(name string, given any) (space.Parameter, error) {
+	switch given := given.(type) {
+	case map[string]any:
+		return shortRange(name, given)
+	case []any:
+		return typed(space.Parameter{Name: name, Kind: space.Choice, Choices: given, Ordered: kindOf(name) != ""})
+	}
+	return typed(space.Parameter{Name: name, Kind: space.Fixed, Fixed: given})
+}
+
+func shortRange(name string, given map[string]any) (space.Parameter, error) {
+	var r between
+	known := module.Keys(r)
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(known, key) {
+			return space.Parameter{}, fmt.Errorf("unknown key %q: expected some of %s%s", key, strings.Join(known, ", "), spelling.Suggestion(key, known))
+		}
+	}
+	text, err := json.Marshal(given)
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	switch {
+	case err != nil:
+		return space.Parameter{}, fmt.Errorf("expected numbers min and max, perhaps step, default and a sampling: %w", err)
+	case r.Min == nil || r.Max == nil:
+		return space.Parameter{}, fmt.Errorf("expected min and max")
+	case kindOf(name) == "":
+		return space.Parameter{}, fmt.Errorf(`is a word: expected a list of some, like ["adam", "sgd"]`)
+	}
+	p := space.Parameter{Name: name, Kind: kindOf(name), Min: *r.Min, Max: *r.Max, Step: r.Step, Sampling: r.Sampling}
+	if p.Sampling == "" {
+		p.Sampling = space.Linear
+	}
+	if p.Kind == space.Int && p.Sampling == space.Linear && p.Step == 0 {
+		p.Step = 1
+	}
+	if r.Default != nil {
+		p.Default = *r.Default
+	}
+	return typed(p)
+}
+
+// typed gives numbers the kind that their hyperparameter has: JSON knows one kind alone.
+func typed(p space.Parameter) (_ space.Parameter, err error) {
+	p.Choices = slices.Clone(p.Choices)
+	for i := range p.Choices {
+		if p.Choices[i], err = valueOf(p.Name, p.Choices[i]); err != nil {
+			return p, err
+		}
+	}
+	if p.Default != nil {
+		if p.Default, err = valueOf(p.Name, p.Default); err != nil {
+			return p, err
+		}
+	}
+	if p.Kind == space.Fixed {
+		p.Fixed, err = valueOf(p.Name, p.Fixed)
+	}
+	return p, err
+}
+
+func valueOf(name string, value any) (any, error) {
+	text, isText := value.(string)
+	number, isNumber := value.(float64)
+	if whole, ok := value.(int64); ok {
+		number, isNumber = float64(whole), true
+	}
+	switch kind := kindOf(name); {
+	case kind == "" && isText:
+		return text, nil
+	case kind == space.Float && isNumber:
+		return number, nil
+	case kind == space.Int && isNumber && number == math.Trunc(number) && math.Abs(number) < 1<<53:
+		return int64(number), nil
+	case kind == "":
+		return nil, fmt.Errorf("is a word, got %v", value)
+	case kind == space.Float:
+		return nil, fmt.Errorf("is a number, got %v", value)
+	}
+	return nil, fmt.Errorf("is a whole number, got %v", value)
+}
+
+// usualSpace is what a search varies of a module where nobody says. Its first trial is what custom_config has, or what is nearest
+// to it in the space.
+func (c config) usualSpace(name string) space.Space {
+	rate := space.Parameter{Name: "learning_rate", Kind: space.Float, Min: 1e-4, Max: 1e-1, Sampling: space.Log}
+	var s space.Space
+	switch name {
+	case "linear":
+		rate.Min, rate.Max = 1e-3, 1
+		s = space.Space{rate, {Name: "optimizer", Kind: space.Choice, Choices: []any{"adam", "ftrl"}}}
+	default:
+		s = space.Space{
+			rate,
+			{Name: "num_layers", Kind: space.Int, Min: 1, Max: 4, Step: 1, Sampling: space.Linear},
+			{Name: "units", Kind: space.Int, Min: 8, Max: 128, Step: 2, Sampling: space.Log},
+			{Name: "activation", Kind: space.Choice, Choices: []any{"relu", "tanh"}},
+			{Name: "dropout", Kind: space.Float, Min: 0, Max: 0.5, Step: 0.1, Sampling: space.Linear},
+		}
+	}
+	if name == wideDeep {
+		s = append(s, space.Parameter{Name: "linear_learning_rate", Kind: space.Float, Min: 1e-3, Max: 1, Sampling: space.Log})
+	}
+	s = slices.DeleteFunc(s, func(p space.Parameter) bool { return c.varies(p.Name) != nil })
+	for i := range s {
+		s[i] = c.fromConfig(s[i])
+	}
+	return s
+}
+
+// fromConfig makes the configured value a parameter's default, if nothing else is said: the value of the parameter that is nearest.
+func (c config) fromConfig(p space.Parameter) space.Parameter {
+	if p.Default != nil || p.Kind == space.Fixed || p.Check() != nil {
+		return p
+	}
+	switch value := c.value(p.Name).(type) {
+	case string:
+		for _, choice := range p.Choices {
+			if choice == value {
+				p.Default = value
+			}
+		}
+	case float64:
+		p.Default = nearest(p, value)
+	}
+	return p
+}
+
+// value is what the configuration has for a hyperparameter: a word, or a number.
+func (c config) value(hyperparameter string) any {
+	units := 8.0
+	if len(c.HiddenUnits) > 0 {
+		units = float64(c.HiddenUnits[0])
+	}
+	return map[string]any{
+		"learning_rate": c.Schedule.initial(c.LearningRate), "optimizer": c.Optimizer, "num_layers": float64(len(c.HiddenUnits)), "units": units,
+		"activation": c.Activation, "linear_learning_rate": c.LinearSchedule.initial(c.LinearLearningRate), "linear_optimizer": c.LinearOptimizer,
+		"dropout": c.Dropout, "l1": c.L1, "l2": c.L2, "batch_size": float64(c.BatchSize), "embedding_dim": float64(c.EmbeddingDim), "seed": float64(c.Seed),
+	}[hyperparameter]
+}
+
+// nearest is the value of a parameter that is nearest to a number; nil for one among its choices that isn't there.
+func nearest(p space.Parameter, value float64) any {
+	switch {
+	case p.Kind == space.Float && p.Step == 0:
+		return min(max(value, p.Min), p.Max)
+	case p.Kind == space.Choice:
+		for _, choice := range p.Choices {
+			if choice == value || choice == any(int64(value)) {
+				return choice
+			}
+		}
+		return nil
+	case p.Kind == space.Int:
+		return p.At(p.Place(int64(min(max(value, p.Min), p.Max))))
+	}
+	return p.At(p.Place(min(max(value, p.Min), p.Max)))
+}
+
+// defaultTrials is how many a search has that nobody says more of.
+const defaultTrials = 20
+
+// study says what a search for a builtin module's hyperparameters is: over custom_config's space, or one that suits the module, for the
+// best of what suits the label.
+func study(ctx context.Context, name string, a module.Assignment) (tune.Config, error) {
+	config, err := newStudy(ctx, name, a)
+	return config, training.BadInput(ctx, err)
+}
+
+func newStudy(ctx context.Context, name string, a module.Assignment) (tune.Config, error) {
+	if err := checkName(name); err != nil {
+		return tune.Config{}, err
+	}
+	c, err := newConfig(name, a, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return tune.Config{}, err
+	}
+	space, err := c.space(name)
+	if err != nil {
+		return tune.Config{}, err
+	}
+	if len(a.EvalFiles) == 0 {
+		return tune.Config{}, fmt.Errorf("%w: trials are measured on evaluation data, and there is none", example.ErrInput)
+	}
+	d, err := newData(ctx, c, a)
+	if err != nil {
+		return tune.Config{}, err
+	}
+	g, err := newGoal(c, d.dataset, d.survey)
+	if err != nil {
+		return tune.Config{}, err
+	}
+	return tune.Config{
+		Space: space, Objectives: []tune.Objective{g.objective()}, Algorithm: tune.Algorithm{Name: tune.Bayesian},
+		MaxTrials: defaultTrials, Defaults: true, Seed: c.Seed,
+	}, nil
+}
+
+// objective is the metric of the evaluation data that suits the task.
+func (g goal) objective() tune.Objective {
+	switch g.task {
+	case regression:
+		return tune.Objective{Name: "rmse", Direction: tune.Min}
+	case binary:
+		return tune.Objective{Name: "auc", Direction: tune.Max}
+	}
+	return tune.Objective{Name: "accuracy", Direction: tune.Max}
 }

@@ -1,7 +1,9 @@
 package builtin
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
@@ -57,4 +59,61 @@ func (s stepsConfig) settings(rate float64) (optim.Settings, error) {
 	return optim.Settings{Schedule: schedule, Clip: optim.Clip{
 		Value: float32(s.ClipValue), Norm: float32(s.ClipNorm), Global: float32(s.GlobalClipNorm),
 	}}, err
+}
+
+// schedule is how a learning rate changes from step to step, by Keras's name and arguments: {"name": "CosineDecay", "decay_steps": 1000}. nil:
+// not at all. A config's copies share it: it is never changed.
+type schedule map[string]any
+
+const (
+	initialRate = "initial_learning_rate"  // Keras's argument
+	givenRates  = "PiecewiseConstantDecay" // the one schedule that has none
+)
+
+// of makes the schedule of the rate that custom_config calls key, and starts from it unless it says otherwise; nil for none.
+func (s schedule) of(key string, rate float64) (optim.Schedule, error) {
+	if s == nil {
+		return nil, nil
+	}
+	args := maps.Clone(s)
+	name, ok := args["name"].(string)
+	if !ok {
+		return nil, fmt.Errorf(`custom_config: %s_schedule: expected a name and Keras's arguments, like {"name": "CosineDecay", "decay_steps": 1000}`, key)
+	}
+	delete(args, "name")
+	if _, given := args[initialRate]; !given && name != givenRates {
+		args[initialRate] = rate
+	}
+	text, err := json.Marshal(args)
+	if err != nil {
+		return nil, fmt.Errorf("custom_config: %s_schedule: %w", key, err)
+	}
+	made, err := optim.NewSchedule(name, text)
+	if err != nil {
+		return nil, fmt.Errorf("custom_config: %s_schedule: %w", key, err)
+	}
+	return made, nil
+}
+
+// from is the schedule that starts from the rate beside it: one that a search has found goes before what the schedule itself has.
+func (s schedule) from() schedule {
+	s = maps.Clone(s)
+	delete(s, initialRate)
+	return s
+}
+
+// initial is the rate of the first step, where rate stands beside the schedule.
+func (s schedule) initial(rate float64) float64 {
+	if own, given := s[initialRate].(float64); given {
+		return own
+	}
+	return rate
+}
+
+// varies is an error for a rate that no search could vary: the schedule of the rate that custom_config calls key gives it for every step.
+func (s schedule) varies(key string) error {
+	if s["name"] == givenRates {
+		return fmt.Errorf("%s of %s_schedule gives the rate of every step, and leaves none to vary", givenRates, key)
+	}
+	return nil
 }

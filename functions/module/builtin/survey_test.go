@@ -3,13 +3,8 @@ package builtin
 import (
 	"math"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/stat"
-
-	"github.com/stoker-ml/stoker/compute/train"
-	"github.com/stoker-ml/stoker/functions/module"
 )
 
 func TestMomentsAreMeanAndDeviation(t *testing.T) {
@@ -40,20 +35,5 @@ func TestAColumnOfOneValueSaysNothing(t *testing.T) {
 	}
 	if none.scale() != 0 || same.scale() != 0 {
 		t.Errorf("scales are %v and %v, expected 0", none.scale(), same.scale())
-	}
-}
-
-func TestProgressIsToldNotTooOften(t *testing.T) {
-	t.Parallel()
-	clock := time.Unix(0, 0)
-	var told []int
-	p := progress{now: func() time.Time { return clock }, report: func(m module.Message) { told = append(told, m.Step) }}
-	for step := 1; step <= 100; step++ {
-		clock = clock.Add(time.Millisecond)
-		p.take(train.Progress{Phase: train.Training, Step: step, Steps: 100})
-	}
-	p.take(train.Progress{Phase: train.Evaluating, Step: 1})
-	if diff := cmp.Diff([]int{1, 51, 100, 1}, told); diff != "" {
-		t.Errorf("steps told: want - got +\n%s", diff)
 	}
 }

@@ -2,56 +2,56 @@ package builtin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/train"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/training"
 )
 
-// mostMeasured is how often a trial is measured on its way at most, and stopCheck how many steps it takes between two looks for a
-// request to stop.
+// A trial is evaluated at most maxEvaluations times while it trains, and checks every stopCheck steps
+// whether it is to stop.
 const (
-	mostMeasured = 8
-	stopCheck    = 10
+	maxEvaluations = 8
+	stopCheck      = 10
 )
 
-// try trains a trial: as train does, to the bit, but for its metrics alone. It is measured on its way, so that one that does worse than
-// others can be stopped, and leaves a checkpoint where others may go on from it.
-func (r runner) try(ctx context.Context, c config, d *data, n network, a module.Assignment, log *runLog) (result train.Result, err error) {
+// asTrial makes a training one of a trial: the same weights to the bit, evaluated while it trains, so that
+// a trial that does worse than others can be stopped, and with a checkpoint at its end if others may
+// continue it.
+func (r runner) asTrial(ctx context.Context, of *training.Training, c config, d *data, n network) error {
+	a := of.Assignment
 	if len(a.EvalFiles) == 0 {
-		return result, fmt.Errorf("%w: a trial is measured on evaluation data, and there is none", example.ErrInput)
+		return fmt.Errorf("%w: a trial is measured on evaluation data, and there is none", example.ErrInput)
 	}
 	rows, err := d.evaluation(ctx, c, n, a, r.log)
 	if err != nil {
-		return result, err
+		return err
 	}
-	examples, err := d.open(r.examples(c, a))
-	if err != nil {
-		return result, err
-	}
-	defer func() { err = errors.Join(err, examples.Close()) }()
-	o, err := r.options(c, n, a)
-	if err != nil {
-		return result, err
-	}
-	log.follow(&o)
-	t := &trial{assignment: a, dir: o.Checkpoints.Dir, report: r.report, measure: func(ctx context.Context) (map[string]float64, error) {
-		return measure(ctx, n, rows, steps(a.EvalSteps))
+	t := &trial{assignment: a, report: r.report, evaluate: func(ctx context.Context) (map[string]float64, error) {
+		return evaluate(ctx, n, rows, training.Steps(a.EvalSteps))
 	}}
+	if a.WorkingDir != "" {
+		t.dir = filepath.Join(a.WorkingDir, "checkpoints")
+	}
 	if err := t.plan(c, d.survey.rows, rows.rows); err != nil {
-		return result, err
+		return err
 	}
-	t.follow(&o)
-	result, err = train.Run(ctx, o, n.model, train.FromExamples(examples, n.feed), nil)
-	if err == nil {
-		result.Metrics, err = t.end(ctx, result.Steps)
-	}
-	return result, err
+	of.Options.Checkpoints.Last = a.Trial.Keep
+	of.Options.Checkpointing = func(int) { t.save() }
+	of.Options.Continue = t.next
+	of.Eval, of.Measure, of.Settings = nil, t.end, nil
+	return nil
 }
 
-func measure(ctx context.Context, n network, rows *held, most int) (_ map[string]float64, err error) {
+func evaluate(ctx context.Context, n network, rows *heldRows, most int) (_ map[string]float64, err error) {
 	source, err := rows.source()
 	if err != nil {
 		return nil, err
@@ -60,84 +60,139 @@ func measure(ctx context.Context, n network, rows *held, most int) (_ map[string
 	return train.Evaluate(ctx, n.model, source, most)
 }
 
-// trial is the course of one: what was measured at which step.
+// trial is one under way.
 type trial struct {
 	assignment module.Assignment
-	dir        string // of its checkpoints
+	dir        string // of its checkpoints; "": none
 	report     func(module.Message)
-	measure    func(context.Context) (map[string]float64, error)
+	evaluate   func(context.Context) (map[string]float64, error)
 
-	steps, from, every int // it goes from step from to step steps, and is measured each every
-	course             []measured
-	told               bool // what an attempt before this one has measured
+	first, last, every int // steps: after the first until the last, with an evaluation each every steps
+	course             []evaluation
+	resumed            bool // the evaluations of an earlier attempt are reported
 }
 
-// measured is what an evaluation has found.
-type measured struct {
+// evaluation is the metrics after a step.
+type evaluation struct {
 	Step    int                `json:"step"`
 	Metrics map[string]float64 `json:"metrics"`
 }
 
-// plan says when the trial is measured: so often that it costs less than the training, whose rows take about three times as long each. It
-// depends on nothing but the trial and its data, so that an attempt after this one measures at the same steps.
+// plan decides when the trial is evaluated: so often that it costs less than the training, whose rows take
+// about three times as long each. It depends on the trial and its data alone, so that another attempt
+// evaluates at the same steps.
 func (t *trial) plan(c config, trainRows int64, evalRows int) error {
-	t.steps = steps(t.assignment.TrainSteps)
-	if epochs := (int(trainRows)*c.Epochs + c.BatchSize - 1) / c.BatchSize; t.steps == 0 || epochs > 0 && epochs < t.steps {
-		t.steps = epochs
+	t.last = training.Steps(t.assignment.TrainSteps)
+	if epochs := (int(trainRows)*c.Epochs + c.BatchSize - 1) / c.BatchSize; t.last == 0 || epochs > 0 && epochs < t.last {
+		t.last = epochs
 	}
 	if of := t.assignment.Trial; of.Epochs > 0 {
-		t.from = t.steps * of.From / of.Epochs
+		t.first = t.last * of.From / of.Epochs
 	}
-	taken := t.steps - t.from
-	times := min(max(taken*c.BatchSize/max(evalRows, 1), 1), mostMeasured)
+	taken := t.last - t.first
+	times := min(max(taken*c.BatchSize/max(evalRows, 1), 1), maxEvaluations)
 	t.every = max((taken+times-1)/times, 1)
-	return t.resume()
+	return t.load()
 }
 
-// follow joins the course to a training.
-func (t *trial) follow(o *train.Options) {
-	o.Checkpoints.Last = t.assignment.Trial.Keep
-	before := o.Checkpointing
-	o.Checkpointing = func(step int) {
-		if before != nil {
-			before(step)
+// next implements train.Options.Continue.
+func (t *trial) next(ctx context.Context, step int) (bool, error) {
+	t.reportEarlier(step)
+	due := (step-t.first)%t.every == 0
+	if due {
+		if err := t.evaluateAt(ctx, step); err != nil {
+			return false, err
 		}
-		t.keep()
 	}
-	o.Continue = func(ctx context.Context, step int) (bool, error) {
-		t.tell(step)
-		due := (step-t.from)%t.every == 0
-		if due {
-			if err := t.at(ctx, step); err != nil {
-				return false, err
-			}
-		}
-		return !(due || step%stopCheck == 0) || !t.assignment.Stopped(), nil
-	}
+	return !(due || step%stopCheck == 0) || !t.assignment.Stopped(), nil
 }
 
-// at measures at a step.
-func (t *trial) at(ctx context.Context, step int) error {
-	metrics, err := t.measure(ctx)
+func (t *trial) evaluateAt(ctx context.Context, step int) error {
+	metrics, err := t.evaluate(ctx)
 	if err != nil {
 		return err
 	}
-	t.course = append(t.course, measured{step, metrics})
-	t.say(t.course[len(t.course)-1])
+	e := evaluation{step, metrics}
+	t.course = append(t.course, e)
+	t.send(e)
 	return nil
 }
 
-// end is what the trial is known by: what was measured behind its last step.
+// end returns the metrics of the trial: those after its last step.
 func (t *trial) end(ctx context.Context, step int) (map[string]float64, error) {
-	t.tell(step)
+	t.reportEarlier(step)
 	if last := len(t.course) - 1; last < 0 || t.course[last].Step != step {
-		if err := t.at(ctx, step); err != nil {
+		if err := t.evaluateAt(ctx, step); err != nil {
 			return nil, err
 		}
 	}
 	return t.course[len(t.course)-1].Metrics, nil
 }
 
-func (t *trial) say(m measured) {
-	t.report(module.Message{Type: module.MessageProgress, Phase: string(train.Training), Step: m.Step, Steps: t.steps, Metrics: m.Metrics})
+func (t *trial) send(e evaluation) {
+	t.report(module.Message{Type: module.MessageProgress, Phase: string(train.Training), Step: e.Step, Steps: t.last, Metrics: e.Metrics})
+}
+
+// reportEarlier reports the evaluations of an earlier attempt, once it is known which step this one takes
+// first: those behind its checkpoint will be done again.
+func (t *trial) reportEarlier(step int) {
+	if t.resumed {
+		return
+	}
+	t.resumed = true
+	t.course = slices.DeleteFunc(t.course, func(e evaluation) bool { return e.Step > step || e.Step == step && step < t.last })
+	for _, e := range t.course {
+		t.send(e)
+	}
+}
+
+// courseFile is kept with a trial's checkpoints, so that an attempt that resumes from one of them knows the
+// evaluations before it.
+const courseFile = "course.json"
+
+// savedCourse is its content. The trial's ID tells it from that of a parent.
+type savedCourse struct {
+	Trial  string       `json:"trial"`
+	Course []evaluation `json:"course"`
+}
+
+// load reads the evaluations of an earlier attempt.
+func (t *trial) load() error {
+	if t.dir == "" {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join(t.dir, courseFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var before savedCourse
+	if err == nil {
+		err = json.Unmarshal(text, &before)
+	}
+	if err != nil {
+		return fmt.Errorf("evaluations of the trial's earlier attempt: %w", err)
+	}
+	if before.Trial == t.assignment.Trial.ID {
+		t.course = before.Course
+	}
+	return nil
+}
+
+// save writes the evaluations that belong to a checkpoint, atomically. Without them another attempt reports
+// fewer evaluations, and ends with the same metrics.
+func (t *trial) save() {
+	if t.dir == "" {
+		return
+	}
+	text, err := json.Marshal(savedCourse{t.assignment.Trial.ID, t.course})
+	if err == nil {
+		err = os.MkdirAll(t.dir, 0o755)
+	}
+	path := filepath.Join(t.dir, courseFile)
+	if err == nil {
+		err = os.WriteFile(path+".new", text, 0o644)
+	}
+	if err == nil {
+		_ = os.Rename(path+".new", path)
+	}
 }

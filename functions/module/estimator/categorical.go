@@ -2,6 +2,8 @@ package estimator
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/nn"
@@ -117,3 +119,165 @@ func (b Bucketized) ids(c *columns) (categories, error) {
 func (b Bucketized) weigh(c *columns, units int) (nn.Ref, error) { return weighIDs(c, b, units) }
 
 func (b Bucketized) numbers(c *columns) (nn.Ref, error) { return oneHot(c, b) }
+
+// categories are a feature's values as ids.
+type categories struct {
+	ids   nn.Ref // [b, w], of 0..depth-1
+	depth int
+
+	// present [b, w] is 1 for a value and 0 where there is none, whatever stands in ids there. Without a name: there always is one.
+	present nn.Ref
+}
+
+// present says where a feature has a value: TensorFlow's columns take -1 and the empty string for none.
+func (c *columns) present(key string, x nn.Ref) nn.Ref {
+	scope := "features/" + key + "/present"
+	return c.once(scope, func(name string) nn.Ref {
+		if x.Type.Kind == nn.String { // 0 for the one word, 1 for others
+			return c.Cast(name, c.Vocabulary(name+"/not_empty", x, []string{""}))
+		}
+		one := c.one()
+		return c.Minimum(name, c.Apply(name+"/square", c.Add(name+"/next", c.Cast(name+"/float", x), one), nn.OpSquare), one)
+	})
+}
+
+// sum adds up the parts of x that belong to the places of a feature, each of that width, but for those without a value.
+func (c *columns) sum(x nn.Ref, width int, of categories, name string) (sum nn.Ref) {
+	places := of.ids.Type.Width
+	for i := range places {
+		part, present := x, of.present
+		if places > 1 {
+			part = c.Slice(fmt.Sprintf("%s/%d", name, i), x, i*width, (i+1)*width)
+		}
+		if places > 1 && present.Name != "" {
+			present = c.Slice(fmt.Sprintf("%s/%d/present", name, i), present, i, i+1)
+		}
+		if present.Name != "" {
+			part = c.Mul(fmt.Sprintf("%s/%d/known", name, i), part, present)
+		}
+		if i == 0 {
+			sum = part
+			continue
+		}
+		sum = c.Add(fmt.Sprintf("%s/%d/sum", name, i), sum, part)
+	}
+	return sum
+}
+
+// mean is sum over the number of values; 0 where there is none.
+func (c *columns) mean(x nn.Ref, width int, of categories, name string) nn.Ref {
+	sum, places := c.sum(x, width, of, name), of.ids.Type.Width
+	switch {
+	case places == 1:
+		return sum
+	case of.present.Name == "":
+		return c.Div(name+"/mean", sum, c.Constant(name+"/places", float32(places)))
+	}
+	count := c.Maximum(name+"/count", c.Sum(name+"/present", of.present), c.one())
+	return c.Div(name+"/mean", sum, count)
+}
+
+func (c *columns) one() nn.Ref {
+	return c.once("features/one", func(name string) nn.Ref { return c.Constant(name, 1) })
+}
+
+// Crossed is a crossed_column: the id is a hash of the values that a row has in two or more keys, the same as TensorFlow's. It is for a
+// linear model, and in a deep one for Indicator and Embedding.
+type Crossed struct {
+	Keys        []CrossKey // Feature, Identity, Vocabulary or Bucketized
+	HashBuckets int
+}
+
+// CrossKey is what Crossed takes: a feature as it stands, or the ids of a column. Of a Hash take its Feature: its ids say less.
+type CrossKey interface {
+	Name() string
+
+	// crossed gives the values, and whether TensorFlow has them as a sparse tensor: those it crosses first.
+	crossed(c *columns) (values categories, sparse bool, err error)
+}
+
+// Feature is the key of a feature of words or whole numbers, as it stands in a Crossed. Of one without a shape, the empty string and -1
+// stand for what a row lacks.
+type Feature string
+
+// Name is the key.
+func (f Feature) Name() string { return string(f) }
+
+func (f Feature) crossed(c *columns) (categories, bool, error) {
+	x, err := c.feature(string(f), example.Bytes, example.Int64)
+	if err != nil {
+		return categories{}, false, err
+	}
+	if spec, _ := c.spec.Find(string(f)); !spec.VarLen() {
+		return categories{ids: x}, false, nil
+	}
+	if x.Type.Kind == nn.Int64 {
+		c.defaults[string(f)] = example.Default{Int64: -1}
+	}
+	return categories{ids: x, present: c.present(string(f), x)}, true, nil
+}
+
+func (i Identity) crossed(c *columns) (categories, bool, error)   { return sparseIDs(c, i) }
+func (v Vocabulary) crossed(c *columns) (categories, bool, error) { return sparseIDs(c, v) }
+func (b Bucketized) crossed(c *columns) (categories, bool, error) { return sparseIDs(c, b) }
+
+func sparseIDs(c *columns, column CategoricalColumn) (categories, bool, error) {
+	of, err := column.ids(c)
+	if err == nil && of.present.Name == "" && of.ids.Type.Width > 1 { // TensorFlow numbers the buckets of each place apart
+		err = fmt.Errorf("column %q has %d numbers in a row, and a cross takes one", column.Name(), of.ids.Type.Width)
+	}
+	return of, true, err
+}
+
+// Name is the keys' names, sorted, with _X_ between them.
+func (x Crossed) Name() string {
+	var names []string
+	for _, key := range x.Keys {
+		names = append(names, key.Name())
+	}
+	slices.Sort(names)
+	return strings.Join(names, "_X_")
+}
+
+func (x Crossed) ids(c *columns) (categories, error) {
+	if len(x.Keys) < 2 || x.HashBuckets < 1 {
+		return categories{}, fmt.Errorf("column %q: %d keys and %d buckets, expected 2 or more keys and a bucket", x.Name(), len(x.Keys), x.HashBuckets)
+	}
+	var sparse, dense []categories
+	for _, key := range x.Keys {
+		of, isSparse, err := key.crossed(c)
+		switch {
+		case err != nil:
+			return categories{}, fmt.Errorf("column %q: %w", x.Name(), err)
+		case isSparse:
+			sparse = append(sparse, of)
+		default:
+			dense = append(dense, of)
+		}
+	}
+	return x.cross(c, append(sparse, dense...))
+}
+
+// cross has a value where all its columns have one.
+func (x Crossed) cross(c *columns, of []categories) (categories, error) {
+	var values []nn.Ref
+	all := categories{depth: x.HashBuckets}
+	for _, one := range of {
+		values = append(values, one.ids)
+		switch {
+		case one.present.Name == "":
+		case all.present.Name == "":
+			all.present = one.present
+		default:
+			before, also := all.present, one.present
+			all.present = c.once(before.Name+" and "+also.Name, func(name string) nn.Ref { return c.Mul(name, before, also) })
+		}
+	}
+	all.ids = c.shared(x, "ids", func(name string) nn.Ref { return c.Cross(name, x.HashBuckets, values...) })
+	if all.present.Name != "" && all.ids.Type.Width > 1 {
+		return all, fmt.Errorf("column %q: a row may lack some of its values, and has several of others: a cross then takes one of each", x.Name())
+	}
+	return all, nil
+}
+
+func (x Crossed) weigh(c *columns, units int) (nn.Ref, error) { return weighIDs(c, x, units) }

@@ -180,3 +180,121 @@ func (e *exports) sweep() error {
 	}
 	return nil
 }
+
+// write writes the SavedModel alone.
+func (e *exports) write(ctx context.Context, folder string, m export.Model) error {
+	return export.Write(ctx, export.Targets{Serving: filepath.Join(folder, servingFolder)}, m)
+}
+
+// writeAll writes all that is asked for of the model that is served.
+func (e *exports) writeAll(ctx context.Context, folder string, m export.Model) error {
+	if err := e.predict(ctx, folder, m); err != nil {
+		return err
+	}
+	if err := e.writeEval(folder, m); err != nil {
+		return fmt.Errorf("eval model: %w", err)
+	}
+	return export.Write(ctx, export.Targets{Serving: filepath.Join(folder, servingFolder), Formats: e.args.Exports}, m)
+}
+
+func (e *exports) writeEval(folder string, m export.Model) error {
+	if e.args.EvalModelDir == "" {
+		return nil
+	}
+	if e.spec.EvalReceiver != nil {
+		m = e.model(*e.spec.EvalReceiver)
+	}
+	return savedmodel.WriteEval(filepath.Join(folder, evalFolder), m.Model)
+}
+
+// predict writes what the model says of evaluation rows, if that is asked for.
+func (e *exports) predict(ctx context.Context, folder string, m export.Model) (err error) {
+	if e.args.Predictions == nil {
+		return nil
+	}
+	source, err := e.rows()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	return export.Predict(ctx, filepath.Join(folder, predictions), m.Graph, source, e.args.Predictions.Rows)
+}
+
+// publish lays the exports out as TFX's Trainer leaves them: all of them where Estimators write them, below model_run, and
+// the served one flat in the model. The SavedModel that is served comes last: a folder that has it has all.
+func (e *exports) publish() error {
+	if err := e.layOut(e.args.ModelRunDir); err != nil {
+		return fmt.Errorf("publish exports: %w", err)
+	}
+	name, _ := e.spec.served().about()
+	served, ok := e.newest(name)
+	if !ok {
+		return fmt.Errorf("exporter %q exported nothing, and so there is no model to serve", name)
+	}
+	from, to := e.folder(served), filepath.Dir(e.args.ServingModelDir)
+	parts, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if err := e.place(filepath.Join(from, part.Name()), to); err != nil {
+			return fmt.Errorf("publish %s: %w", part.Name(), err)
+		}
+	}
+	if err := copyFolder(e.args.ServingModelDir, filepath.Join(from, servingFolder)); err != nil {
+		return fmt.Errorf("publish %s: %w", servingFolder, err)
+	}
+	return nil
+}
+
+// place copies one part of the served export, but the SavedModel, to where it is asked for.
+func (e *exports) place(part, model string) error {
+	switch name := filepath.Base(part); name {
+	case servingFolder:
+		return nil
+	case evalFolder:
+		return copyFolder(e.args.EvalModelDir, part)
+	case predictions:
+		text, err := os.ReadFile(part)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(e.args.Predictions.Path, text, 0o644)
+	default:
+		return copyFolder(filepath.Join(model, name), part)
+	}
+}
+
+// layOut writes Format-Serving/export/<exporter>/<version> and Format-TFMA/<version>.
+func (e *exports) layOut(modelRun string) error {
+	if modelRun == "" {
+		return nil
+	}
+	for _, x := range e.kept {
+		version := strconv.FormatInt(x.Version, 10)
+		serving := filepath.Join(modelRun, servingFolder, "export", x.Exporter, version)
+		if err := copyFolder(serving, filepath.Join(e.folder(x), servingFolder)); err != nil {
+			return err
+		}
+		eval := filepath.Join(e.folder(x), evalFolder)
+		if _, err := os.Stat(eval); err != nil {
+			continue // only the exporter that is served has one
+		}
+		if err := copyFolder(filepath.Join(modelRun, evalFolder, version), eval); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyFolder copies a folder to where there is none, or an empty one.
+func copyFolder(to, from string) error {
+	err := os.Remove(to)
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		err = os.CopyFS(to, os.DirFS(from))
+	}
+	return err
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"path/filepath"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 	"github.com/stoker-ml/stoker/compute/train"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/training"
 )
 
 // Input is an input_fn: batches of features and their label, out of files of tf.Examples.
@@ -50,13 +50,10 @@ func (in Input) check() error {
 	return nil
 }
 
-// shuffleBuffer is that of TensorFlow's make_batched_features_dataset and of TFX's DataAccessor.
-const shuffleBuffer = 10000
-
 func (in Input) training(seed int64, log *slog.Logger) example.Options {
 	return example.Options{
 		Patterns: in.Files, Spec: in.Features, BatchSize: in.BatchSize, Epochs: in.Epochs, Logger: log,
-		ShuffleBuffer: cmp.Or(in.ShuffleBuffer, shuffleBuffer), Seed: uint64(seed),
+		ShuffleBuffer: cmp.Or(in.ShuffleBuffer, training.ShuffleBuffer), Seed: uint64(seed),
 	}
 }
 
@@ -70,12 +67,6 @@ func (in Input) evaluation(log *slog.Logger) example.Options {
 // feed says how rows become what the model takes. Rows of weight 0 may fill a batch: its loss is 0 then, as in TensorFlow.
 func (in Input) feed(n network, p plan) train.Feed {
 	return train.Feed{Inputs: n.Graph.Inputs, Defaults: n.defaults, Label: p.head.label(in.Label), Weight: p.weight, AllowIdle: true}
-}
-
-// rows are an open reader's, as a source to be closed.
-type rows struct {
-	train.Source
-	io.Closer
 }
 
 // ServingInput is what an exported model takes: serialized tf.Examples of raw features, a serving_input_receiver_fn.

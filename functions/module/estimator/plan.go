@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/initializer"
 	"github.com/stoker-ml/stoker/compute/nn/optim"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
+	"github.com/stoker-ml/stoker/compute/train"
 )
 
 // plan is what the canned Estimators come down to: a wide part, a deep part, or both, and a head.
@@ -107,4 +111,167 @@ func (p plan) optimizer(m *nn.Model) (optim.Optimizer, error) {
 		return nil, fmt.Errorf("optimizers: %w", err)
 	}
 	return o, nil
+}
+
+// narrow is the deep part: columns side by side, dense hidden layers, each with its dropout, logits.
+func (p plan) narrow(c *columns) (nn.Ref, error) {
+	sorted, err := byName(p.deep)
+	if err != nil {
+		return nn.Ref{}, fmt.Errorf("dnn feature columns: %w", err)
+	}
+	if len(p.hiddenUnits) == 0 {
+		return nn.Ref{}, errors.New("dnn hidden units: missing, expected the size of each hidden layer")
+	}
+	if !(p.dropout >= 0 && p.dropout < 1) {
+		return nn.Ref{}, fmt.Errorf("dnn dropout %g: expected a number from 0 to below 1", p.dropout)
+	}
+	var parts []nn.Ref
+	for _, column := range sorted {
+		x, err := column.numbers(c)
+		if err != nil {
+			return nn.Ref{}, fmt.Errorf("dnn feature columns: %w", err)
+		}
+		parts = append(parts, x)
+	}
+	x := c.Concat(inputScope+"concat", parts...)
+	for i, size := range p.hiddenUnits {
+		layer := fmt.Sprintf("%shiddenlayer_%d", deepPrefix, i)
+		x = c.Dropout(layer+"/dropout", c.Dense(layer, x, size, p.deepActivation()), p.dropout)
+	}
+	return c.Dense(deepPrefix+"logits", x, p.head.units(), ""), nil
+}
+
+// deepActivation is that of the hidden layers.
+func (p plan) deepActivation() nn.Op {
+	if p.activation == "" {
+		return nn.OpRelu
+	}
+	return p.activation
+}
+
+// The names of variables are those that TensorFlow's canned Estimators give them.
+const (
+	linearPrefix = "linear/"
+	linearScope  = linearPrefix + "linear_model/"
+	deepPrefix   = "dnn/"
+	inputScope   = deepPrefix + "input_from_feature_columns/input_layer/"
+)
+
+func linearWeights(column LinearColumn) string { return linearScope + column.Name() + "/weights" }
+
+// linear is the wide part: logits = sum over columns of their weights + bias, all from 0.
+func linear(c *columns, of []LinearColumn, units int) (nn.Ref, error) {
+	sorted, err := byName(of)
+	if err != nil {
+		return nn.Ref{}, fmt.Errorf("linear feature columns: %w", err)
+	}
+	var sum nn.Ref
+	for i, column := range sorted {
+		share, err := column.weigh(c, units)
+		switch {
+		case err != nil:
+			return nn.Ref{}, fmt.Errorf("linear feature columns: %w", err)
+		case i == 0:
+			sum = share
+		default:
+			sum = c.Add(linearScope+column.Name()+"/sum", sum, share)
+		}
+	}
+	return c.Bias(linearScope+"logits", linearScope+"bias_weights", sum), nil
+}
+
+// weighIDs looks up a weight for each id, of each place of the feature, and adds them up: the combiner sum.
+func weighIDs(c *columns, column CategoricalColumn, units int) (nn.Ref, error) {
+	of, err := column.ids(c)
+	if err != nil {
+		return nn.Ref{}, err
+	}
+	scope := linearScope + column.Name()
+	return c.sum(c.Table(scope+"/lookup", linearWeights(column), initializer.Zeros, of.ids, of.depth, units), units, of, scope), nil
+}
+
+// head is what TensorFlow calls so: what the logits mean, how wrong they are, and what is answered.
+type head struct {
+	classes    int // 0: a number is predicted
+	vocabulary []string
+}
+
+// classifierHead has 2 classes if nothing is said.
+func classifierHead(classes int, vocabulary []string) (head, error) {
+	if classes == 0 {
+		classes = max(2, len(vocabulary))
+	}
+	if classes < 2 || vocabulary != nil && len(vocabulary) != classes {
+		return head{}, fmt.Errorf("%d classes and a label vocabulary of %d words, expected at least 2 and as many", classes,
+			len(vocabulary))
+	}
+	return head{classes, vocabulary}, nil
+}
+
+// units is the width of the logits.
+func (h head) units() int {
+	if h.classes <= 2 {
+		return 1
+	}
+	return h.classes
+}
+
+func (h head) loss() nn.Loss {
+	switch h.classes {
+	case 0:
+		return nn.MeanSquaredError{}
+	case 2:
+		return nn.SigmoidCrossEntropy{}
+	}
+	return nn.SoftmaxCrossEntropy{}
+}
+
+func (h head) label(feature string) train.Label {
+	l := train.Label{Feature: feature, Classes: h.units(), Vocabulary: h.vocabulary}
+	if h.classes == 0 {
+		l.Classes = 0
+	}
+	return l
+}
+
+// answer names the outputs, as Estimators' predict signature has them.
+func (h head) answer(b *nn.Builder, logits nn.Ref) {
+	if h.classes == 0 {
+		b.Output("predictions", logits)
+		return
+	}
+	b.Output("logits", logits)
+	two := logits
+	switch h.classes {
+	case 2: // softmax(0, z) = (sigmoid(-z), sigmoid(z)); z > -z just where z > 0
+		logistic, negative := b.Activation("head/logistic", logits, nn.OpSigmoid), b.Apply("head/negative", logits, nn.OpNeg)
+		b.Output("logistic", logistic)
+		b.Output("probabilities", b.Concat("head/probabilities", b.Activation("head/other", negative, nn.OpSigmoid), logistic))
+		two = b.Concat("head/two_class_logits", negative, logits)
+	default:
+		b.Output("probabilities", b.Activation("head/probabilities", logits, nn.OpSoftmax))
+	}
+	ids := b.ArgMax("head/class_ids", two)
+	b.Output("class_ids", ids)
+	b.Output("classes", b.Label("head/classes", ids, h.names()))
+}
+
+// classNames are what the classes stand for, of which the label is a number in a vocabulary, perhaps.
+func (h head) classNames(label, transformGraph string) ([]string, error) {
+	if h.classes == 0 {
+		return nil, nil
+	}
+	return warmstart.ClassNames(h.classes, h.vocabulary, label, transformGraph)
+}
+
+// names of the classes: 0, 1, 2 ... where there are no others.
+func (h head) names() []string {
+	if h.vocabulary != nil {
+		return h.vocabulary
+	}
+	names := make([]string, h.classes)
+	for i := range names {
+		names[i] = strconv.Itoa(i)
+	}
+	return names
 }

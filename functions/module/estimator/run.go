@@ -6,24 +6,62 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/export"
+	"github.com/stoker-ml/stoker/compute/tf/transform"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 	"github.com/stoker-ml/stoker/compute/train"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/training"
 )
+
+// Main is the main function of a program that is a module in the style of an Estimator. It does not
+// return.
+func Main(t Trainer) { module.Main(Module(t)) }
+
+// Module makes a module of a Trainer.
+func Module(t Trainer) module.Module {
+	return module.Module{Train: func(ctx context.Context, args *module.Args) error { return Run(ctx, args, t, time.Now) }}
+}
+
+// Run trains, evaluates and exports as t says, like tf.estimator.train_and_evaluate and TFX's Trainer. The
+// clock decides when checkpoints by time and evaluations are due, and names exports. An error that the
+// data cause is a module.Error of kind input.
+func Run(ctx context.Context, args *module.Args, t Trainer, now func() time.Time) error {
+	r := runner{args: args, now: now, log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	err := withWorkingDir(args.WorkingDir, func(dir string) error {
+		r.working = dir
+		return r.run(ctx, t)
+	})
+	return training.BadInput(ctx, err)
+}
+
+// withWorkingDir calls do with dir, or if that is empty, as for a module that is started by hand, with a
+// temporary directory.
+func withWorkingDir(dir string, do func(dir string) error) (err error) {
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "estimator-"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	return do(dir)
+}
 
 // runner holds what a run needs.
 type runner struct {
 	args    *module.Args
-	working string // folder of checkpoints and exports
+	working string // directory of checkpoints and exports
 	now     func() time.Time
 	log     *slog.Logger
 }
 
-// run is the whole walk: schema, spec, network, training with evaluations and exports, publishing.
+// run reads the schema, calls the Trainer, builds the network, trains it with evaluations and exports, and
+// publishes the exports.
 func (r runner) run(ctx context.Context, t Trainer) error {
 	schema, err := readSchema(r.args)
 	if err != nil {
@@ -36,31 +74,121 @@ func (r runner) run(ctx context.Context, t Trainer) error {
 	if err != nil {
 		return fmt.Errorf("trainer: %w", err)
 	}
-	p, err := spec.Estimator.plan()
-	if err == nil {
-		err = errors.Join(p.config.check(), p.checkWeight(spec))
-	}
-	if err != nil {
-		return fmt.Errorf("estimator: %w", err)
-	}
-	n, err := p.build(spec.Train.Input.Features, p.config.seed(r.args))
+	p, n, err := r.network(spec)
 	if err != nil {
 		return fmt.Errorf("estimator: %w", err)
 	}
 	r.log.Info("model built", "label", spec.Train.Input.Label, "loss", n.Loss.Name(), "weights", len(n.Weights()),
 		"optimizer", n.optimizer.Name())
-	if n.classes, err = p.head.classNames(spec.Train.Input.Label, spec.transformGraph()); err != nil {
-		return fmt.Errorf("estimator: %w", err)
-	}
-	if err := r.warmStart(p.config, n, spec.transformGraph()); err != nil {
+	e := r.exports(spec, p, n)
+	job := r.training(spec, p, n, e)
+	if err := r.warmStart(job, p.config, spec.transformGraph()); err != nil {
 		return err
 	}
-	e := r.exports(spec, p, n)
-	result, err := r.train(ctx, spec, p, n, e)
+	if err := e.resume(); err != nil {
+		return err
+	}
+	result, err := job.Run(ctx)
 	if err != nil {
 		return err
 	}
-	return r.finish(e, n.classes, result)
+	result.Metrics = complete(train.Evaluation{Step: result.Steps, Metrics: result.Metrics}).Metrics
+	r.args.Result(result.Metrics)
+	if err := training.WriteMetrics(r.args.Assignment, n.classes, result); err != nil {
+		return err
+	}
+	return e.publish()
+}
+
+// readSchema returns the schema of the raw examples: the assignment's, or the one in the transform graph.
+func readSchema(args *module.Args) (*example.Schema, error) {
+	switch {
+	case args.SchemaPath != "":
+		return example.ReadSchema(args.SchemaPath)
+	case args.TransformGraphPath != "":
+		return example.ReadSchema(filepath.Join(args.TransformGraphPath, "metadata", "schema.pbtxt"))
+	}
+	return nil, errors.New("an Estimator-style module is handed the schema of the examples, and this training has none")
+}
+
+// network plans and builds the network of the spec's Estimator.
+func (r runner) network(spec Spec) (plan, network, error) {
+	p, err := spec.Estimator.plan()
+	if err == nil {
+		err = errors.Join(p.config.check(), p.checkWeight(spec))
+	}
+	if err != nil {
+		return p, network{}, err
+	}
+	n, err := p.build(spec.Train.Input.Features, p.config.seed(r.args))
+	if err == nil {
+		n.classes, err = p.head.classNames(spec.Train.Input.Label, spec.transformGraph())
+	}
+	return p, n, err
+}
+
+// training returns how the network is trained, as train_and_evaluate does it.
+func (r runner) training(spec Spec, p plan, n network, e *exports) *training.Training {
+	in, seed := spec.Train.Input, p.config.seed(r.args)
+	return &training.Training{
+		Assignment: r.args.Assignment, Dir: r.working, Report: r.args.Send, Logger: r.log, Now: r.now,
+		Model: n.Model, Feed: in.feed(n, p), Classes: n.classes,
+		Rows: in.training(seed, r.log),
+		Open: func(o example.Options) (transform.Reader, error) { return example.Open(o) },
+		Options: train.Options{
+			Steps: training.Steps(spec.Train.MaxSteps), EvalSteps: training.Steps(spec.Eval.Steps), BatchSize: in.BatchSize,
+			Optimizer: n.optimizer, Threads: p.config.Threads,
+			Checkpoints: train.Checkpoints{
+				Every: p.config.SaveCheckpointsSteps, Interval: p.config.every(), Keep: p.config.keep(), Seed: seed,
+			},
+			Evaluations: train.Evaluations{
+				Throttle: spec.Eval.throttle(),
+				Open:     func() (train.CloseSource, error) { return r.open(spec.Eval.Input, p, n) },
+				Done: func(ctx context.Context, all []train.Evaluation) error {
+					return e.after(ctx, completed(all))
+				},
+			},
+		},
+		Settings: r.settings(spec, p),
+		Log: training.Log{Config: fmt.Sprintf("%T with %d linear and %d deep feature columns, hidden units %v, optimizer %s\n",
+			spec.Estimator, len(p.linear), len(p.deep), p.hiddenUnits, n.optimizer.Name())},
+	}
+}
+
+// settings returns what a training uses. The loop's own values are added by package training.
+func (r runner) settings(spec Spec, p plan) map[string]any {
+	all := map[string]any{"estimator": fmt.Sprintf("%T", spec.Estimator), "eval_batch_size": spec.Eval.Input.BatchSize}
+	if p.head.classes > 0 {
+		all["n_classes"] = p.head.classes
+	}
+	if p.weight != "" {
+		all["weight_column"] = p.weight
+	}
+	if len(p.deep) > 0 {
+		maps.Copy(all, map[string]any{"dnn_hidden_units": p.hiddenUnits, "dnn_activation": p.deepActivation(), "dnn_dropout": p.dropout, "dnn_feature_columns": len(p.deep)})
+	}
+	if len(p.linear) > 0 {
+		all["linear_feature_columns"] = len(p.linear)
+	}
+	if len(r.args.CustomConfig) > 0 {
+		all["custom_config"] = r.args.CustomConfig
+	}
+	if values, _ := r.args.Hyperparameters["values"].(map[string]any); len(values) > 0 {
+		all["hyperparameters"] = values
+	}
+	return all
+}
+
+// warmStart copies weights of the model that the run config names, if it names one.
+func (r runner) warmStart(t *training.Training, c RunConfig, transformGraph string) error {
+	if c.WarmStartFrom != "" {
+		return t.WarmStart("run config", c.WarmStartFrom, transformGraph, warmstart.Rules{})
+	}
+	if r.args.BaseModel != "" {
+		r.log.Warn("there is a base model, and this module doesn't start from it: its run config has no WarmStartFrom",
+			"base_model", r.args.BaseModel)
+	}
+	return nil
 }
 
 func (r runner) exports(spec Spec, p plan, n network) *exports {
@@ -76,88 +204,25 @@ func (r runner) exports(spec Spec, p plan, n network) *exports {
 	}
 }
 
-// train is train_and_evaluate.
-func (r runner) train(ctx context.Context, spec Spec, p plan, n network, e *exports) (result train.Result, err error) {
-	if err := e.resume(); err != nil {
-		return result, err
-	}
-	in, o := spec.Train.Input.training(p.config.seed(r.args), r.log), r.options(spec, p, n)
-	if err := r.settings(spec, p, n, in, o); err != nil {
-		return result, err
-	}
-	reader, err := example.Open(in)
-	if err != nil {
-		return result, err
-	}
-	defer func() { err = errors.Join(err, reader.Close()) }()
-	log := r.newRunLog(spec, p, n)
-	defer func() { log.finish(result, err) }()
-	log.follow(&o)
-	o.Evaluations = train.Evaluations{
-		Throttle: spec.Eval.throttle(),
-		Open:     func() (train.CloseSource, error) { return r.open(spec.Eval.Input, p, n) },
-		Done: func(ctx context.Context, all []train.Evaluation) error {
-			log.evaluated(all)
-			return e.after(ctx, completed(all))
-		},
-	}
-	return train.Run(ctx, o, n.Model, train.FromExamples(reader, spec.Train.Input.feed(n, p)), nil)
-}
-
-// open gives data to evaluate on, from their beginning.
+// open returns data to evaluate on, from the first row.
 func (r runner) open(in Input, p plan, n network) (train.CloseSource, error) {
 	reader, err := example.Open(in.evaluation(r.log))
 	if err != nil {
 		return nil, err
 	}
-	return rows{train.FromExamples(reader, in.feed(n, p)), reader}, nil
+	return training.Source(reader, in.feed(n, p)), nil
 }
 
-// predicted are the rows for which predictions are asked: the assignment's evaluation files, in their order.
+// predicted returns the rows whose predictions are asked for: the assignment's evaluation files, in their
+// order.
 func (r runner) predicted(spec Spec) Input {
 	in := spec.Eval.Input
 	in.Files, in.ShuffleBuffer, in.Epochs = r.args.EvalFiles, 1, 1
 	return in
 }
 
-func (r runner) options(spec Spec, p plan, n network) train.Options {
-	keep := p.config.KeepCheckpointMax
-	if keep == 0 {
-		keep = defaultKeepCheckpoints
-	}
-	return train.Options{
-		Steps: steps(spec.Train.MaxSteps), EvalSteps: steps(spec.Eval.Steps), BatchSize: spec.Train.Input.BatchSize,
-		Optimizer: n.optimizer, Threads: p.config.Threads,
-		Checkpoints: train.Checkpoints{
-			Dir: filepath.Join(r.working, "checkpoints"), Every: p.config.SaveCheckpointsSteps, Interval: p.config.every(),
-			Keep: keep, Seed: p.config.seed(r.args),
-		},
-		Logger: r.log, Now: r.now, Checkpointed: r.args.Checkpointed,
-		Report: func(p train.Progress) {
-			r.args.Send(module.Message{
-				Type: module.MessageProgress, Phase: string(p.Phase), Step: p.Step, Steps: p.Steps, Metrics: p.Metrics,
-			})
-		},
-	}
-}
-
-// finish tells the metrics of the last evaluation, and publishes.
-func (r runner) finish(e *exports, classes []string, result train.Result) error {
-	metrics := complete(train.Evaluation{Step: result.Steps, Metrics: result.Metrics}).Metrics
-	r.args.Result(metrics)
-	if err := r.args.WriteMetrics(metrics); err != nil {
-		return err
-	}
-	if result.Confusion != nil {
-		if err := r.args.WriteConfusion(classes, result.Confusion.Counts); err != nil {
-			return err
-		}
-	}
-	return e.publish()
-}
-
-// complete adds what Estimators have among the metrics of an evaluation. Where rows have weights, the loss is divided by how many there are,
-// and the average loss by their weights.
+// complete adds Estimators' metrics to those of an evaluation. If rows have weights, the loss is divided by
+// how many there are, and the average loss by their weights.
 func complete(e train.Evaluation) train.Evaluation {
 	e.Metrics = maps.Clone(e.Metrics)
 	e.Metrics["average_loss"], e.Metrics["global_step"] = e.Metrics["loss"], float64(e.Step)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/training"
 )
 
 // Trainer is TFX's trainer_fn: it says what is to be trained, and trains nothing itself. The schema is that of the raw examples.
@@ -77,10 +78,10 @@ func (s Spec) check() error {
 	switch {
 	case s.Estimator == nil:
 		return errors.New("the trainer gave no estimator")
-	case steps(s.Train.MaxSteps) == 0 && s.Train.Input.Epochs == 0:
+	case training.Steps(s.Train.MaxSteps) == 0 && s.Train.Input.Epochs == 0:
 		return errors.New("train spec: neither max steps (train_args: num_steps) nor the input's epochs say when to stop training")
-	case steps(s.Train.MaxSteps) < 0 || steps(s.Eval.Steps) < 0:
-		return fmt.Errorf("max steps %d, evaluation steps %d: expected more than 0", steps(s.Train.MaxSteps), steps(s.Eval.Steps))
+	case training.Steps(s.Train.MaxSteps) < 0 || training.Steps(s.Eval.Steps) < 0:
+		return fmt.Errorf("max steps %d, evaluation steps %d: expected more than 0", training.Steps(s.Train.MaxSteps), training.Steps(s.Eval.Steps))
 	}
 	if err := s.Train.Input.check(); err != nil {
 		return fmt.Errorf("train spec: input: %w", err)
@@ -130,6 +131,8 @@ func (c RunConfig) every() time.Duration {
 	return cmp.Or(c.SaveCheckpointsEvery, defaultCheckpointEvery)
 }
 
+func (c RunConfig) keep() int { return cmp.Or(c.KeepCheckpointMax, defaultKeepCheckpoints) }
+
 func (c RunConfig) seed(args *module.Args) int64 {
 	if c.Seed != nil {
 		return *c.Seed
@@ -142,12 +145,4 @@ func (s EvalSpec) throttle() time.Duration {
 		return 0
 	}
 	return cmp.Or(s.Throttle, defaultThrottle)
-}
-
-// steps is 0 for Python's None.
-func steps(n *int) int {
-	if n == nil {
-		return 0
-	}
-	return *n
 }

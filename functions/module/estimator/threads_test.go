@@ -1,11 +1,19 @@
 package estimator
 
-import "testing"
+import (
+	"testing"
 
-// How many threads there were can't be seen in a result.
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// A result does not show how many threads there were.
 func TestTheTrainingHasTheThreadsOfTheRunConfig(t *testing.T) {
 	t.Parallel()
-	if o := (runner{}).options(Spec{}, plan{config: RunConfig{Threads: 3, Seed: new(int64)}}, network{}); o.Threads != 3 {
-		t.Errorf("%d threads, expected 3", o.Threads)
+	p := plan{config: RunConfig{Threads: 3, Seed: new(int64)}}
+	n := network{Model: &nn.Model{Graph: &nn.Graph{}}, optimizer: &optim.SGD{}}
+	if job := (runner{args: &module.Args{}}).training(Spec{}, p, n, nil); job.Options.Threads != 3 {
+		t.Errorf("%d threads, expected 3", job.Options.Threads)
 	}
 }

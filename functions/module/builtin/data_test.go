@@ -10,13 +10,13 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-func TestTrialsOfAStudyLookAtTheirDataOnce(t *testing.T) {
+func TestTrialsOfAStudyReadTheirDataOnce(t *testing.T) {
 	t.Parallel()
-	a := keptTrial(t)
-	k := &kept{}
-	first := lookAt(t, k, a)
-	if lookAt(t, k, a) != first {
-		t.Error("the next trial looked again")
+	a := cachedTrial(t)
+	k := &dataCache{}
+	first := readData(t, k, a)
+	if readData(t, k, a) != first {
+		t.Error("the next trial read them again")
 	}
 	for what, change := range map[string]func(a *module.Assignment){
 		"another study": func(a *module.Assignment) { a.Trial = &module.Trial{Study: "another"} },
@@ -31,16 +31,16 @@ func TestTrialsOfAStudyLookAtTheirDataOnce(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			first, other := lookAt(t, k, a), a
+			first, other := readData(t, k, a), a
 			change(&other)
-			if lookAt(t, k, other) == first {
+			if readData(t, k, other) == first {
 				t.Error("it is taken for the same data")
 			}
 		})
 	}
 }
 
-func keptTrial(t *testing.T) module.Assignment {
+func cachedTrial(t *testing.T) module.Assignment {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "data_tfrecord-00000-of-00001.gz")
 	found, err := filepath.Glob("../../../compute/data/example/testdata/penguin/examples/Split-eval/*")
@@ -64,13 +64,13 @@ func keptTrial(t *testing.T) module.Assignment {
 	}
 }
 
-func lookAt(t *testing.T, k *kept, a module.Assignment) *data {
+func readData(t *testing.T, k *dataCache, a module.Assignment) *data {
 	t.Helper()
 	c, err := newConfig("dnn", a, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := k.look(t.Context(), c, a)
+	d, err := k.read(t.Context(), c, a)
 	if err != nil {
 		t.Fatal(err)
 	}

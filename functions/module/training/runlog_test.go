@@ -1,4 +1,4 @@
-package builtin
+package training
 
 import (
 	"bytes"
@@ -17,12 +17,10 @@ func TestALogThatEndsSaysSoOnce(t *testing.T) {
 	l := &runLog{log: slog.New(slog.NewTextHandler(&said, nil))}
 	dir := filepath.Join(t.TempDir(), "a\x00b") // no system has such a name
 	l.training = tfevents.NewTraining(tfevents.TrainingOptions{Dir: dir})
-	var o train.Options
-	l.follow(&o)
 	for step := 1; step <= 20; step++ {
-		o.Stepped(step, 0.5)
+		l.stepped(step, 0.5)
 	}
-	o.Checkpointing(20)
+	l.checkpoint(20)
 	l.finish(train.Result{Steps: 20}, nil)
 	if n := strings.Count(said.String(), "the run log ends here"); n != 1 {
 		t.Errorf("said %d times, expected once:\n%s", n, said.String())

@@ -1,4 +1,4 @@
-package builtin
+package training
 
 import (
 	"time"
@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// progress passes on what the loop reports, but not too often.
+// progress reports what the loop reports, at most 20 times a second.
 type progress struct {
 	report func(module.Message)
 	now    func() time.Time
@@ -16,13 +16,12 @@ type progress struct {
 	trial  bool // metrics are those of evaluations, which have a loss too
 }
 
-// pause between two reports: 20 a second are enough for any eye.
-const pause = 50 * time.Millisecond
+const progressPause = 50 * time.Millisecond
 
-// take passes on the first and the last report of a phase, and those in between that come after a pause.
-func (p *progress) take(r train.Progress) {
+// send reports the first and the last progress of a phase, and others after a pause.
+func (p *progress) send(r train.Progress) {
 	now := p.now()
-	if p.phase == r.Phase && now.Sub(p.last) < pause && (r.Step != r.Steps || r.Steps == 0) {
+	if p.phase == r.Phase && now.Sub(p.last) < progressPause && (r.Step != r.Steps || r.Steps == 0) {
 		return
 	}
 	p.last, p.phase = now, r.Phase
@@ -32,8 +31,4 @@ func (p *progress) take(r train.Progress) {
 	p.report(module.Message{
 		Type: module.MessageProgress, Phase: string(r.Phase), Step: r.Step, Steps: r.Steps, Metrics: r.Metrics,
 	})
-}
-
-func (p *progress) checkpointed(step int) {
-	p.report(module.Message{Type: module.MessageCheckpoint, Step: step})
 }

@@ -1,0 +1,198 @@
+package training
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
+	"github.com/stoker-ml/stoker/compute/tf/transform"
+	"github.com/stoker-ml/stoker/compute/tf/warmstart"
+	"github.com/stoker-ml/stoker/compute/train"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// ShuffleBuffer is that of TensorFlow's make_batched_features_dataset and of TFX's DataAccessor.
+const ShuffleBuffer = 10000
+
+// Training is a network and all that decides how it is trained. It is for one Run.
+type Training struct {
+	Assignment module.Assignment
+	Dir        string // of checkpoints and the run log, below it; "": there are none
+	Report     func(module.Message)
+	Logger     *slog.Logger
+	Now        func() time.Time
+
+	Model   *nn.Model
+	Feed    train.Feed
+	Classes []string // names of the label's classes; nil for a number, and where they aren't known
+
+	// Rows are the examples to learn from, Open a reader of examples.
+	Rows example.Options
+	Open func(example.Options) (transform.Reader, error)
+	// Eval are the rows that the trained model is evaluated on; nil: none.
+	Eval *example.Options
+	// Measure returns the metrics of the trained model in place of an evaluation on Eval. It may be nil.
+	Measure func(ctx context.Context, steps int) (map[string]float64, error)
+
+	// Options are those of the loop. Run adds the callbacks of the run log and of reports, and the
+	// directory of checkpoints.
+	Options train.Options
+
+	// Settings are reported as what the training uses, with those that are read from the fields above.
+	// nil: nothing is reported, since they are a trial's.
+	Settings map[string]any
+
+	Log Log
+}
+
+// Source is a reader's rows as a model takes them. Closing it closes the reader.
+func Source(r transform.Reader, feed train.Feed) train.CloseSource {
+	return source{train.FromExamples(r, feed), r}
+}
+
+type source struct {
+	train.Source
+	io.Closer
+}
+
+// WarmStart copies weights of the model or checkpoint at from into the network, by rules. The table of what
+// was copied is printed to standard error, and written as warm_start.txt and warm_start.json into the
+// assignment's model_run_dir. A model that can't be read, or of which nothing fits, is bad input, whose
+// error begins with the name of the setting.
+func (t *Training) WarmStart(setting, from, transformGraph string, rules warmstart.Rules) error {
+	table, err := warmstart.StartFrom(from, warmstart.Network{
+		Graph: t.Model.Graph, TransformGraph: transformGraph, Logits: "logits", Classes: t.Classes,
+	}, rules)
+	if err != nil {
+		return module.BadInput(fmt.Errorf("%s: %w", setting, err))
+	}
+	t.Logger.Info("warm start", "from", table.From, "params", len(table.Params), "taken", table.Taken(), "left", len(table.Left))
+	fmt.Fprint(os.Stderr, table) // the job's log, where a table is a table
+	if t.Assignment.ModelRunDir == "" {
+		return nil
+	}
+	return table.Keep(t.Assignment.ModelRunDir)
+}
+
+// Run trains the network, from the newest checkpoint below Dir if there is one, and evaluates it. If ctx
+// ends, a checkpoint is left and the error has context.Cause(ctx) in its chain.
+func (t *Training) Run(ctx context.Context) (result train.Result, err error) {
+	if err := t.reportSettings(); err != nil {
+		return result, err
+	}
+	rows, err := t.Open(t.Rows)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var eval train.Source
+	if t.Eval != nil {
+		evalRows, err := t.Open(*t.Eval)
+		if err != nil {
+			return result, err
+		}
+		defer func() { err = errors.Join(err, evalRows.Close()) }()
+		eval = train.FromExamples(evalRows, t.Feed)
+	}
+	log := t.openLog()
+	defer func() { log.finish(result, err) }()
+	result, err = train.Run(ctx, t.options(log), t.Model, train.FromExamples(rows, t.Feed), eval)
+	if err == nil && t.Measure != nil {
+		result.Metrics, err = t.Measure(ctx, result.Steps)
+	}
+	return result, err
+}
+
+// options returns those of the loop. A worker copies a checkpoint while the training goes on, so that
+// the run log of a checkpoint is kept before there is one, and once more after its evaluation.
+func (t *Training) options(log *runLog) train.Options {
+	o, p := t.Options, progress{report: t.Report, now: t.Now, trial: t.Assignment.Trial != nil}
+	o.Logger, o.Now, o.Report, o.Stepped = t.Logger, t.Now, p.send, log.stepped
+	if t.Dir != "" {
+		o.Checkpoints.Dir = filepath.Join(t.Dir, "checkpoints")
+	} else {
+		o.Checkpoints = train.Checkpoints{}
+	}
+	before := o.Checkpointing
+	o.Checkpointing = func(step int) {
+		log.checkpoint(step)
+		if before != nil {
+			before(step)
+		}
+	}
+	done := o.Evaluations.Done
+	o.Evaluations.Done = func(ctx context.Context, all []train.Evaluation) error {
+		log.evaluated(all[len(all)-1])
+		return done(ctx, all)
+	}
+	o.Checkpointed = func(step int) {
+		if o.Evaluations.Open != nil {
+			log.checkpoint(step)
+		}
+		t.Report(module.Message{Type: module.MessageCheckpoint, Step: step})
+	}
+	return o
+}
+
+// reportSettings reports what the training uses. Each value is read from where the training reads it.
+func (t *Training) reportSettings() error {
+	if t.Settings == nil {
+		return nil
+	}
+	optimizer, err := optim.Config(t.Options.Optimizer)
+	if err != nil {
+		return err
+	}
+	all := maps.Clone(t.Settings)
+	maps.Copy(all, map[string]any{
+		"label": t.Feed.Label.Feature, "loss": t.Model.Loss.Name(), "optimizer_config": optimizer,
+		"train_steps": t.Options.Steps, "eval_steps": t.Options.EvalSteps,
+		"batch_size": t.Rows.BatchSize, "epochs": t.Rows.Epochs, "shuffle_buffer": t.Rows.ShuffleBuffer, "seed": int64(t.Rows.Seed),
+	})
+	maps.DeleteFunc(all, func(_ string, value any) bool { return value == nil })
+	text, err := json.Marshal(all)
+	if err != nil {
+		return fmt.Errorf("settings as JSON: %w", err)
+	}
+	t.Report(module.Message{Type: module.MessageSettings, Settings: text})
+	return nil
+}
+
+// WriteMetrics writes metrics.json and confusion_matrix.json, of what the result has.
+func WriteMetrics(a module.Assignment, classes []string, result train.Result) error {
+	if result.Metrics != nil {
+		if err := a.WriteMetrics(result.Metrics); err != nil {
+			return err
+		}
+	}
+	if result.Confusion != nil {
+		return a.WriteConfusion(classes, result.Confusion.Counts)
+	}
+	return nil
+}
+
+// BadInput makes an error of the data, unless ctx has ended, a module.Error of kind input.
+func BadInput(ctx context.Context, err error) error {
+	if errors.Is(err, example.ErrInput) && ctx.Err() == nil {
+		return module.BadInput(err)
+	}
+	return err
+}
+
+// Steps is 0 for Python's None.
+func Steps(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
