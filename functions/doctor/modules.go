@@ -12,7 +12,9 @@ import (
 func Modules() Check {
 	return Func("modules", func(context.Context) []Finding {
 		version, _ := os.ReadFile("/proc/version") // on Linux only
+		users, err := process.OpenUsers(os.Getenv(process.UserEnv))
 		return ofModules(guards{
+			users: users.String(), noUsers: err,
 			sandbox: process.CanSandbox(), lacks: process.SandboxLacks(), off: os.Getenv(process.SandboxEnv) == "off", network: process.CanIsolate(),
 			orphans: process.CanTellOrphans(), root: os.Geteuid() == 0, gvisor: isGVisor(string(version)),
 		})
@@ -27,6 +29,8 @@ type guards struct {
 	network error    // modules without one
 	orphans bool     // what a module leaves running is found without a cgroup
 	root    bool     // this user is root
+	users   string   // that modules have, off: that of their worker
+	noUsers error    // why modules can't have the users that the environment asks for
 	gvisor  bool     // the kernel is gVisor's
 }
 
@@ -36,7 +40,10 @@ func isGVisor(version string) bool {
 }
 
 func ofModules(g guards) (found []Finding) {
-	const open = "a module reads what this user can, credentials among it, and can change what other jobs run: %v"
+	open := "a module reads what this user can, credentials among it, and can change what other jobs run: %v"
+	if g.users != usersOff {
+		open = "a module reads what all users of this machine can, and writes where all may: %v"
+	}
 	switch {
 	case g.off:
 		found = append(found, Warn("unset "+process.SandboxEnv+", or set it to auto", open, process.SandboxEnv+"=off"))
@@ -49,7 +56,7 @@ func ofModules(g guards) (found []Finding) {
 	default:
 		found = append(found, Fine("they write to their own folders alone, and read no credentials (Landlock)"))
 	}
-	found = append(found, Fine("modules share the user of their worker: yes"))
+	found = append(found, ofUsers(g))
 	if g.gvisor {
 		found = append(found, Fine("gVisor is between modules and this machine's kernel: yes"))
 	} else {
@@ -61,8 +68,22 @@ func ofModules(g guards) (found []Finding) {
 	if g.network != nil {
 		found = append(found, Warn("that is for STOKER_MODULE_NETWORK=none alone", "they can't be run without a network: %s", line(g.network)))
 	}
-	if g.root {
-		found = append(found, Warn("run workers as a user of their own", "they run as root here, whom limits of processes do not hold"))
-	}
 	return found
+}
+
+// usersOff is Users.String where there are none.
+const usersOff = "off"
+
+// ofUsers says whether the kernel keeps modules from their worker and from each other by their users.
+func ofUsers(g guards) Finding {
+	switch {
+	case g.noUsers != nil:
+		return Wrong("unset "+process.UserEnv+", or do what it says", "modules can't have users of their own, and workers do not start: %v", g.noUsers)
+	case g.users != usersOff:
+		return Fine("each process of a module has a user of its own: %s", g.users)
+	case g.root:
+		return Warn("run workers as a user of their own, or set "+process.UserEnv+"=on",
+			"modules share the user of their worker: yes. That is root, whom limits of processes do not hold")
+	}
+	return Fine("modules share the user of their worker: yes")
 }

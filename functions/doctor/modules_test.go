@@ -26,12 +26,23 @@ func TestWhatKeepsModulesApartIsTold(t *testing.T) {
 		}},
 		"an older kernel": {guards{orphans: true, lacks: []string{"files can be cut off"}}, []string{"warning modules write to their own folders alone and read no credentials, but files can be cut off", shared, unknown}},
 		"none": {guards{sandbox: errors.New("no Landlock"), network: errors.New("no namespaces"), root: true}, []string{
-			"warning a module reads what this user can, credentials among it, and can change what other jobs run: no Landlock", shared, unknown,
+			"warning a module reads what this user can, credentials among it, and can change what other jobs run: no Landlock",
+			"warning modules share the user of their worker: yes. That is root, whom limits of processes do not hold", unknown,
 			"warning what a module leaves running may outlive its job",
 			"warning they can't be run without a network: no namespaces",
-			"warning they run as root here, whom limits of processes do not hold",
+		}},
+		"users": {guards{sandbox: errors.New("no Landlock"), orphans: true, root: true, users: "60600-61099"}, []string{
+			"warning a module reads what all users of this machine can, and writes where all may: no Landlock",
+			"ok each process of a module has a user of its own: 60600-61099", unknown,
+		}},
+		"no users": {guards{orphans: true, noUsers: errors.New("only root can")}, []string{
+			"ok they write to their own folders alone, and read no credentials (Landlock)",
+			"fault modules can't have users of their own, and workers do not start: only root can", unknown,
 		}},
 	} {
+		if tc.guards.users == "" {
+			tc.guards.users = usersOff
+		}
 		var got []string
 		for _, f := range ofModules(tc.guards) {
 			got = append(got, string(f.Level)+" "+f.Found)
@@ -54,7 +65,19 @@ func TestTheReportSaysWhetherThisMachineKeepsModulesApart(t *testing.T) {
 	if err := process.CanSandbox(); err != nil {
 		want = err.Error()
 	}
-	if !strings.Contains(report, want) || strings.Contains(report, "as root") != (os.Geteuid() == 0) {
+	if !strings.Contains(report, want) || strings.Contains(report, "That is root") != (os.Geteuid() == 0) {
+		t.Errorf("want %q in\n%s", want, report)
+	}
+}
+
+func TestTheReportSaysWhetherModulesHaveUsersOfTheirOwn(t *testing.T) {
+	t.Setenv(process.UserEnv, "on")
+	lines, _ := told(t, time.Minute, Modules())
+	want := "each process of a module has a user of its own: 60600-61099"
+	if os.Geteuid() != 0 {
+		want = "STOKER_MODULE_USER=on: only root can give modules users of their own"
+	}
+	if report := strings.Join(lines, "\n"); !strings.Contains(report, want) {
 		t.Errorf("want %q in\n%s", want, report)
 	}
 }

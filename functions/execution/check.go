@@ -33,6 +33,7 @@ func (a *Attempt) CheckFiles(ctx context.Context, q modelcheck.Question, r pipel
 	}
 	limits := guest.Limits{
 		Timeout: cmp.Or(r.Timeout.Duration(), checkTime), MemoryBytes: cmp.Or(r.Memory.Bytes(), checkMemory), Grace: a.executor.opts.Grace,
+		Reads: a.Workspace.dir,
 	}
 	text, err := a.executor.guest.Check(ctx, question, limits)
 	if err == nil {

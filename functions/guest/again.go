@@ -20,17 +20,21 @@ const (
 
 // keep makes the process ready for another assignment, and ends it where it is not fit for one. The assignment has succeeded
 // either way.
-func (e *errand) keep(ctx context.Context) (outcome Outcome, kept bool) {
+func (e *errand) keep(ctx context.Context) (outcome Outcome, kept bool, err error) {
 	p := e.process
 	e.stopHelpers()
 	resident, peak := p.ResidentBytes()
 	outcome = e.outcome(peak)
+	if err := e.takeBack(); err != nil {
+		p.End()
+		return outcome, false, err
+	}
 	if reason := e.unfit(resident); reason != nil {
 		e.logger.DebugContext(ctx, "a module's process is not used again", "module", e.assignment.Module, "reason", reason)
 		p.End()
-		return outcome, false
+		return outcome, false, nil
 	}
-	return outcome, true
+	return outcome, true, nil
 }
 
 // stopHelpers has them return while the process goes on. What it printed before its last word is in the pipe by now, and goes

@@ -28,6 +28,7 @@ type program struct {
 	digest string          // of the module, as Host.Digest has it; "": nothing can have changed it
 	sealed *os.File        // a copy to execute in the place of line[0]; nil: that is executed
 	access *process.Access // to files; nil: that of this process
+	ours   bool            // the program is Stoker's own
 }
 
 // close lets go of the copy. A process that runs it goes on.
@@ -49,18 +50,11 @@ func (h *Host) program(ctx context.Context, code code) (program, error) {
 		return program{}, fail(KindHost, fmt.Errorf("digest of module: %w", err))
 	}
 	found := program{line: []string{code.path}, digest: digestText(sum.Sum(nil)), sealed: sealed}
-	if isScript(sealed) {
+	if process.IsScript(sealed) {
 		found.close()
 		found.sealed = nil
 	}
 	return found, nil
-}
-
-// isScript reports whether the kernel runs a program by an interpreter that its first line names.
-func isScript(program *os.File) bool {
-	var first [2]byte
-	_, err := program.ReadAt(first[:], 0)
-	return err == nil && string(first[:]) == "#!"
 }
 
 // builtPrograms are the sums of the programs that this process has built, by their paths. What lies in a cache and is not among them may
@@ -146,11 +140,7 @@ func waiting(ctx context.Context) Kind {
 // than the module itself. Nothing is fetched by then.
 func (h *Host) goBuild(ctx context.Context, folder, target string) (sealed *os.File, err error) {
 	partial := target + ".partial"
-	access, err := h.access.ofBuild(filepath.Dir(target), goEnvironment(os.Environ(), ""))
-	if err != nil {
-		return nil, err
-	}
-	if _, err := goCommand(ctx, folder, access, "build", "-trimpath", "-buildvcs=false", "-o", partial, "."); err != nil {
+	if _, err := h.goCommand(ctx, folder, filepath.Dir(target), "build", "-trimpath", "-buildvcs=false", "-o", partial, "."); err != nil {
 		return nil, err
 	}
 	sum := sha256.New()
@@ -167,8 +157,9 @@ func (h *Host) goBuild(ctx context.Context, folder, target string) (sealed *os.F
 }
 
 // goCommand runs the go tool in a module's folder and returns what it printed. It has an empty home: settings and Git's configuration lie
-// there, which modules of the same user can write. It is held to an access to files; nil: to that of the worker.
-func goCommand(ctx context.Context, folder string, access *process.Access, args ...string) (out []byte, err error) {
+// there, which modules of the same user can write. It reads no more than a module, and writes in its caches and in a folder target; "": in
+// none. Where modules have users of their own, all go commands have one of theirs, whom the caches belong to.
+func (h *Host) goCommand(ctx context.Context, folder, target string, args ...string) (out []byte, err error) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
 		return nil, fail(KindModule, fmt.Errorf("module %s is Go source, and there is no go command to build it: "+
@@ -185,10 +176,19 @@ func goCommand(ctx context.Context, folder string, access *process.Access, args 
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Dir = folder
 	var printed, said bytes.Buffer
-	cmd.Env = goEnvironment(os.Environ(), home)
+	cmd.Env = h.goEnvironment(home)
+	access, err := h.access.ofBuild(target, cmd.Env)
+	if err != nil {
+		return nil, err
+	}
 	cmd.Stdout, cmd.Stderr = &printed, &said
 	cmd.WaitDelay = time.Second // for the compilers that a killed go command leaves behind
-	err = process.Run(cmd, home, access, process.Confinement{})
+	err = h.users.ids.Keeper(func(user *process.User) error {
+		if err := h.users.handBuild(user, folder, target, cmd.Env); err != nil {
+			return err
+		}
+		return errors.Join(process.Run(cmd, home, process.Bounds{Access: access, User: user}), h.users.reclaim(user, target))
+	})
 	switch exit := (*exec.ExitError)(nil); {
 	case err == nil:
 		return printed.Bytes(), nil

@@ -27,6 +27,19 @@ func goEnvironment(environ []string, home string) []string {
 	return append(kept, "HOME="+home, "TMPDIR="+home, "GOTMPDIR="+home, "GOENV=off", "GOFLAGS=", "GOTOOLCHAIN=local", "GOTELEMETRY=off")
 }
 
+// goEnvironment is that of the go command for this host. Where modules have users of their own, the caches are not those of the worker's user.
+func (h *Host) goEnvironment(home string) []string {
+	environ := os.Environ()
+	if cache, err := h.cacheDir(); err == nil && h.users.on() {
+		environ = slices.DeleteFunc(environ, func(pair string) bool {
+			name, _, _ := strings.Cut(pair, "=")
+			return name == "GOCACHE" || name == "GOPATH"
+		})
+		environ = append(environ, "GOCACHE="+filepath.Join(cache, "go", "cache"), "GOPATH="+filepath.Join(cache, "go", "path"))
+	}
+	return goEnvironment(environ, home)
+}
+
 // cgoEnv is the environment's word for whether modules in Go may be built with C where nothing keeps the compilers from files of the worker.
 const cgoEnv = "STOKER_MODULE_CGO"
 

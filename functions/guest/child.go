@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -24,11 +25,30 @@ type child struct {
 
 // start starts a program, which waits on its standard input.
 func (h *Host) start(p program, env []string) (*child, error) {
-	running, err := h.place.Start(process.Command{Line: p.line, Env: speaking(env), Program: p.sealed, Access: p.access})
+	sealed, err := h.executable(p)
+	if err != nil {
+		return nil, fail(KindHost, err)
+	}
+	if sealed != nil && p.sealed == nil {
+		defer sealed.Close()
+	}
+	running, err := h.place.Start(process.Command{Line: p.line, Env: speaking(env), Program: sealed, Access: p.access})
 	if err != nil {
 		return nil, fail(KindHost, err)
 	}
 	return &child{Process: running, digest: p.digest, access: p.access}, nil
+}
+
+// executable is what is executed in the place of a program's path; nil: that is. Users of modules need not reach Stoker's own programs.
+func (h *Host) executable(p program) (*os.File, error) {
+	switch {
+	case p.sealed != nil || !h.users.on():
+		return p.sealed, nil
+	case p.ours:
+		return os.Open(p.line[0])
+	default:
+		return nil, h.users.reach(p.line[0])
+	}
 }
 
 // speaking is env with the word for where progress is told.

@@ -2,6 +2,7 @@ package guest_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -22,6 +24,10 @@ import (
 const childEnv = "GUEST_TEST_CHILD"
 
 func TestMain(m *testing.M) {
+	if told, err := process.Enter(os.Args); told {
+		fmt.Println(err)
+		os.Exit(126)
+	}
 	if do := os.Getenv(hostEnv); do != "" {
 		os.Exit(runHost(do))
 	}
@@ -34,7 +40,7 @@ func TestMain(m *testing.M) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	os.Exit(module.Process(ctx, module.Module{Train: child}))
+	os.Exit(module.Process(ctx, module.Module{Train: child, Check: look}))
 }
 
 // child does what custom_config.do says.
@@ -122,6 +128,8 @@ func behaviours() map[string]behaviour {
 		"done twice":         doneTwice,
 		"raid":               raid,
 		"lift limit":         liftLimit,
+		"tell user":          tellUser,
+		"trap":               trap,
 	}
 }
 
@@ -325,4 +333,33 @@ func hold(size int) error {
 		held[i] = 1
 	}
 	return nil
+}
+
+// tellUser leaves a file of the user's own that nobody else may read, and a link.
+func tellUser(_ context.Context, a *module.Args, _ string) error {
+	if a.ServingModelDir != "" {
+		if err := errors.Join(os.MkdirAll(a.ServingModelDir, 0o700), os.WriteFile(filepath.Join(a.ServingModelDir, "weights"), nil, 0o600)); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(a.WorkingDir, "user"), fmt.Appendln(nil, os.Getuid()), 0o600)
+}
+
+// trap puts a link where the folder of the next trial will be.
+func trap(_ context.Context, a *module.Args, where string) error {
+	return os.Symlink(where, filepath.Join(filepath.Dir(filepath.Dir(a.WorkingDir)), "next"))
+}
+
+// look is the check of this test binary: whether a file can be read and written.
+func look(_ context.Context, question json.RawMessage) (any, error) {
+	var path string
+	if err := json.Unmarshal(question, &path); err != nil {
+		return nil, err
+	}
+	_, read := os.ReadFile(path)
+	file, write := os.OpenFile(path, os.O_WRONLY, 0)
+	if write == nil {
+		write = file.Close()
+	}
+	return map[string]any{"User": os.Getuid(), "Read": read == nil, "Write": write == nil}, nil
 }

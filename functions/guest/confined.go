@@ -32,5 +32,5 @@ func RunConfined(cmd *exec.Cmd, hidden []string, write ...string) (err error) {
 	if a.on {
 		access = &process.Access{Hidden: a.hidden, Write: slices.Concat(write, a.write)}
 	}
-	return process.Run(cmd, home, access, process.Confinement{})
+	return process.Run(cmd, home, process.Bounds{Access: access})
 }

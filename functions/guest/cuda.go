@@ -96,7 +96,7 @@ const cacheEnv = "CUDA_CACHE_PATH"
 
 // start starts the program with a share of the GPUs.
 func (c *cudaHost) start(path string, share gpuShare) (*child, error) {
-	return c.host.start(program{line: []string{path, "module"}}, c.env(share))
+	return c.host.start(program{line: []string{path, "module"}, ours: true}, c.env(share))
 }
 
 // send is for a builtin module that wants a GPU: a process of its own where there is one, else one of those for all.

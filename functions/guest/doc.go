@@ -49,6 +49,7 @@
 // others writes to the folders of its assignment and its home alone, and can't read Options.Hidden nor the files that usually hold credentials.
 // The same holds for what its requirements run. Processes that start before their job is known, as those of builtin modules do, write below
 // Options.WorkDir.
+// With STOKER_MODULE_USER each process has a user of its own besides, to whom the folders of a job belong as long as it works there: users.go.
 // What is run is what was digested: programs that are built here run from sealed memory, TFX modules from copies of their own. Without
 // Landlock a module is code that its operator trusts with what the worker's user may read and write; the worker then notices only what was
 // changed before it looked.

@@ -40,6 +40,7 @@ type errand struct {
 	mayHold    int64              // bytes of memory that it may have by then; 0: no matter
 	mayStray   time.Duration      // how long it may have left others running before somebody looks
 	logger     *slog.Logger
+	users      users
 
 	device   string // that the module trains on, as the host knows; "" where the module says it
 	listener *listener
@@ -60,6 +61,10 @@ func (e *errand) run(ctx context.Context) (outcome Outcome, kept bool, err error
 	}
 	e.process.served++
 	e.process.SetBusy(true)
+	if err := e.hand(); err != nil {
+		e.process.End()
+		return Outcome{}, false, err
+	}
 	if err := e.process.Cgroup.Limit(e.limits.MemoryBytes); err != nil {
 		e.process.End()
 		return Outcome{}, false, e.unbound(err)
@@ -77,13 +82,29 @@ func (e *errand) run(ctx context.Context) (outcome Outcome, kept bool, err error
 	e.supervise(ctx)
 	if e.again && e.doneInPeace(ctx) {
 		close(over)
-		outcome, kept = e.keep(ctx)
-		return outcome, kept, nil
+		return e.keep(ctx)
 	}
 	e.leave(ctx)
 	close(over)
 	outcome, err = e.end(ctx)
 	return outcome, false, err
+}
+
+// hand gives the process the files of the assignment.
+func (e *errand) hand() error {
+	user := e.process.User
+	if err := errors.Join(e.users.hand(user, e.assignment), e.users.show(user, e.limits.Reads)); err != nil {
+		return fail(KindHost, fmt.Errorf("module %s: hand its files to user %d: %w", e.assignment.Module, user.ID, err))
+	}
+	return nil
+}
+
+// takeBack is hand undone, when the process has worked on the assignment.
+func (e *errand) takeBack() error {
+	if err := e.users.takeBack(e.process.User, e.assignment); err != nil {
+		return fail(KindHost, fmt.Errorf("module %s: take its files back from user %d: %w", e.assignment.Module, e.process.User.ID, err))
+	}
+	return nil
 }
 
 // unbound is the failure of a process that its limit could not be set for. The kernel's version 1 refuses one that is exceeded
@@ -145,6 +166,7 @@ func (e *errand) end(ctx context.Context) (Outcome, error) {
 	}
 	e.unread = how.Status.Exited() && how.Status.ExitStatus() == 0 && !e.listener.spoke
 	ending := ending{cause: cause, exit: how, listener: e.listener, limits: e.limits, memory: e.memory.used()}
+	takenBack := e.takeBack() // while nobody else can have the user
 	p.Release()
 	outcome := e.outcome(how.MaxRSSBytes)
 	if err := ending.failure(); err != nil {
@@ -153,7 +175,7 @@ func (e *errand) end(ctx context.Context) (Outcome, error) {
 		outcome.Metrics = nil
 		return outcome, err
 	}
-	return outcome, nil
+	return outcome, takenBack
 }
 
 func (e *errand) outcome(maxRSS int64) Outcome {

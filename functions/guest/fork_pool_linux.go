@@ -13,18 +13,19 @@ import (
 )
 
 // forkPool keeps a fork server for each kind of process, from the first job of the kind until none has come for a while.
-// Jobs that come while a server imports wait for it: each would import the same otherwise.
+// Jobs that come while a server imports wait for it: each would import the same otherwise. Where modules have users of their own, a server and
+// its children have the same one, and so a server has one child at a time: there are as many of a kind as jobs of it at once.
 type forkPool struct {
-	start func(pythonKind) (*process.Server, error)
-	rules warmRules
-	log   *slog.Logger
+	start  func(pythonKind) (*process.Server, error)
+	single bool // a server has one child at a time
+	rules  warmRules
+	log    *slog.Logger
 
-	tasks   sync.WaitGroup
-	mu      sync.Mutex
-	servers map[string]*served // by the kind's key
-	vain    map[string]vain    // kinds whose servers are of no use, by key
-	all     map[*served]bool   // with those that only wait for their children
-	closed  bool
+	tasks  sync.WaitGroup
+	mu     sync.Mutex
+	vain   map[string]vain  // kinds whose servers are of no use, by key
+	all    map[*served]bool // with those that only wait for their children
+	closed bool
 }
 
 // canFork: what would make a child hang can be seen, and the kernel ends children with their server.
@@ -46,9 +47,12 @@ type served struct {
 func newForkPool(h *Host, rules warmRules) warmProcesses {
 	return &forkPool{
 		start: func(kind pythonKind) (*process.Server, error) {
+			if err := h.users.reach(kind.command("")[0]); err != nil {
+				return nil, err
+			}
 			return h.place.StartServer(kind.command(python.ModeFork), speaking(kind.env), h.access.ofWarm(h.place.Dir()))
 		},
-		rules: rules, log: h.opts.Logger, servers: map[string]*served{}, vain: map[string]vain{}, all: map[*served]bool{},
+		single: h.users.on(), rules: rules, log: h.opts.Logger, vain: map[string]vain{}, all: map[*served]bool{},
 	}
 }
 
@@ -108,11 +112,7 @@ func (f *forkPool) use(kind pythonKind) (*served, error) {
 	if v, ok := f.vain[kind.key()]; ok && time.Since(v.at) < f.rules.retry {
 		return nil, v.reason
 	}
-	s := f.servers[kind.key()]
-	if s != nil && !f.serves(s) {
-		f.retireLocked(s)
-		s = nil
-	}
+	s := f.find(kind)
 	if s == nil {
 		var err error
 		if s, err = f.open(kind); err != nil {
@@ -125,6 +125,20 @@ func (f *forkPool) use(kind pythonKind) (*served, error) {
 	s.users++
 	s.asked++
 	return s, nil
+}
+
+// find finds a server of a kind that is to be asked; nil if there is none. Those that are of no use any more are retired.
+func (f *forkPool) find(kind pythonKind) *served {
+	for s := range f.all {
+		switch {
+		case s.retired || s.kind.key() != kind.key() || f.single && s.users > 0:
+		case f.serves(s):
+			return s
+		default:
+			f.retireLocked(s)
+		}
+	}
+	return nil
 }
 
 // serves says whether a server is to be asked: it imports, or can fork on.
@@ -160,18 +174,20 @@ func (f *forkPool) open(kind pythonKind) (*served, error) {
 		return nil, err
 	}
 	s := &served{Server: server, kind: kind, log: &boundedLog{}}
-	f.servers[kind.key()], f.all[s] = s, true
+	f.all[s] = true
 	f.tasks.Go(func() { server.Attend(s.log) })
 	return s, nil
 }
 
-// giveUp retires the kind's server.
+// giveUp retires the kind's servers.
 func (f *forkPool) giveUp(kind pythonKind, reason error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.vain[kind.key()] = vain{reason, time.Now()}
-	if s := f.servers[kind.key()]; s != nil {
-		f.retireLocked(s)
+	for s := range f.all {
+		if s.kind.key() == kind.key() {
+			f.retireLocked(s)
+		}
 	}
 }
 
@@ -204,9 +220,6 @@ func (f *forkPool) retireLocked(s *served) {
 		return
 	}
 	s.retired = true
-	if f.servers[s.kind.key()] == s {
-		delete(f.servers, s.kind.key())
-	}
 	if s.users == 0 && !f.closed {
 		f.endLocked(s)
 	}

@@ -180,7 +180,7 @@ func fakePool(t *testing.T, do string, rules warmRules) (*forkPool, *atomic.Int6
 			line, env := processtest.Command(t, do)
 			return place.StartServer(line, env, nil)
 		},
-		rules: rules, log: slog.New(slog.DiscardHandler), servers: map[string]*served{}, vain: map[string]vain{}, all: map[*served]bool{},
+		rules: rules, log: slog.New(slog.DiscardHandler), vain: map[string]vain{}, all: map[*served]bool{},
 	}
 	t.Cleanup(pool.close)
 	return pool, &started
@@ -200,8 +200,10 @@ func theServer(t *testing.T, pool *forkPool) *served {
 	t.Helper()
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
-	for _, s := range pool.servers {
-		return s
+	for s := range pool.all {
+		if !s.retired {
+			return s
+		}
 	}
 	t.Fatal("no server")
 	return nil

@@ -28,6 +28,7 @@ type Host struct {
 	opts   Options
 	env    []string
 	access access
+	users  users
 	files  *fileDigests
 	warm   *warmPool
 	place  *process.Place // of the running processes
@@ -100,6 +101,9 @@ func New(opts Options) (*Host, error) {
 	if h.access, err = newAccess(opts); err != nil {
 		return nil, err
 	}
+	if h.users, err = newUsers(h.access.work, h.cacheDir); err != nil {
+		return nil, err
+	}
 	if h.python, err = newPythonHost(h); err != nil {
 		return nil, err
 	}
@@ -107,11 +111,11 @@ func New(opts Options) (*Host, error) {
 	if h.place, err = process.Open(cmp.Or(opts.Cgroup, os.Getenv(cgroupEnv))); err != nil {
 		return nil, err
 	}
-	if err := h.confine(); err != nil {
+	if err := errors.Join(h.place.UseUsers(h.users.ids), h.users.reach(h.place.Dir()), h.confine()); err != nil {
 		return nil, errors.Join(err, h.place.Close())
 	}
-	opts.Logger.Info("modules can be started", "memory_limited_by", h.place.LimitedBy())
-	self := program{line: append([]string{opts.Self}, opts.Args...), access: h.access.ofWarm()}
+	opts.Logger.Info("modules can be started", "memory_limited_by", h.place.LimitedBy(), "users", h.users.ids.String())
+	self := program{line: append([]string{opts.Self}, opts.Args...), access: h.access.ofWarm(), ours: true}
 	h.warm = newWarmPool(opts.Warm, func() (*child, error) { return h.start(self, h.env) }, opts.Logger)
 	return h, nil
 }
@@ -148,6 +152,8 @@ type Limits struct {
 	GPU         bool          // of a builtin module: on a GPU where there is one, else the log says why not
 	LogPath     string        // the log is written there, its middle left out where it is long; "": only its tail is kept
 	Live        io.Writer     // gets what comes into the log, as it comes; it must not block, nor keep what it gets. nil: nobody
+
+	Reads string // of a check: an absolute folder with the files that it reads; "": none
 
 	Opened func(log io.Writer) // is given the log, for what others have to say in it while Run lasts; nil: nobody has
 }
@@ -199,7 +205,7 @@ func (h *Host) Check(ctx context.Context, question json.RawMessage, limits Limit
 		if err := ctx.Err(); err != nil {
 			return Outcome{}, fail(KindStopped, fmt.Errorf("check files: %w", context.Cause(ctx)))
 		}
-		self := program{line: append([]string{h.opts.Self}, h.opts.Args...)}
+		self := program{line: append([]string{h.opts.Self}, h.opts.Args...), ours: true}
 		if self.access, err = h.access.of(a); err != nil {
 			return Outcome{}, err
 		}
@@ -243,7 +249,7 @@ func (h *Host) attend(a module.Assignment, limits Limits, on func(module.Message
 	if limits.Opened != nil {
 		limits.Opened(log)
 	}
-	e := &errand{assignment: a, limits: limits.withDefaults(), log: log, on: on, mayHold: keptBytes, logger: h.opts.Logger}
+	e := &errand{assignment: a, limits: limits.withDefaults(), log: log, on: on, mayHold: keptBytes, logger: h.opts.Logger, users: h.users}
 	outcome, err := send(e)
 	if err := log.close(); err != nil {
 		h.opts.Logger.Warn("the log of a module is not whole", "module", a.Module, "error", err)

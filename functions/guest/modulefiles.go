@@ -105,13 +105,25 @@ func WriteRegular(root *os.Root, name string, text []byte) error {
 		return err
 	}
 	_, err = file.Write(text)
-	if err = errors.Join(err, file.Close()); err == nil {
+	if err = errors.Join(err, asBelow(root, name, file), file.Close()); err == nil {
 		err = root.Rename(partial, name)
 	}
 	if err != nil {
 		return errors.Join(err, root.Remove(partial))
 	}
 	return nil
+}
+
+// asBelow gives a file to the owner of the folder that it is to be in: a module may have a user of its own.
+func asBelow(root *os.Root, name string, file *os.File) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	folder, err := root.Stat(filepath.Dir(name))
+	if err != nil || owner(folder) == 0 {
+		return err
+	}
+	return file.Chown(owner(folder), owner(folder))
 }
 
 // ReadInFolder is ReadRegular of a file in a folder that OpenFolder opens.

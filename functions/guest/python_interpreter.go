@@ -47,5 +47,14 @@ func (h *Host) runPython(cmd *exec.Cmd, needs python.Needs) (err error) {
 	if needs.Network {
 		confinement.NoNetwork, confinement.FileBytes = false, 0
 	}
-	return process.Run(cmd, home, access, confinement)
+	return h.users.ids.With(func(user *process.User) error {
+		if user != nil {
+			cmd.Env = append(cmd.Env, "HOME="+home)
+		}
+		if err := h.users.handInstall(user, cmd.Path, needs.Write); err != nil {
+			return err
+		}
+		return errors.Join(process.Run(cmd, home, process.Bounds{Access: access, Confinement: confinement, User: user}),
+			h.users.reclaim(user, needs.Write...))
+	})
 }

@@ -126,6 +126,10 @@ func (p *pythonHost) work(ctx context.Context, e *errand, r prepared, source mod
 			c.End()
 			return Outcome{}, fail(fault(ctx, err), fmt.Errorf("module %s: %w", e.assignment.Module, err))
 		}
+		if err := p.host.users.lend(c.User, c.Files()); err != nil {
+			c.End()
+			return Outcome{}, fail(KindHost, fmt.Errorf("module %s: hand its files to its user: %w", e.assignment.Module, err))
+		}
 		line := own.setup(source, c.Home)
 		if access != nil && c.access == nil { // one that was started before the job was known
 			if sandbox := access.Sandbox(c.Home); sandbox != nil {

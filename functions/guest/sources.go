@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 )
@@ -48,11 +47,7 @@ func (h *Host) sourceDigest(ctx context.Context, folder string) (string, error) 
 // goQuery runs a go command that builds nothing and fetches what the sources import. The go command follows links and quotes what it does not
 // understand: it can read no more than the module itself.
 func (h *Host) goQuery(ctx context.Context, folder string, args ...string) ([]byte, error) {
-	access, err := h.access.ofBuild("", goEnvironment(os.Environ(), ""))
-	if err != nil {
-		return nil, err
-	}
-	return goCommand(ctx, folder, access, args...)
+	return h.goCommand(ctx, folder, "", args...)
 }
 
 func (h *Host) packagesDigest(ctx context.Context, folder string, packages []goPackage) (string, error) {

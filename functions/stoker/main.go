@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/stoker/admin"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -46,6 +47,10 @@ var (
 var thirdParty string
 
 func main() {
+	if told, err := process.Enter(os.Args); told {
+		fmt.Fprintln(terminal.NewStream(os.Stderr), "stoker:", err)
+		os.Exit(126) // as shells say that a program can't be executed
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	log.SetOutput(terminal.NewStream(os.Stderr)) // of libraries

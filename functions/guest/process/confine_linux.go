@@ -72,28 +72,52 @@ func hasExited(pid int) bool {
 // limit sets the limits of a process that has just started. It waits for its assignment then, and what it starts before that is
 // counted from its next child on.
 func (c Confinement) limit(pid int) error {
+	for resource, most := range c.most(tasks()) {
+		var now unix.Rlimit
+		if err := unix.Prlimit(pid, resource, nil, &now); err != nil {
+			return gone(err)
+		}
+		limit := lowered(now, most)
+		if err := unix.Prlimit(pid, resource, &limit, nil); err != nil {
+			return gone(err)
+		}
+	}
+	return nil
+}
+
+// limits are those of a process that has a user ID for itself, for it to set.
+func (c Confinement) limits() (map[int]unix.Rlimit, error) {
+	limits := map[int]unix.Rlimit{}
+	for resource, most := range c.most(0) {
+		var now unix.Rlimit
+		if err := unix.Getrlimit(resource, &now); err != nil {
+			return nil, fmt.Errorf("look at limits: %w", err)
+		}
+		limits[resource] = lowered(now, most)
+	}
+	return limits, nil
+}
+
+// most are the limits of a process, of whose user there are some processes and threads already.
+func (c Confinement) most(others int) map[int]uint64 {
 	if c == (Confinement{}) {
 		return nil // nobody said Confine
 	}
 	limits := map[int]uint64{
 		unix.RLIMIT_CORE:   0, // it may hold what was learnt from
 		unix.RLIMIT_NOFILE: uint64(c.OpenFiles),
-		unix.RLIMIT_NPROC:  uint64(tasks() + c.Processes),
+		unix.RLIMIT_NPROC:  uint64(others + c.Processes),
 	}
 	if c.FileBytes > 0 {
 		limits[unix.RLIMIT_FSIZE] = uint64(c.FileBytes)
 	}
-	for resource, most := range limits {
-		var now unix.Rlimit
-		if err := unix.Prlimit(pid, resource, nil, &now); err != nil {
-			return gone(err)
-		}
-		most = min(most, now.Max)
-		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: min(most, now.Cur), Max: most}, nil); err != nil {
-			return gone(err)
-		}
-	}
-	return nil
+	return limits
+}
+
+// lowered is a limit of at most that much.
+func lowered(now unix.Rlimit, most uint64) unix.Rlimit {
+	most = min(most, now.Max)
+	return unix.Rlimit{Cur: min(most, now.Cur), Max: most}
 }
 
 // gone: a process that has exited already needs no limits.

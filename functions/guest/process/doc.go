@@ -13,6 +13,9 @@
 // With an Access, the kernel holds a process to what it may do with files, sends its signals to no others, and has it look into the memory of
 // none, by Landlock: see CanSandbox.
 //
+// With Users, each Process of a root worker has a user ID of its own, which the kernel keeps from the files, the memory and the signals of all
+// others. This program starts itself for that, sets its limits, changes its user and executes the process's program: see Enter.
+//
 // # Memory
 //
 // A memory limit holds for all that a process starts together. Without a cgroup somebody has to look at GroupMemoryBytes now and then;

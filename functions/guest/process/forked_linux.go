@@ -20,7 +20,7 @@ type forked struct {
 
 // Fork has the server make a process in the place where it lives itself. reaped is called when that has been waited for.
 func (s *Server) Fork(reaped func()) (*Process, error) {
-	return s.place.begin("a child of process "+strconv.Itoa(s.PID()), func(p *Process, ends *childEnds) (leader, error) {
+	return s.place.begin("a child of process "+strconv.Itoa(s.PID()), s.Process, func(p *Process, ends *childEnds) (leader, error) {
 		answer, err := s.ask(map[string]string{"fork": p.Home}, ends.stdin, ends.output, ends.progress)
 		if err != nil {
 			return nil, err

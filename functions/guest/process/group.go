@@ -24,6 +24,7 @@ func (p *Process) Reap() Exit {
 	how := p.leader.reap()
 	p.family.leave()
 	endStrays(p.Home)
+	p.User.endAll(p.spare)
 	endOrphans()
 	return how
 }

@@ -27,8 +27,15 @@ func (*family) launch(cmd *exec.Cmd, _ *Sandbox) (exited <-chan struct{}, err er
 	return over, nil
 }
 
-// Run runs a command in a session of its own, and returns when it has ended. It can't be held to an access here.
-func Run(cmd *exec.Cmd, _ string, _ *Access, _ Confinement) error {
+// Bounds are what a command of Run is held to, on Linux.
+type Bounds struct {
+	Access      *Access
+	Confinement Confinement
+	User        *User
+}
+
+// Run runs a command in a session of its own, and returns when it has ended. It can't be held to its bounds here.
+func Run(cmd *exec.Cmd, _ string, _ Bounds) error {
 	cmd.SysProcAttr = groupOfItsOwn()
 	if err := cmd.Start(); err != nil {
 		return err

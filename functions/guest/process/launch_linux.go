@@ -47,19 +47,31 @@ func (f *family) launch(cmd *exec.Cmd, sandbox *Sandbox) (exited <-chan struct{}
 	return exited, err
 }
 
-// Run runs a command that has a home and an access to files, and returns when it has ended and all that it started. It has the descriptors
-// that the command names and no others, and a session of its own. It begins without a network if it is to have none; its limits are set
-// right after its start. The command's environment gets a mark: see MarkEnv.
-func Run(cmd *exec.Cmd, home string, access *Access, confinement Confinement) error {
+// Bounds are what a command of Run is held to.
+type Bounds struct {
+	Access      *Access // to files; nil: that of this process
+	Confinement Confinement
+	User        *User // nil: that of this process
+}
+
+// Run runs a command that has a home, which it owns, and returns when it has ended and all that it started. It has the descriptors that the
+// command names and no others, and a session of its own. It begins without a network if it is to have none; its limits are set right after
+// its start. The command's environment gets a mark: see MarkEnv.
+func Run(cmd *exec.Cmd, home string, bounds Bounds) error {
 	var sandbox *Sandbox
-	if access != nil {
-		sandbox = access.Sandbox(home)
+	if bounds.Access != nil {
+		sandbox = bounds.Access.Sandbox(home)
 	}
 	if err := adoptOrphans(); err != nil {
 		return err
 	}
 	cmd.SysProcAttr, cmd.Env = groupOfItsOwn(), append(cmd.Env, MarkEnv+"="+home)
-	confinement.isolate(cmd.SysProcAttr)
+	bounds.Confinement.isolate(cmd.SysProcAttr)
+	if bounds.User != nil {
+		if err := errors.Join(os.Chown(home, bounds.User.ID, bounds.User.ID), bounds.User.command(cmd, bounds.Confinement, nil)); err != nil {
+			return err
+		}
+	}
 	var f family
 	f.setBusy(true)
 	exited, err := f.launch(cmd, sandbox)
@@ -67,7 +79,7 @@ func Run(cmd *exec.Cmd, home string, access *Access, confinement Confinement) er
 		f.setBusy(false)
 		return err
 	}
-	unheld := errors.Join(confinement.mapUser(cmd.Process.Pid), confinement.limit(cmd.Process.Pid))
+	unheld := bounds.hold(cmd.Process.Pid)
 	if unheld != nil {
 		_ = cmd.Process.Kill() // before it is waited for
 	}
@@ -76,11 +88,20 @@ func Run(cmd *exec.Cmd, home string, access *Access, confinement Confinement) er
 	err = cmd.Wait()
 	f.leave()
 	endStrays(home)
+	bounds.User.endAll(0)
 	endOrphans()
 	if unheld != nil {
 		return unheld
 	}
 	return err
+}
+
+// hold holds a process that has just started to what it does not do by itself.
+func (b Bounds) hold(pid int) error {
+	if b.User != nil {
+		return nil
+	}
+	return errors.Join(b.Confinement.mapUser(pid), b.Confinement.limit(pid))
 }
 
 // hold starts a command from this thread, tells how that went, and returns when the child has exited.

@@ -147,7 +147,7 @@ func TestACommandEndsWithAllThatItStarted(t *testing.T) {
 			script := fmt.Sprintf(leave, `/bin/sh -c "echo \$\$ >`+pid+`; exec sleep 600"`) + "\nuntil test -s " + pid + "; do :; done"
 			cmd := exec.Command("/bin/sh", "-c", script)
 			cmd.Env = []string{"PATH=/usr/bin:/bin"}
-			if err := Run(cmd, t.TempDir(), nil, Confinement{}); err != nil {
+			if err := Run(cmd, t.TempDir(), Bounds{}); err != nil {
 				t.Fatal(err)
 			}
 			text, err := os.ReadFile(pid)
@@ -173,7 +173,7 @@ func TestACommandHasASessionOfItsOwn(t *testing.T) {
 	cmd.Env, cmd.Stdin = []string{tryEnv + "=session"}, strings.NewReader("\n")
 	var text bytes.Buffer
 	cmd.Stdout = &text
-	if err := Run(cmd, t.TempDir(), nil, Confinement{}); err != nil {
+	if err := Run(cmd, t.TempDir(), Bounds{}); err != nil {
 		t.Fatal(err)
 	}
 	if want := fmt.Sprintf("session %[1]d of process %[1]d\n", cmd.Process.Pid); text.String() != want {

@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"os"
 
 	"github.com/stoker-ml/stoker/functions/scratch"
 )
@@ -14,6 +15,7 @@ type Place struct {
 	close   func() error
 
 	confinement Confinement
+	users       *Users // nil: what lives here has the user of this process
 }
 
 // Open makes a place, to be closed. cgroup is the one to divide: own, a path, or "" for none; see the package comment. It clears
@@ -38,6 +40,18 @@ func (l *Place) Dir() string { return l.dir }
 
 // Confinement returns what Confine was told last, with its defaults.
 func (l *Place) Confinement() Confinement { return l.confinement }
+
+// UseUsers gives what is started here from now on users of their own; nil: that of this process.
+func (l *Place) UseUsers(users *Users) error {
+	l.users = users
+	if users == nil {
+		return nil
+	}
+	return os.Chmod(l.dir, 0o711) // each home is its user's alone
+}
+
+// Users are those of UseUsers.
+func (l *Place) Users() *Users { return l.users }
 
 // LimitedBy says which way memory is limited here, for the log.
 func (l *Place) LimitedBy() string { return l.cgroups.String() }

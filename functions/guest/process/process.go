@@ -15,10 +15,13 @@ type Process struct {
 	Progress *os.File // we read its descriptor ProgressFD
 	Home     string   // HOME, TMPDIR and working directory
 	Cgroup   *Cgroup  // nil: the kernel does not see to its limits
+	User     *User    // nil: that of this process
 
 	leader leader
 	exited chan struct{}
 	family family
+	spare  int  // a process with the same user that is not this one's: the server that forked it; 0: none
+	leased bool // the user is this process's to give back
 }
 
 // ProgressFD is the descriptor that a process has besides the usual three: what it writes there comes out of Progress.
@@ -46,13 +49,13 @@ func (c Command) cmd() *exec.Cmd {
 
 // Start runs a command.
 func (l *Place) Start(c Command) (*Process, error) {
-	return l.begin(c.Line[0], func(p *Process, ends *childEnds) (leader, error) {
+	return l.begin(c.Line[0], nil, func(p *Process, ends *childEnds) (leader, error) {
 		cmd := c.cmd()
 		cmd.Env = p.environment(c.Env, p.Home)
 		if c.Access != nil {
 			ends.sandbox = c.Access.Sandbox(p.Home)
 		}
-		return ends.run(cmd, p)
+		return ends.run(cmd, p, c.Program)
 	})
 }
 
@@ -61,8 +64,9 @@ func (p *Process) environment(env []string, mark string) []string {
 	return append(env[:len(env):len(env)], "HOME="+p.Home, "TMPDIR="+p.Home, MarkEnv+"="+mark)
 }
 
-// begin makes what belongs to a process, and has launch start its leader with the child's ends of the pipes.
-func (l *Place) begin(name string, launch func(*Process, *childEnds) (leader, error)) (p *Process, err error) {
+// begin makes what belongs to a process, and has launch start its leader with the child's ends of the pipes. server is the process that forks it, whose user it
+// has; nil: it has one of its own where there are some.
+func (l *Place) begin(name string, server *Process, launch func(*Process, *childEnds) (leader, error)) (p *Process, err error) {
 	p = &Process{}
 	defer func() {
 		if err != nil {
@@ -70,7 +74,13 @@ func (l *Place) begin(name string, launch func(*Process, *childEnds) (leader, er
 			p, err = nil, fmt.Errorf("start %s: %w", name, err)
 		}
 	}()
-	if p.Home, err = os.MkdirTemp(l.dir, "module-"); err != nil {
+	if server != nil {
+		p.User, p.spare = server.User, server.PID()
+	} else if p.User, err = l.users.lease(); err != nil {
+		return p, err
+	}
+	p.leased = server == nil
+	if p.Home, err = makeHome(l.dir, "module-", p.User); err != nil {
 		return p, err
 	}
 	if p.Cgroup, err = l.cgroups.open(filepath.Base(p.Home)); err != nil {
@@ -87,6 +97,14 @@ func (l *Place) begin(name string, launch func(*Process, *childEnds) (leader, er
 	p.exited = make(chan struct{})
 	go func() { defer close(p.exited); p.leader.await() }() // Reap waits for it
 	return p, p.Cgroup.adopt(p.PID())
+}
+
+// makeHome makes a folder that is a user's alone.
+func makeHome(parent, prefix string, user *User) (home string, err error) {
+	if home, err = os.MkdirTemp(parent, prefix); err != nil || user == nil {
+		return home, err
+	}
+	return home, os.Chown(home, user.ID, user.ID)
 }
 
 // Files is the path of a folder for what the process is given: the caller makes it, and it goes with the home. With an Access, the process
@@ -116,20 +134,29 @@ type childEnds struct {
 	sandbox                         *Sandbox
 }
 
-// run starts a command with these ends, in the home and the cgroup of p. More files of the command come behind the progress.
-func (e *childEnds) run(cmd *exec.Cmd, p *Process) (leader, error) {
+// run starts a command with these ends, in the home and the cgroup of p, and with its user. More files of the command come behind the
+// progress. program, if it is not nil, is what the command's path leads to.
+func (e *childEnds) run(cmd *exec.Cmd, p *Process, program *os.File) (leader, error) {
 	cmd.Dir = p.Home
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.stdin, e.output, e.output
 	cmd.ExtraFiles = append([]*os.File{e.progress}, cmd.ExtraFiles...) // the first one is ProgressFD
 	cmd.SysProcAttr = groupOfItsOwn()
 	e.confined.isolate(cmd.SysProcAttr)
 	var err error
+	if p.User != nil {
+		if err := p.User.command(cmd, e.confined, program); err != nil {
+			return nil, err
+		}
+	}
 	if e.cgroup, err = p.Cgroup.startIn(cmd.SysProcAttr); err != nil {
 		return nil, err
 	}
 	begun, err := p.family.launch(cmd, e.sandbox)
 	if err != nil {
 		return nil, err
+	}
+	if p.User != nil {
+		return command{cmd, begun}, nil // it sets its limits by itself
 	}
 	if err := errors.Join(e.confined.mapUser(cmd.Process.Pid), e.confined.limit(cmd.Process.Pid)); err != nil {
 		p.family.leave()
@@ -166,13 +193,16 @@ func (p *Process) abandon() {
 	p.Release()
 }
 
-// Release closes our ends of the pipes and removes the process's folder and cgroup.
+// Release closes our ends of the pipes, removes the process's folder and cgroup, and gives its user back.
 func (p *Process) Release() {
 	closeAll(p.Stdin, p.Output, p.Progress)
 	_ = p.Cgroup.end() // as with its folder
 	if p.Home != "" {
 		_ = os.RemoveAll(p.Home) // a leftover goes with the folder that it is in
 		_ = os.RemoveAll(p.Files())
+	}
+	if p.leased {
+		p.User.release()
 	}
 }
 

@@ -62,14 +62,14 @@ func (l *Place) StartServer(line, env []string, access *Access) (*Server, error)
 		return nil, fmt.Errorf("start %s: %w", line[0], err)
 	}
 	defer theirs.Close()
-	p, err := l.begin(line[0], func(p *Process, ends *childEnds) (leader, error) {
+	p, err := l.begin(line[0], nil, func(p *Process, ends *childEnds) (leader, error) {
 		cmd := exec.Command(line[0], line[1:]...)
 		cmd.Env = append(p.environment(env, p.Home+strings.Repeat("/", markRoom)), forkEnv+"=4")
 		cmd.ExtraFiles = []*os.File{theirs}
 		if access != nil {
 			ends.sandbox = access.Sandbox(p.Home)
 		}
-		return ends.run(cmd, p)
+		return ends.run(cmd, p, nil)
 	})
 	if err != nil {
 		closeAll(ours)

@@ -16,13 +16,21 @@ import (
 // is left to the container around the worker.
 const strayTime = time.Second
 
-// endStrays kills the processes whose mark is home or lies below it, and waits until they have ended. Their numbers can
-// hit no stranger: a pidfd is opened first, and the mark read after that.
-func endStrays(home string) {
+// endStrays kills the processes whose mark is home or lies below it, and waits until they have ended.
+func endStrays(home string) { endThose(func(pid int) bool { return marked(pid, home) }) }
+
+// endThose kills some processes, and waits until they have ended. Their numbers can hit no stranger: a pidfd is opened first, and after that
+// it is asked whether it is one of them.
+func endThose(are func(pid int) bool) {
 	for end := time.Now().Add(strayTime); time.Now().Before(end); {
-		strays := findStrays(home)
+		var strays []int
+		eachProcess(func(p processStat) {
+			if p.pid != os.Getpid() && !p.zombie() && are(p.pid) {
+				strays = append(strays, p.pid)
+			}
+		})
 		for _, pid := range strays {
-			endStray(pid, home, end)
+			endStray(pid, are, end)
 		}
 		if len(strays) == 0 {
 			return
@@ -48,7 +56,7 @@ func (p *Process) Alone() bool {
 // a moment of their exec, its orphans, and what is in its cgroup.
 func (p *Process) others() (found, complete bool) {
 	all, orphans, complete := processes()
-	marked := findMarked(p.sinceStart(all), p.Home)
+	marked := p.findOwn(p.sinceStart(all))
 	found = !slices.Equal(marked, []int{p.PID()}) || slices.ContainsFunc(all, p.isKin) || p.family.hasAny(orphans) ||
 		p.Cgroup != nil && !slices.Equal(p.Cgroup.processes(), marked)
 	return found, complete
@@ -80,11 +88,11 @@ func (p *Process) belongings() (found []processStat) {
 		}
 	}
 	for _, o := range orphans {
-		mine[o.pid] = marked(o.pid, p.Home) || !hasAnyMark(o.pid) && p.family.hasAny([]orphan{o})
+		mine[o.pid] = p.owns(o.pid) || !hasAnyMark(o.pid) && p.family.hasAny([]orphan{o})
 	}
 	for _, one := range all { // orphans before Linux 5.9, which doesn't tell the brand
 		if _, decided := mine[one.pid]; !decided && one.parent() == os.Getpid() {
-			mine[one.pid] = marked(one.pid, p.Home)
+			mine[one.pid] = p.owns(one.pid)
 		}
 	}
 	var belongs func(pid int) bool
@@ -118,30 +126,29 @@ func processes() (all []processStat, orphans []orphan, complete bool) {
 	return all, orphansAmong(all), complete
 }
 
-func findStrays(home string) []int {
-	var all []processStat
-	eachProcess(func(p processStat) { all = append(all, p) })
-	return findMarked(all, home)
-}
-
-// findMarked are the processes with a mark, but for this one.
-func findMarked(all []processStat, home string) (pids []int) {
-	for _, p := range all {
-		if p.pid != os.Getpid() && marked(p.pid, home) {
-			pids = append(pids, p.pid)
+// findOwn are those of some processes that have the process's mark, or its user.
+func (p *Process) findOwn(all []processStat) (pids []int) {
+	for _, one := range all {
+		if one.pid != os.Getpid() && !one.zombie() && p.owns(one.pid) {
+			pids = append(pids, one.pid)
 		}
 	}
 	return pids
 }
 
+// owns says whether another process has the mark of this one, or its user.
+func (p *Process) owns(pid int) bool {
+	return marked(pid, p.Home) || pid != p.spare && p.User.owns(pid)
+}
+
 // endStray does nothing where the process is gone by now, or the kernel knows no pidfd (before Linux 5.3).
-func endStray(pid int, home string, end time.Time) {
+func endStray(pid int, is func(pid int) bool, end time.Time) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return
 	}
 	defer unix.Close(fd)
-	if !marked(pid, home) || unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) != nil {
+	if !is(pid) || unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) != nil {
 		return
 	}
 	awaitPidfd(fd, end)

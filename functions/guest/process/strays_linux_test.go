@@ -29,8 +29,6 @@ func TestAMarkIsThatOfOneHomeOrOfThoseBelowIt(t *testing.T) {
 func BenchmarkFindStrays(b *testing.B) {
 	home := strings.Repeat("/none", 3)
 	for b.Loop() {
-		if strays := findStrays(home); len(strays) != 0 {
-			b.Fatal(strays)
-		}
+		endStrays(home)
 	}
 }

@@ -56,6 +56,9 @@ func newWorker(a *app.App) *cobra.Command {
 			"STOKER_MODULE_HIDE and STOKER_MODULE_WRITE name more paths that they can't read, and that they can write, separated as in\n" +
 			"PATH. STOKER_MODULE_SANDBOX=required has a worker not start without, off does without; stoker doctor says what this machine has.\n" +
 			"STOKER_MODULE_WARM=any allows processes that are kept ready to run code of pipelines, which then reaches the folders of other jobs.\n" +
+			"STOKER_MODULE_USER=on has each process of a module run under a user and a group of its own, as a worker that is root can:\n" +
+			"the kernel then keeps it from the worker and from other jobs. A range like 70000-70499 names the user IDs; nobody else may have\n" +
+			"them. Their way to Python, to Go and to the caches must be open to all users.\n" +
 			"Without Landlock Go modules are built without cgo, unless STOKER_MODULE_CGO=1 allows that.\n\n" +
 			"Graphs that events name (transform_graph, base_model) may have only the operations that models need. STOKER_GRAPH_OPS=A,B\n" +
 			"allows more. They and the models that modules leave are checked in a child process, within the job's memory and time.\n" +
