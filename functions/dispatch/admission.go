@@ -29,7 +29,8 @@ func ReadAdmission(ctx context.Context, box events.Letterbox, pipeline string) (
 }
 
 // admit dispatches a run whose current stage lacks a job, or lets it wait until its pipeline is
-// resumed or has room. A pipeline without a limit, and without runs that wait, costs one read.
+// resumed or admits another run. A pipeline without a limit, and without runs that wait, costs one
+// read.
 func (d *Dispatcher) admit(ctx context.Context, run held, current deployed) error {
 	if current.spec.Concurrency == nil {
 		open, err := d.isOpen(ctx, run.Pipeline)
@@ -77,10 +78,10 @@ func (d *Dispatcher) release(ctx context.Context, outcome events.Fact) error {
 }
 
 // settle changes the admission of a pipeline, and serves every run there as it then says. It
-// repeats that until no run is removed, for each that is makes room. Each step can be repeated: a
-// run that was admitted by a dispatcher that died is found by the next one. An error with one run
-// does not hold up the others: it is among failed. The joins in known were read, or written, by the
-// caller.
+// repeats that until no run is removed, because a removal lets another run in. Each step can be
+// repeated: a run that was admitted by a dispatcher that died is found by the next one. An error
+// with one run does not hold up the others: it is among failed. The joins in known were read, or
+// written, by the caller.
 func (d *Dispatcher) settle(
 	ctx context.Context, current deployed, change func(join.Admission) join.Admission, known ...held,
 ) (failed []runError, err error) {
@@ -203,8 +204,8 @@ func (d *Dispatcher) only(run string, failed []runError) (own error) {
 	return own
 }
 
-// changeAdmission changes a pipeline's admission by compare-and-swap, and admits the runs that
-// there is room for.
+// changeAdmission changes a pipeline's admission by compare-and-swap, and admits as many runs as
+// its limit allows.
 func (d *Dispatcher) changeAdmission(ctx context.Context, current deployed, change func(join.Admission) join.Admission) (join.Admission, error) {
 	for pause := (events.Pause{}); ; {
 		before, entry, err := readAdmission(ctx, d.admissions, current.spec.Name)

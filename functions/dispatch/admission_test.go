@@ -26,7 +26,7 @@ func arrive(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher, runs ...
 	drain(t, d)
 }
 
-// finish tells that a job came to something, and lets the dispatcher hear of it.
+// finish publishes the model of a job, and lets the dispatcher handle that event.
 func finish(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher, job events.Job) {
 	t.Helper()
 	if _, err := box.Publish(t.Context(), outcomeOf(job)); err != nil {
@@ -53,28 +53,28 @@ func wantJobs(t *testing.T, box events.Letterbox, when string, want ...string) [
 	return got
 }
 
-func TestRunsTakeTurnsWhereConcurrencySaysSo(t *testing.T) {
+func TestRunsAreAdmittedUpToTheConcurrency(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(limited, "2"))
 	arrive(t, box, d, "a", "b", "c", "d")
 	first := wantJobs(t, box, "at first", "a", "b")
 	finish(t, box, d, first[1])
 	wantJobs(t, box, "b is done", "c")
-	finish(t, box, d, first[1]) // told again, it is no fact of its own
-	wantJobs(t, box, "b is told again")
+	finish(t, box, d, first[1]) // published again, the event has no effect
+	wantJobs(t, box, "b's model is published again")
 	finish(t, box, d, first[0])
 	wantJobs(t, box, "a is done", "d")
 }
 
-func TestTheNewestRunTakesThePlaceOfThoseThatWait(t *testing.T) {
+func TestTheNewestRunSupersedesThoseThatWait(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(limited, "{runs: 1, newest: supersede}"))
 	arrive(t, box, d, "a", "b", "c")
 	first := wantJobs(t, box, "at first", "a")
-	told := failures(t, box, "b")
-	if len(told) != 1 || told[0].Data.(*events.TrainingFailed).Reason != events.FailureCancelled ||
-		told[0].Data.(*events.TrainingFailed).Message != "superseded by run c" {
-		t.Fatalf("b was told %+v", told)
+	published := failures(t, box, "b")
+	if len(published) != 1 || published[0].Data.(*events.TrainingFailed).Reason != events.FailureCancelled ||
+		published[0].Data.(*events.TrainingFailed).Message != "superseded by run c" {
+		t.Fatalf("published of b %+v", published)
 	}
 	finish(t, box, d, first[0])
 	wantJobs(t, box, "a is done", "c")
@@ -110,7 +110,7 @@ func TestAPausedPipelineKeepsItsRuns(t *testing.T) {
 	}
 }
 
-func TestALimitThatIsLiftedLetsEverybodyPass(t *testing.T) {
+func TestRemovingALimitAdmitsAllRuns(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(limited, "1"))
 	arrive(t, box, d, "a", "b", "c")
@@ -125,8 +125,8 @@ func TestALimitThatIsLiftedLetsEverybodyPass(t *testing.T) {
 	}
 }
 
-// A dispatcher may die anywhere between the fact and the job; whoever comes next goes on from there.
-func TestARunPassesTheGateWhereverADispatcherDies(t *testing.T) {
+// A dispatcher may die anywhere between the event and the job; the next one continues from there.
+func TestARunIsAdmittedWhereverADispatcherDies(t *testing.T) {
 	t.Parallel()
 	for effects := 1; ; effects++ {
 		for _, after := range []bool{false, true} {
@@ -138,7 +138,7 @@ func TestARunPassesTheGateWhereverADispatcherDies(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := other.Next(t.Context(), 0); err == nil {
-				if effects < 5 { // join, gate, offer, mark, acknowledge
+				if effects < 5 { // join, admission, enqueue, mark, acknowledge
 					t.Errorf("only %d effects", effects-1)
 				}
 				return
@@ -156,9 +156,9 @@ func TestARunPassesTheGateWhereverADispatcherDies(t *testing.T) {
 	}
 }
 
-// A worker may be done before the dispatcher that offered the job has got round to keeping the run's place: the outcome finds no
-// place to give free, and a sweep does it.
-func TestAPlaceIsGivenFreeThoughTheOutcomeCameFirst(t *testing.T) {
+// A worker may finish a job before the dispatcher that enqueued it has written that the run is
+// admitted: the outcome finds nothing to release, and a sweep does it.
+func TestAnAdmittedRunIsRemovedThoughTheOutcomeCameFirst(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, alone)
 	arrive(t, box, d, "a")
@@ -172,7 +172,7 @@ func TestAPlaceIsGivenFreeThoughTheOutcomeCameFirst(t *testing.T) {
 	wantJobs(t, box, "swept", "b")
 }
 
-// keep writes a gate as a dispatcher may have left it.
+// keep writes an admission as a dispatcher may have left it.
 func keep(t *testing.T, box *eventstest.Memory, gate string) {
 	t.Helper()
 	gates, err := box.Register(t.Context(), events.RegisterGates)
@@ -184,11 +184,11 @@ func keep(t *testing.T, box *eventstest.Memory, gate string) {
 	}
 }
 
-func TestRunsBeyondTheGatesListAreNotForgotten(t *testing.T) {
+func TestRunsBeyondTheLengthOfTheQueueAreAdmittedLater(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, alone)
 	var gate strings.Builder
-	for i := range 998 { // runs that will turn out to be nobody
+	for i := range 998 { // runs that don't exist
 		fmt.Fprintf(&gate, `,{"run":"nobody %d","sequence":%d}`, i, i+1)
 	}
 	keep(t, box, `{"paused":true,"waiting":[`+gate.String()[1:]+`]}`)
@@ -201,9 +201,9 @@ func TestRunsBeyondTheGatesListAreNotForgotten(t *testing.T) {
 	wantJobs(t, box, "after a sweep", "c", "d")
 }
 
-// What a run was completed with may be gone, or written by a Stoker that this one does not understand. Such a run ends, and those behind
-// it go on.
-func TestARunThatCanHaveNoJobHoldsUpNobody(t *testing.T) {
+// What a run was completed with may be gone, or written by a Stoker that this one does not
+// understand. Such a run ends, and the runs behind it continue.
+func TestARunThatCanHaveNoJobDoesNotHoldUpOthers(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(limited, "1"))
 	pipelines, err := box.Register(t.Context(), events.RegisterPipelines)
@@ -240,12 +240,12 @@ func TestARunThatCanHaveNoJobHoldsUpNobody(t *testing.T) {
 		"strange": "input: read pipeline penguin, revision 2: pipeline: trainr: unknown key; did you mean trainer?",
 	} {
 		if got := called(t, box, run); got != want {
-			t.Errorf("%s was told %q, want %q", run, got, want)
+			t.Errorf("%s failed with %q, want %q", run, got, want)
 		}
 	}
 }
 
-func TestARefusalThatAnotherSourceToldIsTold(t *testing.T) {
+func TestARefusalThatAnotherSourcePublishedIsAccepted(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, alone)
 	stranger := events.Fact{ID: "x", Source: "/test", Pipeline: "pinguin", Run: "monday", Data: transform()}
@@ -257,12 +257,12 @@ func TestARefusalThatAnotherSourceToldIsTold(t *testing.T) {
 	if _, err := box.Publish(t.Context(), mirrored); err != nil {
 		t.Fatal(err)
 	}
-	drain(t, d) // no fact fails
+	drain(t, d) // no event fails
 }
 
-// The end of a run may stand in the log before any dispatcher tells it: a mirror of another bus told it. It is told then; to try again
-// would never end.
-func TestAnEndThatAnotherSourceToldIsTold(t *testing.T) {
+// The end of a run may be in the log before any dispatcher publishes it: a mirror of another bus
+// published it. It counts as published then; retrying would never end.
+func TestAnEndThatAnotherSourcePublishedIsAccepted(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(limited, "{runs: 1, newest: supersede}"))
 	mirrored := events.NewRunEnded(events.RunEnded{Pipeline: "penguin", Run: "b", At: time.Unix(1, 0), Failure: &events.Failure{Kind: events.FailureCancelled, Err: errors.New("x")}})
@@ -270,7 +270,7 @@ func TestAnEndThatAnotherSourceToldIsTold(t *testing.T) {
 	if _, err := box.Publish(t.Context(), mirrored); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute) // it went on at full speed
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute) // without this it retried without a pause
 	defer stop()
 	for _, run := range []string{"a", "b", "c"} {
 		publish(t, box, run, "t", transform())
@@ -286,7 +286,7 @@ func TestAnEndThatAnotherSourceToldIsTold(t *testing.T) {
 	wantJobs(t, box, "then", "a")
 }
 
-// choosy is a bus that does not take the jobs of some runs.
+// choosy is a bus that does not accept the jobs of some runs.
 type choosy struct {
 	*eventstest.Memory
 	refuses map[string]bool
@@ -299,7 +299,7 @@ func (c *choosy) Offer(ctx context.Context, job events.Job) error {
 	return c.Memory.Offer(ctx, job)
 }
 
-func TestTroubleWithOneRunIsNoOthers(t *testing.T) {
+func TestAnErrorOfOneRunDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
 	box, _ := setup(t, fmt.Sprintf(limited, "2"))
 	picky := &choosy{box, map[string]bool{"a": true}}
@@ -321,5 +321,5 @@ func TestTroubleWithOneRunIsNoOthers(t *testing.T) {
 	wantJobs(t, box, "c is done, d cancelled", "e")
 	picky.refuses = nil
 	sweep(t, d)
-	wantJobs(t, box, "swept", "a", "e") // e was taken off the queue, and nothing told
+	wantJobs(t, box, "swept", "a", "e") // e was taken off the queue, and no outcome published
 }

@@ -11,7 +11,7 @@ import (
 
 const fromBlessed = "pipeline: penguin\nmodule: ./m\ntrainer: {wait_for: [transform], base_model: blessed}\n"
 
-// judge publishes what an Evaluator found of a model.
+// judge publishes an Evaluator's verdict on a model.
 func judge(t *testing.T, box events.Letterbox, id, model string, blessed bool) {
 	t.Helper()
 	publish(t, box, "evaluated", id, &events.ModelBlessed{Model: "s3://bkt/" + model, Blessed: &blessed})
@@ -27,13 +27,13 @@ func TestARunStartsFromTheModelThatWasBlessedLast(t *testing.T) {
 		verdicts []verdict
 		want     string
 	}{
-		"none was judged":              {nil, ""},
-		"none was blessed":             {[]verdict{{"a", false}}, ""},
-		"the last":                     {[]verdict{{"a", true}, {"b", true}}, "s3://bkt/b"},
-		"not one that wasn't":          {[]verdict{{"a", true}, {"b", false}}, "s3://bkt/a"},
-		"not one that is no longer":    {[]verdict{{"a", true}, {"b", true}, {"b/", false}}, "s3://bkt/a"},
-		"one that is blessed again":    {[]verdict{{"a", false}, {"b", true}, {"a", true}}, "s3://bkt/a"},
-		"one told of many facts later": {append([]verdict{{"a", true}}, make([]verdict, 1500)...), "s3://bkt/a"},
+		"none was judged":           {nil, ""},
+		"none was blessed":          {[]verdict{{"a", false}}, ""},
+		"the last":                  {[]verdict{{"a", true}, {"b", true}}, "s3://bkt/b"},
+		"not one that wasn't":       {[]verdict{{"a", true}, {"b", false}}, "s3://bkt/a"},
+		"not one that is no longer": {[]verdict{{"a", true}, {"b", true}, {"b/", false}}, "s3://bkt/a"},
+		"one that is blessed again": {[]verdict{{"a", false}, {"b", true}, {"a", true}}, "s3://bkt/a"},
+		"one, many events later":    {append([]verdict{{"a", true}}, make([]verdict, 1500)...), "s3://bkt/a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,7 +23,8 @@ trainer: {hyperparameters: run, expire_after: 6s}
 concurrency: 2
 `
 
-// The same as in memory, on a real bus: runs that take turns, are superseded by nobody, paused, cancelled, and expire.
+// The same as in memory, on a real bus: runs that are limited, superseded, paused, cancelled, and
+// expire.
 func TestOnARealBus(t *testing.T) {
 	t.Parallel()
 	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
@@ -85,10 +86,10 @@ func TestOnARealBus(t *testing.T) {
 		}
 	}
 	if got := called(t, box, "run 3"); got != "cancelled: cancelled" {
-		t.Errorf("run 3 was told %q", got)
+		t.Errorf("run 3 failed with %q", got)
 	}
 	if j := joinOf(t, box, "never complete"); j.State != join.Ended || j.Ending.Kind != events.FailureIncomplete {
-		t.Errorf("the run that lacks a fact is %+v", j)
+		t.Errorf("the run that lacks an event is %+v", j)
 	}
 	stop()
 	if err := running.Wait(); err != nil {
@@ -106,7 +107,7 @@ func connect(t *testing.T, server *bus.Server) *jetstream.Letterbox {
 	return box
 }
 
-// trainEverything is a worker that is done at once.
+// trainEverything is a worker that finishes each job at once.
 func trainEverything(ctx context.Context, box events.Letterbox) error {
 	for ctx.Err() == nil {
 		claim, err := box.Take(ctx, events.FunctionTrain, []string{"cpu"}, time.Second)
@@ -127,7 +128,7 @@ func trainEverything(ctx context.Context, box events.Letterbox) error {
 	return nil
 }
 
-// outcomes counts the runs of which a model or a failure is told; each must be told once.
+// outcomes counts the runs that have a model or a failure in the log; each must have one.
 func outcomes(t *testing.T, box events.Letterbox) int {
 	t.Helper()
 	count := map[string]int{}
@@ -137,7 +138,7 @@ func outcomes(t *testing.T, box events.Letterbox) int {
 			t.Fatal(err)
 		}
 		if count[r.Fact.Run]++; count[r.Fact.Run] > 1 {
-			t.Fatalf("%s: told twice what came of it", r.Fact.Run)
+			t.Fatalf("%s: two outcomes in the log", r.Fact.Run)
 		}
 	}
 	return len(count)

@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// called is how a cancelled run was told of: "" for not at all.
+// called returns how a cancelled run failed by the log: "" if it did not.
 func called(t *testing.T, box events.Letterbox, run string) string {
 	t.Helper()
 	var all []string
@@ -33,7 +33,7 @@ func TestCancelEndsARunThatWaitsForFacts(t *testing.T) {
 	arrive(t, box, d, "monday")
 	got, err := dispatch.Cancel(t.Context(), box, "penguin", "monday")
 	if err != nil || got.Job != "" || called(t, box, "monday") != "cancelled: cancelled" {
-		t.Errorf("%+v, %v, told %q", got, err, called(t, box, "monday"))
+		t.Errorf("%+v, %v, failed with %q", got, err, called(t, box, "monday"))
 	}
 	publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
 	drain(t, d)
@@ -43,7 +43,8 @@ func TestCancelEndsARunThatWaitsForFacts(t *testing.T) {
 	}
 }
 
-// Two dispatchers do not handle events in the order of the log: the ending says what the log holds all the same.
+// Dispatchers do not handle events in the order of the log: the ending names what the log holds
+// all the same.
 func TestACancelledRunHasTheEventsOfTheLog(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, joined)
@@ -68,20 +69,20 @@ func TestACancelledRunHasTheEventsOfTheLog(t *testing.T) {
 	wantJobs(t, box, "afterwards")
 }
 
-func TestCancelEndsARunThatWaitsAtTheGate(t *testing.T) {
+func TestCancelEndsARunThatWaitsForAdmission(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(limited, "1"))
 	arrive(t, box, d, "a", "b", "c")
 	got, err := dispatch.Cancel(t.Context(), box, "penguin", "b")
 	if err != nil || got.Job != "" || called(t, box, "b") != "cancelled: cancelled" {
-		t.Errorf("%+v, %v, told %q", got, err, called(t, box, "b"))
+		t.Errorf("%+v, %v, failed with %q", got, err, called(t, box, "b"))
 	}
 	first := wantJobs(t, box, "at first", "a")
 	finish(t, box, d, first[0])
 	wantJobs(t, box, "a is done", "c")
 }
 
-func TestCancelAsksTheWorkerThatHasTheJob(t *testing.T) {
+func TestCancelStopsTheWorkerThatHasTheJob(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, alone)
 	arrive(t, box, d, "monday")
@@ -90,7 +91,7 @@ func TestCancelAsksTheWorkerThatHasTheJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = claim.Hold(t.Context(), func(ctx context.Context) error {
-		for range 2 { // asking again is no mistake
+		for range 2 { // cancelling again is no error
 			if got, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil || got.Job != joinOf(t, box, "monday").Current().Job {
 				t.Errorf("%+v, %v", got, err)
 			}
@@ -99,18 +100,18 @@ func TestCancelAsksTheWorkerThatHasTheJob(t *testing.T) {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(2 * time.Minute):
-			return errors.New("nobody said so")
+			return errors.New("not cancelled")
 		}
 	})
 	if !errors.Is(err, events.ErrCancelled) {
-		t.Errorf("the worker was told %v", err)
+		t.Errorf("the worker's context ended with %v", err)
 	}
-	if told := called(t, box, "monday"); told != "" {
-		t.Errorf("what came of the job is the worker's to tell, not %q", told)
+	if published := called(t, box, "monday"); published != "" {
+		t.Errorf("the dispatcher published %q, which is the worker's to publish", published)
 	}
 }
 
-func TestItIsTooLateToCancelWhatHasAnOutcome(t *testing.T) {
+func TestARunWithAnOutcomeCanNotBeCancelled(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, alone)
 	arrive(t, box, d, "monday")
@@ -127,7 +128,7 @@ func TestItIsTooLateToCancelWhatHasAnOutcome(t *testing.T) {
 	}
 }
 
-func TestCancelOfWhatNobodyKnows(t *testing.T) {
+func TestCancelOfAnUnknownRun(t *testing.T) {
 	t.Parallel()
 	box, _ := setup(t, alone)
 	for _, name := range []string{"penguin", "pinguin"} {
@@ -137,9 +138,9 @@ func TestCancelOfWhatNobodyKnows(t *testing.T) {
 	}
 }
 
-// A dispatcher that died between marking the run and enqueueing its job leaves a run whose job is not on the queue: cancelling puts it
-// there, for a worker to announce the end.
-func TestCancelReachesAJobThatNobodyEnqueued(t *testing.T) {
+// A dispatcher that died between marking the run and enqueueing its job leaves a run whose job is
+// not on the queue: cancelling enqueues it, for a worker to announce the end.
+func TestCancelReachesAJobThatWasNotEnqueued(t *testing.T) {
 	t.Parallel()
 	box, _ := setup(t, alone)
 	publish(t, box, "monday", "t", transform())
@@ -173,7 +174,7 @@ func diesUnconfirmed(t *testing.T, box events.Letterbox) {
 	}
 }
 
-func TestAJobThatNobodyEnqueuedIsEnqueuedByWhoeverComesNext(t *testing.T) {
+func TestAJobThatWasNotEnqueuedIsEnqueuedByTheNextDispatcher(t *testing.T) {
 	t.Parallel()
 	for name, comes := range map[string]func(*testing.T, events.Letterbox, *dispatch.Dispatcher){
 		"the event again": func(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher) {
@@ -201,7 +202,7 @@ func TestAJobThatNobodyEnqueuedIsEnqueuedByWhoeverComesNext(t *testing.T) {
 	}
 }
 
-// A run may be ended in the moment in which a dispatcher is about to mark it: it has no job then.
+// A run may be ended at the moment when a dispatcher is about to mark it: it has no job then.
 func TestARunThatIsEndedBeforeItIsMarkedHasNoJob(t *testing.T) {
 	t.Parallel()
 	box, _ := setup(t, alone)
@@ -224,15 +225,16 @@ func TestARunThatIsEndedBeforeItIsMarkedHasNoJob(t *testing.T) {
 	if err := d.Next(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	if told := called(t, box, "monday"); told != "cancelled: cancelled" {
-		t.Errorf("told %q", told)
+	if published := called(t, box, "monday"); published != "cancelled: cancelled" {
+		t.Errorf("failed with %q", published)
 	}
 	if left := jobs(t, box); len(left) != 0 {
 		t.Errorf("%d jobs of a run that was cancelled before it had one", len(left))
 	}
 }
 
-// A dispatcher that lost the race for a join may read for a while what it knew before: it decides nothing by that.
+// A dispatcher that lost the race for a join may read an old copy for a while: it must not decide
+// by that.
 func TestADispatcherThatLostAWriteReadsUntilItSeesWhatWon(t *testing.T) {
 	t.Parallel()
 	box, _ := setup(t, alone)
@@ -263,7 +265,8 @@ func TestADispatcherThatLostAWriteReadsUntilItSeesWhatWon(t *testing.T) {
 	}
 }
 
-// A run may get its job in the very moment in which it is ended. Then the job is cancelled instead, and only the worker tells.
+// A run may get its job at the moment when it is ended. Then the job is cancelled instead, and only
+// the worker announces the end.
 func TestARunThatGetsItsJobWhileItIsEndedIsNotEnded(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, alone)
@@ -280,8 +283,8 @@ func TestARunThatGetsItsJobWhileItIsEndedIsNotEnded(t *testing.T) {
 	if err != nil || got.Job != joinOf(t, box, "monday").Current().Job || got.Job == "" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if told := called(t, box, "monday"); told != "" {
-		t.Errorf("told %q", told)
+	if published := called(t, box, "monday"); published != "" {
+		t.Errorf("failed with %q", published)
 	}
 }
 

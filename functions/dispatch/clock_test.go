@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
-// A bus whose clock is set back, or that moved to a server with another one, must not keep dispatchers from sweeping until the old
-// time comes again.
+// A bus whose clock is set back, or that moved to a server with another clock, must not keep
+// dispatchers from sweeping until the old time is reached again.
 func TestSweepsGoOnWhenTheBussClockIsSetBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -50,7 +50,7 @@ func (b *setBack) Register(ctx context.Context, name string) (events.Register, e
 	return setBackRegister{register, b.back, map[string]time.Time{}}, err
 }
 
-// setBackRegister is used by one goroutine at a time: only sweeps look at the clock.
+// setBackRegister is used by one goroutine at a time: only sweeps read the clock.
 type setBackRegister struct {
 	events.Register
 	back    *atomic.Bool

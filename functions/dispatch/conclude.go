@@ -25,7 +25,7 @@ func (d *Dispatcher) conclude(ctx context.Context, outcome events.Recorded) erro
 }
 
 // noteOutcome writes into a run's join that its job need not be looked for any more. Where it
-// can't, because the join has changed or has no room for it, sweeps read it from the log.
+// can't, because the join has changed or is too large with it, sweeps read it from the log.
 func (d *Dispatcher) noteOutcome(ctx context.Context, run held, sequence uint64) error {
 	train := run.Stage(events.FunctionTrain)
 	if run.State != join.Dispatched || train.Outcome != 0 || sequence <= max(run.Completed(), train.After) {

@@ -13,14 +13,14 @@ import (
 
 var errCrashed = errors.New("this process has crashed")
 
-// crashing is a letterbox as a process sees it that dies at one of its effects: right before or right after, so that nobody in the
-// process learns whether it happened. From then on nothing works.
+// crashing is the bus of a process that dies at one of its effects: right before or right after, so
+// that the process does not learn whether it happened. From then on nothing works.
 type crashing struct {
 	events.Letterbox
 
 	mu      sync.Mutex
 	left    int          // effects until it dies; below 0: never
-	calm    *atomic.Bool // no more dying, if it is there and true
+	calm    *atomic.Bool // no more crashes once it is true; may be nil
 	after   bool         // the last effect still happens
 	crashed chan struct{}
 	offers  func(events.Job)
@@ -39,7 +39,7 @@ func (c *crashing) dead() bool {
 	}
 }
 
-// effect does something that others will see, unless the process dies before.
+// effect does something that others can see, unless the process dies before.
 func (c *crashing) effect(do func() error) error {
 	c.mu.Lock()
 	if c.dead() {

@@ -71,7 +71,7 @@ func transform() events.Data {
 
 func hparams(uri string) events.Data { return &events.HParamsReady{Hyperparameters: uri} }
 
-// drain handles every fact that waits.
+// drain handles every event that waits.
 func drain(t *testing.T, d *dispatch.Dispatcher) {
 	t.Helper()
 	for {
@@ -108,7 +108,7 @@ func jobs(t *testing.T, box events.Letterbox) []events.Job {
 	}
 }
 
-func TestTheLastFactOfARunMakesItsJob(t *testing.T) {
+func TestTheLastEventOfARunMakesItsJob(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, joined)
 	publish(t, box, "monday", "t", transform())
@@ -125,12 +125,12 @@ func TestTheLastFactOfARunMakesItsJob(t *testing.T) {
 	}
 }
 
-func TestAFactOfADispatchedRunOffersNothing(t *testing.T) {
+func TestAnEventOfADispatchedRunEnqueuesNothing(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, alone)
 	publish(t, box, "monday", "t", transform())
 	drain(t, d)
-	publish(t, box, "monday", "told-again", transform())
+	publish(t, box, "monday", "published-again", transform())
 	drain(t, d)
 	job := wantJobs(t, box, "while it is on the queue", "monday")[0]
 	finish(t, box, d, job)
@@ -139,7 +139,7 @@ func TestAFactOfADispatchedRunOffersNothing(t *testing.T) {
 	wantJobs(t, box, "once it is done")
 }
 
-func TestManyDispatchersAndManyCopiesOfAFactMakeOneJob(t *testing.T) {
+func TestManyDispatchersAndManyCopiesOfAnEventMakeOneJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box, _ := setup(t, joined)
@@ -175,7 +175,7 @@ func TestManyDispatchersAndManyCopiesOfAFactMakeOneJob(t *testing.T) {
 	})
 }
 
-func TestLatestIsWhatItWasWhenTheRunCompleted(t *testing.T) {
+func TestLatestIsPinnedWhenTheRunIsComplete(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, alone)
 	publish(t, box, "sunday", "h1", hparams("s3://bkt/old"))
@@ -211,7 +211,7 @@ func TestApplyingTheSameAgainIsNoRevision(t *testing.T) {
 	}
 }
 
-func TestAFactThatCanNeverStartARunIsBuriedAndTold(t *testing.T) {
+func TestAnEventThatCanNeverStartARunIsDeadLetteredAndAnnounced(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, alone)
 	stranger := events.Fact{ID: "x", Source: "/test", Pipeline: "pinguin", Run: "monday", Data: transform()}
@@ -242,13 +242,13 @@ func TestAFactThatCanNeverStartARunIsBuriedAndTold(t *testing.T) {
 	}
 	for recorded, err := range box.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindTrainingFailed}}) {
 		if err != nil || recorded.Fact.Causation != "x" && recorded.Fact.Causation != "inline" {
-			t.Errorf("told %+v, %v", recorded.Fact, err)
+			t.Errorf("published %+v, %v", recorded.Fact, err)
 		}
 	}
 	publish(t, box, "monday", "inline", &events.TransformReady{TransformGraph: "s3://bkt/graph", Request: events.Request{PipelineSpec: []byte("{}")}})
 	drain(t, d)
 	if got := jobs(t, box); len(got) != 0 {
-		t.Errorf("%d jobs of a fact that brought its own pipeline", len(got))
+		t.Errorf("%d jobs of an event that brought its own pipeline", len(got))
 	}
 	publish(t, box, "monday", "t", transform())
 	drain(t, d)

@@ -59,7 +59,7 @@ func (d *Dispatcher) job(ctx context.Context, j join.Join, function events.Funct
 
 // hopeless reports whether there never will be a job: the revision of the pipeline that the stage
 // was pinned with is gone, or is one that this Stoker does not understand; or the job is larger
-// than a message of the bus may be. Waiting would not help, and would hold up all that come behind.
+// than a message of the bus may be. Waiting would not help, and would hold up the runs behind it.
 func hopeless(err error) bool {
 	_, unreadable := errors.AsType[*pipeline.Error](err)
 	_, invalid := errors.AsType[*events.Invalid](err)

@@ -24,7 +24,7 @@ module: builtin:dnn
 trainer: {hyperparameters: run, expire_after: 2h}
 `
 
-// failures are the TrainingFailed facts of a run.
+// failures returns the TrainingFailed events of a run.
 func failures(t *testing.T, box events.Letterbox, run string) (all []events.Fact) {
 	t.Helper()
 	query := events.Query{Kinds: []events.Kind{events.KindTrainingFailed}, Pipeline: "penguin", Run: run}
@@ -53,7 +53,7 @@ func joinOf(t *testing.T, box events.Letterbox, run string) join.Join {
 	return j
 }
 
-func TestARunThatWaitsForTooLongEndsOnceAndSaysWhatWasMissing(t *testing.T) {
+func TestARunThatWaitsForTooLongEndsOnceAndNamesWhatWasMissing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box, d := setup(t, expiring)
@@ -80,12 +80,12 @@ func TestARunThatWaitsForTooLongEndsOnceAndSaysWhatWasMissing(t *testing.T) {
 		data := got[0].Data.(*events.TrainingFailed)
 		want := "waited for hparams.ready since 2000-01-01T00:00:00Z, and expired after 2h"
 		if data.Reason != events.FailureIncomplete || data.Message != want || got[0].Causation != "t" {
-			t.Errorf("told %s: %s (because of %s)", data.Reason, data.Message, got[0].Causation)
+			t.Errorf("failed with %s: %s (because of %s)", data.Reason, data.Message, got[0].Causation)
 		}
 	})
 }
 
-func TestALateFactOfARunThatExpiredChangesNothing(t *testing.T) {
+func TestALateEventOfAnExpiredRunChangesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box, _ := setup(t, expiring)
@@ -112,16 +112,17 @@ func TestALateFactOfARunThatExpiredChangesNothing(t *testing.T) {
 	})
 }
 
-// A run expires when a sweep finds that it has waited for too long, with all that the log holds by then: facts that nobody has handled
-// yet count, and so do late ones if they come before the sweep.
-func TestWhatCountsIsWhatTheLogHoldsWhenARunExpires(t *testing.T) {
+// A run expires when a sweep finds that it has waited for too long, with all that the log holds by
+// then: events that no dispatcher has handled yet count, and so do late ones that come before the
+// sweep.
+func TestEventsThatTheLogHoldsWhenARunExpiresCount(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box, d := setup(t, expiring)
 		publish(t, box, "in time, but nobody was there to handle it", "t", transform())
 		publish(t, box, "late, but nobody swept", "t", transform())
 		publish(t, box, "too late", "t", transform())
-		for range 3 { // the first fact of each run
+		for range 3 { // the first event of each run
 			if err := d.Next(t.Context(), 0); err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +131,7 @@ func TestWhatCountsIsWhatTheLogHoldsWhenARunExpires(t *testing.T) {
 		publish(t, box, "in time, but nobody was there to handle it", "h", hparams("s3://bkt/hp"))
 		time.Sleep(2 * time.Hour)
 		publish(t, box, "late, but nobody swept", "h", hparams("s3://bkt/hp"))
-		sweep(t, d) // is ahead of those that handle facts
+		sweep(t, d) // is ahead of those that handle events
 		publish(t, box, "too late", "h", hparams("s3://bkt/hp"))
 		drain(t, d)
 		wantJobs(t, box, "both that had all their facts", "in time, but nobody was there to handle it", "late, but nobody swept")
@@ -141,9 +142,9 @@ func TestWhatCountsIsWhatTheLogHoldsWhenARunExpires(t *testing.T) {
 	})
 }
 
-func TestAnEndThatWasNotToldIsToldByTheNextSweep(t *testing.T) {
+func TestAnEndThatWasNotAnnouncedIsAnnouncedByTheNextSweep(t *testing.T) {
 	t.Parallel()
-	for effects, when := range map[int]string{2: "before it was told", 3: "before it was marked"} {
+	for effects, when := range map[int]string{2: "before it was announced", 3: "before it was marked"} {
 		synctest.Test(t, func(t *testing.T) {
 			box, d := setup(t, expiring)
 			publish(t, box, "monday", "t", transform())
@@ -162,13 +163,13 @@ func TestAnEndThatWasNotToldIsToldByTheNextSweep(t *testing.T) {
 			}
 			sweep(t, d)
 			if got := failures(t, box, "monday"); len(got) != 1 || !joinOf(t, box, "monday").Ending.Announced {
-				t.Errorf("%s: told %d times", when, len(got))
+				t.Errorf("%s: announced %d times", when, len(got))
 			}
 		})
 	}
 }
 
-func TestHyperparametersThatNobodyWaitsForAreNoRun(t *testing.T) {
+func TestHyperparametersThatNoRunWaitsForMakeNoRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box, d := setup(t, alone)
@@ -177,7 +178,7 @@ func TestHyperparametersThatNobodyWaitsForAreNoRun(t *testing.T) {
 		time.Sleep(1000 * time.Hour)
 		sweep(t, d)
 		if got := failures(t, box, ""); len(got) != 0 {
-			t.Errorf("told %+v", got[0].Data)
+			t.Errorf("published %+v", got[0].Data)
 		}
 		if _, err := dispatch.ReadJoin(t.Context(), box, "penguin", "tuning"); !errors.Is(err, events.ErrNotFound) {
 			t.Errorf("they have a join: %v", err)
@@ -185,7 +186,7 @@ func TestHyperparametersThatNobodyWaitsForAreNoRun(t *testing.T) {
 	})
 }
 
-// elsewhen is a bus whose clock has nothing to do with ours.
+// elsewhen is a bus whose clock is unrelated to this machine's.
 type elsewhen struct {
 	*eventstest.Memory
 	off time.Duration
@@ -234,7 +235,7 @@ func (r elsewhenRegister) Get(ctx context.Context, key string) (events.Entry, er
 	return entry, err
 }
 
-func TestHowFarOffTheBussClockIsDecidesNothing(t *testing.T) {
+func TestTheOffsetOfTheBussClockDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	const years = 10 * 365 * 24 * time.Hour
 	for _, off := range []time.Duration{years, -years} {
@@ -258,7 +259,7 @@ func TestHowFarOffTheBussClockIsDecidesNothing(t *testing.T) {
 	}
 }
 
-func TestDispatchersTakeTurnsToSweep(t *testing.T) {
+func TestOneDispatcherSweepsAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box, _ := setup(t, expiring)
@@ -286,7 +287,7 @@ func TestDispatchersTakeTurnsToSweep(t *testing.T) {
 	})
 }
 
-// counting counts how often all joins are looked at.
+// counting counts how often all joins are listed.
 type counting struct {
 	*eventstest.Memory
 	sweeps atomic.Int32

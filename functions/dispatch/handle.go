@@ -35,7 +35,7 @@ func (d *Dispatcher) Next(ctx context.Context, wait time.Duration) error {
 	return delivery.Done(ctx)
 }
 
-// handleSafely recovers from a panic that one event causes: the others are handled still.
+// handleSafely recovers from a panic that one event causes, so that others are still handled.
 func (d *Dispatcher) handleSafely(ctx context.Context, recorded events.Recorded) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

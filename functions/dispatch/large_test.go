@@ -28,18 +28,18 @@ module: builtin:dnn
 trainer: {wait_for: [examples, transform], train_args: {num_steps: 1}, hyperparameters: none}
 `
 
-// wantTooLarge wants a run to have ended for its size, told once, with figures.
+// wantTooLarge checks that a run has ended for its size, announced once, with figures.
 func wantTooLarge(t *testing.T, box events.Letterbox, run string) {
 	t.Helper()
 	if j := joinOf(t, box, run); j.State != join.Ended || !j.Ending.Announced || j.Ending.Kind != events.FailureInput {
 		t.Errorf("%s is %s: %+v", run, j.State, j.Ending)
 	}
 	if got := called(t, box, run); !strings.HasPrefix(got, "input: ") || !strings.Contains(got, " bytes, where a message may have 1048576") {
-		t.Errorf("%s was told %q", run, got)
+		t.Errorf("%s failed with %q", run, got)
 	}
 }
 
-// boxes are the letterboxes that know what is too large: the real one, too, whose client and server both have a say.
+// boxes are the buses that know what is too large; of the real one, client and server both decide.
 func boxes(t *testing.T) map[string]*following {
 	t.Helper()
 	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
@@ -50,7 +50,7 @@ func boxes(t *testing.T) map[string]*following {
 	return map[string]*following{"in memory": {Letterbox: eventstest.NewMemory(0)}, "NATS": {Letterbox: connect(t, server)}}
 }
 
-// following knows which fact was delivered last.
+// following knows which event was delivered last.
 type following struct {
 	events.Letterbox
 	last uint64
@@ -64,7 +64,8 @@ func (f *following) Follow(ctx context.Context, reader string, wait time.Duratio
 	return delivery, err
 }
 
-// handled handles every fact that is there; none may fail. A large one may take a slow machine long to deliver.
+// handled handles every event that is there; none may fail. Delivery of a large one may take long
+// on a slow machine.
 func handled(t *testing.T, box *following) *dispatch.Dispatcher {
 	t.Helper()
 	d, err := dispatch.New(t.Context(), box, nil)
@@ -84,7 +85,7 @@ func handled(t *testing.T, box *following) *dispatch.Dispatcher {
 	return d
 }
 
-func TestARunWhoseFactsTheBusCanNotHoldTogetherEnds(t *testing.T) {
+func TestARunWhoseEventsAreTooLargeTogetherEnds(t *testing.T) {
 	t.Parallel()
 	for name, box := range boxes(t) {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +101,7 @@ func TestARunWhoseFactsTheBusCanNotHoldTogetherEnds(t *testing.T) {
 	}
 }
 
-func TestAJobThatTheBusCanNotHoldEndsItsRunAndHoldsUpNobody(t *testing.T) {
+func TestAJobThatIsTooLargeEndsItsRunAndHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	for name, box := range boxes(t) {
 		t.Run(name, func(t *testing.T) {

@@ -9,17 +9,17 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// expected is what the model says of a run.
+// expected is the state of a run by the model.
 type expected struct {
 	state       join.State // Waiting, Dispatched or Ended
 	causes      []uint64
 	hparams     string
-	tuned       []uint64 // facts that its tune job is made of, if there is one; nil: there is none
+	tuned       []uint64 // events that its tune job is made from, if there is one; nil: there is none
 	earlier     string   // hyperparameters that the tune job may reuse
 	superseding bool     // it may have ended as superseded instead
 }
 
-// model is the join in its simplest form: all facts of the log in their order, no races, no crashes.
+// model is the join in its simplest form: all events of the log in order, no races, no crashes.
 func (w *world) model(log []events.Recorded, run string, now time.Time) expected {
 	first := map[events.Kind]events.Recorded{}
 	var began time.Time
@@ -58,8 +58,8 @@ func (w *world) model(log []events.Recorded, run string, now time.Time) expected
 	return expected{state: join.Waiting, tuned: due, earlier: w.earlier(log, due), superseding: w.policy.supersedes && due != nil}
 }
 
-// expiry is the event by which a run expired. Up to which event of the run that was decided is the dispatcher's to say: the model checks
-// that the run was not complete by then.
+// expiry is the event by which a run expired. The dispatcher decides by which events of the run:
+// the model checks that the run was not complete by then.
 func expiry(log []events.Recorded, run string) (events.Recorded, bool) {
 	for _, r := range log {
 		failed, ok := r.Fact.Data.(*events.TrainingFailed)
@@ -70,7 +70,8 @@ func expiry(log []events.Recorded, run string) (events.Recorded, bool) {
 	return events.Recorded{}, false
 }
 
-// earlier are the pipeline's last hyperparameters before a tuning was due, where its tuner may reuse them.
+// earlier returns the pipeline's last hyperparameters before a tuning was due, if its tuner may
+// reuse them.
 func (w *world) earlier(log []events.Recorded, due []uint64) (newest string) {
 	if len(due) == 0 || !w.policy.reuses {
 		return ""
@@ -87,7 +88,8 @@ func newestBefore(log []events.Recorded, at uint64) (newest string) {
 	return newest
 }
 
-// data are the facts of a run that has all it waits for but hyperparameters; nil if it hasn't.
+// data returns the events of a run that has all it waits for except hyperparameters; nil if it
+// hasn't.
 func (w *world) data(first map[events.Kind]events.Recorded) (facts []uint64) {
 	for _, kind := range w.policy.waits {
 		if _, known := first[kind]; !known && kind != events.KindHParamsReady {

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
-// sayMore has a newer dispatcher add a member to each object of an entry.
+// sayMore adds a member to each object of an entry, as a newer dispatcher may.
 func sayMore(t *testing.T, box events.Letterbox, register, key string) {
 	t.Helper()
 	at, err := box.Register(t.Context(), register)
@@ -49,7 +49,8 @@ func more(value any) any {
 	return value
 }
 
-// Members that a newer version has added to joins and gates are ignored. A dispatcher of this version that writes the entry drops them.
+// Members that a newer version has added to joins and admissions are ignored. A dispatcher of this
+// version that writes the entry drops them.
 func TestMembersOfANewerVersionAreIgnored(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, joined+"concurrency: {runs: 1, newest: queue}\n")

@@ -59,7 +59,7 @@ func TestAPipelineWithActiveRunsIsNotRemoved(t *testing.T) {
 		t.Errorf("the run that waited is %+v", j)
 	}
 	if failed := failures(t, box, "waits"); len(failed) != 1 {
-		t.Errorf("its end is told %d times", len(failed))
+		t.Errorf("its end is announced %d times", len(failed))
 	}
 	if _, _, err := dispatch.Remove(t.Context(), box, "penguin", false); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("removed twice: %v", err)
@@ -94,7 +94,8 @@ func TestAPipelineWithActiveRunsIsNotRemoved(t *testing.T) {
 	}
 }
 
-// A run may begin while its pipeline is removed. It is ended by a sweep, or by hand; what has a job goes on.
+// A run may begin while its pipeline is removed. A sweep ends it, or the operator does; a run that
+// has a job continues.
 func TestARunThatBeganWhileItsPipelineWasRemovedEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,7 +110,7 @@ func TestARunThatBeganWhileItsPipelineWasRemovedEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := pipelines.Delete(t.Context(), "penguin", 2); err != nil { // who removes it did not see the runs
+		if err := pipelines.Delete(t.Context(), "penguin", 2); err != nil { // as Remove does if it did not see the runs
 			t.Fatal(err)
 		}
 		if got, err := dispatch.Cancel(t.Context(), box, "penguin", "by hand"); err != nil || got.Job != "" {
@@ -132,7 +133,7 @@ func TestARunThatBeganWhileItsPipelineWasRemovedEnds(t *testing.T) {
 	})
 }
 
-// A bus that has lost its pipelines has removed none: their runs wait until somebody applies them again.
+// A bus that has lost its pipelines has removed none: their runs wait until they are applied again.
 func TestARunOfAPipelineThatTheBusHasLostWaits(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, both)
@@ -150,8 +151,9 @@ func TestARunOfAPipelineThatTheBusHasLostWaits(t *testing.T) {
 	}
 }
 
-// A newer Stoker may have applied a pipeline that the dispatchers which still run can't read: facts and outcomes wait for those that can.
-func TestAPipelineThatCanNotBeReadMakesItsFactsWait(t *testing.T) {
+// A newer Stoker may have applied a pipeline that dispatchers still running can't read: events and
+// outcomes wait for dispatchers that can.
+func TestAPipelineThatCanNotBeReadMakesItsEventsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box, d := setup(t, fmt.Sprintf(limited, "1"))
@@ -187,13 +189,13 @@ func TestAPipelineThatCanNotBeReadMakesItsFactsWait(t *testing.T) {
 		for letter := range box.Dead(t.Context()) {
 			t.Errorf("buried %s", letter.Message.Subject)
 		}
-		if told := failures(t, box, "a"); len(told) != 0 {
-			t.Errorf("of a, which has a model, this was told: %+v", told)
+		if published := failures(t, box, "a"); len(published) != 0 {
+			t.Errorf("a has a model, and failed with %+v", published)
 		}
 	})
 }
 
-func TestAnOutcomeOfAPipelineThatIsGoneIsNoRefusedFact(t *testing.T) {
+func TestAnOutcomeOfARemovedPipelineIsNotRefused(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(limited, "1"))
 	arrive(t, box, d, "a")
@@ -210,7 +212,7 @@ func TestAnOutcomeOfAPipelineThatIsGoneIsNoRefusedFact(t *testing.T) {
 		t.Fatal(err)
 	}
 	finish(t, box, d, first)
-	if told := failures(t, box, "a"); len(told) != 0 {
-		t.Errorf("of a, which has a model, this was told: %+v", told)
+	if published := failures(t, box, "a"); len(published) != 0 {
+		t.Errorf("a has a model, and failed with %+v", published)
 	}
 }

@@ -132,7 +132,7 @@ func (r poisonRegister) Revision(ctx context.Context, key string, revision uint6
 	return r.Register.Revision(ctx, key, revision)
 }
 
-// entry writes an entry that is not what belongs there.
+// entry writes an invalid entry.
 func (b *poisonBus) entry(t *testing.T, register, key, value string) {
 	t.Helper()
 	into, err := b.Letterbox.Register(t.Context(), register)
@@ -169,7 +169,8 @@ func unreadablePipeline(t *testing.T, b *poisonBus) {
 	b.entry(t, events.RegisterPipelines, poisonName, `{"pipeline":"poison","module":"builtin:dnn","added_later":{"a":1}}`)
 }
 
-// unanswered is the class of events for which the bus does not answer: they are delivered again sooner.
+// unanswered is the class of events for which the bus does not answer: they are delivered again
+// sooner.
 const unanswered = "a bus that does not answer"
 
 // poisons are the classes of errors, each made permanent for one pipeline.
@@ -214,8 +215,9 @@ const (
 	longestPause = 375 * time.Millisecond // of the dispatcher, while the bus does not answer: see events.Pause
 )
 
-// An event that fails for good, for whatever reason, must not hold up the events of other pipelines. Time is the bubble's, in which each
-// request takes a fixed time, so that the throughput is the same on every machine.
+// An event that fails permanently, for whatever reason, must not hold up the events of other
+// pipelines. Time is synctest's, and each request takes a fixed time, so that the throughput is the
+// same on every machine.
 func TestEventsThatAlwaysFailDoNotHoldUpOthers(t *testing.T) {
 	t.Parallel()
 	undisturbed := timeOfOthers(t, "nothing", func(*testing.T, *poisonBus) {})
@@ -233,7 +235,7 @@ func TestEventsThatAlwaysFailDoNotHoldUpOthers(t *testing.T) {
 	}
 }
 
-// timeOfOthers is how long the events of another pipeline take while those of the poisoned one fail.
+// timeOfOthers returns how long the events of another pipeline take while the poisoned one's fail.
 func timeOfOthers(t *testing.T, name string, poison func(*testing.T, *poisonBus)) (took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -260,8 +262,8 @@ func timeOfOthers(t *testing.T, name string, poison func(*testing.T, *poisonBus)
 	return took
 }
 
-// rounds is how often an event is delivered at most in a time, where it is handed back with the delays of events.RedeliveryDelay, or of
-// RedeliveryDelayAway.
+// rounds is how often an event is delivered at most within a time, if it is handed back with the
+// delays of events.RedeliveryDelay, or of RedeliveryDelayAway.
 func rounds(within time.Duration, away bool) (n int) {
 	for delay := 3 * time.Second / 4; within > 0; delay *= 2 {
 		if away {
@@ -273,8 +275,9 @@ func rounds(within time.Duration, away bool) (n int) {
 	return n
 }
 
-// othersAreDispatched publishes events of another pipeline and returns how long it takes until they are dispatched. The failing events,
-// handed back with growing delays, come in between once each at most.
+// othersAreDispatched publishes events of another pipeline and returns how long it takes until they
+// are dispatched. The failing events, handed back with growing delays, come between once each at
+// most.
 func (b *poisonBus) othersAreDispatched(t *testing.T, failed int) time.Duration {
 	t.Helper()
 	for i := range otherEvents {
@@ -297,7 +300,7 @@ func (b *poisonBus) othersAreDispatched(t *testing.T, failed int) time.Duration 
 	return took
 }
 
-// dispatches runs a dispatcher until stop, and wants it to end without an error.
+// dispatches runs a dispatcher until stop, and checks that it ends without an error.
 func (b *poisonBus) dispatches(t *testing.T) (stop func()) {
 	t.Helper()
 	d, err := dispatch.New(t.Context(), b, nil)
@@ -332,8 +335,8 @@ func dispatchedRuns(t *testing.T, box events.Letterbox, pipeline string) (n int)
 	return n
 }
 
-// JetStream delivers again before it delivers what is new: many failing events, all of them due again at once as after an outage, come first,
-// each once, and are out of the way then.
+// JetStream redelivers before it delivers new messages: many failing events, all due again at once
+// as after an outage, come first, each once, and do not hold up others after that.
 func TestManyFailingEventsOnARealBusDoNotHoldUpOthers(t *testing.T) {
 	t.Parallel()
 	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})

@@ -14,8 +14,8 @@ import (
 
 const tuning = "pipeline: penguin\nmodule: builtin:dnn\ntuner: {when: never, on_failed: %s}\n"
 
-// told reads the facts of one kind of a run.
-func told[D events.Data](t *testing.T, box events.Letterbox, run string) (facts []events.Fact, all []D) {
+// published returns the events of one type of a run, and their data.
+func published[D events.Data](t *testing.T, box events.Letterbox, run string) (facts []events.Fact, all []D) {
 	t.Helper()
 	for r, err := range box.Read(t.Context(), events.Query{Pipeline: "penguin", Run: run}) {
 		if err != nil {
@@ -28,7 +28,7 @@ func told[D events.Data](t *testing.T, box events.Letterbox, run string) (facts 
 	return facts, all
 }
 
-func TestARunThatIsNotTunedIsToldTheLastBestHyperparameters(t *testing.T) {
+func TestARunThatIsNotTunedGetsTheLastBestHyperparameters(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(tuning, "fail"))
 	score := 0.9
@@ -41,21 +41,21 @@ func TestARunThatIsNotTunedIsToldTheLastBestHyperparameters(t *testing.T) {
 	publish(t, box, "tuesday", "h2", hparams("s3://bkt/later"))
 	publish(t, box, "monday", "e", &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/raw"}}})
 	drain(t, d)
-	facts, all := told[*events.HParamsReady](t, box, "monday")
+	facts, all := published[*events.HParamsReady](t, box, "monday")
 	if len(all) != 1 {
-		t.Fatalf("told %d times, want once", len(all))
+		t.Fatalf("published %d times, want once", len(all))
 	}
 	got := all[0]
 	if !got.Reused || got.Hyperparameters != "s3://bkt/best" || *got.Score != score || got.Objective != "accuracy" || got.Study != "s" ||
 		got.Values["units"] != 8.0 || got.Force || facts[0].Causation != "t" {
-		t.Errorf("told %+v because of %s", got, facts[0].Causation)
+		t.Errorf("published %+v because of %s", got, facts[0].Causation)
 	}
 	if job := wantJobs(t, box, "then", "monday"); job[0].Inputs.Hyperparameters != "s3://bkt/best" || job[0].Salt != "" {
 		t.Errorf("job %+v", job[0].Inputs)
 	}
 }
 
-func TestARunThatBringsItsOwnHyperparametersIsToldNone(t *testing.T) {
+func TestARunThatBringsItsOwnHyperparametersGetsNoOthers(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(tuning, "latest"))
 	publish(t, box, "sunday", "h", hparams("s3://bkt/best"))
@@ -65,8 +65,8 @@ func TestARunThatBringsItsOwnHyperparametersIsToldNone(t *testing.T) {
 	if job := wantJobs(t, box, "then", "monday"); job[0].Inputs.Hyperparameters != "s3://bkt/own" {
 		t.Errorf("job %+v", job[0].Inputs)
 	}
-	if _, all := told[*events.HParamsReady](t, box, "monday"); len(all) != 1 {
-		t.Errorf("told %d times", len(all))
+	if _, all := published[*events.HParamsReady](t, box, "monday"); len(all) != 1 {
+		t.Errorf("published %d times", len(all))
 	}
 }
 
@@ -79,11 +79,11 @@ func TestARunWithNothingToReuseEnds(t *testing.T) {
 		box, d := setup(t, fmt.Sprintf(tuning, policy))
 		publish(t, box, "monday", "t", transform())
 		drain(t, d)
-		if _, all := told[*events.TuningFailed](t, box, "monday"); len(all) != 1 || all[0].Reason != events.FailureIncomplete {
+		if _, all := published[*events.TuningFailed](t, box, "monday"); len(all) != 1 || all[0].Reason != events.FailureIncomplete {
 			t.Errorf("%s: tuning failed %d times", policy, len(all))
 		}
 		if got := called(t, box, "monday"); got != want {
-			t.Errorf("%s: told %q, want %q", policy, got, want)
+			t.Errorf("%s: failed with %q, want %q", policy, got, want)
 		}
 		publish(t, box, "monday", "h", hparams("s3://bkt/late"))
 		drain(t, d)
@@ -91,7 +91,7 @@ func TestARunWithNothingToReuseEnds(t *testing.T) {
 	}
 }
 
-func TestARunWhoseTuningFailedGoesOnWithTheLastBest(t *testing.T) {
+func TestARunWhoseTuningFailedUsesTheLastBest(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(tuning, "latest"))
 	publish(t, box, "monday", "f", &events.TuningFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "boom"}})
@@ -104,7 +104,7 @@ func TestARunWhoseTuningFailedGoesOnWithTheLastBest(t *testing.T) {
 	}
 }
 
-func TestLatestTakesNoNoticeOfWhatIsNoFact(t *testing.T) {
+func TestLatestIgnoresMessagesThatAreNoEvents(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, "pipeline: penguin\nmodule: ./m\ntrainer: {hyperparameters: latest, base_model: latest}\n")
 	arrive(t, box, d, "sunday")
@@ -145,7 +145,7 @@ func TestLatestIsFoundHoweverFarBackItIs(t *testing.T) {
 			}
 		}
 		if job := wantJobs(t, box, "then", "monday")[0]; job.Inputs.Hyperparameters != "s3://bkt/best" {
-			t.Errorf("%d facts back: %q", before, job.Inputs.Hyperparameters)
+			t.Errorf("%d events back: %q", before, job.Inputs.Hyperparameters)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func TestAWindowIsPinnedWhenTheRunIsComplete(t *testing.T) {
 	}
 }
 
-func TestAForcedFactSaltsItsRunsJob(t *testing.T) {
+func TestAForcedEventSaltsItsRunsJob(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, alone)
 	forced := transform().(*events.TransformReady)
@@ -189,8 +189,8 @@ func TestAForcedFactSaltsItsRunsJob(t *testing.T) {
 	}
 }
 
-// Several dispatchers handle facts out of the log's order, and one whose effect failed comes last.
-func TestTheOrderInWhichFactsAreHandledMeansNothing(t *testing.T) {
+// Several dispatchers handle events out of the log's order, and one whose effect failed comes last.
+func TestTheOrderInWhichEventsAreHandledDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, alone)
 	publish(t, box, "monday", "h", hparams("s3://bkt/own"))
@@ -212,8 +212,8 @@ func TestTheOrderInWhichFactsAreHandledMeansNothing(t *testing.T) {
 	}
 }
 
-// A fact that was refused when it came is no part of its run, unless it was handled again since.
-func TestARefusedFactCountsOnceItIsHandledAgain(t *testing.T) {
+// An event that was refused when it came is no part of its run, unless it was handled again since.
+func TestARefusedEventCountsOnceItIsHandledAgain(t *testing.T) {
 	t.Parallel()
 	for again, want := range map[bool]string{false: "s3://bkt/graph2", true: "s3://bkt/graph"} {
 		box := eventstest.NewMemory(0)

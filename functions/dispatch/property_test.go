@@ -21,7 +21,8 @@ import (
 // expireAfter is that of every pipeline in the property test.
 const expireAfter = 2 * time.Hour
 
-// policies are the trainer's and the pipeline's keys of the property test, each with what the model has to know of it.
+// policies are the trainer's and the pipeline's keys of the property test, each with what the model
+// needs to know of it.
 var policies = []policy{
 	{keys: "", waits: []events.Kind{events.KindTransformReady}, latest: true},
 	{keys: "trainer: {hyperparameters: run, %s}", waits: []events.Kind{events.KindTransformReady, events.KindHParamsReady}},
@@ -61,10 +62,10 @@ func (p policy) text() string {
 	return "pipeline: penguin\nmodule: ./penguin_utils.py\n" + fmt.Sprintf(keys, "expire_after: 2h") + "\n"
 }
 
-// Facts come in random orders, twice, late, or never; dispatchers die before and after any of their effects, and what they read may be old
-// where the contract of the bus lets it be; a worker does what it finds. Then every run is what the model says, which knows nothing but
-// the log.
-func TestWhateverHappensEveryRunIsWhatTheLogSays(t *testing.T) {
+// Events come in random order, twice, late, or never; dispatchers die before and after any of their
+// effects, and may read as old copies as the contract of the bus allows; a worker does the jobs that
+// it finds. Then every run is what the model computes from the log alone.
+func TestWhateverHappensEveryRunIsWhatTheLogImplies(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(220)
 	if testing.Short() {
@@ -82,17 +83,17 @@ func TestWhateverHappensEveryRunIsWhatTheLogSays(t *testing.T) {
 type world struct {
 	t      *testing.T
 	box    *eventstest.Memory
-	stale  *eventstest.Stale // the same, as dispatchers and operators have it
+	stale  *eventstest.Stale // the same, as dispatchers and operators see it
 	random *rand.Rand
 	policy policy
 	runs   []string
-	calm   atomic.Bool // nobody crashes any more
+	calm   atomic.Bool // no more crashes
 
 	mu        sync.Mutex
-	cancelled map[string]bool                  // runs that someone called off in time
-	offered   map[string]map[string]events.Job // by run and id
+	cancelled map[string]bool                  // runs that were cancelled in time
+	enqueued  map[string]map[string]events.Job // by run and id
 	tuned     map[string]map[string]events.Job // by run and id: tune jobs
-	committed map[string]events.Fact           // by job: what came of it
+	committed map[string]events.Fact           // by job: its outcome
 	busy      map[string]bool                  // runs with a job and no outcome
 	most      int                              // of busy, ever
 }
@@ -100,7 +101,7 @@ type world struct {
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, box: eventstest.NewMemory(0), random: rand.New(rand.NewPCG(seed, 99)), policy: policies[seed%uint64(len(policies))],
-		cancelled: map[string]bool{}, offered: map[string]map[string]events.Job{}, busy: map[string]bool{},
+		cancelled: map[string]bool{}, enqueued: map[string]map[string]events.Job{}, busy: map[string]bool{},
 		committed: map[string]events.Fact{}, tuned: map[string]map[string]events.Job{},
 	}
 	w.stale = eventstest.NewStale(w.box)
@@ -125,13 +126,13 @@ func (w *world) live() {
 	w.publishAll()
 	time.Sleep(2 * expireAfter)
 	w.calm.Store(true)
-	time.Sleep(2 * expireAfter) // sweeps come to their end, and those who wait at the gate have their turn
+	time.Sleep(2 * expireAfter) // sweeps finish, and runs that wait are admitted
 	stop()
 	others.Wait()
 	w.check()
 }
 
-// publishAll tells what upstream has to tell, in some order, some of it twice, over an hour or so.
+// publishAll publishes all events of upstream, in some order, some twice, over an hour or so.
 func (w *world) publishAll() {
 	var facts []events.Fact
 	for i, run := range w.runs {
@@ -173,7 +174,7 @@ func (w *world) publishAll() {
 	}
 }
 
-// operate pauses the pipeline and lets it go on, and calls off a run, now and then.
+// operate pauses and resumes the pipeline, and cancels a run, now and then.
 func (w *world) operate(i int) {
 	var err error
 	switch {
@@ -200,14 +201,15 @@ func (w *world) cancel(run string) {
 	}
 }
 
-// operator is the letterbox as someone sees it whose jobs are noted and who does not crash.
+// operator is the bus of a process whose jobs are recorded and that does not crash.
 func (w *world) operator() events.Letterbox {
 	random := rand.New(rand.NewPCG(w.random.Uint64(), 4))
 	return newCrashing(w.stale.Client(random, staleness), -1, false, w.note)
 }
 
-// staleness is how old the reads of dispatchers and operators may be. With eventstest.AnyCopy the test fails: it finds what dispatchers
-// would do wrong if they decided by direct gets and by consumers of replicas.
+// staleness is how old the reads of dispatchers and operators may be. With eventstest.AnyCopy the
+// test fails: it finds the errors that dispatchers would make if they decided by direct gets and by
+// consumers of replicas.
 const staleness = eventstest.OnlyByContract
 
 // dispatchers runs one dispatcher after the other, each until it crashes.
@@ -251,15 +253,15 @@ func (w *world) note(job events.Job) {
 		w.tuned[job.Run][job.ID] = job
 		return
 	}
-	if w.offered[job.Run] == nil {
-		w.offered[job.Run] = map[string]events.Job{}
+	if w.enqueued[job.Run] == nil {
+		w.enqueued[job.Run] = map[string]events.Job{}
 		w.busy[job.Run] = true
 		w.most = max(w.most, len(w.busy))
 	}
-	w.offered[job.Run][job.ID] = job
+	w.enqueued[job.Run][job.ID] = job
 }
 
-// work is a worker that takes its time, and now and then has no model to show for it, or loses a job.
+// work is a worker that takes some time, and now and then fails, or loses a job.
 func (w *world) work(ctx context.Context, function events.Function, random *rand.Rand) {
 	for ctx.Err() == nil {
 		claim, err := w.box.Take(ctx, function, []string{"cpu"}, time.Minute)
@@ -267,7 +269,7 @@ func (w *world) work(ctx context.Context, function events.Function, random *rand
 			continue
 		}
 		if !w.calm.Load() && random.IntN(12) == 0 {
-			_ = claim.Done(ctx) // the bus has lost the job: nobody tells what came of it
+			_ = claim.Done(ctx) // the bus has lost the job: it has no outcome
 			continue
 		}
 		err = claim.Hold(ctx, func(ctx context.Context) error {
@@ -282,7 +284,7 @@ func (w *world) work(ctx context.Context, function events.Function, random *rand
 	}
 }
 
-// train tells what came of a job, unless it is called off.
+// train publishes the outcome of a job, unless the job is cancelled.
 func (w *world) train(ctx context.Context, claim events.Claim, takes time.Duration) error {
 	job, err := claim.Job()
 	if err != nil {
@@ -300,13 +302,13 @@ func (w *world) train(ctx context.Context, claim events.Claim, takes time.Durati
 	return err
 }
 
-// commit keeps the first outcome of a job, as the store does: a job that was offered twice is told the same, even if it is called off
-// the second time.
+// commit keeps the first outcome of a job, as the store does: a job that was enqueued twice has the
+// same outcome, even if it is cancelled the second time.
 func (w *world) commit(job events.Job, fact events.Fact) events.Fact {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if job.Function == events.FunctionTrain {
-		delete(w.busy, job.Run) // before it is told: who reads it may offer the next job at once
+		delete(w.busy, job.Run) // before it is published: its reader may enqueue the next job at once
 	}
 	if first, done := w.committed[job.ID]; done {
 		return first
@@ -315,7 +317,7 @@ func (w *world) commit(job events.Job, fact events.Fact) events.Fact {
 	return fact
 }
 
-// outcomeOf is a model, or what a search has found, for most jobs, a failure for some; the same for the same job.
+// outcomeOf is the result of most jobs, and a failure of some; the same for the same job.
 func outcomeOf(job events.Job) events.Fact {
 	if job.ID[0] == '0' {
 		return events.NewJobFailed(job, events.Attempt{Number: 1}, &events.Failure{Kind: events.FailureModule, Err: errors.New("boom")})
@@ -336,7 +338,7 @@ func outcomeOf(job events.Job) events.Fact {
 
 func (w *world) check() {
 	var log []events.Recorded
-	told := map[string]map[string]int{} // by run: what came of it
+	published := map[string]map[string]int{} // by run: its outcomes
 	for r, err := range w.box.Read(w.t.Context(), events.Query{}) {
 		if err != nil {
 			w.t.Fatal(err)
@@ -345,25 +347,25 @@ func (w *world) check() {
 			continue
 		}
 		log = append(log, r)
-		if told[r.Fact.Run] == nil {
-			told[r.Fact.Run] = map[string]int{}
+		if published[r.Fact.Run] == nil {
+			published[r.Fact.Run] = map[string]int{}
 		}
 		switch r.Fact.Data.(type) {
 		case *events.ModelTrained:
-			told[r.Fact.Run]["model"]++
-			told[r.Fact.Run][r.Fact.Source]++
+			published[r.Fact.Run]["model"]++
+			published[r.Fact.Run][r.Fact.Source]++
 		case *events.TrainingFailed:
-			told[r.Fact.Run][r.Fact.Source]++
+			published[r.Fact.Run][r.Fact.Source]++
 		}
 	}
 	for _, run := range w.runs {
 		if w.cancelled[run] {
-			w.checkCancelled(run, told[run])
+			w.checkCancelled(run, published[run])
 			continue
 		}
-		delete(told[run], "model")
+		delete(published[run], "model")
 		w.checkTuning(run, w.model(log, run, time.Now()))
-		w.checkRun(run, w.model(log, run, time.Now()), told[run])
+		w.checkRun(run, w.model(log, run, time.Now()), published[run])
 	}
 	if w.policy.limit > 0 && w.most > w.policy.limit {
 		w.t.Errorf("%d runs at once, at most %d are allowed", w.most, w.policy.limit)
@@ -376,19 +378,20 @@ func (w *world) check() {
 	}
 }
 
-// checkCancelled wants one word on what came of a run that was called off; and no model of one that is told to have ended before.
-func (w *world) checkCancelled(run string, told map[string]int) {
-	ended, ofJob := told["/stoker/dispatch"], told[events.Source(events.FunctionTrain)]
+// checkCancelled checks that a cancelled run has one outcome, and no model if it ended before.
+func (w *world) checkCancelled(run string, published map[string]int) {
+	ended, ofJob := published["/stoker/dispatch"], published[events.Source(events.FunctionTrain)]
 	j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if ended > 1 || ofJob > 1 || ended+ofJob == 0 || ended == 1 && told["model"] > 0 || (ended == 1) != (j.State == join.Ended) {
-		w.t.Errorf("%s was cancelled: it is %s, told %v", run, j.State, told)
+	if ended > 1 || ofJob > 1 || ended+ofJob == 0 || ended == 1 && published["model"] > 0 || (ended == 1) != (j.State == join.Ended) {
+		w.t.Errorf("%s was cancelled: it is %s, published %v", run, j.State, published)
 	}
 }
 
-// checkTuning wants one tune job at most, made from what the run had when its tuning was due; and nobody who waits for one still.
+// checkTuning checks that a run has one tune job at most, made from the events that the run had when
+// its tuning was due, and that no run still waits for one.
 func (w *world) checkTuning(run string, want expected) {
 	if j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run); err == nil && j.State == join.Waiting && len(want.tuned) > 0 {
 		w.t.Errorf("%s still waits for its tuning: %+v", run, j.Current())
@@ -402,15 +405,15 @@ func (w *world) checkTuning(run string, want expected) {
 			causes = append(causes, cause.Sequence)
 		}
 		if fmt.Sprint(causes) != fmt.Sprint(want.tuned) || job.Inputs.Hyperparameters != want.earlier {
-			w.t.Errorf("%s is tuned on facts %v, with %q; want %v and %q", run, causes, job.Inputs.Hyperparameters, want.tuned, want.earlier)
+			w.t.Errorf("%s is tuned on events %v, with %q; want %v and %q", run, causes, job.Inputs.Hyperparameters, want.tuned, want.earlier)
 		}
 	}
 }
 
-func (w *world) checkRun(run string, want expected, told map[string]int) {
+func (w *world) checkRun(run string, want expected, published map[string]int) {
 	j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
 	if errors.Is(err, events.ErrNotFound) {
-		j.State = join.Waiting // nothing that starts a run was ever told
+		j.State = join.Waiting // no event that starts a run was published
 	} else if err != nil {
 		w.t.Fatal(err)
 	}
@@ -422,29 +425,29 @@ func (w *world) checkRun(run string, want expected, told map[string]int) {
 		w.t.Errorf("%s is %s (%+v), the model says %s", run, j.State, j.Ending, want.state)
 		return
 	}
-	offered := w.offered[run]
-	wantTold := map[join.State]map[string]int{
+	enqueued := w.enqueued[run]
+	wantPublished := map[join.State]map[string]int{
 		join.Waiting: {}, join.Ended: {"/stoker/dispatch": 1}, join.Dispatched: {events.Source(events.FunctionTrain): 1},
 	}[want.state]
-	if fmt.Sprint(told) != fmt.Sprint(wantTold) && len(told)+len(wantTold) > 0 {
-		w.t.Errorf("%s: told %v, want %v", run, told, wantTold)
+	if fmt.Sprint(published) != fmt.Sprint(wantPublished) && len(published)+len(wantPublished) > 0 {
+		w.t.Errorf("%s: published %v, want %v", run, published, wantPublished)
 	}
 	if want.state != join.Dispatched {
-		if len(offered) != 0 {
-			w.t.Errorf("%s is %s, and has %d jobs", run, want.state, len(offered))
+		if len(enqueued) != 0 {
+			w.t.Errorf("%s is %s, and has %d jobs", run, want.state, len(enqueued))
 		}
 		return
 	}
-	if len(offered) != 1 {
-		w.t.Errorf("%s: %d different jobs, want one", run, len(offered))
+	if len(enqueued) != 1 {
+		w.t.Errorf("%s: %d different jobs, want one", run, len(enqueued))
 	}
-	for _, job := range offered {
+	for _, job := range enqueued {
 		var causes []uint64
 		for _, cause := range job.Causes {
 			causes = append(causes, cause.Sequence)
 		}
 		if fmt.Sprint(causes) != fmt.Sprint(want.causes) || job.Inputs.Hyperparameters != want.hparams || job.ID != j.Current().Job {
-			w.t.Errorf("%s: job %s of facts %v with %q; want facts %v with %q, and the join has job %s",
+			w.t.Errorf("%s: job %s of events %v with %q; want events %v with %q, and the join has job %s",
 				run, job.ID, causes, job.Inputs.Hyperparameters, want.causes, want.hparams, j.Current().Job)
 		}
 	}

@@ -44,12 +44,12 @@ func (d *Dispatcher) rebuild(ctx context.Context, broken held, current deployed)
 		return held{Join: j}, nil
 	}
 	if err := d.joins.Delete(ctx, JoinKey(broken.Pipeline, broken.Run), broken.at); err != nil { // the log has no event of such a run
-		return held{}, fmt.Errorf("remove what stands for run %s of %s: %w", broken.Run, broken.Pipeline, err)
+		return held{}, fmt.Errorf("remove the unreadable join of run %s of %s: %w", broken.Run, broken.Pipeline, err)
 	}
 	return held{Join: j}, nil
 }
 
-// remembered is what the log says of a run.
+// remembered returns the join of a run that the log implies.
 func (d *Dispatcher) remembered(ctx context.Context, broken held, current deployed) (join.Join, error) {
 	past, err := d.past(ctx, broken.Pipeline, broken.Run)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// spoil writes over the join of a run what does not belong there.
+// spoil overwrites the join of a run with an invalid value.
 func spoil(t *testing.T, box *eventstest.Memory, run, value string) {
 	t.Helper()
 	joins, err := box.Register(t.Context(), events.RegisterJoins)
@@ -27,7 +27,7 @@ func spoil(t *testing.T, box *eventstest.Memory, run, value string) {
 	}
 }
 
-// damages are what a foreign hand may leave in the register: some of it is JSON, some even says that it is a join.
+// damages are values that another client may write to the bucket: some are JSON, some even a join.
 var damages = map[string]string{
 	"no JSON":         "\x00garbage",
 	"nothing":         `{}`,
@@ -38,7 +38,7 @@ var damages = map[string]string{
 	"no job":          `{"pipeline":"penguin","run":"monday","state":"dispatched","events":[{"kind":"transform.ready","sequence":1}],"stages":[{"function":"train","through":1,"revision":1}]}`,
 }
 
-func TestARunWhoseJoinIsDamagedIsWhatTheLogSays(t *testing.T) {
+func TestADamagedJoinIsRebuiltFromTheLog(t *testing.T) {
 	t.Parallel()
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
@@ -67,18 +67,18 @@ func TestARunWhoseJoinIsDamagedIsWhatTheLogSays(t *testing.T) {
 				sweep(t, d)
 				after := joinOf(t, box, "monday")
 				if after.State != state || after.Current().Job != before.Current().Job || len(after.Events) != len(before.Events) && state != join.Ended {
-					t.Errorf("%s: mended it is %+v; it was %+v", state, after, before)
+					t.Errorf("%s: repaired it is %+v; it was %+v", state, after, before)
 				}
 				wantJobs(t, box, "mended")
-				if told := failures(t, box, "monday"); state == join.Ended && len(told) != 1 {
-					t.Errorf("%s: told %d times", state, len(told))
+				if published := failures(t, box, "monday"); state == join.Ended && len(published) != 1 {
+					t.Errorf("%s: announced %d times", state, len(published))
 				}
 			}
 		})
 	}
 }
 
-func TestAFactOfARunWhoseJoinIsDamagedIsNotLost(t *testing.T) {
+func TestAnEventOfARunWithADamagedJoinIsNotLost(t *testing.T) {
 	t.Parallel()
 	for name, damage := range damages {
 		box, d := setup(t, joined)
@@ -92,7 +92,7 @@ func TestAFactOfARunWhoseJoinIsDamagedIsNotLost(t *testing.T) {
 	}
 }
 
-func TestARunWhoseJoinIsDamagedHoldsUpNoOther(t *testing.T) {
+func TestARunWithADamagedJoinHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(limited, "2"))
 	arrive(t, box, d, "a")
@@ -108,7 +108,7 @@ func TestARunWhoseJoinIsDamagedHoldsUpNoOther(t *testing.T) {
 	wantJobs(t, box, "afterwards")
 }
 
-func TestWhatStandsForARunThatNobodyToldOfIsRemoved(t *testing.T) {
+func TestADamagedJoinOfARunWithoutEventsIsRemoved(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, joined)
 	for _, damage := range damages {
@@ -119,7 +119,7 @@ func TestWhatStandsForARunThatNobodyToldOfIsRemoved(t *testing.T) {
 		}
 	}
 	wantJobs(t, box, "swept")
-	if told := failures(t, box, "monday"); len(told) != 0 {
-		t.Errorf("told %+v", told)
+	if published := failures(t, box, "monday"); len(published) != 0 {
+		t.Errorf("published %+v", published)
 	}
 }

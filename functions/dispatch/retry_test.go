@@ -13,8 +13,8 @@ import (
 
 var replayed = join.Retry{Salt: "salt", Request: "replay-1"}
 
-// The outcome of a run's first job is none of the job that is asked for while the first is under way: if the queue loses that one, it is
-// enqueued again.
+// The outcome of a run's first job is not that of a job that is requested while the first is under
+// way: if the queue loses the second, it is enqueued again.
 func TestTheOutcomeOfAnEarlierJobIsNoneOfALaterOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,8 @@ func TestAJobThatIsAskedForAgainCanBeCancelledAfterTheFirstOneEnded(t *testing.T
 	}
 }
 
-// An outcome that is noted in the moment in which the run's job is asked for again is still that of the earlier job.
+// An outcome that is noted while another job of the run is requested is still that of the earlier
+// job.
 func TestAnOutcomeNotedAsAJobIsAskedForAgainIsThatOfTheEarlierOne(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]join.Retry{"another job": replayed, "the same job": {Request: "replay-1"}} {
@@ -81,8 +82,8 @@ func TestAnOutcomeNotedAsAJobIsAskedForAgainIsThatOfTheEarlierOne(t *testing.T) 
 	}
 }
 
-// An event that is delivered once more, after the bus has lost the join of its run, makes no second job of a run that has its model, though
-// its pipeline is another one by now.
+// An event that is delivered once more, after the bus has lost the join of its run, makes no second
+// job of a run that has its model, even if its pipeline has changed.
 func TestARunWithAModelAndALostJoinGetsNoSecondJob(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, alone)

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// tunes is a pipeline that tunes each run; more of its keys come behind.
+// tunes is a pipeline that tunes each run; tests append more keys.
 const tunes = `
 pipeline: penguin
 module: ./penguin_utils.py
@@ -22,7 +22,7 @@ trainer: {wait_for: [transform, hparams], expire_after: 2h, window: 2}
 tuner: {when: always, on_failed: fail, resources: {class: gpu}}
 `
 
-// tuneJobs takes the tune jobs off their queue: as a worker, that finds them cancelled or not.
+// tuneJobs takes the tune jobs off their queue, and says which a worker would find cancelled.
 func tuneJobs(t *testing.T, box events.Letterbox) (all []events.Job, cancelled []bool) {
 	t.Helper()
 	for {
@@ -41,7 +41,7 @@ func tuneJobs(t *testing.T, box events.Letterbox) (all []events.Job, cancelled [
 	}
 }
 
-// tuneJob is the only tune job there is.
+// tuneJob returns the only tune job.
 func tuneJob(t *testing.T, box events.Letterbox) events.Job {
 	t.Helper()
 	all, _ := tuneJobs(t, box)
@@ -51,7 +51,7 @@ func tuneJob(t *testing.T, box events.Letterbox) events.Job {
 	return all[0]
 }
 
-// found tells what came of a tune job.
+// found publishes the result of a tune job.
 func found(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher, job events.Job) {
 	t.Helper()
 	fact := events.NewHParamsFound(job, &events.HParamsReady{Hyperparameters: "s3://bkt/found", Execution: "sha256:" + job.ID}, time.Unix(9, 0))
@@ -61,7 +61,7 @@ func found(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher, job event
 	drain(t, d)
 }
 
-func TestARunIsTunedAndTrainedWithWhatWasFound(t *testing.T) {
+func TestARunIsTunedAndTrainedWithTheResult(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, tunes)
 	publish(t, box, "sunday", "s", transform())
@@ -86,7 +86,7 @@ func TestARunIsTunedAndTrainedWithWhatWasFound(t *testing.T) {
 	}
 }
 
-func TestWhatATuneJobIsMadeFromIsPinned(t *testing.T) {
+func TestTheInputsOfATuneJobArePinned(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, tunes)
 	arrive(t, box, d, "monday")
@@ -94,7 +94,7 @@ func TestWhatATuneJobIsMadeFromIsPinned(t *testing.T) {
 	apply(t, box, tunes+"concurrency: 7\n")
 	publish(t, box, "monday", "e", &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/raw"}}})
 	publish(t, box, "monday", "u", &events.TransformReady{TransformGraph: "s3://bkt/another"})
-	drain(t, d) // the first of these offers the job again
+	drain(t, d) // the first of these enqueues the job again
 	again, _ := tuneJobs(t, box)
 	for _, job := range again {
 		if job.ID != first.ID || job.Revision != 1 {
@@ -102,11 +102,11 @@ func TestWhatATuneJobIsMadeFromIsPinned(t *testing.T) {
 		}
 	}
 	if len(again) == 0 {
-		t.Error("a fact of a run whose job is gone does not bring it back")
+		t.Error("an event of a run whose job is gone does not bring it back")
 	}
 }
 
-func TestARunThatWasToldHyperparametersIsNotTuned(t *testing.T) {
+func TestARunThatHasHyperparametersIsNotTuned(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, tunes)
 	publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
@@ -114,21 +114,21 @@ func TestARunThatWasToldHyperparametersIsNotTuned(t *testing.T) {
 	if all, _ := tuneJobs(t, box); len(all) != 0 {
 		t.Errorf("tuned all the same: %q", runsOf(all))
 	}
-	wantJobs(t, box, "told", "monday")
+	wantJobs(t, box, "with hyperparameters", "monday")
 	if j := joinOf(t, box, "monday"); j.Stage(events.FunctionTune).Exists() {
 		t.Errorf("tuned: %+v", j.Stages)
 	}
 }
 
-func TestASearchThatNobodyWaitsForAnyMoreIsCalledBack(t *testing.T) {
+func TestASearchThatItsRunNoLongerNeedsIsCancelled(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, events.Letterbox, *dispatch.Dispatcher){
-		"others tell hyperparameters": func(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher) {
+		"hyperparameters come from elsewhere": func(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher) {
 			publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
 			drain(t, d)
-			wantJobs(t, box, "told", "monday")
+			wantJobs(t, box, "with hyperparameters", "monday")
 		},
-		"others tell that tuning failed": func(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher) {
+		"another source publishes that tuning failed": func(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher) {
 			publish(t, box, "monday", "f", &events.TuningFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "boom"}})
 			drain(t, d)
 		},
@@ -136,8 +136,8 @@ func TestASearchThatNobodyWaitsForAnyMoreIsCalledBack(t *testing.T) {
 			if done, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil || done.Job != "" {
 				t.Errorf("%+v, %v", done, err)
 			}
-			if told := failures(t, box, "monday"); len(told) != 1 {
-				t.Errorf("told %+v", told)
+			if published := failures(t, box, "monday"); len(published) != 1 {
+				t.Errorf("published %+v", published)
 			}
 		},
 	} {
@@ -153,8 +153,9 @@ func TestASearchThatNobodyWaitsForAnyMoreIsCalledBack(t *testing.T) {
 	}
 }
 
-// A dispatcher dies between ending a run and calling back the tune job, which another had offered without a mark.
-func TestASweepCallsBackWhatARunThatEndedIsTunedBy(t *testing.T) {
+// A dispatcher dies between ending a run and cancelling the tune job, which another had enqueued
+// without a mark.
+func TestASweepCancelsTheSearchOfAnEndedRun(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, tunes)
 	arrive(t, box, d, "monday")
@@ -165,21 +166,21 @@ func TestASweepCallsBackWhatARunThatEndedIsTunedBy(t *testing.T) {
 		t.Errorf("jobs of %q, cancelled %v", runsOf(all), cancelled)
 	}
 	if j := joinOf(t, box, "monday"); !j.Ending.Announced {
-		t.Error("nobody told of the end")
+		t.Error("the end was not announced")
 	}
 }
 
-func TestATunedRunKeepsItsPlaceUntilItIsTrained(t *testing.T) {
+func TestATunedRunStaysAdmittedUntilItIsTrained(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, tunes+"concurrency: {runs: 1, newest: supersede}\n")
 	arrive(t, box, d, "a", "b", "c")
 	job := tuneJob(t, box)
-	if told := failures(t, box, "b"); job.Run != "a" || len(told) != 1 || told[0].Data.(*events.TrainingFailed).Message != "superseded by run c" {
-		t.Fatalf("tuned %s, b was told %+v", job.Run, told)
+	if published := failures(t, box, "b"); job.Run != "a" || len(published) != 1 || published[0].Data.(*events.TrainingFailed).Message != "superseded by run c" {
+		t.Fatalf("tuned %s, b failed with %+v", job.Run, published)
 	}
 	found(t, box, d, job)
 	if early, _ := tuneJobs(t, box); len(early) != 0 {
-		t.Fatalf("tuned beside it: %q", runsOf(early))
+		t.Fatalf("tuned at the same time: %q", runsOf(early))
 	}
 	finish(t, box, d, wantJobs(t, box, "a is tuned", "a")[0])
 	if job = tuneJob(t, box); job.Run != "c" {
@@ -187,7 +188,7 @@ func TestATunedRunKeepsItsPlaceUntilItIsTrained(t *testing.T) {
 	}
 }
 
-func TestAPausedPipelineTunesNobody(t *testing.T) {
+func TestAPausedPipelineTunesNoRun(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, tunes)
 	if err := dispatch.Pause(t.Context(), box, "penguin"); err != nil {
@@ -219,20 +220,20 @@ func TestASearchMayTakeLongerThanARunWaits(t *testing.T) {
 			}
 			sweep(t, d)
 			if again, _ := tuneJobs(t, box); len(again) != 0 {
-				t.Error("looked at before")
+				t.Error("checked before")
 			}
 		}
 		time.Sleep(9 * time.Hour)
 		sweep(t, d)
-		if told := failures(t, box, "monday"); len(told) != 0 {
-			t.Errorf("told %+v", told)
+		if published := failures(t, box, "monday"); len(published) != 0 {
+			t.Errorf("published %+v", published)
 		}
 		found(t, box, d, first)
 		wantJobs(t, box, "at last", "monday")
 	})
 }
 
-func TestATunedRunWhoseJoinIsDamagedIsTunedStill(t *testing.T) {
+func TestATunedRunWithADamagedJoinIsStillTuned(t *testing.T) {
 	t.Parallel()
 	for name, damage := range damages {
 		box, d := setup(t, tunes)
@@ -250,7 +251,7 @@ func TestATunedRunWhoseJoinIsDamagedIsTunedStill(t *testing.T) {
 	}
 }
 
-func TestAPipelineThatBeginsToTuneTunesThoseThatWait(t *testing.T) {
+func TestAPipelineThatBeginsToTuneTunesWaitingRuns(t *testing.T) {
 	t.Parallel()
 	const waits = "pipeline: penguin\nmodule: ./m.py\ntrainer: {hyperparameters: run}\n"
 	box, d := setup(t, waits)
@@ -280,7 +281,7 @@ func TestTheWindowOfATuningIsTheTrainers(t *testing.T) {
 	}
 }
 
-func TestARunWhoseTuneJobCanNeverBeEnds(t *testing.T) {
+func TestARunWhoseTuneJobIsImpossibleEnds(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, tunes)
 	arrive(t, box, d, "monday")
@@ -321,7 +322,7 @@ func marshal(t *testing.T, value any) []byte {
 	return text
 }
 
-// Another dispatcher has handled the later fact already.
+// Another dispatcher has handled the later event already.
 func TestARunThatGotHyperparametersMeanwhileIsNotTuned(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, tunes)
@@ -342,10 +343,10 @@ func TestARunThatGotHyperparametersMeanwhileIsNotTuned(t *testing.T) {
 	if all, _ := tuneJobs(t, box); len(all) != 0 || joinOf(t, box, "monday").Stage(events.FunctionTune).Exists() {
 		t.Errorf("tuned by %q: %+v", runsOf(all), joinOf(t, box, "monday").Stages)
 	}
-	wantJobs(t, box, "told", "monday")
+	wantJobs(t, box, "with hyperparameters", "monday")
 }
 
-func TestALostTuneJobOfARunThatHasAPlaceIsMissedAtOnce(t *testing.T) {
+func TestALostTuneJobOfAnAdmittedRunIsEnqueuedAtOnce(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, tunes+"concurrency: 1\n")
 	arrive(t, box, d, "a", "b")
@@ -356,7 +357,8 @@ func TestALostTuneJobOfARunThatHasAPlaceIsMissedAtOnce(t *testing.T) {
 	}
 }
 
-// What a search may reuse is looked up once, when it is due, and stays: whatever is told afterwards.
+// The hyperparameters that a search may reuse are looked up once, when it is due, and stay, whatever
+// is published afterwards.
 func TestATuneJobThatMayReuseNamesTheLastHyperparametersBeforeIt(t *testing.T) {
 	t.Parallel()
 	for name, tuner := range map[string]string{
@@ -377,7 +379,7 @@ func TestATuneJobThatMayReuseNamesTheLastHyperparametersBeforeIt(t *testing.T) {
 			second := tuneJob(t, box)
 			publish(t, box, "another", "h", hparams("s3://bkt/later"))
 			publish(t, box, "sunday", "e", &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/raw"}}})
-			drain(t, d) // which offers the job again
+			drain(t, d) // which enqueues the job again
 			again, _ := tuneJobs(t, box)
 			for _, job := range append(again, second) {
 				if job.ID != second.ID || job.Inputs.Hyperparameters != "s3://bkt/found" {
@@ -391,7 +393,8 @@ func TestATuneJobThatMayReuseNamesTheLastHyperparametersBeforeIt(t *testing.T) {
 	}
 }
 
-// A tune job that reuses has told what came of the run's own tuning: nobody calls it back, and the run trains with it.
+// A tune job that reuses has published the result of the run's own tuning: no dispatcher cancels
+// it, and the run trains with it.
 func TestARunTrainsWithWhatItsTuneJobReuses(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, "pipeline: penguin\nmodule: ./penguin_utils.py\ntuner: {when: changed, resources: {class: gpu}}\n")
@@ -410,6 +413,6 @@ func TestARunTrainsWithWhatItsTuneJobReuses(t *testing.T) {
 		t.Errorf("tuned again: %q", runsOf(all))
 	}
 	if j := joinOf(t, box, "sunday"); !j.SearchAnnounced() {
-		t.Errorf("someone else told it: %+v", j.Events)
+		t.Errorf("another source published it: %+v", j.Events)
 	}
 }

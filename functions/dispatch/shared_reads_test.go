@@ -32,7 +32,8 @@ func (k *slowKey) read(ctx context.Context) (events.Entry, error) {
 	}
 }
 
-// A caller may only get what was read after it asked: a pipeline that was applied before counts for it.
+// A caller may only get a value that was read after it asked: a pipeline that was applied before
+// counts.
 func TestASharedReadBeginsAfterItsCallersHaveAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -60,7 +61,7 @@ func TestASharedReadBeginsAfterItsCallersHaveAsked(t *testing.T) {
 	})
 }
 
-func TestAReadThatFailsIsMadeAgainByEachWhoWaitedForIt(t *testing.T) {
+func TestAReadThatFailsIsRepeatedByEachCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var reads sharedReads
@@ -86,7 +87,7 @@ func TestAReadThatFailsIsMadeAgainByEachWhoWaitedForIt(t *testing.T) {
 	})
 }
 
-func TestAReadThatPanicsHoldsUpNobody(t *testing.T) {
+func TestAReadThatPanicsHoldsUpNoCaller(t *testing.T) {
 	t.Parallel()
 	var reads sharedReads
 	for range 2 {

@@ -23,7 +23,8 @@ func (b *stuckBus) Offer(ctx context.Context, _ events.Job) error {
 	return context.Cause(ctx)
 }
 
-// An event that a dispatcher was handling when it was stopped is free for another one at once, and nobody is warned of it.
+// An event that a stopping dispatcher was handling is free for another one at once, without a
+// warning in the log.
 func TestAnEventOfAStoppingDispatcherIsHandledByAnotherAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -225,7 +225,7 @@ func (s *sweep) check(ctx context.Context, run held) error {
 // it ended.
 const checkedAfter = 2
 
-// repaired rebuilds a join that can't be read, and goes on from there.
+// repaired rebuilds a join that can't be read, and continues with it.
 func (s *sweep) repaired(ctx context.Context, broken held) error {
 	if broken.Pipeline == "" {
 		return broken.damage
@@ -246,7 +246,7 @@ func (s *sweep) repaired(ctx context.Context, broken held) error {
 
 // waiting ends a run that has waited for too long, by all events that the log has of it: the
 // dispatchers that handle them may be behind. A run that has had all it waits for since its
-// pipeline was changed goes on.
+// pipeline was changed is dispatched.
 func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
 	all, err := s.eventsOf(ctx, run.Join)
 	if err != nil {

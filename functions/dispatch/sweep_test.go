@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-func TestALostJobOfARunThatHasAPlaceIsMissedAtOnce(t *testing.T) {
+func TestALostJobOfAnAdmittedRunIsEnqueuedAtOnce(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(limited, "1"))
 	arrive(t, box, d, "a", "b")
@@ -26,17 +26,17 @@ func TestALostJobOfARunThatHasAPlaceIsMissedAtOnce(t *testing.T) {
 	wantJobs(t, box, "a is done", "b")
 }
 
-// missed is how long a job is gone before someone looks for it, and a bit.
+// missed is how long a job is gone before a sweep rechecks it, and a bit.
 const missed = 11 * time.Minute
 
-func TestALostJobIsMissedAfterAWhile(t *testing.T) {
+func TestALostJobIsEnqueuedAgainLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box, d := setup(t, alone)
-		arrive(t, box, d, "lost", "done", "told before it was marked")
-		first := wantJobs(t, box, "they vanish from the queue", "lost", "done", "told before it was marked")
+		arrive(t, box, d, "lost", "done", "announced before it was marked")
+		first := wantJobs(t, box, "they vanish from the queue", "lost", "done", "announced before it was marked")
 		finish(t, box, d, first[1])
-		if _, err := box.Publish(t.Context(), outcomeOf(first[2])); err != nil { // nobody handles it
+		if _, err := box.Publish(t.Context(), outcomeOf(first[2])); err != nil { // no dispatcher handles it
 			t.Fatal(err)
 		}
 		sweep(t, d)
@@ -50,15 +50,15 @@ func TestALostJobIsMissedAfterAWhile(t *testing.T) {
 			sweep(t, d)
 			wantJobs(t, box, "looked at before")
 		}
-		for _, run := range []string{"done", "told before it was marked"} {
+		for _, run := range []string{"done", "announced before it was marked"} {
 			if j := joinOf(t, box, run); j.Current().Outcome == 0 {
-				t.Errorf("%s: nothing is noted of what came of it: %+v", run, j)
+				t.Errorf("%s: its outcome is not noted: %+v", run, j)
 			}
 		}
 	})
 }
 
-func TestAJobThatWasAskedForAgainIsMissedAsItWasAskedFor(t *testing.T) {
+func TestALostRetriedJobIsEnqueuedAsItWasRetried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box, d := setup(t, alone)
@@ -77,7 +77,7 @@ func TestAJobThatWasAskedForAgainIsMissedAsItWasAskedFor(t *testing.T) {
 	})
 }
 
-func TestASweepLooksForSoManyJobsAndNoMore(t *testing.T) {
+func TestASweepRechecksALimitedNumberOfJobs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box, d := setup(t, alone)
@@ -93,13 +93,14 @@ func TestASweepLooksForSoManyJobsAndNoMore(t *testing.T) {
 			found = append(found, len(jobs(t, box)))
 		}
 		if got := fmt.Sprint(found); got != "[100 100 50 0]" {
-			t.Errorf("%s jobs were looked for", got)
+			t.Errorf("%s jobs were rechecked", got)
 		}
 	})
 }
 
-// Only a worker that finds its job cancelled tells so: cancelling a job that the bus has lost must not come to nothing.
-func TestCancelPutsALostJobBackForAWorkerToCallOff(t *testing.T) {
+// Only a worker that finds its job cancelled announces the end: cancelling a job that the bus has
+// lost enqueues it.
+func TestCancelEnqueuesALostJobForAWorkerToEnd(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(limited, "1"))
 	arrive(t, box, d, "a")
@@ -125,8 +126,8 @@ func TestCancelOfALostJobThatCanNotBeMadeSaysSo(t *testing.T) {
 	}
 }
 
-// losing is a bus whose joins were set back to what they were before: looks is how many reads of one find an older revision, until it is
-// written anew.
+// losing is a bus whose joins were set back to an earlier revision: looks is how many reads of one
+// find that, until it is written again.
 type losing struct {
 	*eventstest.Memory
 	looks int
@@ -154,7 +155,7 @@ func (r losingRegister) Get(ctx context.Context, key string) (events.Entry, erro
 	return entry, err
 }
 
-// A bus that has lost its power may have the events and not the joins.
+// A bus that has lost power may have the events and not the joins.
 func TestARunWhoseJoinTheBusHasLostIsHandledAgain(t *testing.T) {
 	t.Parallel()
 	const two = "pipeline: penguin\nmodule: builtin:dnn\ntrainer: {wait_for: [transform, hparams], hyperparameters: run}\n"

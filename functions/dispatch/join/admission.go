@@ -80,12 +80,12 @@ func (a Admission) Remove(runs ...string) Admission {
 	return a
 }
 
-// Admit admits as many of the waiting runs as there is room for, and marks which of the others are
+// Admit admits as many of the waiting runs as the limit allows, and marks which of the others are
 // superseded. limit is nil for a pipeline without a limit.
 //
-// Where the newest supersedes, it alone is admitted when there is room, and takes the position of
-// all older ones that wait. Those which were admitted stay to the end: were they ended too, a
-// stream of runs that is quicker than a training would never see a model.
+// Where the newest supersedes, it alone is admitted when the limit allows it, and takes the
+// position of all older ones that wait. Those that were admitted run to the end: were they ended
+// too, a pipeline whose runs come faster than a training takes would never produce a model.
 func (a Admission) Admit(limit *pipeline.Concurrency) Admission {
 	a.Admitted, a.Waiting = slices.Clone(a.Admitted), slices.Clone(a.Waiting)
 	supersedes := limit != nil && limit.Newest == pipeline.NewestSupersede

@@ -18,12 +18,12 @@ func supersede(runs int) *pipeline.Concurrency {
 	return &pipeline.Concurrency{Runs: runs, Newest: pipeline.NewestSupersede}
 }
 
-// ready is a run that was completed by the fact with that number.
+// ready is a run that was completed by the event with that number.
 func ready(sequence int) join.Join {
 	return join.New("penguin", fmt.Sprint(sequence)).Add(at(sequence, "t", graph()))
 }
 
-// picture draws a gate: who has a place | who waits, those that are superseded with their successor.
+// picture draws an admission: admitted runs | waiting runs, a superseded one with its successor.
 func picture(g join.Admission) string {
 	var admitted, waiting []string
 	for _, place := range g.Admitted {
@@ -35,7 +35,7 @@ func picture(g join.Admission) string {
 	return strings.Join(admitted, " ") + " | " + strings.Join(waiting, " ")
 }
 
-func TestAGateLetsThroughAsManyAsThereIsRoomFor(t *testing.T) {
+func TestAdmitAdmitsAsManyRunsAsTheLimitAllows(t *testing.T) {
 	t.Parallel()
 	type step func(join.Admission) join.Admission
 	enter := func(sequence int) step {
@@ -48,12 +48,12 @@ func TestAGateLetsThroughAsManyAsThereIsRoomFor(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		"no limit":                         {nil, []step{enter(2), enter(1), enter(3)}, "2 1 3 | "},
-		"a limit":                          {queue(1), []step{enter(1), enter(2), enter(3)}, "1 | 2 3"},
-		"who leaves makes room":            {queue(1), []step{enter(1), enter(2), enter(3), leave("1")}, "2 | 3"},
-		"who waits may leave":              {queue(1), []step{enter(1), enter(2), enter(3), leave("2")}, "1 | 3"},
-		"twice is once":                    {queue(1), []step{enter(1), enter(1), enter(2), enter(2)}, "1 | 2"},
-		"leaving twice makes no more room": {queue(1), []step{enter(1), enter(2), enter(3), leave("1"), leave("1")}, "2 | 3"},
+		"no limit":                       {nil, []step{enter(2), enter(1), enter(3)}, "2 1 3 | "},
+		"a limit":                        {queue(1), []step{enter(1), enter(2), enter(3)}, "1 | 2 3"},
+		"a removed run lets another in":  {queue(1), []step{enter(1), enter(2), enter(3), leave("1")}, "2 | 3"},
+		"a waiting run may be removed":   {queue(1), []step{enter(1), enter(2), enter(3), leave("2")}, "1 | 3"},
+		"twice is once":                  {queue(1), []step{enter(1), enter(1), enter(2), enter(2)}, "1 | 2"},
+		"removing twice lets no more in": {queue(1), []step{enter(1), enter(2), enter(3), leave("1"), leave("1")}, "2 | 3"},
 		"they wait in the order in which they became ready": {queue(1), []step{enter(1), enter(4), enter(2), enter(3)}, "1 | 2 3 4"},
 		"paused":                          {nil, []step{paused(true), enter(2), enter(1)}, " | 1 2"},
 		"paused, those with a place stay": {queue(1), []step{enter(1), paused(true), enter(2)}, "1 | 2"},
@@ -83,9 +83,9 @@ func TestAGateLetsThroughAsManyAsThereIsRoomFor(t *testing.T) {
 	}
 }
 
-// Whatever happens at a gate: never more places than there are, nobody twice, nobody gone who did not leave, and never the
-// older let in before the newer where the newest supersedes.
-func TestAGateNeitherLosesNorDoublesARun(t *testing.T) {
+// Whatever happens: never more runs admitted than the limit allows, none twice, none gone that was
+// not removed, and never an older one admitted before a newer one where the newest supersedes.
+func TestAnAdmissionNeitherLosesNorDoublesARun(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -116,7 +116,7 @@ func TestAGateNeitherLosesNorDoublesARun(t *testing.T) {
 	}
 }
 
-func TestWhoComesBeforeARunThatWaits(t *testing.T) {
+func TestRunsAheadOfOneThatWaits(t *testing.T) {
 	t.Parallel()
 	two := queue(2)
 	gate := join.Admission{}
@@ -145,7 +145,7 @@ func TestWhoComesBeforeARunThatWaits(t *testing.T) {
 	}
 }
 
-func TestAGateStaysWithinOneMessage(t *testing.T) {
+func TestAnAdmissionStaysWithinOneMessage(t *testing.T) {
 	t.Parallel()
 	gate := join.Admission{Paused: true}
 	for i := range 1500 {
@@ -158,6 +158,6 @@ func TestAGateStaysWithinOneMessage(t *testing.T) {
 		t.Errorf("run 12 has %d before it, %t", ahead, waits)
 	}
 	if _, waits := gate.Ahead("1200"); waits {
-		t.Error("a run that is not listed has a place")
+		t.Error("a run that is not listed has a position")
 	}
 }

@@ -129,7 +129,7 @@ func (j Join) End(kind events.FailureKind, message string, at time.Time) Join {
 	return j
 }
 
-// TooLarge ends a join that its bucket has no room for, and leaves out what its events named. One
+// TooLarge ends a join that is too large for its bucket, and leaves out what its events named. One
 // that has ended keeps its ending.
 func (j Join) TooLarge(message string, at time.Time) Join {
 	j.Events = slices.Clone(j.Events)
@@ -162,7 +162,7 @@ func (j Join) Checked() Join {
 	return j
 }
 
-// waitFor turns the pipeline's words into kinds of events.
+// waitFor turns the names of a pipeline file into kinds of events.
 func waitFor(p pipeline.Pipeline) []events.Kind {
 	kinds := make([]events.Kind, 0, len(p.Trainer.WaitFor))
 	for _, word := range p.Trainer.WaitFor {

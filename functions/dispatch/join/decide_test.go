@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// at is a fact stored so many hours into the week; its sequence is the hour.
+// at is an event stored so many hours into the week; its sequence is the hour.
 func at(hour int, id string, data events.Data) join.Event {
 	r := recorded(uint64(hour), id, data)
 	r.Message.Stored = time.Unix(0, 0).UTC().Add(time.Duration(hour) * time.Hour)
@@ -46,11 +46,11 @@ func TestWhatBecomesOfARun(t *testing.T) {
 		"nothing of it": {text: head, want: join.Waiting, say: "transform.ready"},
 		"run: waits for its own": {text: head + "trainer: {hyperparameters: run}\n", facts: []join.Event{at(1, "t", graph())},
 			latest: best, want: join.Waiting, say: "hparams.ready"},
-		"run: its own, however late they are told": {text: head + "trainer: {hyperparameters: run}\n",
+		"run: its own, however late they are published": {text: head + "trainer: {hyperparameters: run}\n",
 			facts: []join.Event{at(1, "t", graph()), at(100, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
-		"latest: its own, told before": {text: head + "trainer: {hyperparameters: latest}\n",
+		"latest: its own, published before": {text: head + "trainer: {hyperparameters: latest}\n",
 			facts: []join.Event{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: join.Complete, hp: "s3://bkt/hp"},
-		"latest: told too late, they change nothing": {text: head + "trainer: {hyperparameters: latest}\n",
+		"latest: published too late, they change nothing": {text: head + "trainer: {hyperparameters: latest}\n",
 			facts: []join.Event{at(1, "t", graph()), at(2, "h", tuned())}, latest: best, want: join.Complete, hp: "s3://bkt/best"},
 		"none: its own change nothing": {text: head + "trainer: {hyperparameters: none}\n",
 			facts: []join.Event{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: join.Complete},
@@ -73,7 +73,7 @@ func TestWhatBecomesOfARun(t *testing.T) {
 			facts: []join.Event{at(1, "t", graph()), at(3, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"the last fact late, before anybody found the run expired": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
 			facts: []join.Event{at(1, "t", graph()), at(4, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
-		"a run may wait for ever": {text: head + "trainer: {hyperparameters: run, expire_after: never}\n",
+		"a run may wait forever": {text: head + "trainer: {hyperparameters: run, expire_after: never}\n",
 			facts: []join.Event{at(1, "t", graph()), at(100_000, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"hyperparameters that nobody waits for start no clock": {text: head + "trainer: {hyperparameters: latest, expire_after: 2h}\n",
 			facts: []join.Event{at(1, "h", tuned()), at(50, "t", graph())}, want: join.Complete, hp: "s3://bkt/hp"},
@@ -82,7 +82,7 @@ func TestWhatBecomesOfARun(t *testing.T) {
 			t.Parallel()
 			p := parse(t, tc.text)
 			random := rand.New(rand.NewPCG(3, 4))
-			for range 10 { // the order in which facts are handed over means nothing
+			for range 10 { // the order in which events are passed does not matter
 				random.Shuffle(len(tc.facts), func(i, j int) { tc.facts[i], tc.facts[j] = tc.facts[j], tc.facts[i] })
 				j, say := become(p, tc.facts, tc.latest)
 				if j.State != tc.want || say != tc.say {
@@ -100,7 +100,7 @@ func TestWhatBecomesOfARun(t *testing.T) {
 	}
 }
 
-// become brings a run as far as it goes.
+// become advances a run as far as it can go.
 func become(p pipeline.Pipeline, facts []join.Event, latest join.Latest) (join.Join, string) {
 	j := join.Decide(p, "monday", facts)
 	if j.Ready(p) {
@@ -121,7 +121,7 @@ func become(p pipeline.Pipeline, facts []join.Event, latest join.Latest) (join.J
 	return j, strings.Join(missing, " ")
 }
 
-func TestARunExpiresByTheTimeItsFactsWereStored(t *testing.T) {
+func TestARunExpiresByTheTimeItsEventsWereStored(t *testing.T) {
 	t.Parallel()
 	p := parse(t, head+"trainer: {hyperparameters: run, expire_after: 2h}\n")
 	j := join.Decide(p, "monday", []join.Event{at(5, "t", graph())})
@@ -134,12 +134,12 @@ func TestARunExpiresByTheTimeItsFactsWereStored(t *testing.T) {
 		bus, own time.Duration // of the wait
 		ends     bool
 	}{
-		"at its deadline":                         {2 * time.Hour, 2 * time.Hour, false},
-		"behind it":                               {2*time.Hour + time.Minute, 2*time.Hour + time.Minute, true},
-		"the server's clock is ahead":             {2*time.Hour + time.Minute, time.Hour, false},
-		"the dispatcher's clock has jumped":       {time.Hour, 20 * time.Hour, false},
-		"the server's clock was set back":         {-time.Hour, 3 * time.Hour, false},
-		"the dispatcher's is far behind for ever": {3 * time.Hour, -time.Hour, false},
+		"at its deadline":                        {2 * time.Hour, 2 * time.Hour, false},
+		"behind it":                              {2*time.Hour + time.Minute, 2*time.Hour + time.Minute, true},
+		"the server's clock is ahead":            {2*time.Hour + time.Minute, time.Hour, false},
+		"the dispatcher's clock has jumped":      {time.Hour, 20 * time.Hour, false},
+		"the server's clock was set back":        {-time.Hour, 3 * time.Hour, false},
+		"the dispatcher's is far behind forever": {3 * time.Hour, -time.Hour, false},
 	} {
 		ended := j.Expire(p, join.Clocks{Bus: deadline.Add(tc.bus - 2*time.Hour), Own: j.Began.Add(tc.own)})
 		if (ended.State == join.Ended) != tc.ends {
@@ -161,8 +161,8 @@ func TestARunThatHasEndedStaysAsItIs(t *testing.T) {
 	if after := ended.Add(at(1, "t", graph())); len(after.Events) != 0 || after.Ready(p) {
 		t.Errorf("a late fact was taken: %+v", after)
 	}
-	if told := ended.Announced(); !told.Ending.Announced || ended.Ending.Announced {
-		t.Error("being told is not the copy's own")
+	if announced := ended.Announced(); !announced.Ending.Announced || ended.Ending.Announced {
+		t.Error("Announced changed the original")
 	}
 }
 
@@ -232,7 +232,7 @@ func TestAJobMadeAgainDiffersInWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestATuningThatIsSkippedIsToldForTheFirstFactThatCouldBeTunedOn(t *testing.T) {
+func TestASkippedTuningNamesTheFirstEventThatCouldBeTunedOn(t *testing.T) {
 	t.Parallel()
 	p := parse(t, head+"tuner: {when: never}\ntrainer: {wait_for: [examples, transform, hparams]}\n")
 	raw := &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/raw"}}}
@@ -241,12 +241,12 @@ func TestATuningThatIsSkippedIsToldForTheFirstFactThatCouldBeTunedOn(t *testing.
 		t.Errorf("skipped for %+v, %t", skipped, ok)
 	}
 	for name, facts := range map[string][]join.Event{
-		"nothing to tune on":  {},
-		"its own are there":   {at(1, "e", raw), at(2, "h", tuned())},
-		"its failure is told": {at(1, "e", raw), at(2, "f", untuned())},
+		"nothing to tune on":       {},
+		"its own are there":        {at(1, "e", raw), at(2, "h", tuned())},
+		"its failure is published": {at(1, "e", raw), at(2, "f", untuned())},
 	} {
 		if _, ok := join.Decide(p, "monday", facts).Skipped(p); ok {
-			t.Errorf("%s, and the skip is told", name)
+			t.Errorf("%s, and the skip is published", name)
 		}
 	}
 	if _, ok := join.Decide(parse(t, head), "monday", slices.Clip([]join.Event{at(1, "e", raw)})).Skipped(parse(t, head)); ok {

@@ -36,7 +36,7 @@ func recorded(sequence uint64, id string, data events.Data) events.Recorded {
 	}
 }
 
-// story is what upstream tells of one run: each fact twice, under two ids, and a fact that no run waits for.
+// story returns the events of one run: each twice, under two ids, and one that no run waits for.
 func story() []events.Recorded {
 	return []events.Recorded{
 		recorded(3, "t1", &events.TransformReady{TransformGraph: "s3://b/graph", TransformedExamples: []events.Examples{{URI: "s3://b/tx"}}}),
@@ -69,7 +69,7 @@ func TestStatisticsOfATransformAreAnInputOfTheJob(t *testing.T) {
 	}
 }
 
-func TestFactsInAnyOrderAndNumberMakeTheSameJob(t *testing.T) {
+func TestEventsInAnyOrderAndNumberMakeTheSameJob(t *testing.T) {
 	t.Parallel()
 	p := parse(t, penguin)
 	want, err := joinOf(story()).Pin(p, 1, join.Latest{}).Job(p, events.FunctionTrain, join.Retry{})

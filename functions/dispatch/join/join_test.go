@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-func TestWhatIsNoJoinIsTold(t *testing.T) {
+func TestCheckNamesWhatIsWrongWithAJoin(t *testing.T) {
 	t.Parallel()
 	complete := joinOf(story()).Pin(parse(t, penguin), 4, join.Latest{})
 	dispatched := complete.Dispatch(events.FunctionTrain, "0123abcd", join.Retry{})

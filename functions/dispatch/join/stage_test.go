@@ -22,18 +22,18 @@ func TestWhenATuningIsDue(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text  string
 		facts []join.Event
-		at    uint64 // sequence of the fact by which it is due; 0: it is not
+		at    uint64 // sequence of the event by which it is due; 0: it is not
 	}{
-		"no data yet":                  {tunes, nil, 0},
-		"the transform":                {tunes, []join.Event{at(1, "e", rawExamples()), at(2, "t", graph()), at(3, "u", graph())}, 2},
-		"one of two":                   {both, []join.Event{at(1, "t", graph())}, 0},
-		"both":                         {both, []join.Event{at(1, "t", graph()), at(4, "e", rawExamples())}, 4},
-		"hyperparameters were told":    {tunes, []join.Event{at(1, "h", tuned()), at(2, "t", graph())}, 0},
-		"a failure was told":           {tunes, []join.Event{at(1, "f", untuned()), at(2, "t", graph())}, 0},
-		"hyperparameters are told now": {tunes, []join.Event{at(1, "t", graph()), at(2, "h", tuned())}, 1},
-		"a pipeline that never tunes":  {head + "tuner: {when: never}\n", []join.Event{at(1, "t", graph())}, 0},
-		"a pipeline without a tuner":   {head + "trainer: {hyperparameters: run}\n", []join.Event{at(1, "t", graph())}, 0},
-		"longer than a run may wait":   {tunes, []join.Event{at(1, "t", graph()), at(100, "h", tuned())}, 1},
+		"no data yet":                 {tunes, nil, 0},
+		"the transform":               {tunes, []join.Event{at(1, "e", rawExamples()), at(2, "t", graph()), at(3, "u", graph())}, 2},
+		"one of two":                  {both, []join.Event{at(1, "t", graph())}, 0},
+		"both":                        {both, []join.Event{at(1, "t", graph()), at(4, "e", rawExamples())}, 4},
+		"hyperparameters came before": {tunes, []join.Event{at(1, "h", tuned()), at(2, "t", graph())}, 0},
+		"a failure came before":       {tunes, []join.Event{at(1, "f", untuned()), at(2, "t", graph())}, 0},
+		"hyperparameters come now":    {tunes, []join.Event{at(1, "t", graph()), at(2, "h", tuned())}, 1},
+		"a pipeline that never tunes": {head + "tuner: {when: never}\n", []join.Event{at(1, "t", graph())}, 0},
+		"a pipeline without a tuner":  {head + "trainer: {hyperparameters: run}\n", []join.Event{at(1, "t", graph())}, 0},
+		"longer than a run may wait":  {tunes, []join.Event{at(1, "t", graph()), at(100, "h", tuned())}, 1},
 	} {
 		j := join.Decide(parse(t, tc.text), "monday", tc.facts)
 		got := uint64(0)
@@ -76,7 +76,7 @@ func TestATuningThatIsPinnedStays(t *testing.T) {
 	}
 }
 
-func TestAFactWithForceIsSearchedForAnew(t *testing.T) {
+func TestAnEventWithForceMakesANewSearch(t *testing.T) {
 	t.Parallel()
 	p := parse(t, tunes)
 	force := at(2, "t", &events.TransformReady{TransformGraph: "s3://bkt/graph", Request: events.Request{Force: true}})
@@ -100,7 +100,7 @@ func TestARunThatIsNotTunedHasNoTuneJob(t *testing.T) {
 	}
 }
 
-func TestWhoToldARunsHyperparameters(t *testing.T) {
+func TestSearchAnnouncedIsTrueForTheRunsOwnSearchAlone(t *testing.T) {
 	t.Parallel()
 	reused, nothing := events.SkippedIDs("penguin", "monday")
 	of := func(source, id string, data events.Data) join.Join {
@@ -125,7 +125,7 @@ func TestWhoToldARunsHyperparameters(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoTuningIsTold(t *testing.T) {
+func TestCheckNamesWhatIsWrongWithATuneStage(t *testing.T) {
 	t.Parallel()
 	p := parse(t, tunes)
 	due := join.Decide(p, "monday", []join.Event{at(2, "t", graph())})
