@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// attempt is one claimed job on its way to its fate.
+// attempt is one try at a claimed job.
 type attempt struct {
 	box      events.Letterbox
 	function Function
@@ -19,11 +19,11 @@ type attempt struct {
 	log      *slog.Logger
 }
 
-// rest is Task.Rest.
-type rest func(ctx context.Context, wait func(context.Context) error) error
+// withoutSlot is Task.WithoutSlot.
+type withoutSlot func(ctx context.Context, wait func(context.Context) error) error
 
-// see brings a claimed job to its fate.
-func (w *Worker) see(ctx context.Context, function Function, claim events.Claim, r rest) error {
+// see works on a claimed job and settles it.
+func (w *Worker) see(ctx context.Context, function Function, claim events.Claim, wait withoutSlot) error {
 	job, err := claim.Job()
 	if err != nil {
 		failure := &events.Failure{Kind: events.FailureInput, Err: err}
@@ -32,18 +32,18 @@ func (w *Worker) see(ctx context.Context, function Function, claim events.Claim,
 	}
 	a := attempt{
 		box: w.box, function: function, claim: claim,
-		task: Task{Job: job, Attempt: claim.Attempt(), Report: w.reporter(ctx, job, claim.Attempt()), Prove: claim.Prove, Rest: r},
+		task: Task{Job: job, Attempt: claim.Attempt(), Report: w.reporter(ctx, job, claim.Attempt()), Prove: claim.Prove, WithoutSlot: wait},
 		log:  w.opts.Logger.With("job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "attempt", claim.Attempt().ID),
 	}
 	ctx, span := w.opts.Telemetry.Job(ctx, job, claim.Message().Sequence, a.task.Attempt)
 	a.log.InfoContext(ctx, "job taken", "function", job.Function, "number", a.task.Attempt.Number)
 	err = claim.Hold(ctx, a.work)
-	told := reported(err)
-	defer span.End(&told)
+	cause := reported(err)
+	defer span.End(&cause)
 	return a.end(ctx, err)
 }
 
-// reported is the error that telemetry reports of an attempt.
+// reported returns the error of an attempt that telemetry records.
 func reported(err error) error {
 	if found, is := errors.AsType[over](err); is {
 		return found.err
@@ -51,7 +51,8 @@ func reported(err error) error {
 	return err
 }
 
-// end settles the job. If that fails, or the lease was lost, nobody has released the lease: this worker is alive, and reports that.
+// end settles the job. If that fails, or the lease was lost, the lease has not been released: this
+// worker is alive, and reports that.
 func (a attempt) end(ctx context.Context, err error) error {
 	if !errors.Is(err, events.ErrLeaseLost) {
 		if err = a.settle(ctx, err); err == nil {
@@ -66,8 +67,8 @@ func (a attempt) end(ctx context.Context, err error) error {
 	return err
 }
 
-// work handles the task and publishes what it led to, all while the lease is held. A model that is there is counted anew, by handling
-// its job again with a higher generation, where the log knows one of its name that was lost.
+// work handles the task and publishes its result, while the lease is held. If the log has a model
+// of the same name that was lost, the job is handled again with a higher generation.
 func (a attempt) work(ctx context.Context) error {
 	if err := a.mayBegin(ctx); err != nil {
 		return err
@@ -90,12 +91,13 @@ func (a attempt) work(ctx context.Context) error {
 		if generation <= a.task.Job.Generation {
 			return events.Fail(events.FailureCrash, fmt.Errorf("%s made generation %d, where %d was asked for", a.function.Name(), generation-1, generation))
 		}
-		a.log.WarnContext(ctx, "another model was told under this one's name; it is counted as the next generation", "generation", generation)
+		a.log.WarnContext(ctx, "the log has another model of this name; this one becomes the next generation", "generation", generation)
 		a.task.Job.Generation = generation
 	}
 }
 
-// handle recovers once, here, where code of a function runs: a panic is a fault of ours in handling this job.
+// handle recovers from panics of the function, in this one place: a panic is a fault of ours in
+// handling this job.
 func (a attempt) handle(ctx context.Context) (facts []events.Fact, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -105,15 +107,16 @@ func (a attempt) handle(ctx context.Context) (facts []events.Fact, err error) {
 	return a.function.Handle(ctx, a.task)
 }
 
-// stopDelay keeps a job that a stopping worker hands back from another slot of the same worker, whose last look at the queue
-// may not have ended yet: there it would wait out a whole lease.
+// stopDelay keeps a job that a stopping worker hands back from another slot of the same worker,
+// whose last request to the queue may not have ended: there the job would wait for a whole lease.
 const stopDelay = time.Second
 
 // settleTime bounds the acknowledgement of a job when the worker itself is stopping.
 const settleTime = 10 * time.Second
 
-// settle does with the job what its outcome calls for. It goes on for a moment after ctx ended, so that a job that a stopping worker
-// hands back is free for others soon. ErrLeaseLost before any effect if the lease is not provably ours then.
+// settle acknowledges, retries or dead-letters the job by the error of the attempt. It continues
+// for a moment after ctx ended, so that a job that a stopping worker hands back is free for others
+// soon. It returns ErrLeaseLost before any effect if the lease is not provably ours then.
 func (a attempt) settle(ctx context.Context, err error) error {
 	stopping := ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
@@ -122,27 +125,27 @@ func (a attempt) settle(ctx context.Context, err error) error {
 		return a.acknowledge(ctx, found)
 	}
 	waiting, waits := errors.AsType[Later](err)
-	verdict, failure := decide(err, a.task.Attempt, a.function.Limits(a.task.Job))
+	how, failure := decide(err, a.task.Attempt, a.function.Limits(a.task.Job))
 	switch {
-	case verdict == done:
+	case how == ack:
 		a.log.InfoContext(ctx, "job done")
 		return a.claim.Done(ctx)
 	case stopping:
 		a.log.InfoContext(ctx, "job handed back: this worker stops", "error", failure)
-		return a.claim.Later(ctx, stopDelay, events.FailureUnavailable, "its worker was told to leave")
+		return a.claim.Later(ctx, stopDelay, events.FailureUnavailable, "its worker is stopping")
 	case waits:
 		a.log.InfoContext(ctx, "job handed back: it waits", "again_in", waiting.After, "why", waiting.Why)
 		return a.claim.Later(ctx, waiting.After, events.FailureUnavailable, waiting.Why)
-	case verdict == later:
+	case how == retry:
 		delay := backoff(a.task.Attempt)
 		a.log.WarnContext(ctx, "job handed back", "kind", failure.Kind, "again_in", delay, "error", failure)
 		return a.claim.Later(ctx, delay, failure.Kind, failure.Error())
 	default:
-		return a.giveUp(ctx, verdict, failure)
+		return a.giveUp(ctx, how, failure)
 	}
 }
 
-// acknowledge takes a job off its queue for which nothing is left to do.
+// acknowledge acknowledges a job for which nothing is left to do.
 func (a attempt) acknowledge(ctx context.Context, found over) error {
 	message := "job acknowledged: its outcome is in the log"
 	if found.err != nil {
@@ -152,17 +155,18 @@ func (a attempt) acknowledge(ctx context.Context, found over) error {
 	return a.claim.Done(ctx)
 }
 
-// giveUp ends a job that is cancelled or that can't be done. The order for the latter is a note in the lease, dead letter, event,
-// acknowledgement; a cancelled job has but the last two. Each step can be repeated, and is taken only while the lease is provably ours. An
-// attempt that follows on a crash between two of them finds the note, and repeats the others.
-func (a attempt) giveUp(ctx context.Context, verdict fate, failure *events.Failure) error {
+// giveUp ends a job that is cancelled or that can't be done. The order for the latter is a note in
+// the lease, dead letter, event, acknowledgement; a cancelled job has only the last two. Each step
+// can be repeated, and is taken only while the lease is provably ours. An attempt that follows a
+// crash between two of them finds the note, and repeats the other steps.
+func (a attempt) giveUp(ctx context.Context, how disposition, failure *events.Failure) error {
 	if err := a.isOver(ctx); err != nil {
 		if found, is := errors.AsType[over](err); is {
 			return a.acknowledge(ctx, found)
 		}
 		return err
 	}
-	if verdict == cancelled {
+	if how == cancelled {
 		a.log.InfoContext(ctx, "job cancelled")
 	} else {
 		a.log.ErrorContext(ctx, "job given up", "kind", failure.Kind, "error", failure)
@@ -179,7 +183,7 @@ func (a attempt) giveUp(ctx context.Context, verdict fate, failure *events.Failu
 	if _, err := a.box.Publish(ctx, a.function.Failed(a.task, failure)); err != nil {
 		return fmt.Errorf("publish the failure of job %s: %w", a.task.Job.ID, err)
 	}
-	if verdict == cancelled {
+	if how == cancelled {
 		return a.claim.Done(ctx)
 	}
 	return a.claim.Never(ctx, failure.Reason())
@@ -201,7 +205,8 @@ func (a attempt) deadLetter(ctx context.Context, failure *events.Failure) error 
 	return nil
 }
 
-// causes reads the facts that the job was made from, verbatim. One that the log no longer holds is left out.
+// causes reads the events that the job was made from, verbatim. It leaves out those that the log no
+// longer has.
 func (a attempt) causes(ctx context.Context) ([]events.Message, error) {
 	var out []events.Message
 	for _, cause := range a.task.Job.Causes {

@@ -1,23 +1,27 @@
-// Package worker takes jobs off the queue and sees each one through: claim, hold the lease, handle, publish, settle. It owns
-// the goroutines, and it alone turns what went wrong into a fate:
+// Package worker takes jobs off the queue and sees each one through: claim, hold the lease, handle,
+// publish, settle. It owns the goroutines, and it alone turns an error into a disposition:
 //
 //	bad input, incomplete                     dead letter
 //	cancelled                                 an event, then acknowledged
 //	module raised, model failed its check     retried, up to Limits.Attempts; then dead letter
 //	process crashed, over memory or time      retried, up to Limits.Crashes; then dead letter
 //	worker died with the job                  retried, up to Limits.Lost; then dead letter
-//	all else: bus or store away, we stop      retried without limit
+//	any other: bus or store away, stopping    retried without limit
 //
-// Giving a job up takes, in this order: a dead letter with the reason and the events behind it, an event that announces the failure,
-// the acknowledgement. Each is taken only while the lease is provably ours. Nothing is dropped in silence.
+// Giving a job up takes, in this order: a dead letter with the reason and the events behind it, an
+// event that announces the failure, the acknowledgement. Each is taken only while the lease is
+// provably ours. Nothing is dropped in silence.
 //
-// Before a job is worked on, its first attempt too, and again before anything is published, the worker reads the run's events. A job
-// whose outcome is there is acknowledged, whatever execution it would be now; so is a job of a run that has ended without one.
+// Before a job is worked on, also at its first attempt, and again before anything is published, the
+// worker reads the run's events. A job whose outcome is there is acknowledged, whatever execution it
+// would be now; so is a job of a run that has ended without one.
 //
-// A worker has died with a job, as far as can be known, when its lease was taken over and the worker hasn't reported since. A worker
-// that is drained releases its lease. One that has lost its lease while the bus was away, or while it was frozen, reports as soon as the
-// bus answers, and the attempt no longer counts; the attempt that would give the job up waits for such reports first. A worker that
-// dies during an outage, or with its machine, counts like one that the job has killed: nothing tells them apart.
+// A worker is taken to have died with a job if its lease was taken over and the worker hasn't
+// reported since. A worker that is drained releases its lease. One that has lost its lease while the
+// bus was away, or while it was frozen, reports as soon as the bus answers, and the attempt no
+// longer counts; the attempt that would give the job up waits for such reports first. A worker that
+// dies during an outage, or with its machine, counts like one that the job has killed: they can't be
+// distinguished.
 //
-// It knows no store, no module and no kind of training: that is a Function's business. Read Worker first.
+// The package uses no store, no module and no kind of training: Functions do. Read Worker first.
 package worker

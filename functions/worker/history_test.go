@@ -13,7 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// mortalBus is the bus of a worker that dies when die returns true before an effect of that name: nothing of it reaches the bus then.
+// mortalBus is the bus of a worker that dies when die returns true before an effect of that name:
+// nothing of it reaches the bus then.
 type mortalBus struct {
 	events.Letterbox
 	die  func(effect string) bool
@@ -81,7 +82,7 @@ func (c mortalClaim) Later(ctx context.Context, delay time.Duration, cause event
 	return c.Claim.Later(ctx, delay, cause, why)
 }
 
-// dieBefore has one worker work on the box until it dies before an effect. Its lease has run out then.
+// dieBefore has one worker work until it dies before an effect. Its lease has expired then.
 func dieBefore(t *testing.T, box events.Letterbox, effect string, f *function) {
 	t.Helper()
 	bus := &mortalBus{Letterbox: box, die: func(at string) bool { return at == effect }}
@@ -91,11 +92,11 @@ func dieBefore(t *testing.T, box events.Letterbox, effect string, f *function) {
 		t.Fatal(err)
 	}
 	if !bus.dead {
-		t.Fatalf("the worker did not come to its %s", effect)
+		t.Fatalf("the worker did not reach its %s", effect)
 	}
 }
 
-// trainsAs makes the model of the execution that a module's digest leads to.
+// trainsAs makes the model of the execution that a module's digest determines.
 func trainsAs(digit string) func(context.Context, worker.Task) ([]events.Fact, error) {
 	return func(_ context.Context, task worker.Task) ([]events.Fact, error) {
 		return []events.Fact{modelOf(task.Job, digit)}, nil
@@ -117,9 +118,9 @@ func TestAJobThatWasAnnouncedIsNotDoneAgainAsAnotherExecution(t *testing.T) {
 			box, later := offered(t), &function{handle: trainsAs("2")}
 			dieBefore(t, box, effect, &function{handle: trainsAs("1")})
 			work(t, box, later, 5*time.Minute)
-			told := facts(t, box, events.KindModelTrained)
-			if len(told) != 1 || told[0].Data.(*events.ModelTrained).Model.URI != models || left(t, box) {
-				t.Errorf("died before its %s: events %+v, want one of %s", effect, told, models)
+			published := facts(t, box, events.KindModelTrained)
+			if len(published) != 1 || published[0].Data.(*events.ModelTrained).Model.URI != models || left(t, box) {
+				t.Errorf("died before its %s: events %+v, want one of %s", effect, published, models)
 			}
 			if effect == "ack" && later.calls.Load() != 0 {
 				t.Error("an announced job was worked on")
@@ -128,15 +129,16 @@ func TestAJobThatWasAnnouncedIsNotDoneAgainAsAnotherExecution(t *testing.T) {
 	}
 }
 
-// The message of a job that is done may come again as the first attempt at it: a dispatcher that has lost its join enqueues it again.
+// The message of a job that is done may come again as the first attempt at it: a dispatcher that has
+// lost its join enqueues it again.
 func TestTheFirstAttemptAtAnAnnouncedJobDoesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box, f := offered(t), &function{handle: trainsAs("2")}
 		publish(t, box, modelOf(queued(t, box), "1"))
 		work(t, box, f, time.Minute)
-		if told := facts(t, box, events.KindModelTrained); len(told) != 1 || f.calls.Load() != 0 || left(t, box) {
-			t.Errorf("%d events, worked on %d times", len(told), f.calls.Load())
+		if published := facts(t, box, events.KindModelTrained); len(published) != 1 || f.calls.Load() != 0 || left(t, box) {
+			t.Errorf("%d events, worked on %d times", len(published), f.calls.Load())
 		}
 	})
 }
@@ -158,8 +160,8 @@ func TestOnlyTheOutcomeOfThisVeryJobCounts(t *testing.T) {
 				t.Fatal(err)
 			}
 			work(t, box, f, time.Minute)
-			if told := facts(t, box, events.KindModelTrained); len(told) != 2 || f.calls.Load() != 1 || left(t, box) {
-				t.Errorf("%s: %d events, worked on %d times", name, len(told), f.calls.Load())
+			if published := facts(t, box, events.KindModelTrained); len(published) != 2 || f.calls.Load() != 1 || left(t, box) {
+				t.Errorf("%s: %d events, worked on %d times", name, len(published), f.calls.Load())
 			}
 		})
 	}
@@ -178,8 +180,8 @@ func TestAJobOfAnEndedRunIsNotWorkedOn(t *testing.T) {
 	})
 }
 
-// The run ends while its job is worked on, whatever comes of that.
-func TestNothingIsPublishedOfAJobWhoseRunEndsMeanwhile(t *testing.T) {
+// The run ends while its job is worked on, whatever the result of that is.
+func TestNothingIsPublishedForAJobWhoseRunEndsMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, then := range map[string]func(context.Context, worker.Task) ([]events.Fact, error){
 		"a model": trainsAs("1"), "a failure": fails(events.FailureModule), "a cancellation": fails(events.FailureCancelled),
@@ -199,7 +201,8 @@ func TestNothingIsPublishedOfAJobWhoseRunEndsMeanwhile(t *testing.T) {
 	}
 }
 
-// What attempts have begun of a cancelled job is ended by its function, though the run's end is in the log already.
+// The function of a cancelled job ends what its attempts have begun, though the run's end is in the
+// log already.
 func TestTheFunctionEndsACancelledJobOfAnEndedRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -216,7 +219,8 @@ func TestTheFunctionEndsACancelledJobOfAnEndedRun(t *testing.T) {
 	})
 }
 
-// wantEndedOnly wants the job off its queue with no event but the run's end, and no dead letter.
+// wantEndedOnly checks that the job is off its queue with no event but the run's end, and no dead
+// letter.
 func wantEndedOnly(t *testing.T, box *eventstest.Memory) {
 	t.Helper()
 	models, failures := facts(t, box, events.KindModelTrained), facts(t, box, events.KindTrainingFailed)
@@ -238,7 +242,7 @@ func publish(t *testing.T, box events.Letterbox, fact events.Fact) {
 	}
 }
 
-// queued is the job on a box's queue.
+// queued returns the job on the queue.
 func queued(t *testing.T, box events.Letterbox) events.Job {
 	t.Helper()
 	message, err := box.Queued(t.Context(), "j1")

@@ -22,7 +22,7 @@ func (*tuning) Name() events.Function { return events.FunctionTune }
 func TestAWorkerOfSeveralFunctionsDoesNotWaitForTheFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, train := eventstest.NewMemory(0), &function{handle: tells}
+		box, train := eventstest.NewMemory(0), &function{handle: announce}
 		tune := &tuning{function{handle: func(context.Context, worker.Task) ([]events.Fact, error) { return nil, nil }}}
 		w := worker.New(box, worker.Options{Functions: []worker.Function{train, tune}})
 		began := time.Now()
@@ -56,9 +56,9 @@ func TestHyperparametersUnderTheNameOfLostOnesAreTheNextGeneration(t *testing.T)
 			t.Fatal(err)
 		}
 		work(t, box, f, time.Hour)
-		told := facts(t, box, events.KindHParamsReady)
-		if last := told[len(told)-1].Data.(*events.HParamsReady); len(told) != 2 || last.Generation != 1 || last.Hyperparameters != "s3://bkt/best/second" {
-			t.Errorf("told %d facts, the last of %+v", len(told), last)
+		published := facts(t, box, events.KindHParamsReady)
+		if last := published[len(published)-1].Data.(*events.HParamsReady); len(published) != 2 || last.Generation != 1 || last.Hyperparameters != "s3://bkt/best/second" {
+			t.Errorf("published %d events, the last of %+v", len(published), last)
 		}
 	})
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// rewriteLease writes what change makes of the job's lease, as the leader of the bucket has it; changed is false if there is nothing to
-// write. A lease that nobody can read is left as it is. events.ErrNotFound if the job has left its queue.
+// rewriteLease writes what change makes of the job's lease, as the leader of the bucket has it;
+// changed is false if there is nothing to write. A lease that can't be decoded is left as it is.
+// events.ErrNotFound if the job has left its queue.
 func (a attempt) rewriteLease(ctx context.Context, change func(events.Lease) (lease events.Lease, changed bool, err error)) error {
 	leases, err := a.box.Register(ctx, events.RegisterLeases)
 	if err != nil {
@@ -35,7 +36,7 @@ func (a attempt) rewriteLease(ctx context.Context, change func(events.Lease) (le
 func (a attempt) replaceLease(ctx context.Context, leases events.Register, entry events.Entry, change func(events.Lease) (events.Lease, bool, error)) error {
 	lease, err := events.DecodeLease(entry)
 	if err != nil {
-		return nil // nobody wrote it who counts attempts
+		return nil // not written by a worker
 	}
 	lease, changed, err := change(lease)
 	if err != nil || !changed {

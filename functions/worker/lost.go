@@ -13,8 +13,8 @@ import (
 // DefaultLost is Limits.Lost if a function does not set it.
 const DefaultLost = 5
 
-// reportTime is how long a job that is to be given up waits for reports of workers that are alive. After an outage of the bus their
-// reports and the attempt that counts them come at the same time.
+// reportTime is how long a job that is to be given up waits for reports of workers that are alive.
+// After an outage of the bus their reports and the attempt that counts them come at the same time.
 const reportTime = 15 * time.Second
 
 // countLost returns a final failure if as many workers as Limits.Lost have died with the job.
@@ -50,8 +50,9 @@ func (a attempt) lost(ctx context.Context) (int, error) {
 	return len(lease.Lost), err
 }
 
-// reportAlive takes back that this attempt's worker may have died, because the attempt could not release its lease. It tries until the
-// bus answers, or until settleTime after ctx has ended: a worker that leaves without it counts as one that died.
+// reportAlive withdraws that this attempt's worker may have died, because the attempt could not
+// release its lease. It retries until the bus answers, or until settleTime after ctx has ended: a
+// worker that stops before counts as one that died.
 func (a attempt) reportAlive(ctx context.Context) {
 	ctx, cancel := outlive(ctx)
 	defer cancel()
@@ -61,12 +62,12 @@ func (a attempt) reportAlive(ctx context.Context) {
 			return
 		}
 		if errors.Is(err, events.ErrClosed) || errors.Is(err, events.ErrRefused) {
-			a.log.WarnContext(ctx, "lost attempt not taken back; it counts as one whose worker died", "error", err)
+			a.log.WarnContext(ctx, "lost attempt not withdrawn; it counts as one whose worker died", "error", err)
 			return
 		}
 		select {
 		case <-ctx.Done():
-			a.log.WarnContext(ctx, "lost attempt not taken back; it counts as one whose worker died", "error", err)
+			a.log.WarnContext(ctx, "lost attempt not withdrawn; it counts as one whose worker died", "error", err)
 			return
 		case <-time.After(retryDelay):
 		}

@@ -13,7 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// killWorkers has n workers die with the job in turn, as an out-of-memory kill of their pods ends them: nobody releases the lease.
+// killWorkers has n workers die with the job in turn, like an out-of-memory kill of their pods: the
+// lease is not released.
 func killWorkers(t *testing.T, box events.Letterbox, n int) {
 	t.Helper()
 	for range n {
@@ -52,7 +53,7 @@ func TestAJobThatKillsItsWorkersIsGivenUp(t *testing.T) {
 	}
 }
 
-// wantLost wants one failure that names how many workers died, and a dead letter of it.
+// wantLost checks for one failure that names how many workers died, and a dead letter of it.
 func wantLost(t *testing.T, box events.Letterbox, failures []events.Fact, lost int) {
 	t.Helper()
 	failed, letters := failures[0].Data.(*events.TrainingFailed), dead(t, box)
@@ -80,13 +81,13 @@ func TestAJobOfWorkersThatAreDrainedIsNeverGivenUp(t *testing.T) {
 		}
 		f := &function{handle: trainsAs("1")}
 		work(t, box, f, 5*time.Minute)
-		if told := facts(t, box, events.KindModelTrained); len(told) != 1 || f.calls.Load() != 1 {
-			t.Errorf("%d models, worked on %d times", len(told), f.calls.Load())
+		if published := facts(t, box, events.KindModelTrained); len(published) != 1 || f.calls.Load() != 1 {
+			t.Errorf("%d models, worked on %d times", len(published), f.calls.Load())
 		}
 	})
 }
 
-// A dead letter that is retried counts its workers anew.
+// A dead letter that is retried starts counting its workers anew.
 func TestARetriedJobCountsItsLostWorkersAnew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,13 +100,13 @@ func TestARetriedJobCountsItsLostWorkersAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		work(t, box, f, time.Hour)
-		if told := facts(t, box, events.KindModelTrained); len(told) != 1 || f.calls.Load() != 1 {
-			t.Errorf("%d models, worked on %d times", len(told), f.calls.Load())
+		if published := facts(t, box, events.KindModelTrained); len(published) != 1 || f.calls.Load() != 1 {
+			t.Errorf("%d models, worked on %d times", len(published), f.calls.Load())
 		}
 	})
 }
 
-// cutBus is the bus as a worker sees it that may be cut off.
+// cutBus is the bus of a worker whose connection may be cut.
 type cutBus struct {
 	events.Letterbox
 	mu  sync.Mutex
@@ -168,8 +169,8 @@ func (c cutClaim) Done(ctx context.Context) error {
 	return c.Claim.Done(ctx)
 }
 
-// Again and again the bus is away until the lease has run out. When it is back another worker takes the job over, at times before the
-// old one, which lives, can report.
+// The bus is away repeatedly until the lease has expired. When it is back another worker takes the
+// job over, at times before the old one, which is alive, can report.
 func TestAnOutageOfTheBusEndsNoJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -188,13 +189,13 @@ func TestAnOutageOfTheBusEndsNoJob(t *testing.T) {
 		f := &function{handle: trainsAs("1")}
 		work(t, memory, f, time.Hour)
 		running.Wait()
-		if told := facts(t, memory, events.KindModelTrained); len(told) != 1 || len(dead(t, memory)) != 0 {
-			t.Errorf("%d models, dead letters %+v", len(told), dead(t, memory))
+		if published := facts(t, memory, events.KindModelTrained); len(published) != 1 || len(dead(t, memory)) != 0 {
+			t.Errorf("%d models, dead letters %+v", len(published), dead(t, memory))
 		}
 	})
 }
 
-// The attempt that would be one too many comes before the reports of those that live.
+// The attempt that would be one too many comes before the reports of workers that are alive.
 func TestAJobWaitsForReportsOfItsWorkersBeforeItIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -216,8 +217,8 @@ func TestAJobWaitsForReportsOfItsWorkersBeforeItIsGivenUp(t *testing.T) {
 		})
 		work(t, memory, f, time.Hour)
 		running.Wait()
-		if told := facts(t, memory, events.KindModelTrained); len(told) != 1 || f.calls.Load() != 1 || len(dead(t, memory)) != 0 {
-			t.Errorf("%d models, worked on %d times, dead letters %+v", len(told), f.calls.Load(), dead(t, memory))
+		if published := facts(t, memory, events.KindModelTrained); len(published) != 1 || f.calls.Load() != 1 || len(dead(t, memory)) != 0 {
+			t.Errorf("%d models, worked on %d times, dead letters %+v", len(published), f.calls.Load(), dead(t, memory))
 		}
 	})
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// frozenBus is the bus of a worker that is frozen right after an effect, for longer than its lease. Another worker settles the job
-// meanwhile.
+// frozenBus is the bus of a worker that is frozen right after an effect, for longer than its lease.
+// Another worker settles the job meanwhile.
 type frozenBus struct {
 	events.Letterbox
 	after   string
 	frozen  bool
 	settles func()
-	effects []string // after it went on
+	effects []string // after it continued
 }
 
 func (b *frozenBus) did(effect string) {
@@ -57,7 +57,8 @@ func (c frozenClaim) Hold(ctx context.Context, work func(context.Context) error)
 	return c.Claim.Hold(ctx, work)
 }
 
-// A job that is given up or cancelled has its effects after the work, when no heartbeat keeps its lease.
+// A job that is given up or cancelled has its effects after the work, when no heartbeat keeps its
+// lease.
 func TestAWorkerThatLosesItsLeaseWhileItGivesUpDoesNothingMore(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -81,8 +82,8 @@ func TestAWorkerThatLosesItsLeaseWhileItGivesUpDoesNothingMore(t *testing.T) {
 					t.Errorf("after it was frozen (%t): %v", bus.frozen, bus.effects)
 				}
 				work(t, memory, &function{handle: fails(tc.kind)}, time.Hour)
-				if told := facts(t, memory, events.KindTrainingFailed); len(told) != 1 || left(t, memory) {
-					t.Errorf("%d events, want one", len(told))
+				if published := facts(t, memory, events.KindTrainingFailed); len(published) != 1 || left(t, memory) {
+					t.Errorf("%d events, want one", len(published))
 				}
 			})
 		})
@@ -97,9 +98,9 @@ func once(t *testing.T, box events.Letterbox, f *function) {
 	}
 }
 
-// What an attempt has given up stays so when it dies before that is told: no later one works on the job, which might succeed beside
-// its dead letter.
-func TestAJobThatWasGivenUpIsNotWorkedOnByWhoTakesItNext(t *testing.T) {
+// A job that an attempt has given up stays so if the attempt dies before that is announced: no later
+// attempt works on the job, which might succeed in spite of its dead letter.
+func TestAGivenUpJobIsNotWorkedOnByTheNextWorker(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]string{"died before the event": "dead letter", "died before the ack": "event"} {
 		t.Run(name, func(t *testing.T) {
@@ -110,12 +111,12 @@ func TestAJobThatWasGivenUpIsNotWorkedOnByWhoTakesItNext(t *testing.T) {
 				once(t, bus, &function{handle: fails(events.FailureInput)})
 				next := &function{handle: trainsAs("1")}
 				work(t, memory, next, time.Hour)
-				told, letters := facts(t, memory, events.KindTrainingFailed), dead(t, memory)
+				published, letters := facts(t, memory, events.KindTrainingFailed), dead(t, memory)
 				if next.calls.Load() != 0 || len(facts(t, memory, events.KindModelTrained)) != 0 || left(t, memory) {
 					t.Errorf("worked on %d times more", next.calls.Load())
 				}
-				if len(told) != 1 || told[0].Data.(*events.TrainingFailed).Message != "it went wrong" {
-					t.Errorf("failures %+v", told)
+				if len(published) != 1 || published[0].Data.(*events.TrainingFailed).Message != "it went wrong" {
+					t.Errorf("failures %+v", published)
 				}
 				if len(letters) != 1 || letters[0].Reason.Message != "it went wrong" {
 					t.Errorf("dead letters %+v", letters)

@@ -13,11 +13,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// Worker runs Functions on the jobs of a letterbox.
+// Worker runs Functions on the jobs of a bus.
 type Worker struct {
 	box   events.Letterbox
 	opts  Options
-	seats seats
+	slots slots
 }
 
 // Options of a Worker.
@@ -26,10 +26,10 @@ type Options struct {
 	Classes   []string // resource classes it serves; default: cpu
 	Slots     int      // jobs at once, of all functions together; default 1
 	Logger    *slog.Logger
-	Telemetry *telemetry.Telemetry // nil: nothing is told of jobs
+	Telemetry *telemetry.Telemetry // nil: jobs are not traced
 	Now       func() time.Time     // default time.Now; stamps progress
 
-	Ready func(context.Context) error // waits until a job could be worked on; none is taken before. nil: always
+	Ready func(context.Context) error // waits until a job can be worked on; none is claimed before. nil: always
 }
 
 // New returns a worker on box. Nothing runs before Run or Once.
@@ -44,38 +44,39 @@ func New(box events.Letterbox, opts Options) *Worker {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Worker{box: box, opts: opts, seats: make(seats, opts.Slots)}
+	return &Worker{box: box, opts: opts, slots: make(slots, opts.Slots)}
 }
 
 const (
-	pollWait   = 5 * time.Second // how long one look at the queue may last
-	shortLook  = time.Second / 4 // of one who looks for several functions in turn
-	retryDelay = time.Second     // after the bus said no
+	pollWait   = 5 * time.Second // how long one request to the queue may last
+	shortLook  = time.Second / 4 // the same, for each of several functions in turn
+	retryDelay = time.Second     // after an error of the bus
 )
 
-// Run takes jobs until ctx ends, then lets the running ones hand themselves back, and returns nil. It returns an error when
-// the letterbox is closed for good.
+// Run claims jobs until ctx ends, then lets the running ones hand themselves back, and returns nil.
+// It returns an error when the bus is closed for good.
 func (w *Worker) Run(ctx context.Context) error {
-	slots, ctx := errgroup.WithContext(ctx)
+	group, ctx := errgroup.WithContext(ctx)
 	for _, function := range w.opts.Functions {
 		for range w.opts.Slots {
-			slots.Go(func() error { return w.serve(ctx, function, slots) })
+			group.Go(func() error { return w.serve(ctx, function, group) })
 		}
 	}
-	return slots.Wait()
+	return group.Wait()
 }
 
-// serve takes one job after another while there are seats, until ctx ends. Each is seen through beside it, for one that rests has no seat.
+// serve claims one job after another while slots are free, until ctx ends. Each job runs in a
+// goroutine of its own, because a job that waits may release its slot.
 func (w *Worker) serve(ctx context.Context, function Function, jobs *errgroup.Group) error {
-	for ctx.Err() == nil && w.seats.await(ctx) {
+	for ctx.Err() == nil && w.slots.await(ctx) {
 		if err := w.ready(ctx); err != nil {
 			return err
 		}
-		claim, seat, err := w.take(ctx, function, pollWait)
+		claim, slot, err := w.take(ctx, function, pollWait)
 		if claim != nil {
 			jobs.Go(func() error {
-				defer seat.leave()
-				return w.afterTrouble(ctx, function, w.see(ctx, function, claim, seat.rest))
+				defer slot.release()
+				return w.afterTrouble(ctx, function, w.see(ctx, function, claim, slot.releaseWhile))
 			})
 		} else if err := w.afterTrouble(ctx, function, err); err != nil {
 			return err
@@ -84,7 +85,7 @@ func (w *Worker) serve(ctx context.Context, function Function, jobs *errgroup.Gr
 	return nil
 }
 
-// afterTrouble waits a moment where err says that the bus had some, and returns err where no moment helps.
+// afterTrouble pauses after an error of the bus that may go away, and returns one that won't.
 func (w *Worker) afterTrouble(ctx context.Context, function Function, err error) error {
 	if errors.Is(err, events.ErrClosed) {
 		return err
@@ -99,13 +100,13 @@ func (w *Worker) afterTrouble(ctx context.Context, function Function, err error)
 	return nil
 }
 
-// Once works on at most one job, waiting up to wait for it, and reports whether there was one: the shape in which a
-// scaler starts workers.
+// Once works on at most one job, waiting up to wait for it, and reports whether there was one. A
+// scaler starts workers in this form.
 func (w *Worker) Once(ctx context.Context, wait time.Duration) (worked bool, err error) {
 	if err := w.ready(ctx); err != nil {
 		return false, err
 	}
-	began, look := time.Now(), time.Duration(0) // at first, at what is there
+	began, look := time.Now(), time.Duration(0) // first without waiting
 	for {
 		for _, function := range w.opts.Functions {
 			if worked, err = w.next(ctx, function, look); worked || err != nil {
@@ -120,7 +121,7 @@ func (w *Worker) Once(ctx context.Context, wait time.Duration) (worked bool, err
 	}
 }
 
-// ready waits for what Options.Ready waits for. That ctx has ended meanwhile is no error.
+// ready waits for Options.Ready. It is no error that ctx has ended meanwhile.
 func (w *Worker) ready(ctx context.Context) error {
 	if w.opts.Ready == nil {
 		return nil
@@ -131,23 +132,24 @@ func (w *Worker) ready(ctx context.Context) error {
 	return nil
 }
 
-// next takes one job and sees it through. Nobody else would take its slot: where it takes jobs of one function alone it waits in it, and keeps
-// a scaler from starting another in its place; else it doesn't rest, for what it waits for may be another job of its own.
+// next claims one job and works on it. No other job would use its slot: a worker of one function
+// waits in it, and so keeps a scaler from starting another worker; a worker of several functions
+// does not release it, because the job may wait for another job of the same worker.
 func (w *Worker) next(ctx context.Context, function Function, wait time.Duration) (bool, error) {
-	claim, seat, err := w.take(ctx, function, wait)
+	claim, slot, err := w.take(ctx, function, wait)
 	if claim == nil {
 		return false, err
 	}
-	defer seat.leave()
-	var stay rest
+	defer slot.release()
+	var stay withoutSlot
 	if len(w.opts.Functions) == 1 {
 		stay = func(ctx context.Context, wait func(context.Context) error) error { return wait(ctx) }
 	}
 	return true, w.see(ctx, function, claim, stay)
 }
 
-// take takes one job, and a seat for it; a nil claim where there is none.
-func (w *Worker) take(ctx context.Context, function Function, wait time.Duration) (events.Claim, *place, error) {
+// take claims one job, and acquires a slot for it; a nil claim if there is none.
+func (w *Worker) take(ctx context.Context, function Function, wait time.Duration) (events.Claim, *slot, error) {
 	claim, err := w.box.Take(ctx, function.Name(), w.opts.Classes, wait)
 	if errors.Is(err, events.ErrEmpty) {
 		return nil, nil, nil
@@ -155,14 +157,14 @@ func (w *Worker) take(ctx context.Context, function Function, wait time.Duration
 	if err != nil {
 		return nil, nil, fmt.Errorf("take a %s job: %w", function.Name(), err)
 	}
-	seat := &place{seats: w.seats}
-	if !seat.take() { // a job of another function has come meanwhile
+	slot := &slot{slots: w.slots}
+	if !slot.acquire() { // a job of another function has come meanwhile
 		return nil, nil, claim.Later(ctx, stopDelay, events.FailureUnavailable, "its worker was at another job")
 	}
-	return claim, seat, nil
+	return claim, slot, nil
 }
 
-// reporter returns a Report that fills in whose progress it is. Losing progress is no error.
+// reporter returns a Report that fills in the job of a progress. Losing progress is no error.
 func (w *Worker) reporter(ctx context.Context, job events.Job, attempt events.Attempt) func(events.Progress) {
 	return func(p events.Progress) {
 		p.Job, p.Pipeline, p.Run, p.Attempt, p.Time = job.ID, job.Pipeline, job.Run, attempt.ID, w.opts.Now()

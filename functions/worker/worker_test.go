@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// function is a worker.Function that does what handle says.
+// function is a worker.Function whose Handle is handle.
 type function struct {
 	calls  atomic.Int32
 	handle func(ctx context.Context, task worker.Task) ([]events.Fact, error)
@@ -41,12 +41,12 @@ func fails(kind events.FailureKind) func(context.Context, worker.Task) ([]events
 	}
 }
 
-func tells(_ context.Context, task worker.Task) ([]events.Fact, error) {
+func announce(_ context.Context, task worker.Task) ([]events.Fact, error) {
 	return []events.Fact{{ID: "done-" + task.Job.ID, Source: "/test", Pipeline: task.Job.Pipeline, Run: task.Job.Run,
 		Data: &events.HParamsReady{Hyperparameters: "s3://bkt/hp"}}}, nil
 }
 
-// run works for a virtual while on one job that a fact led to, and returns what is in the box then.
+// run works for a virtual while on one job that an event led to, and returns the bus.
 func run(t *testing.T, f *function, while time.Duration) *eventstest.Memory {
 	t.Helper()
 	box := offered(t)
@@ -63,7 +63,7 @@ func work(t *testing.T, box events.Letterbox, f *function, while time.Duration) 
 	}
 }
 
-// offered is a box with one job on its queue, and the fact that led to it.
+// offered returns a bus with one job on its queue, and the event that led to it.
 func offered(t *testing.T) *eventstest.Memory {
 	t.Helper()
 	box := eventstest.NewMemory(0)
@@ -107,25 +107,25 @@ func facts(t *testing.T, box events.Letterbox, kind events.Kind) []events.Fact {
 	return all
 }
 
-// left says whether the job is still on the queue, once every lease has run out.
+// left reports whether the job is still on the queue, once every lease has expired.
 func left(t *testing.T, box events.Letterbox) bool {
 	t.Helper()
 	_, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 5*time.Minute)
 	return !errors.Is(err, events.ErrEmpty)
 }
 
-func TestAJobDoneIsToldAndGone(t *testing.T) {
+func TestADoneJobIsAnnouncedAndAcknowledged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := &function{handle: tells}
+		f := &function{handle: announce}
 		box := run(t, f, time.Minute)
-		if told := facts(t, box, events.KindHParamsReady); len(told) != 1 || f.calls.Load() != 1 || left(t, box) {
-			t.Errorf("told %d facts in %d calls", len(told), f.calls.Load())
+		if published := facts(t, box, events.KindHParamsReady); len(published) != 1 || f.calls.Load() != 1 || left(t, box) {
+			t.Errorf("published %d events in %d calls", len(published), f.calls.Load())
 		}
 	})
 }
 
-func TestFates(t *testing.T) {
+func TestDispositions(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		kind   events.FailureKind
@@ -139,7 +139,7 @@ func TestFates(t *testing.T) {
 		"a crash has its own":                      {events.FailureCrash, worker.Limits{Attempts: 1, Crashes: 3}, 3, true},
 		"too much memory counts as a crash":        {events.FailureResources, worker.Limits{Attempts: 1, Crashes: 3}, 3, true},
 		"cancelled is over":                        {events.FailureCancelled, worker.Limits{Attempts: 3, Crashes: 3}, 1, true},
-		"the world's fault is no limit":            {events.FailureUnavailable, worker.Limits{Attempts: 1, Crashes: 1}, 65, false}, // in an hour: after 1, 2, ... 32 s, then each minute
+		"an outage has no limit":                   {events.FailureUnavailable, worker.Limits{Attempts: 1, Crashes: 1}, 65, false}, // in an hour: after 1, 2, ... 32 s, then each minute
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,22 +149,22 @@ func TestFates(t *testing.T) {
 				if f.calls.Load() != tc.calls {
 					t.Errorf("%d tries, want %d", f.calls.Load(), tc.calls)
 				}
-				letters, told := dead(t, box), facts(t, box, events.KindTrainingFailed)
+				letters, published := dead(t, box), facts(t, box, events.KindTrainingFailed)
 				if !tc.over {
-					if len(letters)+len(told) > 0 || !left(t, box) {
+					if len(letters)+len(published) > 0 || !left(t, box) {
 						t.Error("it was given up")
 					}
 					return
 				}
 				wantLetters := 1
 				if tc.kind == events.FailureCancelled {
-					wantLetters = 0 // nobody needs to look after it
+					wantLetters = 0 // no operator needs to act
 				}
-				if len(letters) != wantLetters || len(told) != 1 || left(t, box) {
-					t.Fatalf("%d dead letters, %d facts", len(letters), len(told))
+				if len(letters) != wantLetters || len(published) != 1 || left(t, box) {
+					t.Fatalf("%d dead letters, %d events", len(letters), len(published))
 				}
-				if failed := told[0].Data.(*events.TrainingFailed); failed.Reason != tc.kind || failed.Message != "it went wrong" || failed.Attempt != int(tc.calls) {
-					t.Errorf("told %+v", failed)
+				if failed := published[0].Data.(*events.TrainingFailed); failed.Reason != tc.kind || failed.Message != "it went wrong" || failed.Attempt != int(tc.calls) {
+					t.Errorf("published %+v", failed)
 				}
 				for _, letter := range letters {
 					if len(letter.Causes) != 1 || letter.Causes[0].Sequence != 1 || letter.Reason.Kind != tc.kind {
@@ -176,12 +176,12 @@ func TestFates(t *testing.T) {
 	}
 }
 
-// An attempt that gives its job up may die with every step of that but the last one done.
-func TestAJobWhoseEndWasToldIsNotWorkedOnAgain(t *testing.T) {
+// An attempt that gives its job up may die after every step but the last one.
+func TestAJobWhoseEndWasAnnouncedIsNotWorkedOnAgain(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []events.FailureKind{events.FailureModule, events.FailureInput, events.FailureCancelled} {
 		synctest.Test(t, func(t *testing.T) {
-			f := &function{handle: tells, limits: worker.Limits{Attempts: 3, Crashes: 3}}
+			f := &function{handle: announce, limits: worker.Limits{Attempts: 3, Crashes: 3}}
 			box := offered(t)
 			claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
 			if err != nil {
@@ -196,8 +196,8 @@ func TestAJobWhoseEndWasToldIsNotWorkedOnAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			work(t, box, f, time.Hour)
-			if told := facts(t, box, events.KindTrainingFailed); f.calls.Load() != 0 || len(told) != 1 || left(t, box) {
-				t.Errorf("%s: worked on it %d times, told %d facts", kind, f.calls.Load(), len(told))
+			if published := facts(t, box, events.KindTrainingFailed); f.calls.Load() != 0 || len(published) != 1 || left(t, box) {
+				t.Errorf("%s: worked on it %d times, published %d events", kind, f.calls.Load(), len(published))
 			}
 			if letters := len(dead(t, box)); letters != 0 { // it was kept before the event was published
 				t.Errorf("%s: %d dead letters", kind, letters)
@@ -211,8 +211,8 @@ func TestAPanicInAFunctionIsACrashOfItsJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &function{handle: func(context.Context, worker.Task) ([]events.Fact, error) { panic("oh") }, limits: worker.Limits{Attempts: 1, Crashes: 2}}
 		box := run(t, f, time.Hour)
-		if told := facts(t, box, events.KindTrainingFailed); len(told) != 1 || f.calls.Load() != 2 {
-			t.Errorf("%d facts after %d tries", len(told), f.calls.Load())
+		if published := facts(t, box, events.KindTrainingFailed); len(published) != 1 || f.calls.Load() != 2 {
+			t.Errorf("%d events after %d tries", len(published), f.calls.Load())
 		}
 	})
 }
@@ -241,7 +241,7 @@ func TestAStoppingWorkerHandsItsJobBackSoon(t *testing.T) {
 func TestAMessageThatIsNoJobIsBuried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := &function{handle: tells}
+		f := &function{handle: announce}
 		box := eventstest.NewMemory(0)
 		if err := box.Inject(t.Context(), "jobs.train.cpu.j1", nil, []byte(`{"id": 5}`)); err != nil {
 			t.Fatal(err)
@@ -261,7 +261,7 @@ func TestAMessageThatIsNoJobIsBuried(t *testing.T) {
 func TestOnceWorksOnOneJobAtMost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, f := eventstest.NewMemory(0), &function{handle: tells}
+		box, f := eventstest.NewMemory(0), &function{handle: announce}
 		w := worker.New(box, worker.Options{Functions: []worker.Function{f}})
 		if worked, err := w.Once(t.Context(), time.Second); worked || err != nil {
 			t.Errorf("on an empty queue: %v, %v", worked, err)
@@ -275,7 +275,7 @@ func TestOnceWorksOnOneJobAtMost(t *testing.T) {
 	})
 }
 
-func TestAFactThatTheBusWillNeverTakeIsTheJobsOwnFault(t *testing.T) {
+func TestAnEventThatTheBusRefusesIsTheJobsOwnFault(t *testing.T) {
 	t.Parallel()
 	for name, data := range map[string]*events.HParamsReady{
 		"not valid": {Hyperparameters: "nowhere"},
@@ -288,23 +288,23 @@ func TestAFactThatTheBusWillNeverTakeIsTheJobsOwnFault(t *testing.T) {
 					return []events.Fact{{ID: "x", Source: "/test", Pipeline: "penguin", Run: "monday", Data: data}}, nil
 				}}
 				box := run(t, f, time.Hour)
-				if told := facts(t, box, events.KindTrainingFailed); len(told) != 1 || f.calls.Load() != 2 || len(dead(t, box)) != 1 {
-					t.Errorf("%d facts after %d tries", len(told), f.calls.Load())
+				if published := facts(t, box, events.KindTrainingFailed); len(published) != 1 || f.calls.Load() != 2 || len(dead(t, box)) != 1 {
+					t.Errorf("%d events after %d tries", len(published), f.calls.Load())
 				}
 			})
 		})
 	}
 }
 
-func TestAWorkerLeavesALetterboxThatIsClosed(t *testing.T) {
+func TestAWorkerStopsWhenItsBusIsClosed(t *testing.T) {
 	t.Parallel()
-	err := worker.New(closed{eventstest.NewMemory(0)}, worker.Options{Functions: []worker.Function{&function{handle: tells}}}).Run(t.Context())
+	err := worker.New(closed{eventstest.NewMemory(0)}, worker.Options{Functions: []worker.Function{&function{handle: announce}}}).Run(t.Context())
 	if !errors.Is(err, events.ErrClosed) {
-		t.Errorf("left with %v", err)
+		t.Errorf("ended with %v", err)
 	}
 }
 
-// closed is a letterbox that was closed under its worker.
+// closed is a bus that was closed while its worker ran.
 type closed struct{ events.Letterbox }
 
 func (closed) Take(context.Context, events.Function, []string, time.Duration) (events.Claim, error) {
@@ -322,14 +322,14 @@ func offer(t *testing.T, box events.Letterbox, id string) {
 	}
 }
 
-func TestProgressSaysWhoseItIs(t *testing.T) {
+func TestProgressNamesItsJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		seen := make(chan events.Progress, 1)
 		var box *eventstest.Memory
 		f := &function{handle: func(ctx context.Context, task worker.Task) ([]events.Fact, error) {
 			task.Report(events.Progress{Phase: "training", Step: 3})
-			return tells(ctx, task)
+			return announce(ctx, task)
 		}}
 		box = eventstest.NewMemory(0)
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -352,7 +352,7 @@ func TestProgressSaysWhoseItIs(t *testing.T) {
 	})
 }
 
-// The store was wiped, and nobody knows that earlier jobs of the run had made this model.
+// The store was wiped, and nothing shows that earlier jobs of the run had made this model.
 func TestAModelUnderTheNameOfALostOneIsTheNextGeneration(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -382,15 +382,15 @@ func TestAModelUnderTheNameOfALostOneIsTheNextGeneration(t *testing.T) {
 			}
 		}
 		work(t, box, f, time.Hour)
-		told := facts(t, box, events.KindModelTrained)
-		last, _ := told[len(told)-1].Data.(*events.ModelTrained)
-		if len(told) != 3 || last.Generation != 2 || last.Model.URI != "s3://bkt/model/second" || left(t, box) {
-			t.Errorf("told %d facts, the last of %+v", len(told), last)
+		published := facts(t, box, events.KindModelTrained)
+		last, _ := published[len(published)-1].Data.(*events.ModelTrained)
+		if len(published) != 3 || last.Generation != 2 || last.Model.URI != "s3://bkt/model/second" || left(t, box) {
+			t.Errorf("published %d events, the last of %+v", len(published), last)
 		}
 	})
 }
 
-// A function that does not count the model anew would be asked for it without end.
+// A function that does not count the model anew would be called without end.
 func TestAGenerationThatIsNotMadeIsAskedForOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -408,8 +408,8 @@ func TestAGenerationThatIsNotMadeIsAskedForOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		work(t, box, f, time.Hour)
-		if told := facts(t, box, events.KindTrainingFailed); len(told) != 1 || f.calls.Load() != 2 {
-			t.Errorf("asked %d times, told %d failures", f.calls.Load(), len(told))
+		if published := facts(t, box, events.KindTrainingFailed); len(published) != 1 || f.calls.Load() != 2 {
+			t.Errorf("called %d times, published %d failures", f.calls.Load(), len(published))
 		}
 	})
 }

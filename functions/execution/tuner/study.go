@@ -90,12 +90,12 @@ func (p *participant) wait(ctx context.Context) (settled bool, err error) {
 // release releases the slot for other jobs until the study is over, or it is time to look for other
 // work. If the worker has no other jobs, the job goes back to the queue.
 func (p *participant) release(ctx context.Context) error {
-	if p.task.Rest == nil {
+	if p.task.WithoutSlot == nil {
 		study := p.Now()
 		return worker.Later{After: waitReleased, Why: fmt.Sprintf("%d trials run elsewhere", len(study.Running()))}
 	}
 	p.released, p.worked = true, false
-	return p.task.Rest(ctx, p.untilSettled)
+	return p.task.WithoutSlot(ctx, p.untilSettled)
 }
 
 // untilSettled returns when the study is over, or it is time to look.

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// resting is a function whose job j1 rests for a minute, while j2 takes as long as is said.
-func resting(other time.Duration, told func(job string)) *function {
+// resting is a function whose job j1 waits for a minute without its slot, and j2 takes other.
+func resting(other time.Duration, finished func(job string)) *function {
 	return &function{handle: func(ctx context.Context, task worker.Task) ([]events.Fact, error) {
 		took := other
 		wait := func(ctx context.Context) error {
@@ -25,20 +25,21 @@ func resting(other time.Duration, told func(job string)) *function {
 		var err error
 		if task.Job.ID == "j1" && task.Attempt.Number == 1 {
 			took = time.Minute
-			err = task.Rest(ctx, wait)
+			err = task.WithoutSlot(ctx, wait)
 		} else if task.Job.ID == "j2" {
 			err = wait(ctx)
 		}
 		if err != nil {
 			return nil, err
 		}
-		told(task.Job.ID)
-		return tells(ctx, task)
+		finished(task.Job.ID)
+		return announce(ctx, task)
 	}}
 }
 
-// Of a worker with one slot another job is done meanwhile. Where that lasts, who rested finds no slot, and comes again from the queue.
-func TestAJobThatRestsLeavesItsSlotToOthers(t *testing.T) {
+// A worker with one slot does another job meanwhile. If that takes longer, the waiting job finds no
+// slot, and comes again from the queue.
+func TestAWaitingJobReleasesItsSlotToOthers(t *testing.T) {
 	t.Parallel()
 	for other, want := range map[time.Duration]struct {
 		order string
@@ -64,8 +65,8 @@ func TestAJobThatRestsLeavesItsSlotToOthers(t *testing.T) {
 	}
 }
 
-// The lease of a job that rests is kept, and a worker that stops hands it back.
-func TestAWorkerThatStopsHandsBackWhatRests(t *testing.T) {
+// The lease of a job that waits is kept, and a worker that stops hands it back.
+func TestAStoppingWorkerHandsBackAWaitingJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := resting(0, func(string) { t.Error("it was done") })
@@ -77,33 +78,33 @@ func TestAWorkerThatStopsHandsBackWhatRests(t *testing.T) {
 	})
 }
 
-// Nobody would take the slot of a worker that does one job. One of several functions hands the job back: what it waits for may be the next that
-// such a worker takes.
-func TestOnceOfSeveralFunctionsHasNoRest(t *testing.T) {
+// A worker that does one job has no other for its slot. One of several functions hands the job back:
+// what it waits for may be the next job that such a worker takes.
+func TestOnceOfSeveralFunctionsDoesNotReleaseItsSlot(t *testing.T) {
 	t.Parallel()
 	f := &function{handle: func(ctx context.Context, task worker.Task) ([]events.Fact, error) {
-		if task.Rest != nil {
-			t.Error("a job of a worker that does one may rest")
+		if task.WithoutSlot != nil {
+			t.Error("a job of a worker that does one may release its slot")
 		}
-		return tells(ctx, task)
+		return announce(ctx, task)
 	}}
 	if worked, err := worker.New(offered(t), worker.Options{Functions: []worker.Function{f, f}}).Once(t.Context(), time.Second); !worked || err != nil {
 		t.Errorf("worked %v: %v", worked, err)
 	}
 }
 
-// One of a single function is there for that, and waits: a job that it handed back would start another worker.
-func TestOnceOfOneFunctionWaitsInItsPlace(t *testing.T) {
+// A worker of one function waits: a job that it handed back would start another worker.
+func TestOnceOfOneFunctionWaitsInItsSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var told []string
-		f := resting(0, func(job string) { told = append(told, job) })
+		var finished []string
+		f := resting(0, func(job string) { finished = append(finished, job) })
 		began, box := time.Now(), offered(t)
 		if worked, err := worker.New(box, worker.Options{Functions: []worker.Function{f}}).Once(t.Context(), time.Second); !worked || err != nil {
 			t.Errorf("worked %v: %v", worked, err)
 		}
-		if took := time.Since(began); len(told) != 1 || told[0] != "j1" || took < time.Minute {
-			t.Errorf("told of %v after %s, want j1 after a minute", told, took)
+		if took := time.Since(began); len(finished) != 1 || finished[0] != "j1" || took < time.Minute {
+			t.Errorf("finished %v after %s, want j1 after a minute", finished, took)
 		}
 	})
 }
