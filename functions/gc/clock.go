@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// clock is the time by the store: when it says that an object was written which was written just now.
+// clock returns the time by the store's clock: when it says that an object was written just now.
 func clock(ctx context.Context, store storage.Store, root storage.Ref) (now time.Time, err error) {
 	ref := root.Join(".system", "clock", rand.Text())
 	if _, err := store.PutIf(ctx, ref, []byte("now"), storage.Condition{IfAbsent: true}); err != nil {
@@ -21,7 +21,7 @@ func clock(ctx context.Context, store storage.Store, root storage.Ref) (now time
 		return now, fmt.Errorf("ask the store for its time: %w", err)
 	}
 	if object.Modified.IsZero() {
-		return now, fmt.Errorf("ask the store for its time: %s tells none", ref)
+		return now, fmt.Errorf("ask the store for its time: %s has none", ref)
 	}
 	return object.Modified, nil
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Options say what may go.
+// Options say what may be removed.
 type Options struct {
-	Root       storage.Ref   // where artifacts go, as the trainer's
-	OlderThan  time.Duration // nothing younger is touched
-	KeepModels int           // models kept of each pipeline, newest first, besides those they started from; 0: all
-	DryRun     bool          // only say what would go
+	Root       storage.Ref   // of artifacts, as for the trainer
+	OlderThan  time.Duration // nothing younger is removed
+	KeepModels int           // models kept of each pipeline, newest first, in addition to those they started from; 0: all
+	DryRun     bool          // only report what would be removed
 
-	// Keep lists models that are kept whatever their age: those that pipelines and waiting runs name. It is called once, if
-	// models may go, right before the first is removed. nil: none.
+	// Keep lists models that are kept whatever their age: those that pipelines and waiting runs name.
+	// It is called once, if models may be removed, right before the first is. nil: none.
 	Keep func(context.Context) ([]storage.Ref, error)
 }
 
-// Why something may go.
+// Reasons of a removal.
 const (
 	whyUncommitted = "no commit names this attempt"
 	whyCommitted   = "its execution is committed"
@@ -30,7 +30,7 @@ const (
 	whyReplaced    = "newer models of its pipeline have replaced it"
 )
 
-// Removal is one thing that goes: all of it or, after an error, what could be removed.
+// Removal is one thing that is removed: all of it or, after an error, what could be.
 type Removal struct {
 	Component storage.Ref // the folder of the component: s3://artifacts/penguin/Trainer
 	Execution string
@@ -40,13 +40,14 @@ type Removal struct {
 	Objects   int
 	Bytes     int64
 
-	refs []storage.Ref // in the order in which they go
+	refs []storage.Ref // in the order of removal
 }
 
-// Collect removes what opts let go, one thing after another, and calls on for each once it is gone; models come last. It may run
-// beside workers, and may be run again after an error: what is half removed is finished then. The commit of an execution is read
-// right before the effect, and only counts if it is the one that was listed. An execution whose commit can't be read stays as it
-// is, is named in the error, and keeps no other from being collected.
+// Collect removes what opts allow, one thing after another, and calls on for each once it is gone;
+// models come last. It may run while workers do, and may be run again after an error: a half-done
+// removal is finished then. The commit of an execution is read right before the effect, and only
+// counts if it is the one that was listed. An execution whose commit can't be read stays as it is,
+// is named in the error, and keeps no other from being collected.
 func Collect(ctx context.Context, box events.Letterbox, store storage.Store, opts Options, on func(Removal)) error {
 	if opts.OlderThan < 0 || opts.KeepModels < 0 {
 		return errors.New("collect garbage: age and number of models may not be negative")
@@ -65,7 +66,7 @@ func Collect(ctx context.Context, box events.Letterbox, store storage.Store, opt
 	}
 	work, err := readWork(ctx, box, opts.Root, outcomes)
 	if err != nil {
-		return fmt.Errorf("collect garbage: read what is under way: %w", err)
+		return fmt.Errorf("collect garbage: read leases and joins: %w", err)
 	}
 	c := &collector{Options: opts, store: store, outcomes: outcomes, work: work, before: now.Add(-opts.OlderThan), on: on}
 	if err := c.collectGarbage(ctx, executions); err != nil {
@@ -83,21 +84,21 @@ type collector struct {
 	store    storage.Store
 	outcomes *outcomes
 	work     *work
-	before   time.Time // what was written since then stays
+	before   time.Time // what was written since stays
 	on       func(Removal)
 
 	models  []candidate
-	damaged []error // commits that are none: the next attempt replaces them
+	damaged []error // unreadable commits: the next attempt replaces them
 }
 
-// candidate is a model that may go.
+// candidate is a model that may be removed.
 type candidate struct {
 	*execution
 	commit storage.Commit
 	Removal
 }
 
-// collectGarbage removes attempts and checkpoints, and notes which models may go.
+// collectGarbage removes attempts and checkpoints, and notes which models may be removed.
 func (c *collector) collectGarbage(ctx context.Context, executions []*execution) error {
 	var models retention
 	if c.KeepModels > 0 {
@@ -121,7 +122,7 @@ func (c *collector) collectGarbage(ctx context.Context, executions []*execution)
 	return nil
 }
 
-// note says which execution an error is about. That a commit can't be read ends no collection.
+// note adds the execution to an error. An unreadable commit does not end the collection.
 func (c *collector) note(e *execution, err error) error {
 	if err == nil {
 		return nil
@@ -142,7 +143,7 @@ func (c *collector) commitOf(ctx context.Context, e *execution) (storage.Commit,
 	return commit, err
 }
 
-// collect removes what may go of one execution, but for its model.
+// collect removes what it may of one execution, except its model.
 func (c *collector) collect(ctx context.Context, e *execution, commit storage.Commit) error {
 	garbage := e.garbage(commit, c.before, c.work.leased)
 	if len(garbage) > 0 && winner(commit) == "" {
@@ -162,7 +163,8 @@ func (c *collector) collect(ctx context.Context, e *execution, commit storage.Co
 	return nil
 }
 
-// needed reports whether a job that is still to be done goes on from what an execution without a model has left.
+// needed reports whether a job that is still to be done resumes from what an execution without a
+// model has left.
 func (c *collector) needed(ctx context.Context, e *execution) (bool, error) {
 	checkpoints, err := storage.CheckpointsOf(ctx, c.store, e.place.Root, e.place.Execution)
 	if err != nil {
@@ -171,8 +173,9 @@ func (c *collector) needed(ctx context.Context, e *execution) (bool, error) {
 	return c.work.needs(ctx, checkpoints)
 }
 
-// collectModels removes the models that newer ones have replaced. A run may have been given one of them since the events were
-// read: those that came meanwhile are read first, once for all models. What comes later is decided by retire.
+// collectModels removes the models that newer ones have replaced. A run may have got one of them
+// since the events were read: those that came meanwhile are read first, once for all models. What
+// comes later is decided by retire.
 func (c *collector) collectModels(ctx context.Context) error {
 	if len(c.models) == 0 {
 		return nil
@@ -207,9 +210,10 @@ func (c *collector) others(ctx context.Context) ([]storage.Ref, error) {
 	return c.Keep(ctx)
 }
 
-// retire decides about a model whose events allow that it goes: a run may have found it, and not announced it yet. Both note it in
-// the commit, by compare-and-swap, before they go on. If the run was first, the commit is not the one that was read here, and the
-// model stays; what the run noted makes the commit young, so that the model also stays until the event is there. If the model was
+// retire decides about a model that may be removed by the events: a run may have found it, and not
+// announced it yet. Both note that in the commit, by compare-and-swap, before they continue. If the
+// run was first, the commit is not the one that was read here, and the model stays; the run's note
+// makes the commit young, so that the model also stays until the event is there. If the model was
 // retired first, the run finds none, and makes it again.
 func (c *collector) retire(ctx context.Context, e *execution, commit storage.Commit) (bool, error) {
 	if c.DryRun {

@@ -8,9 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// garbage is what may go of an execution whose commit is c, the zero Commit for none: attempts that are not the committed one,
-// and checkpoints that nobody will go on from. What was written since before, or belongs to an attempt that holds a lease,
-// stays.
+// garbage is what may be removed of an execution whose commit is c, the zero Commit for none:
+// attempts other than the committed one, and checkpoints that no attempt will resume from. What was
+// written since before, or belongs to an attempt that holds a lease, stays.
 func (e *execution) garbage(c storage.Commit, before time.Time, leased map[string]bool) []Removal {
 	var all []Removal
 	for _, attempt := range e.attempts() {
@@ -27,8 +27,9 @@ func (e *execution) garbage(c storage.Commit, before time.Time, leased map[strin
 	return append(all, e.checkpoints(c, before, leased)...)
 }
 
-// checkpoints may go once there is a model, or when nobody has worked on the execution for long. Their age protects them from
-// being taken under an attempt that goes on from them: at first it has written nothing by which its lease could be known.
+// checkpoints may be removed once there is a model, or when the execution has not been worked on for
+// long. Their age protects them from removal under an attempt that resumes from them: at first it has
+// written nothing that would identify its lease.
 func (e *execution) checkpoints(c storage.Commit, before time.Time, leased map[string]bool) []Removal {
 	parts := e.of("", storage.PartPointer)
 	for _, attempt := range e.attempts() {
@@ -44,9 +45,9 @@ func (e *execution) checkpoints(c storage.Commit, before time.Time, leased map[s
 	return []Removal{e.removal("checkpoints", "", why, parts)}
 }
 
-// model is the committed attempt, as what retention may take. The commit itself stays: it is the memory that the execution was
-// done, and in which generation, so that one who does it again tells of a new one. false if there is nothing to take, or if the
-// execution was touched since it was listed.
+// model is the committed attempt, as retention may remove it. The commit itself stays: it records
+// that the execution was done, and in which generation, so that the next result is announced as a new
+// one. false if there is nothing to remove, or if the execution was touched since it was listed.
 func (e *execution) model(c storage.Commit, before time.Time, leased map[string]bool) (Removal, bool) {
 	parts := e.of(winner(c), storage.PartPaper, storage.PartOutput)
 	if winner(c) == "" || len(parts) == 0 || !e.newest().Before(before) {
@@ -58,12 +59,12 @@ func (e *execution) model(c storage.Commit, before time.Time, leased map[string]
 	return e.removal("model", winner(c), whyReplaced, parts), true
 }
 
-// listed says whether a commit is the one that the survey saw.
+// listed reports whether a commit is the one that the survey saw.
 func (e *execution) listed(c storage.Commit) bool {
 	return slices.ContainsFunc(e.parts, func(p part) bool { return p.kind == storage.PartCommit && p.ETag == c.ETag })
 }
 
-// winner is the attempt whose model a commit stands for; "" if there is no commit, or no model.
+// winner is the attempt whose model a commit names; "" if there is no commit, or no model.
 func winner(c storage.Commit) string {
 	if c.Cancelled || c.Retired {
 		return ""
@@ -71,7 +72,7 @@ func winner(c storage.Commit) string {
 	return c.Attempt
 }
 
-// attempts are those that have left something, in a fixed order.
+// attempts are those that have left objects, in a fixed order.
 func (e *execution) attempts() []string {
 	var all []string
 	for _, p := range e.parts {
@@ -83,7 +84,7 @@ func (e *execution) attempts() []string {
 	return slices.Compact(all)
 }
 
-// atWork says whether an attempt that has left something here holds a lease.
+// atWork reports whether an attempt that has left objects here holds a lease.
 func (e *execution) atWork(leased map[string]bool) bool {
 	return slices.ContainsFunc(e.parts, func(p part) bool { return leased[p.attempt] })
 }
@@ -97,7 +98,8 @@ func (e *execution) of(attempt string, kinds ...storage.Part) (parts []part) {
 	return parts
 }
 
-// removal takes what names other objects first, so that no manifest and no pointer ever names what is gone.
+// removal removes what names other objects first, so that no manifest and no pointer ever names a
+// missing object.
 func (e *execution) removal(what, attempt, why string, parts []part) Removal {
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(rank(a), rank(b)) })
 	r := Removal{Component: e.place.Root, Execution: e.place.Execution, What: what, Attempt: attempt, Why: why, Objects: len(parts)}

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// An attempt died and left its log. Nothing else is there.
+// An attempt died and left its log, and nothing else.
 func ExampleCollect() {
 	ctx := context.Background()
 	box, store := eventstest.NewMemory(0), storagetest.NewMemory()

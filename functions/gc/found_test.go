@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// finding is a store in which a worker finds a model, while it is about to be removed, as trainers do: it notes that in the commit. It
-// tells of the model when all is over.
+// finding is a store in which a worker finds a model while it is about to be removed, as trainers do:
+// it notes that in the commit, and announces the model after the collection.
 type finding struct {
 	storage.Store
 	w     world
@@ -40,16 +40,16 @@ func (f *finding) find(ctx context.Context) {
 	}
 }
 
-// A model that was found, at whatever moment, and told of after the collection, is there.
+// A model that was found, at whatever moment, and announced after the collection, still exists.
 func TestAModelThatARunHasFoundStays(t *testing.T) {
 	moments := map[string]func(w world) (box events.Letterbox, store *finding){
 		"before the models are read": func(w world) (events.Letterbox, *finding) {
 			f := &finding{Store: w.store, w: w}
-			return &hitting{Letterbox: w.box, tell: func() { f.find(w.t.Context()) }, at: 1}, f
+			return &hitting{Letterbox: w.box, announce: func() { f.find(w.t.Context()) }, at: 1}, f
 		},
 		"before the last look at the facts": func(w world) (events.Letterbox, *finding) {
 			f := &finding{Store: w.store, w: w}
-			return &hitting{Letterbox: w.box, tell: func() { f.find(w.t.Context()) }, at: 2}, f
+			return &hitting{Letterbox: w.box, announce: func() { f.find(w.t.Context()) }, at: 2}, f
 		},
 		"right before the model is retired": func(w world) (events.Letterbox, *finding) { return w.box, &finding{Store: w.store, w: w} },
 	}
@@ -57,8 +57,8 @@ func TestAModelThatARunHasFoundStays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w world) {
 				one := w.commit(1, "a")
-				w.told("r1", one, storage.Place{})
-				w.told("r2", w.commit(2, "b"), storage.Place{})
+				w.announce("r1", one, storage.Place{})
+				w.announce("r2", w.commit(2, "b"), storage.Place{})
 				time.Sleep(2 * day)
 				box, store := moment(w)
 				opts := gc.Options{Root: root, OlderThan: day, KeepModels: 1}
@@ -70,16 +70,16 @@ func TestAModelThatARunHasFoundStays(t *testing.T) {
 				if !store.found || !w.valid(1) {
 					t.Errorf("found %v, and the model is whole: %v", store.found, w.valid(1))
 				}
-				w.told("r3", one, storage.Place{})
+				w.announce("r3", one, storage.Place{})
 			})
 		})
 	}
 }
 
-func TestAModelThatARunFindsWhileItGoesIsNone(t *testing.T) {
+func TestAModelThatARunFindsDuringItsRemovalIsGone(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
-		w.told("r1", w.commit(1, "a"), storage.Place{})
-		w.told("r2", w.commit(2, "b"), storage.Place{})
+		w.announce("r1", w.commit(1, "a"), storage.Place{})
+		w.announce("r2", w.commit(2, "b"), storage.Place{})
 		time.Sleep(2 * day)
 		c, _, err := storage.Committed(t.Context(), w.store, trainer, execution(1))
 		if err != nil {
@@ -96,11 +96,11 @@ func TestAModelThatARunFindsWhileItGoesIsNone(t *testing.T) {
 
 func TestAModelThatARunWithALeaseHasFoundStays(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
-		w.told("r1", w.commit(1, "a"), storage.Place{})
-		w.told("r2", w.commit(2, "b"), storage.Place{})
+		w.announce("r1", w.commit(1, "a"), storage.Place{})
+		w.announce("r2", w.commit(2, "b"), storage.Place{})
 		w.lease("finder")
 		(&finding{Store: w.store, w: w}).find(t.Context())
-		time.Sleep(2 * day) // and its worker can't reach the bus's log
+		time.Sleep(2 * day) // its worker can't reach the bus
 		if got := w.collect(gc.Options{OlderThan: day, KeepModels: 1}); len(got) > 0 || !w.valid(1) {
 			t.Errorf("removed %q", got)
 		}

@@ -18,7 +18,7 @@ import (
 
 const day = 24 * time.Hour
 
-func TestAttemptsThatLostGoAndTheCommittedOneStays(t *testing.T) {
+func TestLostAttemptsAreRemovedAndTheCommittedOneStays(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		w.commit(1, "won")
 		kept := w.objects()
@@ -34,7 +34,7 @@ func TestAttemptsThatLostGoAndTheCommittedOneStays(t *testing.T) {
 	})
 }
 
-func TestWhatIsYoungOrLeasedStays(t *testing.T) {
+func TestYoungOrLeasedObjectsStay(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		w.attempt(1, "leased")
 		w.checkpoint(1, "leased")
@@ -61,7 +61,7 @@ func TestAnAttemptIsAsYoungAsItsNewestObject(t *testing.T) {
 	})
 }
 
-func TestCheckpointsGoOnceThereIsAModelOrNobodyCame(t *testing.T) {
+func TestCheckpointsAreRemovedAfterAModelOrALongTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		w.commit(1, "won")
 		w.checkpoint(1, "won")
@@ -69,7 +69,7 @@ func TestCheckpointsGoOnceThereIsAModelOrNobodyCame(t *testing.T) {
 		time.Sleep(2 * day)
 		w.checkpoint(3, "first")
 		time.Sleep(12 * time.Hour)
-		w.checkpoint(3, "second") // somebody goes on: its older checkpoints are not garbage yet
+		w.checkpoint(3, "second") // an attempt resumes: the older checkpoints are not garbage yet
 		time.Sleep(13 * time.Hour)
 		if got := w.collect(gc.Options{OlderThan: day}); !slices.Equal(got, []string{"checkpoints", "checkpoints"}) {
 			t.Errorf("removed %q", got)
@@ -99,7 +99,7 @@ func TestACancelledExecutionKeepsItsCommitAlone(t *testing.T) {
 	})
 }
 
-func TestWhatOthersMadeStays(t *testing.T) {
+func TestObjectsOfOthersStay(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		hex := fmt.Sprintf("%064x", 7)
 		for _, key := range []string{
@@ -124,13 +124,13 @@ func TestRetentionKeepsTheNewestModelsAndWhatTheyStartedFrom(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		var none storage.Place
 		one, two, three, four, five := w.commit(1, "a"), w.commit(2, "b"), w.commit(3, "c"), w.commit(4, "d"), w.commit(5, "e")
-		w.commit(6, "untold")
-		w.told("r1", one, none)
-		w.told("r2", two, none)
-		w.told("r3", three, none)
-		w.told("r4", four, none)
-		w.told("r5", five, two)
-		w.told("r6", three, none) // told of again: as new as that
+		w.commit(6, "unannounced")
+		w.announce("r1", one, none)
+		w.announce("r2", two, none)
+		w.announce("r3", three, none)
+		w.announce("r4", four, none)
+		w.announce("r5", five, two)
+		w.announce("r6", three, none) // announced again: as new as that
 		time.Sleep(2 * day)
 		opts := gc.Options{OlderThan: day, KeepModels: 2, Keep: keeping(four.Output("model"))}
 		if got := w.collect(opts); !slices.Equal(got, []string{"model a"}) {
@@ -155,41 +155,42 @@ func keeping(models ...storage.Ref) func(context.Context) ([]storage.Ref, error)
 	return func(context.Context) ([]storage.Ref, error) { return models, nil }
 }
 
-// hitting tells of a model while it is about to be removed, as a run does that finds its execution done.
+// hitting announces a model while it is about to be removed, as a run does that finds its execution
+// done.
 type hitting struct {
 	events.Letterbox
-	reads int
-	at    int // which read
-	tell  func()
+	reads    int
+	at       int // which read
+	announce func()
 }
 
 func (h *hitting) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
 	if h.reads++; h.reads == h.at {
-		h.tell()
+		h.announce()
 	}
 	return h.Letterbox.Read(ctx, q)
 }
 
-func TestAModelThatARunWasJustGivenStays(t *testing.T) {
+func TestAModelThatARunHasJustGotStays(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		var none storage.Place
 		one, two := w.commit(1, "a"), w.commit(2, "b")
-		w.told("r1", one, none)
-		w.told("r2", two, none)
+		w.announce("r1", one, none)
+		w.announce("r2", two, none)
 		time.Sleep(2 * day)
-		box := &hitting{Letterbox: w.box, tell: func() { w.told("r3", one, none) }, at: 2}
+		box := &hitting{Letterbox: w.box, announce: func() { w.announce("r3", one, none) }, at: 2}
 		opts := gc.Options{Root: root, OlderThan: day, KeepModels: 1}
 		if err := gc.Collect(t.Context(), box, w.store, opts, func(gc.Removal) {}); err != nil {
 			t.Fatal(err)
 		}
 		if !w.valid(1) {
-			t.Error("the model of the newest fact is gone")
+			t.Error("the model of the newest event is gone")
 		}
 	})
 }
 
 // A worker was killed after it had taken its job off the queue, and before it removed the lease.
-func TestALeaseWhoseJobIsGoneProtectsNothingForEver(t *testing.T) {
+func TestALeaseWhoseJobIsGoneExpires(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		w.commit(1, "won")
 		w.checkpoint(1, "won")
@@ -198,14 +199,14 @@ func TestALeaseWhoseJobIsGoneProtectsNothingForEver(t *testing.T) {
 		if got := w.collect(gc.Options{OlderThan: day}); len(got) > 0 {
 			t.Errorf("removed %q, while the bus's clock may be two days behind", got)
 		}
-		w.told("r2", w.commit(2, "b"), storage.Place{}) // tells what time it is there
+		w.announce("r2", w.commit(2, "b"), storage.Place{}) // shows the time of the bus
 		if got := w.collect(gc.Options{OlderThan: day}); !slices.Equal(got, []string{"checkpoints"}) {
 			t.Errorf("removed %q", got)
 		}
 	})
 }
 
-func TestADryRunRemovesNothingAndSaysTheSame(t *testing.T) {
+func TestADryRunRemovesNothingAndReportsTheSame(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		w.commit(1, "won")
 		w.checkpoint(1, "won")

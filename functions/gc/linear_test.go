@@ -15,7 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// many is a bus on which one pipeline has announced many models, and a store that holds them. It counts what is asked of the bus.
+// many is a bus on which one pipeline has announced many models, and a store that holds them. It
+// counts requests to the bus.
 type many struct {
 	*eventstest.Memory
 	store  *storagetest.Memory
@@ -84,7 +85,7 @@ func (m *many) collect(t testing.TB, opts Options) (removed int) {
 	return removed
 }
 
-func TestCollectAsksTheBusNoMoreForManyModelsThanForFew(t *testing.T) {
+func TestCollectSendsTheBusNoMoreRequestsForManyModels(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{2, 300} {
 		m := manyModels(t, n)
@@ -92,7 +93,7 @@ func TestCollectAsksTheBusNoMoreForManyModelsThanForFew(t *testing.T) {
 			t.Errorf("%d models: removed %d", n, removed)
 		}
 		if m.reads != 2 || m.queued != 0 || m.registers != 4 {
-			t.Errorf("%d models: %d reads of the log, %d questions to the queue, %d registers opened; want 2, 0 and 4", n, m.reads, m.queued, m.registers)
+			t.Errorf("%d models: %d reads of the log, %d requests to the queue, %d buckets opened; want 2, 0 and 4", n, m.reads, m.queued, m.registers)
 		}
 		m.reads = 0
 		if removed := m.collect(t, Options{KeepModels: 1}); removed != 0 || m.reads != 1 {
@@ -101,7 +102,8 @@ func TestCollectAsksTheBusNoMoreForManyModelsThanForFew(t *testing.T) {
 	}
 }
 
-// Of n models the newest are kept. Each event is looked at once when it is read, and at most four times by the two decisions.
+// Of n models the newest are kept. Each event is visited once when it is read, and at most four times
+// by the two decisions.
 func TestTheWorkForModelsIsLinearInTheirNumber(t *testing.T) {
 	t.Parallel()
 	for _, keep := range []int{1, 50, 400} {
@@ -122,7 +124,7 @@ func TestTheWorkForModelsIsLinearInTheirNumber(t *testing.T) {
 			t.Fatal(err)
 		}
 		if steps, bound := c.outcomes.steps, 5*len(m.events); len(c.models) != 400-keep || steps > bound || steps < len(m.events) {
-			t.Errorf("keeping %d: %d models went after looking at %d events; want at most %d", keep, len(c.models), steps, bound)
+			t.Errorf("keeping %d: %d models removed after visiting %d events; want at most %d", keep, len(c.models), steps, bound)
 		}
 	}
 }
@@ -152,7 +154,7 @@ func TestRetainCountsWhatCameSince(t *testing.T) {
 	}
 }
 
-// The time of one collection by the number of models of which all but one may go.
+// The time of one collection by the number of models of which all except one may be removed.
 func BenchmarkCollect(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("models=%d", n), func(b *testing.B) {

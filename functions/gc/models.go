@@ -8,26 +8,26 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// outcomes is what the log of events says of models and of how runs ended.
+// outcomes is what the log of events holds of models and of how runs ended.
 type outcomes struct {
 	log   events.Log
 	named map[string][]model // by pipeline, oldest first
 	runs  map[run]uint64     // sequence of the last event that ended a run
 	last  uint64             // sequence of the newest event seen
 	seen  time.Time          // when that was stored, by the bus's clock
-	steps int                // events looked at, by reads and decisions; tests bound it
+	steps int                // events visited, by reads and decisions; tests bound it
 }
 
 // run is one run of a pipeline.
 type run struct{ pipeline, key string }
 
-// model is what a ModelTrained says of it: which execution made it, and which one the model that it started from. The zero Place
-// is a model of someone else.
+// model is what a ModelTrained says of it: which execution made it, and which one the model that it
+// started from. The zero Place is a model that Stoker did not make.
 type model struct{ made, base storage.Place }
 
-func modelOf(told *events.ModelTrained) (m model) {
-	m.made, _ = storage.ExecutionAt(told.Model.URI)
-	m.base, _ = storage.ExecutionAt(told.BaseModel)
+func modelOf(models *events.ModelTrained) (m model) {
+	m.made, _ = storage.ExecutionAt(models.Model.URI)
+	m.base, _ = storage.ExecutionAt(models.BaseModel)
 	return m
 }
 
@@ -67,12 +67,12 @@ type retention struct{ named, kept map[storage.Place]bool }
 // retain keeps of each pipeline the newest models, the ones those started from, and others.
 func (o *outcomes) retain(newest int, others []storage.Ref) retention {
 	r := retention{named: map[storage.Place]bool{}, kept: map[storage.Place]bool{}}
-	for _, told := range o.named {
-		for _, one := range told {
+	for _, models := range o.named {
+		for _, one := range models {
 			o.steps++
 			r.named[one.made] = true
 		}
-		for _, one := range newestOf(told, newest) {
+		for _, one := range newestOf(models, newest) {
 			o.steps++
 			r.kept[one.made], r.kept[one.base] = true, true
 		}
@@ -85,18 +85,20 @@ func (o *outcomes) retain(newest int, others []storage.Ref) retention {
 	return r
 }
 
-// replaced reports whether events of this bus name the model that an execution made, and enough newer ones too. One that no
-// event names is left alone: its event may be about to be published, or is on another bus.
+// replaced reports whether events of this bus name the model that an execution made, and enough newer
+// ones too. One that no event names stays: its event may be about to be published, or is on another
+// bus.
 func (r retention) replaced(of storage.Place) bool { return r.named[of] && !r.kept[of] }
 
-// newestOf are the last events that name at most n different models: a model that was announced again is as new as that.
-func newestOf(told []model, n int) (kept []model) {
+// newestOf are the last events that name at most n different models: a model that was announced again
+// counts by its last event.
+func newestOf(models []model, n int) (kept []model) {
 	seen := map[storage.Place]bool{}
-	for i := len(told) - 1; i >= 0; i-- {
-		if seen[told[i].made] = true; len(seen) > n {
+	for i := len(models) - 1; i >= 0; i-- {
+		if seen[models[i].made] = true; len(seen) > n {
 			break
 		}
-		kept = append(kept, told[i])
+		kept = append(kept, models[i])
 	}
 	return kept
 }

@@ -16,13 +16,14 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// history is a random past of a few executions, and what of it must still be there after any collection.
+// history is a random past of a few executions, and what of it must still be there after any
+// collection.
 type history struct {
 	world
 	random    *rand.Rand
 	committed map[int]storage.Place
 	cancelled map[int]bool
-	told      []int // executions, oldest first
+	announced []int // executions, oldest first
 	leased    map[string]bool
 	attempts  int
 }
@@ -52,8 +53,8 @@ func (h *history) step() {
 			if m := h.random.IntN(executions); m != n {
 				base = h.committed[m]
 			}
-			h.world.told(attempt, place, base)
-			h.told = append(h.told, n)
+			h.world.announce(attempt, place, base)
+			h.announced = append(h.announced, n)
 		}
 	case 6:
 		h.put(root.Join("upstream", attempt), "an input")
@@ -81,21 +82,22 @@ func (h *history) settle(n int, attempt string) {
 	}
 }
 
-// keeps says whether retention must keep an execution: by the plainest reading of what it promises.
+// keeps says whether retention must keep an execution, by the plainest reading of its contract.
 func (h *history) keeps(n, models int) bool {
-	if models == 0 || !slices.Contains(h.told, n) {
+	if models == 0 || !slices.Contains(h.announced, n) {
 		return true
 	}
 	newest := map[int]bool{}
-	for i := len(h.told) - 1; i >= 0 && len(newest) < models; i-- {
-		newest[h.told[i]] = true
+	for i := len(h.announced) - 1; i >= 0 && len(newest) < models; i-- {
+		newest[h.announced[i]] = true
 	}
 	return newest[n]
 }
 
-// After any collection, of any past, every execution that is committed and kept is as valid as before, and nothing is gone that
-// is young, leased or not ours. Collecting again finds nothing more.
-func TestNoCollectionTakesWhatIsNeeded(t *testing.T) {
+// After any collection, of any past, every execution that is committed and kept is as valid as
+// before, and nothing is gone that is young, leased or not ours. A second collection finds nothing
+// more.
+func TestNoCollectionRemovesWhatIsNeeded(t *testing.T) {
 	t.Parallel()
 	histories := 400
 	if testing.Short() {
@@ -119,7 +121,7 @@ func TestNoCollectionTakesWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// collectDespiteFaults collects on a store that refuses a call now and then, until it gets through.
+// collectDespiteFaults collects on a store that fails now and then, until it succeeds.
 func (h *history) collectDespiteFaults(opts gc.Options) {
 	store := storagetest.Faulty(h.store, storagetest.OneIn(30, h.random.Uint64(), storagetest.Fault{Refuse: storage.ErrUnavailable}))
 	for range 1000 {
@@ -156,7 +158,7 @@ func (h *history) check(before map[string]int64, opts gc.Options) {
 	}
 	for recorded, err := range h.box.Read(h.t.Context(), events.Query{}) {
 		if err != nil || recorded.Err != nil {
-			h.t.Errorf("fact %d: %v %v", recorded.Message.Sequence, err, recorded.Err)
+			h.t.Errorf("event %d: %v %v", recorded.Message.Sequence, err, recorded.Err)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // execution is what the store holds of one execution.
 type execution struct {
-	place storage.Place // without an attempt: it tells executions apart, for the same one may have been done in two places
+	place storage.Place // without an attempt: it distinguishes executions, because the same one may have been done in two places
 	parts []part
 }
 
@@ -23,8 +23,8 @@ type part struct {
 	attempt string // "" for the execution's own
 }
 
-// survey lists everything below root, and keeps what belongs to an execution that Stoker has laid out. The executions come in
-// a fixed order.
+// survey lists everything below root, and keeps what belongs to an execution that Stoker has laid
+// out. The executions come in a fixed order.
 func survey(ctx context.Context, store storage.Store, root storage.Ref) ([]*execution, error) {
 	found, ours := map[storage.Place]*execution{}, map[storage.Place]bool{}
 	for object, err := range store.List(ctx, root.Folder()) {

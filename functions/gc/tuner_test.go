@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// search leaves what one try at a search leaves before its commit.
+// search writes what one attempt at a search leaves before its commit.
 func (w world) search(attempt string) {
 	w.t.Helper()
 	dir := w.t.TempDir()
@@ -30,8 +30,9 @@ func (w world) search(attempt string) {
 	}
 }
 
-// Hyperparameters are small, and a later run may take them: they are not replaced by newer ones, as models are.
-func TestWhatASearchFoundStaysAndWhatItLeftGoes(t *testing.T) {
+// Hyperparameters are small, and a later run may use them: newer ones do not replace them, as models
+// do.
+func TestTheResultOfASearchStaysAndItsAttemptsAreRemoved(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		w.search("won")
 		tuner := root.Join("penguin", "Tuner")
@@ -54,11 +55,12 @@ func TestWhatASearchFoundStaysAndWhatItLeftGoes(t *testing.T) {
 	})
 }
 
-// A trial's state lies where no commit will ever be, left by a seat that is long gone: it goes with the search, not before.
-func TestWhatTrialsLeftStaysWhileTheirSearchGoesOn(t *testing.T) {
+// A trial's state belongs to no commit, and its attempt is long gone: it is removed with the search,
+// not before.
+func TestTheStateOfTrialsStaysDuringTheirSearch(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		for n, pipeline := range []string{"penguin", "taxi"} {
-			place := storage.Place{Root: root.Join(pipeline, "Tuner"), Execution: execution(n), Attempt: "seat"}
+			place := storage.Place{Root: root.Join(pipeline, "Tuner"), Execution: execution(n), Attempt: "slot"}
 			if _, err := storage.OpenCheckpoints(w.store, place, "trial 0000", 1).Save(t.Context(), w.model, 1); err != nil {
 				t.Fatal(err)
 			}

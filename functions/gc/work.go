@@ -19,7 +19,7 @@ const leaseOver = time.Hour
 // searcher is the component of tune jobs.
 const searcher = "Tuner"
 
-// work is what the bus says is under way.
+// work is what is under way by the leases and joins of the bus.
 type work struct {
 	queue     events.Queue
 	joins     events.Register
@@ -74,7 +74,8 @@ func (w *work) readLeases(ctx context.Context, box events.Letterbox, root storag
 	return nil
 }
 
-// leases are the entries of the leases as the leader has them, and a time that has come by the bus's clock.
+// leases returns the entries of the leases as the leader has them, and a time that has been reached
+// by the bus's clock.
 func leases(ctx context.Context, box events.Letterbox, seen time.Time) (all []events.Entry, _ time.Time, err error) {
 	register, err := box.Register(ctx, events.RegisterLeases)
 	if err != nil {
@@ -104,7 +105,7 @@ func leases(ctx context.Context, box events.Letterbox, seen time.Time) (all []ev
 	return all, seen, nil
 }
 
-// readJoins finds which run each job is of, and the pipelines with a run that waits for what its search finds.
+// readJoins finds the run of each job, and the pipelines with a run that waits for its search.
 func (w *work) readJoins(ctx context.Context, root storage.Ref) error {
 	for entry, err := range w.joins.All(ctx) {
 		if err != nil {
@@ -126,12 +127,12 @@ func (w *work) readJoins(ctx context.Context, root storage.Ref) error {
 	return nil
 }
 
-// needs reports whether one of the checkpoints of an execution was saved for a job that is on the queue, or for that of a run
-// that has no outcome. The leader of the bus answers.
+// needs reports whether one of the checkpoints of an execution was saved for a job that is on the
+// queue, or for that of a run that has no outcome. The leader of the bus answers.
 func (w *work) needs(ctx context.Context, checkpoints []storage.Checkpoint) (bool, error) {
 	asked := map[string]bool{}
 	for _, checkpoint := range checkpoints {
-		job, _, _ := strings.Cut(checkpoint.Job, " ") // behind it: who asked for it again
+		job, _, _ := strings.Cut(checkpoint.Job, " ") // after it: the request of a retry
 		if asked[job] || events.CheckJobID("job", job) != nil {
 			continue
 		}
@@ -154,8 +155,8 @@ func (w *work) queued(ctx context.Context, job string) (events.Message, bool, er
 	return message, err == nil, err
 }
 
-// pending reports whether a job is that of a run of which nothing has come yet. It may have got lost with its queue: the
-// dispatcher enqueues it again then.
+// pending reports whether a job is that of a run without an outcome. It may have got lost with its
+// queue: the dispatcher enqueues it again then.
 func (w *work) pending(ctx context.Context, job string) (bool, error) {
 	key, known := w.runs[job]
 	if !known {

@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// enqueue puts a job on the queue on which nobody works.
+// enqueue enqueues a job that no worker works on.
 func (w world) enqueue(id string, function events.Function) events.Job {
 	w.t.Helper()
 	job := events.Job{
@@ -31,7 +31,7 @@ func (w world) enqueue(id string, function events.Function) events.Job {
 	return job
 }
 
-// dequeue has a worker take a job and acknowledge it.
+// dequeue has a worker claim a job and acknowledge it.
 func (w world) dequeue(function events.Function) {
 	w.t.Helper()
 	claim, err := w.box.Take(w.t.Context(), function, []string{"cpu"}, time.Minute)
@@ -52,8 +52,8 @@ func (w world) checkpointFor(component storage.Ref, n int, job string) {
 	}
 }
 
-// A preempted job waits for machines for longer than gc leaves things alone.
-func TestWhatAJobOnTheQueueGoesOnFromStays(t *testing.T) {
+// A preempted job waits for machines for longer than the minimum age of gc.
+func TestTheCheckpointOfAJobOnTheQueueStays(t *testing.T) {
 	for name, savedFor := range map[string]string{
 		"of the job":                       "j1",
 		"of the job that was asked for by": "j1 dead:7",
@@ -78,7 +78,7 @@ func TestWhatAJobOnTheQueueGoesOnFromStays(t *testing.T) {
 }
 
 // Another run's job has made the model of the same execution: the job on the queue will find it.
-func TestTheCheckpointsOfACommittedExecutionGoWhateverIsOnTheQueue(t *testing.T) {
+func TestTheCheckpointsOfACommittedExecutionAreRemovedDespiteAQueuedJob(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		w.commit(1, "won")
 		w.checkpointFor(trainer, 1, "j1")
@@ -140,7 +140,7 @@ func (w world) failed(change func(*events.Fact)) {
 }
 
 // The queue has lost the run's job, and no dispatcher has missed it yet.
-func TestWhatARunWithoutAnOutcomeGoesOnFromStays(t *testing.T) {
+func TestTheCheckpointOfARunWithoutAnOutcomeStays(t *testing.T) {
 	noted := joinOf(func(j *join.Join) { j.Stages[0].Outcome = 9 })
 	ended := joinOf(func(j *join.Join) {
 		j.State, j.Stages[0].Job, j.Ending = join.Ended, "", &join.Ending{Kind: events.FailureCancelled}
@@ -159,7 +159,7 @@ func TestWhatARunWithoutAnOutcomeGoesOnFromStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w world) {
-				w.told("earlier", w.commit(9, "a"), storage.Place{}) // the sequence of the event that completed the run
+				w.announce("earlier", w.commit(9, "a"), storage.Place{}) // the sequence of the event that completed the run
 				w.checkpointFor(trainer, 1, "j1")
 				w.join(w.box, joinOf(nil))
 				c.then(w)
@@ -172,8 +172,8 @@ func TestWhatARunWithoutAnOutcomeGoesOnFromStays(t *testing.T) {
 	}
 }
 
-// A run waits for its search, whose job the queue has lost. The states of trials are known by no job.
-func TestWhatTheTrialsOfAWaitingRunLeftStays(t *testing.T) {
+// A run waits for its search, whose job the queue has lost. No job names the states of trials.
+func TestTheStateOfTheTrialsOfAWaitingRunStays(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		search := join.Stage{Function: events.FunctionTune, Through: 1, Revision: 1, Job: "t1"}
 		w.checkpointFor(root.Join("penguin", "Tuner"), 1, "trial 0000")
@@ -191,10 +191,10 @@ func TestWhatTheTrialsOfAWaitingRunLeftStays(t *testing.T) {
 	})
 }
 
-// lagging is a bus on whose listings the newest change of each key is missing.
+// lagging is a bus whose listings lack the newest change of each key.
 type lagging struct {
 	events.Letterbox
-	old map[string]map[string][]byte // by register and key: what a listing says instead
+	old map[string]map[string][]byte // by bucket and key: what a listing returns instead
 }
 
 func (l lagging) Register(ctx context.Context, name string) (events.Register, error) {
@@ -220,7 +220,7 @@ func (r laggingRegister) All(ctx context.Context) iter.Seq2[events.Copy, error] 
 	}
 }
 
-func TestNothingIsRemovedBecauseAListingIsOld(t *testing.T) {
+func TestAnOldListingRemovesNothing(t *testing.T) {
 	released, err := json.Marshal(events.Lease{Number: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -254,12 +254,13 @@ func TestNothingIsRemovedBecauseAListingIsOld(t *testing.T) {
 	}
 }
 
-// The job comes back to the queue after the bus was surveyed, right before its checkpoint would go.
-func TestTheQueueIsAskedRightBeforeACheckpointGoes(t *testing.T) {
+// The job comes back to the queue after the bus was surveyed, right before its checkpoint would be
+// removed.
+func TestTheQueueIsCheckedRightBeforeACheckpointIsRemoved(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		w.checkpointFor(trainer, 1, "j1")
 		time.Sleep(2 * day)
-		box := &hitting{Letterbox: w.box, at: 1, tell: func() { w.enqueue("j1", events.FunctionTrain) }}
+		box := &hitting{Letterbox: w.box, at: 1, announce: func() { w.enqueue("j1", events.FunctionTrain) }}
 		err := gc.Collect(t.Context(), box, w.store, gc.Options{Root: root, OlderThan: day}, func(r gc.Removal) {
 			t.Errorf("removed %s %s: %s", r.What, r.Attempt, r.Why)
 		})

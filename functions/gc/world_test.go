@@ -23,12 +23,13 @@ var (
 	trainer = root.Join("penguin", "Trainer")
 )
 
-// world is a store and a bus with what a test has put there. It lives in a synctest bubble, whose clock is the store's too.
+// world is a store and a bus that a test has filled. It runs in a synctest bubble, whose clock is the
+// store's too.
 type world struct {
 	t     *testing.T
 	store *storagetest.Memory
 	box   *eventstest.Memory
-	model string // folder of a small model
+	model string // directory of a small model
 	saves *int   // checkpoints so far
 }
 
@@ -43,7 +44,7 @@ func setup(t *testing.T) world {
 
 func execution(n int) string { return fmt.Sprintf("sha256:%064x", n) }
 
-// attempt leaves what one try at an execution leaves before its commit, and returns the place.
+// attempt writes what one try at an execution leaves before its commit, and returns the place.
 func (w world) attempt(n int, attempt string) storage.Place {
 	w.t.Helper()
 	place := storage.Place{Root: trainer, Execution: execution(n), Attempt: attempt}
@@ -58,7 +59,7 @@ func (w world) attempt(n int, attempt string) storage.Place {
 	return place
 }
 
-// commit makes an attempt the outcome.
+// commit commits an attempt.
 func (w world) commit(n int, attempt string) storage.Place {
 	w.t.Helper()
 	place := w.attempt(n, attempt)
@@ -69,7 +70,7 @@ func (w world) commit(n int, attempt string) storage.Place {
 	return place
 }
 
-// checkpoint saves a checkpoint of an attempt; each is one further than the last.
+// checkpoint saves a checkpoint of an attempt; each is one step further than the last.
 func (w world) checkpoint(n int, attempt string) {
 	w.t.Helper()
 	*w.saves++
@@ -79,8 +80,8 @@ func (w world) checkpoint(n int, attempt string) {
 	}
 }
 
-// told publishes the fact of a committed attempt; base may be the zero Place.
-func (w world) told(run string, of, base storage.Place) {
+// announce publishes the event of a committed attempt; base may be the zero Place.
+func (w world) announce(run string, of, base storage.Place) {
 	w.t.Helper()
 	data := &events.ModelTrained{
 		Model:     events.Model{URI: of.Output("model").String(), Digest: execution(1), Formats: []string{"Format-Serving"}},
@@ -95,10 +96,10 @@ func (w world) told(run string, of, base storage.Place) {
 	}
 }
 
-// lease says that an attempt is at work on a job that is on the queue.
+// lease writes a lease of an attempt at a job that is on the queue.
 func (w world) lease(attempt string) { w.t.Helper(); w.queued(events.FunctionTrain, attempt) }
 
-// queued is lease for a job of any kind.
+// queued is lease for a job of any function.
 func (w world) queued(function events.Function, attempt string) {
 	w.t.Helper()
 	job := events.Job{
@@ -131,7 +132,7 @@ func (w world) put(ref storage.Ref, text string) {
 	}
 }
 
-// objects are all there are, with their sizes.
+// objects returns all objects, with their sizes.
 func (w world) objects() map[string]int64 {
 	w.t.Helper()
 	all := map[string]int64{}

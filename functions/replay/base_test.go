@@ -15,7 +15,7 @@ import (
 func TestARunWaitsForTheModelThatItStartsFrom(t *testing.T) {
 	inWorld(t, chained, func(t *testing.T, w *world) {
 		for _, run := range []string{"a", "b", "c"} {
-			w.tell(run)
+			w.ready(run)
 			w.settle()
 		}
 		before := w.models()
@@ -24,7 +24,7 @@ func TestARunWaitsForTheModelThatItStartsFrom(t *testing.T) {
 		if after := w.models(); len(after) != 3 || !maps.Equal(after, before) {
 			t.Errorf("now %v, before %v", after, before)
 		}
-		w.wipe() // again, now that the newest facts of the log are those of the replay
+		w.wipe() // again: the newest events of the log are now those of the replay
 		equal(t, w.replay(replay.Options{}), "a offered", "a trained", "b offered", "b trained", "c offered", "c trained")
 	})
 }
@@ -32,7 +32,7 @@ func TestARunWaitsForTheModelThatItStartsFrom(t *testing.T) {
 func TestTheModelsThatARunStartsFromAreFetchedToo(t *testing.T) {
 	inWorld(t, chained, func(t *testing.T, w *world) {
 		for _, run := range []string{"a", "b", "c"} {
-			w.tell(run)
+			w.ready(run)
 			w.settle()
 		}
 		w.wipe()
@@ -47,7 +47,7 @@ func TestTheModelsThatARunStartsFromAreFetchedToo(t *testing.T) {
 func TestAnUnmadeBaseHoldsUpItsRunAlone(t *testing.T) {
 	inWorld(t, chained, func(t *testing.T, w *world) {
 		for _, run := range []string{"a", "b"} {
-			w.tell(run)
+			w.ready(run)
 			w.settle()
 		}
 		w.wipe()
@@ -59,12 +59,12 @@ func TestAnUnmadeBaseHoldsUpItsRunAlone(t *testing.T) {
 	})
 }
 
-// The model that was told of last is what "latest" means to the next run, before and after.
-func TestTheLatestModelIsToldOfLast(t *testing.T) {
+// The model that was announced last is what "latest" means to the next run, before and after.
+func TestTheLatestModelIsAnnouncedLast(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
-		w.tell("a")
-		w.tell("b")
-		w.tell("c")
+		w.ready("a")
+		w.ready("b")
+		w.ready("c")
 		w.settle()
 		equal(t, w.replay(replay.Options{Run: "a", Force: true, Request: "x"}), "a offered", "a trained")
 		w.wipe()
@@ -75,11 +75,11 @@ func TestTheLatestModelIsToldOfLast(t *testing.T) {
 	})
 }
 
-// A run was trained anew, and another had started from its first model: both models are needed.
+// A run was trained again, and another had started from its first model: both models are needed.
 func TestARunMayHaveTwoModelsToMake(t *testing.T) {
 	inWorld(t, chained, func(t *testing.T, w *world) {
 		for _, run := range []string{"a", "b", "c"} {
-			w.tell(run)
+			w.ready(run)
 			w.settle()
 		}
 		equal(t, w.replay(replay.Options{Run: "a", Force: true, Request: "x"}), "a offered", "a trained")
@@ -92,7 +92,7 @@ func TestARunMayHaveTwoModelsToMake(t *testing.T) {
 	})
 }
 
-// outcomeOf is the execution that was told of last for a run.
+// outcomeOf is the execution that was announced last for a run.
 func (w *world) outcomeOf(run string) (execution string) {
 	w.t.Helper()
 	query := events.Query{Run: run, Kinds: []events.Kind{events.KindModelTrained}}
@@ -103,14 +103,14 @@ func (w *world) outcomeOf(run string) (execution string) {
 	return execution
 }
 
-func TestOfTwoModelsTheRunsOwnIsToldOfLast(t *testing.T) {
+func TestOfTwoModelsTheRunsOwnIsAnnouncedLast(t *testing.T) {
 	inWorld(t, chained, func(t *testing.T, w *world) {
 		for _, run := range []string{"a", "b"} {
-			w.tell(run)
+			w.ready(run)
 			w.settle()
 		}
 		equal(t, w.replay(replay.Options{Run: "a", Force: true, Request: "x"}), "a offered", "a trained")
-		w.tell("c") // whose model is the newest now
+		w.ready("c") // whose model is the newest now
 		w.settle()
 		before := w.outcomeOf("a")
 		w.wipe()
@@ -120,25 +120,25 @@ func TestOfTwoModelsTheRunsOwnIsToldOfLast(t *testing.T) {
 		}
 		w.replay(replay.Options{})
 		if after := w.outcomeOf("a"); after != before {
-			t.Errorf("told last of %s, before it was %s", after, before)
+			t.Errorf("announced %s last, before it was %s", after, before)
 		}
 	})
 }
 
 func TestARunWithoutAJobWaitsForWhatLatestMeans(t *testing.T) {
 	inWorld(t, chained, func(t *testing.T, w *world) {
-		w.tell("a")
+		w.ready("a")
 		w.settle()
-		w.tell("b") // no dispatcher sees it
+		w.ready("b") // no dispatcher handles it
 		w.wipe()
 		equal(t, w.replay(replay.Options{}), "a offered", "a trained", "b offered", "b trained")
 	})
 }
 
-func TestTroubleWithOneRunHoldsUpNoOther(t *testing.T) {
+func TestAnErrorOfOneRunHoldsUpNoOther(t *testing.T) {
 	inWorld(t, chained, func(t *testing.T, w *world) {
 		for _, run := range []string{"a", "b", "c"} {
-			w.tell(run)
+			w.ready(run)
 			w.settle()
 		}
 		joins, err := w.box.Register(t.Context(), events.RegisterJoins)
@@ -158,14 +158,14 @@ func TestTroubleWithOneRunHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-func TestABaseModelThatNobodyMadeIsSaidToBeGone(t *testing.T) {
+func TestABaseModelWithoutAnEventIsReportedAsGone(t *testing.T) {
 	file := strings.Replace(plain, "hyperparameters: none", "hyperparameters: none\n  base_model: s3://stoker/other/Trainer/model/"+strings.Repeat("0", 64)+"/x", 1)
 	inWorld(t, file, func(t *testing.T, w *world) {
-		w.tell("a")
+		w.ready("a")
 		w.check(w.d.Next(t.Context(), 0))
 		got := w.survey(replay.Options{})
 		equal(t, actions(got), "a stuck")
-		if why := got.Steps[0].Why; !strings.Contains(why, "no fact tells how it was made") {
+		if why := got.Steps[0].Why; !strings.Contains(why, "no event says how it was made") {
 			t.Errorf("why: %s", why)
 		}
 	})

@@ -9,23 +9,23 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// known is all there is to know of a run before something is decided about it.
-type known struct {
+// evidence is all that a decision about a run is made from.
+type evidence struct {
 	*history
-	state  join.State    // of its join; where the register has none, what it would be by the facts
-	lost   bool          // the register has none
-	waits  []events.Kind // for what, where it is waiting
-	ending string        // why there is no job, where it has ended
+	state  join.State    // of its join; if the bucket has none, what the events imply
+	lost   bool          // the bucket has none
+	waits  []events.Kind // for what, if it is waiting
+	ending string        // why there is no job, if it has ended
 
-	completed uint64  // sequence of the newest fact that counts for it
-	held      string  // what keeps it at the pipeline's gate, "" if nothing does
-	asked     bool    // Options.Request was served: this run's job is of that request, and something came of it
-	model     verdict // of the run's model, where it was trained
-	letter    uint64  // the dead letter of its job, 0 for none
+	completed uint64     // sequence of the newest event that counts for it
+	held      string     // why it is not admitted, "" if it is
+	asked     bool       // the run's job is of Options.Request, and has an outcome
+	model     modelState // of the run's model, if it was trained
+	letter    uint64     // the dead letter of its job, 0 for none
 }
 
-// decide says what is missing of a run. It is pure, so that what a dry run says is what is done.
-func decide(k known, opts Options) Step {
+// decide says what a run lacks. It is pure, so that a dry run prints what a replay does.
+func decide(k evidence, opts Options) Step {
 	step := Step{Run: k.run, facts: k.facts(), completed: k.completed, WaitsFor: k.waits}
 	if k.lost && k.outcome == nil && len(step.facts) == 0 {
 		step.WaitsFor = nil
@@ -51,7 +51,7 @@ func (s Step) leave(why string) Step {
 	return s
 }
 
-func (s Step) joined(why string, k known) Step {
+func (s Step) joined(why string, k evidence) Step {
 	s.Action, s.Why = Join, why
 	if k.lost {
 		s.Why = "its join is lost"
@@ -59,8 +59,8 @@ func (s Step) joined(why string, k known) Step {
 	return s
 }
 
-// forced asks for another execution.
-func (s Step) forced(k known, request string) Step {
+// forced returns the step that makes another execution.
+func (s Step) forced(k evidence, request string) Step {
 	switch {
 	case k.state == join.Ended:
 		return s.leave("it ended before it had a job: " + k.ending)
@@ -72,23 +72,23 @@ func (s Step) forced(k known, request string) Step {
 	return s
 }
 
-func (s Step) trained(k known, data *events.ModelTrained) Step {
+func (s Step) trained(k evidence, data *events.ModelTrained) Step {
 	if k.model.whole {
 		return s.leave(k.model.why)
 	}
 	return s.remade(k.model, data, k.lost)
 }
 
-// remade makes the model of a fact once more: the same execution, as another generation.
-func (s Step) remade(v verdict, data *events.ModelTrained, lost bool) Step {
+// remade makes the model of an event once more: the same execution, as another generation.
+func (s Step) remade(v modelState, data *events.ModelTrained, lost bool) Step {
 	s.Action, s.Why, s.rejoin = Train, v.why, lost
 	s.makes, _ = storage.ExecutionAt(data.Model.URI)
 	s.again = join.Retry{Generation: v.generation, Salt: data.Salt}
 	return s
 }
 
-// unfinished is a run that has, or had, all it waits for, and of which nothing has come.
-func (s Step) unfinished(k known) Step {
+// unfinished decides about a run that has, or had, all it waits for, and has no outcome.
+func (s Step) unfinished(k evidence) Step {
 	switch {
 	case k.state == join.Ended:
 		return s.leave("it ended: " + k.ending)
@@ -105,7 +105,7 @@ func failedWhy(data *events.TrainingFailed, letter uint64) string {
 	line, _, _ := strings.Cut(data.Message, "\n")
 	why := fmt.Sprintf("it failed: %s: %s", data.Reason, line)
 	if data.Reason == events.FailureCancelled {
-		why = "it was " + line // cancelled, or superseded by whom
+		why = "it was " + line // cancelled, or superseded by which run
 	} else if strings.HasPrefix(line, string(data.Reason)) {
 		why = "it failed: " + line
 	}

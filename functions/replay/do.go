@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Progress is one thing that Do did, or that came of it.
+// Progress is one thing that Do did, or the outcome of it.
 type Progress struct {
 	Number int // of the step, in Plan.Steps
 	Step   Step
@@ -20,10 +20,10 @@ type Progress struct {
 	Err    error        // why a step failed or was skipped
 }
 
-// Did is what Do did for a step, or what came of it.
+// Did is what Do did for a step, or its outcome.
 type Did string
 
-// The things done, and what may come of them.
+// The values of Did.
 const (
 	Joined  Did = "joined"
 	Offered Did = "offered"
@@ -33,9 +33,10 @@ const (
 	Skipped Did = "skipped"
 )
 
-// Do takes the steps of a plan. It offers a job once the outcomes are there that its step comes after, and returns when the last one
-// is offered; with wait, when the last outcome is there. What can't be done is told to on, and does not hold up the rest. Doing
-// the same plan again, or another one after a crash, does nothing twice.
+// Do takes the steps of a plan. It enqueues a job once the outcomes are there that its step comes
+// after, and returns when the last one is enqueued; with wait, when the last outcome is there. A
+// step that fails is reported to on, and does not hold up the rest. Doing the same plan again, or
+// another one after a crash, does nothing twice.
 func (r *Replay) Do(ctx context.Context, p Plan, wait bool, on func(Progress)) error {
 	w := newWork(r, p, on)
 	if err := w.start(ctx); err != nil || w.rests(wait) {
@@ -59,7 +60,7 @@ func (r *Replay) Do(ctx context.Context, p Plan, wait bool, on func(Progress)) e
 	return context.Cause(ctx)
 }
 
-// work is a plan on its way.
+// work is a plan that is being carried out.
 type work struct {
 	*Replay
 	on    func(Progress)
@@ -72,7 +73,7 @@ type stage int
 
 const (
 	waits  stage = iota // for others, or for its turn
-	begun               // its outcome is to come
+	begun               // has no outcome yet
 	made                // there is a model
 	closed              // there is none, or no step was needed
 )
@@ -87,12 +88,12 @@ func newWork(r *Replay, p Plan, on func(Progress)) *work {
 	return w
 }
 
-// rests says whether there is nothing left to do.
+// rests reports whether nothing is left to do.
 func (w *work) rests(wait bool) bool {
 	return !slices.Contains(w.at, waits) && !(wait && slices.Contains(w.at, begun))
 }
 
-// start begins every step that need not wait any more, in order, until no other one gets free by that.
+// start begins every step that waits for no other, in order, until no further step becomes free.
 func (w *work) start(ctx context.Context) error {
 	for again := true; again; {
 		again = false
@@ -113,7 +114,7 @@ func (w *work) ready(step Step) bool {
 	return !slices.ContainsFunc(step.after, func(on int) bool { return w.at[on] < made })
 }
 
-// begin takes step number i. An error is that of ctx; what else goes wrong is the step's own.
+// begin takes step number i. It returns the error of ctx; other errors are the step's own.
 func (w *work) begin(ctx context.Context, i int) error {
 	step := w.steps[i]
 	for _, need := range step.needs {
@@ -129,7 +130,7 @@ func (w *work) begin(ctx context.Context, i int) error {
 	case err != nil:
 		w.move(i, closed, Progress{Did: Skipped, Err: err})
 	case done.Job == "":
-		w.move(i, closed, done) // it waits for more facts, or at a gate: nothing comes of it here
+		w.move(i, closed, done) // it waits for more events, or for admission: no outcome is expected
 	default:
 		w.move(i, begun, done)
 	}
@@ -141,7 +142,7 @@ func (w *work) move(i int, to stage, p Progress) {
 	w.on(p)
 }
 
-// hear takes note of an outcome; false if no step waits for it.
+// hear notes an outcome; false if no step waits for it.
 func (w *work) hear(fact events.Fact) bool {
 	for i, step := range w.steps {
 		if w.at[i] != begun || !step.answered(fact) {
@@ -154,7 +155,7 @@ func (w *work) hear(fact events.Fact) bool {
 	return false
 }
 
-// outcome is what a fact says has come of a step.
+// outcome returns the result of a step that an event announces.
 func outcome(fact events.Fact) (Did, error) {
 	switch data := fact.Data.(type) {
 	case *events.TrainingFailed:
@@ -167,12 +168,12 @@ func outcome(fact events.Fact) (Did, error) {
 	return Trained, nil
 }
 
-// kinds are those of the facts that tell what came of a step.
+// kinds are those of the events with the outcome of a step.
 func kinds() []events.Kind {
 	return append(events.OutcomeKinds(), events.KindHParamsReady, events.KindTuningFailed)
 }
 
-// lacking is why a step is skipped that needs what this one was to make.
+// lacking is why a step is skipped that needs the result of this one.
 func (s Step) lacking() error {
 	if s.Action == Tune {
 		return fmt.Errorf("it trains with the hyperparameters of run %s, which were not found again", s.Run.Run)
@@ -180,7 +181,7 @@ func (s Step) lacking() error {
 	return fmt.Errorf("it starts from the model of run %s, which was not made again", s.Run.Run)
 }
 
-// answered says whether a fact tells what came of the step, and not of something else that was under way.
+// answered reports whether an event has the outcome of the step, and not of another job.
 func (s Step) answered(fact events.Fact) bool {
 	data, trained := fact.Data.(*events.ModelTrained)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// A fact is in the log, but no dispatcher has seen it. The replay sees to it.
+// An event is in the log, but no dispatcher has handled it. The replay handles it.
 func ExampleReplay() {
 	ctx := context.Background()
 	box, store := eventstest.NewMemory(0), storagetest.NewMemory()

@@ -9,26 +9,26 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// history is what the log says of one run.
+// history is what the log holds of one run.
 type history struct {
 	run     Run
 	past    join.Past        // what its join follows from
-	outcome *events.Recorded // the last one, nil if nothing came of it
-	touched bool             // it has a fact from Options.From on
+	outcome *events.Recorded // the last one, nil if there is none
+	touched bool             // it has an event from Options.From on
 }
 
-// chronicle is what the log says of all runs.
-type chronicle struct {
+// timeline is what the log holds of all runs.
+type timeline struct {
 	runs   map[Run]*history
 	made   map[storage.Place]*events.Recorded // the newest ModelTrained of an execution
-	found  map[storage.Place]*events.Recorded // the newest HParamsReady of an execution, but for those that say that it is reused
-	latest map[string]Run                     // by pipeline, whose model was told last
-	tail   uint64                             // sequence of the newest fact
+	found  map[storage.Place]*events.Recorded // the newest HParamsReady of an execution, except those that reuse it
+	latest map[string]Run                     // by pipeline, whose model was announced last
+	tail   uint64                             // sequence of the newest event
 }
 
-// readLog walks through the log once. What is no valid fact is no run's: it lies in DEAD.
-func readLog(ctx context.Context, box events.Letterbox, from From) (chronicle, error) {
-	c := chronicle{runs: map[Run]*history{}, made: map[storage.Place]*events.Recorded{}, found: map[storage.Place]*events.Recorded{}, latest: map[string]Run{}}
+// readLog reads the log once. Invalid events belong to no run: they are dead letters.
+func readLog(ctx context.Context, box events.Letterbox, from From) (timeline, error) {
+	c := timeline{runs: map[Run]*history{}, made: map[storage.Place]*events.Recorded{}, found: map[storage.Place]*events.Recorded{}, latest: map[string]Run{}}
 	for recorded, err := range box.Read(ctx, events.Query{}) {
 		if err != nil {
 			return c, fmt.Errorf("read the log: %w", err)
@@ -41,7 +41,7 @@ func readLog(ctx context.Context, box events.Letterbox, from From) (chronicle, e
 	return c, nil
 }
 
-func (c chronicle) add(recorded events.Recorded, from From) {
+func (c timeline) add(recorded events.Recorded, from From) {
 	run := Run{recorded.Fact.Pipeline, recorded.Fact.Run}
 	h := c.runs[run]
 	if h == nil {
@@ -67,7 +67,7 @@ func (c chronicle) add(recorded events.Recorded, from From) {
 	}
 }
 
-// trained is the run's last outcome if that is a model.
+// trained returns the run's last outcome if that is a model.
 func (h *history) trained() (*events.ModelTrained, bool) {
 	if h.outcome == nil {
 		return nil, false
@@ -84,7 +84,8 @@ func (h *history) failed() (*events.TrainingFailed, bool) {
 	return data, ok
 }
 
-// facts are the sequences of those that a join can be made of. What was refused lies in DEAD, and is not handled again by this.
+// facts are the sequences of the events that a join can be made from. Refused events are dead
+// letters, and are not handled again.
 func (h *history) facts() (all []uint64) {
 	for _, fact := range h.past.Events(0) {
 		all = append(all, fact.Sequence)

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// RunOf says which run a dead letter is about; "" for what can't be known of a message that nobody can read.
+// RunOf returns the run that a dead letter is about; "" for what an unreadable message does not say.
 func RunOf(letter events.DeadLetter) (pipeline, run string) {
 	switch letter.Message.Stream {
 	case events.StreamJobs:
@@ -22,16 +22,16 @@ func RunOf(letter events.DeadLetter) (pipeline, run string) {
 	return "", ""
 }
 
-// Handler handles a fact of the log, again too: *dispatch.Dispatcher.
+// Handler handles an event of the log, also repeatedly: *dispatch.Dispatcher.
 type Handler interface {
 	Handle(ctx context.Context, recorded events.Recorded) error
 }
 
-// Retry gives the message of a dead letter another try, and drops the letter then. A job goes back on the queue as it was, but
-// for its Request, which says that it was asked for again; its attempts are counted anew. A fact is read from the log, where
-// it stands unchanged, and handled as if it had just come. If it is refused again, the letter stays, and the error says why. What a
-// store told of a bucket is told again, to the bridge.
-// Retrying twice, also at once, or after half of it was done, does it once.
+// Retry retries the message of a dead letter, and deletes the dead letter then. A job is enqueued as
+// it was, except for its Request, which names the retry; its attempts are counted anew. An event is
+// read from the log, which has it unchanged, and handled as if it had just come. If it is refused
+// again, the dead letter stays, and the error says why. A bucket notification is published again for
+// the bridge. Retrying twice, also at once, or after a half-done retry, has the effect of one retry.
 func Retry(ctx context.Context, box events.Letterbox, d Handler, letter events.DeadLetter) error {
 	var err error
 	switch letter.Message.Stream {
@@ -42,23 +42,23 @@ func Retry(ctx context.Context, box events.Letterbox, d Handler, letter events.D
 	case events.StreamBuckets:
 		err = retryNotice(ctx, box, letter.Message)
 	default:
-		err = fmt.Errorf("only facts, jobs and notices of buckets can be tried again, this came from %s", letter.Message.Stream)
+		err = fmt.Errorf("only events, jobs and bucket notifications can be retried, this came from %s", letter.Message.Stream)
 	}
 	if err != nil {
 		return fmt.Errorf("retry dead letter %d: %w", letter.Sequence, err)
 	}
-	if err := box.Drop(ctx, letter.Sequence); !errors.Is(err, events.ErrNotFound) { // who retried it too has dropped it
+	if err := box.Drop(ctx, letter.Sequence); !errors.Is(err, events.ErrNotFound) { // another retry has deleted it
 		return err
 	}
 	return nil
 }
 
 func retryJob(ctx context.Context, box events.Letterbox, letter events.DeadLetter) error {
-	if len(letter.Message.Body) == 0 { // another client took it off the queue
-		return fmt.Errorf("message %d is gone from the queue; `stoker replay` offers the jobs that its runs lack", letter.Message.Sequence)
+	if len(letter.Message.Body) == 0 { // another client removed it from the queue
+		return fmt.Errorf("message %d is gone from the queue; `stoker replay` enqueues the jobs that runs lack", letter.Message.Sequence)
 	}
 	if letter.Message.Cut != nil {
-		return fmt.Errorf("the letter holds %d of the job's %d bytes", len(letter.Message.Body), letter.Message.Cut.Bytes)
+		return fmt.Errorf("the dead letter holds %d of the job's %d bytes", len(letter.Message.Body), letter.Message.Cut.Bytes)
 	}
 	job, err := events.DecodeJob(letter.Message.Body)
 	if err != nil {
@@ -68,15 +68,17 @@ func retryJob(ctx context.Context, box events.Letterbox, letter events.DeadLette
 	return reoffer(ctx, box, job, letter)
 }
 
-// requestOf names a retry. The letter's sequence alone would repeat where DEAD is removed and made again; the message holds the
-// request before, so that no two retries of a job have the same name.
+// requestOf names a retry. The dead letter's sequence alone would repeat where the stream is deleted
+// and made again; the message holds the request before, so that no two retries of a job have the same
+// name.
 func requestOf(letter events.DeadLetter) string {
 	const digits = 12
 	return fmt.Sprintf("dead-%d-%s", letter.Sequence, events.DerivedID(letter.Message.Subject, string(letter.Message.Body))[:digits])
 }
 
-// reoffer puts a job on the queue, if that was not done before the letter could be dropped. While another message of the job is there,
-// offering it has no effect, and the letter must stay: whoever gave the job up buries it first, and takes it off its queue then.
+// reoffer enqueues a job, unless that was done before the dead letter could be deleted. While another
+// message of the job is there, enqueueing it has no effect, and the dead letter must stay: a worker
+// that gives a job up publishes the dead letter first, and takes the job off the queue then.
 func reoffer(ctx context.Context, box events.Letterbox, job events.Job, letter events.DeadLetter) error {
 	queued, err := box.Queued(ctx, job.ID)
 	switch {
@@ -85,7 +87,7 @@ func reoffer(ctx context.Context, box events.Letterbox, job events.Job, letter e
 	case err != nil:
 		return err
 	case queued.Sequence == letter.Message.Sequence:
-		return fmt.Errorf("job %s is still on the queue: its worker has not taken it off yet; try again in a moment", job.ID)
+		return fmt.Errorf("job %s is still on the queue: its worker has not acknowledged it yet; try again in a moment", job.ID)
 	}
 	if there, err := events.DecodeJob(queued.Body); err != nil || there.Request != job.Request {
 		return fmt.Errorf("job %s is on the queue again already, as message %d; try again when that has ended", job.ID, queued.Sequence)
@@ -96,7 +98,7 @@ func reoffer(ctx context.Context, box events.Letterbox, job events.Job, letter e
 func retryNotice(ctx context.Context, box events.Letterbox, message events.Message) error {
 	from, ok := events.ParseBucketSubject(message.Subject)
 	if !ok || message.Cut != nil {
-		return fmt.Errorf("the letter does not hold the whole notice of %s", message.Subject)
+		return fmt.Errorf("the dead letter does not hold the whole notification of %s", message.Subject)
 	}
 	return box.Notify(ctx, from, message.Body)
 }
@@ -107,11 +109,11 @@ func retryFact(ctx context.Context, box events.Letterbox, d Handler, sequence ui
 		return err
 	}
 	if recorded.Err != nil {
-		return fmt.Errorf("fact %d can't be read, and facts never change; publish a right one: %w", sequence, recorded.Err)
+		return fmt.Errorf("event %d can't be read, and events never change; publish a correct one: %w", sequence, recorded.Err)
 	}
 	err = d.Handle(ctx, recorded)
 	if _, again := events.AsKind(err, events.FailureInput); again {
-		return fmt.Errorf("fact %d is refused again: %w", sequence, err)
+		return fmt.Errorf("event %d is refused again: %w", sequence, err)
 	}
 	return err
 }
@@ -119,9 +121,9 @@ func retryFact(ctx context.Context, box events.Letterbox, d Handler, sequence ui
 func readFact(ctx context.Context, box events.Letterbox, sequence uint64) (events.Recorded, error) {
 	for recorded, err := range box.Read(ctx, events.Query{From: sequence, Until: sequence + 1}) {
 		if err != nil {
-			return recorded, fmt.Errorf("read fact %d: %w", sequence, err)
+			return recorded, fmt.Errorf("read event %d: %w", sequence, err)
 		}
 		return recorded, nil
 	}
-	return events.Recorded{}, fmt.Errorf("read fact %d: %w", sequence, errors.Join(events.ErrNotFound, context.Cause(ctx)))
+	return events.Recorded{}, fmt.Errorf("read event %d: %w", sequence, errors.Join(events.ErrNotFound, context.Cause(ctx)))
 }

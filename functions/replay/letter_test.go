@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/replay"
 )
 
-// redone remembers which facts were handled again, and refuses them if it is told to.
+// redone records which events were handled again, and refuses them if err is set.
 type redone struct {
 	facts []string
 	err   error
@@ -40,7 +40,7 @@ func job() events.Job {
 	}
 }
 
-// buried puts the job on the queue and buries it, as a worker does that gives it up.
+// buried enqueues the job and dead-letters it, as a worker does that gives it up.
 func buried(t *testing.T, box events.Letterbox, job events.Job) events.DeadLetter {
 	t.Helper()
 	if err := box.Offer(t.Context(), job); err != nil {
@@ -63,11 +63,11 @@ func take(t *testing.T, box events.Letterbox) events.Claim {
 	return claim
 }
 
-func TestARetriedJobIsTheSameButForWhoAskedForIt(t *testing.T) {
+func TestARetriedJobIsTheSameExceptForItsRequest(t *testing.T) {
 	t.Parallel()
 	box := eventstest.NewMemory(0)
 	letter := buried(t, box, job())
-	for range 2 { // the second as after a crash between offer and drop, or of somebody else who retries it too
+	for range 2 { // the second as after a crash between the two steps, or of another client that retries it too
 		if err := replay.Retry(t.Context(), box, &redone{}, letter); err != nil {
 			t.Fatal(err)
 		}
@@ -81,17 +81,17 @@ func TestARetriedJobIsTheSameButForWhoAskedForIt(t *testing.T) {
 		t.Errorf("offered %+v", got)
 	}
 	if n := claim.Attempt().Number; n != 1 {
-		t.Errorf("attempt %d, want the count to begin anew", n)
+		t.Errorf("attempt %d, want the count to start anew", n)
 	}
 	if left := letters(t, box); len(left) != 0 {
 		t.Errorf("left %+v", left)
 	}
 	if _, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0); !errors.Is(err, events.ErrEmpty) {
-		t.Errorf("offered twice: %v", err)
+		t.Errorf("enqueued twice: %v", err)
 	}
 }
 
-// A worker buries a job first, and takes it off the queue then.
+// A worker dead-letters a job first, and takes it off the queue then.
 func TestALetterStaysUntilItsJobHasLeftTheQueue(t *testing.T) {
 	t.Parallel()
 	box := eventstest.NewMemory(0)
@@ -114,11 +114,11 @@ func TestALetterStaysUntilItsJobHasLeftTheQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := take(t, box).Job(); err != nil || !strings.HasPrefix(got.Request, "dead-1-") {
-		t.Errorf("offered %+v, %v", got, err)
+		t.Errorf("enqueued %+v, %v", got, err)
 	}
 }
 
-func TestALetterStaysWhileItsJobIsTriedForSomeoneElse(t *testing.T) {
+func TestALetterStaysWhileItsJobIsRetriedByAnother(t *testing.T) {
 	t.Parallel()
 	box := eventstest.NewMemory(0)
 	letter := buried(t, box, job())
@@ -133,7 +133,7 @@ func TestALetterStaysWhileItsJobIsTriedForSomeoneElse(t *testing.T) {
 	}
 }
 
-func TestAJobThatFailsAgainIsAnotherFact(t *testing.T) {
+func TestAJobThatFailsAgainPublishesAnotherEvent(t *testing.T) {
 	t.Parallel()
 	box := eventstest.NewMemory(0)
 	failure := &events.Failure{Kind: events.FailureModule, Err: errors.New("it raised")}
@@ -152,7 +152,7 @@ func TestAJobThatFailsAgainIsAnotherFact(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoJobStaysDead(t *testing.T) {
+func TestAMessageThatIsNoJobStaysADeadLetter(t *testing.T) {
 	t.Parallel()
 	box := eventstest.NewMemory(0)
 	if err := box.Inject(t.Context(), "jobs.train.cpu.x", nil, []byte("{")); err != nil {
@@ -170,7 +170,7 @@ func TestWhatIsNoJobStaysDead(t *testing.T) {
 		}
 	}
 	wants := []string{
-		"retry dead letter 1: message 1 of the queue is no job", "retry dead letter 2: the letter holds 1 of the job's 99 bytes", "this came from OTHERS", "message 8 is gone from the queue",
+		"retry dead letter 1: message 1 of the queue is no job", "retry dead letter 2: the dead letter holds 1 of the job's 99 bytes", "this came from OTHERS", "message 8 is gone from the queue",
 	}
 	for i, letter := range letters(t, box) {
 		if err := replay.Retry(t.Context(), box, &redone{}, letter); err == nil || !strings.Contains(err.Error(), wants[i]) {
@@ -182,7 +182,7 @@ func TestWhatIsNoJobStaysDead(t *testing.T) {
 	}
 }
 
-func TestANoticeIsToldAgain(t *testing.T) {
+func TestANotificationIsPublishedAgain(t *testing.T) {
 	t.Parallel()
 	box := eventstest.NewMemory(0)
 	notice := events.Message{Stream: "BUCKETS", Sequence: 7, Subject: "buckets.raw.data", Body: []byte("{}")}
@@ -192,16 +192,16 @@ func TestANoticeIsToldAgain(t *testing.T) {
 	if err := replay.Retry(t.Context(), box, &redone{}, letters(t, box)[0]); err != nil {
 		t.Fatal(err)
 	}
-	told, err := box.FollowBuckets(t.Context(), "bridge", 0)
-	if err != nil || told.Message().Subject != notice.Subject || string(told.Message().Body) != "{}" {
-		t.Errorf("told %+v, %v", told, err)
+	delivered, err := box.FollowBuckets(t.Context(), "bridge", 0)
+	if err != nil || delivered.Message().Subject != notice.Subject || string(delivered.Message().Body) != "{}" {
+		t.Errorf("delivered %+v, %v", delivered, err)
 	}
 	if left := letters(t, box); len(left) != 0 {
 		t.Errorf("%d letters left", len(left))
 	}
 }
 
-// refused buries a fact that stands in the log.
+// refused dead-letters an event of the log.
 func refused(t *testing.T, box *eventstest.Memory) events.DeadLetter {
 	t.Helper()
 	fact := events.Fact{ID: "t1", Source: "/up", Pipeline: "penguin", Run: "a run", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}}
@@ -225,7 +225,7 @@ func TestARetriedFactIsHandledAgain(t *testing.T) {
 	box := eventstest.NewMemory(0)
 	letter := refused(t, box)
 	no := &redone{err: events.Fail(events.FailureInput, errors.New("no such pipeline"))}
-	if err := replay.Retry(t.Context(), box, no, letter); err == nil || !strings.Contains(err.Error(), "fact 1 is refused again: no such pipeline") {
+	if err := replay.Retry(t.Context(), box, no, letter); err == nil || !strings.Contains(err.Error(), "event 1 is refused again: no such pipeline") {
 		t.Errorf("refused again: %v", err)
 	}
 	if len(letters(t, box)) != 1 {
@@ -240,11 +240,11 @@ func TestARetriedFactIsHandledAgain(t *testing.T) {
 	}
 }
 
-func TestALetterTellsItsRun(t *testing.T) {
+func TestRunOfALetter(t *testing.T) {
 	t.Parallel()
 	box := eventstest.NewMemory(0)
 	if pipeline, run := replay.RunOf(refused(t, box)); pipeline != "penguin" || run != "a run" {
-		t.Errorf("a fact of %q, %q", pipeline, run)
+		t.Errorf("an event of %q, %q", pipeline, run)
 	}
 	if pipeline, run := replay.RunOf(buried(t, box, job())); pipeline != "penguin" || run != "monday" {
 		t.Errorf("a job of %q, %q", pipeline, run)

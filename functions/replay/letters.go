@@ -18,7 +18,7 @@ type Letter struct {
 	Letter   events.DeadLetter `json:"letter"`
 }
 
-// Letters are all dead letters, oldest first.
+// Letters returns all dead letters, oldest first.
 func Letters(ctx context.Context, box events.Letterbox) ([]Letter, error) {
 	letters := []Letter{}
 	for letter, err := range box.Dead(ctx) {
@@ -31,8 +31,8 @@ func Letters(ctx context.Context, box events.Letterbox) ([]Letter, error) {
 	return letters, nil
 }
 
-// Pick returns the letters with these numbers, each once and in their order, or events.ErrNotFound if one of them
-// is not there.
+// Pick returns the dead letters with these numbers, each once and in their order, or
+// events.ErrNotFound if one of them does not exist.
 func Pick(ctx context.Context, box events.Letterbox, numbers []uint64) ([]Letter, error) {
 	all, err := Letters(ctx, box)
 	if err != nil {
@@ -49,12 +49,12 @@ func Pick(ctx context.Context, box events.Letterbox, numbers []uint64) ([]Letter
 	return picked, nil
 }
 
-// From says which message the letter keeps.
+// From names the message that the dead letter keeps.
 func (l Letter) From() string {
 	return fmt.Sprintf("%s %d", l.Letter.Message.Stream, l.Letter.Message.Sequence)
 }
 
-// JobOf is the job that a dead letter keeps, if it keeps one whole.
+// JobOf returns the job that a dead letter keeps, if it keeps one whole.
 func JobOf(letter events.DeadLetter) (events.Job, bool) {
 	if letter.Message.Stream != events.StreamJobs || letter.Message.Cut != nil {
 		return events.Job{}, false

@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// order puts the steps in the order in which their runs were completed. Of two steps of one run the one for the sake of others
-// comes first, so that the run's own model is told of last.
+// order sorts the steps by when their runs were completed. Of two steps of one run the one for the
+// sake of others comes first, so that the run's own model is announced last.
 func order(steps []Step) {
 	slices.SortFunc(steps, func(a, b Step) int {
 		return cmp.Or(cmp.Compare(a.completed, b.completed), cmp.Compare(a.Pipeline, b.Pipeline), cmp.Compare(a.Run.Run, b.Run.Run),
@@ -23,9 +23,10 @@ func rank(s Step) int {
 	return 1
 }
 
-// link says which steps come after the outcome of others. A run starts when the model that it starts from, and the
-// hyperparameters that it trains with, are there again. A run has one job at a time. And the run whose model is the newest of
-// its pipeline is told of last, so that "latest" means the same afterwards. The steps are in their order.
+// link determines which steps come after the outcome of others. A run starts when the model that it
+// starts from, and the hyperparameters that it trains with, are there again. A run has one job at a
+// time. And the run whose model is the newest of its pipeline is announced last, so that "latest"
+// means the same afterwards. The steps are in their order.
 func link(steps []Step, latest map[string]Run) {
 	maker := map[storage.Place]int{}
 	for i, step := range steps {
@@ -46,7 +47,7 @@ func link(steps []Step, latest map[string]Run) {
 	}
 	for i, step := range steps {
 		switch {
-		case step.Action == Join && step.WaitsFor == nil: // what "latest" means to it is not pinned yet
+		case step.Action == Join && step.WaitsFor == nil: // "latest" is not pinned for it yet
 			waitForAll(steps, i, func(other Step) bool { return other.Action == Train })
 		case step.Action == Train && !step.fetched && latest[step.Pipeline] == step.Run:
 			waitForAll(steps, i, func(other Step) bool { return other.Action == Train || other.Action == Offer })
@@ -65,7 +66,8 @@ func (s *Step) wait(before int) {
 	}
 }
 
-// waitForAll lets step number last wait for all steps of its pipeline that are picked, but for those that wait for it.
+// waitForAll lets step number last wait for all steps of its pipeline that pick selects, except
+// those that wait for it.
 func waitForAll(steps []Step, last int, pick func(Step) bool) {
 	waits := dependents(steps, last)
 	for i, other := range steps {
@@ -75,7 +77,7 @@ func waitForAll(steps []Step, last int, pick func(Step) bool) {
 	}
 }
 
-// dependents are a step, and all that wait for it or for another dependent.
+// dependents returns a step, and all that wait for it or for another dependent.
 func dependents(steps []Step, of int) map[int]bool {
 	found := map[int]bool{of: true}
 	for before := 0; before != len(found); {

@@ -21,7 +21,7 @@ func (r reading) Publish(context.Context, events.Fact) (events.Receipt, error) {
 	r.t.Error("published")
 	return events.Receipt{}, errors.New("read only")
 }
-func (r reading) Offer(context.Context, events.Job) error { r.t.Error("offered"); return nil }
+func (r reading) Offer(context.Context, events.Job) error { r.t.Error("enqueued"); return nil }
 func (r reading) Register(ctx context.Context, name string) (events.Register, error) {
 	register, err := r.Letterbox.Register(ctx, name)
 	return readingRegister{register, r.t}, err
@@ -66,10 +66,10 @@ func (s readingStore) Delete(context.Context, storage.Ref) error {
 func TestASurveyChangesNothing(t *testing.T) {
 	inWorld(t, chained, func(t *testing.T, w *world) {
 		for _, run := range []string{"a", "b"} {
-			w.tell(run)
+			w.ready(run)
 			w.settle()
 		}
-		w.tell("waits")
+		w.ready("waits")
 		for _, lose := range []func(){func() {}, w.wipe, w.forget} {
 			lose()
 			r, err := replay.New(t.Context(), reading{w.box, t}, readingStore{w.store, t}, nil)

@@ -32,7 +32,7 @@ func (w *world) state(run string) join.State {
 	return j.State
 }
 
-// unconfirmed says whether a run has a job that nobody has enqueued.
+// unconfirmed reports whether a run has a job that was not enqueued.
 func (w *world) unconfirmed(run string) bool {
 	w.t.Helper()
 	j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
@@ -40,10 +40,10 @@ func (w *world) unconfirmed(run string) bool {
 	return j.State == join.Dispatched && j.Current().Unconfirmed
 }
 
-// admitted is a run that has its place at the gate, and whose dispatcher died before it enqueued the job.
+// admitted is a run that is admitted, and whose dispatcher died before it enqueued the job.
 func (w *world) admitted(run string) {
 	w.t.Helper()
-	w.tell(run)
+	w.ready(run)
 	dying, err := dispatch.New(w.t.Context(), noQueue{w.box}, nil)
 	w.check(err)
 	if err := dying.Next(w.t.Context(), 0); err == nil || !w.unconfirmed(run) {
@@ -51,14 +51,14 @@ func (w *world) admitted(run string) {
 	}
 }
 
-// noQueue is a bus whose queue takes nothing.
+// noQueue is a bus whose queue accepts nothing.
 type noQueue struct{ events.Letterbox }
 
 func (noQueue) Offer(context.Context, events.Job) error { return events.ErrRefused }
 
-func TestALostJoinComesBackWithoutATouchOnOtherRuns(t *testing.T) {
+func TestALostJoinComesBackWithoutChangingOtherRuns(t *testing.T) {
 	inWorld(t, plain+"concurrency: 2\n", func(t *testing.T, w *world) {
-		w.tell("old")
+		w.ready("old")
 		w.settle()
 		w.admitted("new")
 		w.lose("old")
@@ -76,7 +76,7 @@ func TestALostJoinComesBackWithoutATouchOnOtherRuns(t *testing.T) {
 func TestAReplaySupersedesNoRunThatHasItsModel(t *testing.T) {
 	inWorld(t, plain+"concurrency: {runs: 1, newest: supersede}\n", func(t *testing.T, w *world) {
 		for _, run := range []string{"a", "b", "c"} {
-			w.tell(run)
+			w.ready(run)
 			w.settle()
 		}
 		w.admitted("d")
@@ -92,27 +92,28 @@ func TestAReplaySupersedesNoRunThatHasItsModel(t *testing.T) {
 		}
 		for r, err := range w.box.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindTrainingFailed}}) {
 			w.check(err)
-			t.Errorf("told of run %s: %s", r.Fact.Run, r.Fact.Data.(*events.TrainingFailed).Message)
+			t.Errorf("run %s failed: %s", r.Fact.Run, r.Fact.Data.(*events.TrainingFailed).Message)
 		}
 	})
 }
 
-// late deploys a pipeline whose first fact came too early, and returns what tells of its run.
+// late deploys a pipeline whose first event came too early, and returns a function that publishes
+// further events of its run.
 func (w *world) late() func(id, graph string) {
 	w.t.Helper()
-	tell := func(id, graph string) {
+	ready := func(id, graph string) {
 		w.publish(events.Fact{ID: id, Source: "/up", Pipeline: "puffin", Run: "monday", Data: &events.TransformReady{TransformGraph: graph}})
 	}
-	tell("first", "s3://inputs/first")
+	ready("first", "s3://inputs/first")
 	w.settle()
 	p, err := pipeline.Parse("puffin.yaml", []byte(strings.Replace(plain, "penguin", "puffin", 1)))
 	w.check(err)
 	_, _, err = dispatch.Apply(w.t.Context(), w.box, p)
 	w.check(err)
-	return tell
+	return ready
 }
 
-// executions are those that facts of a pipeline tell of, in their order.
+// executions are those that events of a pipeline name, in order.
 func (w *world) executions() (all []string) {
 	w.t.Helper()
 	for r, err := range w.box.Read(w.t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
@@ -122,10 +123,10 @@ func (w *world) executions() (all []string) {
 	return all
 }
 
-func TestAFactThatWasRefusedDoesNotCountForALostJoin(t *testing.T) {
+func TestARefusedEventDoesNotCountForALostJoin(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
-		tell := w.late()
-		tell("second", "s3://inputs/second")
+		ready := w.late()
+		ready("second", "s3://inputs/second")
 		w.settle()
 		w.forget()
 		w.wipe()
@@ -136,11 +137,11 @@ func TestAFactThatWasRefusedDoesNotCountForALostJoin(t *testing.T) {
 	})
 }
 
-func TestAFactThatWasRefusedIsNotJoinedAgain(t *testing.T) {
+func TestARefusedEventIsNotJoinedAgain(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
-		tell := w.late()
+		ready := w.late()
 		equal(t, actions(w.survey(replay.Options{})), "monday leave")
-		tell("second", "s3://inputs/second")
+		ready("second", "s3://inputs/second")
 		w.check(w.d.Next(t.Context(), 0))
 		w.forget() // with its job on the queue
 		equal(t, w.replay(replay.Options{}), "monday offered", "monday trained")
@@ -151,11 +152,11 @@ func TestAFactThatWasRefusedIsNotJoinedAgain(t *testing.T) {
 	})
 }
 
-func TestAFactThatWasHandledAgainCountsForALostJoin(t *testing.T) {
+func TestAnEventThatWasHandledAgainCountsForALostJoin(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
-		tell := w.late()
+		ready := w.late()
 		w.check(replay.Retry(t.Context(), w.box, w.d, letters(t, w.box)[0]))
-		tell("second", "s3://inputs/second") // comes too late for the run
+		ready("second", "s3://inputs/second") // comes too late for the run
 		w.settle()
 		w.forget()
 		w.wipe()

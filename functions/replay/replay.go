@@ -9,14 +9,14 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Replay looks at a bus and a store, and does again what is missing.
+// Replay finds what is missing on a bus and in a store, and repeats it.
 type Replay struct {
 	box        events.Letterbox
 	store      storage.Store
 	dispatcher *dispatch.Dispatcher
 }
 
-// New opens what a replay needs. log may be nil.
+// New opens the buckets that a replay needs. log may be nil.
 func New(ctx context.Context, box events.Letterbox, store storage.Store, log *slog.Logger) (*Replay, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)

@@ -13,10 +13,10 @@ import (
 	"github.com/stoker-ml/stoker/functions/replay"
 )
 
-func TestWhatIsWholeIsLeftAlone(t *testing.T) {
+func TestACompleteRunIsLeftAsItIs(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
-		w.tell("a")
-		w.tell("b")
+		w.ready("a")
+		w.ready("b")
 		w.settle()
 		equal(t, actions(w.survey(replay.Options{})), "a leave", "b leave")
 		equal(t, w.replay(replay.Options{}))
@@ -30,8 +30,8 @@ func TestAWipedStoreComesBackTheSame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, plain, func(t *testing.T, w *world) {
-				w.tell("a")
-				w.tell("b")
+				w.ready("a")
+				w.ready("b")
 				w.settle()
 				before := w.models()
 				w.wipe()
@@ -53,7 +53,7 @@ func TestAWipedStoreComesBackTheSame(t *testing.T) {
 
 func TestEachLossIsAnotherGeneration(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
-		w.tell("a")
+		w.ready("a")
 		w.settle()
 		for range 3 {
 			w.wipe()
@@ -70,8 +70,8 @@ func TestEachLossIsAnotherGeneration(t *testing.T) {
 	})
 }
 
-// Two runs share an execution. The one whose model was made again by the other's job gets to know of it.
-func TestARunIsToldOfAModelThatAnotherRunMadeAgain(t *testing.T) {
+// Two runs share an execution. The one whose model was made again by the other's job gets an event.
+func TestAModelThatAnotherRunMadeAgainIsAnnounced(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
 		graph := &events.TransformReady{TransformGraph: "s3://inputs/same"}
 		for _, run := range []string{"a", "b"} {
@@ -87,9 +87,9 @@ func TestARunIsToldOfAModelThatAnotherRunMadeAgain(t *testing.T) {
 	})
 }
 
-func TestARefusedFactIsNotTheEndOfItsRun(t *testing.T) {
+func TestARefusedEventIsNotTheEndOfItsRun(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
-		w.tell("a")
+		w.ready("a")
 		w.settle()
 		w.wipe()
 		inline := &events.TransformReady{TransformGraph: "s3://inputs/a", Request: events.Request{PipelineSpec: []byte("{}")}}
@@ -104,7 +104,7 @@ func TestARefusedFactIsNotTheEndOfItsRun(t *testing.T) {
 
 func TestAWaitingRunIsJoinedAgain(t *testing.T) {
 	inWorld(t, strings.Replace(plain, "[transform]", "[transform, examples]", 1), func(t *testing.T, w *world) {
-		w.tell("a")
+		w.ready("a")
 		w.settle()
 		for _, lose := range []func(){func() {}, w.forget} {
 			lose()
@@ -121,9 +121,9 @@ func TestAWaitingRunIsJoinedAgain(t *testing.T) {
 	})
 }
 
-func TestALostJobIsOfferedAgain(t *testing.T) {
+func TestALostJobIsEnqueuedAgain(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
-		w.tell("a")
+		w.ready("a")
 		w.check(w.d.Next(t.Context(), 0))
 		claim, err := w.box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
 		w.check(err)
@@ -131,14 +131,14 @@ func TestALostJobIsOfferedAgain(t *testing.T) {
 		w.check(err)
 		w.check(r.Do(t.Context(), w.survey(replay.Options{}), false, func(replay.Progress) {}))
 		if w.work(t.Context()) {
-			t.Error("a job that a worker has was put on the queue once more")
+			t.Error("a job that a worker has was enqueued once more")
 		}
-		w.check(claim.Done(t.Context())) // and it was lost
+		w.check(claim.Done(t.Context())) // the job is lost
 		equal(t, w.replay(replay.Options{}), "a offered", "a trained")
-		w.tell("b")
+		w.ready("b")
 		w.check(w.d.Next(t.Context(), 0))
 		w.settle()
-		w.tell("c")
+		w.ready("c")
 		w.check(w.d.Next(t.Context(), 0))
 		w.forget()
 		equal(t, w.replay(replay.Options{}), "c offered", "c trained")
@@ -148,11 +148,11 @@ func TestALostJobIsOfferedAgain(t *testing.T) {
 func TestFailedAndCancelledRunsAreLeft(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
 		w.broken["a"] = true
-		w.tell("a")
+		w.ready("a")
 		w.settle()
 		w.check(dispatch.Pause(t.Context(), w.box, "penguin"))
-		w.tell("b")
-		w.tell("c")
+		w.ready("b")
+		w.ready("c")
 		w.settle()
 		_, err := dispatch.Cancel(t.Context(), w.box, "penguin", "b")
 		w.check(err)
@@ -167,10 +167,10 @@ func TestFailedAndCancelledRunsAreLeft(t *testing.T) {
 	})
 }
 
-func TestAHeldRunIsLeftToItsGate(t *testing.T) {
+func TestARunThatWaitsForAdmissionIsLeft(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
 		w.check(dispatch.Pause(t.Context(), w.box, "penguin"))
-		w.tell("a")
+		w.ready("a")
 		w.settle()
 		got := w.survey(replay.Options{})
 		equal(t, actions(got), "a leave")
@@ -182,7 +182,7 @@ func TestAHeldRunIsLeftToItsGate(t *testing.T) {
 
 func TestAForcedRunIsAnExecutionOfItsOwn(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
-		w.tell("a")
+		w.ready("a")
 		w.settle()
 		one := replay.Options{Force: true, Request: "one"}
 		equal(t, w.replay(one), "a offered", "a trained")
@@ -192,7 +192,7 @@ func TestAForcedRunIsAnExecutionOfItsOwn(t *testing.T) {
 		if len(before) != 3 {
 			t.Errorf("%d executions, want 3", len(before))
 		}
-		// What a replay makes again is the execution that was told of last.
+		// A replay makes the execution that was announced last.
 		w.wipe()
 		equal(t, w.replay(replay.Options{}), "a offered", "a trained")
 		after := w.models()
@@ -211,13 +211,13 @@ func TestAForcedRunIsAnExecutionOfItsOwn(t *testing.T) {
 	})
 }
 
-func TestOnlyRunsFromThereOnAreLookedAt(t *testing.T) {
+func TestFromSelectsLaterRuns(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
-		w.tell("old")
+		w.ready("old")
 		w.settle()
 		time.Sleep(time.Hour)
 		noon := time.Now()
-		w.tell("new")
+		w.ready("new")
 		w.settle()
 		for name, opts := range map[string]replay.Options{
 			"by time":     {From: replay.From{Time: noon}},

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// fetchSearches adds steps for the hyperparameters which others train with, where those are gone.
-func (l *look) fetchSearches(ctx context.Context) error {
+// fetchSearches adds steps for hyperparameters that other steps train with and that are gone.
+func (l *survey) fetchSearches(ctx context.Context) error {
 	there := map[storage.Place]bool{{}: true}
 	for i := 0; i < len(l.steps); i++ { // the steps that are added train with nothing
 		user := l.steps[i]
@@ -29,19 +29,19 @@ func (l *look) fetchSearches(ctx context.Context) error {
 	return nil
 }
 
-// search adds the step that finds the hyperparameters again which user trains with, if they are gone.
-func (l *look) search(ctx context.Context, user Step) error {
+// search adds the step that finds the hyperparameters again that user trains with, if they are gone.
+func (l *survey) search(ctx context.Context, user Step) error {
 	of := user.trainsWith
 	commit, _, err := storage.Committed(ctx, l.store, of.Root, of.Execution)
 	if !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrIncomplete) {
 		return err
 	}
-	told := l.log.found[of]
-	if told == nil {
-		return fmt.Errorf("%s in %s is gone, and no fact tells how it was found", of.Execution, of.Root)
+	recorded := l.log.found[of]
+	if recorded == nil {
+		return fmt.Errorf("%s in %s is gone, and no event says how it was found", of.Execution, of.Root)
 	}
-	data, run := told.Fact.Data.(*events.HParamsReady), Run{told.Fact.Pipeline, told.Fact.Run}
-	k, _, err := l.known(ctx, l.log.runs[run])
+	data, run := recorded.Fact.Data.(*events.HParamsReady), Run{recorded.Fact.Pipeline, recorded.Fact.Run}
+	k, _, err := l.evidence(ctx, l.log.runs[run])
 	if err != nil {
 		return fmt.Errorf("run %s found it: %w", run.Run, err)
 	}
@@ -53,7 +53,7 @@ func (l *look) search(ctx context.Context, user Step) error {
 	return nil
 }
 
-// searched says whether a fact tells what came of a step that searches.
+// searched reports whether an event has the outcome of a step that searches.
 func (s Step) searched(data events.Data) bool {
 	found, ok := data.(*events.HParamsReady)
 	if !ok {

@@ -11,15 +11,15 @@ import (
 // Action is what a replay does for a run.
 type Action string
 
-// The actions.
+// The actions of a replay.
 const (
 	Leave Action = "leave" // nothing is missing, or nothing can be done
-	Join  Action = "join"  // its facts are handled again: it may wait for more, or get its job
-	Offer Action = "offer" // its job is offered again, the same
+	Join  Action = "join"  // its events are handled again: it may wait for more, or get its job
+	Offer Action = "offer" // its job is enqueued again, the same
 	Train Action = "train" // its model is gone or damaged: the same execution again, as another generation
 	Tune  Action = "tune"  // the hyperparameters that its search found are gone or damaged, and others train with them: the same search again
-	Force Action = "force" // another execution, because that was asked for
-	Stuck Action = "stuck" // nothing: what is known of the run can't be read, or what its job needs is gone for good
+	Force Action = "force" // another execution, on request
+	Stuck Action = "stuck" // nothing: the run's state can't be read, or an input of its job is gone for good
 )
 
 // Run names a run.
@@ -28,7 +28,7 @@ type Run struct {
 	Run      string `json:"run"`
 }
 
-// Step is what is to be done for one run, and why.
+// Step is what a replay does for one run, and why.
 type Step struct {
 	Run
 	Action   Action        `json:"action"`
@@ -36,7 +36,7 @@ type Step struct {
 	WaitsFor []events.Kind `json:"waits_for,omitempty"`
 	After    []Run         `json:"after,omitempty"` // runs whose outcome comes first: those of after
 
-	completed uint64     // sequence of the run's newest fact: steps are taken in this order
+	completed uint64     // sequence of the run's newest event: steps are taken in this order
 	again     join.Retry // how the job differs from the first
 	facts     []uint64   // what the join is made of, by sequence
 	rejoin    bool       // there is no join: it comes back from the log first
@@ -44,15 +44,15 @@ type Step struct {
 	makes      storage.Place // the execution whose result the step makes again; zero for none
 	startsFrom storage.Place // the execution whose model it starts from; zero for none
 	trainsWith storage.Place // the execution that found its hyperparameters; zero for none
-	fetched    bool          // it is there because other steps need what it makes
+	fetched    bool          // it was added because other steps need its result
 	after      []int         // steps whose outcome comes first
 	needs      []int         // those of them that make what this one needs
 }
 
-// idle says whether the step has no effect.
+// idle reports whether the step has no effect.
 func (s Step) idle() bool { return s.Action == Leave || s.Action == Stuck }
 
-// Options say which runs are looked at, and how.
+// Options select runs, and say how they are replayed.
 type Options struct {
 	From     From
 	Pipeline string // "" for all
@@ -61,7 +61,8 @@ type Options struct {
 	Request  string // names a forced replay: the same request makes the same executions
 }
 
-// From is where in the log a replay begins: runs that have a fact from there on are looked at. The zero value is its beginning.
+// From is where in the log a replay begins: runs that have an event from there on are selected. The
+// zero value is the beginning of the log.
 type From struct {
 	Sequence uint64
 	Time     time.Time // by the bus's clock

@@ -10,51 +10,51 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Survey says what is to be done for each run that opts ask for, in the order in which Do does it, without changing anything. A run
-// that nobody asked for comes in when another starts from its model, or trains with what its search found, and that is gone.
+// Survey returns what Do would do for each run that opts select, in Do's order, without changing
+// anything. It adds other runs whose model or hyperparameters are gone and needed by a selected run.
 func (r *Replay) Survey(ctx context.Context, opts Options) (Plan, error) {
 	log, err := readLog(ctx, r.box, opts.From)
 	if err != nil {
 		return Plan{}, err
 	}
-	look, err := r.newLook(ctx, opts, log)
+	survey, err := r.newSurvey(ctx, opts, log)
 	if err != nil {
 		return Plan{}, err
 	}
 	for run, history := range log.runs {
 		if history.touched && (opts.Pipeline == "" || opts.Pipeline == run.Pipeline) && (opts.Run == "" || opts.Run == run.Run) {
-			if err := look.at(ctx, history); err != nil {
+			if err := survey.at(ctx, history); err != nil {
 				return Plan{}, fmt.Errorf("run %s of pipeline %s: %w", run.Run, run.Pipeline, err)
 			}
 		}
 	}
-	if err := errors.Join(look.fetchBases(ctx), look.fetchSearches(ctx)); err != nil {
+	if err := errors.Join(survey.fetchBases(ctx), survey.fetchSearches(ctx)); err != nil {
 		return Plan{}, err
 	}
-	order(look.steps)
-	link(look.steps, log.latest)
-	return Plan{Steps: look.steps, tail: log.tail}, nil
+	order(survey.steps)
+	link(survey.steps, log.latest)
+	return Plan{Steps: survey.steps, tail: log.tail}, nil
 }
 
-// Plan is what Survey found to be done.
+// Plan is the result of Survey.
 type Plan struct {
 	Steps []Step
-	tail  uint64 // the log as it was
+	tail  uint64 // sequence of the newest event
 }
 
-// look is one survey on its way through the runs.
-type look struct {
+// survey is one pass over the runs.
+type survey struct {
 	*Replay
 	opts    Options
-	log     chronicle
+	log     timeline
 	letters map[string]uint64         // by job
 	gates   map[string]join.Admission // by pipeline
 
 	steps []Step
 }
 
-func (r *Replay) newLook(ctx context.Context, opts Options, log chronicle) (*look, error) {
-	l := &look{Replay: r, opts: opts, log: log, letters: map[string]uint64{}, gates: map[string]join.Admission{}}
+func (r *Replay) newSurvey(ctx context.Context, opts Options, log timeline) (*survey, error) {
+	l := &survey{Replay: r, opts: opts, log: log, letters: map[string]uint64{}, gates: map[string]join.Admission{}}
 	for letter, err := range r.box.Dead(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("read dead letters: %w", err)
@@ -67,8 +67,8 @@ func (r *Replay) newLook(ctx context.Context, opts Options, log chronicle) (*loo
 }
 
 // at decides about one run.
-func (l *look) at(ctx context.Context, h *history) error {
-	k, needs, err := l.known(ctx, h)
+func (l *survey) at(ctx context.Context, h *history) error {
+	k, needs, err := l.evidence(ctx, h)
 	if isAway(ctx, err) {
 		return err
 	}
@@ -86,7 +86,8 @@ func (s Step) stuck(err error) Step {
 	return s
 }
 
-// isAway tells a bus or a store that is away from trouble with one run, which does not hold up the others.
+// isAway distinguishes an error of the bus or the store from one of a single run, which does not hold
+// up the others.
 func isAway(ctx context.Context, err error) bool {
 	for _, away := range []error{events.ErrClosed, events.ErrRefused, storage.ErrUnavailable, storage.ErrDenied} {
 		if errors.Is(err, away) {
@@ -96,9 +97,9 @@ func isAway(ctx context.Context, err error) bool {
 	return ctx.Err() != nil
 }
 
-// fetchBases adds steps for the models which others start from, where those are gone, and for the models which those started
-// from.
-func (l *look) fetchBases(ctx context.Context) error {
+// fetchBases adds steps for models that other steps start from and that are gone, and for the models
+// that those started from.
+func (l *survey) fetchBases(ctx context.Context) error {
 	made := map[storage.Place]bool{{}: true}
 	for _, step := range l.steps {
 		made[step.makes] = true
@@ -119,21 +120,21 @@ func (l *look) fetchBases(ctx context.Context) error {
 	return nil
 }
 
-// fetch adds the step that makes the model again which user starts from, if that is gone.
-func (l *look) fetch(ctx context.Context, user Step) error {
+// fetch adds the step that makes the model again that user starts from, if that is gone.
+func (l *survey) fetch(ctx context.Context, user Step) error {
 	base := user.startsFrom
 	_, _, err := storage.Committed(ctx, l.store, base.Root, base.Execution)
 	if !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrIncomplete) {
 		return err
 	}
-	told := l.log.made[base]
-	if told == nil {
-		return fmt.Errorf("%s in %s is gone, and no fact tells how it was made", base.Execution, base.Root)
+	recorded := l.log.made[base]
+	if recorded == nil {
+		return fmt.Errorf("%s in %s is gone, and no event says how it was made", base.Execution, base.Root)
 	}
-	data := told.Fact.Data.(*events.ModelTrained)
-	k, _, err := l.known(ctx, l.log.runs[Run{told.Fact.Pipeline, told.Fact.Run}])
+	data := recorded.Fact.Data.(*events.ModelTrained)
+	k, _, err := l.evidence(ctx, l.log.runs[Run{recorded.Fact.Pipeline, recorded.Fact.Run}])
 	if err != nil {
-		return fmt.Errorf("run %s made it: %w", told.Fact.Run, err)
+		return fmt.Errorf("run %s made it: %w", recorded.Fact.Run, err)
 	}
 	lost, err := verify(ctx, l.store, data)
 	if err != nil {

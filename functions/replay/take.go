@@ -28,14 +28,14 @@ func (r *Replay) take(ctx context.Context, step Step) (Progress, error) {
 	return Progress{Did: Offered, Job: job.ID}, err
 }
 
-// rejoin handles the facts of a run again. It may get its job by that.
+// rejoin handles the events of a run again. The run may get its job by that.
 func (r *Replay) rejoin(ctx context.Context, step Step) (Progress, error) {
 	if err := redo(ctx, r.box, r.dispatcher, step.facts); err != nil {
 		return Progress{}, err
 	}
 	j, err := dispatch.ReadJoin(ctx, r.box, step.Pipeline, step.Run.Run)
 	if errors.Is(err, events.ErrNotFound) {
-		return Progress{Did: Joined}, nil // its facts mean nothing alone
+		return Progress{Did: Joined}, nil // its events alone make no join
 	}
 	if err != nil || j.State != join.Dispatched {
 		return Progress{Did: Joined}, err
@@ -43,7 +43,8 @@ func (r *Replay) rejoin(ctx context.Context, step Step) (Progress, error) {
 	return Progress{Did: Offered, Job: j.Current().Job}, nil
 }
 
-// redo handles facts again, in their order. One that is refused was refused before, and lies in DEAD; if all are, that is told.
+// redo handles events again, in order. An event that is refused was refused before, and is a dead
+// letter; if all are refused, redo returns that error.
 func redo(ctx context.Context, box events.Letterbox, d Handler, facts []uint64) error {
 	var refused error
 	taken := 0
@@ -54,11 +55,11 @@ func redo(ctx context.Context, box events.Letterbox, d Handler, facts []uint64) 
 		}
 		err = d.Handle(ctx, recorded)
 		if _, again := events.AsKind(err, events.FailureInput); again {
-			refused = fmt.Errorf("fact %d is refused: %w", sequence, err)
+			refused = fmt.Errorf("event %d is refused: %w", sequence, err)
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("handle fact %d again: %w", sequence, err)
+			return fmt.Errorf("handle event %d again: %w", sequence, err)
 		}
 		taken++
 	}

@@ -25,7 +25,7 @@ trainer: {train_args: {num_steps: 1}}
 tuner: {when: always, on_failed: fail}
 `
 
-// tune does what the tuner does, with hyperparameters that are made of what decides them.
+// tune does what the tuner does, with hyperparameters derived from the job's inputs.
 func (w *world) tune(ctx context.Context, job events.Job, attempt events.Attempt) (events.Fact, error) {
 	if w.broken["search of "+job.Run] {
 		return events.Fact{}, errors.New("it raised")
@@ -48,7 +48,7 @@ func (w *world) tune(ctx context.Context, job events.Job, attempt events.Attempt
 	}, time.Unix(1, 0)), nil
 }
 
-// tunedBy are the hyperparameters of a job, which must be there.
+// tunedBy returns the hyperparameters of a job, which must exist.
 func (w *world) tunedBy(ctx context.Context, job events.Job) ([]events.Artifact, error) {
 	if job.Inputs.Hyperparameters == "" {
 		return []events.Artifact{}, nil
@@ -65,7 +65,7 @@ func TestHyperparametersThatAreGoneAreFoundAgainBeforeTheirRunIsTrained(t *testi
 	for name, lose := range map[string]func(*world){"the store": (*world).wipe, "the store and the joins": func(w *world) { w.wipe(); w.forget() }} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, tuned, func(t *testing.T, w *world) {
-				w.tell("a")
+				w.ready("a")
 				w.settle()
 				before := w.models()
 				lose(w)
@@ -79,7 +79,7 @@ func TestHyperparametersThatAreGoneAreFoundAgainBeforeTheirRunIsTrained(t *testi
 					t.Errorf("now %v, before %v", after, before)
 				}
 				equal(t, actions(w.survey(replay.Options{})), "a leave")
-				lose(w) // again, now that the newest facts of the log are those of the replay
+				lose(w) // again: the newest events of the log are now those of the replay
 				equal(t, w.replay(replay.Options{}), "a offered", "a tuned", "a offered", "a trained")
 			})
 		})
@@ -88,7 +88,7 @@ func TestHyperparametersThatAreGoneAreFoundAgainBeforeTheirRunIsTrained(t *testi
 
 func TestHyperparametersThatAreThereAreNotSearchedForAgain(t *testing.T) {
 	inWorld(t, tuned, func(t *testing.T, w *world) {
-		w.tell("a")
+		w.ready("a")
 		w.settle()
 		equal(t, w.replay(replay.Options{Force: true, Request: "x"}), "a offered", "a trained")
 		equal(t, w.trained, "search of a", "a", "a")
@@ -97,7 +97,7 @@ func TestHyperparametersThatAreThereAreNotSearchedForAgain(t *testing.T) {
 
 func TestARunIsNotTrainedWithoutTheHyperparametersThatItHad(t *testing.T) {
 	inWorld(t, tuned, func(t *testing.T, w *world) {
-		w.tell("a")
+		w.ready("a")
 		w.settle()
 		w.wipe()
 		w.broken["search of a"] = true
@@ -105,13 +105,13 @@ func TestARunIsNotTrainedWithoutTheHyperparametersThatItHad(t *testing.T) {
 	})
 }
 
-func TestATuneJobThatIsLostIsOfferedAgain(t *testing.T) {
+func TestALostTuneJobIsEnqueuedAgain(t *testing.T) {
 	inWorld(t, tuned, func(t *testing.T, w *world) {
-		w.tell("a")
+		w.ready("a")
 		w.check(w.d.Next(t.Context(), 0))
 		claim, err := w.box.Take(t.Context(), events.FunctionTune, []string{"cpu"}, 0)
 		w.check(err)
-		w.check(claim.Done(t.Context())) // nobody tells what came of it
+		w.check(claim.Done(t.Context())) // without an outcome
 		equal(t, actions(w.survey(replay.Options{})), "a join")
 		equal(t, w.replay(replay.Options{}), "a joined")
 		w.settle()
@@ -122,7 +122,7 @@ func TestATuneJobThatIsLostIsOfferedAgain(t *testing.T) {
 func TestASearchThatFailedIsTriedAgainByItsDeadLetter(t *testing.T) {
 	inWorld(t, tuned, func(t *testing.T, w *world) {
 		w.broken["search of a"] = true
-		w.tell("a")
+		w.ready("a")
 		w.settle()
 		dead := letters(t, w.box)
 		if len(dead) != 1 {
@@ -131,6 +131,6 @@ func TestASearchThatFailedIsTriedAgainByItsDeadLetter(t *testing.T) {
 		w.broken = map[string]bool{}
 		w.check(replay.Retry(t.Context(), w.box, w.d, dead[0]))
 		w.settle()
-		equal(t, w.trained, "search of a") // its run has failed, but others may take what was found
+		equal(t, w.trained, "search of a") // its run has failed, but others may use the result
 	})
 }

@@ -9,24 +9,24 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// verdict is what the store says of a model that a fact names.
-type verdict struct {
+// modelState is what the store holds of a model that an event names.
+type modelState struct {
 	whole      bool
 	why        string
-	generation int // the least that a new one must have, so that it can be told of
+	generation int // the least that a new one must have to be announced
 }
 
-// verify looks whether the model is there as it was told: its execution's commit names the same attempt, and every object that
-// the manifest lists is there with its size and ETag.
-func verify(ctx context.Context, store storage.Store, data *events.ModelTrained) (verdict, error) {
-	next := verdict{generation: data.Generation + 1}
+// verify checks that the model is as it was announced: its execution's commit names the same attempt,
+// and every object that the manifest lists is there with its size and ETag.
+func verify(ctx context.Context, store storage.Store, data *events.ModelTrained) (modelState, error) {
+	next := modelState{generation: data.Generation + 1}
 	ref, err := storage.ParseRef(data.Model.URI)
 	if err != nil {
 		return next, err
 	}
 	place, ok := storage.PlaceOf(ref)
 	if !ok {
-		return verdict{whole: true, why: "its model lies at an address that is not of Stoker's making"}, nil
+		return modelState{whole: true, why: "its model lies at an address that is not of Stoker's making"}, nil
 	}
 	commit, _, err := storage.Committed(ctx, store, place.Root, place.Execution)
 	switch {
@@ -40,10 +40,10 @@ func verify(ctx context.Context, store storage.Store, data *events.ModelTrained)
 	case commit.Cancelled:
 		next.why = "its execution was cancelled since"
 	case commit.Attempt != place.Attempt:
-		next.why = "its model was made again, which it was not told"
+		next.why = "its model was made again, without an event for this run"
 		next.generation = max(next.generation, commit.Generation)
 	default:
-		return verdict{whole: true, why: "its model is whole"}, nil
+		return modelState{whole: true, why: "its model is whole"}, nil
 	}
 	return next, nil
 }

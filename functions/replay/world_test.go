@@ -33,7 +33,7 @@ trainer:
   base_model: latest
 `
 
-// plain is one whose runs don't.
+// plain is a pipeline whose runs don't.
 const plain = `
 pipeline: penguin
 module: ./mine
@@ -53,7 +53,7 @@ type world struct {
 	d     *dispatch.Dispatcher
 
 	mu      sync.Mutex
-	trained []string // runs, each time that a model was made for one
+	trained []string // runs, once for each model made
 	jobs    int
 	broken  map[string]bool // runs whose training fails
 }
@@ -80,8 +80,8 @@ func (w *world) check(err error) {
 	}
 }
 
-// tell publishes that the transform of a run is ready.
-func (w *world) tell(run string) {
+// ready publishes that the transform of a run is ready.
+func (w *world) ready(run string) {
 	w.t.Helper()
 	w.publish(events.Fact{ID: run, Source: "/up", Pipeline: "penguin", Run: run, Data: &events.TransformReady{TransformGraph: "s3://inputs/" + run}})
 }
@@ -137,7 +137,7 @@ func (w *world) work(ctx context.Context) bool {
 	return true
 }
 
-// train does what the trainer does, with a model that is made of what decides it.
+// train does what the trainer does, with a model derived from the job's inputs.
 func (w *world) train(ctx context.Context, job events.Job, attempt events.Attempt) (events.Fact, error) {
 	if w.broken[job.Run] {
 		return events.Fact{}, errors.New("it raised")
@@ -203,7 +203,7 @@ func (w *world) wipe() {
 	}
 }
 
-// forget loses the register of joins.
+// forget loses the bucket of joins.
 func (w *world) forget() {
 	w.t.Helper()
 	joins, err := w.box.Register(w.t.Context(), events.RegisterJoins)
@@ -223,7 +223,7 @@ func (w *world) survey(opts replay.Options) replay.Plan {
 	return plan
 }
 
-// replay surveys and does, with a worker beside, and returns "run did" of everything that happened.
+// replay surveys and does, with a worker running, and returns "run did" of everything that happened.
 func (w *world) replay(opts replay.Options) []string {
 	w.t.Helper()
 	r, err := replay.New(w.t.Context(), w.box, w.store, nil)
@@ -256,7 +256,7 @@ func actions(plan replay.Plan) (all []string) {
 	return all
 }
 
-// models are the executions that facts name, and the bytes that stand for each of them now.
+// models are the executions that events name, and the bytes that each of them now has.
 func (w *world) models() map[string]string {
 	w.t.Helper()
 	all := map[string]string{}

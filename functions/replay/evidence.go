@@ -10,16 +10,16 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// needs are the executions that a run's job needs the results of; zero for none of Stoker's own.
+// needs are the executions whose results a run's job needs; zero for none of Stoker's own.
 type needs struct {
 	base   storage.Place // whose model it starts from
 	search storage.Place // that found its hyperparameters
 }
 
-// needsOf are those of a model that was made.
-func needsOf(told *events.ModelTrained) (n needs) {
-	n.base, _ = storage.ExecutionAt(told.BaseModel)
-	for _, in := range told.Inputs {
+// needsOf returns the needs of a model that was made.
+func needsOf(trained *events.ModelTrained) (n needs) {
+	n.base, _ = storage.ExecutionAt(trained.BaseModel)
+	for _, in := range trained.Inputs {
 		if in.Type == "HyperParameters" {
 			n.search, _ = storage.ExecutionAt(in.URI)
 		}
@@ -27,8 +27,8 @@ func needsOf(told *events.ModelTrained) (n needs) {
 	return n
 }
 
-// known gathers what decide needs to know of a run, and what its job needs.
-func (l *look) known(ctx context.Context, h *history) (k known, needs needs, err error) {
+// evidence gathers what decide needs of a run, and what its job needs.
+func (l *survey) evidence(ctx context.Context, h *history) (k evidence, needs needs, err error) {
 	k.history, k.completed = h, h.newest()
 	if data, ok := h.trained(); ok {
 		needs = needsOf(data)
@@ -59,8 +59,8 @@ func (l *look) known(ctx context.Context, h *history) (k known, needs needs, err
 	return k, needs, nil
 }
 
-// lostJoin works out from the facts alone what a run's join would be.
-func (l *look) lostJoin(ctx context.Context, k *known) error {
+// lostJoin derives a run's join from the events alone.
+func (l *survey) lostJoin(ctx context.Context, k *evidence) error {
 	k.lost = true
 	spec, err := dispatch.Spec(ctx, l.box, k.run.Pipeline)
 	if errors.Is(err, events.ErrNotFound) {
@@ -82,8 +82,8 @@ func (l *look) lostJoin(ctx context.Context, k *known) error {
 	return nil
 }
 
-// whatHolds says what a run that has no job waits for: facts, or its turn at the gate.
-func (l *look) whatHolds(ctx context.Context, j join.Join, k *known) error {
+// whatHolds finds what a run that has no job waits for: events, or admission.
+func (l *survey) whatHolds(ctx context.Context, j join.Join, k *evidence) error {
 	switch j.State {
 	case join.Waiting:
 		spec, err := dispatch.Spec(ctx, l.box, j.Pipeline)
@@ -97,7 +97,7 @@ func (l *look) whatHolds(ctx context.Context, j join.Join, k *known) error {
 	return nil
 }
 
-func (l *look) gate(ctx context.Context, pipeline string) (join.Admission, error) {
+func (l *survey) gate(ctx context.Context, pipeline string) (join.Admission, error) {
 	if gate, ok := l.gates[pipeline]; ok {
 		return gate, nil
 	}
@@ -108,8 +108,9 @@ func (l *look) gate(ctx context.Context, pipeline string) (join.Admission, error
 
 var errNoJob = errors.New("it has no job yet")
 
-// job is the job that the run would get, and finds out whether that is done already which opts ask for.
-func (l *look) job(ctx context.Context, k *known, j join.Join) (events.Job, error) {
+// job is the job that the run would get. It also finds out whether the job that opts ask for is done
+// already.
+func (l *survey) job(ctx context.Context, k *evidence, j join.Join) (events.Job, error) {
 	if j.State != join.Complete && j.State != join.Dispatched {
 		return events.Job{}, errNoJob
 	}
@@ -126,8 +127,8 @@ func (l *look) job(ctx context.Context, k *known, j join.Join) (events.Job, erro
 	return job, nil
 }
 
-// forced is how the job of a forced run differs. Its salt is the run's own: two runs of one request are two executions, as they
-// are for a pipeline without a cache.
+// forced is how the job of a forced run differs. Its salt is the run's own: two runs of one request
+// are two executions, as they are for a pipeline without a cache.
 func forced(run Run, request string) join.Retry {
 	return join.Retry{Salt: events.DerivedID("replay", request, run.Pipeline, run.Run), Request: request}
 }
