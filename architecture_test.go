@@ -140,29 +140,30 @@ var rules = archtest.Rules{
 			"functions/settings functions/spelling functions/stoker/app functions/stoker/exit",
 			TestImports: "functions/stoker/terminal"}, // modules of pipelines: checked and run
 		"functions/stoker/table": {Imports: "compute/data/examplegen functions/guest functions/stoker/app functions/stoker/exit"}, // tables become Examples
-		"functions/stoker/serve": {Imports: "events events/jetstream functions/bridge functions/bridge/endpoint functions/console functions/dispatch " +
-			"functions/execution functions/execution/trainer functions/execution/tuner functions/group functions/guest " +
-			"functions/notify functions/openlineage functions/peer functions/scratch functions/settings " +
+		"functions/stoker/serve": {Imports: "events events/jetstream functions/access functions/bridge functions/bridge/endpoint functions/console " +
+			"functions/dispatch functions/execution functions/execution/trainer functions/execution/tuner functions/group " +
+			"functions/guest functions/notify functions/openlineage functions/peer functions/scratch functions/settings " +
 			"functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/stack " +
 			"functions/stoker/terminal functions/telemetry functions/worker local storage"},
-		"functions/stoker/publish": {Imports: "compute/data/examplegen events functions/bridge functions/dispatch functions/guest/snapshot functions/mask " +
-			"functions/module functions/module/builtin functions/pipeline functions/runs functions/runs/submit " +
-			"functions/spelling functions/stoker/app functions/stoker/exit functions/stoker/model functions/stoker/modules " +
-			"functions/stoker/run functions/stoker/table functions/stoker/terminal storage"},
-		"functions/stoker/run": {Imports: "compute/tune/space events functions/dispatch functions/inspect functions/mask functions/replay functions/runs " +
-			"functions/runs/find functions/runs/follow functions/runs/logs functions/runs/submit functions/runs/watch " +
-			"functions/spelling functions/stoker/app functions/stoker/exit functions/stoker/terminal",
+		"functions/stoker/publish": {Imports: "compute/data/examplegen events functions/access functions/bridge functions/dispatch functions/guest/snapshot " +
+			"functions/mask functions/module functions/module/builtin functions/pipeline functions/runs " +
+			"functions/runs/submit functions/spelling functions/stoker/app functions/stoker/exit functions/stoker/model " +
+			"functions/stoker/modules functions/stoker/run functions/stoker/table functions/stoker/terminal storage"},
+		"functions/stoker/run": {Imports: "compute/tune/space events functions/access functions/dispatch functions/inspect functions/mask " +
+			"functions/replay functions/runs functions/runs/find functions/runs/follow functions/runs/logs " +
+			"functions/runs/submit functions/runs/watch functions/spelling functions/stoker/app functions/stoker/exit " +
+			"functions/stoker/terminal",
 			TestImports: "events/jetstream"},
-		"functions/stoker/model": {Imports: "events functions/lineage functions/reproduce functions/runs functions/stoker/app functions/stoker/exit " +
-			"functions/stoker/run functions/stoker/serve functions/stoker/terminal storage"},
-		"functions/stoker/study": {Imports: "compute/tune compute/tune/report compute/tune/space events functions/runs functions/runs/find " +
+		"functions/stoker/model": {Imports: "events functions/access functions/lineage functions/reproduce functions/runs functions/stoker/app " +
+			"functions/stoker/exit functions/stoker/run functions/stoker/serve functions/stoker/terminal storage"},
+		"functions/stoker/study": {Imports: "compute/tune compute/tune/report compute/tune/space events functions/access functions/runs functions/runs/find " +
 			"functions/stoker/app functions/stoker/exit functions/stoker/terminal functions/studies"},
 		"functions/stoker/try": {Imports: "compute/data/examplegen compute/data/schemagen compute/export compute/tf/warmstart compute/tune " +
-			"compute/tune/report events functions/dispatch functions/execution/tuner functions/execution/tuner/search " +
-			"functions/guest functions/inspect functions/module functions/module/modelcheck functions/pipeline " +
-			"functions/runs functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/run " +
-			"functions/stoker/serve functions/stoker/stack functions/stoker/study functions/stoker/table " +
-			"functions/stoker/terminal functions/tfxdsl local/demo storage",
+			"compute/tune/report events functions/access functions/dispatch functions/execution/tuner " +
+			"functions/execution/tuner/search functions/guest functions/inspect functions/module " +
+			"functions/module/modelcheck functions/pipeline functions/runs functions/stoker/app functions/stoker/exit " +
+			"functions/stoker/modules functions/stoker/run functions/stoker/serve functions/stoker/stack " +
+			"functions/stoker/study functions/stoker/table functions/stoker/terminal functions/tfxdsl local/demo storage",
 			TestImports: "compute/data/example compute/data/tfrecord"},
 		"functions/stoker/admin": {Imports: "events events/jetstream functions/access functions/dispatch functions/doctor functions/gc functions/guest " +
 			"functions/guest/python functions/mask functions/replay functions/runs functions/runs/find functions/settings " +

@@ -3,47 +3,42 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
 )
 
-// documented is a row of the page that says what programs read.
+// documented is what a command states of the document that it prints.
 type documented struct {
 	command           []string
 	list              bool
 	always, sometimes []string
 }
 
-// documentedIn reads the table of a page: | `stoker COMMAND` | list or object | names | names |.
-func documentedIn(page string) (all []documented) {
-	for line := range strings.Lines(page) {
-		cells := strings.Split(strings.TrimSpace(line), "|")
-		if len(cells) != 6 || !strings.Contains(cells[1], "`stoker ") {
-			continue
+// allDocumented are those of all commands with an Output.
+func allDocumented() (all []documented) {
+	for _, cmd := range app.AllCommands(testRoot()) {
+		if i := app.InfoOf(cmd); i.Output != "" {
+			all = append(all, documented{
+				command: strings.Fields(app.Path(cmd) + " " + i.With), list: i.Output == app.List,
+				always: strings.Fields(i.Always), sometimes: strings.Fields(i.Optional),
+			})
 		}
-		all = append(all, documented{
-			command: strings.Fields(strings.Trim(cells[1], "` "))[1:],
-			list:    strings.TrimSpace(cells[2]) == "list",
-			always:  strings.Fields(cells[3]), sometimes: strings.Fields(cells[4]),
-		})
 	}
 	return all
 }
 
-// documents runs each command of infra/docs/output.md with -o json and -o yaml. Standard output must be one document that has the
-// names which the page tells of, and at least one element; the other format must say the same. WORD=VALUE says what a word of the
-// page's commands stands for: documents RUN=monday.
+// documents runs each command that states its output with -o json and -o yaml. Standard output must be one document with the stated
+// names, and at least one element; the other format must say the same. WORD=VALUE says what a word of the commands stands for:
+// documents RUN=monday.
 func documents(ts *testscript.TestScript, neg bool, args []string) {
-	page, err := os.ReadFile("../../infra/docs/output.md")
-	ts.Check(err)
-	all := documentedIn(string(page))
+	all := allDocumented()
 	if neg || len(all) < 10 {
-		ts.Fatalf("usage: documents WORD=VALUE...; %d rows", len(all))
+		ts.Fatalf("usage: documents WORD=VALUE...; %d commands", len(all))
 	}
 	var words []string
 	for _, arg := range args {

@@ -75,7 +75,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case refused():
 		err = exit.Usage(fmt.Errorf("%s%s; `%s --help` says how", strings.Join(strings.Fields(err.Error()), " "), app.Suggestion(cmd, err), cmd.CommandPath()))
 	}
-	fmt.Fprintln(a.Stderr, "stoker:", terminal.Lines(app.WhoMay(cmd, err).Error()))
+	fmt.Fprintln(a.Stderr, "stoker:", terminal.Lines(app.AddRole(cmd, err).Error()))
 	return exit.Code(err)
 }
 
@@ -104,6 +104,7 @@ func newRoot(a *app.App) *cobra.Command {
 		serve.Commands(a), publish.Commands(a), run.Commands(a), model.Commands(a), study.Commands(a), try.Commands(a), admin.Commands(a),
 		[]*cobra.Command{modules.NewCommand(a), table.NewCommand()},
 	)...)
+	app.AddOutputHelp(root)
 	a.Complete(root)
 	return root
 }

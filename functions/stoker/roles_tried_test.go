@@ -104,7 +104,8 @@ func roletries(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: roletries")
 	}
 	var look, move, not []*attempt
-	for command, role := range app.Roles() {
+	roles := app.Roles(testRoot())
+	for command, role := range roles {
 		how, known := triedCommands()[command]
 		if !known {
 			ts.Fatalf("%s: this test does not know how to run it", command)
@@ -124,7 +125,7 @@ func roletries(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	for _, a := range atOnce(ts, not) {
-		owner := string(app.Roles()[a.command])
+		owner := string(roles[a.command])
 		if text := a.said.String(); a.status != exit.Away || !strings.Contains(text, "not permitted to ") || !strings.Contains(text, "the key of role "+owner+" may: ") {
 			ts.Logf("%s as %s: status %d, want %d and a refusal that says whose key may:\n%s", a.command, a.role, a.status, exit.Away, text)
 			defer ts.Fatalf("a command does not say what it may not")

@@ -41,8 +41,9 @@ type madeKey struct {
 
 func newAccessKey(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "key FILE",
-		Short: "Make an nkey: the seed goes into a new file, the public key is printed",
+		Use:         "key FILE",
+		Annotations: app.Info{Role: app.NoRole}.Annotations(),
+		Short:       "Make an nkey: the seed goes into a new file, the public key is printed",
 		Long: "Makes an nkey for one user of the bus. The file is for that user alone, who names it by NATS_NKEY or --nats-nkey; the public\n" +
 			"key is for the server, see `stoker access nats`.",
 		Args: app.Exactly(1, "a file"),
@@ -68,8 +69,9 @@ type accessFlags struct {
 func newAccessNATS(a *app.App) *cobra.Command {
 	var f accessFlags
 	cmd := &cobra.Command{
-		Use:   "nats ROLE[:USER][=KEY]...",
-		Short: "Print an account of nats-server's configuration, with its users",
+		Use:         "nats ROLE[:USER][=KEY]...",
+		Annotations: app.Info{Role: app.NoRole}.Annotations(),
+		Short:       "Print an account of nats-server's configuration, with its users",
 		Long: "Prints an account for nats-server's configuration: a tenant, with streams of its own, and a user for each role given. KEY is\n" +
 			"the user's public nkey; without one, the server's environment variable <TENANT>_<ROLE>_NKEY is to have it, for a user with a\n" +
 			"name <TENANT>_<ROLE>_<USER>_NKEY. With -o json the permissions alone, as users' JWTs have them.\n\n" +
@@ -204,8 +206,9 @@ type accessS3Flags struct {
 func newAccessS3(a *app.App) *cobra.Command {
 	var f accessS3Flags
 	cmd := &cobra.Command{
-		Use:   "s3 ROLE | s3 ROLE=PRINCIPAL... --bucket BUCKET",
-		Short: "Print the policy of a role's user, or that of a bucket",
+		Use:         "s3 ROLE | s3 ROLE=PRINCIPAL... --bucket BUCKET",
+		Annotations: app.Info{Role: app.NoRole}.Annotations(),
+		Short:       "Print the policy of a role's user, or that of a bucket",
 		Long: "Prints an S3 policy: of one role, to be attached to its user (AWS, MinIO); or with --bucket that of a bucket, for roles and\n" +
 			"their principals: ARNs on AWS, access keys on versitygw. --root says where artifacts go, --inputs where upstream puts\n" +
 			"what its facts name; a tenant has a prefix there.\n\n" +
@@ -303,14 +306,18 @@ type commandRole struct {
 
 func newAccessRoles(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "roles",
+		Use: "roles",
+		Annotations: app.Info{Role: app.NoRole, Output: app.List,
+			Always: "command role",
+		}.Annotations(),
 		Short: "List which command is run by which role",
 		Long:  "Lists the commands that ask the bus or the store for something, and the role whose key is enough for each.",
 		Args:  app.NoArguments,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			var all []commandRole
-			for _, command := range slices.Sorted(maps.Keys(app.Roles())) {
-				all = append(all, commandRole{command, app.Roles()[command]})
+			roles := app.Roles(cmd.Root())
+			for _, command := range slices.Sorted(maps.Keys(roles)) {
+				all = append(all, commandRole{command, roles[command]})
 			}
 			return a.Print(all, func(w io.Writer) {
 				table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

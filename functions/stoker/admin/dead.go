@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/replay"
@@ -36,13 +37,18 @@ func newDead(a *app.App) *cobra.Command {
 		})
 	}
 	cmd := &cobra.Command{
-		Use:   "dead",
+		Use: "dead",
+		Annotations: app.Info{Role: access.Console, Output: app.List,
+			Always: "number buried letter", Optional: "pipeline run",
+		}.Annotations(),
 		Short: "List messages that can never be handled, and why; retry or drop them",
 		Args:  app.NoArguments,
 		RunE:  list,
 	}
 	cmd.AddCommand(
-		&cobra.Command{Use: "list", Short: "List dead letters, oldest first", Args: app.NoArguments, RunE: list},
+		&cobra.Command{Use: "list", Annotations: app.Info{Role: access.Console, Output: app.List,
+			Always: "number buried letter", Optional: "pipeline run",
+		}.Annotations(), Short: "List dead letters, oldest first", Args: app.NoArguments, RunE: list},
 		newDeadShow(a), newDeadRetry(a), newDeadDrop(a),
 	)
 	return cmd
@@ -50,8 +56,12 @@ func newDead(a *app.App) *cobra.Command {
 
 func newDeadShow(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show NUMBER",
-		Short: "Show one dead letter: the message as it came, the reason, the facts behind it",
+		Use: "show NUMBER",
+		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "NUMBER",
+			Always: "number buried letter", Optional: "pipeline run",
+		}.Annotations(),
+		ValidArgsFunction: a.DeadNumbers,
+		Short:             "Show one dead letter: the message as it came, the reason, the facts behind it",
 		Long: "Shows one dead letter: the message as it came, the reason, and the facts behind it. Characters that would act on the terminal\n" +
 			"are printed as escapes such as \\x1b, and long lines are cut with a note of their length; -o json has the message whole.",
 		Args: app.Exactly(1, "a number from `stoker dead`"),
@@ -133,8 +143,10 @@ func pickLetters(ctx context.Context, box events.Letterbox, numbers []uint64) ([
 
 func newDeadRetry(a *app.App) *cobra.Command {
 	return newDeadSettle(a, &cobra.Command{
-		Use:   "retry NUMBER...",
-		Short: "Handle dead letters again, once what was wrong is mended",
+		Use:               "retry NUMBER...",
+		Annotations:       app.Info{Role: access.Operator}.Annotations(),
+		ValidArgsFunction: a.DeadNumbers,
+		Short:             "Handle dead letters again, once what was wrong is mended",
 		Long: "A job goes back on the queue as it was; its attempts are counted anew. A fact is handled as if it had just come; if it is\n" +
 			"refused again, its letter stays. What a store told of a bucket is told to the bridge again. Letters of what was handled again\n" +
 			"are dropped. Neither facts nor what caused a job change.\n\n" + run.PinnedHelp,
@@ -162,9 +174,11 @@ type settled struct {
 
 func newDeadDrop(a *app.App) *cobra.Command {
 	return newDeadSettle(a, &cobra.Command{
-		Use:   "drop NUMBER...",
-		Short: "Remove dead letters for good",
-		Long:  "Removes dead letters for good. A fact stays in the log, and what was told of a job stays told.",
+		Use:               "drop NUMBER...",
+		Annotations:       app.Info{Role: access.Operator}.Annotations(),
+		ValidArgsFunction: a.DeadNumbers,
+		Short:             "Remove dead letters for good",
+		Long:              "Removes dead letters for good. A fact stays in the log, and what was told of a job stays told.",
 	}, func(ctx context.Context, box events.Letterbox) (settle, error) {
 		return settle{"dropped", func(line replay.Letter) error {
 			if err := box.Drop(ctx, line.Number); !errors.Is(err, events.ErrNotFound) { // who dropped it too was sooner

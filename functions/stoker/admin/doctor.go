@@ -36,7 +36,10 @@ type doctorFlags struct {
 func newDoctor(a *app.App) *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
-		Use:   "doctor",
+		Use: "doctor",
+		Annotations: app.Info{Role: app.AnyRole, Output: app.Object, With: "--quick",
+			Always: "faults findings",
+		}.Annotations(),
 		Short: "Check bus, streams, store, clocks, Python, GPU and this machine, and say what to do",
 		Long: "Looks at what commands and workers would use with the same settings, here: the bus and what is defined on it, the store (an\n" +
 			"object is written and removed), both clocks, the Python environment with TensorFlow, the GPU, disk, limits and processor.\n" +

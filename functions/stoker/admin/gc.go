@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/gc"
 	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -44,7 +45,10 @@ func (g *garbage) add(r gc.Removal) {
 func newGC(a *app.App) *cobra.Command {
 	var opts gc.Options
 	cmd := &cobra.Command{
-		Use:   "gc",
+		Use: "gc",
+		Annotations: app.Info{Role: access.Operator, Output: app.Object, With: "--dry-run",
+			Always: "dry_run removed objects bytes",
+		}.Annotations(),
 		Short: "Remove attempts that no commit names, old checkpoints and, if asked, replaced models",
 		Long: "Removes from the store what nobody will ask for again: what attempts left that lost or failed, with their logs, and\n" +
 			"checkpoints that are no longer needed. Facts stay, inputs stay, and so does whatever is younger than --older-than by the\n" +

@@ -19,11 +19,12 @@ import (
 // newMan is for those who make packages, and hidden from all others.
 func newMan(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:    "man FOLDER",
-		Short:  "Write a man page for each command",
-		Long:   "Writes stoker.1, stoker-runs.1 and so on. SOURCE_DATE_EPOCH is their date, so that the same program gives the same pages.",
-		Hidden: true,
-		Args:   app.Exactly(1, "a folder"),
+		Use:         "man FOLDER",
+		Annotations: app.Info{Role: app.NoRole}.Annotations(),
+		Short:       "Write a man page for each command",
+		Long:        "Writes stoker.1, stoker-runs.1 and so on. SOURCE_DATE_EPOCH is their date, so that the same program gives the same pages.",
+		Hidden:      true,
+		Args:        app.Exactly(1, "a folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err

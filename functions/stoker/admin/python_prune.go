@@ -22,8 +22,9 @@ type dropped struct {
 
 func newPythonRemove(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "remove ENVIRONMENT...",
-		Short: "Remove Python environments that Stoker made",
+		Use:         "remove ENVIRONMENT...",
+		Annotations: app.Info{Role: app.NoRole}.Annotations(),
+		Short:       "Remove Python environments that Stoker made",
 		Long: "Removes environments that `stoker python list` lists, by their folder, its last part, or their interpreter. What runs in one of them fails.\n" +
 			"Others' environments aren't touched.",
 		Args: app.AtLeastOne("an environment"),
@@ -65,8 +66,9 @@ func chosenEnvironment(all []python.Made, named string) (python.Made, error) {
 func newPythonPrune(a *app.App) *cobra.Command {
 	var unused time.Duration
 	cmd := &cobra.Command{
-		Use:   "prune",
-		Short: "Remove Python environments that nothing uses any more",
+		Use:         "prune",
+		Annotations: app.Info{Role: app.NoRole}.Annotations(),
+		Short:       "Remove Python environments that nothing uses any more",
 		Long: "Removes the environments of Stoker's making that were not used for a while, those whose Python is gone, and what a setup that was\n" +
 			"interrupted left.",
 		Args: app.NoArguments,

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/replay"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -32,7 +33,10 @@ type replayFlags struct {
 func newReplay(a *app.App) *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
-		Use:   "replay --from TIME|SEQUENCE",
+		Use: "replay --from TIME|SEQUENCE",
+		Annotations: app.Info{Role: access.Operator, Output: app.Object, With: "--from 1 --dry-run",
+			Always: "dry_run runs", Optional: "request",
+		}.Annotations(),
 		Short: "Do again what is missing, from the log of facts alone",
 		Long: "Looks at every run that has a fact from there on, and does only what is missing or damaged: a run whose model is gone is\n" +
 			"trained again (the same execution: a deterministic module makes the same bytes), one whose job is gone gets it again, one that\n" +

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
@@ -29,8 +30,9 @@ func newStreamsApply(a *app.App) *cobra.Command {
 	var replicas int
 	var classes []string
 	cmd := &cobra.Command{
-		Use:   "apply",
-		Short: "Make them, or bring them up to date; nothing that they hold is lost",
+		Use:         "apply",
+		Annotations: app.Info{Role: access.Operator}.Annotations(),
+		Short:       "Make them, or bring them up to date; nothing that they hold is lost",
 		Long: "Makes the streams, registers and consumers that this version needs, or brings them up to date, and prints what there is then.\n" +
 			"It can be run again at any time, and beside itself. The user of the bus that runs it needs the role operator: see `stoker access`.\n\n" +
 			"--replicas 3 is for a cluster of three servers or more. A scaler that looks at the lag of a queue needs its consumer to be there\n" +

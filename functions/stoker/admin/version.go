@@ -23,7 +23,10 @@ type buildInfo struct {
 func newVersion(a *app.App) *cobra.Command {
 	var licenses bool
 	cmd := &cobra.Command{
-		Use:   "version",
+		Use: "version",
+		Annotations: app.Info{Role: app.NoRole, Output: app.Object,
+			Always: "version go os arch", Optional: "commit",
+		}.Annotations(),
 		Short: "Say which binary this is",
 		Args:  app.NoArguments,
 		RunE: func(*cobra.Command, []string) error {

@@ -16,19 +16,18 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// Complete tells shells what values flags and arguments may have.
+// Complete tells shells what values flags may have that several commands share. Arguments are completed by their command.
 func (a *App) Complete(root *cobra.Command) {
 	values := map[string]cobra.CompletionFunc{
 		"output":     only(terminal.Formats()...),
 		"log-format": only("text", "json"),
 		"log-level":  only("debug", "info", "warn", "error"),
 		"pipeline":   a.PipelineNames,
-		"run":        a.runNames,
+		"run":        a.RunNames,
 		"context":    a.contextNames,
 
 		"python-warm": only(guest.Warmth()...),
 	}
-	a.completeArguments(root)
 	for _, cmd := range AllCommands(root) {
 		for flag, values := range values {
 			if cmd.Flags().Lookup(flag) != nil || cmd.PersistentFlags().Lookup(flag) != nil {
@@ -52,20 +51,6 @@ func CompleteFlag(cmd *cobra.Command, flag string, values ...string) {
 
 func only(values ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
-}
-
-// completeArguments tells shells what the arguments of commands may be. A model is named by its pipeline, as one of its names.
-func (a *App) completeArguments(root *cobra.Command) {
-	for path, values := range map[string]cobra.CompletionFunc{
-		"runs show": a.runNames, "runs rerun": a.runNames, "cancel": a.runNames, "logs": a.runNames,
-		"pause": a.PipelineNames, "resume": a.PipelineNames, "models pull": a.PipelineNames,
-		"lineage": a.PipelineNames, "pipelines show": a.PipelineNames, "pipelines remove": a.PipelineNames, "reproduce": a.PipelineNames,
-		"dead show": a.deadNumbers, "dead retry": a.deadNumbers, "dead drop": a.deadNumbers,
-	} {
-		if cmd, _, err := root.Find(strings.Fields(path)); err == nil && cmd.ValidArgsFunction == nil {
-			cmd.ValidArgsFunction = values
-		}
-	}
 }
 
 // completed is what was found of what a shell asks for; where it can't be had, the shell completes nothing. What is asked of the bus is
@@ -120,8 +105,8 @@ func (a *App) PipelineNames(cmd *cobra.Command, args []string, _ string) ([]stri
 	})
 }
 
-// runNames are those of the pipeline that --pipeline names, or else of all; the newest first, as far as a screen goes.
-func (a *App) runNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// RunNames are those of the pipeline that --pipeline names, or else of all; the newest first, as far as a screen goes.
+func (a *App) RunNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -139,8 +124,8 @@ func (a *App) runNames(cmd *cobra.Command, args []string, _ string) ([]string, c
 	})
 }
 
-// deadNumbers are those of dead letters, with why each is one.
-func (a *App) deadNumbers(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+// DeadNumbers are those of dead letters, with why each is one.
+func (a *App) DeadNumbers(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return a.completed(cmd, func(ctx context.Context, box events.Letterbox) (numbers []string, err error) {
 		letters, err := replay.Letters(ctx, box)
 		for _, l := range letters {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/lineage"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/serve"
@@ -20,8 +21,12 @@ type lineageFlags struct {
 func newLineage(a *app.App) *cobra.Command {
 	var f lineageFlags
 	cmd := &cobra.Command{
-		Use:   "lineage MODEL",
-		Short: "Show what made a model, by digest, and whether it is still there",
+		Use: "lineage MODEL",
+		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "MODEL",
+			Always: "target nodes edges",
+		}.Annotations(),
+		ValidArgsFunction: a.PipelineNames,
+		Short:             "Show what made a model, by digest, and whether it is still there",
 		Long: "Shows the data, schema, transform graph, hyperparameters, module and base model that a model was made from, and what\n" +
 			"made those: base models and searches are followed to their own beginnings. Each digest is compared with what is in the\n" +
 			"store now.\n\n" + modelNamesHelp,

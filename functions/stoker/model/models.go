@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -42,7 +43,10 @@ type modelLine struct {
 func newModels(a *app.App) *cobra.Command {
 	var pipelineName string
 	cmd := &cobra.Command{
-		Use:   "models",
+		Use: "models",
+		Annotations: app.Info{Role: access.Console, Output: app.List,
+			Always: "pipeline run model digest formats execution cached finished", Optional: "model_run metrics",
+		}.Annotations(),
 		Short: "List trained models, newest first",
 		Args:  app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -118,8 +122,9 @@ func newModelsPull(a *app.App) *cobra.Command {
 	var run, to string
 	var serving, modelRun bool
 	cmd := &cobra.Command{
-		Use:   "pull PIPELINE",
-		Short: "Copy a model to a local folder, checked against its manifest",
+		Use:         "pull PIPELINE",
+		Annotations: app.Info{Role: access.Console}.Annotations(),
+		Short:       "Copy a model to a local folder, checked against its manifest",
 		Long: "Copies the newest model of a pipeline, or that of --run, to a local folder. With --serving the folder gets the model\n" +
 			"in a numbered version folder (the second in which it was trained), as TensorFlow Serving wants it. A folder that holds\n" +
 			"the same files already is left alone, and one that holds others is never written to. --model-run also copies what the\n" +

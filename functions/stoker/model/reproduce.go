@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/reproduce"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -29,8 +30,10 @@ type reproduceFlags struct {
 func newReproduce(a *app.App) *cobra.Command {
 	var f reproduceFlags
 	cmd := &cobra.Command{
-		Use:   "reproduce MODEL",
-		Short: "Make a model again from the inputs that are pinned, and compare",
+		Use:               "reproduce MODEL",
+		Annotations:       app.Info{Role: access.Operator}.Annotations(),
+		ValidArgsFunction: a.PipelineNames,
+		Short:             "Make a model again from the inputs that are pinned, and compare",
 		Long: "Trains a model again: the same data, module, arguments, hyperparameters and base model, at the pipeline's revision of\n" +
 			"then, on a worker. The new one is a model of pipeline NAME" + reproduce.Suffix + ", so that it is nobody's newest model. Then the\n" +
 			"two are compared: by digest, else by weights and metrics. What is gone, or is not what it was, is said instead.\n\n" +

@@ -23,10 +23,11 @@ import (
 // NewCommand is the child process in which a compiled-in module runs. functions/guest starts it; people use `stoker try`.
 func NewCommand(*app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:    "module",
-		Short:  "Serve compiled-in modules on standard input",
-		Hidden: true,
-		Args:   app.NoArguments,
+		Use:         "module",
+		Annotations: app.Info{Role: app.NoRole}.Annotations(),
+		Short:       "Serve compiled-in modules on standard input",
+		Hidden:      true,
+		Args:        app.NoArguments,
 		// It has no settings: a configuration file is none of a module's business.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		Run: func(cmd *cobra.Command, _ []string) {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/guest/snapshot"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -38,8 +39,9 @@ type applied struct {
 func newApply(a *app.App) *cobra.Command {
 	var upload, skipModule bool
 	cmd := &cobra.Command{
-		Use:   "apply FILE",
-		Short: "Deploy a pipeline file; each change is a revision",
+		Use:         "apply FILE",
+		Annotations: app.Info{Role: access.Operator}.Annotations(),
+		Short:       "Deploy a pipeline file; each change is a revision",
 		Long: "Deploys a pipeline file. Paths in it are meant relative to its folder, and workers open the module by its path: those on other\n" +
 			"machines need it at an address. --upload puts a module of this machine into the store and applies the pipeline with its address\n" +
 			"there, which its content decides.\n\n" +

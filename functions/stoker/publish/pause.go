@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -24,15 +25,17 @@ type paused struct {
 
 func newPause(a *app.App) *cobra.Command {
 	return newGateCommand(a, dispatch.Pause, &cobra.Command{
-		Use:   "pause PIPELINE",
-		Short: "Hold the runs of a pipeline from now on; jobs that are on the queue go on",
+		Use:         "pause PIPELINE",
+		Annotations: app.Info{Role: access.Operator}.Annotations(),
+		Short:       "Hold the runs of a pipeline from now on; jobs that are on the queue go on",
 	})
 }
 
 func newResume(a *app.App) *cobra.Command {
 	return newGateCommand(a, dispatch.Resume, &cobra.Command{
-		Use:   "resume PIPELINE",
-		Short: "Let the runs of a paused pipeline go on, as many as its concurrency allows",
+		Use:         "resume PIPELINE",
+		Annotations: app.Info{Role: access.Operator}.Annotations(),
+		Short:       "Let the runs of a paused pipeline go on, as many as its concurrency allows",
 	})
 }
 

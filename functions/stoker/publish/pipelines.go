@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -25,13 +26,17 @@ import (
 
 func newPipelines(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "pipelines",
-		Short: "List, show and remove pipelines",
-		Args:  app.NoArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return listPipelines(a, cmd.Context()) },
+		Use:         "pipelines",
+		Annotations: app.Info{Role: access.Console}.Annotations(),
+		Short:       "List, show and remove pipelines",
+		Args:        app.NoArguments,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return listPipelines(a, cmd.Context()) },
 	}
 	list := &cobra.Command{
-		Use:   "list",
+		Use: "list",
+		Annotations: app.Info{Role: access.Console, Output: app.List,
+			Always: "pipeline revision applied tuned", Optional: "module wait_for error",
+		}.Annotations(),
 		Short: "List the pipelines that are applied",
 		Args:  app.NoArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return listPipelines(a, cmd.Context()) },
@@ -89,8 +94,10 @@ func pipelinesTable(w io.Writer, all []listedPipeline) {
 func newPipelinesRemove(a *app.App) *cobra.Command {
 	var cancel bool
 	cmd := &cobra.Command{
-		Use:   "remove NAME",
-		Short: "Remove a pipeline; its models and runs stay",
+		Use:               "remove NAME",
+		Annotations:       app.Info{Role: access.Operator}.Annotations(),
+		ValidArgsFunction: a.PipelineNames,
+		Short:             "Remove a pipeline; its models and runs stay",
 		Long: "Removes a pipeline. From then on `stoker publish` refuses its events, and what others publish becomes a dead letter. While runs of it\n" +
 			"have not ended it stays, unless --cancel-runs cancels them: one that a worker has ends when the worker says so. Models, events,\n" +
 			"studies and older revisions stay; `stoker apply` brings the pipeline back.",
@@ -158,8 +165,12 @@ type shownRevision struct {
 func newPipelinesShow(a *app.App) *cobra.Command {
 	var revision, against uint64
 	cmd := &cobra.Command{
-		Use:   "show NAME",
-		Short: "Show a pipeline with its defaults, and what has changed",
+		Use: "show NAME",
+		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "PIPELINE",
+			Always: "pipeline revision applied current revisions configuration", Optional: "against changes",
+		}.Annotations(),
+		ValidArgsFunction: a.PipelineNames,
+		Short:             "Show a pipeline with its defaults, and what has changed",
 		Long: "Shows a pipeline as it counts, with every default filled in, and the revisions that it had. A run keeps the revision that was applied\n" +
 			"when its events had come: `stoker runs show` names it. What is printed can be applied again, with its secrets: these are shown as " + mask.Hidden + ".",
 		Example: "  stoker pipelines show penguin\n" +

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -58,8 +59,9 @@ type publishFlags struct {
 func newPublish(a *app.App) *cobra.Command {
 	var f publishFlags
 	cmd := &cobra.Command{
-		Use:   "publish FILE",
-		Short: "Publish an event; - reads standard input",
+		Use:         "publish FILE",
+		Annotations: app.Info{Role: access.Upstream}.Annotations(),
+		Short:       "Publish an event; - reads standard input",
 		Long: "Publishes a CloudEvent given as JSON (structured mode). With --kind, --pipeline and --run the file holds the event's\n" +
 			"data alone, and the rest is filled in. To publish the same event again is harmless, and adds nothing.\n\n" +
 			"An event that its run would ignore is refused: one of a pipeline that is not applied, other data of a kind that the run has, a\n" +

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/compute/data/examplegen"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -30,9 +31,10 @@ func newUpload(a *app.App) *cobra.Command {
 	var force bool
 	var split table.SplitFlags
 	cmd := &cobra.Command{
-		Use:   "upload FOLDER|TABLE s3://BUCKET/KEY",
-		Short: "Copy a folder, or a table as Examples, to the store",
-		Long:  "Copies a local folder to the store, as upstream would leave an artifact there.\n\n" + table.TableHelp,
+		Use:         "upload FOLDER|TABLE s3://BUCKET/KEY",
+		Annotations: app.Info{Role: access.Upstream}.Annotations(),
+		Short:       "Copy a folder, or a table as Examples, to the store",
+		Long:        "Copies a local folder to the store, as upstream would leave an artifact there.\n\n" + table.TableHelp,
 		Example: "  stoker upload ./examples s3://stoker/own/examples\n" +
 			"  stoker upload penguins.csv s3://stoker/own/examples --split train:8,eval:2",
 		Args: app.Exactly(2, "a folder or a table, and an address"),

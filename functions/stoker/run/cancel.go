@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/find"
@@ -30,8 +31,10 @@ func newCancel(a *app.App) *cobra.Command {
 	var wait bool
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use:   "cancel RUN",
-		Short: "Cancel a run: it waits no more, or its worker stops",
+		Use:               "cancel RUN",
+		Annotations:       app.Info{Role: access.Operator}.Annotations(),
+		ValidArgsFunction: a.RunNames,
+		Short:             "Cancel a run: it waits no more, or its worker stops",
 		Long: "Ends a run that waits, or asks the worker that has its job to stop: the module is ended, what it made is removed, and\n" +
 			"training.failed of kind cancelled is published. If its model was committed first, model.trained is published instead.",
 		Args: app.Exactly(1, "a run"),

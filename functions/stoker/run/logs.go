@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/runs/logs"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -28,8 +29,12 @@ type logsFlags struct {
 func newLogs(a *app.App) *cobra.Command {
 	var f logsFlags
 	cmd := &cobra.Command{
-		Use:   "logs RUN",
-		Short: "Print what the module of a run has printed; with -f while it runs",
+		Use: "logs RUN",
+		Annotations: app.Info{Role: access.Console, Output: app.List, With: "RUN --attempt list",
+			Always: "number attempt log bytes ended",
+		}.Annotations(),
+		ValidArgsFunction: a.RunNames,
+		Short:             "Print what the module of a run has printed; with -f while it runs",
 		Long: "Prints the log of a run's module. Of a run that has ended it is whole, from the store (its middle is left out beyond 9 MiB);\n" +
 			"of one that is being worked on it is the end, at most 256 KiB. RUN may be PIPELINE@RUN.",
 		Example: "  stoker logs monday -f\n  stoker logs penguin@monday --tail 20\n  stoker logs monday --attempt 1\n  stoker logs monday --tuning",

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/runs/submit"
@@ -22,7 +23,10 @@ import (
 func newRuns(a *app.App) *cobra.Command {
 	var pipelineName string
 	cmd := &cobra.Command{
-		Use:   "runs",
+		Use: "runs",
+		Annotations: app.Info{Role: access.Console, Output: app.List,
+			Always: "pipeline run state updated", Optional: "waits_for class gate asked_to_stop ended model error",
+		}.Annotations(),
 		Short: "List runs: what each waits for, and what came of it",
 		Args:  app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -67,8 +71,10 @@ type rerunFlags struct {
 func newRunsRerun(a *app.App) *cobra.Command {
 	var f rerunFlags
 	cmd := &cobra.Command{
-		Use:   "rerun RUN",
-		Short: "Start a run's inputs again, with the pipeline as it is now",
+		Use:               "rerun RUN",
+		Annotations:       app.Info{Role: access.Operator}.Annotations(),
+		ValidArgsFunction: a.RunNames,
+		Short:             "Start a run's inputs again, with the pipeline as it is now",
 		Long: "Publishes the events that a run was made from once more, under a new run, which uses the pipeline as it is applied now. The new\n" +
 			"run is called RUN-2, or by the next number that is free, or as --as says. Hyperparameters that a search found are searched for\n" +
 			"anew, if the pipeline has a tuner. Where nothing that counts has changed, the run gets the model that there is: --force trains.\n\n" +

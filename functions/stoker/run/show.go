@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -24,9 +25,13 @@ func newRunsShow(a *app.App) *cobra.Command {
 	var pipelineName string
 	var waits waitFlags
 	cmd := &cobra.Command{
-		Use:   "show RUN",
-		Short: "Show one run: its facts, what it waits for, who works on it, what came of it, and how to go on",
-		Args:  app.Exactly(1, "a run"),
+		Use: "show RUN",
+		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "RUN",
+			Always: "pipeline run state updated facts next", Optional: "waits_for class gate asked_to_stop ended model error since expires job study reused revision lease heartbeat progress dead_letter outcome configuration settings",
+		}.Annotations(),
+		ValidArgsFunction: a.RunNames,
+		Short:             "Show one run: its facts, what it waits for, who works on it, what came of it, and how to go on",
+		Args:              app.Exactly(1, "a run"),
 		Example: "  stoker runs show monday\n" +
 			"  stoker runs show monday --wait --timeout 1h -q && ./serve.sh",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/runs/watch"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -23,8 +24,9 @@ type watchFlags struct{ watch.Options }
 func newWatch(a *app.App) *cobra.Command {
 	var f watchFlags
 	cmd := &cobra.Command{
-		Use:   "watch",
-		Short: "Show what happens, a line an event, until it is interrupted",
+		Use:         "watch",
+		Annotations: app.Info{Role: access.Console}.Annotations(),
+		Short:       "Show what happens, a line an event, until it is interrupted",
 		Long: "Shows facts, how runs move, and progress, as they come; with -o json an object a line, with -o yaml a document an\n" +
 			"event. While the bus is away it waits, and goes on behind the last fact that it has shown. Progress that came meanwhile is\n" +
 			"lost.",

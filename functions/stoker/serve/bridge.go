@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/bridge/endpoint"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -29,8 +30,9 @@ func newBridge(a *app.App) *cobra.Command {
 	var allow []string
 	var http endpointFlags
 	cmd := &cobra.Command{
-		Use:   "bridge",
-		Short: "Publish events for marker objects, or events of HTTP",
+		Use:         "bridge",
+		Annotations: app.Info{Role: access.Bridge}.Annotations(),
+		Short:       "Publish events for marker objects, or events of HTTP",
 		Long: "For producers that know S3 and no NATS: they upload a folder, and last an object named " + bridge.DefaultMarker + " in it.\n" +
 			"The bridge then publishes an event for that folder, once for each upload of the marker: examples.ready if it holds Split-<name>\n" +
 			"folders, transform.ready if it holds transform_fn, hparams.ready if it holds best_hyperparameters.txt. These are TFX's layouts.\n\n" +

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/console"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/peer"
@@ -49,8 +50,9 @@ func readers(at net.Addr, open bool) console.Readers {
 func newConsole(a *app.App) *cobra.Command {
 	var f consoleFlags
 	cmd := &cobra.Command{
-		Use:   "console",
-		Short: "Serve the web page: runs, curves, studies, lineage, dead letters",
+		Use:         "console",
+		Annotations: app.Info{Role: access.Console}.Annotations(),
+		Short:       "Serve the web page: runs, curves, studies, lineage, dead letters",
 		Long: "Serves a web page of what happens: runs and what each waits for, loss and metrics as they come, studies, the lineage of models,\n" +
 			"pipelines, dead letters. `stoker up` serves it too.\n\n" +
 			"It listens on loopback, where processes of the same user read without a token (Linux; other systems don't say whose a connection\n" +

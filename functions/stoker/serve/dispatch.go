@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 )
@@ -13,9 +14,10 @@ import (
 func newDispatch(a *app.App) *cobra.Command {
 	var listen *string
 	cmd := &cobra.Command{
-		Use:   "dispatch",
-		Short: "Run a dispatcher: facts in, jobs out",
-		Args:  app.NoArguments,
+		Use:         "dispatch",
+		Annotations: app.Info{Role: access.Dispatcher}.Annotations(),
+		Short:       "Run a dispatcher: facts in, jobs out",
+		Args:        app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return operate(a, cmd.Context(), "dispatch", *listen, func(ctx context.Context, o *operated) error { return runDispatch(a, ctx, o) })
 		},

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/openlineage"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -30,8 +31,9 @@ type exportFlags struct {
 func NewLineageExport(a *app.App) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
-		Use:   "export",
-		Short: "Tell of trainings and searches as OpenLineage run events",
+		Use:         "export",
+		Annotations: app.Info{Role: access.Exporter}.Annotations(),
+		Short:       "Tell of trainings and searches as OpenLineage run events",
 		Long: "Makes OpenLineage run events (spec 2-0-2) of the log of facts, and sends them to a receiver such as Marquez, or writes them as\n" +
 			"lines of JSON. Without --follow it tells of all that is in the log and ends. With --follow it runs until it is interrupted, and\n" +
 			"tells of what comes from its first start on, and of runs while they go on; the bus remembers how far it is. Jobs never wait\n" +

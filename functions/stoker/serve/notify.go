@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/notify"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -29,8 +30,9 @@ func newNotify(a *app.App) *cobra.Command {
 	var try bool
 	var listen *string
 	cmd := &cobra.Command{
-		Use:   "notify",
-		Short: "Tell a webhook of failures",
+		Use:         "notify",
+		Annotations: app.Info{Role: access.Notifier}.Annotations(),
+		Short:       "Tell a webhook of failures",
 		Long: "Follows the facts of failure and the dead letters, and posts each of them to a webhook, in order, until it answers 2xx: at least\n" +
 			"once, across restarts, however long the webhook is away. What there was before the first start is not told.\n\n" +
 			"It is a CloudEvent in structured mode, or with --format text {\"text\": \"...\"}, which Slack, Mattermost and the like take.\n" +

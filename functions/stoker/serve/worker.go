@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
 	"github.com/stoker-ml/stoker/functions/execution/tuner"
@@ -41,8 +42,9 @@ func newWorker(a *app.App) *cobra.Command {
 	var f workerFlags
 	var listen *string
 	cmd := &cobra.Command{
-		Use:   "worker",
-		Short: "Run a worker: jobs in, models and facts out",
+		Use:         "worker",
+		Annotations: app.Info{Role: access.Worker}.Annotations(),
+		Short:       "Run a worker: jobs in, models and facts out",
 		Long: "Takes jobs off the queue and works on them until it is interrupted. With --once it works on one job at most and leaves:\n" +
 			"the shape in which a scaler starts workers from zero. --functions and --classes are then those of the queue that the\n" +
 			"scaler looks at, and --wait is longer than a lease (30s): the job of a worker that was killed comes back after that.\n\n" +

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -22,7 +23,10 @@ import (
 
 func newStudiesBest(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "best STUDY",
+		Use: "best STUDY",
+		Annotations: app.Info{Role: access.Console, Output: app.List, With: "STUDY",
+			Always: "trial status best score tries values", Optional: "step parent from epochs bracket round iteration stopped breaks_constraints started ended seconds metrics message",
+		}.Annotations(),
 		Short: "Show the best trial of a study: its score, values and metrics",
 		Long: "Shows the best trial of a study so far. Where a study has several objectives there may be more than one: those that no other\n" +
 			"trial is better than in all of them.",
@@ -74,8 +78,9 @@ func newStudiesExport(a *app.App) *cobra.Command {
 	var to string
 	var asCSV, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "export STUDY (--to DIR | --csv | --json)",
-		Short: "Write a study as CSV, as JSON, or as a folder that TensorBoard reads",
+		Use:         "export STUDY (--to DIR | --csv | --json)",
+		Annotations: app.Info{Role: access.Console}.Annotations(),
+		Short:       "Write a study as CSV, as JSON, or as a folder that TensorBoard reads",
 		Long: "Writes all trials of a study with their values, scores and metrics: --csv and --json to standard output, --to into a folder,\n" +
 			"which gets trials.csv, study.json, the log itself, and event files for TensorBoard's HParams page.",
 		Args:              app.Exactly(1, "a study"),

@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
@@ -40,7 +41,10 @@ func detailOf(s studies.State) studyDetail {
 func newStudiesShow(a *app.App) *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
-		Use:   "show STUDY",
+		Use: "show STUDY",
+		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "STUDY",
+			Always: "study pipeline state algorithm objectives counts best trials", Optional: "max_trials parallel begun last finished",
+		}.Annotations(),
 		Short: "Show a study: its trials, the best so far, and what it waits for",
 		Long: "Shows a study as it stands. With --follow it goes on until the study has ended: a live table on a terminal, elsewhere a line for\n" +
 			"each trial that ends, and with -o json the whole study once it has ended. A study that failed is an error then.",

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -23,7 +24,10 @@ import (
 func newStudies(a *app.App) *cobra.Command {
 	list := newStudiesList(a)
 	cmd := &cobra.Command{
-		Use:   "studies",
+		Use: "studies",
+		Annotations: app.Info{Role: access.Console, Output: app.List,
+			Always: "study pipeline state trials counts updated", Optional: "algorithm promoted max_trials objective best score error",
+		}.Annotations(),
 		Short: "Look at searches for hyperparameters, and stop them",
 		Long: "Look at searches for hyperparameters, and stop them. Without a subcommand: list them.\n\n" +
 			"A study is named by PIPELINE/RUN, by the beginning of its id, or by its pipeline alone, which is that pipeline's newest.\n" +
@@ -37,7 +41,10 @@ func newStudies(a *app.App) *cobra.Command {
 
 func newStudiesList(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:               "list [PIPELINE]",
+		Use: "list [PIPELINE]",
+		Annotations: app.Info{Role: access.Console, Output: app.List,
+			Always: "study pipeline state trials counts updated", Optional: "algorithm promoted max_trials objective best score error",
+		}.Annotations(),
 		Short:             "List studies: how far each has come, and its best so far",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.PipelineNames,
@@ -175,8 +182,9 @@ func withStudy(a *app.App, ctx context.Context, word string, do func(context.Con
 
 func newStudiesStop(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "stop STUDY",
-		Short: "Stop a study: the best so far counts",
+		Use:         "stop STUDY",
+		Annotations: app.Info{Role: access.Operator}.Annotations(),
+		Short:       "Stop a study: the best so far counts",
 		Long: "Ends a study: no trial is begun any more, those that run are stopped with what they have, and the best so far is published as\n" +
 			"if the search had come to its end. To have no result of it, cancel its run.",
 		Args:              app.Exactly(1, "a study"),

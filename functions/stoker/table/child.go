@@ -44,6 +44,7 @@ type (
 func NewCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "table",
+		Annotations:       app.Info{Role: app.NoRole}.Annotations(),
 		Short:             "Make Examples of a table that is named on standard input",
 		Hidden:            true,
 		Args:              app.NoArguments,

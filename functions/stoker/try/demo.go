@@ -24,8 +24,9 @@ import (
 func newDemo(a *app.App) *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "Train a real model from one event, on this machine, with nothing set up",
+		Use:         "demo",
+		Annotations: app.Info{Role: app.NoRole}.Annotations(),
+		Short:       "Train a real model from one event, on this machine, with nothing set up",
 		Long: "Starts the local stack, applies the penguin pipeline, uploads artifacts that TFX made, publishes the events that\n" +
 			"upstream would publish, and shows the model that comes out. With -o json it prints the event of the trained model alone.",
 		Args: app.NoArguments,

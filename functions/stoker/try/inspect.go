@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/inspect"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -20,8 +21,9 @@ func newInspect(a *app.App) *cobra.Command {
 	o := inspect.Options{}
 	limit := "256MiB"
 	cmd := &cobra.Command{
-		Use:   "inspect PATH|s3://BUCKET/KEY",
-		Short: "Say what an artifact is: Examples, schema, transform graph, model, event files ...",
+		Use:         "inspect PATH|s3://BUCKET/KEY",
+		Annotations: app.Info{Role: access.Console}.Annotations(),
+		Short:       "Say what an artifact is: Examples, schema, transform graph, model, event files ...",
 		Long: "Looks at a file or a folder, on this machine or in the store, and says what it is by what it holds:\n\n" +
 			"  Examples            splits, records, payload, features, and a few rows\n" +
 			"  schema, statistics  a line for each feature\n" +

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/data/examplegen"
 	"github.com/stoker-ml/stoker/compute/data/schemagen"
+	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/inspect"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -30,10 +31,11 @@ type inferredSchema struct {
 
 func newSchema(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "schema",
-		Short: "Infer the schema of Examples",
-		Args:  app.NoArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:         "schema",
+		Annotations: app.Info{Role: app.NoRole}.Annotations(),
+		Short:       "Infer the schema of Examples",
+		Args:        app.NoArguments,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newSchemaInfer(a))
 	return cmd
@@ -43,8 +45,9 @@ func newSchemaInfer(a *app.App) *cobra.Command {
 	var to string
 	o := schemagen.Options{MaxStringDomain: schemagen.DefaultMaxStringDomain}
 	cmd := &cobra.Command{
-		Use:   "infer PATH|TABLE|s3://BUCKET/KEY",
-		Short: "Infer a schema from Examples, as TFX's SchemaGen does",
+		Use:         "infer PATH|TABLE|s3://BUCKET/KEY",
+		Annotations: app.Info{Role: access.Console}.Annotations(),
+		Short:       "Infer a schema from Examples, as TFX's SchemaGen does",
 		Long: "Reads all records of Examples, on this machine or in the store, and prints the schema that TFX's SchemaGen makes of them:\n" +
 			"infer_schema of TensorFlow Data Validation for the train split, update_schema for every other one.\n\n" +
 			"  type       INT, FLOAT or BYTES\n" +

@@ -1,0 +1,107 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
+)
+
+// Roles that are none of package access.
+const (
+	NoRole  access.Role = "none" // of commands that need no credentials
+	AnyRole access.Role = "any"  // of commands that ask what each role may, or as little
+)
+
+// Shapes of a document that -o json prints.
+const (
+	Object = "object"
+	List   = "list"
+)
+
+// Info is what a command states of itself. It is kept as annotations of the command, and read by the help, by errors and by tests.
+type Info struct {
+	Role access.Role // the least role whose credentials can run it; an operator may run all but what stays running
+
+	Output   string // shape of the document that -o json prints; "" if it is none, or not promised
+	With     string // arguments with which it prints that document
+	Always   string // names in each object of the document
+	Optional string // names that are left out where they do not apply
+}
+
+const prefix = "stoker.dev/"
+
+// Annotations returns i as annotations of a command.
+func (i Info) Annotations() map[string]string {
+	return map[string]string{
+		prefix + "role": string(i.Role), prefix + "output": i.Output, prefix + "with": i.With,
+		prefix + "always": i.Always, prefix + "optional": i.Optional,
+	}
+}
+
+// InfoOf returns what a command states of itself; its Role is "" if that is nothing.
+func InfoOf(cmd *cobra.Command) Info {
+	value := func(name string) string { return cmd.Annotations[prefix+name] }
+	return Info{
+		Role: access.Role(value("role")), Output: value("output"), With: value("with"),
+		Always: value("always"), Optional: value("optional"),
+	}
+}
+
+// Path is the words of a command without the program's name.
+func Path(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+}
+
+// Roles returns the role of each command below root that needs credentials, by the command's path.
+func Roles(root *cobra.Command) map[string]access.Role {
+	roles := map[string]access.Role{}
+	for _, cmd := range AllCommands(root) {
+		if role := InfoOf(cmd).Role; role != "" && role != NoRole {
+			roles[Path(cmd)] = role
+		}
+	}
+	return roles
+}
+
+// outputHelp describes the document of a command, for its help.
+func (i Info) outputHelp() string {
+	kind := map[string]string{Object: "an object", List: "a list of objects"}[i.Output]
+	if i.With != "" && strings.Contains(i.With, "--") {
+		kind += " (with " + i.With + ")"
+	}
+	text := fmt.Sprintf("\n\nOutput of -o json and -o yaml: %s.\n  always         %s", kind, i.Always)
+	if i.Optional != "" {
+		text += "\n  if it applies  " + i.Optional
+	}
+	return text
+}
+
+// AddOutputHelp adds to the help of each command which document it prints for programs.
+func AddOutputHelp(root *cobra.Command) {
+	for _, cmd := range AllCommands(root) {
+		if i := InfoOf(cmd); i.Output != "" {
+			if cmd.Long == "" {
+				cmd.Long = cmd.Short + "."
+			}
+			cmd.Long += i.outputHelp()
+		}
+	}
+}
+
+// AddRole adds to an error for missing permissions the role whose credentials can run the command.
+func AddRole(cmd *cobra.Command, err error) error {
+	role := InfoOf(cmd).Role
+	if flag := cmd.Flags().Lookup("http"); role == access.Bridge && flag != nil && flag.Changed {
+		role = access.Upstream // it publishes, and reads no bucket
+	}
+	if role == "" || role == NoRole || role == AnyRole || !errors.Is(err, events.ErrRefused) || !strings.Contains(err.Error(), "not permitted to ") {
+		return err
+	}
+	return fmt.Errorf("%w: the key of role %s may: `stoker config` shows whose is used, `stoker access nats %s` prints what the server is to allow", err, role, role)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+// testRoot is the command tree of a program whose output is discarded.
+func testRoot() *cobra.Command {
+	return newRoot(&app.App{Self: "stoker", Stdout: terminal.NewStream(io.Discard), Stderr: terminal.NewStream(io.Discard)})
+}
+
+// Each command states the role that runs it, or that it needs none; and each role has a command.
+func TestEachCommandHasItsRole(t *testing.T) {
+	t.Parallel()
+	has := map[access.Role]bool{}
+	for _, cmd := range app.AllCommands(testRoot()) {
+		info := app.InfoOf(cmd)
+		if cmd.Runnable() && cmd.HasParent() && info.Role == "" {
+			t.Errorf("%s: expected app.Info with a role in its Annotations", app.Path(cmd))
+		}
+		if _, err := access.ParseRole(string(info.Role)); err != nil && info.Role != "" && info.Role != app.AnyRole && info.Role != app.NoRole {
+			t.Errorf("%s: %v", app.Path(cmd), err)
+		}
+		has[info.Role] = true
+	}
+	for _, role := range access.Roles() {
+		if !has[role] {
+			t.Errorf("no command is run by role %s", role)
+		}
+	}
+}
+
+func TestTheHelpOfACommandHasItsOutput(t *testing.T) {
+	t.Parallel()
+	shows := map[string]string{
+		"dead show": "Output of -o json and -o yaml: an object.\n  always         number buried letter\n  if it applies  pipeline run",
+		"gc":        "an object (with --dry-run).\n  always         dry_run removed objects bytes",
+	}
+	for _, cmd := range app.AllCommands(testRoot()) {
+		want, known := shows[app.Path(cmd)]
+		if delete(shows, app.Path(cmd)); known && !strings.HasSuffix(cmd.Long, want) {
+			t.Errorf("%s: help ends with\n%s\nwant\n%s", app.Path(cmd), cmd.Long, want)
+		}
+	}
+	if len(shows) > 0 {
+		t.Errorf("no command %v", shows)
+	}
+}
