@@ -42,24 +42,25 @@ var rules = archtest.Rules{
 		"compute/nn/cuda/driver":        {Imports: "compute/nn/cuda"},
 		"compute/nn/cuda/fake":          {Imports: "compute/nn/cuda", TestOnly: true}, // a fake GPU that checks each call
 		"compute/train":                 {Imports: "compute/nn compute/nn/optim compute/data/example compute/data/tfrecord", TestImports: "compute/nn/plan"},
-		"compute/tf/tensorbundle":       {Imports: "compute/data/tfrecord"},
-		"compute/tf/warmstart":          {Imports: "compute/tf/tensorbundle compute/nn compute/tf/savedmodel", TestImports: "compute/data/example"},
+		"compute/tf/tensorbundle":       {Imports: "compute/tf/tensor compute/data/tfrecord"},
+		"compute/tf/warmstart":          {Imports: "compute/tf/tensor compute/tf/tensorbundle compute/nn compute/tf/savedmodel", TestImports: "compute/data/example"},
 		"compute/tfevents":              {Imports: "compute/data/tfrecord"},
-		"compute/tf/savedmodel":         {Imports: "compute/tf/tensorbundle compute/nn compute/data/example compute/tf/graph compute/tf/ops", TestImports: "compute/data/tfrecord"},
+		"compute/tf/savedmodel":         {Imports: "compute/tf/tensor compute/tf/tensorbundle compute/nn compute/data/example compute/tf/graph compute/tf/ops", TestImports: "compute/data/tfrecord"},
 		"compute/export/partition":      {Imports: "compute/nn"},
 		"compute/export/onnx":           {Imports: "compute/export/partition compute/nn compute/export/onnx/onnxpb"},
 		"compute/export/onnx/onnxpb":    {},
 		"compute/export":                {Imports: "compute/export/partition compute/data/example compute/nn compute/export/onnx compute/tf/savedmodel compute/export/tflite compute/train"},
 		"compute/export/tflite":         {Imports: "compute/nn", TestImports: "compute/data/example compute/tf/savedmodel"},
 		"compute/tf/tftest":             {TestOnly: true},
-		"compute/tf/skew": {Imports: "compute/data/example compute/data/tfrecord compute/tf/savedmodel compute/tf/graph compute/tf/transform",
+		"compute/tf/skew": {Imports: "compute/tf/tensor compute/data/example compute/data/tfrecord compute/tf/savedmodel compute/tf/graph compute/tf/transform",
 			TestImports: "compute/export compute/nn compute/train"},
 		"compute/data/schemagen":  {Imports: "compute/data/example compute/data/example/schemapb", TestImports: "compute/data/tfrecord compute/tf/tftest"},
 		"compute/data/examplegen": {Imports: "compute/data/example compute/data/tfrecord", TestImports: "compute/tf/tftest"},
 		"compute/tf/drift":        {Imports: "compute/data/example compute/tf/graph", TestImports: "compute/tf/tftest"},
-		"compute/tf/graph":        {Imports: "compute/tf/tensorbundle compute/data/tfrecord compute/tf/ops"},
+		"compute/tf/graph":        {Imports: "compute/tf/tensor compute/tf/tensorbundle compute/data/tfrecord compute/tf/ops"},
 		"compute/tf/graphtest":    {TestOnly: true}, // hostile graphs
-		"compute/tf/ops":          {Imports: "compute/data/example"},
+		"compute/tf/tensor":       {},
+		"compute/tf/ops":          {Imports: "compute/tf/tensor compute/data/example"},
 		"compute/tune":            {Imports: "compute/tune/space"},
 		"compute/tune/bayes":      {Imports: "compute/tune/gp compute/tune/space"},
 		"compute/tune/gp":         {},
@@ -67,7 +68,7 @@ var rules = archtest.Rules{
 		"compute/tune/report":     {Imports: "compute/tune compute/tune/space compute/tfevents", TestImports: "compute/tf/tftest"},
 		"compute/tune/suggest":    {Imports: "compute/tune compute/tune/bayes compute/tune/space compute/tune/tpe"},
 		"compute/tune/tpe":        {},
-		"compute/tf/transform":    {Imports: "compute/data/example compute/tf/graph compute/tf/ops", TestImports: "compute/data/tfrecord"},
+		"compute/tf/transform":    {Imports: "compute/tf/tensor compute/data/example compute/tf/graph compute/tf/ops", TestImports: "compute/data/tfrecord"},
 
 		"functions/mask":                             {}, // masks secrets in output
 		"functions/spelling":                         {}, // suggestions for misspelled names
@@ -75,9 +76,9 @@ var rules = archtest.Rules{
 		"functions/module":                           {Imports: "compute/kernel compute/data/tfrecord compute/tune functions/spelling", TestImports: "compute/tune/space"},
 		"functions/module/modelcheck":                {Imports: "compute/tf/drift compute/export compute/tf/savedmodel compute/tf/skew compute/tf/graph"},
 		"functions/module/modelcheck/modelchecktest": {Imports: "functions/guest functions/module/modelcheck", TestOnly: true},
-		"functions/module/builtin":                   {Imports: "functions/module functions/module/modelcheck functions/module/training compute/tune compute/tune/space compute/nn/initializer compute/tf/transform compute/tf/warmstart functions/spelling " + learning, TestImports: "compute/tfevents compute/tf/tensorbundle compute/kernel compute/nn/plan compute/data/tfrecord compute/tf/skew"},
+		"functions/module/builtin":                   {Imports: "functions/module functions/module/modelcheck functions/module/training compute/tune compute/tune/space compute/nn/initializer compute/tf/transform compute/tf/warmstart functions/spelling " + learning, TestImports: "compute/tf/tensor compute/tfevents compute/tf/tensorbundle compute/kernel compute/nn/plan compute/data/tfrecord compute/tf/skew"},
 		"functions/module/training":                  {Imports: "functions/module compute/data/example compute/nn compute/nn/optim compute/train compute/tfevents compute/tf/transform compute/tf/warmstart"},
-		"functions/module/estimator":                 {Imports: "functions/module functions/module/training compute/nn/initializer compute/tf/transform compute/tf/warmstart " + learning, TestImports: "compute/data/tfrecord"},
+		"functions/module/estimator":                 {Imports: "functions/module functions/module/training compute/nn/initializer compute/tf/transform compute/tf/warmstart " + learning, TestImports: "compute/tf/tensor compute/data/tfrecord"},
 		"functions/guest":                            {Imports: "functions/module functions/guest/process functions/guest/python functions/guest/snapshot", TestImports: "compute/tf/tftest compute/export"},
 		"functions/guest/process":                    {Imports: "functions/scratch"},
 		"functions/guest/process/processtest":        {TestOnly: true},
@@ -99,7 +100,7 @@ var rules = archtest.Rules{
 			"compute/tfevents compute/tf/graph compute/export/tflite compute/tf/transform"},
 		"functions/openlineage": {Imports: "compute/tune events functions/dispatch functions/lineage functions/studies storage",
 			TestImports: "compute/tune/space events/eventstest"},
-		"functions/reproduce": {Imports: "compute/tf/tensorbundle events functions/dispatch functions/lineage functions/pipeline functions/dispatch/join storage"},
+		"functions/reproduce": {Imports: "compute/tf/tensorbundle events functions/dispatch functions/lineage functions/pipeline functions/dispatch/join storage", TestImports: "compute/tf/tensor"},
 		"functions/lineage":   {Imports: "compute/tune events functions/dispatch functions/runs/result functions/studies storage", TestImports: "compute/tune/space"},
 		"functions/replay":    {Imports: "events storage functions/dispatch/join functions/dispatch", TestImports: "functions/pipeline"},
 		"functions/group":     {Imports: "events"}, // several hosts train one model
@@ -212,7 +213,7 @@ var rules = archtest.Rules{
 		{Path: "gorgonia.org/tensor", Packages: "compute/nn compute/nn/plan", TestImports: "compute/export"},
 		{Path: "github.com/chewxy/hm", Packages: "compute/nn"},
 		{Path: "gorgonia.org/cu", Packages: "compute/nn/cuda/driver"}, // its init exits without a GPU: only a separate binary may link it
-		{Path: "github.com/wamuir/graft", Packages: "compute/tf/tensorbundle compute/tfevents compute/tf/savedmodel compute/tf/skew compute/tf/warmstart compute/tf/graph " +
+		{Path: "github.com/wamuir/graft", Packages: "compute/tf/tensor compute/tf/tensorbundle compute/tfevents compute/tf/savedmodel compute/tf/skew compute/tf/warmstart compute/tf/graph " +
 			"compute/tf/graphtest compute/tf/ops functions/inspect",
 			TestImports: "compute/data/example compute/tf/transform functions/module/builtin"},
 		{Path: "github.com/parquet-go/parquet-go", Packages: "compute/data/examplegen"},

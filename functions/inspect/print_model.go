@@ -144,7 +144,7 @@ func (t *TFLite) print(p *printer) {
 	p.section("ops\n%s", plainLines(counts(t.Ops)))
 }
 
-func tfliteShape(t tflite.Tensor) string {
+func tfliteShape(t tflite.TensorInfo) string {
 	shape := []int{}
 	for _, size := range t.Shape {
 		shape = append(shape, int(size))
@@ -174,7 +174,7 @@ func (o *ONNX) print(p *printer) {
 }
 
 // printNotes says what the file says of its inputs and outputs. What it says of several alike is said once.
-func printNotes(p *printer, ports []onnx.Value) {
+func printNotes(p *printer, ports []onnx.ValueInfo) {
 	var notes []string
 	of := map[string][]string{}
 	for _, port := range ports {

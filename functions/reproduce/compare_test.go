@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 	"github.com/stoker-ml/stoker/events"
 )
@@ -13,11 +14,11 @@ import (
 // saved is a bundle of float32 variables.
 func saved(t *testing.T, variables map[string][]float32) *tensorbundle.Bundle {
 	t.Helper()
-	var all []tensorbundle.Tensor
+	var all []tensorbundle.Entry
 	for name, values := range variables {
-		all = append(all, tensorbundle.Tensor{Key: name, Shape: []int{len(values)}, Floats: values})
+		all = append(all, tensorbundle.Entry{Key: name, Value: &tensor.Array[float32]{Dims: []int{len(values)}, Data: values}})
 	}
-	slices.SortFunc(all, func(a, b tensorbundle.Tensor) int { return map[bool]int{true: -1, false: 1}[a.Key < b.Key] })
+	slices.SortFunc(all, func(a, b tensorbundle.Entry) int { return map[bool]int{true: -1, false: 1}[a.Key < b.Key] })
 	prefix := filepath.Join(t.TempDir(), "variables")
 	if err := tensorbundle.Write(prefix, all); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 
 // setDomain keeps the domains that say which values there are. A reference to a domain that is not there counts as none, as it
 // does in TensorFlow.
-func (s *Schema) setDomain(t *Tensor, p *schemapb.Feature) {
+func (s *Schema) setDomain(t *TensorSpec, p *schemapb.Feature) {
 	t.Vocabulary = p.GetStringDomain().GetValue()
 	ints := p.GetIntDomain()
 	if name := p.GetDomain(); name != "" {

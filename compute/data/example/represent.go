@@ -47,9 +47,9 @@ func valuePath(r *schemapb.TensorRepresentation) ([]string, error) {
 }
 
 // represent makes the tensor of a representation whose values are those of feature (CreateTfExampleParserConfig of tfx_bsl).
-func represent(r *schemapb.TensorRepresentation, feature *schemapb.Feature) (t Tensor, err error) {
+func represent(r *schemapb.TensorRepresentation, feature *schemapb.Feature) (t TensorSpec, err error) {
 	kinds := map[schemapb.FeatureType]Kind{schemapb.FeatureType_BYTES: Bytes, schemapb.FeatureType_INT: Int64, schemapb.FeatureType_FLOAT: Float}
-	t = Tensor{Values: feature.GetName(), Kind: kinds[feature.GetType()]}
+	t = TensorSpec{Values: feature.GetName(), Kind: kinds[feature.GetType()]}
 	if t.Kind == 0 {
 		return t, fmt.Errorf("feature %q: type %v is none of BYTES, INT, FLOAT", feature.GetName(), feature.GetType())
 	}
@@ -77,7 +77,7 @@ func dims(shape *schemapb.FixedShape) []int {
 	return sizes
 }
 
-func defaultOf(d *schemapb.TensorRepresentation_DefaultValue, t Tensor) (*Default, error) {
+func defaultOf(d *schemapb.TensorRepresentation_DefaultValue, t TensorSpec) (*Default, error) {
 	if d == nil {
 		return nil, nil
 	}
@@ -92,7 +92,7 @@ func defaultOf(d *schemapb.TensorRepresentation_DefaultValue, t Tensor) (*Defaul
 	return nil, fmt.Errorf("default_value of feature %q is none of float_value, int_value, bytes_value", t.Values)
 }
 
-func wantDefault(k Kind, t Tensor) error {
+func wantDefault(k Kind, t TensorSpec) error {
 	if t.Kind != k {
 		return fmt.Errorf("default_value is a %v, but feature %q a %v", k, t.Values, t.Kind)
 	}

@@ -51,7 +51,7 @@ type tftDomain struct {
 }
 
 // asTFT is a tensor of ours in the form of tf.Transform's.
-func asTFT(t example.Tensor) tftTensor {
+func asTFT(t example.TensorSpec) tftTensor {
 	types := map[example.Kind]string{example.Bytes: "string", example.Float: "float32", example.Int64: "int64"}
 	out := tftTensor{Layout: t.Layout.String(), Type: types[t.Kind], Shape: t.Shape, Indices: t.Indices, Sorted: t.Sorted, Sequence: t.Sequence}
 	if t.Layout == example.Sparse || t.Layout == example.Ragged {
@@ -82,7 +82,7 @@ func asTFT(t example.Tensor) tftTensor {
 	return out
 }
 
-func defaultValue(t example.Tensor) any {
+func defaultValue(t example.TensorSpec) any {
 	switch t.Kind {
 	case example.Float:
 		return json.Number(fmt.Sprint(math.Float32bits(t.Default.Float)))
@@ -131,7 +131,7 @@ func compareWithTransform(t *testing.T, answers []tftSchema) {
 
 // mistaken are the tensors of SequenceExamples for which tf.Transform finds no domain, or that of another feature: it looks for
 // dense tensors by their own name instead of the feature's, and doesn't tell apart features of one name, be they plain or a step's.
-func mistaken(t example.Tensor, schema string) bool {
+func mistaken(t example.TensorSpec, schema string) bool {
 	twice := strings.Count(schema, fmt.Sprintf(`feature { name: %q `, t.Values)) > 1
 	return twice || (t.Layout == example.FixedLen || t.Layout == example.VarLen) && t.Name != t.Values
 }

@@ -18,7 +18,7 @@ import (
 //
 // A schema with a struct is one of tf.SequenceExamples: the struct's features are their feature_lists, each a Ragged tensor. Where
 // such a schema has no tensor representations, which tf.Transform asks for, they are inferred as tfx_bsl does when it reads.
-func (s *Schema) Tensors() ([]Tensor, error) {
+func (s *Schema) Tensors() ([]TensorSpec, error) {
 	if s.proto.GetGenerateLegacyFeatureSpec() {
 		return nil, s.bad(errors.New("generate_legacy_feature_spec is set, which no released TensorFlow reads"))
 	}
@@ -30,13 +30,13 @@ func (s *Schema) Tensors() ([]Tensor, error) {
 	if err != nil {
 		return nil, s.bad(err)
 	}
-	slices.SortFunc(all, func(a, b Tensor) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b TensorSpec) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
 func isStruct(f *schemapb.Feature) bool { return f.GetType() == schemapb.FeatureType_STRUCT }
 
-func (s *Schema) tensors() (all []Tensor, err error) {
+func (s *Schema) tensors() (all []TensorSpec, err error) {
 	reps, err := s.representations()
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (s *Schema) tensors() (all []Tensor, err error) {
 }
 
 // sequenceTensors are those of a schema of tf.SequenceExamples (CreateTfSequenceExampleParserConfig of tfx_bsl).
-func (s *Schema) sequenceTensors() (all []Tensor, err error) {
+func (s *Schema) sequenceTensors() (all []TensorSpec, err error) {
 	var reps representations
 	if group, own := s.proto.GetTensorRepresentationGroup()[""]; own {
 		reps = group.GetTensorRepresentation()
@@ -102,7 +102,7 @@ func primitives(found map[string]*schemapb.Feature, above string, features []*sc
 }
 
 // represent makes a tensor of each representation. find gives the feature at a path, or says what is wrong with that.
-func (s *Schema) represent(reps representations, find func(path []string) (*schemapb.Feature, error)) (all []Tensor, err error) {
+func (s *Schema) represent(reps representations, find func(path []string) (*schemapb.Feature, error)) (all []TensorSpec, err error) {
 	for _, name := range slices.Sorted(maps.Keys(reps)) {
 		path, err := valuePath(reps[name])
 		if err != nil {

@@ -15,15 +15,15 @@ type Description struct {
 	IRVersion    int64            `json:"ir_version"`
 	Producer     string           `json:"producer"`
 	Opsets       map[string]int64 `json:"opsets"` // by domain; "" is ONNX's own
-	Inputs       []Value          `json:"inputs"`
-	Outputs      []Value          `json:"outputs"`
+	Inputs       []ValueInfo      `json:"inputs"`
+	Outputs      []ValueInfo      `json:"outputs"`
 	Ops          map[string]int   `json:"ops"` // operators of the graph, with how often they stand there
 	Initializers int              `json:"initializers"`
 	WeightBytes  int64            `json:"weight_bytes"` // of the initializers, as far as they stand in the file
 }
 
-// Value is an input or an output of a graph.
-type Value struct {
+// ValueInfo describes an input or an output of a graph.
+type ValueInfo struct {
 	Name  string   `json:"name"`
 	Type  string   `json:"type"`  // of an element: float, int64, string
 	Shape []string `json:"shape"` // a number, a name, or ? each
@@ -139,7 +139,7 @@ func (d *Description) initializer(_ *message, f field) error {
 	return nil
 }
 
-func addValue(to *[]Value, m *message, f field) error {
+func addValue(to *[]ValueInfo, m *message, f field) error {
 	var info onnxpb.ValueInfoProto
 	if err := m.decode(f, &info); err != nil {
 		return err
@@ -151,9 +151,9 @@ func addValue(to *[]Value, m *message, f field) error {
 	return nil
 }
 
-func valueOf(info *onnxpb.ValueInfoProto) Value {
+func valueOf(info *onnxpb.ValueInfoProto) ValueInfo {
 	t := info.GetType().GetTensorType()
-	v := Value{Name: info.GetName(), Doc: info.GetDocString(), Type: elementName(t.GetElemType()), Shape: []string{}}
+	v := ValueInfo{Name: info.GetName(), Doc: info.GetDocString(), Type: elementName(t.GetElemType()), Shape: []string{}}
 	for _, dim := range t.GetShape().GetDim() {
 		switch size := dim.GetValue().(type) {
 		case *onnxpb.TensorShapeProto_Dimension_DimValue:

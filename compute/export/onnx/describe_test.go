@@ -41,10 +41,10 @@ func TestAFileSaysWhatItIs(t *testing.T) {
 	}
 	want := onnx.Description{
 		IRVersion: 10, Producer: "stoker", Opsets: map[string]int64{"": 21, "ai.onnx.ml": 4},
-		Inputs: []onnx.Value{
+		Inputs: []onnx.ValueInfo{
 			{Name: "size", Type: "float", Shape: []string{"batch", "3"}}, {Name: "town", Type: "string", Shape: []string{"batch", "1"}},
 		},
-		Outputs: []onnx.Value{{Name: "logits", Type: "float", Shape: []string{"batch", "2"}}},
+		Outputs: []onnx.ValueInfo{{Name: "logits", Type: "float", Shape: []string{"batch", "2"}}},
 		Ops: map[string]int{
 			"MatMul": 2, "Add": 2, "Relu": 1, "Concat": 1, "ai.onnx.ml.LabelEncoder": 1, "Unsqueeze": 1, "Equal": 1, "Cast": 1, "Reshape": 1,
 		},

@@ -10,8 +10,8 @@ import (
 // Description is what a file says of itself, whoever wrote it.
 type Description struct {
 	Text       string         `json:"text,omitempty"`
-	Inputs     []Tensor       `json:"inputs"`  // of the main graph, by the names of the first signature, or else their own
-	Outputs    []Tensor       `json:"outputs"` // likewise
+	Inputs     []TensorInfo   `json:"inputs"`  // of the main graph, by the names of the first signature, or else their own
+	Outputs    []TensorInfo   `json:"outputs"` // likewise
 	Signatures []string       `json:"signatures,omitempty"`
 	Ops        map[string]int `json:"ops"` // operators of the main graph by the schema's names, and how often they stand there
 	Tensors    int            `json:"tensors"`
@@ -19,8 +19,8 @@ type Description struct {
 	Notes      string         `json:"notes,omitempty"` // left out where they are longer than a megabyte
 }
 
-// Tensor is an input or an output.
-type Tensor struct {
+// TensorInfo describes an input or an output.
+type TensorInfo struct {
 	Name  string  `json:"name"`
 	Type  string  `json:"type"`  // float32, int64, int8 and so on
 	Shape []int32 `json:"shape"` // -1 where it is the caller's choice

@@ -21,8 +21,8 @@ func (d *Description) graph(g table, names []string) {
 }
 
 // named are the tensors of these indices.
-func (v vector) named(indices []int32) []Tensor {
-	var all []Tensor
+func (v vector) named(indices []int32) []TensorInfo {
+	var all []TensorInfo
 	for _, i := range indices {
 		if i < 0 || int64(i) >= v.count {
 			v.fail("tensor %d is an input or output, there are %d tensors", i, v.count)
@@ -33,16 +33,16 @@ func (v vector) named(indices []int32) []Tensor {
 	return all
 }
 
-func tensorOf(t table, index int32) Tensor {
+func tensorOf(t table, index int32) TensorInfo {
 	shape := t.vector(tensorShapeSignature, 4)
 	if shape.count == 0 {
 		shape = t.vector(tensorShape, 4)
 	}
-	return Tensor{Name: t.text(tensorName), Type: typeName(t.small(tensorType)), Shape: shape.int32s(), index: index}
+	return TensorInfo{Name: t.text(tensorName), Type: typeName(t.small(tensorType)), Shape: shape.int32s(), index: index}
 }
 
 // rename gives tensors the names that a signature has for them.
-func rename(tensors []Tensor, ports vector) {
+func rename(tensors []TensorInfo, ports vector) {
 	names := map[int32]string{}
 	ports.tables(func(_ int, p table) bool {
 		names[p.number(tensorMapIndex)] = p.text(tensorMapName)

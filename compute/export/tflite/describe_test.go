@@ -50,10 +50,10 @@ func TestAFileIsDescribed(t *testing.T) {
 	}
 	want := Description{
 		Text: "Written by Stoker. What to feed is said in metadata inputs.json.",
-		Inputs: []Tensor{
+		Inputs: []TensorInfo{
 			{Name: "town", Type: "int64", Shape: []int32{-1, 1}}, {Name: "size", Type: "float32", Shape: []int32{-1, 2}},
 		},
-		Outputs:    []Tensor{{Name: "y", Type: "float32", Shape: []int32{-1, 2}}},
+		Outputs:    []TensorInfo{{Name: "y", Type: "float32", Shape: []int32{-1, 2}}},
 		Signatures: []string{"serving_default"},
 		Ops: map[string]int{"GREATER_EQUAL": 1, "LESS": 1, "LOGICAL_AND": 1, "SELECT_V2": 1, "GATHER": 1, "RESHAPE": 1,
 			"CONCATENATION": 1, "FULLY_CONNECTED": 1},
@@ -61,7 +61,7 @@ func TestAFileIsDescribed(t *testing.T) {
 		DataBytes: 4*(12+10+2) + 2*8 + 2*4,
 		Notes:     `{"inputs":[]}`,
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Tensor{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(TensorInfo{})); diff != "" {
 		t.Errorf("want - got +\n%s", diff)
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stoker-ml/stoker/compute/tf/graph"
-	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 const (
@@ -94,7 +94,7 @@ func (g *graphOf) model(t testing.TB, out string, dtype typepb.DataType) []byte 
 }
 
 // run opens, compiles and runs a model.
-func run(ctx context.Context, dir string, data []byte, limits graph.Limits, x ...string) (ops.Tensor, error) {
+func run(ctx context.Context, dir string, data []byte, limits graph.Limits, x ...string) (tensor.Tensor, error) {
 	m, err := graph.Parse(dir, data)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func run(ctx context.Context, dir string, data []byte, limits graph.Limits, x ..
 	}
 	f := p.Frame()
 	for i := range f.Args {
-		f.Args[i] = ops.Vector(x...)
+		f.Args[i] = tensor.Vector(x...)
 	}
 	if err := f.Run(ctx); err != nil {
 		return nil, err
@@ -325,7 +325,7 @@ func TestNestedLoopsEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, ok := y.(*ops.Array[int32]); !ok || len(n.Data) != 1 || n.Data[0] != 9 {
+		if n, ok := y.(*tensor.Array[int32]); !ok || len(n.Data) != 1 || n.Data[0] != 9 {
 			t.Errorf("is %v, want 9", y)
 		}
 	})
@@ -355,7 +355,7 @@ func TestALoopIsChargedForOnePassAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err) // 500 passes of 1 MiB each
 	}
-	if n := y.(*ops.Array[int32]).Data[0]; n != 500 {
+	if n := y.(*tensor.Array[int32]).Data[0]; n != 500 {
 		t.Errorf("is %d", n)
 	}
 }

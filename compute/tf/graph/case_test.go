@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/tf/graph"
-	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
@@ -32,7 +32,7 @@ type encoded struct {
 	Strings [][]byte // of strings
 }
 
-func (e encoded) tensor(t *testing.T) ops.Tensor {
+func (e encoded) tensor(t *testing.T) tensor.Tensor {
 	t.Helper()
 	switch e.DType {
 	case "string":
@@ -40,7 +40,7 @@ func (e encoded) tensor(t *testing.T) ops.Tensor {
 		for i, s := range e.Strings {
 			list[i] = string(s)
 		}
-		return &ops.Array[string]{Dims: e.Shape, Data: list}
+		return &tensor.Array[string]{Dims: e.Shape, Data: list}
 	case "float32":
 		return decoded[float32](t, e)
 	case "int32":
@@ -52,9 +52,9 @@ func (e encoded) tensor(t *testing.T) ops.Tensor {
 	return nil
 }
 
-func decoded[T float32 | int32 | int64](t *testing.T, e encoded) ops.Tensor {
+func decoded[T float32 | int32 | int64](t *testing.T, e encoded) tensor.Tensor {
 	t.Helper()
-	a := &ops.Array[T]{Dims: e.Shape, Data: make([]T, ops.Count(e.Shape))}
+	a := &tensor.Array[T]{Dims: e.Shape, Data: make([]T, tensor.Count(e.Shape))}
 	if err := binary.Read(bytes.NewReader(e.Bytes), binary.LittleEndian, a.Data); err != nil {
 		t.Fatal(err)
 	}
@@ -116,23 +116,23 @@ func compareSaved(t *testing.T, c saved) {
 
 // compare wants equal integers and strings. Floats may differ by 1e-6 of the larger of 1 and what is wanted: the terms of sums
 // are added in another order there, of numbers up to about 5.
-func compare(got, want ops.Tensor) string {
+func compare(got, want tensor.Tensor) string {
 	if got.DType() != want.DType() || !slices.Equal(got.Shape(), want.Shape()) {
 		return fmt.Sprintf("%v of shape %v, want %v of %v", got.DType(), got.Shape(), want.DType(), want.Shape())
 	}
 	switch w := want.(type) {
-	case *ops.Array[float32]:
-		for i, v := range got.(*ops.Array[float32]).Data {
+	case *tensor.Array[float32]:
+		for i, v := range got.(*tensor.Array[float32]).Data {
 			if d := math.Abs(float64(v - w.Data[i])); !(d <= 1e-6*math.Max(1, math.Abs(float64(w.Data[i])))) {
 				return fmt.Sprintf("[%d] = %v, want %v", i, v, w.Data[i])
 			}
 		}
-	case *ops.Array[int32]:
-		return compareEqual(got.(*ops.Array[int32]).Data, w.Data)
-	case *ops.Array[int64]:
-		return compareEqual(got.(*ops.Array[int64]).Data, w.Data)
-	case *ops.Array[string]:
-		return compareEqual(got.(*ops.Array[string]).Data, w.Data)
+	case *tensor.Array[int32]:
+		return compareEqual(got.(*tensor.Array[int32]).Data, w.Data)
+	case *tensor.Array[int64]:
+		return compareEqual(got.(*tensor.Array[int64]).Data, w.Data)
+	case *tensor.Array[string]:
+		return compareEqual(got.(*tensor.Array[string]).Data, w.Data)
 	}
 	return ""
 }

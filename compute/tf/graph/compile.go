@@ -11,6 +11,7 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // Bounds of what is compiled: functions that call each other may unfold into far more than a file holds.
@@ -25,7 +26,7 @@ type compiler struct {
 	library map[string]*functionpb.FunctionDef
 	session *Session
 	plan    *plan
-	types   []ops.DType // by slot
+	types   []tensor.DType // by slot
 	spent   *spent
 }
 
@@ -50,7 +51,7 @@ func newCompiler(library map[string]*functionpb.FunctionDef, s *Session) *compil
 	return &compiler{library: library, session: s, plan: &plan{}, spent: new(spent)}
 }
 
-func (c *compiler) slot(t ops.DType, v ops.Value) int {
+func (c *compiler) slot(t tensor.DType, v ops.Value) int {
 	c.types, c.plan.start = append(c.types, t), append(c.plan.start, v)
 	return len(c.types) - 1
 }
@@ -132,7 +133,7 @@ func (s *scope) resolve(ref string) (int, error) {
 func outputPath(ref string) []string { return strings.Split(ref, ":")[1:] }
 
 // feed puts a slot in the place of a tensor of the top graph.
-func (s *scope) feed(tensor string, t ops.DType, v ops.Value) int {
+func (s *scope) feed(tensor string, t tensor.DType, v ops.Value) int {
 	slot := s.slot(t, v)
 	s.feeds[canonical(tensor)] = slot
 	return slot
@@ -239,7 +240,7 @@ func (s *scope) add(def *nodepb.NodeDef, in []int) ([]int, error) {
 		n.In, n.Fixed = append(n.In, s.types[slot]), append(n.Fixed, s.plan.start[slot])
 	}
 	loops := strings.HasSuffix(def.GetOp(), "While")
-	n.Function = func(attr string, args []ops.DType) (ops.Function, error) {
+	n.Function = func(attr string, args []tensor.DType) (ops.Function, error) {
 		p, err := s.branch(def.GetAttr()[attr].GetFunc().GetName(), args, n.Fixed[len(n.Fixed)-len(args):])
 		if err != nil {
 			return nil, err
@@ -271,7 +272,7 @@ func (s *scope) add(def *nodepb.NodeDef, in []int) ([]int, error) {
 
 // branch compiles a function into a plan of its own: a loop's body, a branch that is taken or not. Its arguments differ from pass to
 // pass, but for variables and tables.
-func (s *scope) branch(name string, args []ops.DType, fixed []ops.Value) (*plan, error) {
+func (s *scope) branch(name string, args []tensor.DType, fixed []ops.Value) (*plan, error) {
 	def, ok := s.library[name]
 	if !ok {
 		return nil, fmt.Errorf("function %q isn't in the library", name)
@@ -279,7 +280,7 @@ func (s *scope) branch(name string, args []ops.DType, fixed []ops.Value) (*plan,
 	c := &compiler{library: s.library, session: s.session, plan: &plan{}, spent: s.spent}
 	for i, t := range args {
 		var v ops.Value
-		if t == ops.Resource {
+		if t == tensor.Resource {
 			v = fixed[i]
 		}
 		c.plan.args = append(c.plan.args, c.slot(t, v))

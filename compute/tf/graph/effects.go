@@ -8,6 +8,7 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // run does what a node of the top graph and all it comes after have of effects: variables are set, tables filled. Nothing
@@ -136,15 +137,15 @@ func (s *Session) assign(in *scope, def *nodepb.NodeDef) error {
 		return err
 	}
 	if isSaved {
-		v.Set(func() (ops.Tensor, error) { return s.load(from) })
+		v.Set(func() (tensor.Tensor, error) { return s.load(from) })
 		return nil
 	}
 	slot, err := in.resolve(inputs[1])
 	if err != nil {
 		return err
 	}
-	t, ok := in.plan.start[slot].(ops.Tensor)
-	v.Set(func() (ops.Tensor, error) {
+	t, ok := in.plan.start[slot].(tensor.Tensor)
+	v.Set(func() (tensor.Tensor, error) {
 		if !ok {
 			return nil, errors.New("is set to what isn't known beforehand")
 		}
@@ -210,7 +211,7 @@ func (s *scope) texts(reference string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, ok := s.plan.start[slot].(*ops.Array[string])
+	list, ok := s.plan.start[slot].(*tensor.Array[string])
 	if !ok {
 		return nil, fmt.Errorf("input %s is no list of strings that is known beforehand", reference)
 	}

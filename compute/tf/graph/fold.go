@@ -7,6 +7,7 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // Bounds of what is computed before there is anything to compute it for.
@@ -38,7 +39,7 @@ func (s *scope) fold(k ops.Kernel, n *ops.Node, out []int) (bool, error) {
 // computed at once is no new one, but an input handed on or a variable.
 func (s *scope) grow(def *nodepb.NodeDef, out []int) error {
 	for _, slot := range out {
-		t, ok := s.plan.start[slot].(ops.Tensor)
+		t, ok := s.plan.start[slot].(tensor.Tensor)
 		switch {
 		case !ok:
 		case def.GetOp() == "Const":

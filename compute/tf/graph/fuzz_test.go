@@ -16,6 +16,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // Bounds of one execution of FuzzExecute.
@@ -163,7 +164,7 @@ func feedAndRun(ctx context.Context, p *graph.Program, inputs []graph.Spec) erro
 	return nil
 }
 
-func fed(dtype ops.DType, in graph.Spec) ops.Value {
+func fed(dtype tensor.DType, in graph.Spec) ops.Value {
 	dims := []int{2}
 	for _, d := range in.Shape[min(1, len(in.Shape)):] {
 		dims = append(dims, min(max(d, 1), 3))
@@ -171,23 +172,23 @@ func fed(dtype ops.DType, in graph.Spec) ops.Value {
 	if in.Shape != nil && len(in.Shape) == 0 {
 		dims = nil
 	}
-	n := ops.Count(dims)
+	n := tensor.Count(dims)
 	if n > 1<<10 || len(dims) > 10 || in.Layout != graph.Dense {
 		dims, n = []int{0}, 0
 	}
 	switch dtype {
-	case ops.String:
-		return &ops.Array[string]{Dims: dims, Data: repeat("x1", n)}
-	case ops.Int64:
-		return &ops.Array[int64]{Dims: dims, Data: repeat[int64](1, n)}
-	case ops.Int32:
-		return &ops.Array[int32]{Dims: dims, Data: repeat[int32](1, n)}
-	case ops.Float64:
-		return &ops.Array[float64]{Dims: dims, Data: repeat(0.5, n)}
-	case ops.Bool:
-		return &ops.Array[bool]{Dims: dims, Data: repeat(true, n)}
+	case tensor.String:
+		return &tensor.Array[string]{Dims: dims, Data: repeat("x1", n)}
+	case tensor.Int64:
+		return &tensor.Array[int64]{Dims: dims, Data: repeat[int64](1, n)}
+	case tensor.Int32:
+		return &tensor.Array[int32]{Dims: dims, Data: repeat[int32](1, n)}
+	case tensor.Float64:
+		return &tensor.Array[float64]{Dims: dims, Data: repeat(0.5, n)}
+	case tensor.Bool:
+		return &tensor.Array[bool]{Dims: dims, Data: repeat(true, n)}
 	}
-	return &ops.Array[float32]{Dims: dims, Data: repeat[float32](0.5, n)}
+	return &tensor.Array[float32]{Dims: dims, Data: repeat[float32](0.5, n)}
 }
 
 func repeat[T any](v T, n int) []T {

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // ErrFiles is in the chain of an error that is about a model's variables or vocabularies, which can't be read.
 var ErrFiles = errors.New("the model's files are damaged")
 
 // load reads a tensor that was saved.
-func (s *Session) load(from origin) (ops.Tensor, error) {
+func (s *Session) load(from origin) (tensor.Tensor, error) {
 	if s.bundle == nil {
 		return nil, fmt.Errorf("%w: tensor %q was saved, but there is no %s.index", ErrFiles, from.key, variablesPrefix)
 	}
@@ -25,17 +26,13 @@ func (s *Session) load(from origin) (ops.Tensor, error) {
 	if err := errors.Join(s.budget.Poll(), s.budget.Charge(raw)); err != nil {
 		return nil, fmt.Errorf("tensor %q: %w", from.key, err)
 	}
-	saved, err := s.bundle.Proto(from.key)
+	t, err := s.bundle.Tensor(from.key)
 	s.budget.Reset(start)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFiles, err)
 	}
-	t, err := ops.Constant(saved, s.budget)
-	if errors.Is(err, ErrLimit) {
+	if err := errors.Join(tensor.CheckShape(t.Shape(), tensor.MaxElements), s.budget.Charge(ops.SizeOf(t)+ops.TextOf(t))); err != nil {
 		return nil, fmt.Errorf("tensor %q: %w", from.key, err)
-	}
-	if err != nil {
-		return nil, err
 	}
 	s.rounding.apply(from.key, t)
 	if from.part == "" {
@@ -48,7 +45,7 @@ func (s *Session) load(from origin) (ops.Tensor, error) {
 	if err := s.budget.Charge(ops.SizeOf(t)); err != nil {
 		return nil, fmt.Errorf("tensor %q: %w", from.key, err)
 	}
-	part, err := ops.Part(t, at, size)
+	part, err := tensor.Slice(t, at, size)
 	if err != nil {
 		return nil, fmt.Errorf("tensor %q: part %q: %w", from.key, from.part, err)
 	}

@@ -8,6 +8,7 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
@@ -39,7 +40,7 @@ func TestOutputsAreNamedAsInTensorFlow(t *testing.T) {
 func TestAnOutputIsFoundByItsPlace(t *testing.T) {
 	t.Parallel()
 	types := func(count int) *attrpb.AttrValue {
-		list := &attrpb.AttrValue_ListValue{Type: slices.Repeat([]ops.DType{ops.Int64}, count)}
+		list := &attrpb.AttrValue_ListValue{Type: slices.Repeat([]tensor.DType{tensor.Int64}, count)}
 		return &attrpb.AttrValue{Value: &attrpb.AttrValue_List{List: list}}
 	}
 	parsed := map[string]*attrpb.AttrValue{"sparse_types": types(2), "Tdense": types(3)} // 2 indices, 2 values, 2 shapes, 3 dense

@@ -6,17 +6,18 @@ import (
 	"slices"
 
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // plan is a function of a graph, flat: steps that read and write numbered slots. It is not changed after it has been
 // compiled.
 type plan struct {
-	args    []int       // slots that the caller fills
-	steps   []step      // in an order in which each finds what it needs
-	results []int       // slots
-	types   []ops.DType // of the results
-	start   []ops.Value // by slot: what is there before the first step: constants and tables
-	loops   bool        // it may go on for long
+	args    []int          // slots that the caller fills
+	steps   []step         // in an order in which each finds what it needs
+	results []int          // slots
+	types   []tensor.DType // of the results
+	start   []ops.Value    // by slot: what is there before the first step: constants and tables
+	loops   bool           // it may go on for long
 }
 
 // step computes one node.
@@ -65,7 +66,7 @@ func (p *plan) run(f *frame, args []ops.Value) error {
 }
 
 // Types are the dtypes of the results.
-func (p *plan) Types() []ops.DType { return p.types }
+func (p *plan) Types() []tensor.DType { return p.types }
 
 // slotBytes is what a slot of a frame takes.
 const slotBytes = 16

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // Program is a function that has been compiled: what its outputs need, in an order in which it can be computed, with the
@@ -85,7 +86,7 @@ func (s *Session) newProgram(p *plan) *Program {
 		made.reads = append(made.reads, read[slot])
 	}
 	made.frames.New = func() any {
-		return &Frame{Args: make([]ops.Value, len(p.args)), program: made, frame: p.newFrame(ops.MaxElements, nil)}
+		return &Frame{Args: make([]ops.Value, len(p.args)), program: made, frame: p.newFrame(tensor.MaxElements, nil)}
 	}
 	return made
 }
@@ -115,7 +116,7 @@ func (f *Frame) Run(ctx context.Context) error {
 	ctx, end := p.limits.context(ctx)
 	defer end()
 	if f.budget.Held() > p.limits.Bytes/4 { // memory that is kept for the next run isn't counted
-		f.frame = p.plan.newFrame(ops.MaxElements, nil)
+		f.frame = p.plan.newFrame(tensor.MaxElements, nil)
 	}
 	f.budget = ops.NewBudget(ctx, p.limits.Bytes, p.limits.Steps)
 	if err := f.budget.Charge(p.held + slotBytes*int64(len(p.plan.start))); err != nil {
@@ -126,20 +127,20 @@ func (f *Frame) Run(ctx context.Context) error {
 }
 
 // Charge takes from the limit of the last run what a copy of a tensor would take, its strings included.
-func (f *Frame) Charge(t ops.Tensor) error { return f.budget.Charge(ops.SizeOf(t) + ops.TextOf(t)) }
+func (f *Frame) Charge(t tensor.Tensor) error { return f.budget.Charge(ops.SizeOf(t) + ops.TextOf(t)) }
 
 // Copy is result i in memory of its own, which is charged to the limit of the run. Strings share their bytes.
-func (f *Frame) Copy(i int) (ops.Tensor, error) {
+func (f *Frame) Copy(i int) (tensor.Tensor, error) {
 	t := f.Result(i)
 	if err := f.budget.Charge(ops.SizeOf(t)); err != nil {
 		return nil, err
 	}
-	return ops.Copy(t), nil
+	return tensor.Copy(t), nil
 }
 
 // Result is tensor i of those of the outputs, one after another. It is good until the next Run, or Release.
-func (f *Frame) Result(i int) ops.Tensor {
-	t, _ := f.frame.slots[f.program.plan.results[i]].(ops.Tensor)
+func (f *Frame) Result(i int) tensor.Tensor {
+	t, _ := f.frame.slots[f.program.plan.results[i]].(tensor.Tensor)
 	return t
 }
 

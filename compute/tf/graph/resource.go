@@ -8,14 +8,15 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // resource is what a node gives that stands for a variable or a table, and whether it is such a node. Nodes of one
 // shared_name stand for the same thing.
-func (s *Session) resource(def *nodepb.NodeDef) (ops.DType, ops.Value, bool, error) {
+func (s *Session) resource(def *nodepb.NodeDef) (tensor.DType, ops.Value, bool, error) {
 	switch op := def.GetOp(); {
 	case op == "VarHandleOp":
-		return ops.Resource, s.variable(def), true, nil
+		return tensor.Resource, s.variable(def), true, nil
 	case isReference(op):
 		v := s.variable(def)
 		t, err := v.Value()
@@ -25,7 +26,7 @@ func (s *Session) resource(def *nodepb.NodeDef) (ops.DType, ops.Value, bool, err
 		return v.DType, t, true, nil
 	case slices.Contains(tableOps, op):
 		t, err := s.table(def)
-		return ops.Resource, t, true, err
+		return tensor.Resource, t, true, err
 	}
 	return 0, nil, false, nil
 }

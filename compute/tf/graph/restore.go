@@ -6,7 +6,7 @@ import (
 
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 
-	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
@@ -21,13 +21,13 @@ func (s *Session) restoreObjects(tensors map[int32]string) error {
 		return fmt.Errorf("%w: %w", ErrFiles, err)
 	}
 	keys := s.model.checkpointKeys(checkpoint.GetNodes())
-	for id, tensor := range tensors {
+	for id, name := range tensors {
 		key, ok := keys[id]
-		node := s.model.top[nodeOf(tensor)]
+		node := s.model.top[nodeOf(name)]
 		if !ok || node.GetOp() != "VarHandleOp" {
 			continue
 		}
-		s.variable(node).Set(func() (ops.Tensor, error) { return s.load(origin{key: key}) })
+		s.variable(node).Set(func() (tensor.Tensor, error) { return s.load(origin{key: key}) })
 	}
 	return nil
 }

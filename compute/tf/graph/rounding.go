@@ -4,7 +4,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 
-	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // Rounding has a session read variables of float32 as others that are near them, as if each had been rounded in another way: what a
@@ -18,8 +18,8 @@ type Rounding struct {
 func (s *Session) Round(r Rounding) { s.rounding = r }
 
 // apply changes a tensor that was just read under a name, which decides with the seed what is larger and what smaller.
-func (r Rounding) apply(name string, t ops.Tensor) {
-	array, ok := t.(*ops.Array[float32])
+func (r Rounding) apply(name string, t tensor.Tensor) {
+	array, ok := t.(*tensor.Array[float32])
 	if !ok || r.Relative == 0 {
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
@@ -166,13 +167,13 @@ func (s *Session) newScope() *scope {
 	c := newCompiler(s.model.library, s)
 	top := &scope{compiler: c, nodes: s.model.top, slots: map[string][]int{}, open: map[string]bool{}, feeds: map[string]int{}}
 	if saver := s.model.Meta.GetSaverDef().GetFilenameTensorName(); saver != "" {
-		top.feed(saver, ops.String, ops.Scalar(filepath.Join(s.model.Dir, variablesPrefix)))
+		top.feed(saver, tensor.String, tensor.Scalar(filepath.Join(s.model.Dir, variablesPrefix)))
 	}
-	for tensor, path := range s.assets {
-		top.feed(tensor, ops.String, ops.Scalar(path))
+	for name, path := range s.assets {
+		top.feed(name, tensor.String, tensor.Scalar(path))
 	}
-	for tensor, set := range s.datasets {
-		top.feed(tensor, ops.Variant, set)
+	for name, set := range s.datasets {
+		top.feed(name, tensor.Variant, set)
 	}
 	return top
 }

@@ -9,7 +9,7 @@ import (
 
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 
-	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // Signature is a function of a model under the name by which it is served.
@@ -79,7 +79,7 @@ func ports(infos map[string]*corepb.TensorInfo) (specs []Spec, references []stri
 func port(info *corepb.TensorInfo) (Spec, []string, error) {
 	s := Spec{DType: info.GetDtype()}
 	if shape := info.GetTensorShape(); shape != nil && !shape.GetUnknownRank() {
-		s.Shape = ops.ShapeOf(shape)
+		s.Shape = tensor.ShapeOf(shape)
 	}
 	switch encoding := info.GetEncoding().(type) {
 	case *corepb.TensorInfo_Name:

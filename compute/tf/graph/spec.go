@@ -7,7 +7,7 @@ import (
 
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 
-	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // Layout is how the values of one name lie in tensors.
@@ -23,10 +23,10 @@ const (
 type Spec struct {
 	Name   string
 	Layout Layout
-	DType  ops.DType
-	Shape  []int     // with the batch first; -1 for what is not known; nil if not even the rank is
-	Splits ops.DType // Ragged: the type of row splits
-	Levels int       // Ragged: how many row splits there are
+	DType  tensor.DType
+	Shape  []int        // with the batch first; -1 for what is not known; nil if not even the rank is
+	Splits tensor.DType // Ragged: the type of row splits
+	Levels int          // Ragged: how many row splits there are
 }
 
 // Tensors is how many tensors it is.
@@ -41,14 +41,14 @@ func (s Spec) Tensors() int {
 }
 
 // Types are the dtypes of those tensors.
-func (s Spec) Types() []ops.DType {
+func (s Spec) Types() []tensor.DType {
 	switch s.Layout {
 	case Sparse:
-		return []ops.DType{ops.Int64, s.DType, ops.Int64}
+		return []tensor.DType{tensor.Int64, s.DType, tensor.Int64}
 	case Ragged:
-		return append([]ops.DType{s.DType}, slices.Repeat([]ops.DType{s.Splits}, s.Levels)...)
+		return append([]tensor.DType{s.DType}, slices.Repeat([]tensor.DType{s.Splits}, s.Levels)...)
 	}
-	return []ops.DType{s.DType}
+	return []tensor.DType{s.DType}
 }
 
 // specs reads a dict from names to specs, in the order in which TensorFlow flattens it.
@@ -70,7 +70,7 @@ func readSpec(v *corepb.StructuredValue) (Spec, error) {
 	if spec := v.GetTensorSpecValue(); spec != nil {
 		s := Spec{DType: spec.GetDtype()}
 		if !spec.GetShape().GetUnknownRank() {
-			s.Shape = ops.ShapeOf(spec.GetShape())
+			s.Shape = tensor.ShapeOf(spec.GetShape())
 		}
 		return s, nil
 	}
@@ -78,7 +78,7 @@ func readSpec(v *corepb.StructuredValue) (Spec, error) {
 	state := spec.GetTypeState().GetTupleValue().GetValues()
 	switch class := spec.GetTypeSpecClass(); {
 	case class == corepb.TypeSpecProto_SPARSE_TENSOR_SPEC && len(state) == 2:
-		return Spec{Layout: Sparse, Shape: ops.ShapeOf(state[0].GetTensorShapeValue()), DType: state[1].GetTensorDtypeValue()}, nil
+		return Spec{Layout: Sparse, Shape: tensor.ShapeOf(state[0].GetTensorShapeValue()), DType: state[1].GetTensorDtypeValue()}, nil
 	case class == corepb.TypeSpecProto_RAGGED_TENSOR_SPEC && len(state) == 4:
 		return raggedSpec(state)
 	}
@@ -90,13 +90,13 @@ const maxLevels = 16
 
 func raggedSpec(state []*corepb.StructuredValue) (Spec, error) {
 	s := Spec{
-		Layout: Ragged, Shape: ops.ShapeOf(state[0].GetTensorShapeValue()), DType: state[1].GetTensorDtypeValue(),
+		Layout: Ragged, Shape: tensor.ShapeOf(state[0].GetTensorShapeValue()), DType: state[1].GetTensorDtypeValue(),
 		Levels: int(state[2].GetInt64Value()), Splits: state[3].GetTensorDtypeValue(),
 	}
 	if s.Levels < 1 || s.Levels > maxLevels {
 		return s, fmt.Errorf("ragged in %d dimensions", s.Levels)
 	}
-	if s.Splits != ops.Int64 && s.Splits != ops.Int32 {
+	if s.Splits != tensor.Int64 && s.Splits != tensor.Int32 {
 		return s, fmt.Errorf("row splits of type %v", s.Splits)
 	}
 	return s, nil

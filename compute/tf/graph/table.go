@@ -8,6 +8,7 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // filled finds the table that a node fills, and the references of what it is filled with.
@@ -65,7 +66,7 @@ func (s *Session) fillFromLists(in *scope, def *nodepb.NodeDef) error {
 	if err != nil {
 		return err
 	}
-	var lists [2]ops.Tensor
+	var lists [2]tensor.Tensor
 	for i, reference := range from {
 		if lists[i], err = s.known(in, reference); err != nil {
 			return fmt.Errorf("input %d: %w", i+1, err)
@@ -75,7 +76,7 @@ func (s *Session) fillFromLists(in *scope, def *nodepb.NodeDef) error {
 }
 
 // known is a tensor that was saved, or is known beforehand.
-func (s *Session) known(in *scope, reference string) (ops.Tensor, error) {
+func (s *Session) known(in *scope, reference string) (tensor.Tensor, error) {
 	from, isSaved, err := in.saved(reference, 0)
 	if err != nil {
 		return nil, err
@@ -87,7 +88,7 @@ func (s *Session) known(in *scope, reference string) (ops.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t, ok := in.plan.start[slot].(ops.Tensor); ok {
+	if t, ok := in.plan.start[slot].(tensor.Tensor); ok {
 		return t, nil
 	}
 	return nil, errors.New("isn't known beforehand")

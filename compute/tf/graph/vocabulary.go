@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // textColumns says what of a line is key and what value.
@@ -19,7 +20,7 @@ type textColumns struct {
 	key, value         int // wholeLine, lineNumber, or which column
 	delimiter          string
 	offset             int // lines that are left out at the start
-	keyType, valueType ops.DType
+	keyType, valueType tensor.DType
 }
 
 const (
@@ -32,7 +33,7 @@ const maxLine = 16 << 20
 
 // readTextTable reads a file of a line a key. As in TensorFlow, blanks are kept, a CR before the newline isn't, the last
 // line needs no newline, and an empty line or none at all is an error.
-func readTextTable(b *ops.Budget, path string, columns textColumns) (keys, values ops.Tensor, err error) {
+func readTextTable(b *ops.Budget, path string, columns textColumns) (keys, values tensor.Tensor, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -98,26 +99,26 @@ func (c textColumns) pick(which int, line string, number int) (string, error) {
 
 // column collects the keys or values of a file.
 type column struct {
-	dtype    ops.DType
+	dtype    tensor.DType
 	strings  []string
 	integers []int64
 	floats   []float32
 }
 
-func newColumn(t ops.DType) *column { return &column{dtype: t} }
+func newColumn(t tensor.DType) *column { return &column{dtype: t} }
 
 func (c *column) add(text string, err error) error {
 	if err != nil {
 		return err
 	}
 	switch c.dtype {
-	case ops.String:
+	case tensor.String:
 		c.strings = append(c.strings, text)
-	case ops.Int64:
+	case tensor.Int64:
 		v, err := strconv.ParseInt(text, 10, 64)
 		c.integers = append(c.integers, v)
 		return err
-	case ops.Float32:
+	case tensor.Float32:
 		v, err := strconv.ParseFloat(text, 32)
 		c.floats = append(c.floats, float32(v))
 		return err
@@ -127,24 +128,24 @@ func (c *column) add(text string, err error) error {
 	return nil
 }
 
-func (c *column) tensor() ops.Tensor {
+func (c *column) tensor() tensor.Tensor {
 	switch c.dtype {
-	case ops.Int64:
-		return ops.Vector(c.integers...)
-	case ops.Float32:
-		return ops.Vector(c.floats...)
+	case tensor.Int64:
+		return tensor.Vector(c.integers...)
+	case tensor.Float32:
+		return tensor.Vector(c.floats...)
 	}
-	return ops.Vector(c.strings...)
+	return tensor.Vector(c.strings...)
 }
 
 // readRecordTable reads a file of records: record i is the key of i.
-func readRecordTable(b *ops.Budget, path string) (keys, values ops.Tensor, err error) {
+func readRecordTable(b *ops.Budget, path string) (keys, values tensor.Tensor, err error) {
 	r, err := tfrecord.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer r.Close()
-	texts, numbers := newColumn(ops.String), newColumn(ops.Int64)
+	texts, numbers := newColumn(tensor.String), newColumn(tensor.Int64)
 	for {
 		data, err := r.Next()
 		if err == io.EOF {

@@ -3,6 +3,8 @@ package ops
 import (
 	"fmt"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // broadcast is the shape of an op on two tensors: a dimension of size 1 is repeated, one that is not there counts as 1.
@@ -36,15 +38,15 @@ func fromEnd(dims []int, i int) int {
 
 // spread is the elements of a, repeated to fill dims, which it broadcasts to. The mask is for the index: 0 where a has one
 // element that stands for all, -1 otherwise.
-func spread[T Element](c *Call, a *Array[T], dims []int) (data []T, mask int) {
+func spread[T tensor.Element](c *Call, a *tensor.Array[T], dims []int) (data []T, mask int) {
 	if len(a.Data) == 1 {
 		return a.Data, 0
 	}
-	if len(a.Data) == Count(dims) {
+	if len(a.Data) == tensor.Count(dims) {
 		return a.Data, -1
 	}
-	c.use(shapeBytes(dims, widthOf[T]()))
-	all := &Array[T]{Dims: dims, Data: make([]T, Count(dims))}
+	c.use(shapeBytes(dims, tensor.BytesOf[T]()))
+	all := &tensor.Array[T]{Dims: dims, Data: make([]T, tensor.Count(dims))}
 	c.take(all, a, c.places(0, dims, repeatSteps(a.Dims, dims)))
 	return all.Data, -1
 }
@@ -52,46 +54,11 @@ func spread[T Element](c *Call, a *Array[T], dims []int) (data []T, mask int) {
 // repeatSteps are the steps of a view of a tensor that is broadcast: 0 along what is repeated.
 func repeatSteps(from, to []int) []int {
 	steps := make([]int, len(to))
-	own := rowMajor(from)
+	own := tensor.Strides(from)
 	for i := range from {
 		if from[i] != 1 {
 			steps[len(to)-len(from)+i] = own[i]
 		}
 	}
 	return steps
-}
-
-// rowMajor are the steps from one element to the next along each dimension.
-func rowMajor(dims []int) []int {
-	steps := make([]int, len(dims))
-	step := 1
-	for i := len(dims) - 1; i >= 0; i-- {
-		steps[i] = step
-		step *= dims[i]
-	}
-	return steps
-}
-
-// places are the positions of the elements of a view, row major: its dims, with a step along each, from start on.
-func places(start int, dims, steps []int) []int {
-	return placesTicking(start, dims, steps, func(int) {})
-}
-
-// placesTicking tells tick of how many elements come next.
-func placesTicking(start int, dims, steps []int, tick func(elements int)) []int {
-	list := make([]int, Count(dims))
-	if len(list) == 0 {
-		return list
-	}
-	list[0] = start
-	for filled, d := 1, len(dims)-1; d >= 0; d-- {
-		for k := 1; k < dims[d]; k++ { // what there is so far, once more, k steps on
-			tick(filled)
-			for i := range filled {
-				list[k*filled+i] = list[i] + k*steps[d]
-			}
-		}
-		filled *= dims[d]
-	}
-	return list
 }

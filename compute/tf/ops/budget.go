@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"unsafe"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // ErrLimit is in the chain of the error of an execution that asked for more than its limits allow. The graph or its data are to
@@ -201,7 +202,7 @@ func (c *Call) inner(in, out []Value) *Call {
 
 // chunk is the end of the elements from start on that are worked on before the context is polled again. mask is 0 where the first
 // element stands for all.
-func chunk[T Element](c *Call, data []T, mask, start, end int) int {
+func chunk[T tensor.Element](c *Call, data []T, mask, start, end int) int {
 	texts, ok := any(data).([]string)
 	if !ok {
 		end = min(end, start+pollEvery)
@@ -218,9 +219,6 @@ func chunk[T Element](c *Call, data []T, mask, start, end int) int {
 	return end
 }
 
-// maxRank is how many dimensions a tensor may have: tensorflow/core/framework/tensor_shape.h.
-const maxRank = 254
-
 // shapeBytes is how many bytes the elements of a shape take; the largest number for a shape that is impossible.
 func shapeBytes(dims []int, width int64) int64 {
 	n := width
@@ -236,20 +234,14 @@ func shapeBytes(dims []int, width int64) int64 {
 	return n
 }
 
-// widthOf is how many bytes an element takes, but for those of strings.
-func widthOf[T Element]() int64 {
-	var zero T
-	return int64(unsafe.Sizeof(zero))
-}
-
 // arrayBytes is what a tensor takes besides its elements.
 const arrayBytes = 64
 
 // SizeOf is how many bytes a value holds, but for the bytes of strings.
 func SizeOf(v Value) int64 {
 	switch v := v.(type) {
-	case Tensor:
-		return arrayBytes + int64(v.Size())*v.width()
+	case tensor.Tensor:
+		return arrayBytes + int64(v.Size())*v.ElementBytes()
 	case *list:
 		return v.bytes
 	}
@@ -257,8 +249,8 @@ func SizeOf(v Value) int64 {
 }
 
 // TextOf is how many bytes the strings of a tensor have, those that it has several times as often.
-func TextOf(t Tensor) int64 {
-	a, ok := t.(*Array[string])
+func TextOf(t tensor.Tensor) int64 {
+	a, ok := t.(*tensor.Array[string])
 	if !ok {
 		return 0
 	}

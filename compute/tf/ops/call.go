@@ -3,6 +3,8 @@ package ops
 import (
 	"fmt"
 	"math"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // Kernel computes the outputs of a node from its inputs, whose types were checked when it was built. It doesn't change its
@@ -25,20 +27,20 @@ type Call struct {
 }
 
 // arg is input i as a tensor of a type that was checked when the kernel was built.
-func arg[T Element](c *Call, i int) *Array[T] { return c.In[i].(*Array[T]) }
+func arg[T tensor.Element](c *Call, i int) *tensor.Array[T] { return c.In[i].(*tensor.Array[T]) }
 
-func (c *Call) tensor(i int) Tensor { return c.In[i].(Tensor) }
+func (c *Call) tensor(i int) tensor.Tensor { return c.In[i].(tensor.Tensor) }
 
 // room is output i with that shape. Its bytes are charged.
-func room[T Element](c *Call, i int, dims ...int) *Array[T] {
-	c.chargeShape(dims, widthOf[T]())
-	a := RoomIn[T](c.Out[i], dims...)
+func room[T tensor.Element](c *Call, i int, dims ...int) *tensor.Array[T] {
+	c.chargeShape(dims, tensor.BytesOf[T]())
+	a := tensor.Reuse[T](c.Out[i], dims...)
 	c.Out[i] = a
 	return a
 }
 
 // allow is an error for a shape that is impossible, or too large.
-func (c *Call) allow(dims []int) error { return allow(dims, c.Most) }
+func (c *Call) allow(dims []int) error { return tensor.CheckShape(dims, c.Most) }
 
 // broadcast is the shape of an op on two tensors.
 func (c *Call) broadcast(a, b []int) ([]int, error) {
@@ -50,16 +52,16 @@ func (c *Call) broadcast(a, b []int) ([]int, error) {
 }
 
 // roomLike is output i of the type of a tensor. Its bytes are charged.
-func (c *Call) roomLike(i int, t Tensor, dims ...int) Tensor {
-	c.chargeShape(dims, t.width())
-	out := t.room(c.Out[i], dims)
+func (c *Call) roomLike(i int, t tensor.Tensor, dims ...int) tensor.Tensor {
+	c.chargeShape(dims, t.ElementBytes())
+	out := t.Reuse(c.Out[i], dims)
 	c.Out[i] = out
 	return out
 }
 
 func (c *Call) chargeShape(dims []int, width int64) {
-	if len(dims) > maxRank {
-		must(fmt.Errorf("a tensor of %d dimensions, %d are allowed", len(dims), maxRank))
+	if len(dims) > tensor.MaxRank {
+		must(fmt.Errorf("a tensor of %d dimensions, %d are allowed", len(dims), tensor.MaxRank))
 	}
 	if bytes := shapeBytes(dims, width); bytes > math.MaxInt64-arrayBytes {
 		must(fmt.Errorf("shape %v is impossible", dims))
@@ -72,17 +74,17 @@ func (c *Call) chargeShape(dims []int, width int64) {
 func (c *Call) ints(i int) []int { return c.integers(c.In[i]) }
 
 func (c *Call) integers(v Value) []int {
-	if t, ok := v.(Tensor); ok {
+	if t, ok := v.(tensor.Tensor); ok {
 		c.use(8 * int64(t.Size()))
 		c.tick(t.Size())
 	}
-	return Integers(v)
+	return tensor.Integers(v)
 }
 
 // places are those of a view.
 func (c *Call) places(start int, dims, steps []int) []int {
 	c.use(shapeBytes(dims, 8))
-	return placesTicking(start, dims, steps, c.tick)
+	return tensor.Offsets(start, dims, steps, c.tick)
 }
 
 // counting is 0, 1, 2, ...
@@ -92,17 +94,17 @@ func (c *Call) counting(n int) []int {
 }
 
 // take makes element i of out the one of from at places[i].
-func (c *Call) take(out, from Tensor, places []int) {
+func (c *Call) take(out, from tensor.Tensor, places []int) {
 	for at := 0; at < len(places); at += pollEvery {
 		c.tick(pollEvery)
-		out.take(at, from, places[at:min(len(places), at+pollEvery)])
+		out.Gather(at, from, places[at:min(len(places), at+pollEvery)])
 	}
 }
 
 // put makes the element of out at places[i] that of from at i.
-func (c *Call) put(out, from Tensor, places []int) {
+func (c *Call) put(out, from tensor.Tensor, places []int) {
 	for at := 0; at < len(places); at += pollEvery {
 		c.tick(pollEvery)
-		out.put(from, at, places[at:min(len(places), at+pollEvery)])
+		out.Scatter(from, at, places[at:min(len(places), at+pollEvery)])
 	}
 }

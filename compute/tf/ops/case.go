@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/language"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 func buildLower(n *Node) (Kernel, error) {
@@ -23,12 +25,12 @@ func buildUpper(n *Node) (Kernel, error) {
 // changeCase changes the letters of ASCII between two, or with the encoding utf-8 those of all of Unicode. piece maps s[from:to], which
 // is not large, of the string s.
 func changeCase(n *Node, first, last byte, piece func(c *Call, s string, from, to int) string) (Kernel, error) {
-	n.Out = []DType{String}
+	n.Out = []tensor.DType{tensor.String}
 	switch encoding := n.Text("encoding", ""); encoding {
 	case "":
-		return eachCharged(func(c *Call, s string) string { return changeASCII(c, s, first, last) }), n.want(String)
+		return eachCharged(func(c *Call, s string) string { return changeASCII(c, s, first, last) }), n.want(tensor.String)
 	case "utf-8":
-		return eachCharged(func(c *Call, s string) string { return changeUnicode(c, s, piece) }), n.want(String)
+		return eachCharged(func(c *Call, s string) string { return changeUnicode(c, s, piece) }), n.want(tensor.String)
 	default:
 		return nil, fmt.Errorf("encoding %q isn't known", encoding)
 	}

@@ -3,11 +3,13 @@ package ops
 import (
 	"fmt"
 	"math"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 func buildCast(n *Node) (Kernel, error) {
 	to := n.dtype("DstT", 0)
-	n.Out = []DType{to}
+	n.Out = []tensor.DType{to}
 	if err := n.want(0); err != nil {
 		return nil, err
 	}
@@ -16,27 +18,27 @@ func buildCast(n *Node) (Kernel, error) {
 	}
 	var k Kernel
 	switch n.In[0] {
-	case Float32:
+	case tensor.Float32:
 		k = castFloat[float32](to)
-	case Float64:
+	case tensor.Float64:
 		k = castFloat[float64](to)
-	case Int8:
+	case tensor.Int8:
 		k = castInt[int8](to)
-	case Int16:
+	case tensor.Int16:
 		k = castInt[int16](to)
-	case Int32:
+	case tensor.Int32:
 		k = castInt[int32](to)
-	case Int64:
+	case tensor.Int64:
 		k = castInt[int64](to)
-	case Uint8:
+	case tensor.Uint8:
 		k = castInt[uint8](to)
-	case Uint16:
+	case tensor.Uint16:
 		k = castInt[uint16](to)
-	case Uint32:
+	case tensor.Uint32:
 		k = castInt[uint32](to)
-	case Uint64:
+	case tensor.Uint64:
 		k = castInt[uint64](to)
-	case Bool:
+	case tensor.Bool:
 		k = castBool(to)
 	}
 	if k == nil {
@@ -46,29 +48,29 @@ func buildCast(n *Node) (Kernel, error) {
 }
 
 // castInt wraps where the type it casts to is too small.
-func castInt[T integer](to DType) Kernel {
+func castInt[T integer](to tensor.DType) Kernel {
 	switch to {
-	case Float32:
+	case tensor.Float32:
 		return each(convert[T, float32])
-	case Float64:
+	case tensor.Float64:
 		return each(convert[T, float64])
-	case Int8:
+	case tensor.Int8:
 		return each(convert[T, int8])
-	case Int16:
+	case tensor.Int16:
 		return each(convert[T, int16])
-	case Int32:
+	case tensor.Int32:
 		return each(convert[T, int32])
-	case Int64:
+	case tensor.Int64:
 		return each(convert[T, int64])
-	case Uint8:
+	case tensor.Uint8:
 		return each(convert[T, uint8])
-	case Uint16:
+	case tensor.Uint16:
 		return each(convert[T, uint16])
-	case Uint32:
+	case tensor.Uint32:
 		return each(convert[T, uint32])
-	case Uint64:
+	case tensor.Uint64:
 		return each(convert[T, uint64])
-	case Bool:
+	case tensor.Bool:
 		return each(mapping(nonzero[T]))
 	}
 	return nil
@@ -85,27 +87,27 @@ func nonzero[T number](v T) bool { return v != 0 }
 
 // castFloat cuts off what is behind the point. What doesn't fit gives what x86 gives: the smallest int32 or int64, of which
 // narrower types take the low bits. Go leaves the case open.
-func castFloat[T floating](to DType) Kernel {
+func castFloat[T floating](to tensor.DType) Kernel {
 	switch to {
-	case Float32:
+	case tensor.Float32:
 		return each(convert[T, float32])
-	case Float64:
+	case tensor.Float64:
 		return each(convert[T, float64])
-	case Int8:
+	case tensor.Int8:
 		return each(mapping(func(v T) int8 { return int8(truncate32(v)) }))
-	case Int16:
+	case tensor.Int16:
 		return each(mapping(func(v T) int16 { return int16(truncate32(v)) }))
-	case Int32:
+	case tensor.Int32:
 		return each(mapping(truncate32[T]))
-	case Int64:
+	case tensor.Int64:
 		return each(mapping(truncate64[T]))
-	case Uint8:
+	case tensor.Uint8:
 		return each(mapping(func(v T) uint8 { return uint8(truncate32(v)) }))
-	case Uint16:
+	case tensor.Uint16:
 		return each(mapping(func(v T) uint16 { return uint16(truncate32(v)) }))
-	case Uint32:
+	case tensor.Uint32:
 		return each(mapping(func(v T) uint32 { return uint32(truncate64(v)) }))
-	case Bool:
+	case tensor.Bool:
 		return each(mapping(nonzero[T]))
 	}
 	return nil
@@ -125,21 +127,21 @@ func truncate64[T floating](v T) int64 {
 	return math.MinInt64
 }
 
-func castBool(to DType) Kernel {
+func castBool(to tensor.DType) Kernel {
 	switch to {
-	case Float32:
+	case tensor.Float32:
 		return each(mapping(bit[float32]))
-	case Float64:
+	case tensor.Float64:
 		return each(mapping(bit[float64]))
-	case Int8:
+	case tensor.Int8:
 		return each(mapping(bit[int8]))
-	case Int16:
+	case tensor.Int16:
 		return each(mapping(bit[int16]))
-	case Int32:
+	case tensor.Int32:
 		return each(mapping(bit[int32]))
-	case Int64:
+	case tensor.Int64:
 		return each(mapping(bit[int64]))
-	case Uint8:
+	case tensor.Uint8:
 		return each(mapping(bit[uint8]))
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // ColumnValues are a column's values as a tensor of that shape, in the memory of old if that is a tensor of strings. Numbers
@@ -12,11 +13,11 @@ import (
 func ColumnValues(old Value, c *example.Column, dims []int) Value {
 	switch c.Feature.Kind {
 	case example.Float:
-		return &Array[float32]{Dims: dims, Data: flushed(c.Floats)}
+		return &tensor.Array[float32]{Dims: dims, Data: flushed(c.Floats)}
 	case example.Int64:
-		return &Array[int64]{Dims: dims, Data: c.Ints}
+		return &tensor.Array[int64]{Dims: dims, Data: c.Ints}
 	}
-	a, all, start := RoomIn[string](old, dims...), string(c.Data), int32(0)
+	a, all, start := tensor.Reuse[string](old, dims...), string(c.Data), int32(0)
 	for i, end := range c.Ends {
 		a.Data[i] = all[start:end]
 		start = end
@@ -48,7 +49,7 @@ func flush(floats []float32) []float32 {
 
 // ColumnIndices are indices and dense shape of a column as a sparse tensor, whose values stand one after another in each row.
 func ColumnIndices(old Value, rows int, c *example.Column) (indices, shape Value) {
-	made, widest := RoomIn[int64](old, c.Len(), 2), 0
+	made, widest := tensor.Reuse[int64](old, c.Len(), 2), 0
 	for r := range rows {
 		start, end := c.Row(r)
 		for i := start; i < end; i++ {
@@ -56,15 +57,15 @@ func ColumnIndices(old Value, rows int, c *example.Column) (indices, shape Value
 		}
 		widest = max(widest, end-start)
 	}
-	return made, Vector(int64(rows), int64(widest))
+	return made, tensor.Vector(int64(rows), int64(widest))
 }
 
 // ColumnSplits are the row splits of a column as a ragged tensor, of int32 or int64.
-func ColumnSplits(old Value, t DType, c *example.Column) Value {
-	if t == Int32 {
-		return &Array[int32]{Dims: []int{len(c.Offsets)}, Data: c.Offsets}
+func ColumnSplits(old Value, t tensor.DType, c *example.Column) Value {
+	if t == tensor.Int32 {
+		return &tensor.Array[int32]{Dims: []int{len(c.Offsets)}, Data: c.Offsets}
 	}
-	a := RoomIn[int64](old, len(c.Offsets))
+	a := tensor.Reuse[int64](old, len(c.Offsets))
 	for i, v := range c.Offsets {
 		a.Data[i] = int64(v)
 	}

@@ -1,25 +1,29 @@
 package ops
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
+)
 
 // ordered are the kernels of a comparison of numbers.
 func ordered(f32 loop[float32, bool], f64 loop[float64, bool], i32 loop[int32, bool], i64 loop[int64, bool]) byType {
-	return byType{Float32: pairwise(f32), Float64: pairwise(f64), Int32: pairwise(i32), Int64: pairwise(i64)}
+	return byType{tensor.Float32: pairwise(f32), tensor.Float64: pairwise(f64), tensor.Int32: pairwise(i32), tensor.Int64: pairwise(i64)}
 }
 
 // equality adds those of strings and of booleans.
 func equality(k byType, s loop[string, bool], b loop[bool, bool]) byType {
-	k[String], k[Bool] = pairwise(s), pairwise(b)
+	k[tensor.String], k[tensor.Bool] = pairwise(s), pairwise(b)
 	return k
 }
 
-func equal[T Element](out []bool, a, b []T, ma, mb int) {
+func equal[T tensor.Element](out []bool, a, b []T, ma, mb int) {
 	for i := range out {
 		out[i] = a[i&ma] == b[i&mb]
 	}
 }
 
-func notEqual[T Element](out []bool, a, b []T, ma, mb int) {
+func notEqual[T tensor.Element](out []bool, a, b []T, ma, mb int) {
 	for i := range out {
 		out[i] = a[i&ma] != b[i&mb]
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // buildConcat joins tensors along the axis that the last input names.
@@ -29,7 +31,7 @@ func buildConcat(n *Node) (Kernel, error) {
 
 // joined makes output 0 of parts, one after another along an axis.
 func joined(c *Call, parts []Value, at int) error {
-	first := parts[0].(Tensor)
+	first := parts[0].(tensor.Tensor)
 	at, err := axis(at, len(first.Shape()))
 	if err != nil {
 		return err
@@ -37,24 +39,24 @@ func joined(c *Call, parts []Value, at int) error {
 	dims := slices.Clone(first.Shape())
 	dims[at] = 0
 	for _, p := range parts {
-		shape := slices.Clone(p.(Tensor).Shape())
+		shape := slices.Clone(p.(tensor.Tensor).Shape())
 		if len(shape) != len(dims) {
 			return fmt.Errorf("shapes %v and %v can't be joined", first.Shape(), shape)
 		}
 		dims[at] += shape[at]
 		shape[at] = dims[at]
 		if !slices.Equal(shape, dims) {
-			return fmt.Errorf("shapes %v and %v can't be joined along dimension %d", first.Shape(), p.(Tensor).Shape(), at)
+			return fmt.Errorf("shapes %v and %v can't be joined along dimension %d", first.Shape(), p.(tensor.Tensor).Shape(), at)
 		}
 	}
 	out := c.roomLike(0, first, dims...)
-	rows, width, place := Count(dims[:at]), Count(dims[at:]), 0
+	rows, width, place := tensor.Count(dims[:at]), tensor.Count(dims[at:]), 0
 	for _, p := range parts {
-		part := p.(Tensor)
-		w := Count(part.Shape()[at:])
+		part := p.(tensor.Tensor)
+		w := tensor.Count(part.Shape()[at:])
 		for r := range rows {
 			c.tick(w)
-			out.copy(r*width+place, part, r*w, w)
+			out.CopyFrom(r*width+place, part, r*w, w)
 		}
 		place += w
 	}
@@ -76,13 +78,13 @@ func buildPack(n *Node) (Kernel, error) {
 				return fmt.Errorf("shapes %v and %v can't be packed", shape, c.tensor(i).Shape())
 			}
 		}
-		parts, rows := len(c.In), Count(shape[:at])
+		parts, rows := len(c.In), tensor.Count(shape[:at])
 		out := c.roomLike(0, c.tensor(0), slices.Insert(slices.Clone(shape), at, parts)...)
-		width := Count(shape[at:])
+		width := tensor.Count(shape[at:])
 		for i := range c.In {
 			for r := range rows {
 				c.tick(width)
-				out.copy((r*parts+i)*width, c.tensor(i), r*width, width)
+				out.CopyFrom((r*parts+i)*width, c.tensor(i), r*width, width)
 			}
 		}
 		return nil
@@ -116,9 +118,9 @@ func buildUnpack(n *Node) (Kernel, error) {
 const maxOutputs = 1 << 16
 
 // divided cuts t along an axis into parts of the sizes given. The shape of each is as given, or as cut.
-func divided(c *Call, t Tensor, at int, sizes, shape []int) error {
-	rows, width, place := Count(t.Shape()[:at]), Count(t.Shape()[at:]), 0
-	inner := Count(t.Shape()[at+1:])
+func divided(c *Call, t tensor.Tensor, at int, sizes, shape []int) error {
+	rows, width, place := tensor.Count(t.Shape()[:at]), tensor.Count(t.Shape()[at:]), 0
+	inner := tensor.Count(t.Shape()[at+1:])
 	for i, size := range sizes {
 		dims := shape
 		if dims == nil {
@@ -128,7 +130,7 @@ func divided(c *Call, t Tensor, at int, sizes, shape []int) error {
 		out, w := c.roomLike(i, t, dims...), size*inner
 		for r := range rows {
 			c.tick(w)
-			out.copy(r*w, t, r*width+place, w)
+			out.CopyFrom(r*w, t, r*width+place, w)
 		}
 		place += w
 	}
@@ -138,7 +140,7 @@ func divided(c *Call, t Tensor, at int, sizes, shape []int) error {
 // buildSplit cuts into equal parts along the axis of input 0.
 func buildSplit(n *Node) (Kernel, error) {
 	parts := n.Integer("num_split", 0)
-	if err := n.want(Int32, 0); err != nil {
+	if err := n.want(tensor.Int32, 0); err != nil {
 		return nil, err
 	}
 	if parts < 1 || parts > maxOutputs {
@@ -182,7 +184,7 @@ func buildSplitV(n *Node) (Kernel, error) {
 	}, anyThenInts(n, 1, 2)
 }
 
-func splitAxis(v Value, t Tensor) (int, error) {
+func splitAxis(v Value, t tensor.Tensor) (int, error) {
 	at, err := integer1(v)
 	if err != nil {
 		return 0, fmt.Errorf("axis %w", err)

@@ -3,12 +3,14 @@ package ops
 import (
 	"errors"
 	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // Function is a function of the graph's library, compiled for an op that runs it: a loop's body, a branch that is taken or not.
 type Function interface {
 	// Types are the dtypes of its results.
-	Types() []DType
+	Types() []tensor.DType
 
 	// Apply runs it in memory of its own, of which but the results are released from the budget. most bounds the elements that a
 	// tensor may have.
@@ -17,7 +19,7 @@ type Function interface {
 
 // buildIf runs one of two functions.
 func buildIf(n *Node) (Kernel, error) {
-	if len(n.In) == 0 || n.In[0] != Bool {
+	if len(n.In) == 0 || n.In[0] != tensor.Bool {
 		return nil, errors.New("the condition is no bool")
 	}
 	then, err := n.Function("then_branch", n.In[1:])
@@ -52,7 +54,7 @@ func buildIf(n *Node) (Kernel, error) {
 
 // truth is a scalar, or whether there is anything at all.
 func truth(v Value) (bool, error) {
-	a, ok := v.(*Array[bool])
+	a, ok := v.(*tensor.Array[bool])
 	if !ok {
 		return false, errors.New("the condition is no bool")
 	}
@@ -62,7 +64,7 @@ func truth(v Value) (bool, error) {
 	return a.Data[0], nil
 }
 
-func sameTypes(want []DType, functions ...Function) error {
+func sameTypes(want []tensor.DType, functions ...Function) error {
 	for _, f := range functions {
 		have := f.Types()
 		if len(have) != len(want) {
@@ -91,7 +93,7 @@ func buildWhile(n *Node) (Kernel, error) {
 		return nil, err
 	}
 	n.Out = n.In
-	if err := errors.Join(sameTypes(n.In, body), sameTypes([]DType{Bool}, condition)); err != nil {
+	if err := errors.Join(sameTypes(n.In, body), sameTypes([]tensor.DType{tensor.Bool}, condition)); err != nil {
 		return nil, err
 	}
 	return func(c *Call) error {

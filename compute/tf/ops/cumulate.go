@@ -1,6 +1,10 @@
 package ops
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
+)
 
 // cumulated is Cumsum and Cumprod: each element becomes the sum or product of those up to it along an axis.
 func cumulated(kernels func(exclusive, reverse bool) byType) Op {
@@ -19,15 +23,15 @@ func cumulated(kernels func(exclusive, reverse bool) byType) Op {
 
 func cumulateSum(exclusive, reverse bool) byType {
 	return byType{
-		Float32: cumulate(0, plus[float32], exclusive, reverse), Float64: cumulate(0, plus[float64], exclusive, reverse),
-		Int32: cumulate(0, plus[int32], exclusive, reverse), Int64: cumulate(0, plus[int64], exclusive, reverse),
+		tensor.Float32: cumulate(0, plus[float32], exclusive, reverse), tensor.Float64: cumulate(0, plus[float64], exclusive, reverse),
+		tensor.Int32: cumulate(0, plus[int32], exclusive, reverse), tensor.Int64: cumulate(0, plus[int64], exclusive, reverse),
 	}
 }
 
 func cumulateProduct(exclusive, reverse bool) byType {
 	return byType{
-		Float32: cumulate(1, times[float32], exclusive, reverse), Float64: cumulate(1, times[float64], exclusive, reverse),
-		Int32: cumulate(1, times[int32], exclusive, reverse), Int64: cumulate(1, times[int64], exclusive, reverse),
+		tensor.Float32: cumulate(1, times[float32], exclusive, reverse), tensor.Float64: cumulate(1, times[float64], exclusive, reverse),
+		tensor.Int32: cumulate(1, times[int32], exclusive, reverse), tensor.Int64: cumulate(1, times[int64], exclusive, reverse),
 	}
 }
 

@@ -3,14 +3,16 @@ package ops
 import (
 	"errors"
 	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // loop computes out[i] from a[i] and b[i]. The masks are for their indices: 0 where one element stands for all, -1
 // otherwise.
-type loop[T, R Element] func(out []R, a, b []T, ma, mb int)
+type loop[T, R tensor.Element] func(out []R, a, b []T, ma, mb int)
 
 // pairwise is the kernel of an op on two tensors that broadcast.
-func pairwise[T, R Element](f loop[T, R]) Kernel {
+func pairwise[T, R tensor.Element](f loop[T, R]) Kernel {
 	return func(c *Call) error {
 		a, b := arg[T](c, 0), arg[T](c, 1)
 		dims, err := c.broadcast(a.Dims, b.Dims)
@@ -30,7 +32,7 @@ func pairwise[T, R Element](f loop[T, R]) Kernel {
 }
 
 // part are the elements from start to end, or the one that stands for all.
-func part[T Element](data []T, mask, start, end int) []T {
+func part[T tensor.Element](data []T, mask, start, end int) []T {
 	if mask == 0 {
 		return data
 	}
@@ -38,7 +40,7 @@ func part[T Element](data []T, mask, start, end int) []T {
 }
 
 // each is the kernel of an op on one tensor.
-func each[T, R Element](f func(out []R, in []T)) Kernel {
+func each[T, R tensor.Element](f func(out []R, in []T)) Kernel {
 	return func(c *Call) error {
 		a := arg[T](c, 0)
 		out := room[R](c, 0, a.Dims...).Data
@@ -52,7 +54,7 @@ func each[T, R Element](f func(out []R, in []T)) Kernel {
 }
 
 // byType is the kernels of an op for the types it is executed for.
-type byType map[DType]Kernel
+type byType map[tensor.DType]Kernel
 
 // sameOut is an op whose output has the type of its inputs.
 func (k byType) sameOut(inputs int) Op {
@@ -61,10 +63,10 @@ func (k byType) sameOut(inputs int) Op {
 
 // boolOut is an op whose output is true or false.
 func (k byType) boolOut(inputs int) Op {
-	return Op{Build: func(n *Node) (Kernel, error) { return k.pick(n, inputs, Bool) }}
+	return Op{Build: func(n *Node) (Kernel, error) { return k.pick(n, inputs, tensor.Bool) }}
 }
 
-func (k byType) pick(n *Node, inputs int, out DType) (Kernel, error) {
+func (k byType) pick(n *Node, inputs int, out tensor.DType) (Kernel, error) {
 	if err := n.takes(inputs); err != nil {
 		return nil, err
 	}
@@ -74,7 +76,7 @@ func (k byType) pick(n *Node, inputs int, out DType) (Kernel, error) {
 	if out == 0 {
 		out = n.In[0]
 	}
-	n.Out = []DType{out}
+	n.Out = []tensor.DType{out}
 	if kernel, ok := k[n.In[0]]; ok {
 		return kernel, nil
 	}
@@ -83,12 +85,12 @@ func (k byType) pick(n *Node, inputs int, out DType) (Kernel, error) {
 
 // numbers are the kernels of an op on two numbers of the types that tensors are computed in.
 func numbers(f32 loop[float32, float32], f64 loop[float64, float64], i32 loop[int32, int32], i64 loop[int64, int64]) byType {
-	return byType{Float32: pairwise(f32), Float64: pairwise(f64), Int32: pairwise(i32), Int64: pairwise(i64)}
+	return byType{tensor.Float32: pairwise(f32), tensor.Float64: pairwise(f64), tensor.Int32: pairwise(i32), tensor.Int64: pairwise(i64)}
 }
 
 // floats are the kernels of an op on two floating point numbers.
 func floats(f32 loop[float32, float32], f64 loop[float64, float64]) byType {
-	return byType{Float32: pairwise(f32), Float64: pairwise(f64)}
+	return byType{tensor.Float32: pairwise(f32), tensor.Float64: pairwise(f64)}
 }
 
 func add[T number](out, a, b []T, ma, mb int) {
@@ -136,7 +138,7 @@ func squaredDifference[T number](out, a, b []T, ma, mb int) {
 }
 
 // of makes a loop of a function: for the ops that are rare, or slow by themselves.
-func of[T, R Element](f func(a, b T) R) loop[T, R] {
+func of[T, R tensor.Element](f func(a, b T) R) loop[T, R] {
 	return func(out []R, a, b []T, ma, mb int) {
 		for i := range out {
 			out[i] = f(a[i&ma], b[i&mb])
@@ -223,6 +225,6 @@ func buildAddN(n *Node) (Kernel, error) {
 
 // withInts adds kernels for integers.
 func withInts(k byType, i32, i64 Kernel) byType {
-	k[Int32], k[Int64] = i32, i64
+	k[tensor.Int32], k[tensor.Int64] = i32, i64
 	return k
 }

@@ -3,6 +3,8 @@ package ops
 import (
 	"errors"
 	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // buildFill repeats a scalar.
@@ -22,7 +24,7 @@ func buildFill(n *Node) (Kernel, error) {
 		if c.tensor(1).Size() != 1 {
 			return fmt.Errorf("the value has %d elements, wants one", c.tensor(1).Size())
 		}
-		c.roomLike(0, c.tensor(1), dims...).fill(c.tensor(1), 0)
+		c.roomLike(0, c.tensor(1), dims...).Fill(c.tensor(1), 0)
 		return nil
 	}, n.wantInts(0)
 }
@@ -33,27 +35,27 @@ func filledLike(n *Node, one bool) (Kernel, error) {
 		return nil, err
 	}
 	n.Out = n.In
-	v := newTensor(n.In[0]).room(nil, nil)
+	v := tensor.Empty(n.In[0]).Reuse(nil, nil)
 	if one && !setOne(v) {
 		return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
 	}
 	return func(c *Call) error {
-		c.roomLike(0, v, c.tensor(0).Shape()...).fill(v, 0)
+		c.roomLike(0, v, c.tensor(0).Shape()...).Fill(v, 0)
 		return nil
 	}, nil
 }
 
-func setOne(v Tensor) bool {
+func setOne(v tensor.Tensor) bool {
 	switch a := v.(type) {
-	case *Array[float32]:
+	case *tensor.Array[float32]:
 		a.Data[0] = 1
-	case *Array[float64]:
+	case *tensor.Array[float64]:
 		a.Data[0] = 1
-	case *Array[int32]:
+	case *tensor.Array[int32]:
 		a.Data[0] = 1
-	case *Array[int64]:
+	case *tensor.Array[int64]:
 		a.Data[0] = 1
-	case *Array[bool]:
+	case *tensor.Array[bool]:
 		a.Data[0] = true
 	default:
 		return false
@@ -74,9 +76,9 @@ func buildRange(n *Node) (Kernel, error) {
 		return nil, err
 	}
 	switch n.In[0] {
-	case Int32:
+	case tensor.Int32:
 		return countUp[int32], nil
-	case Int64:
+	case tensor.Int64:
 		return countUp[int64], nil
 	}
 	return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
@@ -153,11 +155,11 @@ func oneHot(c *Call, at, depth int) error {
 		return err
 	}
 	out := c.roomLike(0, c.tensor(2), dims...)
-	out.fill(c.tensor(3), 0)
-	inner := Count(shape[at:])
+	out.Fill(c.tensor(3), 0)
+	inner := tensor.Count(shape[at:])
 	for i, index := range indices {
 		if index >= 0 && index < depth {
-			out.copy((i/inner*depth+index)*inner+i%inner, c.tensor(2), 0, 1)
+			out.CopyFrom((i/inner*depth+index)*inner+i%inner, c.tensor(2), 0, 1)
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // buildGather picks slices of input 0 along an axis, by the indices of input 1.
@@ -33,7 +35,7 @@ func buildGatherFirst(n *Node) (Kernel, error) {
 	return func(c *Call) error { return gatherRows(c, c.tensor(0), c.tensor(1), 0) }, anyThenInts(n, 1)
 }
 
-func gatherRows(c *Call, t, indices Tensor, at int) error {
+func gatherRows(c *Call, t, indices tensor.Tensor, at int) error {
 	at, err := axis(at, len(t.Shape()))
 	if err != nil {
 		return err
@@ -46,14 +48,14 @@ func gatherRows(c *Call, t, indices Tensor, at int) error {
 	return gathered(c, c.roomLike(0, t, dims...), t, at, c.integers(indices))
 }
 
-func gathered(c *Call, out, t Tensor, at int, indices []int) error {
-	dim, inner := t.Shape()[at], Count(t.Shape()[at+1:])
+func gathered(c *Call, out, t tensor.Tensor, at int, indices []int) error {
+	dim, inner := t.Shape()[at], tensor.Count(t.Shape()[at+1:])
 	for i, index := range indices {
 		if index < 0 || index >= dim {
 			return fmt.Errorf("indices[%d] = %d is not in [0, %d)", i, index, dim)
 		}
 	}
-	rows := Count(t.Shape()[:at])
+	rows := tensor.Count(t.Shape()[:at])
 	if rows == 1 && inner == 1 {
 		c.take(out, t, indices)
 		return nil
@@ -62,7 +64,7 @@ func gathered(c *Call, out, t Tensor, at int, indices []int) error {
 	for r := range rows {
 		for _, index := range indices {
 			c.tick(inner)
-			out.copy(to, t, (r*dim+index)*inner, inner)
+			out.CopyFrom(to, t, (r*dim+index)*inner, inner)
 			to += inner
 		}
 	}
@@ -89,14 +91,14 @@ func buildGatherNd(n *Node) (Kernel, error) {
 		if err := c.allow(dims); err != nil {
 			return err
 		}
-		out, indices, inner := c.roomLike(0, t, dims...), c.ints(1), Count(t.Shape()[depth:])
-		for i := range Count(by.Shape()[:last]) {
+		out, indices, inner := c.roomLike(0, t, dims...), c.ints(1), tensor.Count(t.Shape()[depth:])
+		for i := range tensor.Count(by.Shape()[:last]) {
 			from, err := flatIndex(indices[i*depth:(i+1)*depth], t.Shape())
 			if err != nil {
 				return err
 			}
 			c.tick(depth + inner)
-			out.copy(i*inner, t, from*inner, inner)
+			out.CopyFrom(i*inner, t, from*inner, inner)
 		}
 		return nil
 	}, anyThenInts(n, 1)

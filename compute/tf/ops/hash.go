@@ -7,16 +7,18 @@ import (
 
 	"github.com/dchest/siphash"
 	farm "github.com/dgryski/go-farm"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // buckets is an op that hashes strings into buckets.
 func buckets(n *Node, hash func(s string) uint64) (Kernel, error) {
 	number := n.Integer("num_buckets", 0)
-	n.Out = []DType{Int64}
+	n.Out = []tensor.DType{tensor.Int64}
 	if number < 1 {
 		return nil, fmt.Errorf("%d buckets", number)
 	}
-	return each(mapping(func(s string) int64 { return int64(hash(s) % uint64(number)) })), n.want(String)
+	return each(mapping(func(s string) int64 { return int64(hash(s) % uint64(number)) })), n.want(tensor.String)
 }
 
 func buildHashFast(n *Node) (Kernel, error) { return buckets(n, fingerprint) }

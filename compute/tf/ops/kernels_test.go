@@ -11,11 +11,13 @@ import (
 
 	attrpb "github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 func TestShapesThatDoNotGoTogetherAreAnError(t *testing.T) {
 	t.Parallel()
-	c := &Call{In: []Value{Vector[float32](1, 2), Vector[float32](1, 2, 3)}, Out: make([]Value, 1), Most: MaxElements}
+	c := &Call{In: []Value{tensor.Vector[float32](1, 2), tensor.Vector[float32](1, 2, 3)}, Out: make([]Value, 1), Most: tensor.MaxElements}
 	if err := pairwise(add[float32])(c); err == nil || !strings.Contains(err.Error(), "[2] and [3]") {
 		t.Errorf("error %v doesn't name the shapes", err)
 	}
@@ -42,7 +44,7 @@ func TestShapeOfReshape(t *testing.T) {
 
 func TestSlicesAreAsInPython(t *testing.T) {
 	t.Parallel()
-	ten := Vector(counting64(10)...)
+	ten := tensor.Vector(counting64(10)...)
 	for _, tt := range []struct {
 		name             string
 		s                slicer
@@ -70,7 +72,7 @@ func TestSlicesAreAsInPython(t *testing.T) {
 			continue
 		}
 		var got []int64
-		for _, p := range places(start, dims, steps) {
+		for _, p := range tensor.Offsets(start, dims, steps, nil) {
 			got = append(got, ten.Data[p])
 		}
 		if !slices.Equal(got, tt.want) || len(dims) != tt.dims {
@@ -90,12 +92,12 @@ func counting64(n int) []int64 {
 // A loop that keeps the list of its last pass would see what the next one sets.
 func TestSettingLeavesTheOldListAsItWas(t *testing.T) {
 	t.Parallel()
-	set, err := buildListSet(&Node{In: []DType{Variant, Int32, Float32}})
+	set, err := buildListSet(&Node{In: []tensor.DType{tensor.Variant, tensor.Int32, tensor.Float32}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := &list{elements: make([]Tensor, 1)}
-	c := &Call{In: []Value{old, Scalar[int32](0), Scalar[float32](7)}, Out: make([]Value, 1), Most: MaxElements}
+	old := &list{elements: make([]tensor.Tensor, 1)}
+	c := &Call{In: []Value{old, tensor.Scalar[int32](0), tensor.Scalar[float32](7)}, Out: make([]Value, 1), Most: tensor.MaxElements}
 	if err := set(c); err != nil {
 		t.Fatal(err)
 	}
@@ -107,11 +109,11 @@ func TestSettingLeavesTheOldListAsItWas(t *testing.T) {
 // What is computed when a graph is opened must not grow out of numbers that it holds.
 func TestALargeFillWaitsForARun(t *testing.T) {
 	t.Parallel()
-	fill, err := buildFill(&Node{In: []DType{Int32, Float32}})
+	fill, err := buildFill(&Node{In: []tensor.DType{tensor.Int32, tensor.Float32}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Call{In: []Value{Vector[int32](1<<15, 1<<15), Scalar[float32](0)}, Out: make([]Value, 1), Most: 1 << 16}
+	c := &Call{In: []Value{tensor.Vector[int32](1<<15, 1<<15), tensor.Scalar[float32](0)}, Out: make([]Value, 1), Most: 1 << 16}
 	if err := fill(c); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("error %v for a tensor of 4 GiB", err)
 	}
@@ -120,22 +122,22 @@ func TestALargeFillWaitsForARun(t *testing.T) {
 // textKernel runs a kernel on a string.
 func textKernel(t *testing.T, budget *Budget, k Kernel, s string) (string, error) {
 	t.Helper()
-	c := &Call{In: []Value{Vector(s)}, Out: make([]Value, 1), Most: MaxElements, Budget: budget}
+	c := &Call{In: []Value{tensor.Vector(s)}, Out: make([]Value, 1), Most: tensor.MaxElements, Budget: budget}
 	if err := Do(k, c); err != nil {
 		return "", err
 	}
-	return c.Out[0].(*Array[string]).Data[0], nil
+	return c.Out[0].(*tensor.Array[string]).Data[0], nil
 }
 
 // caseKernels are those of StringLower and StringUpper.
 func caseKernels(t *testing.T, encoding string) (lower, upper Kernel) {
 	t.Helper()
 	def := &nodepb.NodeDef{Attr: map[string]*attrpb.AttrValue{"encoding": {Value: &attrpb.AttrValue_S{S: []byte(encoding)}}}}
-	lower, err := buildLower(&Node{In: []DType{String}, Def: def})
+	lower, err := buildLower(&Node{In: []tensor.DType{tensor.String}, Def: def})
 	if err != nil {
 		t.Fatal(err)
 	}
-	upper, err = buildUpper(&Node{In: []DType{String}, Def: def})
+	upper, err = buildUpper(&Node{In: []tensor.DType{tensor.String}, Def: def})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +228,7 @@ func allocates(f func() error) (uint64, error) {
 
 func TestPaddingIsChargedBefore(t *testing.T) {
 	t.Parallel()
-	k, err := buildAsString(&Node{In: []DType{String}, Def: &nodepb.NodeDef{Attr: map[string]*attrpb.AttrValue{"fill": {Value: &attrpb.AttrValue_S{S: []byte("+")}}}}})
+	k, err := buildAsString(&Node{In: []tensor.DType{tensor.String}, Def: &nodepb.NodeDef{Attr: map[string]*attrpb.AttrValue{"fill": {Value: &attrpb.AttrValue_S{S: []byte("+")}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // list is a TensorList: what a loop over rows leaves. Tensors that were not set are nil.
 type list struct {
-	elements []Tensor
+	elements []tensor.Tensor
 	shape    []int // of each tensor, -1 for what is not known
 	bytes    int64 // of all of it
 }
@@ -20,24 +22,24 @@ const elementBytes = 16
 func newList(c *Call, size int, shape []int) *list {
 	bytes := elementBytes * int64(size)
 	c.charge(bytes)
-	return &list{elements: make([]Tensor, size), shape: shape, bytes: bytes}
+	return &list{elements: make([]tensor.Tensor, size), shape: shape, bytes: bytes}
 }
 
 func buildListReserve(n *Node) (Kernel, error) {
-	n.Out = []DType{Variant}
+	n.Out = []tensor.DType{tensor.Variant}
 	return func(c *Call) error {
 		size, err := integer1(c.In[1])
 		if err != nil || size < 0 || size > c.Most {
 			return fmt.Errorf("list of %d tensors", size)
 		}
-		c.Out[0] = newList(c, size, Integers(c.In[0]))
+		c.Out[0] = newList(c, size, tensor.Integers(c.In[0]))
 		return nil
 	}, n.wantInts(0, 1)
 }
 
 // buildListSet makes a list with one tensor set.
 func buildListSet(n *Node) (Kernel, error) {
-	n.Out = []DType{Variant}
+	n.Out = []tensor.DType{tensor.Variant}
 	return func(c *Call) error {
 		l, err := listArg(c)
 		if err != nil {
@@ -60,7 +62,7 @@ func buildListSet(n *Node) (Kernel, error) {
 		}
 		c.Out[0] = made
 		return nil
-	}, n.want(Variant, Int32, 0)
+	}, n.want(tensor.Variant, tensor.Int32, 0)
 }
 
 func listArg(c *Call) (*list, error) {
@@ -74,8 +76,8 @@ func listArg(c *Call) (*list, error) {
 // buildListGet reads one tensor.
 func buildListGet(n *Node) (Kernel, error) {
 	t := n.dtype("element_dtype", 0)
-	n.Out = []DType{t}
-	if newTensor(t) == nil {
+	n.Out = []tensor.DType{t}
+	if tensor.Empty(t) == nil {
 		return nil, fmt.Errorf("lists of %v: %w", t, errType)
 	}
 	return func(c *Call) error {
@@ -92,41 +94,41 @@ func buildListGet(n *Node) (Kernel, error) {
 		}
 		c.Out[0] = l.elements[at]
 		return nil
-	}, n.want(Variant, Int32, Int32)
+	}, n.want(tensor.Variant, tensor.Int32, tensor.Int32)
 }
 
 // buildListFromTensor makes a list of the rows of a tensor.
 func buildListFromTensor(n *Node) (Kernel, error) {
-	n.Out = []DType{Variant}
+	n.Out = []tensor.DType{tensor.Variant}
 	return func(c *Call) error {
 		t := c.tensor(0)
 		if len(t.Shape()) == 0 {
 			return errors.New("a scalar has no rows")
 		}
 		rows, shape := t.Shape()[0], slices.Clone(t.Shape()[1:])
-		width := Count(shape)
+		width := tensor.Count(shape)
 		l := newList(c, rows, shape)
-		content := int64(rows) * (arrayBytes + 8*int64(len(shape)) + int64(width)*t.width())
+		content := int64(rows) * (arrayBytes + 8*int64(len(shape)) + int64(width)*t.ElementBytes())
 		c.charge(content)
 		l.bytes += content
 		for row := range rows {
 			c.tick(width)
-			element := t.room(nil, shape)
-			element.copy(0, t, row*width, width)
+			element := t.Reuse(nil, shape)
+			element.CopyFrom(0, t, row*width, width)
 			l.elements[row] = element
 		}
 		c.Out[0] = l
 		return nil
-	}, n.want(0, Int32)
+	}, n.want(0, tensor.Int32)
 }
 
 // buildListConcat joins the tensors along their first dimension, and gives their lengths.
 func buildListConcat(n *Node) (Kernel, error) {
-	t := newTensor(n.dtype("element_dtype", 0))
+	t := tensor.Empty(n.dtype("element_dtype", 0))
 	if t == nil {
 		return nil, fmt.Errorf("lists of %v: %w", n.dtype("element_dtype", 0), errType)
 	}
-	n.Out = []DType{t.DType(), Int64}
+	n.Out = []tensor.DType{t.DType(), tensor.Int64}
 	if err := errors.Join(n.takes(3), n.wantInts(1)); err != nil {
 		return nil, err
 	}
@@ -137,10 +139,10 @@ func buildListConcat(n *Node) (Kernel, error) {
 		}
 		lengths := room[int64](c, 1, len(parts))
 		for i, p := range parts {
-			if len(p.(Tensor).Shape()) == 0 {
+			if len(p.(tensor.Tensor).Shape()) == 0 {
 				return errors.New("scalars can't be joined")
 			}
-			lengths.Data[i] = int64(p.(Tensor).Shape()[0])
+			lengths.Data[i] = int64(p.(tensor.Tensor).Shape()[0])
 		}
 		if len(parts) == 0 {
 			dims := c.ints(1)
@@ -155,16 +157,16 @@ func buildListConcat(n *Node) (Kernel, error) {
 			return nil
 		}
 		return joined(c, parts, 0)
-	}, n.wantAt(0, Variant)
+	}, n.wantAt(0, tensor.Variant)
 }
 
 // buildListStack packs the tensors along a new first dimension.
 func buildListStack(n *Node) (Kernel, error) {
-	t := newTensor(n.dtype("element_dtype", 0))
+	t := tensor.Empty(n.dtype("element_dtype", 0))
 	if t == nil {
 		return nil, fmt.Errorf("lists of %v: %w", n.dtype("element_dtype", 0), errType)
 	}
-	n.Out = []DType{t.DType()}
+	n.Out = []tensor.DType{t.DType()}
 	return func(c *Call) error {
 		parts, err := listParts(c, t)
 		if err != nil {
@@ -172,26 +174,26 @@ func buildListStack(n *Node) (Kernel, error) {
 		}
 		dims := c.ints(1)
 		if len(parts) > 0 {
-			dims = parts[0].(Tensor).Shape()
+			dims = parts[0].(tensor.Tensor).Shape()
 		}
 		dims = slices.Insert(slices.Clone(dims), 0, len(parts))
 		if err := c.allow(dims); err != nil {
 			return err
 		}
-		out, width := c.roomLike(0, t, dims...), Count(dims[1:])
+		out, width := c.roomLike(0, t, dims...), tensor.Count(dims[1:])
 		for i, p := range parts {
-			if !slices.Equal(p.(Tensor).Shape(), dims[1:]) {
-				return fmt.Errorf("shapes %v and %v can't be stacked", dims[1:], p.(Tensor).Shape())
+			if !slices.Equal(p.(tensor.Tensor).Shape(), dims[1:]) {
+				return fmt.Errorf("shapes %v and %v can't be stacked", dims[1:], p.(tensor.Tensor).Shape())
 			}
 			c.tick(width)
-			out.copy(i*width, p.(Tensor), 0, width)
+			out.CopyFrom(i*width, p.(tensor.Tensor), 0, width)
 		}
 		return nil
-	}, n.want(Variant, Int32)
+	}, n.want(tensor.Variant, tensor.Int32)
 }
 
 // listParts are the tensors of a list, which all have to be there and of type t.
-func listParts(c *Call, t Tensor) ([]Value, error) {
+func listParts(c *Call, t tensor.Tensor) ([]Value, error) {
 	l, err := listArg(c)
 	if err != nil {
 		return nil, err

@@ -4,18 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // float is the kernels of a function of one number, computed in float64 and rounded once: TensorFlow's own are within a few
 // units in the last place of that.
 func float(f func(float64) float64) byType {
 	return byType{
-		Float32: each(func(out, in []float32) {
+		tensor.Float32: each(func(out, in []float32) {
 			for i, x := range in {
 				out[i] = float32(f(float64(x)))
 			}
 		}),
-		Float64: each(func(out, in []float64) {
+		tensor.Float64: each(func(out, in []float64) {
 			for i, x := range in {
 				out[i] = f(x)
 			}
@@ -26,11 +28,11 @@ func float(f func(float64) float64) byType {
 // signed adds the kernels for integers to those of float.
 func signed(f func(float64) float64, i32 func(int32) int32, i64 func(int64) int64) byType {
 	k := float(f)
-	k[Int32], k[Int64] = each(mapping(i32)), each(mapping(i64))
+	k[tensor.Int32], k[tensor.Int64] = each(mapping(i32)), each(mapping(i64))
 	return k
 }
 
-func mapping[T, R Element](f func(T) R) func(out []R, in []T) {
+func mapping[T, R tensor.Element](f func(T) R) func(out []R, in []T) {
 	return func(out []R, in []T) {
 		for i, x := range in {
 			out[i] = f(x)
@@ -77,7 +79,7 @@ func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.
 
 // rounded is the kernels of a function whose steps are rounded to the type.
 func rounded(f32 func(float32) float32, f64 func(float64) float64) byType {
-	return byType{Float32: each(mapping(f32)), Float64: each(mapping(f64))}
+	return byType{tensor.Float32: each(mapping(f32)), tensor.Float64: each(mapping(f64))}
 }
 
 func exp[T floating](x T) T { return T(math.Exp(float64(x))) }
@@ -143,7 +145,7 @@ func powInt[T int32 | int64](a, b T) T {
 // buildCheckNumerics hands on floating point numbers, of which none may be NaN or infinite.
 func buildCheckNumerics(n *Node) (Kernel, error) {
 	message := n.Text("message", "")
-	k, err := byType{Float32: finite[float32](message), Float64: finite[float64](message)}.pick(n, 1, 0)
+	k, err := byType{tensor.Float32: finite[float32](message), tensor.Float64: finite[float64](message)}.pick(n, 1, 0)
 	return k, err
 }
 

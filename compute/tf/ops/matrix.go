@@ -3,6 +3,8 @@ package ops
 import (
 	"fmt"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // buildMatMul multiplies two matrices, either of which may lie on its side.
@@ -11,7 +13,7 @@ func buildMatMul(n *Node) (Kernel, error) {
 	if n.Boolean("adj_x", false) || n.Boolean("adj_y", false) {
 		return nil, fmt.Errorf("adjoint matrices aren't executed")
 	}
-	return byType{Float32: multiply[float32](a, b), Float64: multiply[float64](a, b)}.pick(n, 2, 0)
+	return byType{tensor.Float32: multiply[float32](a, b), tensor.Float64: multiply[float64](a, b)}.pick(n, 2, 0)
 }
 
 func multiply[T floating](turnedA, turnedB bool) Kernel {
@@ -27,7 +29,7 @@ func multiply[T floating](turnedA, turnedB bool) Kernel {
 // buildBatchMatMul multiplies matrices that lie in the last two dimensions; the dimensions before those broadcast.
 func buildBatchMatMul(n *Node) (Kernel, error) {
 	a, b := n.Boolean("adj_x", false), n.Boolean("adj_y", false)
-	return byType{Float32: multiplyAll[float32](a, b), Float64: multiplyAll[float64](a, b)}.pick(n, 2, 0)
+	return byType{tensor.Float32: multiplyAll[float32](a, b), tensor.Float64: multiplyAll[float64](a, b)}.pick(n, 2, 0)
 }
 
 func multiplyAll[T floating](turnedA, turnedB bool) Kernel {
@@ -35,7 +37,7 @@ func multiplyAll[T floating](turnedA, turnedB bool) Kernel {
 }
 
 // products multiplies matrix by matrix.
-func products[T floating](c *Call, a, b *Array[T], turnedA, turnedB bool) error {
+func products[T floating](c *Call, a, b *tensor.Array[T], turnedA, turnedB bool) error {
 	if len(a.Dims) < 2 || len(b.Dims) < 2 {
 		return fmt.Errorf("shapes %v and %v aren't matrices", a.Dims, b.Dims)
 	}
@@ -101,14 +103,14 @@ func buildSparseMatMul(n *Node) (Kernel, error) {
 	if err := n.takes(4); err != nil {
 		return nil, err
 	}
-	if err := n.want(n.In[0], n.In[1], Int64, n.In[1]); err != nil {
+	if err := n.want(n.In[0], n.In[1], tensor.Int64, n.In[1]); err != nil {
 		return nil, err
 	}
 	if err := n.wantInts(0); err != nil {
 		return nil, err
 	}
 	n.Out = n.In[1:2]
-	kernels := byType{Float32: multiplySparse[float32], Float64: multiplySparse[float64]}
+	kernels := byType{tensor.Float32: multiplySparse[float32], tensor.Float64: multiplySparse[float64]}
 	if k, ok := kernels[n.In[1]]; ok {
 		return k, nil
 	}
@@ -130,7 +132,7 @@ func multiplySparse[T floating](c *Call) error {
 	}
 	out := room[T](c, 0, s.Dims[0], width)
 	clear(out.Data)
-	for i, factor := range s.Values.(*Array[T]).Data {
+	for i, factor := range s.Values.(*tensor.Array[T]).Data {
 		at := s.Index(i)
 		if at[0] < 0 || at[0] >= s.Dims[0] || at[1] < 0 || at[1] >= s.Dims[1] {
 			return fmt.Errorf("index %v is not in shape %v", at, s.Dims)

@@ -3,6 +3,8 @@ package ops
 import (
 	"fmt"
 	"math"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // buildBiasAdd adds a vector to the last dimension.
@@ -10,7 +12,7 @@ func buildBiasAdd(n *Node) (Kernel, error) {
 	if format := n.Text("data_format", "NHWC"); format != "NHWC" {
 		return nil, fmt.Errorf("data_format %s isn't executed", format)
 	}
-	return byType{Float32: biasAdd[float32], Float64: biasAdd[float64], Int32: biasAdd[int32], Int64: biasAdd[int64]}.pick(n, 2, 0)
+	return byType{tensor.Float32: biasAdd[float32], tensor.Float64: biasAdd[float64], tensor.Int32: biasAdd[int32], tensor.Int64: biasAdd[int64]}.pick(n, 2, 0)
 }
 
 func biasAdd[T number](c *Call) error {
@@ -31,12 +33,12 @@ func biasAdd[T number](c *Call) error {
 
 // buildSoftmax is e^x / sum of e^x over the last dimension, x less its largest.
 func buildSoftmax(n *Node) (Kernel, error) {
-	return byType{Float32: rowwise(softmax[float32]), Float64: rowwise(softmax[float64])}.pick(n, 1, 0)
+	return byType{tensor.Float32: rowwise(softmax[float32]), tensor.Float64: rowwise(softmax[float64])}.pick(n, 1, 0)
 }
 
 // buildLogSoftmax is x - log of the sum of e^x over the last dimension, x less its largest.
 func buildLogSoftmax(n *Node) (Kernel, error) {
-	return byType{Float32: rowwise(logSoftmax[float32]), Float64: rowwise(logSoftmax[float64])}.pick(n, 1, 0)
+	return byType{tensor.Float32: rowwise(logSoftmax[float32]), tensor.Float64: rowwise(logSoftmax[float64])}.pick(n, 1, 0)
 }
 
 // rowwise is the kernel of a function of the rows along the last dimension.
@@ -48,7 +50,7 @@ func rowwise[T floating](f func(to, from []T)) Kernel {
 			return fmt.Errorf("a scalar has no rows")
 		}
 		out, width := room[T](c, 0, in.Dims...), in.Dims[last]
-		for row := range Count(in.Dims[:last]) {
+		for row := range tensor.Count(in.Dims[:last]) {
 			c.tick(width)
 			f(out.Data[row*width:(row+1)*width], in.Data[row*width:(row+1)*width])
 		}
@@ -83,7 +85,7 @@ func buildLeakyRelu(n *Node) (Kernel, error) {
 	if a := n.attr("alpha"); a != nil {
 		alpha = a.GetF()
 	}
-	return byType{Float32: each(mapping(leaky(alpha))), Float64: each(mapping(leaky(float64(alpha))))}.pick(n, 1, 0)
+	return byType{tensor.Float32: each(mapping(leaky(alpha))), tensor.Float64: each(mapping(leaky(float64(alpha))))}.pick(n, 1, 0)
 }
 
 func leaky[T floating](alpha T) func(T) T {

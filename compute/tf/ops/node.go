@@ -7,6 +7,8 @@ import (
 
 	attrpb "github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // Op is how a node of one kind becomes a kernel.
@@ -37,12 +39,12 @@ func (o Op) Before(def *nodepb.NodeDef, i int) int {
 // Node is a node that is being compiled.
 type Node struct {
 	Def   *nodepb.NodeDef
-	In    []DType
-	Fixed []Value // by input: what it always is, nil if that isn't known
-	Out   []DType // set by Build
+	In    []tensor.DType
+	Fixed []Value        // by input: what it always is, nil if that isn't known
+	Out   []tensor.DType // set by Build
 
-	Function func(attr string, args []DType) (Function, error) // compiles the function that an attribute names
-	Budget   *Budget                                           // of the compilation
+	Function func(attr string, args []tensor.DType) (Function, error) // compiles the function that an attribute names
+	Budget   *Budget                                                  // of the compilation
 }
 
 // errType is the end of an error about an input's type.
@@ -57,7 +59,7 @@ func (n *Node) takes(count int) error {
 }
 
 // want checks number and types of the inputs. 0 stands for any type of tensor.
-func (n *Node) want(types ...DType) error {
+func (n *Node) want(types ...tensor.DType) error {
 	if err := n.takes(len(types)); err != nil {
 		return err
 	}
@@ -69,8 +71,8 @@ func (n *Node) want(types ...DType) error {
 	return nil
 }
 
-func (n *Node) wantAt(i int, t DType) error {
-	if t == 0 && newTensor(n.In[i]) == nil || t != 0 && n.In[i] != t {
+func (n *Node) wantAt(i int, t tensor.DType) error {
+	if t == 0 && tensor.Empty(n.In[i]) == nil || t != 0 && n.In[i] != t {
 		return fmt.Errorf("input %d is %v: %w", i, n.In[i], errType)
 	}
 	return nil
@@ -81,13 +83,13 @@ func (n *Node) wantSame() error {
 	if len(n.In) == 0 {
 		return errors.New("has no inputs")
 	}
-	return n.want(slices.Repeat([]DType{n.In[0]}, len(n.In))...)
+	return n.want(slices.Repeat([]tensor.DType{n.In[0]}, len(n.In))...)
 }
 
 // wantInts checks that input i is of int32 or int64.
 func (n *Node) wantInts(places ...int) error {
 	for _, i := range places {
-		if i >= len(n.In) || n.In[i] != Int32 && n.In[i] != Int64 {
+		if i >= len(n.In) || n.In[i] != tensor.Int32 && n.In[i] != tensor.Int64 {
 			return fmt.Errorf("input %d isn't of int32 or int64", i)
 		}
 	}
@@ -120,7 +122,7 @@ func (n *Node) Text(name, absent string) string {
 	return absent
 }
 
-func (n *Node) dtype(name string, absent DType) DType {
+func (n *Node) dtype(name string, absent tensor.DType) tensor.DType {
 	if a := n.attr(name); a != nil {
 		return a.GetType()
 	}
@@ -135,11 +137,11 @@ func (n *Node) ints(name string) []int {
 	return list
 }
 
-func (n *Node) types(name string) []DType { return n.attr(name).GetList().GetType() }
+func (n *Node) types(name string) []tensor.DType { return n.attr(name).GetList().GetType() }
 
 // fixedStrings are the strings that input i always is.
 func (n *Node) fixedStrings(i int) ([]string, error) {
-	a, ok := n.Fixed[i].(*Array[string])
+	a, ok := n.Fixed[i].(*tensor.Array[string])
 	if !ok {
 		return nil, fmt.Errorf("input %d is no strings that are known beforehand", i)
 	}

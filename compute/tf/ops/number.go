@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // format is the attributes of AsString, which become a format of C's printf.
@@ -33,17 +35,17 @@ func buildAsString(n *Node) (Kernel, error) {
 		f.precision = defaultPrecision
 	}
 	kernels := byType{
-		Float32: eachText(func(v float32) string { return f.float(float64(v)) }),
-		Float64: eachText(f.float),
-		Int8:    eachText(func(v int8) string { return f.integer(int64(v)) }),
-		Int16:   eachText(func(v int16) string { return f.integer(int64(v)) }),
-		Int32:   eachText(func(v int32) string { return f.integer(int64(v)) }),
-		Int64:   eachText(f.integer),
-		Uint8:   eachText(func(v uint8) string { return f.integer(int64(v)) }),
-		Bool:    eachText(strconv.FormatBool),
-		String:  eachCharged(f.padText),
+		tensor.Float32: eachText(func(v float32) string { return f.float(float64(v)) }),
+		tensor.Float64: eachText(f.float),
+		tensor.Int8:    eachText(func(v int8) string { return f.integer(int64(v)) }),
+		tensor.Int16:   eachText(func(v int16) string { return f.integer(int64(v)) }),
+		tensor.Int32:   eachText(func(v int32) string { return f.integer(int64(v)) }),
+		tensor.Int64:   eachText(f.integer),
+		tensor.Uint8:   eachText(func(v uint8) string { return f.integer(int64(v)) }),
+		tensor.Bool:    eachText(strconv.FormatBool),
+		tensor.String:  eachCharged(f.padText),
 	}
-	n.Out = []DType{String}
+	n.Out = []tensor.DType{tensor.String}
 	if err := n.want(0); err != nil {
 		return nil, err
 	}
@@ -103,22 +105,22 @@ func (f format) padText(c *Call, s string) string {
 }
 
 func buildToNumber(n *Node) (Kernel, error) {
-	out := n.dtype("out_type", Float32)
-	n.Out = []DType{out}
+	out := n.dtype("out_type", tensor.Float32)
+	n.Out = []tensor.DType{out}
 	kernels := byType{
-		Float32: parsing(func(s string) (float32, error) { v, err := parseFloat(s, 32); return float32(v), err }),
-		Float64: parsing(func(s string) (float64, error) { return parseFloat(s, 64) }),
-		Int32:   parsing(func(s string) (int32, error) { v, err := parseInt(s, 32); return int32(v), err }),
-		Int64:   parsing(func(s string) (int64, error) { return parseInt(s, 64) }),
+		tensor.Float32: parsing(func(s string) (float32, error) { v, err := parseFloat(s, 32); return float32(v), err }),
+		tensor.Float64: parsing(func(s string) (float64, error) { return parseFloat(s, 64) }),
+		tensor.Int32:   parsing(func(s string) (int32, error) { v, err := parseInt(s, 32); return int32(v), err }),
+		tensor.Int64:   parsing(func(s string) (int64, error) { return parseInt(s, 64) }),
 	}
 	k, ok := kernels[out]
 	if !ok {
 		return nil, fmt.Errorf("out_type is %v: %w", out, errType)
 	}
-	return k, n.want(String)
+	return k, n.want(tensor.String)
 }
 
-func parsing[T Element](parse func(string) (T, error)) Kernel {
+func parsing[T tensor.Element](parse func(string) (T, error)) Kernel {
 	return func(c *Call) error {
 		in := arg[string](c, 0)
 		out := room[T](c, 0, in.Dims...).Data

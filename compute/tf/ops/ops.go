@@ -4,6 +4,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // Find is the op of the name that TensorFlow has for it, and whether it is known.
@@ -162,12 +164,12 @@ var numberOps = map[string]Op{
 	"LessEqual":    ordered(lessEqual, lessEqual, lessEqual, lessEqual).boolOut(2),
 	"Greater":      ordered(greater, greater, greater, greater).boolOut(2),
 	"GreaterEqual": ordered(greaterEqual, greaterEqual, greaterEqual, greaterEqual).boolOut(2),
-	"LogicalAnd":   byType{Bool: pairwise(of(both))}.sameOut(2),
-	"LogicalOr":    byType{Bool: pairwise(of(either))}.sameOut(2),
-	"LogicalNot":   byType{Bool: each(not)}.sameOut(1),
-	"IsNan":        byType{Float32: each(mapping(isNaN[float32])), Float64: each(mapping(isNaN[float64]))}.boolOut(1),
-	"IsInf":        byType{Float32: each(mapping(isInf[float32])), Float64: each(mapping(isInf[float64]))}.boolOut(1),
-	"IsFinite":     byType{Float32: each(mapping(isFinite[float32])), Float64: each(mapping(isFinite[float64]))}.boolOut(1),
+	"LogicalAnd":   byType{tensor.Bool: pairwise(of(both))}.sameOut(2),
+	"LogicalOr":    byType{tensor.Bool: pairwise(of(either))}.sameOut(2),
+	"LogicalNot":   byType{tensor.Bool: each(not)}.sameOut(1),
+	"IsNan":        byType{tensor.Float32: each(mapping(isNaN[float32])), tensor.Float64: each(mapping(isNaN[float64]))}.boolOut(1),
+	"IsInf":        byType{tensor.Float32: each(mapping(isInf[float32])), tensor.Float64: each(mapping(isInf[float64]))}.boolOut(1),
+	"IsFinite":     byType{tensor.Float32: each(mapping(isFinite[float32])), tensor.Float64: each(mapping(isFinite[float64]))}.boolOut(1),
 
 	"Sum":  reduction(reduceNumbers(folding(0, plus[float32]), folding(0, plus[float64]), folding(0, plus[int32]), folding(0, plus[int64]))),
 	"Prod": reduction(reduceNumbers(folding(1, times[float32]), folding(1, times[float64]), folding(1, times[int32]), folding(1, times[int64]))),
@@ -176,8 +178,8 @@ var numberOps = map[string]Op{
 	"Min": reduction(reduceNumbers(folding(infinity32, least), folding(infinity64, least),
 		folding(math.MaxInt32, least[int32]), folding(math.MaxInt64, least[int64]))),
 	"Mean":    reduction(reduceNumbers(mean, mean, meanInt, meanInt)),
-	"Any":     reduction(map[DType]func(bool) Kernel{Bool: reduced(anyOf)}),
-	"All":     reduction(map[DType]func(bool) Kernel{Bool: reduced(allOf)}),
+	"Any":     reduction(map[tensor.DType]func(bool) Kernel{tensor.Bool: reduced(anyOf)}),
+	"All":     reduction(map[tensor.DType]func(bool) Kernel{tensor.Bool: reduced(allOf)}),
 	"ArgMax":  extreme(-math.MaxFloat32, isMore, -math.MaxFloat64, isMore, math.MinInt64, isMore),
 	"ArgMin":  extreme(math.MaxFloat32, isLess, math.MaxFloat64, isLess, math.MaxInt64, isLess),
 	"Cumsum":  cumulated(cumulateSum),

@@ -10,6 +10,7 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 
 	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // parser is what a node reads of serialized tf.Examples: features in the order of its outputs.
@@ -21,7 +22,7 @@ type parser struct {
 // parsed is a feature: its column in the spec, and what it becomes.
 type parsed struct {
 	column int
-	splits DType // ragged
+	splits tensor.DType // ragged
 }
 
 // buildParseExample reads a batch of serialized tf.Examples with ParseExampleV2. Its inputs are the records, names for
@@ -64,10 +65,10 @@ func buildParseExample1(n *Node) (Kernel, error) {
 
 // parseExamples makes the kernel; defaults stand from input firstDefault on.
 func (n *Node) parseExamples(sparse, dense, ragged []string, firstDefault int) (Kernel, error) {
-	types := [3][]DType{n.types("sparse_types"), n.types("Tdense"), n.types("ragged_value_types")}
+	types := [3][]tensor.DType{n.types("sparse_types"), n.types("Tdense"), n.types("ragged_value_types")}
 	splits, shapes := n.types("ragged_split_types"), n.attr("dense_shapes").GetList().GetShape()
 	if len(sparse) != len(types[0]) || len(dense) != len(types[1]) || len(ragged) != len(types[2]) ||
-		len(ragged) != len(splits) || len(dense) != len(shapes) || n.In[0] != String {
+		len(ragged) != len(splits) || len(dense) != len(shapes) || n.In[0] != tensor.String {
 		return nil, errors.New("keys and types are not as many")
 	}
 	p, features := &parser{}, []example.Feature{}
@@ -83,7 +84,7 @@ func (n *Node) parseExamples(sparse, dense, ragged []string, firstDefault int) (
 		if err != nil {
 			return nil, err
 		}
-		f.Shape = append([]int{}, ShapeOf(shapes[i])...)
+		f.Shape = append([]int{}, tensor.ShapeOf(shapes[i])...)
 		if f.Default, err = n.parsedDefault(firstDefault+i, f); err != nil {
 			return nil, fmt.Errorf("feature %q: %w", key, err)
 		}
@@ -94,7 +95,7 @@ func (n *Node) parseExamples(sparse, dense, ragged []string, firstDefault int) (
 		if err != nil {
 			return nil, err
 		}
-		if splits[i] != Int32 && splits[i] != Int64 {
+		if splits[i] != tensor.Int32 && splits[i] != tensor.Int64 {
 			return nil, fmt.Errorf("feature %q: row splits of type %v", key, splits[i])
 		}
 		features, p.ragged = append(features, f), append(p.ragged, parsed{splits: splits[i]})
@@ -104,19 +105,19 @@ func (n *Node) parseExamples(sparse, dense, ragged []string, firstDefault int) (
 }
 
 // parsedTypes are the types of the outputs, in their order.
-func parsedTypes(types [3][]DType, splits []DType) []DType {
-	integers := slices.Repeat([]DType{Int64}, len(types[0]))
+func parsedTypes(types [3][]tensor.DType, splits []tensor.DType) []tensor.DType {
+	integers := slices.Repeat([]tensor.DType{tensor.Int64}, len(types[0]))
 	return slices.Concat(integers, types[0], integers, types[1], types[2], splits)
 }
 
-func parsedFeature(key string, t DType) (example.Feature, error) {
+func parsedFeature(key string, t tensor.DType) (example.Feature, error) {
 	f := example.Feature{Name: key}
 	switch t {
-	case Float32:
+	case tensor.Float32:
 		f.Kind = example.Float
-	case Int64:
+	case tensor.Int64:
 		f.Kind = example.Int64
-	case String:
+	case tensor.String:
 		f.Kind = example.Bytes
 	default:
 		return f, fmt.Errorf("feature %q: type %v isn't one of tf.Examples", key, t)
@@ -126,7 +127,7 @@ func parsedFeature(key string, t DType) (example.Feature, error) {
 
 // parsedDefault is what fills a dense feature that a row lacks: nil, with which that is an error, if the input is empty.
 func (n *Node) parsedDefault(input int, f example.Feature) (*example.Default, error) {
-	t, ok := n.Fixed[input].(Tensor)
+	t, ok := n.Fixed[input].(tensor.Tensor)
 	if !ok {
 		return nil, errors.New("its default isn't known beforehand")
 	}
@@ -136,11 +137,11 @@ func (n *Node) parsedDefault(input int, f example.Feature) (*example.Default, er
 	d := &example.Default{}
 	alike := true
 	switch a := t.(type) {
-	case *Array[float32]:
+	case *tensor.Array[float32]:
 		d.Float, alike = a.Data[0], !slices.ContainsFunc(a.Data, func(v float32) bool { return v != a.Data[0] })
-	case *Array[int64]:
+	case *tensor.Array[int64]:
 		d.Int64, alike = a.Data[0], !slices.ContainsFunc(a.Data, func(v int64) bool { return v != a.Data[0] })
-	case *Array[string]:
+	case *tensor.Array[string]:
 		d.Bytes, alike = []byte(a.Data[0]), !slices.ContainsFunc(a.Data, func(v string) bool { return v != a.Data[0] })
 	}
 	if !alike {

@@ -8,6 +8,7 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 
 	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // sequenceParser is what a node reads of serialized tf.SequenceExamples: features of the context as a parser has them, and lists of
@@ -35,13 +36,13 @@ func buildParseSequence(n *Node) (Kernel, error) {
 		}
 		keys[i] = list
 	}
-	types := [6][]DType{
+	types := [6][]tensor.DType{
 		n.types("context_sparse_types"), dense, n.types("context_ragged_value_types"),
 		n.types("feature_list_sparse_types"), n.types("feature_list_dense_types"), n.types("feature_list_ragged_value_types"),
 	}
 	contextSplits, listSplits := n.types("context_ragged_split_types"), n.types("feature_list_ragged_split_types")
 	shapes := [2][][]int{shapesOf(n, "context_dense_shapes"), shapesOf(n, "feature_list_dense_shapes")}
-	missing, ok := n.Fixed[keysOfSequence-1].(*Array[bool])
+	missing, ok := n.Fixed[keysOfSequence-1].(*tensor.Array[bool])
 	if !ok || len(missing.Data) != len(keys[4]) {
 		return nil, errors.New("which lists may be missing isn't known beforehand")
 	}
@@ -51,7 +52,7 @@ func buildParseSequence(n *Node) (Kernel, error) {
 		}
 	}
 	if len(contextSplits) != len(keys[2]) || len(listSplits) != len(keys[5]) || len(shapes[0]) != len(keys[1]) ||
-		len(shapes[1]) != len(keys[4]) || n.In[0] != String {
+		len(shapes[1]) != len(keys[4]) || n.In[0] != tensor.String {
 		return nil, errors.New("keys, shapes and types are not as many")
 	}
 	p, features := &sequenceParser{}, []example.Feature{}
@@ -75,7 +76,7 @@ func buildParseSequence(n *Node) (Kernel, error) {
 			case 5:
 				one.splits = listSplits[i]
 			}
-			if err == nil && one.splits != 0 && one.splits != Int32 && one.splits != Int64 {
+			if err == nil && one.splits != 0 && one.splits != tensor.Int32 && one.splits != tensor.Int64 {
 				err = fmt.Errorf("row splits of type %v", one.splits)
 			}
 			if err != nil {
@@ -84,14 +85,14 @@ func buildParseSequence(n *Node) (Kernel, error) {
 			features, *group = append(features, f), append(*group, one)
 		}
 	}
-	n.Out = slices.Concat(parsedTypes([3][]DType(types[:3]), contextSplits), slices.Repeat([]DType{Int64}, len(types[3])), types[3],
-		slices.Repeat([]DType{Int64}, len(types[3])), types[4], slices.Repeat([]DType{Int64}, len(types[4])), types[5], listSplits, listSplits)
+	n.Out = slices.Concat(parsedTypes([3][]tensor.DType(types[:3]), contextSplits), slices.Repeat([]tensor.DType{tensor.Int64}, len(types[3])), types[3],
+		slices.Repeat([]tensor.DType{tensor.Int64}, len(types[3])), types[4], slices.Repeat([]tensor.DType{tensor.Int64}, len(types[4])), types[5], listSplits, listSplits)
 	return p.kernel(features, groups[:])
 }
 
 func shapesOf(n *Node, attr string) (shapes [][]int) {
 	for _, s := range n.attr(attr).GetList().GetShape() {
-		shapes = append(shapes, ShapeOf(s))
+		shapes = append(shapes, tensor.ShapeOf(s))
 	}
 	return shapes
 }
@@ -158,7 +159,7 @@ func (p *sequenceParser) run(c *Call) error {
 
 // stepIndices are indices and dense shape of a list of features as a sparse tensor: row, step, place in the step.
 func stepIndices(old Value, rows int, c *example.Column) (indices, shape Value) {
-	made, steps, widest, at := RoomIn[int64](old, c.Len(), 3), 0, 0, 0
+	made, steps, widest, at := tensor.Reuse[int64](old, c.Len(), 3), 0, 0, 0
 	for r := range rows {
 		from, to := int(c.Offsets[r]), int(c.Offsets[r+1])
 		steps = max(steps, to-from)
@@ -171,7 +172,7 @@ func stepIndices(old Value, rows int, c *example.Column) (indices, shape Value) 
 			}
 		}
 	}
-	return made, Vector(int64(rows), int64(steps), int64(widest))
+	return made, tensor.Vector(int64(rows), int64(steps), int64(widest))
 }
 
 // padded is a list of features of one shape as a dense tensor, with zeros or empty strings behind the steps that a row has.
@@ -212,11 +213,11 @@ func padded(c *Call, out, rows int, column *example.Column) error {
 }
 
 // innerSplits are where the values of each step begin and end.
-func innerSplits(t DType, c *example.Column) Value {
-	if t == Int32 {
-		return &Array[int32]{Dims: []int{len(c.Inner)}, Data: slices.Clone(c.Inner)}
+func innerSplits(t tensor.DType, c *example.Column) Value {
+	if t == tensor.Int32 {
+		return &tensor.Array[int32]{Dims: []int{len(c.Inner)}, Data: slices.Clone(c.Inner)}
 	}
-	a := RoomIn[int64](nil, len(c.Inner))
+	a := tensor.Reuse[int64](nil, len(c.Inner))
 	for i, v := range c.Inner {
 		a.Data[i] = int64(v)
 	}

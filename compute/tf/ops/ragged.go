@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // rows are the row splits of a ragged tensor, from the outermost dimension on: row i goes from splits[i] to splits[i+1] of
@@ -122,7 +124,7 @@ func partitions(c *Call, kinds []string) (rows, error) {
 }
 
 // raggedToTensor cuts and fills up the rows to the shape of input 0, in which -1 means as long as the longest.
-func raggedToTensor(c *Call, r rows, values Tensor) error {
+func raggedToTensor(c *Call, r rows, values tensor.Tensor) error {
 	inner := values.Shape()[1:]
 	want := c.ints(0)
 	dims := []int{len(r[0]) - 1}
@@ -145,8 +147,8 @@ func raggedToTensor(c *Call, r rows, values Tensor) error {
 		return err
 	}
 	out := c.roomLike(0, values, dims...)
-	out.fill(c.tensor(2), 0)
-	f := filler{c, r, dims, rowMajor(dims), out, values, Count(inner)}
+	out.Fill(c.tensor(2), 0)
+	f := filler{c, r, dims, tensor.Strides(dims), out, values, tensor.Count(inner)}
 	for row := range min(dims[0], len(r[0])-1) {
 		f.row(0, row, row*f.steps[0])
 	}
@@ -158,7 +160,7 @@ type filler struct {
 	call        *Call
 	rows        rows
 	dims, steps []int
-	out, values Tensor
+	out, values tensor.Tensor
 	inner       int
 }
 
@@ -167,7 +169,7 @@ func (f filler) row(level, row, at int) {
 	end = min(end, start+f.dims[level+1])
 	f.call.tick(end - start)
 	if level+1 == len(f.rows) {
-		f.out.copy(at, f.values, start*f.inner, (end-start)*f.inner)
+		f.out.CopyFrom(at, f.values, start*f.inner, (end-start)*f.inner)
 		return
 	}
 	for i := start; i < end; i++ {
@@ -185,7 +187,7 @@ func buildRaggedToSparse(n *Node) (Kernel, error) {
 			return nil, err
 		}
 	}
-	n.Out = []DType{Int64, n.In[levels], Int64}
+	n.Out = []tensor.DType{tensor.Int64, n.In[levels], tensor.Int64}
 	return func(c *Call) error {
 		var r rows
 		for i := range levels {
@@ -227,19 +229,19 @@ func (r rows) appendIndices(list []int, level, row int, path []int) []int {
 
 // buildRaggedRange counts in each row from a start to a limit.
 func buildRaggedRange(n *Node) (Kernel, error) {
-	splits := n.dtype("Tsplits", Int64)
+	splits := n.dtype("Tsplits", tensor.Int64)
 	if err := errors.Join(n.takes(3), n.wantSame()); err != nil {
 		return nil, err
 	}
-	n.Out = []DType{splits, n.In[0]}
+	n.Out = []tensor.DType{splits, n.In[0]}
 	switch {
-	case splits == Int64 && n.In[0] == Int64:
+	case splits == tensor.Int64 && n.In[0] == tensor.Int64:
 		return raggedRange[int64, int64], nil
-	case splits == Int64 && n.In[0] == Int32:
+	case splits == tensor.Int64 && n.In[0] == tensor.Int32:
 		return raggedRange[int64, int32], nil
-	case splits == Int32 && n.In[0] == Int64:
+	case splits == tensor.Int32 && n.In[0] == tensor.Int64:
 		return raggedRange[int32, int64], nil
-	case splits == Int32 && n.In[0] == Int32:
+	case splits == tensor.Int32 && n.In[0] == tensor.Int32:
 		return raggedRange[int32, int32], nil
 	}
 	return nil, fmt.Errorf("input 0 is %v, row splits %v: %w", n.In[0], splits, errType)
@@ -260,7 +262,7 @@ func raggedRange[S, T int32 | int64](c *Call) error {
 		}
 	}
 	at := func(i, row int) int64 { return int64(lists[i][min(row, len(lists[i])-1)]) }
-	c.use(4 * int64(number) * widthOf[S]())
+	c.use(4 * int64(number) * tensor.BytesOf[S]())
 	splits, values := []S{0}, []T{}
 	for row := range number {
 		start, limit, delta := at(0, row), at(1, row), at(2, row)
@@ -269,7 +271,7 @@ func raggedRange[S, T int32 | int64](c *Call) error {
 		}
 		for v := start; delta > 0 && v < limit || delta < 0 && v > limit; v += delta {
 			if len(values)%1024 == 0 {
-				c.use(4 * 1024 * widthOf[T]()) // values grow
+				c.use(4 * 1024 * tensor.BytesOf[T]()) // values grow
 				c.tick(1024)
 			}
 			if values = append(values, T(v)); len(values) > c.Most {

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // reducer folds the elements of a group into one.
-type reducer[T, R Element] func(group []T) R
+type reducer[T, R tensor.Element] func(group []T) R
 
 // reduced is the kernel of a reduction of input 0 along the axes of input 1.
-func reduced[T, R Element](f reducer[T, R]) func(keep bool) Kernel {
+func reduced[T, R tensor.Element](f reducer[T, R]) func(keep bool) Kernel {
 	return func(keep bool) Kernel {
 		return func(c *Call) error {
 			a := arg[T](c, 0)
@@ -20,8 +22,8 @@ func reduced[T, R Element](f reducer[T, R]) func(keep bool) Kernel {
 				return err
 			}
 			out := room[R](c, 0, g.shape(keep)...)
-			c.use(shapeBytes(g.inner, widthOf[T]()))
-			values := make([]T, Count(g.inner))
+			c.use(shapeBytes(g.inner, tensor.BytesOf[T]()))
+			values := make([]T, tensor.Count(g.inner))
 			for i, start := range c.places(0, g.outer, g.outerSteps) {
 				c.tick(len(values))
 				for k, p := range g.within {
@@ -64,7 +66,7 @@ func group(c *Call, dims, axes []int) (*groups, error) {
 	}
 	g := &groups{full: dims, gone: gone}
 	var innerSteps []int
-	for i, step := range rowMajor(dims) {
+	for i, step := range tensor.Strides(dims) {
 		if g.gone[i] {
 			g.inner, innerSteps = append(g.inner, dims[i]), append(innerSteps, step)
 		} else {
@@ -90,7 +92,7 @@ func (g *groups) shape(keep bool) []int {
 }
 
 // reduction is an op that reduces along axes.
-func reduction(kernels map[DType]func(keep bool) Kernel) Op {
+func reduction(kernels map[tensor.DType]func(keep bool) Kernel) Op {
 	return Op{Build: func(n *Node) (Kernel, error) {
 		if err := n.takes(2); err != nil {
 			return nil, err
@@ -105,9 +107,9 @@ func reduction(kernels map[DType]func(keep bool) Kernel) Op {
 }
 
 func reduceNumbers(f32 reducer[float32, float32], f64 reducer[float64, float64], i32 reducer[int32, int32], i64 reducer[int64, int64],
-) map[DType]func(keep bool) Kernel {
-	return map[DType]func(keep bool) Kernel{
-		Float32: reduced(f32), Float64: reduced(f64), Int32: reduced(i32), Int64: reduced(i64),
+) map[tensor.DType]func(keep bool) Kernel {
+	return map[tensor.DType]func(keep bool) Kernel{
+		tensor.Float32: reduced(f32), tensor.Float64: reduced(f64), tensor.Int32: reduced(i32), tensor.Int64: reduced(i64),
 	}
 }
 
@@ -146,21 +148,21 @@ func extreme(start32 float32, better32 func(a, b float32) bool, start64 float64,
 		if err := n.takes(2); err != nil {
 			return nil, err
 		}
-		out := n.dtype("output_type", Int64)
-		n.Out = []DType{out}
+		out := n.dtype("output_type", tensor.Int64)
+		n.Out = []tensor.DType{out}
 		kernels := byType{
-			Float32: placed(start32, better32, out), Float64: placed(start64, better64, out),
-			Int64: placed(startInt, betterInt, out),
+			tensor.Float32: placed(start32, better32, out), tensor.Float64: placed(start64, better64, out),
+			tensor.Int64: placed(startInt, betterInt, out),
 		}
 		k, ok := kernels[n.In[0]]
-		if !ok || out != Int32 && out != Int64 {
+		if !ok || out != tensor.Int32 && out != tensor.Int64 {
 			return nil, fmt.Errorf("input 0 is %v, the output %v: %w", n.In[0], out, errType)
 		}
 		return k, n.wantInts(1)
 	}}
 }
 
-func placed[T number](start T, better func(a, b T) bool, out DType) Kernel {
+func placed[T number](start T, better func(a, b T) bool, out tensor.DType) Kernel {
 	return func(c *Call) error {
 		a, axes := arg[T](c, 0), c.ints(1)
 		if len(axes) != 1 {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // pattern is a regular expression as RE2 has it, of whose syntax Go's is a copy. They differ about bytes that are no UTF-8:
@@ -276,13 +278,13 @@ func buildStaticRegexReplace(n *Node) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.Out = []DType{String}
-	return eachCharged(f), n.want(String)
+	n.Out = []tensor.DType{tensor.String}
+	return eachCharged(f), n.want(tensor.String)
 }
 
 // buildRegexReplace is the same with pattern and rewrite as inputs, which have to be known beforehand.
 func buildRegexReplace(n *Node) (Kernel, error) {
-	if err := n.want(String, String, String); err != nil {
+	if err := n.want(tensor.String, tensor.String, tensor.String); err != nil {
 		return nil, err
 	}
 	text, err := n.fixedText(1)
@@ -297,12 +299,12 @@ func buildRegexReplace(n *Node) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.Out = []DType{String}
+	n.Out = []tensor.DType{tensor.String}
 	return eachCharged(f), nil
 }
 
 func (n *Node) fixedText(i int) (string, error) {
-	a, ok := n.Fixed[i].(*Array[string])
+	a, ok := n.Fixed[i].(*tensor.Array[string])
 	if !ok || len(a.Data) != 1 {
 		return "", fmt.Errorf("input %d is no text that is known beforehand", i)
 	}
@@ -310,11 +312,11 @@ func (n *Node) fixedText(i int) (string, error) {
 }
 
 func buildStaticFullMatch(n *Node) (Kernel, error) {
-	return fullMatch(n, n.Text("pattern", ""), n.want(String))
+	return fullMatch(n, n.Text("pattern", ""), n.want(tensor.String))
 }
 
 func buildFullMatch(n *Node) (Kernel, error) {
-	if err := n.want(String, String); err != nil {
+	if err := n.want(tensor.String, tensor.String); err != nil {
 		return nil, err
 	}
 	text, err := n.fixedText(1)
@@ -336,7 +338,7 @@ func fullMatch(n *Node, text string, err error) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.Out = []DType{Bool}
+	n.Out = []tensor.DType{tensor.Bool}
 	return func(c *Call) error {
 		in := arg[string](c, 0)
 		out := room[bool](c, 0, in.Dims...).Data

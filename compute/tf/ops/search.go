@@ -4,24 +4,26 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // searchOp is UpperBound and LowerBound: for each value its place among the boundaries in the same row.
 func searchOp(f32 place[float32], f64 place[float64], i32 place[int32], i64 place[int64]) Op {
 	return Op{Build: func(n *Node) (Kernel, error) {
-		out := n.dtype("out_type", Int32)
-		n.Out = []DType{out}
+		out := n.dtype("out_type", tensor.Int32)
+		n.Out = []tensor.DType{out}
 		if err := errors.Join(n.takes(2), n.wantSame()); err != nil {
 			return nil, err
 		}
 		switch n.In[0] {
-		case Float32:
+		case tensor.Float32:
 			return search(out, f32)
-		case Float64:
+		case tensor.Float64:
 			return search(out, f64)
-		case Int32:
+		case tensor.Int32:
 			return search(out, i32)
-		case Int64:
+		case tensor.Int64:
 			return search(out, i64)
 		}
 		return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
@@ -57,11 +59,11 @@ func lowerBound[T number](boundaries []T, v T) int {
 	return low
 }
 
-func search[T number](out DType, find place[T]) (Kernel, error) {
+func search[T number](out tensor.DType, find place[T]) (Kernel, error) {
 	switch out {
-	case Int32:
+	case tensor.Int32:
 		return searchInto[T, int32](find), nil
-	case Int64:
+	case tensor.Int64:
 		return searchInto[T, int64](find), nil
 	}
 	return nil, fmt.Errorf("out_type is %v: %w", out, errType)
@@ -89,16 +91,16 @@ func searchInto[T number, I int32 | int64](find place[T]) Kernel {
 // buildBucketize is the op with boundaries as attribute, which tf.Transform doesn't use but users may.
 func buildBucketize(n *Node) (Kernel, error) {
 	boundaries := n.attr("boundaries").GetList().GetF()
-	n.Out = []DType{Int32}
+	n.Out = []tensor.DType{tensor.Int32}
 	if err := n.want(0); err != nil {
 		return nil, err
 	}
 	bucket := func(v float32) int32 { return int32(upperBound(boundaries, v)) }
 	kernels := byType{
-		Float32: each(mapping(bucket)),
-		Float64: each(mapping(func(v float64) int32 { return bucket(float32(v)) })),
-		Int32:   each(mapping(func(v int32) int32 { return bucket(float32(v)) })),
-		Int64:   each(mapping(func(v int64) int32 { return bucket(float32(v)) })),
+		tensor.Float32: each(mapping(bucket)),
+		tensor.Float64: each(mapping(func(v float64) int32 { return bucket(float32(v)) })),
+		tensor.Int32:   each(mapping(func(v int32) int32 { return bucket(float32(v)) })),
+		tensor.Int64:   each(mapping(func(v int64) int32 { return bucket(float32(v)) })),
 	}
 	k, ok := kernels[n.In[0]]
 	if !ok {
@@ -112,12 +114,12 @@ func buildTopK(n *Node) (Kernel, error) {
 	if err := errors.Join(n.takes(2), n.wantInts(1)); err != nil {
 		return nil, err
 	}
-	n.Out = []DType{n.In[0], n.dtype("index_type", Int32)}
-	if n.Out[1] != Int32 {
+	n.Out = []tensor.DType{n.In[0], n.dtype("index_type", tensor.Int32)}
+	if n.Out[1] != tensor.Int32 {
 		return nil, fmt.Errorf("index_type is %v: %w", n.Out[1], errType)
 	}
 	kernels := byType{
-		Float32: topOf[float32], Float64: topOf[float64], Int32: topOf[int32], Int64: topOf[int64],
+		tensor.Float32: topOf[float32], tensor.Float64: topOf[float64], tensor.Int32: topOf[int32], tensor.Int64: topOf[int64],
 	}
 	k, ok := kernels[n.In[0]]
 	if !ok {
@@ -139,7 +141,7 @@ func topOf[T number](c *Call) error {
 	dims, width := slices.Clone(in.Dims), in.Dims[last]
 	dims[last] = k
 	values, indices := room[T](c, 0, dims...), room[int32](c, 1, dims...)
-	for row := range Count(in.Dims[:last]) {
+	for row := range tensor.Count(in.Dims[:last]) {
 		from := in.Data[row*width : (row+1)*width]
 		order := c.counting(width)
 		slices.SortStableFunc(order, func(i, j int) int {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"unsafe"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // unsorted is an op that reduces the rows of input 0 that have the same segment in input 1, of as many segments as input 2
@@ -23,7 +25,7 @@ func unsorted(kernels byType) Op {
 }
 
 func unsortedNumbers(f32 Kernel, f64 Kernel, i32 Kernel, i64 Kernel) byType {
-	return byType{Float32: f32, Float64: f64, Int32: i32, Int64: i64}
+	return byType{tensor.Float32: f32, tensor.Float64: f64, tensor.Int32: i32, tensor.Int64: i64}
 }
 
 // intoSegments folds with f, from start on: what a segment without rows has.
@@ -38,7 +40,7 @@ func intoSegments[T number](start T, f func(a, b T) T) Kernel {
 	}
 }
 
-func foldSegments[T number](c *Call, a *Array[T], ids []int, segments int, start T, f func(a, b T) T) error {
+func foldSegments[T number](c *Call, a *tensor.Array[T], ids []int, segments int, start T, f func(a, b T) T) error {
 	lead := c.tensor(1).Shape()
 	if len(lead) > len(a.Dims) || !slices.Equal(lead, a.Dims[:len(lead)]) {
 		return fmt.Errorf("segments of shape %v for a tensor of shape %v", lead, a.Dims)
@@ -47,7 +49,7 @@ func foldSegments[T number](c *Call, a *Array[T], ids []int, segments int, start
 	if err := c.allow(dims); err != nil {
 		return err
 	}
-	inner := Count(a.Dims[len(lead):])
+	inner := tensor.Count(a.Dims[len(lead):])
 	out := room[T](c, 0, dims...)
 	for i := range out.Data {
 		out.Data[i] = start
@@ -116,11 +118,11 @@ func addSegments[T number](c *Call) error {
 // buildSegmentJoin joins the strings of each segment.
 func buildSegmentJoin(n *Node) (Kernel, error) {
 	separator := n.Text("separator", "")
-	n.Out = []DType{String}
+	n.Out = []tensor.DType{tensor.String}
 	if err := n.takes(3); err != nil {
 		return nil, err
 	}
-	if err := n.wantAt(0, String); err != nil {
+	if err := n.wantAt(0, tensor.String); err != nil {
 		return nil, err
 	}
 	return func(c *Call) error {

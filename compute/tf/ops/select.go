@@ -3,6 +3,8 @@ package ops
 import (
 	"fmt"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // buildSelect takes from input 1 where input 0 is true, from input 2 where it isn't. All three broadcast.
@@ -10,25 +12,25 @@ func buildSelect(n *Node) (Kernel, error) {
 	if err := n.takes(3); err != nil {
 		return nil, err
 	}
-	if err := n.want(Bool, 0, n.In[1]); err != nil {
+	if err := n.want(tensor.Bool, 0, n.In[1]); err != nil {
 		return nil, err
 	}
 	n.Out = n.In[1:2]
 	switch n.In[1] {
-	case Float32:
+	case tensor.Float32:
 		return selected[float32], nil
-	case Float64:
+	case tensor.Float64:
 		return selected[float64], nil
-	case Int32:
+	case tensor.Int32:
 		return selected[int32], nil
-	case Int64:
+	case tensor.Int64:
 		return selected[int64], nil
-	case Bool:
+	case tensor.Bool:
 		return selected[bool], nil
-	case String:
+	case tensor.String:
 		return selected[string], nil
 	}
-	return nil, n.wantAt(1, Float32)
+	return nil, n.wantAt(1, tensor.Float32)
 }
 
 // buildSelectRows is Select of TensorFlow 1: inputs 1 and 2 have one shape, input 0 has it too, or says which rows to take.
@@ -50,7 +52,7 @@ func buildSelectRows(n *Node) (Kernel, error) {
 	}, nil
 }
 
-func selected[T Element](c *Call) error {
+func selected[T tensor.Element](c *Call) error {
 	when, a, b := arg[bool](c, 0), arg[T](c, 1), arg[T](c, 2)
 	dims, err := c.broadcast(a.Dims, b.Dims)
 	if err != nil {
@@ -87,7 +89,7 @@ func buildClip(n *Node) (Kernel, error) {
 	n.Out = n.In[:1]
 	highest, ok := numbers(larger, larger, larger, larger)[n.In[0]]
 	if !ok {
-		return nil, n.wantAt(0, Float32)
+		return nil, n.wantAt(0, tensor.Float32)
 	}
 	lowest := numbers(smaller, smaller, smaller, smaller)[n.In[0]]
 	return func(c *Call) error {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // buildSetOperation takes the last dimension of two tensors as sets, and gives what the operation leaves as a sparse tensor.
@@ -18,8 +20,8 @@ func buildSetOperation(n *Node) (Kernel, error) {
 	if err := errors.Join(n.takes(2), n.wantSame()); err != nil {
 		return nil, err
 	}
-	n.Out = []DType{Int64, n.In[0], Int64}
-	kernels := byType{Int32: setKernel[int32](keep), Int64: setKernel[int64](keep), String: setKernel[string](keep)}
+	n.Out = []tensor.DType{tensor.Int64, n.In[0], tensor.Int64}
+	kernels := byType{tensor.Int32: setKernel[int32](keep), tensor.Int64: setKernel[int64](keep), tensor.String: setKernel[string](keep)}
 	k, ok := kernels[n.In[0]]
 	if !ok {
 		return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
@@ -45,7 +47,7 @@ func setKernel[T setElement](keep func(inA, inB bool) bool) Kernel {
 			return fmt.Errorf("sets of shapes %v and %v", a.Dims, b.Dims)
 		}
 		var indices, values = []int64{}, []T{}
-		widest, number := 0, Count(a.Dims[:last])
+		widest, number := 0, tensor.Count(a.Dims[:last])
 		for row := range number {
 			sets := 96 * int64(a.Dims[last]+b.Dims[last]) // both, and both together
 			c.use(sets)
@@ -54,10 +56,10 @@ func setKernel[T setElement](keep func(inA, inB bool) bool) Kernel {
 			right := setOf(b.Data[row*b.Dims[last] : (row+1)*b.Dims[last]])
 			kept := keptOf(left, right, keep)
 			c.drop(sets)
-			c.use(2 * int64(len(kept)) * (8*int64(last+1) + widthOf[T]()))
+			c.use(2 * int64(len(kept)) * (8*int64(last+1) + tensor.BytesOf[T]()))
 			for i := range kept {
 				c.tick(last)
-				for d, step := range rowMajor(a.Dims[:last]) {
+				for d, step := range tensor.Strides(a.Dims[:last]) {
 					indices = append(indices, int64(row/step%a.Dims[d]))
 				}
 				indices = append(indices, int64(i))
@@ -101,8 +103,8 @@ func buildBincount(n *Node) (Kernel, error) {
 	binary := n.Boolean("binary_output", false)
 	n.Out = n.In[2:3]
 	kernels := byType{
-		Int32: bincount[int32](binary), Int64: bincount[int64](binary),
-		Float32: bincount[float32](binary), Float64: bincount[float64](binary),
+		tensor.Int32: bincount[int32](binary), tensor.Int64: bincount[int64](binary),
+		tensor.Float32: bincount[float32](binary), tensor.Float64: bincount[float64](binary),
 	}
 	k, ok := kernels[n.In[2]]
 	if !ok {

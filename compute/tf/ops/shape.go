@@ -3,6 +3,8 @@ package ops
 import (
 	"fmt"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // buildIdentity hands on: the ops that differ only in training, or in what runs before what.
@@ -21,7 +23,7 @@ func buildEnsureShape(n *Node) (Kernel, error) {
 	if n.attr("shape").GetShape().GetUnknownRank() {
 		return buildIdentity(n)
 	}
-	want := ShapeOf(n.attr("shape").GetShape())
+	want := tensor.ShapeOf(n.attr("shape").GetShape())
 	n.Out = n.In
 	return func(c *Call) error {
 		have := c.tensor(0).Shape()
@@ -35,10 +37,10 @@ func buildEnsureShape(n *Node) (Kernel, error) {
 }
 
 // integerOut gives shapes and sizes, as int32 or int64.
-func integerOut(n *Node, list func(t Tensor) []int, isScalar bool) (Kernel, error) {
-	out := n.dtype("out_type", Int32)
-	n.Out = []DType{out}
-	if out != Int32 && out != Int64 {
+func integerOut(n *Node, list func(t tensor.Tensor) []int, isScalar bool) (Kernel, error) {
+	out := n.dtype("out_type", tensor.Int32)
+	n.Out = []tensor.DType{out}
+	if out != tensor.Int32 && out != tensor.Int64 {
 		return nil, fmt.Errorf("out_type is %v", out)
 	}
 	return func(c *Call) error {
@@ -53,8 +55,8 @@ func integerOut(n *Node, list func(t Tensor) []int, isScalar bool) (Kernel, erro
 }
 
 // putInts makes integers output 0.
-func putInts(c *Call, t DType, dims, values []int) {
-	if t == Int32 {
+func putInts(c *Call, t tensor.DType, dims, values []int) {
+	if t == tensor.Int32 {
 		copyInts(room[int32](c, 0, dims...).Data, values)
 	} else {
 		copyInts(room[int64](c, 0, dims...).Data, values)
@@ -68,19 +70,19 @@ func copyInts[T int32 | int64](to []T, from []int) {
 }
 
 func buildShape(n *Node) (Kernel, error) {
-	return integerOut(n, func(t Tensor) []int { return t.Shape() }, false)
+	return integerOut(n, func(t tensor.Tensor) []int { return t.Shape() }, false)
 }
 
 func buildSize(n *Node) (Kernel, error) {
-	return integerOut(n, func(t Tensor) []int { return []int{t.Size()} }, true)
+	return integerOut(n, func(t tensor.Tensor) []int { return []int{t.Size()} }, true)
 }
 
 func buildRank(n *Node) (Kernel, error) {
-	return integerOut(n, func(t Tensor) []int { return []int{len(t.Shape())} }, true)
+	return integerOut(n, func(t tensor.Tensor) []int { return []int{len(t.Shape())} }, true)
 }
 
 // reshaped gives input 0 the dimensions that are made from its own and input 1.
-func reshaped(n *Node, inputs int, dims func(c *Call, t Tensor) ([]int, error)) (Kernel, error) {
+func reshaped(n *Node, inputs int, dims func(c *Call, t tensor.Tensor) ([]int, error)) (Kernel, error) {
 	if err := n.takes(inputs); err != nil {
 		return nil, err
 	}
@@ -96,8 +98,8 @@ func reshaped(n *Node, inputs int, dims func(c *Call, t Tensor) ([]int, error)) 
 		if err != nil {
 			return err
 		}
-		if len(shape) > maxRank {
-			return fmt.Errorf("a tensor of %d dimensions, %d are allowed", len(shape), maxRank)
+		if len(shape) > tensor.MaxRank {
+			return fmt.Errorf("a tensor of %d dimensions, %d are allowed", len(shape), tensor.MaxRank)
 		}
 		c.Out[0] = t.As(shape)
 		return nil
@@ -105,7 +107,7 @@ func reshaped(n *Node, inputs int, dims func(c *Call, t Tensor) ([]int, error)) 
 }
 
 func buildReshape(n *Node) (Kernel, error) {
-	return reshaped(n, 2, func(c *Call, t Tensor) ([]int, error) { return inferShape(t.Shape(), c.ints(1)) })
+	return reshaped(n, 2, func(c *Call, t tensor.Tensor) ([]int, error) { return inferShape(t.Shape(), c.ints(1)) })
 }
 
 // inferShape fills in the dimension -1, of which there may be one. Where another is 0, so is the number of elements, and
@@ -116,7 +118,7 @@ func inferShape(from, dims []int) ([]int, error) {
 		switch {
 		case d == -1 && open < 0:
 			open = i
-		case d < 0 || d > 0 && known > MaxElements/d:
+		case d < 0 || d > 0 && known > tensor.MaxElements/d:
 			return nil, fmt.Errorf("shape %v is impossible", dims)
 		case d == 0:
 			empty = true
@@ -124,22 +126,22 @@ func inferShape(from, dims []int) ([]int, error) {
 			known *= d
 		}
 	}
-	size := Count(from)
+	size := tensor.Count(from)
 	if open >= 0 {
 		if empty {
-			size = Count(slices.DeleteFunc(slices.Clone(from), func(d int) bool { return d == 0 }))
+			size = tensor.Count(slices.DeleteFunc(slices.Clone(from), func(d int) bool { return d == 0 }))
 		}
 		dims = slices.Clone(dims)
 		dims[open] = size / known
 	}
-	if Count(dims) != Count(from) {
+	if tensor.Count(dims) != tensor.Count(from) {
 		return nil, fmt.Errorf("shape %v doesn't fit shape %v", from, dims)
 	}
 	return dims, nil
 }
 
 func buildExpandDims(n *Node) (Kernel, error) {
-	return reshaped(n, 2, func(c *Call, t Tensor) ([]int, error) {
+	return reshaped(n, 2, func(c *Call, t tensor.Tensor) ([]int, error) {
 		at, err := integer1(c.In[1])
 		if err != nil {
 			return nil, fmt.Errorf("axis %w", err)
@@ -162,7 +164,7 @@ func axis(at, rank int) (int, error) {
 // buildSqueeze takes away dimensions of size 1: those named, or all.
 func buildSqueeze(n *Node) (Kernel, error) {
 	named := n.ints("squeeze_dims")
-	return reshaped(n, 1, func(_ *Call, t Tensor) ([]int, error) {
+	return reshaped(n, 1, func(_ *Call, t tensor.Tensor) ([]int, error) {
 		drop := map[int]bool{}
 		for _, d := range named {
 			at, err := axis(d, len(t.Shape()))

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // Coords is a sparse tensor.
 type Coords struct {
-	indices []int  // rank of them for each value
-	Values  Tensor // of one dimension
-	Dims    []int  // its dense shape
+	indices []int         // rank of them for each value
+	Values  tensor.Tensor // of one dimension
+	Dims    []int         // its dense shape
 }
 
 // sparseArg is a sparse tensor as ops take it: in three inputs from place at on.
@@ -56,7 +58,7 @@ func (n *Node) wantSparse(at int) error {
 	if len(n.In) < at+3 {
 		return fmt.Errorf("has %d inputs", len(n.In))
 	}
-	return errors.Join(n.wantAt(at, Int64), n.wantAt(at+1, 0), n.wantAt(at+2, Int64))
+	return errors.Join(n.wantAt(at, tensor.Int64), n.wantAt(at+1, 0), n.wantAt(at+2, tensor.Int64))
 }
 
 func buildSparseToDense(n *Node) (Kernel, error) {
@@ -91,22 +93,22 @@ func sparseToDense(c *Call, validate bool) error {
 		return err
 	}
 	out := c.roomLike(0, values, dims...)
-	out.fill(c.tensor(3), 0)
+	out.Fill(c.tensor(3), 0)
 	if values.Size() == 1 {
-		c.use(int64(entries) * values.width())
-		values = values.room(nil, []int{entries})
-		values.fill(c.tensor(2), 0)
+		c.use(int64(entries) * values.ElementBytes())
+		values = values.Reuse(nil, []int{entries})
+		values.Fill(c.tensor(2), 0)
 	}
 	c.put(out, values, places)
 	return nil
 }
 
 // placesOf turns indices into places in a tensor of shape dims.
-func placesOf(indices Tensor, dims []int, ascending bool) ([]int, error) {
+func placesOf(indices tensor.Tensor, dims []int, ascending bool) ([]int, error) {
 	switch a := indices.(type) {
-	case *Array[int32]:
+	case *tensor.Array[int32]:
 		return flatIndices(a.Data, dims, ascending)
-	case *Array[int64]:
+	case *tensor.Array[int64]:
 		return flatIndices(a.Data, dims, ascending)
 	}
 	return nil, errType
@@ -169,13 +171,13 @@ func counting(n int) []int {
 
 // buildSparseReshape gives a sparse tensor, of indices in input 0 and dense shape in input 1, another shape.
 func buildSparseReshape(n *Node) (Kernel, error) {
-	n.Out = []DType{Int64, Int64}
+	n.Out = []tensor.DType{tensor.Int64, tensor.Int64}
 	return func(c *Call) error {
 		from := c.ints(1)
 		if shape := c.tensor(0).Shape(); len(shape) != 2 || shape[1] != len(from) {
 			return fmt.Errorf("indices of shape %v for %d dimensions", shape, len(from))
 		}
-		if err := allow(from, math.MaxInt); err != nil {
+		if err := tensor.CheckShape(from, math.MaxInt); err != nil {
 			return err
 		}
 		to, err := inferShape(from, c.ints(2))
@@ -197,7 +199,7 @@ func buildSparseReshape(n *Node) (Kernel, error) {
 		}
 		copyInts(room[int64](c, 1, len(to)).Data, to)
 		return nil
-	}, n.want(Int64, Int64, Int64)
+	}, n.want(tensor.Int64, tensor.Int64, tensor.Int64)
 }
 
 // buildSparseSlice cuts out a box: from input 3 on, of the size of input 4 or what is left.
@@ -253,11 +255,11 @@ func buildSparseConcat(n *Node) (Kernel, error) {
 		return nil, fmt.Errorf("has %d inputs for %d parts", len(n.In), parts)
 	}
 	for i := range parts {
-		if err := errors.Join(n.wantAt(i, Int64), n.wantAt(parts+i, n.In[parts]), n.wantAt(2*parts+i, Int64)); err != nil {
+		if err := errors.Join(n.wantAt(i, tensor.Int64), n.wantAt(parts+i, n.In[parts]), n.wantAt(2*parts+i, tensor.Int64)); err != nil {
 			return nil, err
 		}
 	}
-	n.Out = []DType{Int64, n.In[parts], Int64}
+	n.Out = []tensor.DType{tensor.Int64, n.In[parts], tensor.Int64}
 	return func(c *Call) error {
 		var list []Coords
 		for i := range parts {
@@ -305,7 +307,7 @@ func sparseConcat(c *Call, parts []Coords, dim int) error {
 	indices, values := room[int64](c, 0, len(entries), len(dims)).Data, c.roomLike(1, parts[0].Values, len(entries))
 	for i, e := range entries {
 		copyInts(indices[i*len(dims):], e.index)
-		values.copy(i, parts[e.part].Values, e.at, 1)
+		values.CopyFrom(i, parts[e.part].Values, e.at, 1)
 	}
 	copyInts(room[int64](c, 2, len(dims)).Data, dims)
 	return nil

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // crossing is one column of a cross: what each row's values are crossed as.
@@ -20,7 +22,7 @@ func buildSparseCross(n *Node) (Kernel, error) {
 	if number < 0 {
 		return nil, fmt.Errorf("%d buckets", number)
 	}
-	n.Out = []DType{Int64, Int64, Int64}
+	n.Out = []tensor.DType{tensor.Int64, tensor.Int64, tensor.Int64}
 	join := hashCross(uint64(n.Integer("hash_key", 0)), number)
 	return func(c *Call) error { return crossed(c, parts, fingerprintAt, join) }, n.wantCross(parts, len(n.In))
 }
@@ -31,7 +33,7 @@ func buildSparseCrossV2(n *Node) (Kernel, error) {
 	if last < 0 {
 		return nil, fmt.Errorf("has no inputs")
 	}
-	n.Out = []DType{Int64, String, Int64}
+	n.Out = []tensor.DType{tensor.Int64, tensor.String, tensor.Int64}
 	kernel := func(c *Call) error {
 		separator := arg[string](c, last)
 		if len(separator.Data) != 1 {
@@ -44,7 +46,7 @@ func buildSparseCrossV2(n *Node) (Kernel, error) {
 		columns := c.inner(c.In[:last], c.Out)
 		return Do(func(columns *Call) error { return crossed(columns, parts, textAt, join) }, columns)
 	}
-	if err := n.wantAt(last, String); err != nil {
+	if err := n.wantAt(last, tensor.String); err != nil {
 		return nil, err
 	}
 	return kernel, n.wantCross(parts, last)
@@ -57,7 +59,7 @@ func (n *Node) wantCross(parts, inputs int) error {
 	}
 	for i, t := range n.In[:inputs] {
 		isValue := i >= parts && i < 2*parts || i >= 3*parts
-		if !isValue && t != Int64 || isValue && t != Int64 && t != String {
+		if !isValue && t != tensor.Int64 || isValue && t != tensor.Int64 && t != tensor.String {
 			return fmt.Errorf("input %d is %v: %w", i, t, errType)
 		}
 	}
@@ -80,15 +82,15 @@ func hashCross(key uint64, buckets int) func([]uint64) int64 {
 }
 
 // textAt is an integer in decimal, or a string itself.
-func textAt(t Tensor, i int) string {
-	if a, ok := t.(*Array[int64]); ok {
+func textAt(t tensor.Tensor, i int) string {
+	if a, ok := t.(*tensor.Array[int64]); ok {
 		return strconv.FormatInt(a.Data[i], 10)
 	}
-	return t.(*Array[string]).Data[i]
+	return t.(*tensor.Array[string]).Data[i]
 }
 
 // crossed makes the outputs: at is what a value is crossed as, join makes one of a combination.
-func crossed[T any, R Element](c *Call, parts int, at func(Tensor, int) T, join func([]T) R) error {
+func crossed[T any, R tensor.Element](c *Call, parts int, at func(tensor.Tensor, int) T, join func([]T) R) error {
 	columns, rows, err := crossColumns(c, parts, at)
 	if err != nil {
 		return err
@@ -96,7 +98,7 @@ func crossed[T any, R Element](c *Call, parts int, at func(Tensor, int) T, join 
 	return cross(c, columns, rows, join)
 }
 
-func crossColumns[T any](c *Call, parts int, at func(Tensor, int) T) (columns []crossing[T], rows int, err error) {
+func crossColumns[T any](c *Call, parts int, at func(tensor.Tensor, int) T) (columns []crossing[T], rows int, err error) {
 	rows = -1
 	sized := func(have int) error {
 		if rows >= 0 && have != rows {
@@ -154,15 +156,15 @@ func crossColumns[T any](c *Call, parts int, at func(Tensor, int) T) (columns []
 }
 
 // fingerprintAt is an integer itself, or the fingerprint of a string.
-func fingerprintAt(t Tensor, i int) uint64 {
-	if a, ok := t.(*Array[int64]); ok {
+func fingerprintAt(t tensor.Tensor, i int) uint64 {
+	if a, ok := t.(*tensor.Array[int64]); ok {
 		return uint64(a.Data[i])
 	}
-	return fingerprint(t.(*Array[string]).Data[i])
+	return fingerprint(t.(*tensor.Array[string]).Data[i])
 }
 
 // cross goes through the combinations of each row, the last column fastest.
-func cross[T any, R Element](c *Call, columns []crossing[T], rows int, join func([]T) R) error {
+func cross[T any, R tensor.Element](c *Call, columns []crossing[T], rows int, join func([]T) R) error {
 	var indices []int64
 	var values []R
 	widest := 0
@@ -174,7 +176,7 @@ func cross[T any, R Element](c *Call, columns []crossing[T], rows int, join func
 				return fmt.Errorf("up to row %d there are more than %d combinations", row, c.Most)
 			}
 		}
-		c.use(2 * int64(total) * (16 + widthOf[R]())) // both grow
+		c.use(2 * int64(total) * (16 + tensor.BytesOf[R]())) // both grow
 		for k := range total {
 			c.tick(len(columns))
 			rest := k

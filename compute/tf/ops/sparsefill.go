@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // buildFillEmptyRows gives each row without values one: the default, at the start of the row. It says too which rows those
@@ -12,7 +14,7 @@ func buildFillEmptyRows(n *Node) (Kernel, error) {
 	if err := n.takes(4); err != nil {
 		return nil, err
 	}
-	n.Out = []DType{Int64, n.In[1], Bool, Int64}
+	n.Out = []tensor.DType{tensor.Int64, n.In[1], tensor.Bool, tensor.Int64}
 	return func(c *Call) error {
 		s, err := sparseArg(c, 0)
 		if err != nil {
@@ -64,12 +66,12 @@ func fillEmptyRows(c *Call, s Coords, order [][]int) error {
 			index := slices.Repeat([]int{0}, rank)
 			index[0] = row
 			copyInts(indices[at*rank:], index)
-			values.copy(at, c.tensor(3), 0, 1)
+			values.CopyFrom(at, c.tensor(3), 0, 1)
 			at++
 		}
 		for _, i := range list {
 			copyInts(indices[at*rank:], s.Index(i))
-			values.copy(at, s.Values, i, 1)
+			values.CopyFrom(at, s.Values, i, 1)
 			went[i] = int64(at)
 			at++
 		}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // sparseReduction is SparseReduceSum and SparseReduceMax, and with an outcome that is sparse again, SparseReduceSumSparse.
@@ -32,15 +34,15 @@ type sparseReducer struct{ keep, sparse bool }
 
 func sparseSums(r sparseReducer) byType {
 	return byType{
-		Float32: reduceSparse(r, plus[float32]), Float64: reduceSparse(r, plus[float64]),
-		Int32: reduceSparse(r, plus[int32]), Int64: reduceSparse(r, plus[int64]),
+		tensor.Float32: reduceSparse(r, plus[float32]), tensor.Float64: reduceSparse(r, plus[float64]),
+		tensor.Int32: reduceSparse(r, plus[int32]), tensor.Int64: reduceSparse(r, plus[int64]),
 	}
 }
 
 func sparseMaxima(r sparseReducer) byType {
 	return byType{
-		Float32: reduceSparse(r, above[float32]), Float64: reduceSparse(r, above[float64]),
-		Int32: reduceSparse(r, above[int32]), Int64: reduceSparse(r, above[int64]),
+		tensor.Float32: reduceSparse(r, above[float32]), tensor.Float64: reduceSparse(r, above[float64]),
+		tensor.Int32: reduceSparse(r, above[int32]), tensor.Int64: reduceSparse(r, above[int64]),
 	}
 }
 
@@ -100,7 +102,7 @@ func foldSparse[T number](c *Call, r sparseReducer, s Coords, gone []bool, f fun
 
 // sumsByPlace folds by the place in the outcome, and lists the places.
 func sumsByPlace[T number](c *Call, s Coords, gone []bool, keep bool, dims []int, f func(a, b T) T) (map[int]T, []int, error) {
-	values := s.Values.(*Array[T]).Data
+	values := s.Values.(*tensor.Array[T]).Data
 	sums, order := map[int]T{}, []int{}
 	for i, v := range values {
 		var index []int

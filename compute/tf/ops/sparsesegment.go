@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // scale is what the sum of a segment of some rows is divided by.
@@ -27,9 +29,9 @@ func sparseSegments(by scale, numbered bool) Op {
 		}
 		n.Out = n.In[:1]
 		switch n.In[0] {
-		case Float32:
+		case tensor.Float32:
 			return func(c *Call) error { return sumRows[float32](c, by) }, nil
-		case Float64:
+		case tensor.Float64:
 			return func(c *Call) error { return sumRows[float64](c, by) }, nil
 		}
 		return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
@@ -50,7 +52,7 @@ func sumRows[T floating](c *Call, by scale) error {
 	if err := c.allow(dims); err != nil {
 		return err
 	}
-	out, width := room[T](c, 0, dims...).Data, Count(a.Dims[1:])
+	out, width := room[T](c, 0, dims...).Data, tensor.Count(a.Dims[1:])
 	clear(out)
 	for start := 0; start < len(ids); {
 		end := start + 1

@@ -1,6 +1,10 @@
 package ops
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
+)
 
 // slicer is the attributes of a StridedSlice: bit i of a mask is about place i of begin, end and strides.
 type slicer struct{ begin, end, ellipsis, newAxis, shrink int }
@@ -29,7 +33,7 @@ func (s slicer) view(from, begin, end, strides []int) (start int, dims, steps []
 	if len(begin) != len(end) || len(end) != len(strides) || len(begin) > 31 {
 		return 0, nil, nil, fmt.Errorf("slice begins at %v, ends at %v and has strides %v", begin, end, strides)
 	}
-	own, axis := rowMajor(from), 0
+	own, axis := tensor.Strides(from), 0
 	keep := func(from, stride int) { dims, steps = append(dims, from), append(steps, stride) }
 	for i := range begin {
 		bit := 1 << i
@@ -58,7 +62,7 @@ func (s slicer) view(from, begin, end, strides []int) (start int, dims, steps []
 	for ; axis < len(from); axis++ {
 		keep(from[axis], own[axis])
 	}
-	if Count(dims) == 0 {
+	if tensor.Count(dims) == 0 {
 		start = 0
 	}
 	return start, dims, steps, nil

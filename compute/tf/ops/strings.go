@@ -7,11 +7,13 @@ import (
 	"strings"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // eachText is the kernel of a function that makes a short string of an element, or returns a part of it. A string that is made is
 // charged afterwards: a function whose strings may be long charges them itself, with eachCharged.
-func eachText[T Element](f func(T) string) Kernel {
+func eachText[T tensor.Element](f func(T) string) Kernel {
 	return eachCharged(func(c *Call, v T) string {
 		s := f(v)
 		if from, ok := any(v).(string); !ok || unsafe.StringData(from) != unsafe.StringData(s) {
@@ -23,7 +25,7 @@ func eachText[T Element](f func(T) string) Kernel {
 }
 
 // eachCharged is the kernel of a function that charges itself for the string it makes of an element.
-func eachCharged[T Element](f func(*Call, T) string) Kernel {
+func eachCharged[T tensor.Element](f func(*Call, T) string) Kernel {
 	return func(c *Call) error {
 		in := arg[T](c, 0)
 		out := room[string](c, 0, in.Dims...).Data
@@ -47,13 +49,13 @@ func joinedSize(parts []string, separator string) int {
 const blanks = " \t\n\v\f\r"
 
 func buildStrip(n *Node) (Kernel, error) {
-	n.Out = []DType{String}
-	return eachText(func(s string) string { return strings.Trim(s, blanks) }), n.want(String)
+	n.Out = []tensor.DType{tensor.String}
+	return eachText(func(s string) string { return strings.Trim(s, blanks) }), n.want(tensor.String)
 }
 
 // buildStringLength counts bytes, or those that begin a character.
 func buildStringLength(n *Node) (Kernel, error) {
-	n.Out = []DType{Int32}
+	n.Out = []tensor.DType{tensor.Int32}
 	length := func(s string) int32 { return int32(len(s)) }
 	switch unit := n.Text("unit", "BYTE"); unit {
 	case "BYTE":
@@ -62,7 +64,7 @@ func buildStringLength(n *Node) (Kernel, error) {
 	default:
 		return nil, fmt.Errorf("unit %q isn't known", unit)
 	}
-	return each(mapping(length)), n.want(String)
+	return each(mapping(length)), n.want(tensor.String)
 }
 
 func countCharacters(s string) int32 {
@@ -78,9 +80,9 @@ func countCharacters(s string) int32 {
 // buildStringJoin joins its inputs element by element. Scalars are repeated; other shapes have to be equal.
 func buildStringJoin(n *Node) (Kernel, error) {
 	separator := n.Text("separator", "")
-	n.Out = []DType{String}
+	n.Out = []tensor.DType{tensor.String}
 	for i := range n.In {
-		if err := n.wantAt(i, String); err != nil {
+		if err := n.wantAt(i, tensor.String); err != nil {
 			return nil, err
 		}
 	}
@@ -91,7 +93,7 @@ func buildStringJoin(n *Node) (Kernel, error) {
 			if len(a.Dims) == 0 {
 				continue
 			}
-			if dims != nil && (Count(a.Dims) != Count(dims) || len(a.Dims) != len(dims)) {
+			if dims != nil && (tensor.Count(a.Dims) != tensor.Count(dims) || len(a.Dims) != len(dims)) {
 				return fmt.Errorf("shapes %v and %v can't be joined", dims, a.Dims)
 			}
 			dims = a.Dims
@@ -148,7 +150,7 @@ func buildSplitAtAny(n *Node) (Kernel, error) {
 
 // splitting cuts a list of strings into a sparse tensor.
 func splitting(n *Node, split func(line, separator string) []string) (Kernel, error) {
-	n.Out = []DType{Int64, String, Int64}
+	n.Out = []tensor.DType{tensor.Int64, tensor.String, tensor.Int64}
 	return func(c *Call) error {
 		lines, separator := arg[string](c, 0), arg[string](c, 1)
 		if len(lines.Dims) != 1 || len(separator.Data) != 1 {
@@ -172,7 +174,7 @@ func splitting(n *Node, split func(line, separator string) []string) (Kernel, er
 		copy(room[string](c, 1, len(words)).Data, words)
 		copy(room[int64](c, 2, 2).Data, []int64{int64(len(lines.Data)), int64(widest)})
 		return nil
-	}, n.want(String, String)
+	}, n.want(tensor.String, tensor.String)
 }
 
 // splitLine cuts as Python's str.split does.
@@ -198,7 +200,7 @@ func splitLine(line, separator string, most int) []string {
 
 // buildSubstr cuts bytes out: from input 1 on, as many as input 2 says or as there are.
 func buildSubstr(n *Node) (Kernel, error) {
-	n.Out = []DType{String}
+	n.Out = []tensor.DType{tensor.String}
 	if unit := n.Text("unit", "BYTE"); unit != "BYTE" {
 		return nil, fmt.Errorf("unit %q isn't known", unit)
 	}
@@ -208,7 +210,7 @@ func buildSubstr(n *Node) (Kernel, error) {
 	return func(c *Call) error {
 		lines, position, length := arg[string](c, 0), c.ints(1), c.ints(2)
 		dims := lines.Dims
-		if shape := c.tensor(1).Shape(); Count(shape) != 1 && (len(shape) != len(dims) || Count(shape) != Count(dims)) ||
+		if shape := c.tensor(1).Shape(); tensor.Count(shape) != 1 && (len(shape) != len(dims) || tensor.Count(shape) != tensor.Count(dims)) ||
 			len(position) != len(length) || len(position) == 0 && len(lines.Data) > 0 {
 			return fmt.Errorf("positions of shape %v, lengths of shape %v, strings of shape %v", shape, c.tensor(2).Shape(), dims)
 		}
@@ -227,5 +229,5 @@ func buildSubstr(n *Node) (Kernel, error) {
 			out[i] = line[at : at+min(size, len(line)-at)]
 		}
 		return nil
-	}, n.wantAt(0, String)
+	}, n.wantAt(0, tensor.String)
 }

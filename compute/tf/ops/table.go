@@ -1,10 +1,14 @@
 package ops
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
+)
 
 // Table is a hash table that a graph looks things up in. Once a graph is compiled that asks it, it doesn't change.
 type Table struct {
-	Key, Value DType
+	Key, Value tensor.DType
 
 	name string
 	size int
@@ -12,11 +16,11 @@ type Table struct {
 }
 
 // mapped is a table of known types.
-type mapped[K, V Element] struct{ entries map[K]V }
+type mapped[K, V tensor.Element] struct{ entries map[K]V }
 
 // EmptyTable is a table that is still to be filled.
-func EmptyTable(name string, key, value DType) (*Table, error) {
-	if key != String && key != Int64 && key != Int32 {
+func EmptyTable(name string, key, value tensor.DType) (*Table, error) {
+	if key != tensor.String && key != tensor.Int64 && key != tensor.Int32 {
 		return nil, fmt.Errorf("table with keys of type %v", key)
 	}
 	return &Table{Key: key, Value: value, name: name}, nil
@@ -27,12 +31,12 @@ const mapBytes = 96
 
 // Fill fills the table with keys and values, which are as many. To fill it again with the same changes nothing. What it takes is charged
 // to b.
-func (t *Table) Fill(b *Budget, keys, values Tensor) (err error) {
+func (t *Table) Fill(b *Budget, keys, values tensor.Tensor) (err error) {
 	if keys == nil {
-		keys = newTensor(t.Key)
+		keys = tensor.Empty(t.Key)
 	}
 	if values == nil {
-		values = newTensor(t.Value)
+		values = tensor.Empty(t.Value)
 	}
 	if values == nil || keys.DType() != t.Key || values.DType() != t.Value {
 		return fmt.Errorf("table from %v to %v can't be filled with other types", t.Key, t.Value)
@@ -44,37 +48,37 @@ func (t *Table) Fill(b *Budget, keys, values Tensor) (err error) {
 		return fmt.Errorf("table %q: %w", t.name, err)
 	}
 	switch k := keys.(type) {
-	case *Array[string]:
+	case *tensor.Array[string]:
 		t.impl, err = mapTo(b, k.Data, values)
-	case *Array[int64]:
+	case *tensor.Array[int64]:
 		t.impl, err = mapTo(b, k.Data, values)
-	case *Array[int32]:
+	case *tensor.Array[int32]:
 		t.impl, err = mapTo(b, k.Data, values)
 	}
 	t.size = keys.Size()
 	return err
 }
 
-func mapTo[K Element](b *Budget, keys []K, values Tensor) (Value, error) {
+func mapTo[K tensor.Element](b *Budget, keys []K, values tensor.Tensor) (Value, error) {
 	switch v := values.(type) {
-	case *Array[int64]:
+	case *tensor.Array[int64]:
 		return entries(b, keys, v.Data)
-	case *Array[int32]:
+	case *tensor.Array[int32]:
 		return entries(b, keys, v.Data)
-	case *Array[float32]:
+	case *tensor.Array[float32]:
 		return entries(b, keys, v.Data)
-	case *Array[float64]:
+	case *tensor.Array[float64]:
 		return entries(b, keys, v.Data)
-	case *Array[string]:
+	case *tensor.Array[string]:
 		return entries(b, keys, v.Data)
-	case *Array[bool]:
+	case *tensor.Array[bool]:
 		return entries(b, keys, v.Data)
 	}
 	return nil, fmt.Errorf("table with values of type %v", values.DType())
 }
 
 // entries refuses a key that has two values, as TensorFlow does.
-func entries[K, V Element](b *Budget, keys []K, values []V) (Value, error) {
+func entries[K, V tensor.Element](b *Budget, keys []K, values []V) (Value, error) {
 	m := &mapped[K, V]{entries: make(map[K]V, len(keys))}
 	for i, k := range keys {
 		if i%pollEvery == 0 {
@@ -111,21 +115,21 @@ func buildFind(n *Node) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := n.want(Resource, t.Key, t.Value); err != nil {
+	if err := n.want(tensor.Resource, t.Key, t.Value); err != nil {
 		return nil, err
 	}
-	n.Out = []DType{t.Value}
+	n.Out = []tensor.DType{t.Value}
 	switch t.Key {
-	case String:
+	case tensor.String:
 		return findKernel[string](t)
-	case Int64:
+	case tensor.Int64:
 		return findKernel[int64](t)
 	default:
 		return findKernel[int32](t)
 	}
 }
 
-func findKernel[K Element](t *Table) (Kernel, error) {
+func findKernel[K tensor.Element](t *Table) (Kernel, error) {
 	switch m := t.impl.(type) {
 	case *mapped[K, int64]:
 		return m.find, nil
@@ -165,6 +169,6 @@ func buildTableSize(n *Node) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.Out = []DType{Int64}
-	return func(c *Call) error { c.Out[0] = Scalar(int64(t.size)); return nil }, n.takes(1)
+	n.Out = []tensor.DType{tensor.Int64}
+	return func(c *Call) error { c.Out[0] = tensor.Scalar(int64(t.size)); return nil }, n.takes(1)
 }

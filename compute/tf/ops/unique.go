@@ -1,6 +1,10 @@
 package ops
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
+)
 
 // uniqueOp is Unique and UniqueWithCounts. A NaN is like no other.
 func uniqueOp(counts bool) Op {
@@ -9,45 +13,45 @@ func uniqueOp(counts bool) Op {
 		outputs = append(outputs, "count")
 	}
 	return Op{Outputs: outputs, Build: func(n *Node) (Kernel, error) {
-		out := n.dtype("out_idx", Int32)
+		out := n.dtype("out_idx", tensor.Int32)
 		if err := n.want(0); err != nil {
 			return nil, err
 		}
-		n.Out = []DType{n.In[0], out, out}[:len(outputs)]
+		n.Out = []tensor.DType{n.In[0], out, out}[:len(outputs)]
 		switch n.In[0] {
-		case Float32:
+		case tensor.Float32:
 			return unique[float32](out, counts)
-		case Float64:
+		case tensor.Float64:
 			return unique[float64](out, counts)
-		case Int32:
+		case tensor.Int32:
 			return unique[int32](out, counts)
-		case Int64:
+		case tensor.Int64:
 			return unique[int64](out, counts)
-		case String:
+		case tensor.String:
 			return unique[string](out, counts)
 		}
 		return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
 	}}
 }
 
-func unique[T Element](out DType, counts bool) (Kernel, error) {
+func unique[T tensor.Element](out tensor.DType, counts bool) (Kernel, error) {
 	switch out {
-	case Int32:
+	case tensor.Int32:
 		return uniqueInto[T, int32](counts), nil
-	case Int64:
+	case tensor.Int64:
 		return uniqueInto[T, int64](counts), nil
 	}
 	return nil, fmt.Errorf("out_idx is %v: %w", out, errType)
 }
 
 // uniqueInto lists the elements in the order in which they come first, and says for each input which it is.
-func uniqueInto[T Element, I int32 | int64](counts bool) Kernel {
+func uniqueInto[T tensor.Element, I int32 | int64](counts bool) Kernel {
 	return func(c *Call) error {
 		in := arg[T](c, 0)
 		if len(in.Dims) != 1 {
 			return fmt.Errorf("shape %v, wants a vector", in.Dims)
 		}
-		c.use(int64(len(in.Data)) * (64 + 2*widthOf[T]())) // all that follow
+		c.use(int64(len(in.Data)) * (64 + 2*tensor.BytesOf[T]())) // all that follow
 		seen := make(map[T]I)
 		var list []T
 		var times []I

@@ -3,23 +3,25 @@ package ops
 import (
 	"errors"
 	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // Variable is a variable that a graph reads. Graphs that set variables while they run aren't executed, so it is as good as a
 // constant.
 type Variable struct {
 	Name  string
-	DType DType
+	DType tensor.DType
 
-	value Tensor
-	read  func() (Tensor, error)
+	value tensor.Tensor
+	read  func() (tensor.Tensor, error)
 }
 
 // Set says how its value is found. That is done once, when a node that reads it is compiled.
-func (v *Variable) Set(read func() (Tensor, error)) { v.value, v.read = nil, read }
+func (v *Variable) Set(read func() (tensor.Tensor, error)) { v.value, v.read = nil, read }
 
 // Value is what it holds.
-func (v *Variable) Value() (Tensor, error) {
+func (v *Variable) Value() (tensor.Tensor, error) {
 	if v.value != nil {
 		return v.value, nil
 	}
@@ -38,7 +40,7 @@ func (v *Variable) Value() (Tensor, error) {
 }
 
 // fixedVariable is the value of the variable that input 0 always is.
-func (n *Node) fixedVariable() (Tensor, error) {
+func (n *Node) fixedVariable() (tensor.Tensor, error) {
 	if len(n.In) == 0 {
 		return nil, errors.New("has no inputs")
 	}
@@ -54,7 +56,7 @@ func buildReadVariable(n *Node) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.Out = []DType{t.DType()}
+	n.Out = []tensor.DType{t.DType()}
 	return func(c *Call) error { c.Out[0] = t; return nil }, n.takes(1)
 }
 
@@ -67,6 +69,6 @@ func buildResourceGather(n *Node) (Kernel, error) {
 	if n.Integer("batch_dims", 0) != 0 {
 		return nil, errors.New("batch_dims isn't 0")
 	}
-	n.Out = []DType{t.DType()}
+	n.Out = []tensor.DType{t.DType()}
 	return func(c *Call) error { return gatherRows(c, t, c.tensor(1), 0) }, errors.Join(n.takes(2), n.wantInts(1))
 }

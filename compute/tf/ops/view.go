@@ -3,14 +3,16 @@ package ops
 import (
 	"fmt"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // viewed makes output 0 of elements of input 0, as a view has them: its start, dims and steps.
 func viewed(c *Call, start int, dims, steps []int) {
 	t := c.tensor(0)
 	out := c.roomLike(0, t, dims...)
-	if slices.Equal(steps, rowMajor(dims)) {
-		out.copy(0, t, start, out.Size())
+	if slices.Equal(steps, tensor.Strides(dims)) {
+		out.CopyFrom(0, t, start, out.Size())
 		return
 	}
 	c.take(out, t, c.places(start, dims, steps))
@@ -59,7 +61,7 @@ func buildTranspose(n *Node) (Kernel, error) {
 			if len(order) != len(from) || sorted[i] != i {
 				return fmt.Errorf("%v is no order of %d dimensions", order, len(from))
 			}
-			dims[i], steps[i] = from[d], rowMajor(from)[d]
+			dims[i], steps[i] = from[d], tensor.Strides(from)[d]
 		}
 		viewed(c, 0, dims, steps)
 		return nil
@@ -73,7 +75,7 @@ func buildReverse(n *Node) (Kernel, error) {
 	n.Out = n.In[:1]
 	return func(c *Call) error {
 		dims := c.tensor(0).Shape()
-		start, steps := 0, rowMajor(dims)
+		start, steps := 0, tensor.Strides(dims)
 		for _, d := range c.ints(1) {
 			at, err := axis(d, len(dims))
 			if err != nil {
@@ -97,7 +99,7 @@ func buildSlice(n *Node) (Kernel, error) {
 		if len(begin) != len(from) || len(size) != len(from) {
 			return fmt.Errorf("slice of shape %v begins at %v and has size %v", from, begin, size)
 		}
-		start, steps := 0, rowMajor(from)
+		start, steps := 0, tensor.Strides(from)
 		for i := range from {
 			if size[i] == -1 {
 				size[i] = from[i] - begin[i]
@@ -125,7 +127,7 @@ func buildTile(n *Node) (Kernel, error) {
 		}
 		dims, split, steps := []int{}, []int{}, []int{}
 		for i, d := range t.Shape() {
-			split, steps = append(split, multiples[i], d), append(steps, 0, rowMajor(t.Shape())[i])
+			split, steps = append(split, multiples[i], d), append(steps, 0, tensor.Strides(t.Shape())[i])
 		}
 		if err := c.allow(split); err != nil {
 			return err
@@ -155,7 +157,7 @@ func buildPad(n *Node) (Kernel, error) {
 		}
 		start, dims := 0, slices.Clone(t.Shape())
 		for i := range dims {
-			if pads[2*i] < 0 || pads[2*i+1] < 0 || pads[2*i] > MaxElements || pads[2*i+1] > MaxElements {
+			if pads[2*i] < 0 || pads[2*i+1] < 0 || pads[2*i] > tensor.MaxElements || pads[2*i+1] > tensor.MaxElements {
 				return fmt.Errorf("paddings %v are impossible", pads)
 			}
 			dims[i] += pads[2*i] + pads[2*i+1]
@@ -163,7 +165,7 @@ func buildPad(n *Node) (Kernel, error) {
 		if err := c.allow(dims); err != nil {
 			return err
 		}
-		steps := rowMajor(dims)
+		steps := tensor.Strides(dims)
 		for i := range dims {
 			start += pads[2*i] * steps[i]
 		}
@@ -172,9 +174,9 @@ func buildPad(n *Node) (Kernel, error) {
 			if c.tensor(2).Size() != 1 {
 				return fmt.Errorf("the value to pad with has %d elements", c.tensor(2).Size())
 			}
-			out.fill(c.tensor(2), 0)
+			out.Fill(c.tensor(2), 0)
 		} else {
-			out.zero()
+			out.Zero()
 		}
 		c.put(out, t, c.places(start, t.Shape(), steps))
 		return nil

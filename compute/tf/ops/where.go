@@ -1,17 +1,21 @@
 package ops
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
+)
 
 // buildWhere gives the indices of all elements that are true, or not 0.
 func buildWhere(n *Node) (Kernel, error) {
-	n.Out = []DType{Int64}
+	n.Out = []tensor.DType{tensor.Int64}
 	if err := n.want(0); err != nil {
 		return nil, err
 	}
 	kernels := byType{
-		Bool:    whereKernel(func(v bool) bool { return v }),
-		Float32: whereKernel(nonzero[float32]), Float64: whereKernel(nonzero[float64]),
-		Int32: whereKernel(nonzero[int32]), Int64: whereKernel(nonzero[int64]),
+		tensor.Bool:    whereKernel(func(v bool) bool { return v }),
+		tensor.Float32: whereKernel(nonzero[float32]), tensor.Float64: whereKernel(nonzero[float64]),
+		tensor.Int32: whereKernel(nonzero[int32]), tensor.Int64: whereKernel(nonzero[int64]),
 	}
 	k, ok := kernels[n.In[0]]
 	if !ok {
@@ -20,7 +24,7 @@ func buildWhere(n *Node) (Kernel, error) {
 	return k, nil
 }
 
-func whereKernel[T Element](holds func(T) bool) Kernel {
+func whereKernel[T tensor.Element](holds func(T) bool) Kernel {
 	return func(c *Call) error {
 		in := arg[T](c, 0)
 		number := 0

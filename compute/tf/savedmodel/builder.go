@@ -7,6 +7,7 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
@@ -31,7 +32,7 @@ type builder struct {
 	params map[string]capture
 	tables map[string]capture
 	saved  []saved
-	stored []tensorbundle.Tensor
+	stored []tensorbundle.Entry
 	assets []asset
 
 	transform *transform // nil without a transform graph
@@ -136,7 +137,7 @@ func (b *builder) numbered(name string) string {
 }
 
 // exampleInputs makes the graph's inputs out of serialized examples.
-func (b *builder) exampleInputs(s *signature, examples tensor) (map[string]tensor, error) {
+func (b *builder) exampleInputs(s *signature, examples edge) (map[string]edge, error) {
 	if b.transform == nil {
 		return s.rawInputs(b.model, examples)
 	}
@@ -153,7 +154,7 @@ func (b *builder) addTensors() error {
 		specs = append(specs, tensorSpec{key: keys[in.Name], dtype: dtypeOf(in.Kind), shape: []int{-1, in.Width}})
 	}
 	args := s.takes(specs)
-	inputs := map[string]tensor{}
+	inputs := map[string]edge{}
 	for name, key := range keys {
 		inputs[name] = args[key]
 	}
@@ -163,17 +164,17 @@ func (b *builder) addTensors() error {
 // result is an output of a signature that doesn't come from the graph.
 type result struct {
 	tensorSpec
-	value tensor
+	value edge
 }
 
 // addPrediction ends a signature with the forward pass from the graph's inputs to its outputs.
-func (b *builder) addPrediction(s *signature, inputs map[string]tensor, more ...result) error {
+func (b *builder) addPrediction(s *signature, inputs map[string]edge, more ...result) error {
 	w := &forward{function: s.function, types: b.types, params: b.params, tables: b.tables, values: inputs}
 	if err := w.write(b.model.Graph.Nodes); err != nil {
 		return err
 	}
 	var specs []tensorSpec
-	values := map[string]tensor{}
+	values := map[string]edge{}
 	for _, out := range b.model.Graph.Outputs {
 		spec := tensorSpec{key: out.Name, dtype: dtypeOf(b.types[out.Node].Kind), shape: []int{-1, out.Width}}
 		specs = append(specs, spec)
@@ -198,7 +199,7 @@ func (b *builder) finish() (*corepb.SavedModel, error) {
 		return nil, err
 	}
 	saver, initAll := b.addSaver(objects), b.addInit()
-	b.stored = append(b.stored, tensorbundle.Tensor{Key: tensorbundle.ObjectGraphKey, Text: objects})
+	b.stored = append(b.stored, tensorbundle.Entry{Key: tensorbundle.ObjectGraphKey, Value: tensor.Scalar(string(objects))})
 	meta := &corepb.MetaGraphDef{
 		MetaInfoDef: &corepb.MetaGraphDef_MetaInfoDef{
 			Tags: []string{"serve"}, TensorflowVersion: "2.16.2", StrippedDefaultAttrs: true,

@@ -9,7 +9,7 @@ import (
 )
 
 // choose writes the ops that choose a class.
-func (w *forward) choose(n nn.Node, x tensor) (tensor, error) {
+func (w *forward) choose(n nn.Node, x edge) (edge, error) {
 	switch n.Op {
 	case nn.OpWithin:
 		return w.within(n, x), nil
@@ -26,7 +26,7 @@ func (w *forward) choose(n nn.Node, x tensor) (tensor, error) {
 }
 
 // within: y = x where 0 <= x < depth, else the default.
-func (w *forward) within(n nn.Node, x tensor) tensor {
+func (w *forward) within(n nn.Node, x edge) edge {
 	a := attrs{"T": typeAttr(int64Type)}
 	low := w.op("GreaterEqual", n.Name+"/low", a, x, w.constant(n.Name+"/first", int64Const(0)))
 	high := w.op("LessEqual", n.Name+"/high", a, x, w.constant(n.Name+"/last", int64Const(int64(n.Attr.Depth-1))))
@@ -34,19 +34,19 @@ func (w *forward) within(n nn.Node, x tensor) tensor {
 	return w.op("SelectV2", n.Name, a, known, x, w.constant(n.Name+"/default", int64Const(n.Attr.Default)))
 }
 
-func (w *forward) bucket(n nn.Node, x tensor) tensor {
+func (w *forward) bucket(n nn.Node, x edge) edge {
 	a := attrs{"T": typeAttr(float32Type), "boundaries": floatsAttr(n.Attr.Boundaries)}
 	return w.cast(n.Name, w.op("Bucketize", n.Name+"/bucketize", a, x), int32Type, int64Type)
 }
 
 // argMax keeps the axis, [batch, 1].
-func (w *forward) argMax(n nn.Node, x tensor) tensor {
+func (w *forward) argMax(n nn.Node, x edge) edge {
 	a := attrs{"T": typeAttr(float32Type), "Tidx": typeAttr(int32Type), "output_type": typeAttr(int64Type)}
 	best := w.op("ArgMax", n.Name+"/index", a, x, w.constant(n.Name+"/axis", int32Const(1)))
 	return w.reshape(n.Name, best, int64Type, -1, 1)
 }
 
-func (w *forward) label(n nn.Node, x tensor) tensor {
+func (w *forward) label(n nn.Node, x edge) edge {
 	a := attrs{"Tparams": typeAttr(stringType), "Tindices": typeAttr(int64Type), "Taxis": typeAttr(int32Type)}
 	names := w.constant(n.Name+"/names", stringsConst(n.Attr.Vocabulary))
 	return w.op("GatherV2", n.Name, a, names, x, w.constant(n.Name+"/axis", int32Const(0)))

@@ -8,9 +8,9 @@ import (
 
 // cross writes what tf.sparse.cross_hashed does of dense columns. Its result is sparse; since every row of dense columns has as
 // many combinations, its values are the rows one after the other.
-func (w *forward) cross(n nn.Node) tensor {
+func (w *forward) cross(n nn.Node) edge {
 	types, internal := []typepb.DataType{}, stringType // int64 as soon as one column is
-	var columns []tensor
+	var columns []edge
 	for _, in := range n.In {
 		t := stringType
 		if w.types[in].Kind == nn.Int64 {

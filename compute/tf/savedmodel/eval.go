@@ -29,7 +29,7 @@ func (g *transformGraph) require(labels []string) {
 }
 
 // allClasses gives every example the names of all classes.
-func (f *function) allClasses(examples tensor, classes []string) result {
+func (f *function) allClasses(examples edge, classes []string) result {
 	names := stringsConst(classes)
 	names.TensorShape = shapeProto(1, len(classes))
 	rows := f.op("Shape", "classes/rows", attrs{"T": typeAttr(stringType)}, examples)

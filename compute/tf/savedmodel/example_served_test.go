@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // The model that TFX's Trainer wrote of the penguins, asked without TensorFlow.
@@ -19,17 +20,17 @@ func ExampleOpen() {
 	}
 	var b example.Builder
 	row := b.Float("body_mass_g", 0.25).Float("culmen_depth_mm", 0.6).Float("culmen_length_mm", 0.3).Float("flipper_length_mm", 0.2).Build()
-	examples, err := savedmodel.Dense([]int{1}, []string{string(row)})
+	examples, err := tensor.New([]int{1}, []string{string(row)})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	answer, err := model.Run("serving_default", map[string]savedmodel.Tensor{"examples": examples})
+	answer, err := model.Run("serving_default", map[string]tensor.Tensor{"examples": examples})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	logits, _ := savedmodel.Values[float32](answer["outputs"])
+	logits, _ := tensor.Values[float32](answer["outputs"])
 	fmt.Printf("%.3f\n", logits)
 	// Output:
 	// serving_default takes examples DT_STRING

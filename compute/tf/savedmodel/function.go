@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/ops"
 )
 
-// tensor names a value inside a function: an argument's name, or node:output:index.
-type tensor string
+// edge names a value inside a function: an argument's name, or node:output:index.
+type edge string
 
 // capture is something a function uses that lives outside it: it becomes an argument behind the function's own, bound to
 // an object of the object graph (for TensorFlow 2) and to a tensor of the top graph (for the loaders before it).
@@ -28,7 +28,7 @@ type capture struct {
 type function struct {
 	def      *functionpb.FunctionDef
 	captures []capture
-	bound    map[string]tensor // capture's node -> argument
+	bound    map[string]edge // capture's node -> argument
 	names    map[string]bool
 }
 
@@ -38,19 +38,19 @@ func newFunction(name string) *function {
 			Signature: &oppb.OpDef{Name: name, IsStateful: true},
 			Ret:       map[string]string{}, ControlRet: map[string]string{},
 		},
-		bound: map[string]tensor{}, names: map[string]bool{},
+		bound: map[string]edge{}, names: map[string]bool{},
 	}
 }
 
 // input declares the next argument. All inputs come before the first capture.
-func (f *function) input(key string, dtype typepb.DataType) tensor {
+func (f *function) input(key string, dtype typepb.DataType) edge {
 	name := f.unique(argumentName(key))
 	f.def.Signature.InputArg = append(f.def.Signature.InputArg, &oppb.OpDef_ArgDef{Name: name, Type: dtype})
-	return tensor(name)
+	return edge(name)
 }
 
 // capture gives the argument that stands for c.
-func (f *function) capture(c capture) tensor {
+func (f *function) capture(c capture) edge {
 	if arg, ok := f.bound[c.node]; ok {
 		return arg
 	}
@@ -61,19 +61,19 @@ func (f *function) capture(c capture) tensor {
 }
 
 // output returns t from the function. Outputs have to be declared in the order of their keys.
-func (f *function) output(key string, t tensor, dtype typepb.DataType) {
+func (f *function) output(key string, t edge, dtype typepb.DataType) {
 	name := f.unique(argumentName(key) + "_out")
 	f.def.Signature.OutputArg = append(f.def.Signature.OutputArg, &oppb.OpDef_ArgDef{Name: name, Type: dtype})
 	f.def.Ret[name] = string(t)
 }
 
 // op adds a node and returns its first output.
-func (f *function) op(op, name string, a attrs, in ...tensor) tensor {
+func (f *function) op(op, name string, a attrs, in ...edge) edge {
 	return nodeOutput(f.node(op, name, a, in...), ops.FirstOutput(op), 0)
 }
 
 // node adds a node and returns its name.
-func (f *function) node(op, name string, a attrs, in ...tensor) string {
+func (f *function) node(op, name string, a attrs, in ...edge) string {
 	name = f.unique(nodeName(name))
 	node := &nodepb.NodeDef{Name: name, Op: op, Attr: a}
 	for _, t := range in {
@@ -83,11 +83,11 @@ func (f *function) node(op, name string, a attrs, in ...tensor) string {
 	return name
 }
 
-func nodeOutput(node, output string, index int) tensor {
-	return tensor(fmt.Sprintf("%s:%s:%d", node, output, index))
+func nodeOutput(node, output string, index int) edge {
+	return edge(fmt.Sprintf("%s:%s:%d", node, output, index))
 }
 
-func (f *function) constant(name string, value *tensorpb.TensorProto) tensor {
+func (f *function) constant(name string, value *tensorpb.TensorProto) edge {
 	return f.op("Const", name, attrs{"dtype": typeAttr(value.GetDtype()), "value": tensorAttr(value)})
 }
 

@@ -44,7 +44,7 @@ func (p port) String() string {
 type copying struct {
 	*function
 	graph  *oldGraph
-	values map[port]tensor   // arguments, by the tensor in whose place they stand
+	values map[port]edge     // arguments, by the tensor in whose place they stand
 	copies map[string]string // by node: the name of its copy; "" as long as that isn't there
 }
 
@@ -52,11 +52,11 @@ type copying struct {
 const maxCopied = 1 << 17
 
 func (g *oldGraph) copying(f *function) *copying {
-	return &copying{function: f, graph: g, values: map[port]tensor{}, copies: map[string]string{}}
+	return &copying{function: f, graph: g, values: map[port]edge{}, copies: map[string]string{}}
 }
 
 // value is the function's own tensor for one of the top graph.
-func (c *copying) value(reference string) (tensor, error) {
+func (c *copying) value(reference string) (edge, error) {
 	p, err := portOf(reference)
 	if err != nil {
 		return "", err
@@ -75,7 +75,7 @@ func (c *copying) value(reference string) (tensor, error) {
 	if op := node.GetOp(); slices.Contains(silentOps, op) || slices.Contains(fillingOps, op) {
 		return "", fmt.Errorf("node %s (%s) has no output %d", p.node, op, p.place)
 	}
-	return tensor(name + ":" + ops.OutputName(node, p.place)), nil
+	return edge(name + ":" + ops.OutputName(node, p.place)), nil
 }
 
 // copy copies a node, and before it all that it needs.

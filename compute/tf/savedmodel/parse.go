@@ -23,7 +23,7 @@ type feature struct {
 }
 
 // parsed is a column: a dense one has values alone, a sparse one all but splits, a ragged one values and splits.
-type parsed struct{ indices, values, shape, splits tensor }
+type parsed struct{ indices, values, shape, splits edge }
 
 // column is a column of tf.Examples, as ParseExampleV2 takes it.
 type column struct {
@@ -53,7 +53,7 @@ func columnsOf(features []feature) map[graph.Layout][]column {
 }
 
 // parseExamples writes the ops that turn serialized tf.Examples into features, by name.
-func (f *function) parseExamples(serialized tensor, features []feature) map[string]parsed {
+func (f *function) parseExamples(serialized edge, features []feature) map[string]parsed {
 	columns := columnsOf(features)
 	found := f.parseColumns(serialized, columns[graph.Sparse], columns[graph.Dense], columns[graph.Ragged])
 	all := map[string]parsed{}
@@ -67,8 +67,8 @@ func (f *function) parseExamples(serialized tensor, features []feature) map[stri
 }
 
 // parseColumns writes ParseExampleV2 and names its outputs.
-func (f *function) parseColumns(serialized tensor, sparse, dense, ragged []column) map[graph.Layout]map[string]parsed {
-	in := []tensor{
+func (f *function) parseColumns(serialized edge, sparse, dense, ragged []column) map[graph.Layout]map[string]parsed {
+	in := []edge{
 		serialized,
 		f.constant("parse/names", stringsConst(nil)),
 		f.constant("parse/sparse_keys", stringsConst(columnNames(sparse))),
@@ -89,7 +89,7 @@ func (f *function) parseColumns(serialized tensor, sparse, dense, ragged []colum
 		"num_sparse": intAttr(len(sparse)), "sparse_types": typesAttr(columnTypes(sparse)...),
 		"ragged_value_types": typesAttr(columnTypes(ragged)...), "ragged_split_types": typesAttr(splits...),
 	}, in...)
-	out := func(name string, i int) tensor { return nodeOutput(node, name, i) }
+	out := func(name string, i int) edge { return nodeOutput(node, name, i) }
 	found := map[graph.Layout]map[string]parsed{graph.Sparse: {}, graph.Dense: {}, graph.Ragged: {}}
 	for i, c := range sparse {
 		indices, shape := out("sparse_indices", i), out("sparse_shapes", i)
@@ -136,7 +136,7 @@ func filled(v *tensorpb.TensorProto, shape []int) *tensorpb.TensorProto {
 
 // dense gives a sparse column the shape [batch, width], absent values becoming fallback, a scalar. A row with more values
 // than width is an error when the model runs.
-func (f *function) dense(name string, column parsed, dtype typepb.DataType, width int, fallback *tensorpb.TensorProto) tensor {
+func (f *function) dense(name string, column parsed, dtype typepb.DataType, width int, fallback *tensorpb.TensorProto) edge {
 	begin, end := f.constant(name+"/begin", shapeConst(0)), f.constant(name+"/end", shapeConst(1))
 	batch := f.op("StridedSlice", name+"/batch", attrs{"T": typeAttr(int64Type), "Index": typeAttr(int32Type)},
 		column.shape, begin, end, f.constant(name+"/stride", shapeConst(1)))

@@ -6,11 +6,11 @@ func (f *function) placed(ft feature, columns map[string]parsed) parsed {
 	slice := attrs{"T": typeAttr(int64Type), "Index": typeAttr(int32Type)}
 	rows := f.op("Slice", name+"/rows", slice, values.indices,
 		f.constant(name+"/first", shapeConst(0, 0)), f.constant(name+"/all", shapeConst(-1, 1)))
-	places := []tensor{rows}
+	places := []edge{rows}
 	for _, c := range ft.indices {
 		places = append(places, f.reshape(name+"/place", columns[c].values, int64Type, -1, 1))
 	}
-	join := func(name string, axis int, in ...tensor) tensor {
+	join := func(name string, axis int, in ...edge) edge {
 		a := attrs{"T": typeAttr(int64Type), "Tidx": typeAttr(int32Type), "N": intAttr(len(in))}
 		return f.op("ConcatV2", name, a, append(in, f.constant(name+"/axis", int32Const(axis)))...)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // rawInputs parses examples and returns the graph's inputs, each of shape [batch, width].
-func (f *function) rawInputs(m Model, examples tensor) (map[string]tensor, error) {
+func (f *function) rawInputs(m Model, examples edge) (map[string]edge, error) {
 	var features []feature
 	for _, in := range m.Graph.Inputs {
 		ft, err := rawFeature(m, in)
@@ -22,7 +22,7 @@ func (f *function) rawInputs(m Model, examples tensor) (map[string]tensor, error
 		features = append(features, ft)
 	}
 	columns := f.parseExamples(examples, features)
-	inputs := map[string]tensor{}
+	inputs := map[string]edge{}
 	for i, in := range m.Graph.Inputs {
 		inputs[in.Name] = f.rawInput(in, features[i], columns[in.Name], m.Defaults)
 	}
@@ -83,7 +83,7 @@ func defaultConst(dtype typepb.DataType, d example.Default) *tensorpb.TensorProt
 }
 
 // rawInput turns a parsed column into the input.
-func (f *function) rawInput(in nn.Input, ft feature, column parsed, defaults map[string]example.Default) tensor {
+func (f *function) rawInput(in nn.Input, ft feature, column parsed, defaults map[string]example.Default) edge {
 	name := "input/" + in.Name
 	t := column.values
 	if ft.layout == graph.Sparse {

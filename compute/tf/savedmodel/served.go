@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // Served is a SavedModel, ours or anyone's, that is asked in Go what TensorFlow Serving would answer. It may be used by any
@@ -29,30 +30,6 @@ type Served struct {
 // Signature is a function of a model under the name by which it is served: names, types and shapes of what goes in and comes
 // out.
 type Signature = graph.Signature
-
-// Tensor is values with a shape. Dense makes one, Values reads it.
-type Tensor = ops.Tensor
-
-// Dense is a tensor of that shape, of float32, float64, int32, int64, bool or string; data are row major and are kept.
-func Dense[T ops.Element](shape []int, data []T) (Tensor, error) {
-	size := 1
-	for _, d := range shape {
-		size *= d
-	}
-	if len(data) != size || slices.Min(append(shape, 0)) < 0 {
-		return nil, fmt.Errorf("%d values for shape %v", len(data), shape)
-	}
-	return &ops.Array[T]{Dims: slices.Clone(shape), Data: data}, nil
-}
-
-// Values are the elements of a tensor, row major, and whether they are of that type.
-func Values[T ops.Element](t Tensor) ([]T, bool) {
-	a, ok := t.(*ops.Array[T])
-	if !ok {
-		return nil, false
-	}
-	return a.Data, true
-}
 
 // Open reads the SavedModel in dir: that graph of it which has the tag "serve". Nothing is executed, so that a model can be
 // described whatever ops it has.
@@ -105,12 +82,12 @@ func (s *Served) CompileContext(ctx context.Context, signature string) error {
 // x/dense_shape, a ragged one x/values and x/row_splits, then x/row_splits_1 and so on inwards; outputs are named alike. What TensorFlow
 // has an error for is one here too. What goes beyond the limits (Limit, graph.Limits) is an error with graph.ErrLimit in its
 // chain.
-func (s *Served) Run(signature string, inputs map[string]Tensor) (map[string]Tensor, error) {
+func (s *Served) Run(signature string, inputs map[string]tensor.Tensor) (map[string]tensor.Tensor, error) {
 	return s.RunContext(context.Background(), signature, inputs)
 }
 
 // RunContext is Run until ctx ends: soon after that it returns an error with the cause in its chain.
-func (s *Served) RunContext(ctx context.Context, signature string, inputs map[string]Tensor) (map[string]Tensor, error) {
+func (s *Served) RunContext(ctx context.Context, signature string, inputs map[string]tensor.Tensor) (map[string]tensor.Tensor, error) {
 	of, program, err := s.program(ctx, signature)
 	if err != nil {
 		return nil, err
@@ -123,7 +100,7 @@ func (s *Served) RunContext(ctx context.Context, signature string, inputs map[st
 	if err := frame.Run(ctx); err != nil {
 		return nil, fmt.Errorf("signature %s: %w", signature, err)
 	}
-	outputs := map[string]Tensor{}
+	outputs := map[string]tensor.Tensor{}
 	for i, key := range keys(of.Outputs) {
 		if outputs[key.name], err = frame.Copy(i); err != nil {
 			return nil, fmt.Errorf("signature %s: output %q: %w", signature, key.name, err)
@@ -160,7 +137,7 @@ func (s *Served) program(ctx context.Context, name string) (Signature, *graph.Pr
 // tensorKey is the name of one tensor of those of an input or an output, and its type.
 type tensorKey struct {
 	name  string
-	dtype ops.DType
+	dtype tensor.DType
 }
 
 // keys are the names of the tensors of a signature's inputs or outputs, in the order of its program.
@@ -185,7 +162,7 @@ func keys(specs []graph.Spec) []tensorKey {
 }
 
 // feed puts the inputs in the order of the program's arguments.
-func feed(args []ops.Value, specs []graph.Spec, inputs map[string]Tensor) error {
+func feed(args []ops.Value, specs []graph.Spec, inputs map[string]tensor.Tensor) error {
 	wanted := keys(specs)
 	for i, key := range wanted {
 		t := inputs[key.name]
@@ -208,7 +185,7 @@ func feed(args []ops.Value, specs []graph.Spec, inputs map[string]Tensor) error 
 }
 
 // checkShapes checks what the signature says of the shapes of dense inputs.
-func checkShapes(specs []graph.Spec, inputs map[string]Tensor) error {
+func checkShapes(specs []graph.Spec, inputs map[string]tensor.Tensor) error {
 	var faults []error
 	for _, spec := range specs {
 		if spec.Layout != graph.Dense || spec.Shape == nil {

@@ -14,11 +14,12 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/tf/graph"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
 // tensorOf is a value as a tensor of [rows, width].
-func tensorOf(t *testing.T, v nn.Value) Tensor {
+func tensorOf(t *testing.T, v nn.Value) tensor.Tensor {
 	t.Helper()
 	shape := []int{(len(v.Floats) + len(v.Ints) + len(v.Strings)) / v.Width, v.Width}
 	switch v.Kind {
@@ -35,7 +36,7 @@ func tensorOf(t *testing.T, v nn.Value) Tensor {
 }
 
 // answered are the numbers of outputs.
-func answered(t *testing.T, got map[string]Tensor) outputs {
+func answered(t *testing.T, got map[string]tensor.Tensor) outputs {
 	t.Helper()
 	list := outputs{}
 	for name, tensor := range got {
@@ -53,7 +54,7 @@ func TestEveryOpThatWeWriteIsAskedInGo(t *testing.T) {
 			t.Parallel()
 			inputs := opInputs()
 			m := opModel(t, node, inputs)
-			tensors := map[string]Tensor{}
+			tensors := map[string]tensor.Tensor{}
 			for _, in := range m.Graph.Inputs {
 				tensors[in.Name] = tensorOf(t, inputs[in.Name])
 			}
@@ -72,7 +73,7 @@ func TestModelsThatWeWriteAreAskedInGo(t *testing.T) {
 	s := openServed(t, writeTemp(t, tower()))
 	want := evaluated(t, tower().Graph, inputs)
 	near(t, "serving_default", answered(t, askExamples(t, s, "serving_default", serialized(t, rows)...)), want)
-	tensors := map[string]Tensor{}
+	tensors := map[string]tensor.Tensor{}
 	for name, v := range inputs {
 		tensors[Keyword(name)] = tensorOf(t, v)
 	}
@@ -176,11 +177,11 @@ func FuzzServed(f *testing.F) {
 		}
 		s := &Served{model: m, signatures: signatures, programs: map[string]*graph.Program{}}
 		for _, signature := range signatures {
-			in, err := Dense([]int{len(rows)}, rows)
+			in, err := tensor.New([]int{len(rows)}, rows)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Run(signature.Name, map[string]Tensor{"examples": in}) // an error is fine, a panic isn't
+			s.Run(signature.Name, map[string]tensor.Tensor{"examples": in}) // an error is fine, a panic isn't
 		}
 	})
 }

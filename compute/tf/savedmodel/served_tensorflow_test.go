@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
@@ -29,7 +30,7 @@ type encodedTensor struct {
 	Strings [][]byte // of strings
 }
 
-func (e encodedTensor) tensor(t *testing.T) Tensor {
+func (e encodedTensor) tensor(t *testing.T) tensor.Tensor {
 	t.Helper()
 	switch e.DType {
 	case "float32":
@@ -46,7 +47,7 @@ func (e encodedTensor) tensor(t *testing.T) Tensor {
 	return denseOf(t, e.Shape, list)
 }
 
-func numbersOf[T float32 | int32 | int64](t *testing.T, e encodedTensor) Tensor {
+func numbersOf[T float32 | int32 | int64](t *testing.T, e encodedTensor) tensor.Tensor {
 	t.Helper()
 	data := make([]T, len(e.Bytes)/binary.Size(T(0)))
 	if err := binary.Read(bytes.NewReader(e.Bytes), binary.LittleEndian, data); err != nil {
@@ -55,9 +56,9 @@ func numbersOf[T float32 | int32 | int64](t *testing.T, e encodedTensor) Tensor 
 	return denseOf(t, e.Shape, data)
 }
 
-func denseOf[T float32 | int32 | int64 | string](t *testing.T, shape []int, data []T) Tensor {
+func denseOf[T float32 | int32 | int64 | string](t *testing.T, shape []int, data []T) tensor.Tensor {
 	t.Helper()
-	tensor, err := Dense(shape, data)
+	tensor, err := tensor.New(shape, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestModelsOfTensorFlowAreAskedInGo(t *testing.T) {
 
 func compareModel(t *testing.T, m savedModel) {
 	t.Helper()
-	inputs := map[string]Tensor{}
+	inputs := map[string]tensor.Tensor{}
 	for name, v := range m.Inputs {
 		inputs[name] = v.tensor(t)
 	}
@@ -97,20 +98,20 @@ func compareModel(t *testing.T, m savedModel) {
 
 // compareTensors wants equal integers and strings. Floats may differ by 1e-5 of the larger of 1 and what is wanted: in 11 layers
 // each sum is added up in another order, and what exp and its kin give differs by a few units in the last place.
-func compareTensors(t *testing.T, name string, got, want Tensor) {
+func compareTensors(t *testing.T, name string, got, want tensor.Tensor) {
 	t.Helper()
 	if got == nil || got.DType() != want.DType() || !slices.Equal(got.Shape(), want.Shape()) {
 		t.Errorf("%s: %v, want %v", name, got, want)
 		return
 	}
-	if texts, ok := Values[string](want); ok {
-		if have, _ := Values[string](got); !slices.Equal(have, texts) {
+	if texts, ok := tensor.Values[string](want); ok {
+		if have, _ := tensor.Values[string](got); !slices.Equal(have, texts) {
 			t.Errorf("%s: %q, want %q", name, have, texts)
 		}
 		return
 	}
-	if integers, ok := Values[int64](want); ok {
-		if have, _ := Values[int64](got); !slices.Equal(have, integers) {
+	if integers, ok := tensor.Values[int64](want); ok {
+		if have, _ := tensor.Values[int64](got); !slices.Equal(have, integers) {
 			t.Errorf("%s: %v, want %v", name, have, integers)
 		}
 		return

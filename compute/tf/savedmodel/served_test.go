@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
@@ -23,17 +24,17 @@ func openServed(t testing.TB, dir string) *Served {
 }
 
 // askExamples runs a signature that takes serialized examples.
-func askExamples(t testing.TB, s *Served, signature string, examples ...[]byte) map[string]Tensor {
+func askExamples(t testing.TB, s *Served, signature string, examples ...[]byte) map[string]tensor.Tensor {
 	t.Helper()
 	texts := make([]string, len(examples))
 	for i, e := range examples {
 		texts[i] = string(e)
 	}
-	in, err := Dense([]int{len(texts)}, texts)
+	in, err := tensor.New([]int{len(texts)}, texts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := s.Run(signature, map[string]Tensor{"examples": in})
+	out, err := s.Run(signature, map[string]tensor.Tensor{"examples": in})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,24 +68,24 @@ func TestModelOfTFXIsAskedInGo(t *testing.T) {
 }
 
 // floatsOf are the numbers of a tensor.
-func floatsOf(t testing.TB, tensor Tensor) []float64 {
+func floatsOf(t testing.TB, from tensor.Tensor) []float64 {
 	t.Helper()
 	var list []float64
-	if floats, ok := Values[float32](tensor); ok {
+	if floats, ok := tensor.Values[float32](from); ok {
 		for _, v := range floats {
 			list = append(list, float64(v))
 		}
 		return list
 	}
-	if integers, ok := Values[int32](tensor); ok {
+	if integers, ok := tensor.Values[int32](from); ok {
 		for _, v := range integers {
 			list = append(list, float64(v))
 		}
 		return list
 	}
-	integers, ok := Values[int64](tensor)
+	integers, ok := tensor.Values[int64](from)
 	if !ok {
-		t.Fatalf("tensor %T", tensor)
+		t.Fatalf("tensor %T", from)
 	}
 	for _, v := range integers {
 		list = append(list, float64(v))
@@ -128,20 +129,20 @@ func TestModelSaysWhatItCanBeAsked(t *testing.T) {
 func TestAWrongQuestionIsNamed(t *testing.T) {
 	t.Parallel()
 	s := openServed(t, penguinModel)
-	one, _ := Dense([]int{1}, []string{"\x0a\x00"})
-	number, _ := Dense([]int{1}, []int64{1})
-	square, _ := Dense([]int{1, 1}, []string{""})
+	one, _ := tensor.New([]int{1}, []string{"\x0a\x00"})
+	number, _ := tensor.New([]int{1}, []int64{1})
+	square, _ := tensor.New([]int{1, 1}, []string{""})
 	for _, tt := range []struct {
 		signature string
-		inputs    map[string]Tensor
+		inputs    map[string]tensor.Tensor
 		want      string
 	}{
 		{"classify", nil, `no signature "classify": there are ["serving_default" "transform_features"]`},
 		{"serving_default", nil, `input "examples" is missing`},
-		{"serving_default", map[string]Tensor{"examples": number}, `input "examples" is DT_INT64, wants DT_STRING`},
-		{"serving_default", map[string]Tensor{"examples": one, "more": one}, `input "more" is none of the signature's`},
-		{"serving_default", map[string]Tensor{"examples": square}, `input "examples" has shape [1 1], wants [?]`},
-		{"serving_default", map[string]Tensor{"examples": one}, `record 0: feature "body_mass_g"`},
+		{"serving_default", map[string]tensor.Tensor{"examples": number}, `input "examples" is DT_INT64, wants DT_STRING`},
+		{"serving_default", map[string]tensor.Tensor{"examples": one, "more": one}, `input "more" is none of the signature's`},
+		{"serving_default", map[string]tensor.Tensor{"examples": square}, `input "examples" has shape [1 1], wants [?]`},
+		{"serving_default", map[string]tensor.Tensor{"examples": one}, `record 0: feature "body_mass_g"`},
 	} {
 		if _, err := s.Run(tt.signature, tt.inputs); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("error %v, want one with %q", err, tt.want)

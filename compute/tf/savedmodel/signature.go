@@ -22,9 +22,9 @@ func (b *builder) newSignature(key string) *signature {
 }
 
 // takes declares the inputs, in the order of their keys, and returns the arguments by key.
-func (s *signature) takes(inputs []tensorSpec) map[string]tensor {
+func (s *signature) takes(inputs []tensorSpec) map[string]edge {
 	s.inputs = slices.SortedFunc(slices.Values(inputs), byKey)
-	args := map[string]tensor{}
+	args := map[string]edge{}
 	for _, in := range s.inputs {
 		args[in.key] = s.input(in.key, in.dtype)
 	}
@@ -32,7 +32,7 @@ func (s *signature) takes(inputs []tensorSpec) map[string]tensor {
 }
 
 // gives declares the outputs, in the order of their keys: TensorFlow flattens the dict that way.
-func (s *signature) gives(outputs []tensorSpec, values map[string]tensor) {
+func (s *signature) gives(outputs []tensorSpec, values map[string]edge) {
 	s.outputs = slices.SortedFunc(slices.Values(outputs), byKey)
 	for _, out := range s.outputs {
 		result := s.op("Identity", "result/"+out.key, attrs{"T": typeAttr(out.dtype)}, values[out.key])

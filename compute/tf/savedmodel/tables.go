@@ -72,6 +72,6 @@ func (f *function) endFilling(fill string) {
 	f.def.Signature.ControlOutput = []string{"import"}
 	f.def.ControlRet["import"] = fill
 	one := f.constant("one", int32Const(1))
-	done := f.op("Identity", "done", attrs{"T": typeAttr(int32Type)}, one, tensor("^"+fill))
+	done := f.op("Identity", "done", attrs{"T": typeAttr(int32Type)}, one, edge("^"+fill))
 	f.output("done", done, int32Type)
 }

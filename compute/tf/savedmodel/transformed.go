@@ -13,9 +13,9 @@ import (
 )
 
 // transformed parses raw examples and calls the transform function: transformed features by name.
-func (f *function) transformed(t *transform, examples tensor) map[string]tensor {
+func (f *function) transformed(t *transform, examples edge) map[string]edge {
 	columns := f.parseExamples(examples, t.inputs)
-	var args []tensor
+	var args []edge
 	for _, ft := range t.inputs {
 		switch c := columns[ft.name]; ft.layout {
 		case graph.Sparse:
@@ -30,7 +30,7 @@ func (f *function) transformed(t *transform, examples tensor) map[string]tensor 
 		args = append(args, f.capture(c))
 	}
 	call := f.node("StatefulPartitionedCall", "transform", callAttrs(t.function), args...)
-	values := map[string]tensor{}
+	values := map[string]edge{}
 	for _, out := range t.outputs {
 		values[out.key] = nodeOutput(call, "output", out.first)
 	}
@@ -38,8 +38,8 @@ func (f *function) transformed(t *transform, examples tensor) map[string]tensor 
 }
 
 // transformedInputs picks the graph's inputs out of the transformed features, each of shape [batch, width].
-func (f *function) transformedInputs(t *transform, values map[string]tensor, inputs []nn.Input) (map[string]tensor, error) {
-	picked := map[string]tensor{}
+func (f *function) transformedInputs(t *transform, values map[string]edge, inputs []nn.Input) (map[string]edge, error) {
+	picked := map[string]edge{}
 	for _, in := range inputs {
 		out, err := t.output(in)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
@@ -43,7 +44,7 @@ func (b *builder) addVariable(p nn.Param) (int32, error) {
 	}
 	key := checkpointKey(p.Name)
 	b.objects.values[id] = &serializedTensor{Name: "VARIABLE_VALUE", FullName: p.Name, CheckpointKey: key}
-	b.stored = append(b.stored, tensorbundle.Tensor{Key: key, Shape: p.Shape, Floats: p.Values})
+	b.stored = append(b.stored, tensorbundle.Entry{Key: key, Value: &tensor.Array[float32]{Dims: p.Shape, Data: p.Values}})
 
 	handle := b.top.node("VarHandleOp", p.Name, attrs{
 		"dtype": typeAttr(float32Type), "shape": shapeAttr(shapeProto(p.Shape...)), "shared_name": stringAttr(p.Name),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // asker asks a model in its files.
@@ -165,7 +166,7 @@ func checkSize(model string) error {
 }
 
 // columns are a signature's outputs, row by row. An output that has no rows is left out, and so is a ragged one.
-func columns(s savedmodel.Signature, outputs map[string]savedmodel.Tensor, rows int) (map[string]column, error) {
+func columns(s savedmodel.Signature, outputs map[string]tensor.Tensor, rows int) (map[string]column, error) {
 	answer := map[string]column{}
 	for _, out := range s.Outputs {
 		var c column

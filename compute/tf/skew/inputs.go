@@ -8,11 +8,12 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // call is one call of a signature: some rows, as many as it takes at once.
 type call struct {
-	inputs map[string]savedmodel.Tensor
+	inputs map[string]tensor.Tensor
 	rows   int
 }
 
@@ -81,7 +82,7 @@ func takesExamples(s savedmodel.Signature, rows []row) bool {
 }
 
 // requests are rows as one call takes them.
-func requests(s savedmodel.Signature, rows []row, labels []string) (map[string]savedmodel.Tensor, error) {
+func requests(s savedmodel.Signature, rows []row, labels []string) (map[string]tensor.Tensor, error) {
 	if !takesExamples(s, rows) {
 		return named(s, rows)
 	}
@@ -93,13 +94,13 @@ func requests(s savedmodel.Signature, rows []row, labels []string) (map[string]s
 		}
 		texts = append(texts, text)
 	}
-	t, err := savedmodel.Dense([]int{len(texts)}, texts)
-	return map[string]savedmodel.Tensor{s.Inputs[0].Name: t}, err
+	t, err := tensor.New([]int{len(texts)}, texts)
+	return map[string]tensor.Tensor{s.Inputs[0].Name: t}, err
 }
 
 // named are tensors of the features that a signature names as its inputs.
-func named(s savedmodel.Signature, rows []row) (map[string]savedmodel.Tensor, error) {
-	inputs := map[string]savedmodel.Tensor{}
+func named(s savedmodel.Signature, rows []row) (map[string]tensor.Tensor, error) {
+	inputs := map[string]tensor.Tensor{}
 	for _, in := range s.Inputs {
 		t, err := tensorOf(in, rows)
 		if err != nil {
@@ -124,7 +125,7 @@ func alike(s savedmodel.Signature, rows []row) bool {
 
 // tensorOf is a feature of all rows as the signature takes it. Every row must have the values that its shape has room for; where the
 // shape leaves one dimension open, all rows must have as many.
-func tensorOf(in graph.Spec, rows []row) (savedmodel.Tensor, error) {
+func tensorOf(in graph.Spec, rows []row) (tensor.Tensor, error) {
 	if in.Layout != graph.Dense || len(in.Shape) == 0 {
 		return nil, errors.New("is no dense tensor of rows")
 	}
@@ -174,19 +175,19 @@ func (r row) feature(input string) string {
 }
 
 // tensor is a list as a tensor of that type; integers may become floats.
-func (v values) tensor(dtype string, shape []int) (savedmodel.Tensor, error) {
+func (v values) tensor(dtype string, shape []int) (tensor.Tensor, error) {
 	isInts, isFloats := v.floats == nil && v.texts == nil, v.texts == nil && (v.floats == nil || v.ints == nil)
 	switch {
 	case dtype == "DT_STRING" && v.floats == nil && v.ints == nil:
-		return savedmodel.Dense(shape, v.texts)
+		return tensor.New(shape, v.texts)
 	case dtype == "DT_INT64" && isInts:
-		return savedmodel.Dense(shape, v.ints)
+		return tensor.New(shape, v.ints)
 	case dtype == "DT_INT32" && isInts:
-		return savedmodel.Dense(shape, convert[int32](v))
+		return tensor.New(shape, convert[int32](v))
 	case dtype == "DT_FLOAT" && isFloats:
-		return savedmodel.Dense(shape, convert[float32](v))
+		return tensor.New(shape, convert[float32](v))
 	case dtype == "DT_DOUBLE" && isFloats:
-		return savedmodel.Dense(shape, convert[float64](v))
+		return tensor.New(shape, convert[float64](v))
 	}
 	return nil, fmt.Errorf("takes %s, the rows hold something else", dtype)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 	"github.com/stoker-ml/stoker/compute/tf/skew"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // synthesized asks about a model of a run without raw examples, with synthetic rows that the model in memory answered. change is what
@@ -37,9 +38,9 @@ func synthesized(t *testing.T, m trained, change func(map[string]map[string][]an
 		if err := json.Unmarshal(text, &features); err != nil {
 			t.Fatal(err)
 		}
-		inputs := map[string]savedmodel.Tensor{}
+		inputs := map[string]tensor.Tensor{}
 		for _, name := range measures {
-			if inputs[name], err = savedmodel.Dense([]int{1, 1}, features[name]); err != nil {
+			if inputs[name], err = tensor.New([]int{1, 1}, features[name]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -48,7 +49,7 @@ func synthesized(t *testing.T, m trained, change func(map[string]map[string][]an
 		if err != nil {
 			t.Fatal(err)
 		}
-		logits, _ := savedmodel.Values[float32](answer["logits"])
+		logits, _ := tensor.Values[float32](answer["logits"])
 		line := map[string]any{"synthetic": i, "features": features, "outputs": map[string]any{"": logits}}
 		if err := json.NewEncoder(file).Encode(line); err != nil {
 			t.Fatal(err)

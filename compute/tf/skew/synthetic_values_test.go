@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // corpus returns the synthetic rows of a data set of the corpus.
@@ -67,7 +68,7 @@ func (p picky) askEach(_ context.Context, questions []question) ([]error, error)
 	failures := make([]error, len(questions))
 	for i, q := range questions {
 		for _, input := range q.calls[0].inputs {
-			texts, _ := savedmodel.Values[string](input)
+			texts, _ := tensor.Values[string](input)
 			var e examplepb.Example
 			if err := proto.Unmarshal([]byte(texts[0]), &e); err != nil {
 				return nil, err

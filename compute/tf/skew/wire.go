@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // wireQuestion, wireAnswer and wireTensor are what goes to ask.py and comes back.
@@ -42,26 +42,26 @@ func wireQuestions(questions []question) []wireQuestion {
 	return list
 }
 
-func toWire(t savedmodel.Tensor) wireTensor {
+func toWire(t tensor.Tensor) wireTensor {
 	w := wireTensor{DType: t.DType().String(), Shape: t.Shape()}
-	if texts, ok := savedmodel.Values[string](t); ok {
+	if texts, ok := tensor.Values[string](t); ok {
 		for _, s := range texts {
 			w.Texts = append(w.Texts, []byte(s))
 		}
-	} else if floats, ok := savedmodel.Values[float32](t); ok {
+	} else if floats, ok := tensor.Values[float32](t); ok {
 		w.Bytes, _ = binary.Append(nil, binary.LittleEndian, floats) // of a type of fixed size there is no error
-	} else if ints, ok := savedmodel.Values[int64](t); ok {
+	} else if ints, ok := tensor.Values[int64](t); ok {
 		w.Bytes, _ = binary.Append(nil, binary.LittleEndian, ints)
-	} else if ints, ok := savedmodel.Values[int32](t); ok {
+	} else if ints, ok := tensor.Values[int32](t); ok {
 		w.Bytes, _ = binary.Append(nil, binary.LittleEndian, ints)
-	} else if floats, ok := savedmodel.Values[float64](t); ok {
+	} else if floats, ok := tensor.Values[float64](t); ok {
 		w.Bytes, _ = binary.Append(nil, binary.LittleEndian, floats)
 	}
 	return w
 }
 
-func (a wireAnswer) tensors() (map[string]savedmodel.Tensor, error) {
-	tensors := map[string]savedmodel.Tensor{}
+func (a wireAnswer) tensors() (map[string]tensor.Tensor, error) {
+	tensors := map[string]tensor.Tensor{}
 	for name, w := range a.Outputs {
 		t, err := w.tensor()
 		if err != nil {
@@ -72,14 +72,14 @@ func (a wireAnswer) tensors() (map[string]savedmodel.Tensor, error) {
 	return tensors, nil
 }
 
-func (w wireTensor) tensor() (savedmodel.Tensor, error) {
+func (w wireTensor) tensor() (tensor.Tensor, error) {
 	switch w.DType {
 	case "DT_STRING":
 		texts := make([]string, len(w.Texts))
 		for i, s := range w.Texts {
 			texts[i] = string(s)
 		}
-		return savedmodel.Dense(w.Shape, texts)
+		return tensor.New(w.Shape, texts)
 	case "DT_FLOAT":
 		return numbers[float32](w, 4)
 	case "DT_DOUBLE":
@@ -92,10 +92,10 @@ func (w wireTensor) tensor() (savedmodel.Tensor, error) {
 	return nil, fmt.Errorf("is of type %s", w.DType)
 }
 
-func numbers[T float32 | float64 | int32 | int64](w wireTensor, size int) (savedmodel.Tensor, error) {
+func numbers[T float32 | float64 | int32 | int64](w wireTensor, size int) (tensor.Tensor, error) {
 	data := make([]T, len(w.Bytes)/size)
 	if err := binary.Read(bytes.NewReader(w.Bytes), binary.LittleEndian, data); err != nil {
 		return nil, err
 	}
-	return savedmodel.Dense(w.Shape, data)
+	return tensor.New(w.Shape, data)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 func wantError(t *testing.T, err error, text string) {
@@ -17,14 +19,14 @@ func wantError(t *testing.T, err error, text string) {
 }
 
 // manyTensors need several blocks of the index.
-func manyTensors() []Tensor {
-	var tensors []Tensor
+func manyTensors() []Entry {
+	var tensors []Entry
 	for i := range 500 {
-		tensors = append(tensors, Tensor{
-			Key: fmt.Sprintf("layer_%d/kernel", i), Shape: []int{1, 2}, Floats: []float32{float32(i), -1},
+		tensors = append(tensors, Entry{
+			Key: fmt.Sprintf("layer_%d/kernel", i), Value: &tensor.Array[float32]{Dims: []int{1, 2}, Data: []float32{float32(i), -1}},
 		})
 	}
-	return append(tensors, Tensor{Key: "note", Text: []byte("one\x00two")})
+	return append(tensors, Entry{Key: "note", Value: tensor.Scalar("one\x00two")})
 }
 
 func TestBundleReadsWhatItWrote(t *testing.T) {
@@ -62,7 +64,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	prefix := filepath.Join(dir, "v")
-	if err := Write(prefix, []Tensor{{Key: "a", Shape: []int{2}, Floats: []float32{1, 2}}, {Key: "b", Text: []byte("text")}}); err != nil {
+	if err := Write(prefix, []Entry{{Key: "a", Value: &tensor.Array[float32]{Dims: []int{2}, Data: []float32{1, 2}}}, {Key: "b", Value: tensor.Scalar("text")}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{prefix + ".index", dataFile(prefix, 0, 1)} {
@@ -147,4 +149,29 @@ func TestBundleOfKerasIsRead(t *testing.T) {
 	if err != nil || len(graph.GetNodes()) == 0 || graph.GetNodes()[0].GetChildren()[0].GetLocalName() == "" {
 		t.Errorf("object graph: %v, %v", graph, err)
 	}
+}
+
+func TestTensorsAreReadInTheTypeTheyWereWrittenIn(t *testing.T) {
+	prefix := filepath.Join(t.TempDir(), "variables")
+	var entries []Entry
+	for key, value := range map[string]tensor.Tensor{
+		"double": tensor.Vector(1.25, -3), "flags": tensor.Vector(true, false), "step": tensor.Scalar[int64](1 << 60), "none": tensor.Vector[int32](),
+		"words": &tensor.Array[string]{Dims: []int{1, 3}, Data: []string{"one", "", "thr\x00ee"}},
+	} {
+		entries = append(entries, Entry{Key: key, Value: value})
+	}
+	if err := Write(prefix, entries); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if got, err := b.Tensor(e.Key); err != nil || fmt.Sprint(got) != fmt.Sprint(e.Value) || got.DType() != e.Value.DType() {
+			t.Errorf("%s is %v, %v; want %v", e.Key, got, err, e.Value)
+		}
+	}
+	_, err = b.Tensor("missing")
+	wantError(t, err, "no such variable")
 }

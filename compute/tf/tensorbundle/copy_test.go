@@ -5,13 +5,15 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 func TestVariablesOfAnyTypeAreCopied(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
-	tensors := []Tensor{{Key: "kernel", Shape: []int{2, 1}, Floats: []float32{1, -2}}, {Key: "text", Text: []byte("words")}}
+	tensors := []Entry{{Key: "kernel", Value: &tensor.Array[float32]{Dims: []int{2, 1}, Data: []float32{1, -2}}}, {Key: "text", Value: tensor.Scalar("words")}}
 	if err := Write(first, tensors); err != nil {
 		t.Fatal(err)
 	}
@@ -19,7 +21,7 @@ func TestVariablesOfAnyTypeAreCopied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var copies []Tensor
+	var copies []Entry
 	for _, key := range []string{"kernel", "text"} {
 		c, err := from.Copy(key, "from/"+key)
 		if err != nil {
@@ -27,7 +29,7 @@ func TestVariablesOfAnyTypeAreCopied(t *testing.T) {
 		}
 		copies = append(copies, c)
 	}
-	if err := Write(second, append(copies, Tensor{Key: "zero", Shape: []int{1}, Floats: []float32{0}})); err != nil {
+	if err := Write(second, append(copies, Entry{Key: "zero", Value: &tensor.Array[float32]{Dims: []int{1}, Data: []float32{0}}})); err != nil {
 		t.Fatal(err)
 	}
 	to, err := Open(second)

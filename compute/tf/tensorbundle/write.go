@@ -4,9 +4,9 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 
@@ -17,44 +17,63 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Tensor is one tensor on its way into a TensorBundle: floats, one string, or what Copy took from another bundle.
-type Tensor struct {
-	Key    string
-	Shape  []int     // of Floats
-	Floats []float32 // row major
-	Text   []byte    // of a scalar string; Floats is nil
+// Entry is a tensor to write under a key: Value, of any element type, or what Bundle.Copy took from another bundle.
+type Entry struct {
+	Key   string
+	Value tensor.Tensor
 
 	stored *stored
 }
 
-func (t Tensor) dtype() typepb.DataType {
-	switch {
-	case t.stored != nil:
-		return t.stored.entry.GetDtype()
-	case t.Text != nil:
-		return typepb.DataType_DT_STRING
+func (e Entry) dtype() typepb.DataType {
+	if e.stored != nil {
+		return e.stored.entry.GetDtype()
 	}
-	return typepb.DataType_DT_FLOAT
+	return e.Value.DType()
 }
 
-func (t Tensor) shape() *shapepb.TensorShapeProto {
-	if t.stored != nil {
-		return t.stored.entry.GetShape()
+func (e Entry) shape() *shapepb.TensorShapeProto {
+	if e.stored != nil {
+		return e.stored.entry.GetShape()
 	}
-	return shapeProto(t.Shape)
+	return tensor.ShapeProto(e.Value.Shape()...)
 }
 
-// Write writes <prefix>.data-00000-of-00001, then <prefix>.index, which names every tensor in it. Keys must differ; the order of
-// tensors doesn't matter.
-func Write(prefix string, tensors []Tensor) error {
-	tensors = slices.SortedFunc(slices.Values(tensors), func(a, b Tensor) int { return cmp.Compare(a.Key, b.Key) })
-	entries, err := writeData(dataFile(prefix, 0, 1), tensors)
+// stored is a value as another bundle holds it.
+type stored struct {
+	entry *corepb.BundleEntryProto
+	data  []byte
+}
+
+// Copy reads a variable of any type as an Entry for another bundle, under the key as. Its checksum is kept. It returns an error
+// for a variable in slices.
+func (b *Bundle) Copy(key, as string) (Entry, error) {
+	entry, err := b.find(key)
+	if err != nil {
+		return Entry{}, err
+	}
+	if len(entry.GetSlices()) > 0 {
+		return Entry{}, b.failure(key, errors.New("lies in slices, which aren't copied"))
+	}
+	data, err := b.read(entry)
+	if err != nil {
+		return Entry{}, b.failure(key, err)
+	}
+	return Entry{Key: as, stored: &stored{entry, data}}, nil
+}
+
+// Write writes <prefix>.data-00000-of-00001, then <prefix>.index, which lists every tensor in it. Keys must differ; the order of
+// values doesn't matter.
+func Write(prefix string, values []Entry) error {
+	values = slices.SortedFunc(slices.Values(values), func(a, b Entry) int { return cmp.Compare(a.Key, b.Key) })
+	entries, err := writeData(dataFile(prefix, 0, 1), values)
 	if err != nil {
 		return fmt.Errorf("write variables: %w", err)
 	}
-	index, err := encodeIndex(tensors, entries)
+	index, err := encodeIndex(values, entries)
 	if err != nil {
 		return err
 	}
@@ -65,8 +84,8 @@ func dataFile(prefix string, shard, shards int32) string {
 	return fmt.Sprintf("%s.data-%05d-of-%05d", prefix, shard, shards)
 }
 
-// writeData writes the values, one after another, and says where each lies.
-func writeData(name string, tensors []Tensor) (entries []*corepb.BundleEntryProto, err error) {
+// writeData writes the values one after another and returns where each is.
+func writeData(name string, values []Entry) (entries []*corepb.BundleEntryProto, err error) {
 	file, err := os.Create(name)
 	if err != nil {
 		return nil, err
@@ -74,12 +93,12 @@ func writeData(name string, tensors []Tensor) (entries []*corepb.BundleEntryProt
 	defer func() { err = cmp.Or(err, file.Close()) }()
 	w := bufio.NewWriter(file)
 	var offset int64
-	for _, t := range tensors {
-		entry, err := t.writeTo(w)
+	for _, v := range values {
+		entry, err := v.writeTo(w)
 		if err != nil {
-			return nil, fmt.Errorf("variable %s: %w", t.Key, err)
+			return nil, fmt.Errorf("variable %s: %w", v.Key, err)
 		}
-		entry.Dtype, entry.Shape, entry.Offset = t.dtype(), t.shape(), offset
+		entry.Dtype, entry.Shape, entry.Offset = v.dtype(), v.shape(), offset
 		entries = append(entries, entry)
 		offset += entry.GetSize()
 	}
@@ -87,64 +106,59 @@ func writeData(name string, tensors []Tensor) (entries []*corepb.BundleEntryProt
 }
 
 // writeTo writes the value; the entry it returns has its size and checksum.
-func (t Tensor) writeTo(w io.Writer) (*corepb.BundleEntryProto, error) {
-	if t.stored != nil {
-		_, err := w.Write(t.stored.data)
-		return &corepb.BundleEntryProto{Size: int64(len(t.stored.data)), Crc32C: t.stored.entry.GetCrc32C()}, err
+func (e Entry) writeTo(w io.Writer) (*corepb.BundleEntryProto, error) {
+	if e.stored != nil {
+		_, err := w.Write(e.stored.data)
+		return &corepb.BundleEntryProto{Size: int64(len(e.stored.data)), Crc32C: e.stored.entry.GetCrc32C()}, err
 	}
-	if t.Text != nil {
-		return writeString(w, t.Text)
+	if texts, ok := tensor.Values[string](e.Value); ok {
+		return writeStrings(w, texts)
 	}
 	var crc tfrecord.CRC
-	var chunk []byte
-	for part := range slices.Chunk(t.Floats, 4096) {
-		chunk = chunk[:0]
-		for _, v := range part {
-			chunk = binary.LittleEndian.AppendUint32(chunk, math.Float32bits(v))
-		}
-		crc = crc.Update(chunk)
-		if _, err := w.Write(chunk); err != nil {
+	var size int64
+	for part := range tensor.Bytes(e.Value) {
+		crc = crc.Update(part)
+		size += int64(len(part))
+		if _, err := w.Write(part); err != nil {
 			return nil, err
 		}
 	}
-	return &corepb.BundleEntryProto{Size: 4 * int64(len(t.Floats)), Crc32C: crc.Masked()}, nil
+	return &corepb.BundleEntryProto{Size: size, Crc32C: crc.Masked()}, nil
 }
 
-// writeString writes one string: its length as a varint, the masked checksum of the length as uint32, the bytes. The entry's
-// checksum runs over the length as uint32, that checksum and the bytes.
-func writeString(w io.Writer, text []byte) (*corepb.BundleEntryProto, error) {
-	length := binary.LittleEndian.AppendUint32(nil, uint32(len(text)))
-	sum := binary.LittleEndian.AppendUint32(nil, tfrecord.Checksum(length))
-	data := append(binary.AppendUvarint(nil, uint64(len(text))), sum...)
-	data = append(data, text...)
+// writeStrings writes all lengths as varints, the masked checksum of the lengths as uint32s, and all bytes. The entry's checksum
+// is over the lengths as uint32s, that checksum and the bytes.
+func writeStrings(w io.Writer, texts []string) (*corepb.BundleEntryProto, error) {
+	var lengths, data []byte
+	for _, text := range texts {
+		lengths = binary.LittleEndian.AppendUint32(lengths, uint32(len(text)))
+		data = binary.AppendUvarint(data, uint64(len(text)))
+	}
+	sum := binary.LittleEndian.AppendUint32(nil, tfrecord.Checksum(lengths))
+	data = append(data, sum...)
+	first := len(data)
+	for _, text := range texts {
+		data = append(data, text...)
+	}
 	_, err := w.Write(data)
-	return &corepb.BundleEntryProto{Size: int64(len(data)), Crc32C: tfrecord.Checksum(length, sum, text)}, err
+	return &corepb.BundleEntryProto{Size: int64(len(data)), Crc32C: tfrecord.Checksum(lengths, sum, data[first:])}, err
 }
 
-// encodeIndex makes the table: under "" the header, under each key where its tensor lies.
-func encodeIndex(tensors []Tensor, entries []*corepb.BundleEntryProto) ([]byte, error) {
+// encodeIndex encodes the index: under "" the header, under each key where its tensor is.
+func encodeIndex(values []Entry, entries []*corepb.BundleEntryProto) ([]byte, error) {
 	header, err := marshal(&corepb.BundleHeaderProto{NumShards: 1, Version: &versionpb.VersionDef{Producer: 1}})
 	if err != nil {
 		return nil, err
 	}
 	rows := []tableEntry{{"", header}}
 	for i, entry := range entries {
-		value, err := marshal(entry)
+		encoded, err := marshal(entry)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, tableEntry{tensors[i].Key, value})
+		rows = append(rows, tableEntry{values[i].Key, encoded})
 	}
 	return encodeTable(rows), nil
-}
-
-// shapeProto is a shape as an entry holds it.
-func shapeProto(dims []int) *shapepb.TensorShapeProto {
-	shape := &shapepb.TensorShapeProto{}
-	for _, d := range dims {
-		shape.Dim = append(shape.Dim, &shapepb.TensorShapeProto_Dim{Size: int64(d)})
-	}
-	return shape
 }
 
 // marshal encodes a message so that equal messages have equal bytes.

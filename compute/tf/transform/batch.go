@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // columns is how a transformed feature stands in examples: as tf.Transform writes it to its transformed examples, and
@@ -51,14 +52,14 @@ func (f feature) write(b *example.Batch, columns example.Spec, tensors []ops.Val
 	c := b.Column(columns[0].Name)
 	switch f.Layout {
 	case graph.Dense:
-		return f.writeDense(c, tensors[0].(ops.Tensor), b.Rows)
+		return f.writeDense(c, tensors[0].(tensor.Tensor), b.Rows)
 	case graph.Ragged:
-		return f.writeRagged(c, tensors[0].(ops.Tensor), ops.Integers(tensors[1]), b.Rows)
+		return f.writeRagged(c, tensors[0].(tensor.Tensor), tensor.Integers(tensors[1]), b.Rows)
 	}
 	return f.writeSparse(b, columns, tensors)
 }
 
-func (f feature) writeDense(c *example.Column, t ops.Tensor, rows int) error {
+func (f feature) writeDense(c *example.Column, t tensor.Tensor, rows int) error {
 	if dims := t.Shape(); len(dims) == 0 || dims[0] != rows || !slices.Equal(dims[1:], c.Feature.Shape) {
 		return fmt.Errorf("has shape %v, wants %d rows of %v", dims, rows, c.Feature.Shape)
 	}
@@ -69,14 +70,14 @@ func (f feature) writeDense(c *example.Column, t ops.Tensor, rows int) error {
 	return writeValues(c, t)
 }
 
-func (f feature) writeRagged(c *example.Column, t ops.Tensor, splits []int, rowsWanted int) error {
+func (f feature) writeRagged(c *example.Column, t tensor.Tensor, splits []int, rowsWanted int) error {
 	if len(t.Shape()) == 0 || len(splits) != rowsWanted+1 {
 		return fmt.Errorf("has %d row splits for values of shape %v, wants %d rows", len(splits), t.Shape(), rowsWanted)
 	}
 	if err := ops.CheckSplits(splits, t.Shape()[0]); err != nil {
 		return err
 	}
-	inner := ops.Count(t.Shape()[1:])
+	inner := tensor.Count(t.Shape()[1:])
 	for _, s := range splits[1:] {
 		c.Offsets = append(c.Offsets, int32(s*inner))
 	}
@@ -116,13 +117,13 @@ func (f feature) writeSparse(b *example.Batch, columns example.Spec, tensors []o
 }
 
 // writeValues copies: what the graph made is used again for the next batch.
-func writeValues(c *example.Column, t ops.Tensor) error {
+func writeValues(c *example.Column, t tensor.Tensor) error {
 	switch a := t.(type) {
-	case *ops.Array[float32]:
+	case *tensor.Array[float32]:
 		c.Floats = append(c.Floats, a.Data...)
-	case *ops.Array[int64]:
+	case *tensor.Array[int64]:
 		c.Ints = append(c.Ints, a.Data...)
-	case *ops.Array[string]:
+	case *tensor.Array[string]:
 		c.Ends = slices.Grow(c.Ends, len(a.Data))
 		for _, s := range a.Data {
 			c.Data = append(c.Data, s...)

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
@@ -74,7 +74,7 @@ func (w goldenTensor) like(other goldenTensor, areStable bool) bool {
 	if !areStable {
 		return true
 	}
-	a, b := make([]float32, ops.Count(w.Shape)), make([]float32, ops.Count(w.Shape))
+	a, b := make([]float32, tensor.Count(w.Shape)), make([]float32, tensor.Count(w.Shape))
 	if w.decode(a) != nil || other.decode(b) != nil {
 		return false
 	}

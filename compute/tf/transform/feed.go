@@ -9,16 +9,17 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // kindOf is how values of a type stand in examples.
-func kindOf(t ops.DType) (example.Kind, error) {
+func kindOf(t tensor.DType) (example.Kind, error) {
 	switch t {
-	case ops.Float32:
+	case tensor.Float32:
 		return example.Float, nil
-	case ops.Int64:
+	case tensor.Int64:
 		return example.Int64, nil
-	case ops.String:
+	case tensor.String:
 		return example.Bytes, nil
 	}
 	return 0, fmt.Errorf("is of type %v, which examples can't hold", t)
@@ -104,7 +105,7 @@ func (s source) find(b *example.Batch, want example.Feature) (*example.Column, e
 // placed makes the indices of a sparse tensor out of the columns that hold them, sorted.
 func (s source) placed(args []ops.Value, b *example.Batch, c *example.Column) error {
 	rank := len(s.indices) + 1
-	indices := ops.RoomIn[int64](args[0], c.Len(), rank)
+	indices := tensor.Reuse[int64](args[0], c.Len(), rank)
 	for d, name := range s.indices {
 		by, err := s.find(b, s.columns[d+1])
 		if err != nil {
@@ -125,13 +126,13 @@ func (s source) placed(args []ops.Value, b *example.Batch, c *example.Column) er
 	for _, d := range s.Shape[1:] {
 		dims = append(dims, int64(d))
 	}
-	args[0], args[2] = indices, ops.Vector(dims...)
+	args[0], args[2] = indices, tensor.Vector(dims...)
 	return sortSparse(args, rank)
 }
 
 // sortSparse puts the values in the order of their indices.
 func sortSparse(args []ops.Value, rank int) error {
-	indices, values := args[0].(*ops.Array[int64]), args[1].(ops.Tensor)
+	indices, values := args[0].(*tensor.Array[int64]), args[1].(tensor.Tensor)
 	index := func(i int) []int64 { return indices.Data[i*rank : (i+1)*rank] }
 	byIndex := func(i, j int) int { return cmp.Or(slices.Compare(index(i), index(j)), cmp.Compare(i, j)) }
 	order := make([]int, values.Size())
@@ -142,10 +143,10 @@ func sortSparse(args []ops.Value, rank int) error {
 		return nil
 	}
 	slices.SortFunc(order, byIndex)
-	sorted := ops.RoomIn[int64](nil, indices.Dims...)
+	sorted := tensor.Reuse[int64](nil, indices.Dims...)
 	for i, from := range order {
 		copy(sorted.Data[i*rank:], index(from))
 	}
-	args[0], args[1] = sorted, ops.Reordered(values, order)
+	args[0], args[1] = sorted, tensor.Reordered(values, order)
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/tf/graph"
-	"github.com/stoker-ml/stoker/compute/tf/ops"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // golden is what TensorFlow made of the rows, in batches, with a graph of testdata/functions.py.
@@ -230,12 +230,12 @@ func compareOutputs(t *testing.T, name string, g *Graph, f *graph.Frame, rows []
 }
 
 // compare wants integers and strings equal, floats within 4 units in the last place: their own, or that of a magnitude.
-func (w goldenTensor) compare(got ops.Tensor, magnitude float32) string {
+func (w goldenTensor) compare(got tensor.Tensor, magnitude float32) string {
 	if !slices.Equal(got.Shape(), w.Shape) {
 		return fmt.Sprintf("shape %v, want %v", got.Shape(), w.Shape)
 	}
 	switch a := got.(type) {
-	case *ops.Array[string]:
+	case *tensor.Array[string]:
 		var list [][]byte
 		if err := json.Unmarshal(w.Data, &list); err != nil {
 			return err.Error()
@@ -246,7 +246,7 @@ func (w goldenTensor) compare(got ops.Tensor, magnitude float32) string {
 			}
 		}
 		return ""
-	case *ops.Array[float32]:
+	case *tensor.Array[float32]:
 		want := make([]float32, len(a.Data))
 		if err := w.decode(want); err != nil {
 			return err.Error()
@@ -258,7 +258,7 @@ func (w goldenTensor) compare(got ops.Tensor, magnitude float32) string {
 			}
 		}
 		return ""
-	case *ops.Array[int64]:
+	case *tensor.Array[int64]:
 		want := make([]int64, len(a.Data))
 		if err := w.decode(want); err != nil {
 			return err.Error()

@@ -1,10 +1,9 @@
 package warmstart
 
 import (
-	"encoding/binary"
-
 	tensorpb "github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
-	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // constant is the value of a Const node, or of a constant that a function captured.
@@ -63,22 +62,15 @@ func (t *tracer) wholeNumbers(f *frame, tensor string) []int64 {
 	return list
 }
 
-// wholeNumbers are the elements of a constant as they stand in it.
+// wholeNumbers returns the elements of a constant of int32 or int64; nil of any other.
 func wholeNumbers(p *tensorpb.TensorProto) []int64 {
-	list := append([]int64(nil), p.GetInt64Val()...)
-	for _, v := range p.GetIntVal() {
-		list = append(list, int64(v))
+	t, err := tensor.FromProto(p)
+	if err != nil {
+		return nil
 	}
-	content := p.GetTensorContent()
-	switch p.GetDtype() {
-	case typepb.DataType_DT_INT64:
-		for ; len(content) >= 8; content = content[8:] {
-			list = append(list, int64(binary.LittleEndian.Uint64(content)))
-		}
-	case typepb.DataType_DT_INT32:
-		for ; len(content) >= 4; content = content[4:] {
-			list = append(list, int64(int32(binary.LittleEndian.Uint32(content))))
-		}
+	var list []int64
+	for _, v := range tensor.Integers(t) {
+		list = append(list, int64(v))
 	}
 	return list
 }

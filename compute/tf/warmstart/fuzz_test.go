@@ -32,9 +32,9 @@ func FuzzModel(f *testing.F) {
 			return
 		}
 		odd := append(slices.Clone(s.Tensors),
-			Tensor{Key: "odd", Shape: []int{-1, -1}, object: 1}, Tensor{Key: "large", Shape: []int{1 << 40, 1}, object: 2})
+			Weight{Key: "odd", Shape: []int{-1, -1}, object: 1}, Weight{Key: "large", Shape: []int{1 << 40, 1}, object: 2})
 		for key, rows := range m.rows(odd) {
-			if !slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.Key == key }) || !rows.unique() {
+			if !slices.ContainsFunc(s.Tensors, func(t Weight) bool { return t.Key == key }) || !rows.unique() {
 				t.Errorf("rows of %q: %q", key, rows)
 			}
 		}

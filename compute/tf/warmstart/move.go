@@ -117,7 +117,7 @@ func deviate(values, beginning []float32) (epsilon float64) {
 
 // fit says which old row and column is for each of p, and what is to be told of that. Axes may differ in length only where both
 // sides' places are known.
-func (s *starter) fit(p nn.Param, theirs Tensor) (m move, told string, err error) {
+func (s *starter) fit(p nn.Param, theirs Weight) (m move, told string, err error) {
 	rows, columns := s.rowsOf(p, theirs), s.columnsOf(p, theirs)
 	if !fits(p.Shape, theirs.Shape, rows.known, columns.known) {
 		return m, "", misfit(fmt.Sprintf("shape %v against %v", theirs.Shape, p.Shape))

@@ -19,10 +19,10 @@ type objectWalk struct {
 	graph     *corepb.TrackableObjectGraph
 	variables map[string]tensorbundle.Variable
 	seen      []bool
-	list      []Tensor
+	list      []Weight
 }
 
-func objectTensors(b *tensorbundle.Bundle, variables []tensorbundle.Variable) ([]Tensor, error) {
+func objectTensors(b *tensorbundle.Bundle, variables []tensorbundle.Variable) ([]Weight, error) {
 	graph, err := b.Objects()
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func objectTensors(b *tensorbundle.Bundle, variables []tensorbundle.Variable) ([
 	return walkObjects(graph, variables), nil
 }
 
-func walkObjects(graph *corepb.TrackableObjectGraph, variables []tensorbundle.Variable) []Tensor {
+func walkObjects(graph *corepb.TrackableObjectGraph, variables []tensorbundle.Variable) []Weight {
 	w := objectWalk{graph: graph, variables: map[string]tensorbundle.Variable{}, seen: make([]bool, len(graph.GetNodes()))}
 	for _, v := range variables {
 		w.variables[v.Key] = v
@@ -96,7 +96,7 @@ func (w *objectWalk) take(id int32, value *corepb.TrackableObjectGraph_Trackable
 	if !strings.Contains(name, "/") {
 		name = path // tf.Variable calls itself Variable unless told otherwise
 	}
-	w.list = append(w.list, Tensor{
+	w.list = append(w.list, Weight{
 		Name: name, Key: v.Key, DType: v.DType, Shape: v.Shape, Positional: name != path && isPositional(name), object: id,
 	})
 }

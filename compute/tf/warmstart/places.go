@@ -18,7 +18,7 @@ func (p places) order(taken, none string) ([]int, string, error) {
 	return remap(p.ours, p.old, taken, none)
 }
 
-func (s *starter) rowsOf(p nn.Param, theirs Tensor) places {
+func (s *starter) rowsOf(p nn.Param, theirs Weight) places {
 	rows := places{ours: s.rows[p.Name], old: s.from.Rows(theirs)}
 	rows.known = len(p.Shape) > 0 && len(rows.ours) == p.Shape[0] && len(theirs.Shape) > 0 && len(rows.old) == theirs.Shape[0]
 	switch {
@@ -32,7 +32,7 @@ func (s *starter) rowsOf(p nn.Param, theirs Tensor) places {
 }
 
 // columnsOf is for weights that have a column for each class.
-func (s *starter) columnsOf(p nn.Param, theirs Tensor) places {
+func (s *starter) columnsOf(p nn.Param, theirs Weight) places {
 	if !s.classes.weights[p.Name] || len(theirs.Shape) == 0 {
 		return places{}
 	}

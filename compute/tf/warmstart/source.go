@@ -13,7 +13,7 @@ type Source struct {
 	Path string
 
 	// Tensors are its weights, in the order of the model's own objects: without optimizer slots, counters and strings.
-	Tensors []Tensor
+	Tensors []Weight
 
 	// Classes are the names of the classes that it tells apart, in the order of its logits, as ClassNames has them; nil where that
 	// isn't known: models of ours say it.
@@ -23,8 +23,8 @@ type Source struct {
 	rows   map[string]Rows // by key
 }
 
-// Tensor is one weight of a Source.
-type Tensor struct {
+// Weight is one weight of a Source.
+type Weight struct {
 	Name  string // as a person knows it: dense/kernel, dnn/hiddenlayer_0/kernel
 	Key   string // its key in the bundle
 	DType string // as TensorFlow names it: DT_FLOAT
@@ -61,20 +61,20 @@ func Open(path string) (*Source, error) {
 }
 
 // Values reads a weight as float32, row major. It is exact if none of its values had to be rounded.
-func (s *Source) Values(t Tensor) (values []float32, exact bool, err error) {
+func (s *Source) Values(t Weight) (values []float32, exact bool, err error) {
 	return s.bundle.Numbers(t.Key)
 }
 
 // Rows says what the rows of a weight stand for; nil where that isn't known, and empty where they can't be told from
 // each other.
-func (s *Source) Rows(t Tensor) Rows { return s.rows[t.Key] }
+func (s *Source) Rows(t Weight) Rows { return s.rows[t.Key] }
 
 // find returns the weight of a name, which may also be its key.
-func (s *Source) find(name string) (Tensor, bool) {
-	for _, known := range []func(Tensor) string{func(t Tensor) string { return t.Name }, func(t Tensor) string { return t.Key }} {
-		if at := slices.IndexFunc(s.Tensors, func(t Tensor) bool { return known(t) == name }); at >= 0 {
+func (s *Source) find(name string) (Weight, bool) {
+	for _, known := range []func(Weight) string{func(t Weight) string { return t.Name }, func(t Weight) string { return t.Key }} {
+		if at := slices.IndexFunc(s.Tensors, func(t Weight) bool { return known(t) == name }); at >= 0 {
 			return s.Tensors[at], true
 		}
 	}
-	return Tensor{}, false
+	return Weight{}, false
 }

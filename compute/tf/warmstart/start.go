@@ -82,7 +82,7 @@ type starter struct {
 
 // pair is what was decided for a param.
 type pair struct {
-	theirs Tensor
+	theirs Weight
 	how    string // by map, by name, by order; "": none was found
 	taken  bool
 	told   string // what is worth saying, or why nothing was taken
@@ -103,7 +103,7 @@ func (s *starter) leaveOut(expressions chosen) {
 // isConstant says that a param is of this run's data: neither learnt nor, as the averages of batch normalization, gathered in training.
 func isConstant(p nn.Param) bool { return !p.Trainable && !p.Moving }
 
-func (s *starter) pair(i int, theirs Tensor, how string) {
+func (s *starter) pair(i int, theirs Weight, how string) {
 	s.pairs[i].theirs, s.pairs[i].how = theirs, how
 	s.used[theirs.Key] = true
 }
@@ -136,10 +136,10 @@ func (s *starter) byName() {
 
 // byOrder pairs what is left, kind by kind.
 func (s *starter) byOrder() {
-	if !slices.ContainsFunc(s.from.Tensors, func(t Tensor) bool { return t.Positional && !s.used[t.Key] }) {
+	if !slices.ContainsFunc(s.from.Tensors, func(t Weight) bool { return t.Positional && !s.used[t.Key] }) {
 		return
 	}
-	left := map[string][]Tensor{}
+	left := map[string][]Weight{}
 	for _, t := range s.from.Tensors {
 		if k := kind(t.Name, t.Shape); !s.used[t.Key] {
 			left[k] = append(left[k], t)

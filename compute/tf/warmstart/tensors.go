@@ -8,7 +8,7 @@ import (
 )
 
 // listTensors lists the weights of a bundle in the order of the model, as far as the bundle or the model beside it knows one.
-func listTensors(p place, b *tensorbundle.Bundle, model *savedModel) ([]Tensor, error) {
+func listTensors(p place, b *tensorbundle.Bundle, model *savedModel) ([]Weight, error) {
 	variables := b.Variables()
 	if slices.ContainsFunc(variables, func(v tensorbundle.Variable) bool { return v.Key == tensorbundle.ObjectGraphKey }) {
 		return objectTensors(b, variables)
@@ -22,22 +22,22 @@ func listTensors(p place, b *tensorbundle.Bundle, model *savedModel) ([]Tensor, 
 
 // namedTensors are the weights of a checkpoint of TensorFlow 1, which knows them by name alone. Those that order names come
 // first, as it has them; others follow as a person would sort them.
-func namedTensors(variables []tensorbundle.Variable, order []string) []Tensor {
+func namedTensors(variables []tensorbundle.Variable, order []string) []Weight {
 	names := map[string]bool{}
 	for _, v := range variables {
 		names[v.Key] = true
 	}
-	var list []Tensor
+	var list []Weight
 	for _, v := range variables {
 		if isWeight(v) && !isSlot(v.Key, names) && !isOptimizers(v.Key, names) {
-			list = append(list, Tensor{Name: v.Key, Key: v.Key, DType: v.DType, Shape: v.Shape, Positional: isPositional(v.Key), object: -1})
+			list = append(list, Weight{Name: v.Key, Key: v.Key, DType: v.DType, Shape: v.Shape, Positional: isPositional(v.Key), object: -1})
 		}
 	}
 	place := map[string]int{}
 	for i, name := range order {
 		place[name] = i - len(order) // before 0, where all others are
 	}
-	slices.SortStableFunc(list, func(a, b Tensor) int {
+	slices.SortStableFunc(list, func(a, b Weight) int {
 		if byOrder := place[a.Name] - place[b.Name]; byOrder != 0 {
 			return byOrder
 		}

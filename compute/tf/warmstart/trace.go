@@ -12,8 +12,8 @@ import (
 // back to the features that the value is made of. What it doesn't know leaves a weight's rows unknown; it never fails.
 type tracer struct {
 	model   *savedModel
-	weights map[int32]Tensor  // by object
-	named   map[string]Tensor // by name, for models of TensorFlow 1
+	weights map[int32]Weight  // by object
+	named   map[string]Weight // by name, for models of TensorFlow 1
 	rows    known             // by key
 	files   map[string]Vocabulary
 	frames  int
@@ -25,7 +25,7 @@ type tracer struct {
 }
 
 // rows says what the rows of the model's weights stand for, by key.
-func (m *savedModel) rows(tensors []Tensor) map[string]Rows {
+func (m *savedModel) rows(tensors []Weight) map[string]Rows {
 	t, all := newTracer(m, tensors), map[string]Rows{}
 	// serving_default comes first: one that is called with transformed features knows less of them.
 	for _, f := range t.roots() {
@@ -40,8 +40,8 @@ func (m *savedModel) rows(tensors []Tensor) map[string]Rows {
 	return all
 }
 
-func newTracer(m *savedModel, tensors []Tensor) *tracer {
-	t := &tracer{model: m, weights: map[int32]Tensor{}, named: map[string]Tensor{}, rows: known{}, files: map[string]Vocabulary{}}
+func newTracer(m *savedModel, tensors []Weight) *tracer {
+	t := &tracer{model: m, weights: map[int32]Weight{}, named: map[string]Weight{}, rows: known{}, files: map[string]Vocabulary{}}
 	t.operations = t.newOperations()
 	for _, weight := range tensors {
 		t.weights[weight.object] = weight
@@ -163,10 +163,10 @@ func isCall(n *nodepb.NodeDef) bool {
 }
 
 // weight finds the weight that a tensor is the value of.
-func (t *tracer) weight(f *frame, name string) (Tensor, bool) {
+func (t *tracer) weight(f *frame, name string) (Weight, bool) {
 	o, ok := f.through(name, "Identity", "ReadVariableOp", "Cast", "StopGradient")
 	if !ok {
-		return Tensor{}, false
+		return Weight{}, false
 	}
 	if o.node == nil {
 		w, ok := t.weights[o.object]
@@ -185,5 +185,5 @@ func (t *tracer) weight(f *frame, name string) (Tensor, bool) {
 			}
 		}
 	}
-	return Tensor{}, false
+	return Weight{}, false
 }

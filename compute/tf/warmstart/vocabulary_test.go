@@ -233,7 +233,7 @@ func TestRowsOfACrossAreBucketsOfItsFeaturesInTheirOrder(t *testing.T) {
 		t.Errorf("want - got +\n%s", diff)
 	}
 	s := open(t, dir)
-	at := slices.IndexFunc(s.Tensors, func(tensor Tensor) bool { return tensor.Name == "d/kernel" })
+	at := slices.IndexFunc(s.Tensors, func(tensor Weight) bool { return tensor.Name == "d/kernel" })
 	if diff := cmp.Diff(want, s.Rows(s.Tensors[at])); diff != "" {
 		t.Errorf("in the file: want - got +\n%s", diff)
 	}

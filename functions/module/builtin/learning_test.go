@@ -15,6 +15,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
@@ -113,11 +114,11 @@ func TestARequestNeedsNoWeightAndNothingThatIsLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	request := string(new(example.Builder).Float("size", 4).Float("price", 1).Build())
-	examples, err := savedmodel.Dense([]int{1}, []string{request})
+	examples, err := tensor.New([]int{1}, []string{request})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := model.Run("serving_default", map[string]savedmodel.Tensor{"examples": examples}); err != nil {
+	if _, err := model.Run("serving_default", map[string]tensor.Tensor{"examples": examples}); err != nil {
 		t.Error(err)
 	}
 }
@@ -138,11 +139,11 @@ func TestARequestToATransformedModelNeedsNoWeight(t *testing.T) {
 		t.Fatal(err)
 	}
 	request := string(new(example.Builder).Float("flipper_length_mm", 0.3).Float("culmen_depth_mm", 0.5).Float("culmen_length_mm", 0.2).Build())
-	examples, err := savedmodel.Dense([]int{1}, []string{request})
+	examples, err := tensor.New([]int{1}, []string{request})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := model.Run("serving_default", map[string]savedmodel.Tensor{"examples": examples}); err != nil {
+	if _, err := model.Run("serving_default", map[string]tensor.Tensor{"examples": examples}); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stoker-ml/stoker/compute/tf/skew"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -115,7 +116,7 @@ func changeWeights(t *testing.T, model string, change func(name string, weights 
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tensors []tensorbundle.Tensor
+	var tensors []tensorbundle.Entry
 	for _, v := range b.Variables() {
 		if v.DType != "DT_FLOAT" {
 			copied, err := b.Copy(v.Key, v.Key)
@@ -131,7 +132,7 @@ func changeWeights(t *testing.T, model string, change func(name string, weights 
 		}
 		name, _, _ := strings.Cut(v.Key, "/.ATTRIBUTES")
 		change(name, weights)
-		tensors = append(tensors, tensorbundle.Tensor{Key: v.Key, Shape: v.Shape, Floats: weights})
+		tensors = append(tensors, tensorbundle.Entry{Key: v.Key, Value: &tensor.Array[float32]{Dims: v.Shape, Data: weights}})
 	}
 	if err := tensorbundle.Write(prefix, tensors); err != nil {
 		t.Fatal(err)

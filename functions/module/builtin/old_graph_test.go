@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -57,15 +58,15 @@ func apartInGo(t *testing.T, a module.Assignment, rows []string) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	examples, err := savedmodel.Dense([]int{len(rows)}, rows)
+	examples, err := tensor.New([]int{len(rows)}, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := model.Run("serving_default", map[string]savedmodel.Tensor{"examples": examples})
+	answer, err := model.Run("serving_default", map[string]tensor.Tensor{"examples": examples})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _ := savedmodel.Values[float32](answer["predictions"])
+	got, _ := tensor.Values[float32](answer["predictions"])
 	file, err := os.Open(a.Predictions.Path)
 	if err != nil {
 		t.Fatal(err)

@@ -183,7 +183,7 @@ func firstKernel(t *testing.T, model string) map[string][]float32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(s.Tensors, func(t warmstart.Tensor) bool { return t.Name == "dense_1/kernel" })
+	at := slices.IndexFunc(s.Tensors, func(t warmstart.Weight) bool { return t.Name == "dense_1/kernel" })
 	values, _, err := s.Values(s.Tensors[at])
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -152,21 +153,21 @@ func compareServed(t *testing.T, a module.Assignment) {
 		t.Fatal(err)
 	}
 	rows := rawRows(t, a.EvalFiles[0])[:a.Predictions.Rows]
-	examples, err := savedmodel.Dense([]int{len(rows)}, rows)
+	examples, err := tensor.New([]int{len(rows)}, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := model.Run("serving_default", map[string]savedmodel.Tensor{"examples": examples})
+	got, err := model.Run("serving_default", map[string]tensor.Tensor{"examples": examples})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, values := range want {
 		var numbers []float64
-		if floats, ok := savedmodel.Values[float32](got[name]); ok {
+		if floats, ok := tensor.Values[float32](got[name]); ok {
 			for _, x := range floats {
 				numbers = append(numbers, float64(x))
 			}
-		} else if ids, ok := savedmodel.Values[int64](got[name]); ok {
+		} else if ids, ok := tensor.Values[int64](got[name]); ok {
 			for _, x := range ids {
 				numbers = append(numbers, float64(x))
 			}

@@ -2,9 +2,9 @@ package example
 
 import "github.com/stoker-ml/stoker/compute/data/example/schemapb"
 
-// Tensor is one entry of the feature spec that TensorFlow makes of a schema (schema_as_feature_spec of tf.Transform): a tensor and
+// TensorSpec is one entry of the feature spec that TensorFlow makes of a schema (schema_as_feature_spec of tf.Transform): a tensor and
 // the features of a record that it is put together of.
-type Tensor struct {
+type TensorSpec struct {
 	Name     string
 	Layout   Layout
 	Values   string // the feature that holds the values: TensorFlow's key, or value_key
@@ -50,7 +50,7 @@ type Partition struct {
 }
 
 // columns are the features to read for a tensor.
-func (t Tensor) columns() []Feature {
+func (t TensorSpec) columns() []Feature {
 	values := Feature{Name: t.Values, Kind: t.Kind, Sequence: t.Sequence, Vocabulary: t.Vocabulary, IntRange: t.IntRange, Categorical: t.Categorical}
 	if t.Layout == FixedLen {
 		values.Shape, values.Default = t.Shape, t.Default
