@@ -2,6 +2,7 @@ package execution
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,13 +11,15 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
 // Assignment is what every module is assigned, in the terms of TFX's FnArgs: its data, and where it
 // may work.
-func (a *Attempt) Assignment(train, eval pipeline.Args) (module.Assignment, error) {
+func (a *Attempt) Assignment(ctx context.Context, train, eval pipeline.Args) (module.Assignment, error) {
 	w := a.Workspace
 	schema, err := a.schemaPath()
 	if err != nil {
@@ -25,9 +28,9 @@ func (a *Attempt) Assignment(train, eval pipeline.Args) (module.Assignment, erro
 	if err := checkSchema(schema); err != nil {
 		return module.Assignment{}, InputFailure(err)
 	}
-	counts, err := numExamples(w.In("statistics"))
+	counts, err := a.numExamples(ctx, There(w.In("statistics")))
 	if err != nil {
-		return module.Assignment{}, InputFailure(err)
+		return module.Assignment{}, err
 	}
 	return module.Assignment{
 		Version:            module.ProtocolVersion,
@@ -120,34 +123,18 @@ func OnlyFile(dir string) (string, error) {
 	return files[0], nil
 }
 
-// SplitFolder begins the name of a split's folder in an artifact.
-const SplitFolder = "Split-"
-
-// StatisticsFile is the name of a split's statistics in an ExampleStatistics artifact.
-const StatisticsFile = "FeatureStats.pb"
-
-// numExamples is how many records each split has, as the staged ExampleStatistics artifact says;
-// nil if the job has none.
-func numExamples(statistics string) (map[string]int64, error) {
-	if There(statistics) == "" {
+// numExamples is how many records each split has, as the staged ExampleStatistics artifact says; nil
+// if there is none, "". A child process reads it, within the limits of the job.
+func (a *Attempt) numExamples(ctx context.Context, statistics string) (map[string]int64, error) {
+	if statistics == "" {
 		return nil, nil
 	}
-	folders, err := os.ReadDir(statistics)
-	if err != nil {
-		return nil, fmt.Errorf("statistics: %w", err)
+	answer, err := a.CheckFiles(ctx, modelcheck.Question{Statistics: statistics}, a.Execution.Spec.Trainer.Resources)
+	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureCheck {
+		return nil, InputFailure(failure.Err)
 	}
-	counts := map[string]int64{}
-	for _, folder := range folders {
-		split, ok := strings.CutPrefix(folder.Name(), SplitFolder)
-		if !ok || !folder.IsDir() {
-			continue
-		}
-		if counts[split], err = example.ReadNumExamples(filepath.Join(statistics, folder.Name(), StatisticsFile)); err != nil {
-			return nil, fmt.Errorf("statistics: %w", err)
-		}
+	if err == nil && answer.Refused != "" {
+		err = InputFailure(errors.New(answer.Refused))
 	}
-	if len(counts) == 0 {
-		return nil, fmt.Errorf("statistics: no Split-<name>/FeatureStats.pb in it")
-	}
-	return counts, nil
+	return answer.NumExamples, err
 }

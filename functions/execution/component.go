@@ -64,5 +64,5 @@ type Reuser interface {
 type Distributed interface {
 	Component
 	// Assign returns the assignment of an attempt whose inputs are staged, the same on each host.
-	Assign(a *Attempt) (module.Assignment, error)
+	Assign(ctx context.Context, a *Attempt) (module.Assignment, error)
 }

@@ -205,3 +205,6 @@ func Artifacts(inputs []Input) []events.Artifact {
 	}
 	return all
 }
+
+// SplitFolder begins the name of a split's folder in an artifact.
+const SplitFolder = "Split-"

@@ -88,7 +88,7 @@ func (x *Executor) Follow(ctx context.Context, c Distributed, turn *group.Turn) 
 	if err := a.loadCheckpoint(ctx); err != nil {
 		return err
 	}
-	assignment, err := c.Assign(a)
+	assignment, err := c.Assign(ctx, a)
 	if err != nil {
 		return err
 	}

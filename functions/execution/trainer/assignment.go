@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,11 +17,13 @@ import (
 )
 
 // Assign returns what the module has to do, in the terms of TFX's FnArgs.
-func (t *Trainer) Assign(a *execution.Attempt) (module.Assignment, error) { return assign(a) }
+func (t *Trainer) Assign(ctx context.Context, a *execution.Attempt) (module.Assignment, error) {
+	return assign(ctx, a)
+}
 
-func assign(a *execution.Attempt) (module.Assignment, error) {
+func assign(ctx context.Context, a *execution.Attempt) (module.Assignment, error) {
 	trainer, w := a.Execution.Spec.Trainer, a.Workspace
-	assigned, err := a.Assignment(trainer.TrainArgs, trainer.EvalArgs)
+	assigned, err := a.Assignment(ctx, trainer.TrainArgs, trainer.EvalArgs)
 	if err != nil {
 		return module.Assignment{}, err
 	}

@@ -114,7 +114,7 @@ func (t *training) Run(ctx context.Context) (err error) {
 	if err := t.stageRaw(ctx); err != nil {
 		return err
 	}
-	if t.assignment, err = assign(t.Attempt); err != nil {
+	if t.assignment, err = assign(ctx, t.Attempt); err != nil {
 		return err
 	}
 	if err := t.synthesize(ctx); err != nil {

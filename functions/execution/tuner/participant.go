@@ -44,7 +44,7 @@ type participant struct {
 // join makes an attempt whose inputs are staged a participant of a study: its module is found once
 // for all trials, and the log is followed until it leaves.
 func (t *Tuner) join(ctx context.Context, a *execution.Attempt, l *studies.Log) (*participant, error) {
-	base, err := baseOf(a)
+	base, err := baseOf(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +73,9 @@ func ownerOf(task worker.Task) tune.Owner {
 }
 
 // baseOf returns what a search and each of its trials have in common.
-func baseOf(a *execution.Attempt) (module.Assignment, error) {
+func baseOf(ctx context.Context, a *execution.Attempt) (module.Assignment, error) {
 	search := a.Execution.Spec.Search()
-	base, err := a.Assignment(search.TrainArgs, search.EvalArgs)
+	base, err := a.Assignment(ctx, search.TrainArgs, search.EvalArgs)
 	base.Call = module.CallTrial
 	base.CustomConfig = search.CustomConfig
 	base.Strategy = search.Resources.Strategy

@@ -91,22 +91,39 @@ func (s searched) drifted(ctx context.Context, a *execution.Attempt, now []event
 			return "", err
 		}
 	}
-	spec := a.Execution.Spec
-	for _, split := range spec.Search().TrainArgs.Splits {
-		var pair []drift.Statistics
-		for _, name := range []string{"before", "after"} {
-			path := a.Workspace.Path(filepath.Join(compared, name, execution.SplitFolder+split, execution.StatisticsFile))
-			statistics, err := drift.ReadStatistics(path)
-			if err != nil {
-				return fmt.Sprintf("statistics can't be compared: %s, split %q: %v", folders[name].URI, split, err), nil
-			}
-			pair = append(pair, statistics)
-		}
-		if farthest := pair[0].Farthest(pair[1]); farthest.Value > spec.Tuner.DriftAllowed() {
-			return fmt.Sprintf("the data has drifted, %s, more than %g (tuner.drift)", farthest, spec.Tuner.DriftAllowed()), nil
+	distances, refused, err := distancesOf(ctx, a)
+	if refused != "" || err != nil {
+		return refused, err
+	}
+	for _, farthest := range distances {
+		if allowed := a.Execution.Spec.Tuner.DriftAllowed(); farthest.Value > allowed {
+			return fmt.Sprintf("the data has drifted, %s, more than %g (tuner.drift)", farthest, allowed), nil
 		}
 	}
 	return "", nil
+}
+
+// distancesOf returns how far the staged statistics are apart, one distance for each split, as a child process finds them within the limits
+// of the job; or why they can't be compared.
+func distancesOf(ctx context.Context, a *execution.Attempt) (distances []drift.Distance, refused string, err error) {
+	search := a.Execution.Spec.Search()
+	q := modelcheck.Question{Drift: &modelcheck.Drift{
+		Before: a.Workspace.Path(filepath.Join(compared, "before")), After: a.Workspace.Path(filepath.Join(compared, "after")), Splits: search.TrainArgs.Splits,
+	}}
+	answer, err := a.CheckFiles(ctx, q, search.Resources)
+	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureUnavailable {
+		return nil, "", err
+	}
+	if err == nil && answer.Refused != "" {
+		err = errors.New(answer.Refused)
+	}
+	if err == nil && len(answer.Drift) != len(search.TrainArgs.Splits) {
+		err = fmt.Errorf("%d answers for %d splits", len(answer.Drift), len(search.TrainArgs.Splits))
+	}
+	if err != nil {
+		return nil, fmt.Sprintf("statistics can't be compared: %v", err), nil
+	}
+	return answer.Drift, "", nil
 }
 
 // shapeOf returns the shape of the schema and the transform graph of an attempt's job, which a child process reads within the limits of the

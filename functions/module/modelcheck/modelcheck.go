@@ -21,13 +21,16 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/skew"
 )
 
-// Question says what is checked, in this order: Graphs, Shape, Synthesis, Model, Exports, Skew. Paths are local and absolute.
+// Question says what is checked, in this order: Graphs, Shape, Statistics, Drift, Synthesis, Model, Exports, Skew. Paths are local and absolute.
 type Question struct {
 	Graphs   []Graph  `json:"graphs,omitempty"`    // that may have no operations but the usual ones
 	ExtraOps []string `json:"extra_ops,omitempty"` // operations that the operator allows besides
 
 	Shape     *Shape          `json:"shape,omitempty"`
 	Synthesis *skew.Synthesis `json:"synthesis,omitempty"`
+
+	Statistics string `json:"statistics,omitempty"` // an ExampleStatistics artifact; "": none
+	Drift      *Drift `json:"drift,omitempty"`
 
 	Model   *Model         `json:"model,omitempty"`
 	Exports []string       `json:"exports,omitempty"` // formats that stand beside Model.Dir, as compute/export names them
@@ -55,8 +58,12 @@ type Model struct {
 
 // Answer is what was found.
 type Answer struct {
-	Refused   string          `json:"refused,omitempty"` // why a graph, an artifact or the model is refused; what comes after it was not checked
-	Shape     *drift.Shape    `json:"shape,omitempty"`
+	Refused string       `json:"refused,omitempty"` // why a graph, an artifact or the model is refused; what comes after it was not checked
+	Shape   *drift.Shape `json:"shape,omitempty"`
+
+	NumExamples map[string]int64 `json:"num_examples,omitempty"` // of each split of Statistics
+	Drift       []drift.Distance `json:"drift,omitempty"`        // the farthest feature of each split of Drift, in their order
+
 	Synthetic *skew.Synthetic `json:"synthetic,omitempty"`
 	Skew      *skew.Report    `json:"skew,omitempty"`
 }
@@ -84,6 +91,20 @@ func Do(ctx context.Context, q Question) (Answer, error) {
 			return Answer{Refused: err.Error()}, nil
 		}
 		answer.Shape = &shape
+	}
+	if q.Statistics != "" {
+		counts, err := numExamples(q.Statistics)
+		if err != nil {
+			return Answer{Refused: fmt.Sprintf("statistics: %v", err)}, nil
+		}
+		answer.NumExamples = counts
+	}
+	if q.Drift != nil {
+		distances, err := q.Drift.distances()
+		if err != nil {
+			return Answer{Refused: err.Error()}, nil
+		}
+		answer.Drift = distances
 	}
 	if q.Synthesis != nil {
 		made, err := skew.Synthesize(ctx, *q.Synthesis)

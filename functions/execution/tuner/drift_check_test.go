@@ -1,0 +1,61 @@
+package tuner_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+)
+
+// The worker reads no statistics that events name: the process of the check does, and a search is due where it can't.
+func TestStatisticsAreComparedWithinTheLimitsOfAChild(t *testing.T) {
+	t.Parallel()
+	tooLarge := &guest.Error{Kind: guest.KindResources, Err: errors.New("used 5 GiB, 4 GiB allowed")}
+	stopped := &guest.Error{Kind: guest.KindStopped, Err: errors.New("the worker is leaving")}
+	for name, tc := range map[string]struct {
+		fails  *guest.Error // what the check ends with
+		reused bool
+		want   events.FailureKind // of the second run
+	}{
+		"within the limits": {nil, true, ""},
+		"over its memory":   {tooLarge, false, ""},
+		"stopped":           {stopped, false, events.FailureUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, search)
+			var asked []modelcheck.Drift
+			b.guest.check = func(ctx context.Context, question json.RawMessage, l guest.Limits) (json.RawMessage, error) {
+				var q modelcheck.Question
+				if err := json.Unmarshal(question, &q); err != nil {
+					return nil, err
+				}
+				if q.Drift != nil {
+					asked = append(asked, *q.Drift)
+					if tc.fails != nil {
+						return nil, tc.fails
+					}
+				}
+				return b.guest.Here.Check(ctx, question, l)
+			}
+			last := b.first(t, changed)
+			j := next(t, changed, last)
+			statistics("up/close")(t, b, &j)
+			got, err := b.handle(t, j, events.Attempt{ID: "a2", Number: 1})
+			if failure, ok := errors.AsType[*events.Failure](err); tc.want != "" && (!ok || failure.Kind != tc.want) || tc.want == "" && err != nil {
+				t.Fatalf("%v, want a failure of kind %q", err, tc.want)
+			}
+			if err == nil && got.Reused != tc.reused {
+				t.Errorf("reused: %t, want %t", got.Reused, tc.reused)
+			}
+			if len(asked) != 1 || asked[0].Before == asked[0].After || !slices.Equal(asked[0].Splits, []string{"train"}) {
+				t.Errorf("the check was asked for %+v", asked)
+			}
+		})
+	}
+}

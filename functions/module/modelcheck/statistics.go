@@ -1,0 +1,68 @@
+package modelcheck
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/tf/drift"
+)
+
+// Drift asks how far apart two ExampleStatistics artifacts that events name are, in some of their splits.
+type Drift struct {
+	Before string   `json:"before"`
+	After  string   `json:"after"`
+	Splits []string `json:"splits"`
+}
+
+// Names in an ExampleStatistics artifact, as TFX lays it out.
+const (
+	splitFolder    = "Split-"
+	statisticsFile = "FeatureStats.pb"
+)
+
+// distances are those of the farthest features, one for each split.
+func (d Drift) distances() ([]drift.Distance, error) {
+	var found []drift.Distance
+	for _, split := range d.Splits {
+		before, err := readSplit(d.Before, split)
+		if err != nil {
+			return nil, fmt.Errorf("before: split %q: %w", split, err)
+		}
+		after, err := readSplit(d.After, split)
+		if err != nil {
+			return nil, fmt.Errorf("now: split %q: %w", split, err)
+		}
+		found = append(found, before.Farthest(after))
+	}
+	return found, nil
+}
+
+func readSplit(artifact, split string) (drift.Statistics, error) {
+	return drift.ReadStatistics(filepath.Join(artifact, splitFolder+split, statisticsFile))
+}
+
+// numExamples is how many records each split has.
+func numExamples(artifact string) (map[string]int64, error) {
+	folders, err := os.ReadDir(artifact)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]int64{}
+	for _, folder := range folders {
+		split, ok := strings.CutPrefix(folder.Name(), splitFolder)
+		if !ok || !folder.IsDir() {
+			continue
+		}
+		if counts[split], err = example.ReadNumExamples(filepath.Join(artifact, folder.Name(), statisticsFile)); err != nil {
+			return nil, err
+		}
+	}
+	if len(counts) == 0 {
+		return nil, errors.New("no Split-<name>/FeatureStats.pb in it")
+	}
+	return counts, nil
+}
