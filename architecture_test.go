@@ -74,7 +74,7 @@ var rules = archtest.Rules{
 		"functions/spelling":                         {}, // suggestions for misspelled names
 		"functions/pipeline":                         {Imports: "functions/mask functions/module compute/tune functions/spelling"},
 		"functions/module":                           {Imports: "compute/kernel compute/data/tfrecord compute/tune functions/spelling", TestImports: "compute/tune/space"},
-		"functions/module/modelcheck":                {Imports: "compute/tf/drift compute/export compute/tf/savedmodel compute/tf/skew compute/tf/graph"},
+		"functions/module/modelcheck":                {Imports: "compute/data/example compute/tf/drift compute/export compute/tf/savedmodel compute/tf/skew compute/tf/graph"},
 		"functions/module/modelcheck/modelchecktest": {Imports: "functions/guest functions/module/modelcheck", TestOnly: true},
 		"functions/module/builtin":                   {Imports: "functions/module functions/module/modelcheck functions/module/training compute/tune compute/tune/space compute/nn/initializer compute/tf/transform compute/tf/warmstart functions/spelling " + learning, TestImports: "compute/tf/tensor compute/tfevents compute/tf/tensorbundle compute/kernel compute/nn/plan compute/data/tfrecord compute/tf/skew"},
 		"functions/module/training":                  {Imports: "functions/module compute/data/example compute/nn compute/nn/optim compute/train compute/tfevents compute/tf/transform compute/tf/warmstart"},
