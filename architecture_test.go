@@ -89,8 +89,8 @@ var rules = archtest.Rules{
 		"functions/settings":                         {},
 		"functions/doctor":                           {Imports: "compute/kernel compute/data/tfrecord events events/jetstream functions/access functions/guest/process functions/guest/python storage"},
 		"functions/access":                           {Imports: "events storage", TestImports: "*"}, // tests run each role's programs
-		"functions/bridge":                           {Imports: "events functions/telemetry storage functions/spelling", TestImports: "events/jetstream storage/s3"},
-		"functions/bridge/endpoint":                  {Imports: "events", TestImports: "events/eventstest"}, // the HTTP binding of CloudEvents
+		"functions/bridge":                           {Imports: "events functions/runs/submit functions/telemetry storage functions/spelling", TestImports: "events/eventstest events/jetstream functions/dispatch functions/pipeline storage/s3"},
+		"functions/bridge/endpoint":                  {Imports: "events functions/runs/submit", TestImports: "events/eventstest functions/dispatch functions/pipeline"}, // the HTTP binding of CloudEvents
 		"functions/dispatch":                         {Imports: "events functions/pipeline functions/dispatch/join functions/telemetry", TestImports: "events/jetstream"},
 		"functions/dispatch/join":                    {Imports: "events functions/pipeline"},
 		"functions/worker":                           {Imports: "events functions/telemetry"},
@@ -143,7 +143,7 @@ var rules = archtest.Rules{
 		"functions/stoker/table": {Imports: "compute/data/examplegen functions/guest functions/stoker/app functions/stoker/exit"}, // tables become Examples
 		"functions/stoker/serve": {Imports: "events events/jetstream functions/access functions/bridge functions/bridge/endpoint functions/console " +
 			"functions/dispatch functions/execution functions/execution/trainer functions/execution/tuner functions/group " +
-			"functions/guest functions/notify functions/openlineage functions/peer functions/scratch functions/settings " +
+			"functions/guest functions/notify functions/openlineage functions/peer functions/runs/submit functions/scratch functions/settings " +
 			"functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/stack " +
 			"functions/stoker/terminal functions/telemetry functions/worker local storage"},
 		"functions/stoker/publish": {Imports: "compute/data/examplegen events functions/access functions/bridge functions/dispatch functions/guest/snapshot " +
@@ -171,7 +171,7 @@ var rules = archtest.Rules{
 			"functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/run " +
 			"functions/stoker/terminal storage"},
 		"functions/stoker/exit": {Imports: "events storage", TestImports: "events/jetstream"}, // maps errors to exit statuses
-		"functions/stoker/stack": {Imports: "events events/jetstream storage storage/s3 local local/bucket functions/dispatch functions/bridge " +
+		"functions/stoker/stack": {Imports: "events events/jetstream storage storage/s3 local local/bucket functions/dispatch functions/bridge functions/runs/submit " +
 			"functions/worker functions/execution functions/execution/trainer functions/execution/tuner functions/guest functions/scratch functions/telemetry", TestImports: "*"},
 		"functions/stoker/target":   {Imports: "events events/jetstream functions/settings functions/stoker/exit local storage storage/s3"},
 		"functions/stoker/terminal": {Imports: "events functions/module functions/runs"},

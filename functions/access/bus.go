@@ -142,15 +142,21 @@ func (g *grant) worker(s Scope) {
 	g.publish(progress)
 }
 
-// bridge reads what stores tell, and makes facts of it.
+// bridge reads what stores tell, checks what events of it will do, and publishes them.
 func (g *grant) bridge() {
 	g.connect()
 	g.to("take notices of uploads")
 	g.take(events.StreamBuckets, bridging)
 	g.publish(api("CONSUMER.CREATE", events.StreamBuckets, bridging, events.BucketsFilter)) // nobody makes it for those who have no bridge
-	g.getCopies(events.StreamFacts)
 	g.get(events.StreamBuckets)
 	g.bury()
+	g.to("check what an event will do")
+	g.read(events.StreamFacts)
+	g.get(events.StreamFacts)
+	for _, name := range []string{events.RegisterPipelines, events.RegisterJoins, events.RegisterGates, events.RegisterLeases} {
+		g.readRegister(name)
+	}
+	g.syncRegister(events.RegisterPipelines)
 	g.to("tell facts")
 	g.publish(facts(events.KindExamplesReady), facts(events.KindTransformReady), facts(events.KindHParamsReady))
 }

@@ -16,7 +16,7 @@ const (
 	Upstream   Role = "upstream"   // publishes the facts of its pipelines, and uploads what they name
 	Dispatcher Role = "dispatcher" // joins facts and offers jobs; the store is closed to it
 	Worker     Role = "worker"     // works on jobs: reads inputs, leaves models
-	Bridge     Role = "bridge"     // makes facts of what a store tells of its uploads
+	Bridge     Role = "bridge"     // publishes events of uploads and of HTTP, and checks what they will do
 	Console    Role = "console"    // sees everything, changes nothing
 	Notifier   Role = "notifier"   // tells a webhook of failures; the store is closed to it
 	Exporter   Role = "exporter"   // tells a catalogue of lineage: the console's eyes, and a place in the facts

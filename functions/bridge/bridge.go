@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs/submit"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -30,6 +31,9 @@ type Options struct {
 	// Allow narrows which pipelines markers start, by prefix. Without rules each marker starts the pipeline that it names; with rules a
 	// marker that none covers is refused.
 	Allow []Rule
+
+	// Checker checks what an event will do before it is published; nil publishes events without effect too.
+	Checker *submit.Checker
 
 	Telemetry *telemetry.Telemetry // is told of markers; nil: nothing is
 }
@@ -193,6 +197,12 @@ func (b *Bridge) tell(ctx context.Context, u upload) (err error) {
 	}
 	ctx, span := b.opts.Telemetry.Marker(ctx, fact)
 	defer span.End(&err)
+	if _, err := b.opts.Checker.Check(ctx, fact, false); err != nil {
+		if none, ignored := errors.AsType[*submit.NoEffect](err); ignored {
+			return refused(none)
+		}
+		return fmt.Errorf("check what the event would do: %w", err)
+	}
 	receipt, err := b.box.Publish(ctx, fact)
 	if errors.Is(err, events.ErrConflict) {
 		return refused(err)

@@ -51,7 +51,8 @@
 // The fact's id follows from bucket, key, version and ETag alone. The same notification delivered again, or read by two bridges,
 // makes one fact; a marker that is written again makes another, which changes nothing for a run that has its model. A
 // notification is about the body that it told of: where a newer one has taken that one's place before a bridge came to read it, the
-// older is a dead letter. What can never be a fact is buried with a reason that names the marker. While the store is away, notifications
+// older is a dead letter. What can never be a fact is buried with a reason that names the marker, and so is a
+// fact that its run would ignore (Options.Checker). While the store is away, notifications
 // wait.
 //
 // Read Bridge first.

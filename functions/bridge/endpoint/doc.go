@@ -11,7 +11,8 @@
 //	400  an event is wrong, or a kind that no pipeline takes. None of the request is stored
 //	401  no token, or a wrong one
 //	403  the event's pipeline is not one of Options.Pipelines, the event brings code, or the bus does not permit it
-//	409  another event with this id was stored before
+//	409  another event with this id was stored before, or the event's run would ignore it
+//	422  no run of the pipeline would take the event, or the pipeline is not applied
 //	413  the body, the batch or an event is too large. 415: an event format other than JSON
 //	503  the bus is away, or too much is in progress: repeat the request after Retry-After. An event may have been stored
 //

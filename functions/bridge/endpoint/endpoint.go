@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
 // Bounds of a request.
@@ -22,6 +23,12 @@ const (
 	storeTime     = 15 * time.Second // for all events of one request
 	retryAfter    = "2"              // seconds
 )
+
+// anyway is the parameter of a request, anyway=true, whose events are stored whether or not they have an effect.
+const anyway = "anyway"
+
+// noteHeader of an answer says what an event that is stored doesn't do.
+const noteHeader = "Stoker-Note"
 
 // Kinds are those that pipelines take from outside.
 func Kinds() []events.Kind {
@@ -36,7 +43,9 @@ type Options struct {
 	Certificates bool
 	// Pipelines are those that events may be for; empty allows all.
 	Pipelines []string
-	Logger    *slog.Logger // nil logs nothing
+	// Checker checks what an event will do before it is stored; nil stores events without effect too.
+	Checker *submit.Checker
+	Logger  *slog.Logger // nil logs nothing
 }
 
 // Log is what an endpoint needs of an events.Log.
@@ -98,7 +107,11 @@ func (e *Endpoint) handle(w http.ResponseWriter, r *http.Request) {
 		e.answer(w, r, *p)
 		return
 	}
-	e.answer(w, r, e.store(r.Context(), candidates))
+	p, notes := e.store(r.Context(), candidates, r.URL.Query().Get(anyway) == "true")
+	for _, note := range notes {
+		w.Header().Add(noteHeader, note)
+	}
+	e.answer(w, r, p)
 }
 
 // refuse returns why a request is not read at all, or nil.
@@ -173,13 +186,17 @@ func types() string {
 	return strings.Join(all, ", ")
 }
 
-// store publishes events in order, and returns the answer to their request.
-func (e *Endpoint) store(ctx context.Context, candidates []candidate) problem {
+// store publishes events in order, and returns the answer to their request, with what those don't do that are stored. Each is checked
+// just before it is published: what it does may depend on those before it.
+func (e *Endpoint) store(ctx context.Context, candidates []candidate, anyway bool) (failed problem, notes []string) {
 	ctx, cancel := context.WithTimeoutCause(ctx, storeTime, errSlow)
 	defer cancel()
-	var failed problem
 	for i, c := range candidates {
-		receipt, err := e.log.Publish(ctx, c.event)
+		note, err := e.opts.Checker.Check(ctx, c.event, anyway)
+		var receipt events.Receipt
+		if err == nil {
+			receipt, err = e.log.Publish(ctx, c.event)
+		}
 		if err != nil {
 			failed.Status = max(failed.Status, statusOf(err))
 			failed.add(i, c.event, shown(err))
@@ -187,14 +204,17 @@ func (e *Endpoint) store(ctx context.Context, candidates []candidate) problem {
 			continue
 		}
 		failed.Stored++
+		if note != "" {
+			notes = append(notes, note)
+		}
 		e.logger.InfoContext(ctx, "event stored", "kind", c.event.Data.Kind(), "pipeline", c.event.Pipeline, "run", c.event.Run, "event", c.event.ID,
 			"source", c.event.Source, "sequence", receipt.Sequence, "duplicate", receipt.Duplicate)
 	}
 	if failed.Status == 0 {
-		return problem{Status: http.StatusAccepted}
+		return problem{Status: http.StatusAccepted}, notes
 	}
 	failed.Detail = fmt.Sprintf("%d of %d events are stored: %s", failed.Stored, len(candidates), failed.Errors[0].Detail)
-	return failed
+	return failed, notes
 }
 
 var errSlow = fmt.Errorf("%w within %s", events.ErrUnavailable, storeTime)
@@ -203,9 +223,14 @@ var errSlow = fmt.Errorf("%w within %s", events.ErrUnavailable, storeTime)
 // decides: its request is to be repeated.
 func statusOf(err error) int {
 	_, invalid := errors.AsType[*events.Invalid](err)
+	none, ignored := errors.AsType[*submit.NoEffect](err)
 	switch {
 	case invalid:
 		return http.StatusBadRequest
+	case ignored && none.Useless:
+		return http.StatusUnprocessableEntity
+	case ignored:
+		return http.StatusConflict
 	case errors.Is(err, events.ErrRefused):
 		return http.StatusForbidden
 	case errors.Is(err, events.ErrConflict):
@@ -220,6 +245,12 @@ func statusOf(err error) int {
 func shown(err error) error {
 	if _, invalid := errors.AsType[*events.Invalid](err); invalid {
 		return err
+	}
+	if none, ignored := errors.AsType[*submit.NoEffect](err); ignored {
+		if none.Useless {
+			return fmt.Errorf("%w; apply the pipeline first, or post it to /?anyway=true", none)
+		}
+		return fmt.Errorf("%w; post it under another run", none)
 	}
 	switch {
 	case errors.Is(err, events.ErrRefused):

@@ -19,6 +19,7 @@ type NoEffect struct {
 	Event   events.Fact
 	Stored  uint64   // its sequence, if it is in the log; 0: it was not published
 	Why     string   // why it has none
+	Useless bool     // no run of the pipeline, as it is now, takes such an event
 	Unknown bool     // no such pipeline is applied
 	Applied []string // the pipelines that are, with Unknown
 }
@@ -110,13 +111,13 @@ func deployed(ctx context.Context, box events.Letterbox, event events.Fact) (pip
 func specFor(ctx context.Context, box events.Letterbox, event events.Fact) (spec pipeline.Pipeline, why *NoEffect, err error) {
 	spec, err = dispatch.Spec(ctx, box, event.Pipeline)
 	if errors.Is(err, events.ErrNotFound) {
-		return spec, &NoEffect{Event: event, Why: "no pipeline " + event.Pipeline + " is applied", Unknown: true}, nil
+		return spec, &NoEffect{Event: event, Why: "no pipeline " + event.Pipeline + " is applied", Useless: true, Unknown: true}, nil
 	}
 	if err != nil {
 		return spec, nil, err
 	}
 	if meaningless := join.Meaningless(spec, event.Data.Kind()); meaningless != "" {
-		return spec, &NoEffect{Event: event, Why: meaningless}, nil
+		return spec, &NoEffect{Event: event, Why: meaningless, Useless: true}, nil
 	}
 	return spec, nil, nil
 }

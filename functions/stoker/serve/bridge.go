@@ -19,6 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/bridge/endpoint"
+	"github.com/stoker-ml/stoker/functions/runs/submit"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/telemetry"
@@ -28,6 +29,7 @@ func newBridge(a *app.App) *cobra.Command {
 	var opts bridge.Options
 	var listen *string
 	var allow []string
+	var anyway bool
 	var http endpointFlags
 	cmd := &cobra.Command{
 		Use:         "bridge",
@@ -42,15 +44,18 @@ func newBridge(a *app.App) *cobra.Command {
 			"Whoever can write a marker starts the pipeline that it names. Where teams share a bucket, --allow says by prefix which they\n" +
 			"may start: --allow s3://uploads/etl=penguin,fish --allow s3://uploads/ads=taxi. The longest prefix counts; markers that\n" +
 			"no prefix covers are dead letters then.\n\n" +
+			"An event that its run would ignore is not published, as by `stoker publish`: its marker is a dead letter. --anyway publishes it.\n" +
+			"The key of the role bridge permits that check.\n\n" +
 			"The store has to send S3 event messages to NATS subjects below buckets. MinIO does so with JetStream:\n" +
 			"  MINIO_NOTIFY_NATS_ENABLE_STOKER=on MINIO_NOTIFY_NATS_ADDRESS_STOKER=host:4222 MINIO_NOTIFY_NATS_JETSTREAM_STOKER=on\n" +
 			"  MINIO_NOTIFY_NATS_SUBJECT_STOKER=buckets.minio, a user or token, and MINIO_NOTIFY_NATS_QUEUE_DIR_STOKER, so that it keeps\n" +
 			"  what it can't send; then: mc event add ALIAS/BUCKET arn:minio:sqs::STOKER:nats --event put --suffix " + bridge.DefaultMarker + "\n" +
 			"The local stack has all of this: `stoker up --bridge`.\n\n" +
 			"With --http it takes CloudEvents over HTTP instead, for producers that know neither: POST / in binary, structured or batch\n" +
-			"mode. 202 means that the events are stored; on 503 the same request is repeated. Requests have Authorization: Bearer with the\n" +
+			"mode. 202 means that the events are stored; on 503 the same request is repeated. Events that\n" +
+			"would be ignored are refused with 409 or 422, except with --anyway or in a request to /?anyway=true. Requests have Authorization: Bearer with the\n" +
 			"token of " + bridgeTokenEnv + " or --http-token-file, or clients a certificate (--http-client-ca). Without either it listens\n" +
-			"on loopback alone. It needs no store, and the key of an upstream.",
+			"on loopback alone. It needs no store, and the key of a bridge, or of an upstream, which permits no check.",
 		Example: "  stoker bridge --pipeline penguin\n" +
 			"  stoker bridge --http :8443 --http-token-file token --http-cert tls.crt --http-key tls.key --http-pipeline penguin",
 		Args: app.NoArguments,
@@ -59,7 +64,7 @@ func newBridge(a *app.App) *cobra.Command {
 				return err
 			}
 			if http.address != "" {
-				return serveEvents(a, cmd.Context(), http, *listen)
+				return serveEvents(a, cmd.Context(), http, anyway, *listen)
 			}
 			opts.Logger = a.Logger()
 			for _, text := range allow {
@@ -73,22 +78,25 @@ func newBridge(a *app.App) *cobra.Command {
 				return exit.Usage(err)
 			}
 			return operate(a, cmd.Context(), "bridge", *listen, func(ctx context.Context, o *operated) error {
-				return runBridge(a, ctx, o, opts)
+				return runBridge(a, ctx, o, opts, anyway)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&opts.Marker, "marker", bridge.DefaultMarker, "name of the marker object")
 	cmd.Flags().StringVar(&opts.Pipeline, "pipeline", "", "pipeline of markers that name none; default: they are dead letters")
 	cmd.Flags().StringArrayVar(&allow, "allow", nil, "s3://BUCKET/PREFIX=PIPELINE,...: what markers there may start (default any)")
+	cmd.Flags().BoolVar(&anyway, "anyway", false, "publish events that would be ignored too")
 	http.add(cmd)
 	listen = listenFlag(cmd)
 	return cmd
 }
 
-func runBridge(a *app.App, ctx context.Context, o *operated, opts bridge.Options) error {
+func runBridge(a *app.App, ctx context.Context, o *operated, opts bridge.Options, anyway bool) error {
 	return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {
 		opts.Telemetry = o.Telemetry
-		b, err := bridge.New(o.Letterbox(l.Box), l.Store, opts)
+		box := o.Letterbox(l.Box)
+		opts.Checker = submit.NewChecker(box, anyway, opts.Logger)
+		b, err := bridge.New(box, l.Store, opts)
 		if err != nil {
 			return err
 		}
@@ -219,7 +227,7 @@ func (f *fileToken) reread() error {
 }
 
 // serveEvents runs the endpoint. It refuses to listen beyond this machine without authentication.
-func serveEvents(a *app.App, ctx context.Context, f endpointFlags, listen string) error {
+func serveEvents(a *app.App, ctx context.Context, f endpointFlags, anyway bool, listen string) error {
 	opts := endpoint.Options{Pipelines: f.pipelines, Certificates: f.tls.ClientCA != "", Logger: a.Logger()}
 	if _, err := endpoint.New(nil, opts); err != nil {
 		return exit.Usage(fmt.Errorf("--http-pipeline: %w", err))
@@ -245,7 +253,9 @@ func serveEvents(a *app.App, ctx context.Context, f endpointFlags, listen string
 	}
 	return operate(a, ctx, "bridge", listen, func(ctx context.Context, o *operated) error {
 		return a.WithBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error {
-			e, err := endpoint.New(o.Letterbox(box), opts)
+			watched := o.Letterbox(box)
+			opts.Checker = submit.NewChecker(watched, anyway, opts.Logger)
+			e, err := endpoint.New(watched, opts)
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/bridge"
+	"github.com/stoker-ml/stoker/functions/runs/submit"
 	"github.com/stoker-ml/stoker/local/bucket"
 )
 
@@ -46,7 +47,9 @@ func (s *Stack) runBridge(ctx context.Context, opts Options) error {
 	}
 	chosen := *opts.Bridge
 	chosen.Logger, chosen.Telemetry = cmp.Or(chosen.Logger, opts.Logger), opts.Telemetry
-	b, err := bridge.New(opts.Telemetry.Letterbox(s.Bus), s.Store, chosen)
+	box := opts.Telemetry.Letterbox(s.Bus)
+	chosen.Checker = submit.NewChecker(box, false, chosen.Logger)
+	b, err := bridge.New(box, s.Store, chosen)
 	if err != nil {
 		return err
 	}
