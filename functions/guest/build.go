@@ -39,7 +39,7 @@ func (p program) close() {
 }
 
 // program is what is executed for a binary or a source folder, to be closed. It is executed as it was when it was digested or built: others may
-// replace the file, modules of the same user among them. A script is executed by its path, since it finds the files beside it by that.
+// replace the file, modules of the same user among them. A script does not find files beside it by its path: those are in no digest.
 func (h *Host) program(ctx context.Context, code code) (program, error) {
 	if code.kind == goSource {
 		return h.build(ctx, code.path)
@@ -49,12 +49,7 @@ func (h *Host) program(ctx context.Context, code code) (program, error) {
 	if err != nil {
 		return program{}, fail(KindHost, fmt.Errorf("digest of module: %w", err))
 	}
-	found := program{line: []string{code.path}, digest: digestText(sum.Sum(nil)), sealed: sealed}
-	if process.IsScript(sealed) {
-		found.close()
-		found.sealed = nil
-	}
-	return found, nil
+	return program{line: []string{code.path}, digest: digestText(sum.Sum(nil)), sealed: sealed}, nil
 }
 
 // builtPrograms are the sums of the programs that this process has built, by their paths. What lies in a cache and is not among them may

@@ -263,6 +263,21 @@ func TestAGoModuleIsBuiltAndRunUnderOtherUsers(t *testing.T) {
 	}
 }
 
+// A script is executed from sealed memory, which its interpreter opens under the module's user.
+func TestAScriptRunsUnderItsOwnUser(t *testing.T) {
+	host, work := userHost(t, guest.Options{})
+	a, _ := job(t, work, "")
+	a.Module.Path = filepath.Join(passable(t, 0o700), "module") // which the user can't reach
+	const text = "#!/bin/sh\nread -r line\necho \"user $(id -u)\"\necho '{\"type\":\"done\"}' >&$STOKER_PROGRESS_FD\n"
+	if err := os.WriteFile(a.Module.Path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	outcome, err := host.Run(t.Context(), a, guest.Limits{}, nil)
+	if err != nil || !strings.HasPrefix(outcome.LogTail, "user 6") {
+		t.Errorf("it says %s, %v", outcome.LogTail, err)
+	}
+}
+
 func TestAWorkerSaysWhatUsersOfModulesCanNotReach(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Setenv("STOKER_MODULE_USER", "on")

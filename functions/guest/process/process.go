@@ -38,19 +38,13 @@ type Command struct {
 	Access  *Access  // nil: that of this process
 }
 
-// cmd makes one that can be started.
-func (c Command) cmd() *exec.Cmd {
-	cmd := exec.Command(c.Line[0], c.Line[1:]...)
-	if c.Program != nil {
-		cmd.Path, cmd.Err = programPath(c.Program), nil
-	}
-	return cmd
-}
-
 // Start runs a command.
 func (l *Place) Start(c Command) (*Process, error) {
 	return l.begin(c.Line[0], nil, func(p *Process, ends *childEnds) (leader, error) {
-		cmd := c.cmd()
+		cmd := exec.Command(c.Line[0], c.Line[1:]...)
+		if c.Program != nil {
+			cmd.Err = nil // the path is not looked for
+		}
 		cmd.Env = p.environment(c.Env, p.Home)
 		if c.Access != nil {
 			ends.sandbox = c.Access.Sandbox(p.Home)
@@ -135,7 +129,7 @@ type childEnds struct {
 }
 
 // run starts a command with these ends, in the home and the cgroup of p, and with its user. More files of the command come behind the
-// progress. program, if it is not nil, is what the command's path leads to.
+// progress. program, if it is not nil, is executed in the place of the command's path.
 func (e *childEnds) run(cmd *exec.Cmd, p *Process, program *os.File) (leader, error) {
 	cmd.Dir = p.Home
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.stdin, e.output, e.output
@@ -143,10 +137,13 @@ func (e *childEnds) run(cmd *exec.Cmd, p *Process, program *os.File) (leader, er
 	cmd.SysProcAttr = groupOfItsOwn()
 	e.confined.isolate(cmd.SysProcAttr)
 	var err error
-	if p.User != nil {
+	switch {
+	case p.User != nil:
 		if err := p.User.command(cmd, e.confined, program); err != nil {
 			return nil, err
 		}
+	case program != nil:
+		execute(cmd, program)
 	}
 	if e.cgroup, err = p.Cgroup.startIn(cmd.SysProcAttr); err != nil {
 		return nil, err

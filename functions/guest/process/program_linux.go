@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 
 	"golang.org/x/sys/unix"
 )
@@ -55,5 +56,13 @@ func moveUp(file *os.File, path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// programPath is what a child executes to run a sealed program, of which it inherits the descriptor until then.
-func programPath(program *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", program.Fd()) }
+// execute has a command execute a sealed program, of which it inherits the descriptor until then. The interpreter of a script opens it after
+// that: the process keeps the descriptor, behind its other ones.
+func execute(cmd *exec.Cmd, program *os.File) {
+	fd := int(program.Fd())
+	if IsScript(program) {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, program)
+		fd = 2 + len(cmd.ExtraFiles)
+	}
+	cmd.Path = fmt.Sprintf("/proc/self/fd/%d", fd)
+}

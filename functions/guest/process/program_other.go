@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 )
 
 // Seal only opens the program here, and has sum see it: what is executed is the file of that name.
@@ -19,4 +20,5 @@ func Seal(path string, sum io.Writer) (program *os.File, err error) {
 	return program, nil
 }
 
-func programPath(program *os.File) string { return program.Name() }
+// execute has a command execute a program by its name.
+func execute(cmd *exec.Cmd, program *os.File) { cmd.Path = program.Name() }
