@@ -129,7 +129,7 @@ func (m *model) fact(recorded events.Recorded) {
 func (m *model) progress(p events.Progress) {
 	m.change(func() {
 		r := m.runs[key{p.Pipeline, p.Run}]
-		if r == nil || r.state.Over() && r.last.Told.Updated.After(p.Time) {
+		if r == nil || r.state.Over() && r.last.State.Updated.After(p.Time) {
 			return
 		}
 		had := len(r.curves) > 0

@@ -119,7 +119,7 @@ func (c *Console) letterPage() page {
 }
 
 func (c *Console) letterView(letter events.DeadLetter) letterView {
-	view := letterView{letterLine: c.lineOf(letter), Message: mask.Text(runs.OnPaper(letter.Reason.Message)), Body: bodyText(letter.Message)}
+	view := letterView{letterLine: c.lineOf(letter), Message: mask.Text(runs.PlainText(letter.Reason.Message)), Body: bodyText(letter.Message)}
 	for _, name := range slices.Sorted(maps.Keys(letter.Message.Header)) {
 		value := strings.Join(letter.Message.Header[name], ", ")
 		if mask.Name(name) {
@@ -142,7 +142,7 @@ func (c *Console) letterView(letter events.DeadLetter) letterView {
 
 // bodyText is a message's body as it may be shown: JSON without its secrets, or text.
 func bodyText(m events.Message) string {
-	text := strings.ToValidUTF8(runs.OnPaper(string(m.Body)), "�")
+	text := strings.ToValidUTF8(runs.PlainText(string(m.Body)), "�")
 	if json.Valid(m.Body) {
 		text = indented(mask.JSON(m.Body))
 	}

@@ -38,7 +38,7 @@ func (v *runView) addCommands(c *Console) {
 			add("Start its inputs again"+asOf(v.Applied)+", which is applied now", f.Command("runs rerun", name, of))
 		}
 	case runs.Held:
-		if v.Gate != nil && v.Gate.Paused {
+		if v.Position != nil && v.Position.Paused {
 			add("Let the pipeline's runs go on", f.Command("resume", v.Pipeline))
 		}
 		add("Give it up", f.Command("cancel", name, of))

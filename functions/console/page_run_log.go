@@ -16,10 +16,10 @@ func (c *Console) addLog(ctx context.Context, view *runView, told toldOf) {
 		return
 	}
 	if told.failed != nil {
-		if whole := mask.Text(runs.OnPaper(told.failed.Message)); whole != plain(view.What()) {
+		if whole := mask.Text(runs.PlainText(told.failed.Message)); whole != plain(view.What()) {
 			view.Failure = whole
 		}
-		view.Log = mask.Text(runs.OnPaper(told.failed.LogTail))
+		view.Log = mask.Text(runs.PlainText(told.failed.LogTail))
 	}
 	address := logAddress(told)
 	if address == "" {
@@ -37,7 +37,7 @@ func (c *Console) addLog(ctx context.Context, view *runView, told toldOf) {
 	case err != nil:
 		view.LogNote = "The log can't be read: " + err.Error()
 	default:
-		view.Log, view.LogWhole, view.LogURL = mask.Text(runs.OnPaper(text)), whole, link("/download", "ref", address)
+		view.Log, view.LogWhole, view.LogURL = mask.Text(runs.PlainText(text)), whole, link("/download", "ref", address)
 	}
 }
 
@@ -50,7 +50,7 @@ func (c *Console) addLiveLog(ctx context.Context, view *runView) {
 		view.LogNote = "What it prints can't be read now: " + mask.Text(err.Error()) + ". " + kept
 		return
 	}
-	view.Log, view.LogLive = mask.Text(runs.OnPaper(text)), text != ""
+	view.Log, view.LogLive = mask.Text(runs.PlainText(text)), text != ""
 }
 
 func logAddress(told toldOf) string {

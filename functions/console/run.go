@@ -18,7 +18,7 @@ type run struct {
 	since    time.Time // when its first fact was stored
 	join     join.Join // without what its facts named
 	joined   bool
-	last     runs.LastWord
+	last     runs.LastOutcome
 	state    runs.State
 	progress *events.Progress // the last, while it is worked on
 	pace     pace
@@ -43,13 +43,13 @@ func (r *run) tell(recorded events.Recorded) {
 	}
 	switch data := recorded.Fact.Data.(type) {
 	case *events.ModelTrained:
-		r.last = r.last.Then(runs.Word(recorded))
+		r.last = r.last.Then(runs.OutcomeOf(recorded))
 		r.ended = ended{
 			finished: data.Finished, took: data.Finished.Sub(data.Started), cached: data.Cached, metrics: data.Metrics, modelRun: data.ModelRun,
 		}
 		r.progress = nil
 	case *events.TrainingFailed:
-		r.last = r.last.Then(runs.Word(recorded))
+		r.last = r.last.Then(runs.OutcomeOf(recorded))
 		if events.EndsRun(recorded.Fact) {
 			r.ended, r.progress = ended{finished: recorded.Message.Stored, log: data.Log}, nil
 		}
@@ -96,13 +96,13 @@ func (r *run) report(p events.Progress) {
 }
 
 // refresh works the state out again. What can't be found out is part of it.
-func (r *run) refresh(known runs.Known) {
+func (r *run) refresh(known runs.Source) {
 	before := r.state
 	var err error
 	if r.joined {
 		r.state, err = runs.Of(r.join, r.last, known)
 	} else {
-		r.state = r.last.Told
+		r.state = r.last.State
 	}
 	if r.state.State == "" {
 		r.state.State, r.state.Updated = runs.Waiting, r.since

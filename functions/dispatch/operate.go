@@ -51,7 +51,7 @@ func open(ctx context.Context, box events.Letterbox, pipeline string) (*Dispatch
 
 // Cancelled says how far a run was when it was cancelled.
 type Cancelled struct {
-	Job string // that was asked to stop; an event will have its outcome. "": the run had none; it has ended, and an event says so
+	Job string // that is stopping; an event will have its outcome. "": the run had none, and has ended
 }
 
 // Cancel ends a run, or asks the worker that has its job to stop. It returns ErrTooLate if the run

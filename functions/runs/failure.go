@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// FailureLine is how a run failed, on one line. A kind that its message begins with is not said twice.
+// FailureLine is how a run failed, on one line. A kind that the message begins with is not repeated.
 func FailureLine(failed *events.TrainingFailed) string {
 	line := FirstLine(failed.Message)
 	if strings.HasPrefix(line, string(failed.Reason)) {
@@ -15,7 +15,7 @@ func FailureLine(failed *events.TrainingFailed) string {
 	return string(failed.Reason) + ": " + line
 }
 
-// OneLine is an error told by its first line.
+// OneLine returns an error whose text is the first line of err.
 func OneLine(err error) error { return oneLine{err} }
 
 type oneLine struct{ error }
@@ -23,11 +23,11 @@ type oneLine struct{ error }
 func (e oneLine) Error() string { return FirstLine(e.error.Error()) }
 func (e oneLine) Unwrap() error { return e.error }
 
-// Details is what there is to show of a failure besides its first line, each thing once: the rest of its message, and the end of
-// the module's log.
+// Details returns what a failure has in addition to its first line, without repetitions: the rest of
+// its message, and the end of the module's log.
 func Details(message, log string) string {
 	_, rest, _ := strings.Cut(message, "\n")
-	log = withoutEnd(strings.TrimSpace(OnPaper(log)), strings.TrimSpace(message))
+	log = withoutEnd(strings.TrimSpace(PlainText(log)), strings.TrimSpace(message))
 	if strings.Contains(message, log) {
 		return rest
 	}
@@ -38,8 +38,8 @@ func Details(message, log string) string {
 	return strings.TrimSuffix(rest, "\n") + "\n" + log
 }
 
-// withoutEnd is a log without the message where that is the last it says, in lines of its own. Who passed the message on has
-// said at its beginning of what it is, once or more: what comes behind one of its colons counts as the message too.
+// withoutEnd is a log without the message at its end, in lines of its own. Callers may have prefixed
+// the message, once or more: the part after any of its colons counts as the message too.
 func withoutEnd(log, message string) string {
 	line, rest, _ := strings.Cut(message, "\n")
 	for said := line; said != ""; _, said, _ = strings.Cut(said, ": ") {
@@ -51,7 +51,7 @@ func withoutEnd(log, message string) string {
 	return log
 }
 
-// holdsLines tells a stack that stands in the log already, however it is indented there.
+// holdsLines reports whether a log has all lines of a text, such as a stack, with any indentation.
 func holdsLines(log, lines string) bool {
 	for line := range strings.Lines(lines) {
 		if !strings.Contains(log, strings.TrimSpace(line)) {

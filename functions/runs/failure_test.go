@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-func TestDetailsShowEachThingOnce(t *testing.T) {
+func TestDetailsRepeatNothing(t *testing.T) {
 	t.Parallel()
 	const head = "end of the module's log:\n"
 	for name, tc := range map[string]struct{ message, log, want string }{
@@ -26,7 +26,7 @@ func TestDetailsShowEachThingOnce(t *testing.T) {
 	}
 }
 
-func TestALogIsShownAsOnPaper(t *testing.T) {
+func TestPlainText(t *testing.T) {
 	t.Parallel()
 	for log, want := range map[string]string{
 		"one\ttwo\nthree": "one\ttwo\nthree",
@@ -36,7 +36,7 @@ func TestALogIsShownAsOnPaper(t *testing.T) {
 		"\x1b]0;title\x07x":                                         "]0;titlex",
 		"10 % of \u00e9":                                            "10 % of \u00e9",
 	} {
-		if got := OnPaper(log); got != want {
+		if got := PlainText(log); got != want {
 			t.Errorf("%q: %q, want %q", log, got, want)
 		}
 	}
@@ -52,7 +52,7 @@ func TestTablesKeepOneLineARow(t *testing.T) {
 	}
 }
 
-func TestAKindThatTheMessageBeginsWithIsNotSaidTwice(t *testing.T) {
+func TestAKindThatTheMessageBeginsWithIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{
 		"module builtin:dnn: panic\nstack": "module builtin:dnn: panic",

@@ -6,9 +6,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// RunEvent is what has to be known of an event of a run to say whether the run ignored it.
+// RunEvent is what decides whether a run ignored one of its events.
 type RunEvent struct {
-	id, refusal string // of the event, and of the one that would say that it was refused
+	id, refusal string // of the event, and of the one that would announce its refusal
 	pinned      join.Event
 	counts      bool // it is of a kind that runs take
 }
@@ -20,9 +20,9 @@ func NewRunEvent(recorded events.Recorded) RunEvent {
 	return e
 }
 
-// Ignored returns for each event of a run, all that the log holds, why it has no effect on the run; "" for one that has, or may still
-// have. p is the pipeline as it is applied now; the zero Pipeline if there is none. It is what the dispatcher logged when it came to the
-// event, derived once more from the join.
+// Ignored returns for each event of a run, all that the log holds, why it has no effect on the run; ""
+// for one that has, or may still have. p is the pipeline as it is applied now; the zero Pipeline if
+// there is none. The dispatcher logged the same when it handled the event.
 func Ignored(j join.Join, p pipeline.Pipeline, all []RunEvent) []string {
 	ids := map[string]bool{}
 	for _, e := range all {

@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// JSON is a fact as its structured CloudEvent, for printing.
+// JSON is an event as a structured CloudEvent, for printing.
 func JSON(fact events.Fact) json.RawMessage {
 	_, body, err := events.EncodeStructured(fact)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Step is how far a job is, "" where it does not say.
+// Step is how far a job is, "" if it does not report that.
 func Step(p events.Progress) string {
 	switch {
 	case p.Steps == 0 && p.Step == 0:

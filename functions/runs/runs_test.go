@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// world is what a test knows.
+// world is a Source with fixed answers.
 type world struct {
 	spec   pipeline.Pipeline
 	gate   join.Admission
@@ -35,7 +35,7 @@ func spec(t *testing.T) pipeline.Pipeline {
 	return p
 }
 
-func TestAStateIsThatOfTheJoinUntilTheLogHasTheLastWord(t *testing.T) {
+func TestAStateIsThatOfTheJoinUntilTheLogHasAnOutcome(t *testing.T) {
 	t.Parallel()
 	noon := time.Unix(43200, 0)
 	fact := join.Event{Cause: events.Cause{Kind: events.KindTransformReady, Sequence: 1}, Stored: noon}
@@ -50,22 +50,22 @@ func TestAStateIsThatOfTheJoinUntilTheLogHasTheLastWord(t *testing.T) {
 		return map[string]Lease{"j": {Lease: events.Lease{Holder: "me", Cancelled: cancelled}, Written: written}}
 	}
 	handedBack := map[string]Lease{"j": {Lease: events.Lease{Number: 6, Ended: &events.Ended{Attempt: 6, Kind: events.FailureUnavailable, Why: "\x1b[31mno space left"}}}}
-	trained := LastWord{Told: State{State: Trained, Model: "s3://bkt/model", Updated: noon}, Sequence: 9}
+	trained := LastOutcome{State: State{State: Trained, Model: "s3://bkt/model", Updated: noon}, Sequence: 9}
 	older := trained
 	older.Sequence = 5
 	for name, tc := range map[string]struct {
 		join  join.Join
-		last  LastWord
+		last  LastOutcome
 		world world
 		state string
 		what  string
 	}{
-		"a fact is missing":         {at(join.Waiting), LastWord{}, world{}, Waiting, "waits for hparams.ready"},
-		"nobody has the job":        {at(join.Dispatched), LastWord{}, world{}, Queued, "waits for a worker of class gpu"},
-		"it was handed back":        {at(join.Dispatched), LastWord{}, world{leases: handedBack}, Queued, "waits for a worker of class gpu, after attempt 6: no space left"},
-		"a worker has it":           {at(join.Dispatched), LastWord{}, world{leases: held(false, noon)}, Running, "a worker has it"},
-		"asked to stop":             {at(join.Dispatched), LastWord{}, world{leases: held(true, noon)}, "running, asked to stop", "a worker has it"},
-		"at the gate":               {at(join.Complete), LastWord{}, world{gate: join.Admission{Paused: true, Waiting: []join.Position{{Run: "monday"}}}}, Held, "its pipeline is paused: `stoker resume` lets it go on"},
+		"an event is missing":       {at(join.Waiting), LastOutcome{}, world{}, Waiting, "waits for hparams.ready"},
+		"no worker has the job":     {at(join.Dispatched), LastOutcome{}, world{}, Queued, "waits for a worker of class gpu"},
+		"it was handed back":        {at(join.Dispatched), LastOutcome{}, world{leases: handedBack}, Queued, "waits for a worker of class gpu, after attempt 6: no space left"},
+		"a worker has it":           {at(join.Dispatched), LastOutcome{}, world{leases: held(false, noon)}, Running, "a worker has it"},
+		"stopping":                  {at(join.Dispatched), LastOutcome{}, world{leases: held(true, noon)}, "running, stopping", "a worker has it"},
+		"waits for admission":       {at(join.Complete), LastOutcome{}, world{gate: join.Admission{Paused: true, Waiting: []join.Position{{Run: "monday"}}}}, Held, "its pipeline is paused: `stoker resume` lets it go on"},
 		"trained":                   {at(join.Dispatched), trained, world{}, Trained, "s3://bkt/model"},
 		"asked for again":           {at(join.Dispatched), older, world{}, Queued, "waits for a worker of class gpu"},
 		"trained, and taken again":  {at(join.Dispatched), trained, world{leases: held(false, noon.Add(1))}, Running, "a worker has it"},
@@ -80,12 +80,12 @@ func TestAStateIsThatOfTheJoinUntilTheLogHasTheLastWord(t *testing.T) {
 			}
 		})
 	}
-	if got, err := Of(at(join.Waiting), LastWord{}, world{}); err == nil || got.Run != "monday" {
+	if got, err := Of(at(join.Waiting), LastOutcome{}, world{}); err == nil || got.Run != "monday" {
 		t.Errorf("without a pipeline: %+v, %v", got, err)
 	}
 }
 
-func TestWhatALogSaysIsShownWithoutItsControls(t *testing.T) {
+func TestMessagesAreShownWithoutControlSequences(t *testing.T) {
 	t.Parallel()
 	state := State{State: Failed, Error: "\x1b[31mboom\x1b[0m\tat 1%\r2%\nline two"}
 	if got := state.What(); got != "2%" && got != "boom at 2%" {

@@ -11,47 +11,47 @@ import (
 
 // The states of a run.
 const (
-	Waiting   = "waiting" // for facts
-	Held      = "held"    // at its pipeline's gate
+	Waiting   = "waiting" // for events
+	Held      = "held"    // for admission by its pipeline
 	Queued    = "queued"  // for a worker
 	Tuning    = "tuning"  // a worker searches for its hyperparameters
 	Running   = "running"
 	Trained   = "trained"
 	Failed    = "failed"
 	Cancelled = "cancelled"
-	Expired   = "expired" // the facts it waited for did not come
-	Unclear   = "unclear" // what is known of it can't be read
+	Expired   = "expired" // the events it waited for did not come
+	Unclear   = "unclear" // its join can't be read
 )
 
-// States lists them all, in the order in which a run walks them.
+// States lists them all, in the order in which a run passes through them.
 func States() []string {
 	return []string{Waiting, Held, Queued, Tuning, Running, Trained, Failed, Cancelled, Expired, Unclear}
 }
 
 // State is one run: a line of `stoker runs`.
 type State struct {
-	Pipeline string        `json:"pipeline"`
-	Run      string        `json:"run"`
-	State    string        `json:"state"`
-	WaitsFor []events.Kind `json:"waits_for,omitempty"`
-	Class    string        `json:"class,omitempty"` // of the workers that may take its job
-	Gate     *GatePlace    `json:"gate,omitempty"`  // where it is held
-	Stopping bool          `json:"asked_to_stop,omitempty"`
-	Ended    *events.Ended `json:"ended,omitempty"` // how the last attempt ended of a job that is back on the queue
-	Model    string        `json:"model,omitempty"`
-	Error    string        `json:"error,omitempty"`
-	Updated  time.Time     `json:"updated"`
+	Pipeline string         `json:"pipeline"`
+	Run      string         `json:"run"`
+	State    string         `json:"state"`
+	WaitsFor []events.Kind  `json:"waits_for,omitempty"`
+	Class    string         `json:"class,omitempty"`          // of the workers that may take its job
+	Position *QueuePosition `json:"queue_position,omitempty"` // if it is held
+	Stopping bool           `json:"stopping,omitempty"`
+	Ended    *events.Ended  `json:"ended,omitempty"` // how the last attempt ended, of a job that is back on the queue
+	Model    string         `json:"model,omitempty"`
+	Error    string         `json:"error,omitempty"`
+	Updated  time.Time      `json:"updated"`
 }
 
 // Headline is the state for people.
 func (r State) Headline() string {
 	if r.Stopping {
-		return r.State + ", asked to stop"
+		return r.State + ", stopping"
 	}
 	return r.State
 }
 
-// What is the one thing worth knowing of a run in its state.
+// What is the most important detail of a run in its state.
 func (r State) What() string {
 	switch r.State {
 	case Waiting:
@@ -64,7 +64,7 @@ func (r State) What() string {
 		}
 		return "waits for " + strings.Join(kinds, ", ")
 	case Held:
-		return r.Gate.String()
+		return r.Position.String()
 	case Queued:
 		if r.Ended != nil {
 			return fmt.Sprintf("waits for a worker of class %s, after attempt %d: %s", r.Class, r.Ended.Attempt, FirstLine(r.Ended.Why))
@@ -82,7 +82,7 @@ func (r State) What() string {
 	return FirstLine(r.Error)
 }
 
-// Outcome is the state of a run once something has come of it.
+// Outcome is the state of a run by an event with its outcome.
 func Outcome(recorded events.Recorded) State {
 	r := State{Pipeline: recorded.Fact.Pipeline, Run: recorded.Fact.Run, Updated: recorded.Message.Stored}
 	switch data := recorded.Fact.Data.(type) {
@@ -104,7 +104,7 @@ func ofFailure(kind events.FailureKind, message string) string {
 	return Failed
 }
 
-// Over says whether a run is in a state that it leaves only when it is asked for again.
+// Over reports whether a run is in a state that only a retry changes.
 func (r State) Over() bool {
 	switch r.State {
 	case Trained, Failed, Cancelled, Expired:

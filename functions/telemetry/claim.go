@@ -11,13 +11,13 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// claim counts what becomes of an attempt at a job.
+// claim counts the outcome of an attempt at a job.
 type claim struct {
 	events.Claim
 	box    *letterbox
 	labels []attribute.KeyValue
 	began  time.Time
-	held   error // what Hold came to
+	held   error // the error of Hold
 }
 
 func (b *letterbox) claim(ctx context.Context, f events.Function, taken events.Claim) *claim {
@@ -31,10 +31,10 @@ func (b *letterbox) claim(ctx context.Context, f events.Function, taken events.C
 	return c
 }
 
-// leaveTime is what work may take to return once its ctx has ended.
+// leaveTime is how long work may take to return once its ctx has ended.
 const leaveTime = 5 * time.Minute
 
-// Hold implements events.Claim. Work that doesn't return once it is told to hangs.
+// Hold implements events.Claim. Work that doesn't return in time after its ctx has ended hangs.
 func (c *claim) Hold(ctx context.Context, work func(context.Context) error) error {
 	c.held = c.Claim.Hold(ctx, func(ctx context.Context) error {
 		returned := make(chan struct{})

@@ -12,7 +12,7 @@ type (
 	eventsClaim    = events.Claim
 )
 
-// clock stands still unless it is told to go on.
+// clock is a clock that only advances when a test calls it.
 type clock struct {
 	mu sync.Mutex
 	at time.Time

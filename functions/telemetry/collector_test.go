@@ -14,13 +14,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// sink is an OpenTelemetry collector, as far as traces go: it takes them by OTLP over HTTP.
+// sink is an OpenTelemetry collector for traces: it takes them by OTLP over HTTP.
 type sink struct {
 	mu    sync.Mutex
 	spans []*tracepb.Span
 }
 
-// startSink starts a collector, and names it where the SDK looks for it.
+// startSink starts a collector, and sets the SDK's environment variables to its address.
 func startSink(t *testing.T) *sink {
 	t.Helper()
 	s := &sink{}
@@ -50,7 +50,7 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// value is what a span says of a key; nil, which is all zeros, where it says nothing.
+// value is the value of a span's attribute; nil, which is all zeros, if it has none.
 func value(span *tracepb.Span, key string) *commonpb.AnyValue {
 	for _, attribute := range span.Attributes {
 		if attribute.Key == key {
@@ -60,7 +60,8 @@ func value(span *tracepb.Span, key string) *commonpb.AnyValue {
 	return nil
 }
 
-// tree is what came, as paths of names from the top of each trace: "upstream/process facts.transform.ready/send jobs.train".
+// tree returns the received spans as paths of names from the top of each trace:
+// "upstream/process facts.transform.ready/send jobs.train".
 func (s *sink) tree(trace string, top map[string]string) (paths []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

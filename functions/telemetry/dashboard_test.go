@@ -11,13 +11,13 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Where the dashboard and the rules of alerts lie.
+// Files of the dashboard and of the alert rules.
 const (
 	dashboardFile = "../../infra/grafana/stoker.json"
 	alertsFile    = "../../infra/grafana/alerts.yaml"
 )
 
-// queries are those of the dashboard's panels and of the rules.
+// queries returns the queries of the dashboard's panels and of the rules.
 func queries(t *testing.T) (all []string) {
 	t.Helper()
 	var dashboard struct {
@@ -63,17 +63,17 @@ var (
 	grouping = regexp.MustCompile(`by \(([^)]*)\)`)
 )
 
-// summed adds up what each process tells of a queue.
+// summed matches queries that add up the values of one queue over processes.
 var summed = regexp.MustCompile(`sum *(by \([^)]*\) *)?\(stoker_queue_`)
 
-// What Prometheus itself adds to what it scrapes.
+// Labels that Prometheus itself adds to what it scrapes.
 var added = []string{"job", "instance"}
 
-// Every metric and every label that the dashboard and the alerts ask for is one that the program serves.
-func TestDashboardAndAlertsAskForWhatThereIs(t *testing.T) {
+// Every metric and label that the dashboard and the alerts query is one that the program serves.
+func TestDashboardAndAlertsQueryExistingMetrics(t *testing.T) {
 	t.Parallel()
 	labels := map[string]known{} // by metric
-	for _, line := range sample.FindAllStringSubmatch(told(t), -1) {
+	for _, line := range sample.FindAllStringSubmatch(scrapeAll(t), -1) {
 		for _, pair := range label.FindAllStringSubmatch(line[2], -1) {
 			labels[line[1]] = append(labels[line[1]], pair[1])
 		}
@@ -85,11 +85,11 @@ func TestDashboardAndAlertsAskForWhatThereIs(t *testing.T) {
 	}
 	for _, query := range asked {
 		if summed.MatchString(query) {
-			t.Errorf("%s: several processes tell of the same queue, and it counts once", query)
+			t.Errorf("%s: several processes report the same queue, and it counts once", query)
 		}
 		found := metric.FindAllString(grouping.ReplaceAllString(query, ""), -1)
 		if len(found) == 0 {
-			t.Errorf("%s: asks for nothing", query)
+			t.Errorf("%s: queries no metric", query)
 		}
 		for _, m := range found {
 			name, selector, _ := strings.Cut(m, "{")

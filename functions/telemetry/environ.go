@@ -5,9 +5,10 @@ import (
 	"fmt"
 )
 
-// FromEnviron is where in a trace whoever started this process is: TRACEPARENT and TRACESTATE, which OpenTelemetry's specification calls
-// environment variables as context propagation carriers. None where they are not set. An error says that TRACEPARENT can't be read;
-// W3C Trace Context has such a one ignored.
+// FromEnviron is the position in a trace of the process that started this one: TRACEPARENT and
+// TRACESTATE, as OpenTelemetry's specification of environment variables as context propagation
+// carriers has them. The zero Place if they are not set. The error says that TRACEPARENT can't be
+// read; W3C Trace Context requires that such a value is ignored.
 func FromEnviron(lookup func(name string) string) (Place, error) {
 	p := Place{Parent: lookup("TRACEPARENT"), State: lookup("TRACESTATE")}
 	if p.Parent == "" {
@@ -19,7 +20,7 @@ func FromEnviron(lookup func(name string) string) (Place, error) {
 	return PlaceOf(p.Within(context.Background())), nil // a TRACESTATE that can't be read is left out
 }
 
-// TraceID is the id of the trace; "" of no place.
+// TraceID is the id of the trace; "" for the zero Place.
 func (p Place) TraceID() string {
 	if s := p.span(); s.IsValid() {
 		return s.TraceID().String()
@@ -27,5 +28,5 @@ func (p Place) TraceID() string {
 	return ""
 }
 
-// TraceOf is the id of the trace that a run is in where upstream names none.
+// TraceOf is the id of the trace that a run is in if upstream names none.
 func TraceOf(pipeline, name string) string { return run{pipeline, name}.trace().String() }

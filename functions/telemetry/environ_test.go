@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-func TestTheEnvironmentSaysWhereInATraceWeAre(t *testing.T) {
+func TestFromEnviron(t *testing.T) {
 	t.Parallel()
 	const parent = "00-" + upstreamTrace + "-" + upstreamSpan + "-01"
 	for name, tc := range map[string]struct {

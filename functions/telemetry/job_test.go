@@ -19,7 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// quick is a function whose jobs come to what they are told.
+// quick is a function whose jobs do what the test says.
 type quick struct {
 	does func(ctx context.Context, task worker.Task) error
 }
@@ -50,7 +50,7 @@ func job(id string) events.Job {
 	}
 }
 
-// work offers a job and has it worked on.
+// work enqueues a job and has it worked on.
 func work(t testing.TB, box events.Letterbox, tele *telemetry.Telemetry, j events.Job, does func(context.Context, worker.Task) error) {
 	t.Helper()
 	if err := box.Offer(context.Background(), j); err != nil {
@@ -62,7 +62,7 @@ func work(t testing.TB, box events.Letterbox, tele *telemetry.Telemetry, j event
 	}
 }
 
-// scrape is what /metrics says.
+// scrape returns what /metrics serves.
 func scrape(t testing.TB, tele *telemetry.Telemetry) string {
 	t.Helper()
 	answer := httptest.NewRecorder()
@@ -74,7 +74,7 @@ func scrape(t testing.TB, tele *telemetry.Telemetry) string {
 	return string(text)
 }
 
-func TestAJobThatFailsIsASpanThatSaysWhy(t *testing.T) {
+func TestAJobThatFailsIsASpanWithItsError(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewInMemoryExporter()
 	tele := traced(t, spans)
@@ -97,35 +97,35 @@ func TestAJobThatFailsIsASpanThatSaysWhy(t *testing.T) {
 	}
 }
 
-// Without anything to tell of, nothing is wrapped and nothing is allocated.
-func TestNothingIsToldOfNothing(t *testing.T) {
+// Without telemetry nothing is wrapped and nothing is allocated.
+func TestNilTelemetryCostsNothing(t *testing.T) {
 	tele, err := telemetry.Open(t.Context(), telemetry.Options{Service: "stoker-test"})
 	if tele != nil || err != nil {
 		t.Fatal(tele, err)
 	}
 	box := eventstest.NewMemory(0)
 	if tele.Letterbox(box) != events.Letterbox(box) {
-		t.Error("a letterbox is wrapped for nobody")
+		t.Error("the bus is wrapped without telemetry")
 	}
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(100, func() { _, span := telemetry.Start(ctx, "stage"); span.End(nil) }); n != 0 {
-		t.Errorf("a span that nobody wants costs %v allocations", n)
+		t.Errorf("a span without telemetry costs %v allocations", n)
 	}
 }
 
-// allocationsAJob bounds what a job with all its spans costs beside what it costs without: about fifteen for each of its spans.
+// allocationsAJob bounds the allocations of a job's spans: about fifteen for each.
 const allocationsAJob = 200
 
 func TestTracingAJobCostsABoundedNumberOfAllocations(t *testing.T) {
 	plain := testing.AllocsPerRun(50, oneJob(t, nil))
 	tele := opened(t, telemetry.Options{Spans: sdktrace.NewBatchSpanProcessor(tracetest.NewNoopExporter())})
-	told := testing.AllocsPerRun(50, oneJob(t, tele))
-	if more := told - plain; more > allocationsAJob || more <= 0 {
-		t.Errorf("%v allocations a job without tracing and %v with it: expected at most %d more", plain, told, allocationsAJob)
+	traced := testing.AllocsPerRun(50, oneJob(t, tele))
+	if more := traced - plain; more > allocationsAJob || more <= 0 {
+		t.Errorf("%v allocations a job without tracing and %v with it: expected at most %d more", plain, traced, allocationsAJob)
 	}
 }
 
-// oneJob returns what does one job more each time, with the spans that a training has.
+// oneJob returns a function that does one more job, with the spans that a training has.
 func oneJob(t testing.TB, tele *telemetry.Telemetry) func() {
 	box, n := tele.Letterbox(eventstest.NewMemory(0)), 0
 	return func() {
@@ -134,7 +134,7 @@ func oneJob(t testing.TB, tele *telemetry.Telemetry) func() {
 	}
 }
 
-// stages has the parts of a training, and no work in them.
+// stages makes the spans of a training, without work in them.
 func stages(ctx context.Context, _ worker.Task) (err error) {
 	for _, name := range []string{"identify", "stage", "module", "check", "publish", "commit"} {
 		_, span := telemetry.Start(ctx, name)
@@ -144,7 +144,7 @@ func stages(ctx context.Context, _ worker.Task) (err error) {
 	return nil
 }
 
-// BenchmarkJob is a job on a bus in memory, with what is told of it.
+// BenchmarkJob is a job on a bus in memory, with its spans and metrics.
 func BenchmarkJob(b *testing.B) {
 	for name, options := range map[string]*telemetry.Options{
 		"off":     nil,

@@ -13,13 +13,14 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Letterbox is box, watched: what is published and offered carries its place in the trace of its run, and what is sent, taken and
-// settled is counted. It keeps every promise of box's. Without anything to tell it is box itself.
+// Letterbox returns box with telemetry: events and jobs carry their position in the trace of their
+// run, and sent, claimed and settled messages are counted. It keeps every contract of box. On nil it
+// returns box itself.
 func (t *Telemetry) Letterbox(box events.Letterbox) events.Letterbox {
 	if t == nil {
 		return box
 	}
-	return &letterbox{Letterbox: box, t: t, steps: map[string]at{}}
+	return &letterbox{Letterbox: box, t: t, steps: map[string]position{}}
 }
 
 type letterbox struct {
@@ -27,7 +28,7 @@ type letterbox struct {
 	t *Telemetry
 
 	mu    sync.Mutex
-	steps map[string]at // that running attempts have reported
+	steps map[string]position // that running attempts have reported
 }
 
 // Publish implements events.Log.
@@ -46,7 +47,7 @@ func (b *letterbox) Publish(ctx context.Context, f events.Fact) (receipt events.
 		return err
 	})
 	if err == nil && !receipt.Duplicate {
-		b.t.told(ctx, f)
+		b.t.countResult(ctx, f)
 	}
 	return receipt, err
 }
@@ -64,7 +65,7 @@ func (b *letterbox) Offer(ctx context.Context, j events.Job) error {
 	})
 }
 
-// Subjects with what is not the same for all messages in braces.
+// Subjects, with braces around what differs from message to message.
 const (
 	factTemplate = "facts.{kind}.{pipeline}.{run}.{id}"
 	jobTemplate  = "jobs.{function}.{class}.{job}"
@@ -72,14 +73,14 @@ const (
 	bucketTemplate = "buckets.{store}"
 )
 
-// sending is a message on its way to the bus.
+// sending is a message that is being sent to the bus.
 type sending struct {
 	destination, template, id string
 	run                       run
-	place                     Place // that it has by now
+	place                     Place // as it is so far
 }
 
-// send traces and times the sending of a message, which do does, with its place in the trace.
+// send traces and times do, which sends a message with its position in the trace.
 func (t *Telemetry) send(ctx context.Context, s sending, do func(context.Context, Place) error) (err error) {
 	began, place := time.Now(), Place{}
 	if t.tracing {
@@ -99,7 +100,7 @@ func (t *Telemetry) send(ctx context.Context, s sending, do func(context.Context
 	return err
 }
 
-// operated notes how long an operation of the bus took.
+// operated records how long an operation of the bus took.
 func (t *Telemetry) operated(ctx context.Context, name, template string, began time.Time, err error) {
 	kind := attribute.KeyValue{}
 	if name == "ack" || name == "nak" || name == "bury" {
@@ -110,7 +111,7 @@ func (t *Telemetry) operated(ctx context.Context, name, template string, began t
 	t.took(ctx, func(m *meters) metric.Float64Histogram { return m.operation }, began, append(labels(name, template, err), kind)...)
 }
 
-// The keys of OpenTelemetry's conventions for messaging.
+// Attribute keys of OpenTelemetry's conventions for messaging.
 const (
 	operationName = attribute.Key("messaging.operation.name")
 	operationType = attribute.Key("messaging.operation.type")
@@ -126,7 +127,7 @@ const (
 
 var system = attribute.String("messaging.system", "nats")
 
-// labels are those of a metric about messages: never what differs from message to message.
+// labels are those of a metric about messages: never a value that differs from message to message.
 func labels(operation, to string, err error) []attribute.KeyValue {
 	all := []attribute.KeyValue{operationName.String(operation), system, template.String(to)}
 	if kind := classOf(err); kind != "" {
@@ -135,8 +136,8 @@ func labels(operation, to string, err error) []attribute.KeyValue {
 	return all
 }
 
-// told counts what a fact tells that is new.
-func (t *Telemetry) told(ctx context.Context, f events.Fact) {
+// countResult counts the model or the hyperparameters that an event announces.
+func (t *Telemetry) countResult(ctx context.Context, f events.Fact) {
 	switch data := f.Data.(type) {
 	case *events.ModelTrained:
 		t.add(ctx, func(m *meters) metric.Int64Counter { return m.models }, 1, pipelineKey(f.Pipeline), attribute.Bool("cached", data.Cached))
@@ -176,12 +177,12 @@ func (b *letterbox) Follow(ctx context.Context, reader string, wait time.Duratio
 		return nil, err
 	}
 	b.t.consumed(ctx, factTemplate)
-	return watched{delivery, delivery, b.t}, nil
+	return timedDelivery{delivery, delivery, b.t}, nil
 }
 
 // FollowBuckets implements events.Notices.
 func (b *letterbox) FollowBuckets(ctx context.Context, reader string, wait time.Duration) (events.Notice, error) {
-	defer b.t.loops.begin("a look for what stores tell", wait)()
+	defer b.t.loops.begin("a request for bucket notifications", wait)()
 	return b.Letterbox.FollowBuckets(ctx, reader, wait)
 }
 
@@ -189,13 +190,13 @@ func (t *Telemetry) consumed(ctx context.Context, template string) {
 	t.add(ctx, func(m *meters) metric.Int64Counter { return m.consumed }, 1, labels("receive", template, nil)...)
 }
 
-// Report implements events.Letterbox. Steps are counted as they are reported; a trial that begins, or one that goes on from a checkpoint,
-// begins to count where it is.
+// Report implements events.Letterbox. Steps are counted as they are reported; a trial that begins, or
+// that resumes from a checkpoint, starts counting at its current step.
 func (b *letterbox) Report(ctx context.Context, p events.Progress) error {
 	if isTraining(p.Phase) && p.Step > 0 {
 		b.mu.Lock()
 		before := b.steps[p.Attempt]
-		b.steps[p.Attempt] = at{p.Phase, p.Step}
+		b.steps[p.Attempt] = position{p.Phase, p.Step}
 		b.mu.Unlock()
 		if more := p.Step - before.step; before.phase == p.Phase && more > 0 {
 			b.t.add(ctx, func(m *meters) metric.Int64Counter { return m.steps }, int64(more), pipelineKey(p.Pipeline))
@@ -204,13 +205,13 @@ func (b *letterbox) Report(ctx context.Context, p events.Progress) error {
 	return b.Letterbox.Report(ctx, p)
 }
 
-// at is how far an attempt has got.
-type at struct {
+// position is how far an attempt has got.
+type position struct {
 	phase string
 	step  int
 }
 
-// isTraining tells phases whose steps are those of a training: that of a job, or of a trial.
+// isTraining reports whether the steps of a phase are those of a training: of a job, or of a trial.
 func isTraining(phase string) bool { return phase == "training" || strings.HasPrefix(phase, "trial ") }
 
 func (b *letterbox) forget(attempt string) {
@@ -219,18 +220,18 @@ func (b *letterbox) forget(attempt string) {
 	delete(b.steps, attempt)
 }
 
-// watched is a delivered fact whose settling is timed.
-type watched struct {
+// timedDelivery is a delivered event whose settling is timed.
+type timedDelivery struct {
 	events.Notice
 	delivery events.Delivery
 	t        *Telemetry
 }
 
 // Recorded implements events.Delivery.
-func (w watched) Recorded() events.Recorded { return w.delivery.Recorded() }
+func (w timedDelivery) Recorded() events.Recorded { return w.delivery.Recorded() }
 
 // Done implements events.Notice.
-func (w watched) Done(ctx context.Context) error {
+func (w timedDelivery) Done(ctx context.Context) error {
 	began := time.Now()
 	err := w.Notice.Done(ctx)
 	w.t.operated(ctx, "ack", factTemplate, began, err)
@@ -238,7 +239,7 @@ func (w watched) Done(ctx context.Context) error {
 }
 
 // Later implements events.Notice.
-func (w watched) Later(ctx context.Context, delay time.Duration) error {
+func (w timedDelivery) Later(ctx context.Context, delay time.Duration) error {
 	began := time.Now()
 	err := w.Notice.Later(ctx, delay)
 	w.t.operated(ctx, "nak", factTemplate, began, err)

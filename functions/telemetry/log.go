@@ -15,7 +15,8 @@ const (
 	LogJSON = "json"
 )
 
-// NewLog returns a handler that writes lines in one of the formats, each with trace_id and span_id where its ctx is in a trace.
+// NewLog returns a handler that writes lines in one of the formats, with trace_id and span_id if the
+// ctx of a line is in a trace.
 func NewLog(w io.Writer, format string, level slog.Leveler) (slog.Handler, error) {
 	options := &slog.HandlerOptions{Level: level}
 	switch format {
@@ -27,7 +28,7 @@ func NewLog(w io.Writer, format string, level slog.Leveler) (slog.Handler, error
 	return nil, fmt.Errorf("%q: expected text or json", format)
 }
 
-// traced adds to each line where in a trace it was written.
+// traced adds the position in the trace to each line.
 type traced struct{ slog.Handler }
 
 // Handle implements slog.Handler.

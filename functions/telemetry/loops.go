@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// loops knows what is to end by when: a look at a queue, the handling of a fact, the work on a job that was lost. What is overdue hangs,
-// and would never end. It knows nothing of work that takes as long as it takes: a lease watches over that.
+// loops records by when each bounded operation must end: a request to a queue, the handling of an
+// event, the work on a job whose lease was lost. An operation that is overdue hangs, and would never
+// end. Work without a bound is not recorded: its lease bounds it.
 type loops struct {
 	now func() time.Time
 
@@ -23,10 +24,10 @@ type turn struct {
 
 func newLoops(now func() time.Time) *loops { return &loops{now: now, going: map[uint64]turn{}} }
 
-// slack is what anything may take longer than it promised before it counts as hanging.
+// slack is how much longer than its bound an operation may take before it counts as hanging.
 const slack = time.Minute
 
-// begin notes that something begins that promises to end within a time. ended must be called.
+// begin records that an operation begins that must end within a time. ended must be called.
 func (l *loops) begin(what string, within time.Duration) (ended func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +41,7 @@ func (l *loops) begin(what string, within time.Duration) (ended func()) {
 	}
 }
 
-// hanging says what is overdue; nil if nothing is.
+// hanging returns an error that names an overdue operation; nil if there is none.
 func (l *loops) hanging() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,12 +17,13 @@ type meters struct {
 	sent, consumed     metric.Int64Counter
 	operation, process metric.Float64Histogram
 
-	// Of ours.
+	// Stoker's own.
 	attempts, jobs, leaseLosses, dead, models, hyperparameters, steps, trials, checkpoints, checkpointBytes metric.Int64Counter
 	jobDuration                                                                                             metric.Float64Histogram
 }
 
-// The bounds of histograms, in seconds: those of the conventions, and those of jobs, which may take hours.
+// The bounds of histograms, in seconds: those of the conventions, and those of jobs, which may take
+// hours.
 var (
 	callBounds = []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}
 	jobBounds  = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600}
@@ -53,8 +54,8 @@ func newMeters(m metric.Meter) (*meters, error) {
 		leaseLosses: count("stoker.lease.losses", "{lease}", "Leases of jobs that were lost while they were worked on"),
 		dead:        count("stoker.dead_letters", "{message}", "Messages that were buried"),
 
-		models:          count("stoker.models", "{model}", "Models that were told of, by whether they were trained for it or found"),
-		hyperparameters: count("stoker.hyperparameters", "{search}", "Hyperparameters that were told of, by whether they were searched for or found"),
+		models:          count("stoker.models", "{model}", "Models that were announced, by whether they were trained or reused"),
+		hyperparameters: count("stoker.hyperparameters", "{search}", "Hyperparameters that were announced, by whether they were searched for or reused"),
 		steps:           count("stoker.training.steps", "{step}", "Training steps that modules reported"),
 		trials:          count("stoker.trials", "{trial}", "Trials of studies that have ended, by status"),
 		checkpoints:     count("stoker.checkpoints", "{checkpoint}", "Checkpoints that were sent to the store"),
@@ -63,14 +64,14 @@ func newMeters(m metric.Meter) (*meters, error) {
 	return all, errors.Join(errs...)
 }
 
-// add counts, where anybody asks for that.
+// add adds to a counter if metrics are collected.
 func (t *Telemetry) add(ctx context.Context, which func(*meters) metric.Int64Counter, n int64, labels ...attribute.KeyValue) {
 	if t != nil && t.meters != nil {
 		which(t.meters).Add(ctx, n, metric.WithAttributes(labels...))
 	}
 }
 
-// took notes a length of time, likewise.
+// took records a duration if metrics are collected.
 func (t *Telemetry) took(ctx context.Context, which func(*meters) metric.Float64Histogram, since time.Time, labels ...attribute.KeyValue) {
 	if t != nil && t.meters != nil {
 		which(t.meters).Record(ctx, time.Since(since).Seconds(), metric.WithAttributes(labels...))
@@ -90,17 +91,18 @@ func (t *Telemetry) Checkpoint(ctx context.Context, pipeline string, bytes int64
 
 func pipelineKey(name string) attribute.KeyValue { return attribute.String("pipeline", name) }
 
-// lagTime bounds what one who scrapes waits for the bus.
+// lagTime bounds how long a scrape waits for the bus.
 const lagTime = 2 * time.Second
 
-// Queue is how much waits for a durable consumer.
+// Queue is the state of a durable consumer.
 type Queue struct {
 	Stream, Consumer string
 	Waiting, Running uint64 // not delivered yet; delivered and not settled
 	Redelivered      uint64 // of those that run, delivered more than once
 }
 
-// Queues has the lag of queues asked for whenever metrics are collected. What can't be told then is left out.
+// Queues reads the lag of queues by ask whenever metrics are collected. A lag that can't be read then
+// is left out.
 func (t *Telemetry) Queues(ask func(context.Context) ([]Queue, error)) error {
 	if t == nil || t.meters == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// told is what /metrics says after one of everything has come to pass.
-func told(t *testing.T) string {
+// scrapeAll returns what /metrics serves after one operation of every kind.
+func scrapeAll(t *testing.T) string {
 	t.Helper()
 	tele := counting(t)
 	err := tele.Queues(func(context.Context) ([]telemetry.Queue, error) {
@@ -42,9 +42,9 @@ func told(t *testing.T) string {
 	return scrape(t, tele)
 }
 
-func TestWhatIsCountedIsServed(t *testing.T) {
+func TestCountsAreServed(t *testing.T) {
 	t.Parallel()
-	text := told(t)
+	text := scrapeAll(t)
 	for _, want := range []string{
 		`stoker_jobs_total{function="train",outcome="done",pipeline="penguin"} 1`,
 		`stoker_jobs_total{function="train",kind="input",outcome="failed",pipeline="penguin"} 1`,

@@ -11,10 +11,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Place is a place in a trace, as facts and jobs carry it: traceparent and tracestate of W3C Trace Context. "" is none.
+// Place is a position in a trace, as events and jobs carry it: traceparent and tracestate of W3C Trace
+// Context. The zero Place is none.
 type Place struct{ Parent, State string }
 
-// PlaceOf is where the span of ctx is; none without one.
+// PlaceOf is the position of the span of ctx; the zero Place without one.
 func PlaceOf(ctx context.Context) Place {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return Place{}
@@ -24,7 +25,8 @@ func PlaceOf(ctx context.Context) Place {
 	return Place{carrier["traceparent"], carrier["tracestate"]}
 }
 
-// Within is ctx at a place where somebody else's span is; ctx itself where the place is none, or can't be read.
+// Within returns ctx with the remote span of the place; ctx itself if the place is zero or can't be
+// read.
 func (p Place) Within(ctx context.Context) context.Context {
 	if p.Parent == "" {
 		return ctx
@@ -32,23 +34,25 @@ func (p Place) Within(ctx context.Context) context.Context {
 	return w3c.Extract(ctx, propagation.MapCarrier{"traceparent": p.Parent, "tracestate": p.State})
 }
 
-// span is what a place says; an invalid one where it says nothing that can be read.
+// span is the span context of a place; an invalid one if it can't be read.
 func (p Place) span() trace.SpanContext {
 	return trace.SpanContextFromContext(p.Within(context.Background()))
 }
 
-// run names what has a trace.
+// run names a run that has a trace.
 type run struct{ pipeline, name string }
 
-// trace is that of a run of which upstream said none: all facts of the run meet there, whoever handles them, and however often.
+// trace is that of a run for which upstream names none: all events of the run have it, whichever
+// process handles them, and however often.
 func (r run) trace() (id trace.TraceID) {
 	sum := sha256.Sum256([]byte("stoker run " + strconv.Itoa(len(r.pipeline)) + " " + r.pipeline + " " + r.name))
 	copy(id[:], sum[:])
 	return id
 }
 
-// enter is ctx at the place of a message of a run. A ctx that is in the message's own trace stays as it is; a span of another run,
-// which somebody worked on when this message came up, becomes a link and no parent.
+// enter returns ctx at the position of a message of a run. A ctx that is in the message's own trace
+// stays as it is; a span of another run, during which the message came up, becomes a link and no
+// parent.
 func enter(ctx context.Context, p Place, r run) (context.Context, []trace.SpanStartOption) {
 	here, there := trace.SpanContextFromContext(ctx), p.span()
 	var options []trace.SpanStartOption
@@ -66,8 +70,8 @@ func enter(ctx context.Context, p Place, r run) (context.Context, []trace.SpanSt
 	return context.WithValue(ctx, rootOf{}, r.trace()), options
 }
 
-// CausedBy is ctx for something to send that these led to, beside what its trace says: the span of the next message that is sent has a
-// link to each. Those that say nothing are left out.
+// CausedBy returns ctx with further causes of the next message that is sent: its span has a link to
+// each of the places. Places that can't be read are left out.
 func CausedBy(ctx context.Context, places ...Place) context.Context {
 	var links []trace.Link
 	for _, p := range places {
@@ -81,18 +85,18 @@ func CausedBy(ctx context.Context, places ...Place) context.Context {
 	return context.WithValue(ctx, causes{}, trace.WithLinks(links...))
 }
 
-// causes is the key of a ctx whose next message has links.
+// causes is the context key of links for the next message.
 type causes struct{}
 
-// attemptSpan is the id of the span of an attempt, by which the next attempt, wherever that is, finds the one before it. A job that is put on
-// the queue anew counts its attempts anew: message is its sequence there.
+// attemptSpan is the id of the span of an attempt, by which the next attempt, on any machine, finds
+// the one before it. A job that is enqueued again counts its attempts anew: message is its sequence.
 func attemptSpan(job string, message uint64, number int) (id trace.SpanID) {
 	sum := sha256.Sum256([]byte("stoker attempt " + job + " " + strconv.FormatUint(message, 10) + " " + strconv.Itoa(number)))
 	copy(id[:], sum[:])
 	return id
 }
 
-// again is a link to the attempt before one, in the same trace; none of a first attempt.
+// again is a link to the attempt before this one, in the same trace; none for a first attempt.
 func again(in trace.TraceID, job string, message uint64, number int) []trace.SpanStartOption {
 	if number < 2 {
 		return nil
@@ -103,13 +107,13 @@ func again(in trace.TraceID, job string, message uint64, number int) []trace.Spa
 	return []trace.SpanStartOption{trace.WithLinks(trace.Link{SpanContext: before, Attributes: []attribute.KeyValue{linkKind.String("previous attempt")}})}
 }
 
-// spanOf is the key of a ctx whose next span has that id.
+// spanOf is the context key of the id of the next span.
 type spanOf struct{}
 
-// rootOf is the key of a ctx whose next span begins a trace of that id.
+// rootOf is the context key of the id of the trace that the next span begins.
 type rootOf struct{}
 
-// runIDs makes the ids of spans and traces: random as W3C has it, but for those that a ctx names.
+// runIDs makes the ids of spans and traces: random as W3C requires, except for those in a ctx.
 type runIDs struct{}
 
 // NewIDs implements sdktrace.IDGenerator.

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// Probes answer how a process is, in the shapes that Kubernetes and Prometheus ask for:
+// Probes report the state of a process in the formats of Kubernetes and Prometheus:
 //
-//	/healthz  200 while its loops turn; 503 with what hangs. One that hangs is to be started anew
-//	/readyz   200 while all that it needs answers and it isn't told to leave; else 503, with a line for each thing that is missing
-//	/metrics  what it counts, in Prometheus's format
+//	/healthz  200 while no operation is overdue; 503 with the one that is. The process is to be restarted
+//	/readyz   200 while all needs answer and the process isn't stopping; else 503, with a line for each missing need
+//	/metrics  its metrics, in Prometheus's format
 //
-// They hold no secret and change nothing: who reaches the address may ask.
+// They hold no secret and change nothing: every client that reaches the address may read them.
 type Probes struct {
 	t        *Telemetry
 	needs    map[string]Need
@@ -28,21 +28,22 @@ type Probes struct {
 	needTime time.Duration
 
 	mu     sync.Mutex
-	looked time.Time // when needs were last asked
+	looked time.Time // when needs were last checked
 	state  []string  // what was missing then
 }
 
-// Need asks for something that a process can't work without. It returns nil where that answers, and ends with its ctx.
+// Need checks something that a process can't work without. It returns nil if that answers, and ends
+// with its ctx.
 type Need func(ctx context.Context) error
 
-// Probes make a set of paths for a process that has needs, by name, and is told to leave when ctx ends.
+// Probes make the paths of a process that has needs, by name, and that stops when ctx ends.
 func (t *Telemetry) Probes(ctx context.Context, needs map[string]Need) *Probes {
 	return &Probes{t: t, needs: needs, leaving: ctx.Done(), now: time.Now, needTime: needTime}
 }
 
 const (
-	needTime = 2 * time.Second // that all needs together have: probes are given up after some seconds
-	stale    = time.Second     // an answer is good for so long, however many ask
+	needTime = 2 * time.Second // for all needs together: probes time out after some seconds
+	stale    = time.Second     // how long an answer is cached
 )
 
 // Handler serves the three paths, and nothing else.
@@ -81,7 +82,7 @@ func (p *Probes) alive() []string {
 func (p *Probes) ready(ctx context.Context) []string {
 	select {
 	case <-p.leaving:
-		return []string{"draining: it was told to leave"}
+		return []string{"draining: the process is stopping"}
 	default:
 	}
 	p.mu.Lock()
@@ -93,9 +94,9 @@ func (p *Probes) ready(ctx context.Context) []string {
 	return p.state
 }
 
-// missing asks all needs at once.
+// missing checks all needs at once.
 func (p *Probes) missing(ctx context.Context) (missing []string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.needTime) // the answer is for others too
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.needTime) // the answer is cached for others too
 	defer cancel()
 	names := slices.Sorted(maps.Keys(p.needs))
 	answers := make([]error, len(names))
@@ -117,10 +118,10 @@ func firstLine(err error) string {
 	return line
 }
 
-// headerTime bounds how long a client may take to say what it wants.
+// headerTime bounds how long a client may take to send its headers.
 const headerTime = 5 * time.Second
 
-// Serve serves h on an address, host:port, for as long as do runs. do begins when the address is open.
+// Serve serves h on an address, host:port, while do runs. do begins when the address is open.
 func Serve(ctx context.Context, address string, h http.Handler, do func(ctx context.Context, at net.Addr) error) (err error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

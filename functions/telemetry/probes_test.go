@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// ask is what a path answers.
+// ask returns the answer of a path.
 func ask(t *testing.T, p *telemetry.Probes, path string) (status int, body string) {
 	t.Helper()
 	answer := httptest.NewRecorder()
@@ -28,7 +28,7 @@ func ask(t *testing.T, p *telemetry.Probes, path string) (status int, body strin
 	return answer.Code, string(text)
 }
 
-func TestReadyIsWhoFindsAllThatItNeeds(t *testing.T) {
+func TestAProcessIsReadyIfAllNeedsAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
@@ -48,7 +48,7 @@ func TestReadyIsWhoFindsAllThatItNeeds(t *testing.T) {
 			if got, text := ask(t, p, "/readyz"); got != status || !strings.Contains(text, body) {
 				t.Errorf("%s: %d %q, want %d with %q", when, got, text, status, body)
 			}
-			time.Sleep(time.Second) // answers are kept for so long
+			time.Sleep(time.Second) // answers are cached for this long
 		}
 		expect("all is there", 200, "ok")
 		away.Store(true)
@@ -56,14 +56,14 @@ func TestReadyIsWhoFindsAllThatItNeeds(t *testing.T) {
 		away.Store(false)
 		expect("it is back", 200, "ok")
 		leave()
-		expect("told to leave", 503, "draining")
+		expect("stopping", 503, "draining")
 		if got, _ := ask(t, p, "/healthz"); got != 200 {
-			t.Error("one that drains is started anew: ", got)
+			t.Error("a stopping process is restarted: ", got)
 		}
 	})
 }
 
-func TestANeedThatNeverAnswersIsNotWaitedFor(t *testing.T) {
+func TestANeedThatNeverAnswersTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := counting(t).Probes(t.Context(), map[string]telemetry.Need{
@@ -76,14 +76,14 @@ func TestANeedThatNeverAnswersIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// stuck is a bus whose answers never come, whatever was promised.
+// stuck is a bus that never answers, whatever its contract.
 type stuck struct{ *eventstest.Memory }
 
 func (s stuck) Take(context.Context, eventsFunction, []string, time.Duration) (eventsClaim, error) {
 	select {}
 }
 
-func TestALoopThatHangsIsTold(t *testing.T) {
+func TestAnOverdueOperationIsReported(t *testing.T) {
 	t.Parallel()
 	tele := counting(t)
 	clock := newClock()
@@ -95,7 +95,7 @@ func TestALoopThatHangsIsTold(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if got, text := ask(t, p, "/healthz"); got != 200 {
-		t.Fatalf("%d %q, although it has only begun to look", got, text)
+		t.Fatalf("%d %q, although the request has just begun", got, text)
 	}
 	clock.add(2 * time.Minute)
 	if got, text := ask(t, p, "/healthz"); got != 503 || !strings.Contains(text, "a look for train jobs hangs") {

@@ -11,9 +11,10 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Job begins the work on a job that was taken: one attempt, from here until the span's End. Where nobody traces here, ctx is at the
-// place that the job says, for log lines and for a module that traces by itself. message is the job's sequence on the queue: with it, an
-// attempt has a link to the one before it, by whomever that was made.
+// Job begins the work on a claimed job: one attempt, from here until the span's End. If spans are not
+// collected here, ctx is at the job's position in the trace, for log lines and for a module that traces
+// by itself. message is the job's sequence on the queue: with it, an attempt has a link to the one
+// before it, whichever process made that.
 func (t *Telemetry) Job(ctx context.Context, job events.Job, message uint64, attempt events.Attempt) (context.Context, Span) {
 	if t == nil {
 		return Place{job.Trace, job.TraceState}.Within(ctx), Span{}
@@ -24,11 +25,11 @@ func (t *Telemetry) Job(ctx context.Context, job events.Job, message uint64, att
 	}, attribute.String("stoker.job", job.ID), attribute.String("stoker.attempt", attempt.ID), attribute.Int("stoker.attempt.number", attempt.Number))
 }
 
-// factTime is what the handling of a fact may take.
+// factTime bounds the handling of an event.
 const factTime = 5 * time.Minute
 
-// Fact begins the handling of a fact that was delivered. What is no fact has no span. Where nobody traces here, ctx is at the place that
-// the fact says.
+// Fact begins the handling of a delivered event. A message that is no event has no span. If spans are
+// not collected here, ctx is at the event's position in the trace.
 func (t *Telemetry) Fact(ctx context.Context, r events.Recorded) (context.Context, Span) {
 	if t == nil {
 		return Place{r.Fact.Trace, r.Fact.TraceState}.Within(ctx), Span{}
@@ -48,7 +49,8 @@ func (t *Telemetry) Fact(ctx context.Context, r events.Recorded) (context.Contex
 	return ctx, span
 }
 
-// Marker begins the telling of an upload as a fact, by a bridge, in the trace of the fact's run.
+// Marker begins the publication of an event for an upload, by a bridge, in the trace of the event's
+// run.
 func (t *Telemetry) Marker(ctx context.Context, f events.Fact) (context.Context, Span) {
 	if t == nil {
 		return Place{f.Trace, f.TraceState}.Within(ctx), Span{}
@@ -58,17 +60,17 @@ func (t *Telemetry) Marker(ctx context.Context, f events.Fact) (context.Context,
 	}, attribute.String("cloudevents.event_id", f.ID))
 }
 
-// handling is a message that is worked on.
+// handling is a message that is being handled.
 type handling struct {
 	destination, template, id string
 	run                       run
 	place                     Place
 
-	attempt  int    // at a job, from 1; 0 of what is no job
+	attempt  int    // at a job, from 1; 0 for other messages
 	sequence uint64 // of the job on the queue
 }
 
-// trace is the one that the work is a part of.
+// trace is the trace that the work is a part of.
 func (h handling) trace(in context.Context) trace.TraceID {
 	if here := trace.SpanContextFromContext(in); here.IsValid() {
 		return here.TraceID()

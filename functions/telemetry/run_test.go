@@ -19,7 +19,7 @@ import (
 
 func hexOf(id []byte) string { return hex.EncodeToString(id) }
 
-// searched trains on hyperparameters that it searches for, so that every kind of job comes to pass.
+// searched trains on hyperparameters that it searches for, so that every kind of job occurs.
 const searched = `pipeline: penguin
 module: builtin:dnn
 trainer:
@@ -38,8 +38,9 @@ const (
 	upstreamSpan  = "b7ad6b7169203331"
 )
 
-// A run is one trace, from upstream's fact to the one that tells of its model, on a real bus and with real training. A second run on the
-// same inputs finds the model, and is a trace of its own, whether upstream names one or not.
+// A run is one trace, from upstream's event to the one of its model, on a real bus and with real
+// training. A second run on the same inputs finds the model, and is a trace of its own, whether
+// upstream names one or not.
 func TestARunIsOneTrace(t *testing.T) {
 	spans := startSink(t)
 	tele, err := telemetry.Open(t.Context(), telemetry.Options{Service: "stoker-test"})
@@ -101,7 +102,7 @@ func TestARunIsOneTrace(t *testing.T) {
 	}
 }
 
-// outcome publishes a fact and waits for what comes of its run.
+// outcome publishes an event and waits for the outcome of its run.
 func outcome(ctx context.Context, t *testing.T, s *stack.Stack, fact events.Fact) events.Fact {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)

@@ -23,7 +23,7 @@ import (
 // wanted is what OpenTelemetry's variables ask for.
 type wanted struct{ traces, metrics bool }
 
-// asked reads the variables that say whether there is a collector; where it is, and all else, the SDK reads by itself.
+// asked reads the variables that name a collector; the SDK reads its address and all others itself.
 func asked() (wanted, error) {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return wanted{}, nil
@@ -33,7 +33,8 @@ func asked() (wanted, error) {
 	return wanted{traces, metrics}, errors.Join(tracesErr, metricsErr)
 }
 
-// askedFor says whether a signal is to be sent: an endpoint is set for it or for all, or its exporter is called otlp.
+// askedFor reports whether a signal is to be sent: an endpoint is set for it or for all, or its
+// exporter is called otlp.
 func askedFor(signal string) (bool, error) {
 	exporter := os.Getenv("OTEL_" + signal + "_EXPORTER")
 	if !slices.Contains([]string{"", "otlp", "none", "prometheus"}, exporter) {
@@ -48,7 +49,8 @@ func askedFor(signal string) (bool, error) {
 	return exporter == "otlp" || exporter == "" && there, nil
 }
 
-// describe says what this process is, with what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES add or say otherwise.
+// describe is the resource of this process, with what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES
+// add or override.
 func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
 	self, err := resource.New(ctx,
 		resource.WithAttributes(semconv.ServiceName(opts.Service), semconv.ServiceVersion(opts.Version)),
@@ -59,7 +61,8 @@ func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
 	return self, nil
 }
 
-// openTraces begins to collect spans. Which ones are kept, the SDK knows by OTEL_TRACES_SAMPLER; those of upstream's choice without.
+// openTraces begins to collect spans. The SDK samples them by OTEL_TRACES_SAMPLER, or else as upstream
+// has.
 func (t *Telemetry) openTraces(ctx context.Context, opts Options, wants wanted, self *resource.Resource) error {
 	options := []sdktrace.TracerProviderOption{sdktrace.WithResource(self), sdktrace.WithIDGenerator(runIDs{})}
 	if wants.traces {
@@ -67,7 +70,7 @@ func (t *Telemetry) openTraces(ctx context.Context, opts Options, wants wanted, 
 		if err != nil {
 			return fmt.Errorf("send traces: %w", err)
 		}
-		options = append(options, sdktrace.WithBatcher(loudly{exporter, t.log}))
+		options = append(options, sdktrace.WithBatcher(loggedExporter{exporter, t.log}))
 	}
 	if opts.Spans != nil {
 		options = append(options, sdktrace.WithSpanProcessor(opts.Spans))

@@ -11,13 +11,13 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Span is a part of what is traced. The zero value is none.
+// Span is a part of a trace. The zero value is none.
 type Span struct {
 	span trace.Span
-	then func(error) // what else is told at the end
+	then func(error) // further reports at the end
 }
 
-// Start begins a part of the span that ctx carries, and does nothing where that is none. It is used as
+// Start begins a child of the span that ctx carries, and does nothing if there is none. It is used as
 //
 //	ctx, span := telemetry.Start(ctx, "stage")
 //	defer span.End(&err)
@@ -30,22 +30,22 @@ func Start(ctx context.Context, name string) (context.Context, Span) {
 	return ctx, Span{span: span}
 }
 
-// Text adds to what is known of the span.
+// Text sets an attribute of the span.
 func (s Span) Text(key, value string) {
 	if s.span != nil && value != "" {
 		s.span.SetAttributes(attribute.String(key, value))
 	}
 }
 
-// Count adds a number to what is known of the span.
+// Count sets a numeric attribute of the span.
 func (s Span) Count(key string, value int64) {
 	if s.span != nil {
 		s.span.SetAttributes(attribute.Int64(key, value))
 	}
 }
 
-// End ends the span, with the error that err points to by then, if any. That something is waited for is no error, nor is it that a job
-// was cancelled.
+// End ends the span, with the error that err points to by then, if any. A Waiting is no error, nor is
+// it that a job was cancelled.
 func (s Span) End(err *error) {
 	var failed error
 	if err != nil {
@@ -63,7 +63,7 @@ func (s Span) End(err *error) {
 	}
 }
 
-// Waiting is an error by which nothing has failed: something is waited for.
+// Waiting is an error without a failure: something is waited for.
 type Waiting interface {
 	error
 	IsWaiting()
@@ -72,8 +72,8 @@ type Waiting interface {
 // errorType is OpenTelemetry's key for the class of an error.
 const errorType = "error.type"
 
-// classOf is the class of an error, out of a short list: a kind of failure, lost for a lease, or refused, conflict, and so on for what
-// the bus says. "" for no error.
+// classOf is the class of an error, from a short list: a kind of failure, lost for a lease, or
+// refused, conflict, and so on for errors of the bus. "" for no error.
 func classOf(err error) string {
 	if err == nil || errors.Is(err, events.ErrCancelled) || errors.Is(err, events.ErrEmpty) {
 		return ""

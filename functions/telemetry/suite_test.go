@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// watchedBox is a letterbox that is watched, for the suite of letterboxes.
+// watchedBox is a bus with telemetry, for the conformance suite.
 type watchedBox struct {
 	events.Letterbox
 	below *eventstest.Memory
@@ -23,7 +23,7 @@ func (w watchedBox) Inject(ctx context.Context, subject string, header map[strin
 
 func (w watchedBox) Close() error { return w.below.Close() }
 
-func TestALetterboxThatIsWatchedIsOne(t *testing.T) {
+func TestABusWithTelemetryPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	eventstest.RunInBubble(t, func(t *testing.T) eventstest.Box {
 		box := eventstest.NewMemory(eventstest.Lease)
@@ -35,7 +35,7 @@ func counting(t testing.TB) *telemetry.Telemetry {
 	return opened(t, telemetry.Options{Scraped: true})
 }
 
-// traced tells of everything.
+// traced returns a Telemetry that collects everything.
 func traced(t testing.TB, to sdktrace.SpanExporter) *telemetry.Telemetry {
 	return opened(t, telemetry.Options{Scraped: true, Spans: sdktrace.NewSimpleSpanProcessor(to)})
 }

@@ -29,11 +29,11 @@ import (
 	"github.com/stoker-ml/stoker/local/demo"
 )
 
-// shortLease is that of the workers here: one of them dies.
+// shortLease is the lease of the workers here: one of them dies.
 const shortLease = 3 * time.Second
 
-// A search whose first attempt crashes, and a training whose first worker is killed, are parts of the one trace of their run, and each
-// second attempt has a link to the first.
+// A search whose first attempt crashes, and a training whose first worker is killed, are parts of the
+// trace of their run, and each second attempt has a link to the first.
 func TestARunIsOneTraceThoughAnAttemptFailsAndAWorkerDies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a lease to run out")
@@ -44,7 +44,7 @@ func TestARunIsOneTraceThoughAnAttemptFailsAndAWorkerDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	var trained events.Fact
-	var lost string // the span of who was killed
+	var lost string // the span of the killed worker
 	options := stack.Options{DataDir: t.TempDir(), Builtins: builtin.Digests(), NoWorker: true, Telemetry: tele}
 	err = stack.With(t.Context(), options, func(ctx context.Context, s *stack.Stack) error {
 		h := newHands(ctx, t, s, tele)
@@ -71,14 +71,14 @@ func TestARunIsOneTraceThoughAnAttemptFailsAndAWorkerDies(t *testing.T) {
 	}
 	linked(t, tunes[1], hexOf(tunes[0].SpanId))
 	linked(t, trains[0], lost)
-	linked(t, spans.named(t, "send jobs.train"), upstreamSpan) // the search's fact completed the run; upstream's led to it too
-	told := spans.named(t, "send facts.model.trained")
-	if want := "00-" + upstreamTrace + "-" + hexOf(told.SpanId) + "-01"; trained.Trace != want || string(told.ParentSpanId) != string(trains[0].SpanId) {
+	linked(t, spans.named(t, "send jobs.train"), upstreamSpan) // the search's event completed the run; upstream's is a cause too
+	announced := spans.named(t, "send facts.model.trained")
+	if want := "00-" + upstreamTrace + "-" + hexOf(announced.SpanId) + "-01"; trained.Trace != want || string(announced.ParentSpanId) != string(trains[0].SpanId) {
 		t.Errorf("model.trained is at %s, want %s, below the attempt that made it", trained.Trace, want)
 	}
 }
 
-// hands work on jobs of a real bus, by the real functions, one job at a time.
+// hands do jobs of a real bus, by the real functions, one at a time.
 type hands struct {
 	*testing.T
 	box     events.Letterbox
@@ -104,7 +104,7 @@ func newHands(ctx context.Context, t *testing.T, s *stack.Stack, tele *telemetry
 	return hands{t, box, tele, trainer.New(executor, trainer.Options{}), tuner.New(executor, box)}
 }
 
-// publish deploys the pipeline, and is upstream.
+// publish deploys the pipeline, and publishes as upstream.
 func (h hands) publish(ctx context.Context, s *stack.Stack) {
 	h.Helper()
 	spec, err := pipeline.Parse("penguin.yaml", []byte(searched))
@@ -141,21 +141,21 @@ func (h hands) outcome(ctx context.Context) events.Fact {
 		}
 		return recorded.Fact
 	}
-	h.Fatal("nothing is told of the run")
+	h.Fatal("the run has no outcome")
 	return events.Fact{}
 }
 
-// crashing ends as a module does whose process crashes.
+// crashing ends like a module whose process crashes.
 type crashing struct{ worker.Function }
 
 func (crashing) Handle(context.Context, worker.Task) ([]events.Fact, error) {
 	return nil, events.Fail(events.FailureCrash, errors.New("signal: killed"))
 }
 
-// doomedEnv has this binary be a worker that is killed at work, on the bus that it names.
+// doomedEnv makes this binary a worker that is killed at work, on the bus that it names.
 const doomedEnv = "STOKER_TEST_DOOMED"
 
-// dieAtWork has a process take the train job and kills it. It returns the process's span.
+// dieAtWork has a process claim the train job and kills it. It returns the process's span.
 func dieAtWork(ctx context.Context, t *testing.T, bus string) string {
 	t.Helper()
 	doomed := exec.CommandContext(ctx, os.Args[0])
@@ -176,7 +176,7 @@ func dieAtWork(ctx context.Context, t *testing.T, bus string) string {
 	return strings.Split(line, "-")[2]
 }
 
-// doom takes a train job, says where in a trace it is, and never ends.
+// doom claims a train job, prints its position in the trace, and never ends.
 func doom(ctx context.Context, bus string) error {
 	tele, err := telemetry.Open(ctx, telemetry.Options{Service: "stoker-doomed"})
 	if err != nil {
@@ -194,7 +194,8 @@ func doom(ctx context.Context, bus string) error {
 	return worker.New(tele.Letterbox(box), worker.Options{Functions: []worker.Function{stuck}, Telemetry: tele}).Run(ctx)
 }
 
-// inOneTree fails for a span of another trace, or whose parent nobody knows. It returns how many there are.
+// inOneTree fails for a span of another trace, or whose parent is unknown. It returns how many there
+// are.
 func (s *sink) inOneTree(t *testing.T) int {
 	t.Helper()
 	known := map[string]bool{upstreamSpan: true}
@@ -212,7 +213,8 @@ func (s *sink) inOneTree(t *testing.T) int {
 	return len(s.spans)
 }
 
-// attempts are the spans of attempts at the job of a function, which must be those of the numbers, all below the one that put it on the queue.
+// attempts are the spans of attempts at the job of a function, which must have the numbers, and be
+// children of the span that enqueued it.
 func (s *sink) attempts(t *testing.T, function string, numbers ...int64) (all []*tracepb.Span) {
 	t.Helper()
 	sent := s.named(t, "send jobs."+function)
@@ -232,7 +234,7 @@ func (s *sink) attempts(t *testing.T, function string, numbers ...int64) (all []
 	return all
 }
 
-// named is the only span of a name.
+// named returns the only span of a name.
 func (s *sink) named(t *testing.T, name string) (found *tracepb.Span) {
 	t.Helper()
 	for _, span := range s.spans {

@@ -14,11 +14,12 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// Telemetry is what one process tells of itself. Its methods may be called from several goroutines at once; those of nil do nothing.
+// Telemetry records traces and metrics of one process. Its methods may be called from several
+// goroutines at once; those of nil do nothing.
 type Telemetry struct {
 	tracing bool
 	tracer  trace.Tracer
-	meters  *meters      // nil: nobody asks for metrics
+	meters  *meters      // nil: metrics are not collected
 	metrics http.Handler // in Prometheus's format; nil without
 	loops   *loops
 	log     *slog.Logger
@@ -29,16 +30,16 @@ type Telemetry struct {
 
 // Options of a Telemetry.
 type Options struct {
-	Service string // what the process is, stoker-worker say, where OTEL_SERVICE_NAME says nothing
+	Service string // name of the process, such as stoker-worker, if OTEL_SERVICE_NAME is not set
 	Version string
 	Scraped bool         // metrics are kept for Metrics too, not only for OTLP
-	Logger  *slog.Logger // is told when nobody takes spans or metrics
+	Logger  *slog.Logger // logs that spans or metrics can't be sent
 
-	Spans sdktrace.SpanProcessor // gets all spans besides; for tests and for who has a way of his own
+	Spans sdktrace.SpanProcessor // gets all spans too; for tests, and for other exporters
 }
 
-// Open reads OpenTelemetry's variables (Says lists them) and begins to collect what they ask for. With none of them set, and nothing
-// in the options, it returns nil. An error names the variable.
+// Open reads OpenTelemetry's variables (Says lists them) and begins to collect what they ask for. With
+// none of them set, and nothing in the options, it returns nil. An error names the variable.
 func Open(ctx context.Context, opts Options) (*Telemetry, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -65,13 +66,14 @@ func Open(ctx context.Context, opts Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// scope is OpenTelemetry's name for who makes spans and metrics.
+// scope is OpenTelemetry's name of this instrumentation.
 const scope = "github.com/stoker-ml/stoker"
 
-// closeTime bounds what a process that ends waits for its collector.
+// closeTime bounds how long a process that ends waits for its collector.
 const closeTime = 5 * time.Second
 
-// Close sends what is left. It goes on for a moment after ctx ended, as a process that is told to leave has most to tell.
+// Close sends what is left. It continues for a moment after ctx ended, because the last spans end
+// when a process stops.
 func (t *Telemetry) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -85,7 +87,7 @@ func (t *Telemetry) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Flush sends the spans that have ended by now, and returns once they are taken.
+// Flush sends the spans that have ended, and returns once they are accepted.
 func (t *Telemetry) Flush(ctx context.Context) error {
 	if t == nil || t.flush == nil {
 		return nil
@@ -93,7 +95,7 @@ func (t *Telemetry) Flush(ctx context.Context) error {
 	return t.flush(ctx)
 }
 
-// Metrics serves what there is in Prometheus's format. nil where nobody asked for it.
+// Metrics serves all metrics in Prometheus's format. nil if metrics are not collected.
 func (t *Telemetry) Metrics() http.Handler {
 	if t == nil {
 		return nil
@@ -101,7 +103,7 @@ func (t *Telemetry) Metrics() http.Handler {
 	return t.metrics
 }
 
-// w3c is how a place in a trace is written.
+// w3c is the format of a position in a trace.
 var w3c = propagation.TraceContext{}
 
 func (t *Telemetry) onEnd(end func(context.Context) error) { t.ends = append(t.ends, end) }

@@ -13,8 +13,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// Where nobody collects spans, what upstream began is passed on as it came: to the log, to who works on the job, and in the fact.
-func TestATraceIsPassedOnWhereNobodyCollectsIt(t *testing.T) {
+// Without a collector, the trace of upstream is passed on as it came: to the log, to the worker of the
+// job, and in the event.
+func TestATraceIsPassedOnWithoutACollector(t *testing.T) {
 	t.Parallel()
 	for name, tele := range map[string]*telemetry.Telemetry{"nobody": nil, "counting": counting(t)} {
 		var lines bytes.Buffer

@@ -22,12 +22,12 @@ type Summary = runs.State
 type Detail struct {
 	Summary
 	Facts      []Fact           `json:"facts"`
-	Since      time.Time        `json:"since,omitzero"`   // of the first fact
-	Expires    time.Time        `json:"expires,omitzero"` // if it waits for facts until then
+	Since      time.Time        `json:"since,omitzero"`   // of the first event
+	Expires    time.Time        `json:"expires,omitzero"` // if it waits for events until then
 	Job        string           `json:"job,omitempty"`
-	Study      string           `json:"study,omitempty"`    // the search that found its hyperparameters, or searches
-	Reused     bool             `json:"reused,omitempty"`   // that search was another run's
-	Revision   uint64           `json:"revision,omitempty"` // of the pipeline, pinned when its facts had come
+	Study      string           `json:"study,omitempty"`    // the search that found, or is to find, its hyperparameters
+	Reused     bool             `json:"reused,omitempty"`   // the study is another run's
+	Revision   uint64           `json:"revision,omitempty"` // of the pipeline, pinned when its events were complete
 	Lease      *events.Lease    `json:"lease,omitempty"`
 	Heartbeat  time.Time        `json:"heartbeat,omitzero"` // the last of its worker, by the bus's clock
 	Progress   *events.Progress `json:"progress,omitempty"` // the last that its worker reported
@@ -36,13 +36,13 @@ type Detail struct {
 
 	Configuration json.RawMessage `json:"configuration,omitempty"` // the pipeline at Revision, with every default filled in and secrets hidden
 
-	Settings json.RawMessage `json:"settings,omitempty"` // that its model was trained with, defaults included, as the module says
+	Settings json.RawMessage `json:"settings,omitempty"` // that its model was trained with, defaults included, as reported by the module
 
-	Trained *events.ModelTrained `json:"-"` // what Outcome tells of, if that is a model
-	Failed  events.Failed        `json:"-"` // or a failure; the log is that of the search where the run ended with its tuning
+	Trained *events.ModelTrained `json:"-"` // the model of Outcome, if it is one
+	Failed  events.Failed        `json:"-"` // or the failure; the log is that of the search if the run ended with its tuning
 }
 
-// Fact is one fact of a run.
+// Fact is one event of a run.
 type Fact struct {
 	Sequence uint64      `json:"sequence"`
 	Kind     events.Kind `json:"kind"`
@@ -54,13 +54,13 @@ type Fact struct {
 	event runs.RunEvent
 }
 
-// Of gathers what log, registers and dead letters say of a run.
+// Of gathers a run's state from the log, the buckets and the dead letters.
 func Of(ctx context.Context, box events.Letterbox, key Key) (Detail, error) {
 	d := Detail{Summary: Summary{Pipeline: key.Pipeline, Run: key.Run}}
 	if err := d.readFacts(ctx, box); err != nil {
 		return d, err
 	}
-	finished, err := LastWords(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
+	finished, err := LastOutcomes(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
 	if err != nil {
 		return d, err
 	}
@@ -87,23 +87,23 @@ func Of(ctx context.Context, box events.Letterbox, key Key) (Detail, error) {
 	return d, errors.Join(d.readJoin(ctx, known, j), d.readStudy(ctx, box), d.readDead(ctx, box), d.readProgress(ctx, box))
 }
 
-// withoutJoin is a run that no dispatcher has joined: it has not come to that yet, or its facts were refused.
-func (d Detail) withoutJoin(ctx context.Context, box events.Letterbox, last runs.LastWord) (Detail, error) {
+// withoutJoin is a run without a join: no dispatcher has handled its events yet, or they were refused.
+func (d Detail) withoutJoin(ctx context.Context, box events.Letterbox, last runs.LastOutcome) (Detail, error) {
 	d.Summary.State, d.Updated = runs.Waiting, d.Since
-	if last.Told.State != "" {
-		d.Summary = last.Told
+	if last.State.State != "" {
+		d.Summary = last.State
 	}
 	return d, d.readDead(ctx, box)
 }
 
-// readFacts reads the run's facts, and keeps the last outcome whole.
+// readFacts reads the run's events, and keeps the last outcome whole.
 func (d *Detail) readFacts(ctx context.Context, box events.Letterbox) error {
 	for recorded, err := range box.Read(ctx, events.Query{Pipeline: d.Pipeline, Run: d.Run}) {
 		if err != nil {
 			return err
 		}
 		if recorded.Err != nil {
-			continue // it lies in DEAD
+			continue // it is a dead letter
 		}
 		fact := recorded.Fact
 		d.Facts = append(d.Facts, newFact(recorded))
@@ -111,8 +111,8 @@ func (d *Detail) readFacts(ctx context.Context, box events.Letterbox) error {
 			d.Since = recorded.Message.Stored
 		}
 		d.readFailure(fact)
-		if told, ok := fact.Data.(*events.HParamsReady); ok {
-			d.Reused = told.Reused
+		if ready, ok := fact.Data.(*events.HParamsReady); ok {
+			d.Reused = ready.Reused
 		}
 		if events.EndsRun(fact) {
 			d.Outcome = mask.JSON(runs.JSON(fact))
@@ -133,7 +133,7 @@ func newFact(recorded events.Recorded) Fact {
 	}
 }
 
-// markIgnored says of each event of the run that has no effect on it why.
+// markIgnored sets why an event of the run has no effect on it.
 func (d *Detail) markIgnored(ctx context.Context, known registers, j join.Join) {
 	spec, err := dispatch.SpecAt(ctx, known.pipelines, d.Pipeline, 0) // the one that is applied now
 	if err != nil {
@@ -148,7 +148,8 @@ func (d *Detail) markIgnored(ctx context.Context, known registers, j join.Join) 
 	}
 }
 
-// readStudy finds the search that the run's hyperparameters are of. A run whose module searches by itself, or that is not tuned, has none.
+// readStudy finds the search that the run's hyperparameters are from. A run whose module searches
+// itself, or that is not tuned, has none.
 func (d *Detail) readStudy(ctx context.Context, box events.Letterbox) error {
 	study, err := studyOfRun(ctx, box, d.Pipeline, d.Run)
 	if errors.Is(err, events.ErrNotFound) {
@@ -199,8 +200,8 @@ func (d *Detail) readJoin(ctx context.Context, known registers, j join.Join) err
 	return err
 }
 
-// readConfiguration keeps the pipeline that the run is trained with: at the revision that was pinned when its events had come. One whose
-// revision the bus has lost is shown without.
+// readConfiguration keeps the pipeline that the run is trained with: at the revision that was pinned
+// when its events were complete. If the bus has lost the revision, there is none.
 func (d *Detail) readConfiguration(ctx context.Context, known registers, j join.Join) error {
 	if d.Revision == 0 {
 		return nil
@@ -245,7 +246,7 @@ func (d *Detail) readProgress(ctx context.Context, box events.Letterbox) error {
 	return err
 }
 
-// Last is the sequence of the newest of a run's facts that were read.
+// Last is the sequence of the newest event of the run that was read.
 func (d Detail) Last() uint64 {
 	if len(d.Facts) == 0 {
 		return 0

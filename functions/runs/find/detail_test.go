@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-func TestARunThatIsTunedSaysHowFarThatIs(t *testing.T) {
+func TestTheStateOfARunThatIsTuned(t *testing.T) {
 	t.Parallel()
 	box := eventstest.NewMemory(0)
 	spec, err := pipeline.Parse("p.yaml", []byte("pipeline: penguin\nmodule: ./m.py\ntuner: {when: always, resources: {class: gpu}}\n"))
@@ -51,8 +51,8 @@ func TestARunThatIsTunedSaysHowFarThatIs(t *testing.T) {
 		t.Errorf("shown as %+v", got)
 	}
 	found := events.NewHParamsFound(job, &events.HParamsReady{Hyperparameters: "s3://bkt/hp", Execution: digest}, time.Unix(1, 0))
-	_, told := box.Publish(t.Context(), found)
-	if err := errors.Join(told, claim.Done(t.Context()), d.Next(t.Context(), 0)); err != nil {
+	_, err = box.Publish(t.Context(), found)
+	if err := errors.Join(err, claim.Done(t.Context()), d.Next(t.Context(), 0)); err != nil {
 		t.Fatal(err)
 	}
 	is(runs.Queued, "waits for a worker of class cpu")

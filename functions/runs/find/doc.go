@@ -1,3 +1,4 @@
-// Package find looks for runs, and for the searches that belong to them, by what people call them, and gathers what the log of facts, the
-// registers and the dead letters know of one. What a run's state follows from is functions/runs. Read List and Of first.
+// Package find finds runs, and the studies that belong to them, by name, and reads what the log of
+// events, the key-value buckets and the dead letters hold of one. functions/runs derives a run's
+// state from that. Read List and Of first.
 package find

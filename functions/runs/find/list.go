@@ -10,10 +10,10 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// LastWords are what has come of runs, of those of which something has. The last word on each counts, and one on the whole run more than one on a
-// single fact.
-func LastWords(ctx context.Context, box events.Letterbox, query events.Query) (map[Key]runs.LastWord, error) {
-	words := map[Key]runs.LastWord{}
+// LastOutcomes returns the outcomes of the runs that have one: of each run the last, and one of the
+// whole run before one of a single event.
+func LastOutcomes(ctx context.Context, box events.Letterbox, query events.Query) (map[Key]runs.LastOutcome, error) {
+	words := map[Key]runs.LastOutcome{}
 	query.Kinds = events.OutcomeKinds()
 	for recorded, err := range box.Read(ctx, query) {
 		if err != nil {
@@ -23,15 +23,15 @@ func LastWords(ctx context.Context, box events.Letterbox, query events.Query) (m
 			continue
 		}
 		key := Key{recorded.Fact.Pipeline, recorded.Fact.Run}
-		words[key] = words[key].Then(runs.Word(recorded))
+		words[key] = words[key].Then(runs.OutcomeOf(recorded))
 	}
 	return words, nil
 }
 
-// List joins what the log of facts and the register of joins know, newest first. A join that can't be explained is listed
-// as unclear, and hides no other.
+// List joins the log of events and the bucket of joins, newest first. A join that can't be explained
+// is listed as unclear, and hides no other.
 func List(ctx context.Context, box events.Letterbox, pipeline string) ([]runs.State, error) {
-	finished, err := LastWords(ctx, box, events.Query{Pipeline: pipeline})
+	finished, err := LastOutcomes(ctx, box, events.Query{Pipeline: pipeline})
 	if err != nil {
 		return nil, err
 	}
@@ -54,14 +54,14 @@ func List(ctx context.Context, box events.Letterbox, pipeline string) ([]runs.St
 		}
 	}
 	for _, of := range finished {
-		list = append(list, of.Told)
+		list = append(list, of.State)
 	}
 	slices.SortFunc(list, func(a, b runs.State) int { return b.Updated.Compare(a.Updated) })
 	return list, nil
 }
 
-// explain is the state of a run by its join and by what the log told of it last.
-func (r registers) explain(ctx context.Context, entry events.Entry, last runs.LastWord) runs.State {
+// explain is the state of a run by its join and its last outcome in the log.
+func (r registers) explain(ctx context.Context, entry events.Entry, last runs.LastOutcome) runs.State {
 	join, err := dispatch.DecodeJoin(entry)
 	if err != nil {
 		name, run, _ := strings.Cut(entry.Key, "/")

@@ -44,7 +44,7 @@ func TestOneBadJoinHidesNoOtherRun(t *testing.T) {
 	for _, run := range all {
 		states[run.Run] = run.State
 		if run.State == runs.Unclear && run.What() == "" {
-			t.Errorf("run %s is unclear, and nothing says why", run.Run)
+			t.Errorf("run %s is unclear, without a reason", run.Run)
 		}
 	}
 	if len(states) != 3 || states["torn"] != runs.Unclear || states["orphaned"] != runs.Unclear || states["waiting"] != runs.Waiting {
@@ -52,7 +52,7 @@ func TestOneBadJoinHidesNoOtherRun(t *testing.T) {
 	}
 }
 
-func TestARunGoesOnAfterOneOfItsFactsWasRefused(t *testing.T) {
+func TestARunContinuesAfterOneOfItsEventsWasRefused(t *testing.T) {
 	t.Parallel()
 	box := eventstest.NewMemory(0)
 	trained := events.NewModelTrained(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: "monday"}, &events.ModelTrained{

@@ -11,8 +11,9 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// ModelsInUse are the models that pipelines start from, and those that runs were given of which nothing has come yet. Of pipelines,
-// and of runs that a listing has as waiting, the leader of the bus is asked: a listing may be older than what they were given.
+// ModelsInUse returns the models that pipelines start from, and the inputs of runs that have no
+// outcome yet. Pipelines, and runs that are waiting by a listing, are read from the leader of the bus,
+// because a listing may be old.
 func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, error) {
 	var refs []storage.Ref
 	add := func(uri string) {
@@ -24,7 +25,7 @@ func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 	if err != nil {
 		return nil, err
 	}
-	finished, err := LastWords(ctx, box, events.Query{})
+	finished, err := LastOutcomes(ctx, box, events.Query{})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 		if err != nil {
 			return nil, err
 		}
-		if last := finished[Key{j.Pipeline, j.Run}]; last.Told.State == "" || last.OfFact || last.Sequence <= j.Stage(events.FunctionTrain).After {
+		if last := finished[Key{j.Pipeline, j.Run}]; last.State.State == "" || last.OfEvent || last.Sequence <= j.Stage(events.FunctionTrain).After {
 			add(j.Stage(events.FunctionTrain).Latest.BaseModel)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// registers are those that tell of runs whose outcome is not known yet.
+// registers are the buckets that hold runs without an outcome.
 type registers struct {
 	joins, pipelines, leases events.Register
 	gates                    *gates
@@ -30,13 +30,13 @@ func openRegisters(ctx context.Context, box events.Letterbox) (r registers, err 
 	return r, nil
 }
 
-// asked are the registers as functions/runs asks them.
+// asked implements runs.Source by the buckets.
 type asked struct {
 	ctx context.Context
 	registers
 }
 
-var _ runs.Known = asked{}
+var _ runs.Source = asked{}
 
 func (a asked) Spec(name string, revision uint64) (pipeline.Pipeline, error) {
 	return dispatch.SpecAt(a.ctx, a.pipelines, name, revision)
@@ -49,7 +49,7 @@ func readLease(entry events.Entry) (runs.Lease, error) {
 	return runs.Lease{Lease: found, Written: entry.Written}, err
 }
 
-// lease is what the lease's entry of a job says; the zero lease if there is none.
+// lease is the lease of a job; the zero lease if there is none.
 func (r registers) lease(ctx context.Context, job string) (l runs.Lease, err error) {
 	if r.held != nil || job == "" {
 		return r.held[job], nil
@@ -64,7 +64,7 @@ func (r registers) lease(ctx context.Context, job string) (l runs.Lease, err err
 	return readLease(entry)
 }
 
-// readLeases reads all leases at once, for who is going to ask for many.
+// readLeases reads all leases at once, for callers that need many.
 func (r *registers) readLeases(ctx context.Context) error {
 	r.held = map[string]runs.Lease{}
 	for entry, err := range r.leases.All(ctx) {
@@ -78,7 +78,7 @@ func (r *registers) readLeases(ctx context.Context) error {
 	return nil
 }
 
-// gates reads each pipeline's gate once.
+// gates reads each pipeline's admission once.
 type gates struct {
 	box  events.Letterbox
 	seen map[string]join.Admission

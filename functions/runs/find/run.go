@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Key tells runs apart.
+// Key identifies a run.
 type Key struct{ Pipeline, Run string }
 
 // Several is the error for a run's name that more than one pipeline has.
@@ -23,8 +23,8 @@ func (s *Several) Error() string {
 	return fmt.Sprintf("run %s: several pipelines have one of that name: %s", s.Run, strings.Join(s.Pipelines, ", "))
 }
 
-// Run finds a run, of the pipeline of that name or, for "", of the only one that has a fact of such a run: else the error is a *Several.
-// Without a fact it is events.ErrNotFound.
+// Run finds a run, of the named pipeline or, for "", of the only one that has an event of such a run:
+// else the error is a *Several. Without an event it is events.ErrNotFound.
 func Run(ctx context.Context, box events.Letterbox, pipeline, run string) (Key, error) {
 	pipelines := map[string]bool{}
 	for recorded, err := range box.Read(ctx, events.Query{Pipeline: pipeline, Run: run}) {
@@ -42,5 +42,5 @@ func Run(ctx context.Context, box events.Letterbox, pipeline, run string) (Key, 
 	case len(names) > 1:
 		return Key{}, &Several{run, names}
 	}
-	return Key{}, fmt.Errorf("no fact of run %s: %w", run, events.ErrNotFound)
+	return Key{}, fmt.Errorf("no event of run %s: %w", run, events.ErrNotFound)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// Now is the state of one run by its join and by what the log told of it last; ErrNotFound if no dispatcher has seen a fact
-// of it.
-func Now(ctx context.Context, box events.Letterbox, key Key, last runs.LastWord) (runs.State, error) {
+// Now is the state of one run by its join and its last outcome in the log; ErrNotFound if no
+// dispatcher has handled an event of it.
+func Now(ctx context.Context, box events.Letterbox, key Key, last runs.LastOutcome) (runs.State, error) {
 	known, err := openRegisters(ctx, box)
 	if err != nil {
 		return runs.State{}, err
@@ -22,7 +22,7 @@ func Now(ctx context.Context, box events.Letterbox, key Key, last runs.LastWord)
 	return known.explain(ctx, entry, last), nil
 }
 
-// End waits for the first fact behind a sequence that tells of a run's end.
+// End waits for the first event behind a sequence that ends a run.
 func End(ctx context.Context, box events.Letterbox, key Key, behind uint64) (runs.State, error) {
 	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: key.Pipeline, Run: key.Run, From: behind + 1, Follow: true}
 	for recorded, err := range box.Read(ctx, query) {

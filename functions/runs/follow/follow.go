@@ -12,23 +12,24 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
-// Listener is told how a run gets on. Its functions are called one at a time each.
+// Listener receives reports on a run. Calls of one function don't overlap.
 type Listener struct {
 	Progress func(events.Progress)
-	Waits    func(why string) // what the run waits for, where nothing was heard of it for a while; again whenever that changes
+	Waits    func(why string) // what the run waits for, after a while without progress; again whenever that changes
 }
 
 // errOver ends the watching of progress once the outcome is there.
 var errOver = errors.New("run is over")
 
-// Facts publishes events of one run and returns the event that says what came of it. It watches first and publishes then, so that nothing
-// of the run is missed. It returns a *submit.NoEffect as soon as one of the events is known to be ignored, because the run was over before
-// or another event came first: whatever comes of the run comes without it.
+// Facts publishes events of one run and returns the event with its outcome. It follows the log first
+// and publishes then, so that it misses nothing of the run. It returns a *submit.NoEffect as soon as
+// one of the events is known to be ignored, because the run was over before or another event came
+// first: the run's outcome does not depend on it then.
 func Facts(ctx context.Context, box events.Letterbox, facts []events.Fact, listen Listener) (events.Fact, error) {
 	pipeline, run := facts[0].Pipeline, facts[0].Run
 	var outcome events.Fact
 	f := follower{box: box, published: make(chan struct{}), heard: make(chan struct{}), events: facts}
-	tell := sync.OnceFunc(func() { close(f.heard) })
+	hear := sync.OnceFunc(func() { close(f.heard) })
 	watching, watchCtx := errgroup.WithContext(ctx)
 	progress := box.Watch(watchCtx, pipeline, run)
 	watching.Go(func() error {
@@ -36,7 +37,7 @@ func Facts(ctx context.Context, box events.Letterbox, facts []events.Fact, liste
 			if err != nil {
 				return ignoreEnd(watchCtx, err)
 			}
-			tell()
+			hear()
 			listen.Progress(p)
 		}
 		return nil
@@ -60,7 +61,7 @@ type follower struct {
 	events    []events.Fact
 	stored    []uint64      // their sequences, once published
 	published chan struct{} // closed then
-	heard     chan struct{} // closed when the run is heard of
+	heard     chan struct{} // closed at the first progress
 }
 
 // publish publishes the events and waits for the outcome of their run.
@@ -101,7 +102,7 @@ func (f *follower) ignored(ctx context.Context) error {
 	return nil
 }
 
-// ignoreEnd makes no error of a watch that was told to end.
+// ignoreEnd returns nil for the error of a watch whose context has ended.
 func ignoreEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
-// raced is a bus on which another publisher is faster, and the dispatcher quicker than both.
+// raced is a bus on which another publisher is faster, and the dispatcher faster than both.
 type raced struct {
 	*eventstest.Memory
 	rival      events.Fact
@@ -68,23 +68,23 @@ func trained() events.Fact {
 	})
 }
 
-func TestWhoFollowsIsToldWhatTheRunWaitsForAndThenWhatCameOfIt(t *testing.T) {
+func TestFactsReportsWhatTheRunWaitsForAndReturnsItsOutcome(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box := eventstest.NewMemory(0)
 		var why string
-		told := func(said string) {
+		waits := func(said string) {
 			why = said
 			if _, err := box.Publish(t.Context(), trained()); err != nil {
 				t.Error(err)
 			}
 		}
-		outcome, err := follow.Facts(t.Context(), box, []events.Fact{fact("1")}, follow.Listener{Progress: func(events.Progress) {}, Waits: told})
+		outcome, err := follow.Facts(t.Context(), box, []events.Fact{fact("1")}, follow.Listener{Progress: func(events.Progress) {}, Waits: waits})
 		if err != nil || outcome.Data.Kind() != events.KindModelTrained {
 			t.Errorf("%+v, %v", outcome, err)
 		}
 		if !strings.HasPrefix(why, "waits for a dispatcher") {
-			t.Errorf("it was said to be quiet because it %q", why)
+			t.Errorf("reported that it %q", why)
 		}
 	})
 }

@@ -29,12 +29,12 @@ func partsOf(ctx context.Context, box events.Letterbox, key find.Key, follow boo
 	return func(func(events.Progress, error) bool) {}
 }
 
-// lastParts is how long what was printed last may be on its way when the run has ended.
+// lastParts is how long the last output may take to arrive once the run has ended.
 const lastParts = 500 * time.Millisecond
 
-// Follow prints what is being printed until a fact behind the one of that sequence tells of the run's end, and says how it ended.
+// Follow prints the log until an event behind the sequence ends the run, and returns how it ended.
 func Follow(ctx context.Context, box events.Letterbox, key find.Key, behind uint64, out *Printer) (ended runs.State, err error) {
-	for p, err := range partsOf(ctx, box, key, false) { // of what is there already, --tail is wanted
+	for p, err := range partsOf(ctx, box, key, false) { // --tail applies to what is there already
 		if err != nil {
 			return ended, err
 		}
@@ -76,7 +76,7 @@ func Follow(ctx context.Context, box events.Letterbox, key find.Key, behind uint
 // errEnded ends the reading of parts once the run has ended.
 var errEnded = errors.New("run has ended")
 
-// unlessEnded makes no error of a reading that was told to end.
+// unlessEnded returns nil for the error of a reading whose run has ended.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -84,7 +84,7 @@ func unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// Live prints what the bus has of a log whose module runs.
+// Live prints what the bus has of the log of a running module.
 func Live(ctx context.Context, box events.Letterbox, key find.Key, out *Printer) error {
 	for p, err := range partsOf(ctx, box, key, false) {
 		if err != nil {

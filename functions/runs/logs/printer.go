@@ -9,29 +9,30 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// Printer is an io.Writer that prints a log line by line, so that what a line was written over with can be left out.
+// Printer is an io.Writer that prints a log line by line, and leaves out text that was overwritten in
+// a line.
 type Printer struct {
 	To    io.Writer
 	Notes io.Writer // what is missing, and where another attempt begins
-	Raw   bool      // with what it tells a terminal
-	Tail  int       // only the last lines, so many; 0: all
+	Raw   bool      // with terminal control sequences
+	Tail  int       // only this many last lines; 0: all
 
-	any     bool   // anything was there
+	any     bool   // something was written
 	line    []byte // that is not complete yet
 	last    []string
 	attempt string
 	job     string
-	next    int64 // offset of the part that is to come
+	next    int64 // offset of the next part
 	err     error
 }
 
-// Any says whether anything was there to print.
+// Any reports whether there was anything to print.
 func (p *Printer) Any() bool { return p.any }
 
 // maxLine bounds a line that has no end.
 const maxLine = 1 << 20
 
-// Write takes more of the log.
+// Write writes more of the log.
 func (p *Printer) Write(text []byte) (int, error) {
 	p.any = p.any || len(text) > 0
 	for rest := string(text); rest != ""; {
@@ -44,12 +45,12 @@ func (p *Printer) Write(text []byte) (int, error) {
 	return len(text), p.err
 }
 
-// flush prints the line that has come.
+// flush prints the buffered line.
 func (p *Printer) flush(whole bool) {
 	line := string(p.line)
 	p.line = p.line[:0]
 	if !p.Raw {
-		line = runs.OnPaper(line)
+		line = runs.PlainText(line)
 	}
 	if whole {
 		line += "\n"
@@ -69,42 +70,43 @@ func (p *Printer) print(line string) {
 	}
 }
 
-// Part takes a part of a running job's log, and says what is missing before it. Another attempt's log begins anew.
-func (p *Printer) Part(told events.Progress) {
-	if told.Attempt != p.attempt || told.Job != p.job {
+// Part prints a part of a running job's log, and notes a gap before it. Another attempt's log starts
+// from its beginning.
+func (p *Printer) Part(progress events.Progress) {
+	if progress.Attempt != p.attempt || progress.Job != p.job {
 		if p.any {
 			p.finish()
-			fmt.Fprintf(p.Notes, "attempt %s of job %s\n", told.Attempt, told.Job)
+			fmt.Fprintf(p.Notes, "attempt %s of job %s\n", progress.Attempt, progress.Job)
 		}
-		p.attempt, p.job, p.next = told.Attempt, told.Job, 0
+		p.attempt, p.job, p.next = progress.Attempt, progress.Job, 0
 	}
-	part := told.Log
+	part := progress.Log
 	if part.Offset > p.next {
 		p.finish()
 		fmt.Fprintf(p.Notes, "... %d bytes were not heard: `stoker logs` has them once the run has ended ...\n", part.Offset-p.next)
 	}
 	if part.Offset < p.next {
-		return // heard before
+		return // printed before
 	}
 	p.next = part.Offset + int64(part.Bytes)
 	_, _ = p.Write([]byte(part.Text))
 }
 
-// finish ends a line that will get no end.
+// finish ends an incomplete line.
 func (p *Printer) finish() {
 	if len(p.line) > 0 {
 		p.flush(true)
 	}
 }
 
-// Close prints what waits.
+// Close prints what is buffered.
 func (p *Printer) Close() error {
 	p.finish()
 	p.release()
 	return p.err
 }
 
-// release prints the last lines, where only those were asked for; from then on all are printed.
+// release prints the last lines, if only those were wanted; from then on all are printed.
 func (p *Printer) release() {
 	for _, line := range p.last {
 		p.print(line)

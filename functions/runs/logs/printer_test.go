@@ -15,14 +15,14 @@ func part(attempt string, offset int64, text string) events.Progress {
 	return events.Progress{Job: "j", Attempt: attempt, Log: &events.LogPart{Offset: offset, Bytes: len(text), Text: text}}
 }
 
-func TestPartsArePrintedOnceAndWhatIsMissingIsSaid(t *testing.T) {
+func TestPartsArePrintedOnceAndGapsAreNoted(t *testing.T) {
 	t.Parallel()
 	var out, notes strings.Builder
 	p := &logs.Printer{To: &out, Notes: &notes}
-	for _, told := range []events.Progress{
+	for _, progress := range []events.Progress{
 		part("a", 0, "one\ntw"), part("a", 6, "o\n"), part("a", 0, "one\ntw"), part("a", 18, "four\nha"), part("b", 0, "anew\n"),
 	} {
-		p.Part(told)
+		p.Part(progress)
 	}
 	if err := p.Close(); err != nil || out.String() != "one\ntwo\nfour\nha\nanew\n" {
 		t.Errorf("printed %q, %v", out.String(), err)
@@ -32,7 +32,7 @@ func TestPartsArePrintedOnceAndWhatIsMissingIsSaid(t *testing.T) {
 	}
 }
 
-func TestOnlyTheLastLinesArePrintedAsOnPaper(t *testing.T) {
+func TestOnlyTheLastLinesArePrinted(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[bool]string{false: "3/3\nend\n", true: "1/3\r2/3\r3/3\nend\n"} {
 		var out strings.Builder
@@ -47,15 +47,15 @@ func TestOnlyTheLastLinesArePrintedAsOnPaper(t *testing.T) {
 	}
 }
 
-// gone is a reader who has left.
+// gone is a reader that has closed its pipe.
 type gone struct{}
 
 func (gone) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
 
-func TestAPrinterSaysThatNobodyReads(t *testing.T) {
+func TestAPrinterReturnsTheErrorOfItsWriter(t *testing.T) {
 	t.Parallel()
 	p := &logs.Printer{To: gone{}}
 	if _, err := fmt.Fprintln(p, "one"); err == nil || p.Close() == nil {
-		t.Error("what could not be printed is no error")
+		t.Error("a failed write is no error")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Result is what a training or a search leaves besides its artifacts. It is kept in the manifest,
+// Result is what a training or a search leaves in addition to its artifacts. It is kept in the manifest,
 // so that a cache hit announces the same. The format outlives a version: a member that is added
 // needs a frozen file (testdata/frozen).
 type Result struct {
@@ -78,7 +78,7 @@ func (r Result) CheckSize() error {
 		return fmt.Errorf("what the module reported: %w", err)
 	}
 	if len(text) > MaxBytes {
-		return fmt.Errorf("metrics, inputs and hyperparameters have %d bytes, more than the %d that a fact may carry", len(text), MaxBytes)
+		return fmt.Errorf("metrics, inputs and hyperparameters have %d bytes, more than the %d that an event may carry", len(text), MaxBytes)
 	}
 	return nil
 }

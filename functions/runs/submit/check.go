@@ -126,7 +126,7 @@ func specFor(ctx context.Context, box events.Letterbox, event events.Fact) (spec
 type past struct {
 	join.Past
 	repeats uint64 // sequence of the event that has the id of the one to be published
-	last    runs.LastWord
+	last    runs.LastOutcome
 }
 
 func readPast(ctx context.Context, box events.Letterbox, event events.Fact) (*past, error) {
@@ -143,7 +143,7 @@ func readPast(ctx context.Context, box events.Letterbox, event events.Fact) (*pa
 		}
 		switch recorded.Fact.Data.(type) {
 		case *events.ModelTrained, *events.TrainingFailed:
-			p.last = p.last.Then(runs.Word(recorded))
+			p.last = p.last.Then(runs.OutcomeOf(recorded))
 		}
 		p.Add(recorded)
 	}
@@ -173,7 +173,7 @@ func whyOver(ctx context.Context, box events.Letterbox, event events.Fact, spec 
 	if err != nil && !lost {
 		return "", err
 	}
-	if how, over := whatEnded[p.last.Told.State]; lost && over && !p.last.OfFact {
+	if how, over := whatEnded[p.last.State.State]; lost && over && !p.last.OfEvent {
 		return how, nil
 	}
 	if lost || j.State == join.Waiting {

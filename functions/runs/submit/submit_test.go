@@ -155,7 +155,7 @@ func TestEventsOfNoPipelineAreRefused(t *testing.T) {
 	}
 }
 
-// stale is a bus whose registers answer as they were until they are synced.
+// stale is a bus whose buckets return old values until they are synced.
 type stale struct {
 	*eventstest.Memory
 	hidden bool
@@ -191,7 +191,7 @@ func TestAPipelineThatWasAppliedJustNowIsFound(t *testing.T) {
 	}
 }
 
-func TestKindsThatNobodyWaitsForAreToldOf(t *testing.T) {
+func TestKindsThatNoRunWaitsForAreNoted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "pipeline: penguin\nmodule: ./mine\ntrainer: {wait_for: [transform], hyperparameters: none}\n")
 	w.want("hyperparameters that are never used", hparams("h"), "takes no hyperparameters")
@@ -267,7 +267,7 @@ func TestARerunStartsTheSameInputsWithThePipelineAsItIsNow(t *testing.T) {
 	}
 	w.publish(first.Events[0]) // and then the command was interrupted
 	if again := plan(t, w, submit.RerunOptions{}); again.Run != first.Run || again.Events[1].ID != first.Events[1].ID {
-		t.Errorf("what was begun is not gone on with: %+v", again)
+		t.Errorf("the interrupted rerun is not continued: %+v", again)
 	}
 	for _, event := range first.Events {
 		w.publish(event)
@@ -284,10 +284,10 @@ func TestARerunStartsTheSameInputsWithThePipelineAsItIsNow(t *testing.T) {
 		t.Errorf("a name in use: %v", err)
 	}
 	if _, err := submit.PlanRerun(t.Context(), w.box, find.Key{Pipeline: "penguin", Run: "monday"}, submit.RerunOptions{As: "a\x00b"}); err == nil {
-		t.Error("a name that is none is taken")
+		t.Error("an invalid name is accepted")
 	}
 	if _, err := submit.PlanRerun(t.Context(), w.box, find.Key{Pipeline: "penguin", Run: "nobody"}, submit.RerunOptions{}); !errors.Is(err, events.ErrNotFound) {
-		t.Errorf("a run that never was: %v", err)
+		t.Errorf("an unknown run: %v", err)
 	}
 }
 
@@ -302,7 +302,7 @@ func TestARerunSaysWhatItStillWaitsFor(t *testing.T) {
 	}
 }
 
-func TestHyperparametersThatStokerFoundAreSearchedForAnew(t *testing.T) {
+func TestHyperparametersThatStokerFoundAreSearchedForAgain(t *testing.T) {
 	t.Parallel()
 	tuned := "pipeline: penguin\nmodule: ./mine\ntrainer: {wait_for: [transform, hparams], hyperparameters: run}\ntuner: {when: always}\n"
 	w := newWorld(t, tuned)

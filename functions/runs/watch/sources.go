@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// facts shows the log from now on, or from its beginning, each fact once.
+// facts shows the log from now on, or from its beginning, each event once.
 func (w *watcher) facts(ctx context.Context) error {
 	query := events.Query{Kinds: w.factKinds(), Pipeline: w.Pipeline, Run: w.Options.Run, From: 1}
 	if !w.All {
@@ -35,7 +35,7 @@ func (w *watcher) facts(ctx context.Context) error {
 
 var errThere = errors.New("what is there was read")
 
-// skip goes to the end of what is there.
+// skip moves to the end of the log.
 func (w *watcher) skip(ctx context.Context, query *events.Query) error {
 	for recorded, err := range w.box.Read(ctx, *query) {
 		if err != nil {
@@ -58,7 +58,7 @@ func ofFact(recorded events.Recorded) Line {
 	return line
 }
 
-// said is the one thing worth knowing of a fact.
+// said is the most important detail of an event.
 func said(data events.Data) string {
 	switch data := data.(type) {
 	case *events.ExamplesReady:
@@ -79,7 +79,7 @@ func said(data events.Data) string {
 	return ""
 }
 
-// runs shows how joins move from now on.
+// runs shows state changes of joins from now on.
 func (w *watcher) runs(ctx context.Context) error {
 	joins, err := w.box.Register(ctx, events.RegisterJoins)
 	if err != nil {
@@ -91,14 +91,14 @@ func (w *watcher) runs(ctx context.Context) error {
 		case err != nil:
 			return err
 		case entry.Revision == 0:
-			now = true // what was there has come
+			now = true // all entries have been read
 			continue
 		case !now || entry.Deleted:
 			continue
 		}
 		j, err := dispatch.DecodeJoin(events.Entry(entry))
 		if err != nil || !w.of(j.Pipeline, j.Run) {
-			continue // what is no join is the dispatcher's to mend, and to tell of
+			continue // the dispatcher repairs and logs an unreadable join
 		}
 		if err := w.show(ofJoin(j, events.Entry(entry))); err != nil {
 			return err

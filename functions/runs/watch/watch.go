@@ -13,15 +13,15 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Options say what is of interest.
+// Options select lines.
 type Options struct {
 	Pipeline, Run string      // "": any
 	Kinds         []string    // of lines: some of Kinds(); none: all
-	All           bool        // first the facts that are there already
-	Away          func(error) // told that the bus has gone away; it is waited for
+	All           bool        // first the events that are in the log already
+	Away          func(error) // called when the bus has gone away; Lines waits for it
 }
 
-// The kinds of lines besides those of facts.
+// The kinds of lines other than those of events.
 const (
 	Run      = "run"      // a run's join has moved: it waits, is complete, has a job
 	Progress = "progress" // of a job
@@ -40,7 +40,7 @@ func (o Options) wants(kind string) bool {
 	return len(o.Kinds) == 0 || slices.Contains(o.Kinds, kind)
 }
 
-// factKinds are the kinds of facts to read; nil where none are wanted, and all where nothing was said.
+// factKinds are the kinds of events to read; nil for none.
 func (o Options) factKinds() (kinds []events.Kind) {
 	for _, kind := range events.Kinds() {
 		if o.wants(string(kind)) {
@@ -56,30 +56,31 @@ type Line struct {
 	Kind     string           `json:"kind"`
 	Pipeline string           `json:"pipeline,omitempty"`
 	Run      string           `json:"run,omitempty"`
-	Sequence uint64           `json:"sequence,omitempty"` // of a fact, in the log
+	Sequence uint64           `json:"sequence,omitempty"` // of an event, in the log
 	Fact     json.RawMessage  `json:"fact,omitempty"`
 	State    string           `json:"state,omitempty"` // of a run's join
 	Job      string           `json:"job,omitempty"`
 	Progress *events.Progress `json:"progress,omitempty"`
-	Error    string           `json:"error,omitempty"` // what is no valid fact, and why
+	Error    string           `json:"error,omitempty"` // why an event is invalid
 
-	What string `json:"-"` // the one thing worth knowing of it
+	What string `json:"-"` // its most important detail
 }
 
-// watcher tells what several sources say, one line at a time.
+// watcher shows the lines of several sources, one at a time.
 type watcher struct {
 	Options
 	box  events.Letterbox
-	tell func(Line) error
+	show func(Line) error
 
 	telling sync.Mutex
-	err     error // of tell: nobody reads any more
+	err     error // of show
 }
 
-// Lines tells of everything that is wanted until ctx ends, which is no error, or tell fails. It waits for a bus that is away and goes on
-// behind the last fact that it has told of; progress that came meanwhile is lost. tell is called once at a time.
-func Lines(ctx context.Context, box events.Letterbox, opts Options, tell func(Line) error) error {
-	w := &watcher{Options: opts, box: box, tell: tell}
+// Lines calls show for each line until ctx ends, which is no error, or show fails. It waits for a bus
+// that is away and resumes behind the last event that it has shown; progress that came meanwhile is
+// lost. Calls of show don't overlap.
+func Lines(ctx context.Context, box events.Letterbox, opts Options, show func(Line) error) error {
+	w := &watcher{Options: opts, box: box, show: show}
 	watching, within := errgroup.WithContext(ctx)
 	if len(opts.factKinds()) > 0 {
 		watching.Go(func() error { return w.facts(within) })
@@ -97,17 +98,17 @@ func Lines(ctx context.Context, box events.Letterbox, opts Options, tell func(Li
 	return err
 }
 
-// show tells of one line. An error is that nobody reads.
-func (w *watcher) show(line Line) error {
+// line shows one line. It returns the error of show.
+func (w *watcher) line(line Line) error {
 	w.telling.Lock()
 	defer w.telling.Unlock()
 	if w.err == nil {
-		w.err = w.tell(line)
+		w.err = w.show(line)
 	}
 	return w.err
 }
 
-// unheard says whether telling has failed.
+// unheard reports whether show has failed.
 func (w *watcher) unheard() bool {
 	w.telling.Lock()
 	defer w.telling.Unlock()
@@ -122,10 +123,10 @@ func (w *watcher) away(err error) {
 	}
 }
 
-// awayPause is how long a watch rests when the bus has failed it.
+// awayPause is how long a watch pauses after an error of the bus.
 const awayPause = time.Second
 
-// again asks once more whenever the bus was away. What nobody can mend by waiting ends it.
+// again repeats watch whenever the bus was away. Other errors end it.
 func (w *watcher) again(ctx context.Context, watch func(context.Context) error) error {
 	for said := false; ; {
 		err := watch(ctx)

@@ -23,7 +23,7 @@ import (
 type cancelled struct {
 	Pipeline string `json:"pipeline"`
 	Run      string `json:"run"`
-	Job      string `json:"job,omitempty"` // that was asked to stop; none: the run had none, and has ended
+	Job      string `json:"job,omitempty"` // that is stopping; "": the run had none, and has ended
 }
 
 func newCancel(a *app.App) *cobra.Command {
@@ -74,20 +74,20 @@ func cancelRun(a *app.App, ctx context.Context, box events.Letterbox, key find.K
 			fmt.Fprintf(w, "run %s of pipeline %s is cancelled\n", key.Run, key.Pipeline)
 			return
 		}
-		fmt.Fprintf(w, "run %s of pipeline %s: its job is asked to stop\n", key.Run, key.Pipeline)
+		fmt.Fprintf(w, "run %s of pipeline %s: its job is stopping\n", key.Run, key.Pipeline)
 	})
 }
 
-// isCancelled says whether that is what the log told of a run last.
+// isCancelled reports whether the last outcome of a run in the log is that it was cancelled.
 func isCancelled(ctx context.Context, box events.Letterbox, key find.Key) bool {
-	finished, err := find.LastWords(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
-	return err == nil && finished[key].Told.State == runs.Cancelled
+	finished, err := find.LastOutcomes(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
+	return err == nil && finished[key].State.State == runs.Cancelled
 }
 
 // awaitEnd waits until something has come of a run that has a job, and says what. A cancelled run is no failure of who cancelled it.
 func awaitEnd(a *app.App, ctx context.Context, box events.Letterbox, key find.Key, timeout time.Duration) error {
 	var recorded events.Recorded
-	late := fmt.Errorf("run %s: nothing came of it within %s; it is still asked to stop", key.Run, timeout)
+	late := fmt.Errorf("run %s: no outcome within %s; its job is still stopping", key.Run, timeout)
 	err := exit.AtMost(ctx, timeout, late, func(ctx context.Context) (err error) {
 		recorded, err = nextOutcome(ctx, box, key)
 		return err

@@ -82,7 +82,7 @@ func printLogs(a *app.App, ctx context.Context, l app.Link, key find.Key, f logs
 	if err != nil {
 		return err
 	}
-	address, err := logs.Kept(ctx, l.Box, detail, f.tuning)
+	address, err := logs.Address(ctx, l.Box, detail, f.tuning)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func followLog(a *app.App, ctx context.Context, l app.Link, key find.Key, out *l
 			return err
 		}
 	}
-	if address, err := logs.Kept(ctx, l.Box, detail, false); err == nil && address != "" && !out.Any() { // it ended before it was looked at
+	if address, err := logs.Address(ctx, l.Box, detail, false); err == nil && address != "" && !out.Any() { // it ended before it was looked at
 		if err := logs.Copy(ctx, l.Store, address, out); err != nil {
 			fmt.Fprintln(a.Notes(), err)
 		}

@@ -25,7 +25,7 @@ func newRuns(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "runs",
 		Annotations: app.Info{Role: access.Console, Output: app.List,
-			Always: "pipeline run state updated", Optional: "waits_for class gate asked_to_stop ended model error",
+			Always: "pipeline run state updated", Optional: "waits_for class queue_position stopping ended model error",
 		}.Annotations(),
 		Short: "List runs: what each waits for, and what came of it",
 		Args:  app.NoArguments,

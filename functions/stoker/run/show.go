@@ -27,7 +27,7 @@ func newRunsShow(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show RUN",
 		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "RUN",
-			Always: "pipeline run state updated facts next", Optional: "waits_for class gate asked_to_stop ended model error since expires job study reused revision lease heartbeat progress dead_letter outcome configuration settings",
+			Always: "pipeline run state updated facts next", Optional: "waits_for class queue_position stopping ended model error since expires job study reused revision lease heartbeat progress dead_letter outcome configuration settings",
 		}.Annotations(),
 		ValidArgsFunction: a.RunNames,
 		Short:             "Show one run: its facts, what it waits for, who works on it, what came of it, and how to go on",
@@ -213,7 +213,7 @@ func nextSteps(a *app.App, d find.Detail) []string {
 	case runs.Waiting, runs.Queued, runs.Tuning, runs.Running:
 		next = append(next, a.Command("cancel "+run)+"  # gives it up")
 	case runs.Held:
-		if d.Gate != nil && d.Gate.Paused {
+		if d.Position != nil && d.Position.Paused {
 			next = append(next, a.Command("resume "+d.Pipeline)+"  # lets all runs of the pipeline go on")
 		}
 		next = append(next, a.Command("cancel "+run)+"  # gives it up")

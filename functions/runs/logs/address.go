@@ -15,21 +15,22 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Kept is where the store has the log of a run that has ended, or of its tuning; "" if nobody said so: a failure's fact names it, a model's lies beside its
-// manifest.
-func Kept(ctx context.Context, box events.Letterbox, d find.Detail, tuning bool) (string, error) {
+// Address is where the store has the log of a run that has ended, or of its tuning; "" if none is
+// known: a failure names it, and a model's is next to its manifest.
+func Address(ctx context.Context, box events.Letterbox, d find.Detail, tuning bool) (string, error) {
 	switch {
 	case tuning:
 		return searchLog(ctx, d, box)
 	case d.Trained != nil && d.Over():
-		return logBeside(d.Trained.Model.URI), nil
+		return logOf(d.Trained.Model.URI), nil
 	case d.Over():
 		return d.Failed.Log, nil
 	}
 	return "", nil
 }
 
-// searchLog is that of the search that found the run's hyperparameters, or came to nothing. A study's trials have none of their own.
+// searchLog is the log of the search that found the run's hyperparameters, or failed. The trials of a
+// study have none.
 func searchLog(ctx context.Context, d find.Detail, box events.Letterbox) (address string, err error) {
 	query := events.Query{Pipeline: d.Pipeline, Run: d.Run, Kinds: []events.Kind{events.KindHParamsReady, events.KindTuningFailed}}
 	for recorded, err := range box.Read(ctx, query) {
@@ -38,7 +39,7 @@ func searchLog(ctx context.Context, d find.Detail, box events.Letterbox) (addres
 		}
 		switch data := recorded.Fact.Data.(type) {
 		case *events.HParamsReady:
-			address = logBeside(data.Hyperparameters)
+			address = logOf(data.Hyperparameters)
 		case *events.TuningFailed:
 			address = data.Log
 		}
@@ -46,8 +47,8 @@ func searchLog(ctx context.Context, d find.Detail, box events.Letterbox) (addres
 	return address, nil
 }
 
-// logBeside is the log of the attempt that made an artifact, "" if Stoker did not make it.
-func logBeside(uri string) string {
+// logOf is the log of the attempt that made an artifact, "" if Stoker did not make it.
+func logOf(uri string) string {
 	ref, err := storage.ParseRef(uri)
 	if err != nil {
 		return ""
@@ -71,7 +72,7 @@ func open(ctx context.Context, store storage.Store, address string) (io.ReadClos
 	return body, err
 }
 
-// Attempt is one that has left a log.
+// Attempt is an attempt that has left a log.
 type Attempt struct {
 	Number  int       `json:"number"`
 	Attempt string    `json:"attempt"`

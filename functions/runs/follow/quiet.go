@@ -12,12 +12,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
-// quiet is how long nothing may be heard of a run before who waits is told why.
+// quiet is how long a run may be without progress before the listener gets a reason.
 const quiet = time.Second
 
-// explainQuiet says what the run waits for, and again whenever that changes, until the run is heard of. It returns a *submit.NoEffect if
-// an event of the run is ignored.
-func (f *follower) explainQuiet(ctx context.Context, tell func(string)) error {
+// explainQuiet reports what the run waits for, and again whenever that changes, until the run makes
+// progress. It returns a *submit.NoEffect if an event of the run is ignored.
+func (f *follower) explainQuiet(ctx context.Context, report func(string)) error {
 	ticks := time.NewTicker(quiet)
 	defer ticks.Stop()
 	for said := ""; ; {
@@ -32,14 +32,14 @@ func (f *follower) explainQuiet(ctx context.Context, tell func(string)) error {
 			return ignored
 		}
 		why, err := whyQuiet(ctx, f.box, f.events[0])
-		if err == nil && why != "" && why != said { // what can't be found out is no reason to stop waiting
-			tell(why)
+		if err == nil && why != "" && why != said { // an error is no reason to stop waiting
+			report(why)
 			said = why
 		}
 	}
 }
 
-// ignoredByNow is ignored of events that may not be published yet.
+// ignoredByNow is ignored for events that may not be published yet.
 func (f *follower) ignoredByNow(ctx context.Context) error {
 	select {
 	case <-f.published:
@@ -49,10 +49,10 @@ func (f *follower) ignoredByNow(ctx context.Context) error {
 	}
 }
 
-// whyQuiet says what the run of a fact waits for, and who can help; "" if it waits no more.
+// whyQuiet says what the run of an event waits for, and which command helps; "" if it waits no more.
 func whyQuiet(ctx context.Context, box events.Letterbox, of events.Fact) (string, error) {
 	key := find.Key{Pipeline: of.Pipeline, Run: of.Run}
-	finished, err := find.LastWords(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
+	finished, err := find.LastOutcomes(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
 	if err != nil {
 		return "", err
 	}
