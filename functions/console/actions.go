@@ -14,7 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
-// action does one thing and says where to look then. guard has seen to it that who asks may.
+// action does one thing and returns the page to show then. guard has checked that the sender may
+// act.
 type action func(r *http.Request) (then template.URL, err error)
 
 func (c *Console) actions() map[string]action {
@@ -30,7 +31,8 @@ func (c *Console) actions() map[string]action {
 	}
 }
 
-// act answers an action with the page that shows what came of it, so that loading that again does nothing twice.
+// act answers an action with a redirect to the page that shows the effect, so that reloading that
+// does not repeat the action.
 func (c *Console) act(do action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		then, err := do(r)
@@ -55,7 +57,8 @@ func (c *Console) cancelRun(r *http.Request) (template.URL, error) {
 	return link("/run", "pipeline", pipeline, "run", run), err
 }
 
-// rerun starts the inputs of a run again, with the pipeline as it is applied now, and shows the new run.
+// rerun starts the inputs of a run again, with the pipeline as it is applied now, and shows the new
+// run.
 func (c *Console) rerun(r *http.Request) (template.URL, error) {
 	of := find.Key{Pipeline: r.PostFormValue("pipeline"), Run: r.PostFormValue("run")}
 	if err := errors.Join(events.CheckName("pipeline", of.Pipeline), events.CheckRun("run", of.Run)); err != nil {
@@ -86,7 +89,7 @@ func (c *Console) gateAction(change func(context.Context, events.Letterbox, stri
 	}
 }
 
-// deadAction is done to the letter of a number.
+// deadAction is an action on the dead letter of a number.
 func (c *Console) deadAction(do func(context.Context, events.DeadLetter) error) action {
 	return func(r *http.Request) (template.URL, error) {
 		number, err := strconv.ParseUint(r.PostFormValue("number"), 10, 64)
@@ -101,7 +104,7 @@ func (c *Console) deadAction(do func(context.Context, events.DeadLetter) error) 
 			return "", err
 		}
 		if err := c.readDead(r.Context()); err != nil {
-			c.opts.Logger.Warn("dead letters not read; tried again", "error", err)
+			c.opts.Logger.Warn("dead letters not read; retrying", "error", err)
 		}
 		return link("/dead"), nil
 	}

@@ -13,8 +13,8 @@ import (
 //go:embed static
 var static embed.FS
 
-// assetsMark is of all that pages load: it is part of their addresses, so that a browser keeps them for good, and never takes those of
-// another version of this program.
+// assetsMark is a hash of everything that pages load: it is part of the addresses, so that a
+// browser caches them for good, and never uses those of another version of this program.
 var assetsMark = markOfFolder(static)
 
 func markOfFolder(folder fs.FS) string {
@@ -33,10 +33,10 @@ func markOfFolder(folder fs.FS) string {
 	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
-// asset is the address of what pages load.
+// asset is the address of a file that pages load.
 func asset(name string) template.URL { return template.URL("/static/" + name + "?v=" + assetsMark) }
 
-// assets serves what the pages load.
+// assets serves the files that pages load.
 func assets() http.HandlerFunc {
 	files, err := fs.Sub(static, "static")
 	if err != nil {

@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// book keeps the answers to the last few questions that cost something to answer.
+// book caches the answers to the last few expensive queries.
 type book[K comparable, V any] struct {
 	mu    sync.Mutex
 	most  int
 	pages map[K]V
-	order []K // the one asked for last at the end
+	order []K // the most recently used last
 }
 
 func newBook[K comparable, V any](most int) *book[K, V] {
 	return &book[K, V]{most: most, pages: map[K]V{}}
 }
 
-// entry is what is noted for k; where nothing is, what open makes of it, which is noted.
+// entry is the value for k; if there is none, open makes it.
 func (b *book[K, V]) entry(k K, open func() V) V {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,7 +45,7 @@ func (b *book[K, V]) note(k K, v V) {
 	b.put(k, v)
 }
 
-// put notes v for k, and forgets what was asked for longest ago. The caller holds mu.
+// put stores v for k, and drops the least recently used value. The caller holds mu.
 func (b *book[K, V]) put(k K, v V) {
 	b.order = append(slices.DeleteFunc(b.order, func(other K) bool { return other == k }), k)
 	b.pages[k] = v

@@ -15,13 +15,13 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// plainPage is what a reader without JavaScript has of a page.
+// plainPage is a page as a reader without JavaScript sees it.
 type plainPage struct {
 	URL, Text          string
 	Pictures, Scripted int
 }
 
-// TestBrowserReadsPagesWithoutScripts: text, tables and pictures are there for who has no JavaScript.
+// TestBrowserReadsPagesWithoutScripts checks that text, tables and pictures need no JavaScript.
 func TestBrowserReadsPagesWithoutScripts(t *testing.T) {
 	b, w := openBrowser(t), setup(t, nil)
 	all := w.crowd(30, 20)
@@ -43,7 +43,7 @@ func TestBrowserReadsPagesWithoutScripts(t *testing.T) {
 			if !strings.HasPrefix(page.URL, w.url+path) {
 				continue
 			}
-			if path == "/run?" && !strings.Contains(page.URL, "run=run-0028") { // those that failed, and one under way
+			if path == "/run?" && !strings.Contains(page.URL, "run=run-0028") { // failed runs, and an active one
 				of.words, of.pictures = []string{"Facts"}, 0
 			}
 			for _, word := range of.words {
@@ -58,8 +58,8 @@ func TestBrowserReadsPagesWithoutScripts(t *testing.T) {
 	}
 }
 
-// TestBrowserOutlastsItsConsole: a page says that the console is away, follows the next one at the same address, and shows what came
-// while there was none.
+// TestBrowserOutlastsItsConsole checks that a page reports that the console is away, follows the
+// next console at the same address, and shows what came meanwhile.
 func TestBrowserOutlastsItsConsole(t *testing.T) {
 	b, w := openBrowser(t), setup(t, nil)
 	w.apply(penguin)

@@ -18,10 +18,10 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
-// axeVersion of npm's axe-core, with which pages are looked at.
+// axeVersion is the version of npm's axe-core that checks pages.
 const axeVersion = "4.14.1"
 
-// browser is the program that looks at pages, built from its own module, with axe and a Chromium beside it.
+// browser is the program that checks pages, built from its own module, with axe and Chromium.
 type browser struct{ program, axe string }
 
 func openBrowser(t *testing.T) browser {
@@ -47,7 +47,7 @@ func do(t *testing.T, dir, name string, args ...string) {
 	}
 }
 
-// finding is what the program prints of a page.
+// finding is what the program prints about a page.
 type finding struct {
 	URL, Scheme      string
 	Width, Overflow  int
@@ -57,7 +57,7 @@ type finding struct {
 	Figures          figures
 }
 
-// figures are of one loading.
+// figures are measurements of one loading of a page.
 type figures struct {
 	Load    float64 `json:"load_ms"`
 	Server  float64 `json:"server_ms"`
@@ -82,8 +82,9 @@ func ask[T any](t *testing.T, b browser, args ...string) (answer T) {
 	return answer
 }
 
-// TestBrowserFindsNothingWrong looks at every page, wide and narrow, light and dark, with 5,000 runs and a study of 2,000 trials behind it.
-// STOKER_SHOTS names a folder for pictures. How long pages take, TestBenchPages tells.
+// TestBrowserFindsNothingWrong checks every page, wide and narrow, light and dark, with 5,000 runs
+// and a study of 2,000 trials. STOKER_SHOTS names a directory for pictures. TestBenchPages measures
+// how long pages take.
 func TestBrowserFindsNothingWrong(t *testing.T) {
 	b, w := openBrowser(t), setup(t, nil)
 	pages := w.crowd(5000, 2000)
@@ -110,8 +111,8 @@ type loads struct {
 	Times []figures
 }
 
-// TestBenchPages tells how pages load, with 5,000 runs and a study of 2,000 trials behind them: task bench:console. It asserts nothing of
-// times: machines differ.
+// TestBenchPages measures how pages load, with 5,000 runs and a study of 2,000 trials: task
+// bench:console. It asserts nothing about times, because machines differ.
 func TestBenchPages(t *testing.T) {
 	b, w := openBrowser(t), setup(t, nil)
 	pages := w.crowd(5000, 2000)
@@ -133,7 +134,8 @@ func spread(all []figures, of func(figures) float64) string {
 	return fmt.Sprintf("%4.0f (%.0f-%.0f)", values[len(values)/2], values[0], values[len(values)-1])
 }
 
-// crowd fills the bus and the store, waits until the console has read them, and returns every kind of page.
+// crowd fills the bus and the store, waits until the console has read them, and returns every kind
+// of page.
 func (w *world) crowd(runs, trials int) (pages []string) {
 	w.t.Helper()
 	w.apply(penguin)
@@ -197,7 +199,8 @@ func (w *world) giveUp(run string) {
 		"hunter2@db/x\", hidden_units: [8, 16, 32], note: \"<b>"+strings.Repeat("long ", 40)+strings.Repeat("x", 200)+"\", ", 1))
 }
 
-// TestBrowserPressesRerun presses the button of a run that was given up, which starts its inputs again as a new run.
+// TestBrowserPressesRerun presses the button of a run that was given up, which starts its inputs
+// again as a new run.
 func TestBrowserPressesRerun(t *testing.T) {
 	b, w := openBrowser(t), setup(t, nil)
 	w.apply(penguin)
@@ -220,16 +223,17 @@ func TestBrowserPressesRerun(t *testing.T) {
 	}
 }
 
-// logged12 gives a training one of twelve run logs, and figures that go with it.
+// logged12 gives a training one of twelve run logs, and metrics that match it.
 func logged12(fact events.Fact, i int) events.Fact {
-	told := fact.Data.(*events.ModelTrained)
-	told.ModelRun = fmt.Sprintf("s3://bkt/penguin/Trainer/model_run/%d", i%12)
-	told.Metrics = map[string]float64{"accuracy": 0.9 + float64(i*37%97)/1000, "loss": 0.2 + float64(i*53%89)/1000}
-	told.Finished = told.Started.Add(time.Duration(40+i*31%240) * time.Second)
+	trained := fact.Data.(*events.ModelTrained)
+	trained.ModelRun = fmt.Sprintf("s3://bkt/penguin/Trainer/model_run/%d", i%12)
+	trained.Metrics = map[string]float64{"accuracy": 0.9 + float64(i*37%97)/1000, "loss": 0.2 + float64(i*53%89)/1000}
+	trained.Finished = trained.Started.Add(time.Duration(40+i*31%240) * time.Second)
 	return fact
 }
 
-// TestBrowserWatchesARun stays on a run's page, which is loaded once, from the first fact to the model.
+// TestBrowserWatchesARun stays on a run's page, which is loaded once, from the first event to the
+// model.
 func TestBrowserWatchesARun(t *testing.T) {
 	b, w := openBrowser(t), setup(t, nil)
 	w.apply(penguin)
@@ -246,7 +250,7 @@ func TestBrowserWatchesARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	heard := make([]byte, 256)
-	next := func(want string) { // what the page has said lets the run go on
+	next := func(want string) { // waits for the page before the run continues
 		t.Helper()
 		n, err := said.Read(heard)
 		if err != nil || strings.TrimSpace(string(heard[:n])) != want {

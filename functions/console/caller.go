@@ -10,19 +10,19 @@ import (
 	"github.com/stoker-ml/stoker/functions/peer"
 )
 
-// Readers are those who may read without the token.
+// Readers says which clients may read without the token.
 type Readers int
 
 const (
-	TokenHolders Readers = iota // nobody
-	SameUser                    // processes of this user on this machine; nobody where the system does not name them (peer.Supported)
+	TokenHolders Readers = iota // none
+	SameUser                    // processes of this user on this machine; none if the system can't identify them (peer.Supported)
 	Everybody                   // each client that reaches the console
 )
 
 // caller is the sender of a request.
 type caller struct {
 	session *session // nil: it has shown no token
-	owner   bool     // it is a process of the console's own user, and speaks for itself
+	owner   bool     // it is a process of the console's own user, and no proxy
 }
 
 type callerKey struct{}
@@ -33,7 +33,8 @@ func callerOf(r *http.Request) caller {
 	return who
 }
 
-// identify finds the sender of a request before anything else is done with it. A request ends when its session does.
+// identify finds the sender of a request before it is handled. A request ends when its session
+// does.
 func (c *Console) identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := caller{session: c.sessionOf(r), owner: c.isOwners(r)}
@@ -51,11 +52,12 @@ func (c *Console) identify(next http.Handler) http.Handler {
 	})
 }
 
-// follows reports whether a request is for the updates of a page. They come by themselves: a session is not used by them.
+// follows reports whether a request is for the updates of a page. The page sends it without its
+// user: it does not count as use of a session.
 func follows(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/live/") }
 
-// sessionOf is the session of a request's cookie; nil if there is none. Another server of the same host may have set a cookie of the
-// same name too: one of a session counts.
+// sessionOf is the session of a request's cookie; nil if there is none. Another server of the same
+// host may have set a cookie of the same name too: any cookie of a session counts.
 func (c *Console) sessionOf(r *http.Request) *session {
 	for _, sent := range r.CookiesNamed(cookieName(r)) {
 		if found := c.sessions.find(sent.Value); found != nil {
@@ -65,8 +67,8 @@ func (c *Console) sessionOf(r *http.Request) *session {
 	return nil
 }
 
-// isOwners reports whether a request comes from a process of the console's own user. A proxy speaks for others: what it forwards does
-// not.
+// isOwners reports whether a request comes from a process of the console's own user. A request that
+// a proxy forwards does not.
 func (c *Console) isOwners(r *http.Request) bool {
 	if c.opts.Readers != SameUser {
 		return false
@@ -82,7 +84,8 @@ func (c *Console) isOwners(r *http.Request) bool {
 
 type ownsKey struct{}
 
-// withConnection lets requests of a connection find the user at its other end, who is looked up once, with the first request.
+// withConnection lets requests of a connection find the user at its other end, who is looked up
+// once, with the first request.
 func (c *Console) withConnection(ctx context.Context, connection net.Conn) context.Context {
 	return context.WithValue(ctx, ownsKey{}, sync.OnceValue(func() bool { return c.opts.sameUser(connection) }))
 }

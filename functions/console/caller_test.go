@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/peer"
 )
 
-// ofUser sets up a console for its own user, and says whether connections are that user's.
+// ofUser sets up a console for its own user; owns says whether connections are that user's.
 func ofUser(t *testing.T, owns bool, change ...func(*Options)) *world {
 	t.Helper()
 	if !peer.Supported {
@@ -28,7 +28,8 @@ func ofUser(t *testing.T, owns bool, change ...func(*Options)) *world {
 	})
 }
 
-// Each address that reads something is closed to other users of the machine. What the page for them shows is no secret either.
+// Each address that reads something is closed to other users of the machine. The page that they get
+// holds no secret either.
 func TestAnotherUserReadsNothing(t *testing.T) {
 	t.Parallel()
 	w := ofUser(t, false)
@@ -83,15 +84,16 @@ func TestTheOwnerReadsAndDoesNotActWithoutTheToken(t *testing.T) {
 		}
 	}
 	if !w.opens("/live/") {
-		t.Error("no place for a stream")
+		t.Error("no stream is accepted")
 	}
 	if status, _ := w.post("/pause", url.Values{"pipeline": {"penguin"}}); status != http.StatusUnauthorized {
 		t.Errorf("acts without the token: %d", status)
 	}
 }
 
-// A proxy that runs as the console's user lets everybody in that reaches it: what it forwards is not the owner's.
-func TestWhatAProxyForwardsIsNotTheOwners(t *testing.T) {
+// A proxy that runs as the console's user admits every client that reaches it: what it forwards is
+// not the owner's.
+func TestARequestThatAProxyForwardsIsNotTheOwners(t *testing.T) {
 	t.Parallel()
 	w := ofUser(t, true)
 	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded", "Via"} {
@@ -113,8 +115,8 @@ func TestAReadOnlyConsoleIsReadByItsOwnerAlone(t *testing.T) {
 	}
 }
 
-// A handler that is not told of connections, and options that say nothing of readers, let nobody read.
-func TestNothingSaidNothingRead(t *testing.T) {
+// A handler without connections, and options without readers, let no client read.
+func TestTheDefaultLetsNoClientRead(t *testing.T) {
 	t.Parallel()
 	for _, readers := range []Readers{TokenHolders, SameUser} {
 		w := setup(t, func(o *Options) { o.Readers = readers })
@@ -138,7 +140,7 @@ func TestAnotherSiteOpensNoStream(t *testing.T) {
 	}
 }
 
-func TestNoMoreSessionsThanThereIsRoomFor(t *testing.T) {
+func TestTheNumberOfSessionsIsBounded(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
 	s := newSessions(token, clock.now)
@@ -167,7 +169,8 @@ func TestNoMoreSessionsThanThereIsRoomFor(t *testing.T) {
 	}
 }
 
-// The monotonic clock stands still while the machine sleeps: a session that was measured by it would last longer.
+// The monotonic clock stands still while the machine sleeps: a session that it measured would last
+// longer.
 func TestASessionEndsByTheWallClock(t *testing.T) {
 	t.Parallel()
 	s := newSessions(token, time.Now)
@@ -181,7 +184,7 @@ func TestASessionEndsByTheWallClock(t *testing.T) {
 	}
 }
 
-// What a session has under way, such as a download, ends with it.
+// Requests of a session that are being answered, such as a download, end with it.
 func TestARequestEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
@@ -203,11 +206,12 @@ func TestARequestEndsWithItsSession(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(patience / 10):
-		t.Error("the request goes on")
+		t.Error("the request continues")
 	}
 }
 
-// Another server of the same host can set a cookie of this name, be it for some paths only: it is then sent first.
+// Another server of the same host can set a cookie of this name, be it for some paths only: it is
+// then sent first.
 func TestACookieOfAnotherServerDoesNotHideASession(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
@@ -221,7 +225,7 @@ func TestACookieOfAnotherServerDoesNotHideASession(t *testing.T) {
 	}
 }
 
-// A login takes the place of the session that the browser had.
+// A login replaces the session that the browser had.
 func TestALoginEndsTheSessionBefore(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
@@ -233,7 +237,7 @@ func TestALoginEndsTheSessionBefore(t *testing.T) {
 	}
 }
 
-func TestClientsHavePlacesOfTheirOwn(t *testing.T) {
+func TestClientsHaveStreamLimitsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	var l streamLimits
 	from := func(address string) *http.Request {
@@ -260,13 +264,13 @@ func TestClientsHavePlacesOfTheirOwn(t *testing.T) {
 		t.Errorf("%d streams of one /64", v6)
 	}
 	if _, ok := l.acquire(from("192.0.2.1:1")); !ok {
-		t.Error("no place for another client")
+		t.Error("the limit of another client is reached")
 	}
 	if all, _ := fill(func(i int) string { return fmt.Sprintf("10.0.%d.%d:1", i/250, i%250) }); all > maxStreams[anonymousStreams] {
 		t.Errorf("%d streams of anonymous clients", all)
 	}
 	releases[0]()
 	if _, ok := l.acquire(from("198.51.100.1:1")); !ok {
-		t.Error("a place that was released is not there")
+		t.Error("a released stream still counts")
 	}
 }

@@ -21,22 +21,22 @@ import (
 type Options struct {
 	Box   events.Letterbox
 	Store storage.Store
-	Root  storage.Ref // where artifacts go: nothing beside it is shown or downloaded
+	Root  storage.Ref // of artifacts: nothing outside it is shown or downloaded
 
-	Token   string   // whoever has it may read and act, see SetToken; "" for nobody
-	Readers Readers  // those who may read without it
-	Hosts   []string // names, beside those of loopback, that a browser may know the console by: "stoker.example.org"
+	Token   string   // permits to read and act, see SetToken; "": no client may act
+	Readers Readers  // the clients that may read without it
+	Hosts   []string // names of the console in browsers, in addition to those of loopback: "stoker.example.org"
 
-	Probes http.Handler // answers /healthz, /readyz and /metrics; nil: nothing does
+	Probes http.Handler // answers /healthz, /readyz and /metrics; nil: they are not served
 
 	Command  string // how this program is called, for commands to copy; default stoker
-	Flags    string // what belongs behind each command, such as --data
-	MaxRuns  int    // runs kept in memory; the ones that ended longest ago are left out. Default 5,000
+	Flags    string // flags to add to each command, such as --data
+	MaxRuns  int    // runs kept in memory; the ones that ended longest ago are dropped. Default 5,000
 	Logger   *slog.Logger
 	Now      func() time.Time
 	Quietest time.Duration // least time between two updates of a page; default 0.5 s
 
-	sameUser func(net.Conn) bool // peer.SameUser, but for tests
+	sameUser func(net.Conn) bool // peer.SameUser, except in tests
 }
 
 // Console serves the page.
@@ -58,7 +58,7 @@ type Console struct {
 	stop    context.CancelFunc
 }
 
-// New returns a console that knows nothing yet: Run lets it follow the bus.
+// New returns a console that holds nothing yet: Run lets it follow the bus.
 func New(opts Options) (*Console, error) {
 	opts.Command = cmp.Or(opts.Command, "stoker")
 	opts.MaxRuns = cmp.Or(opts.MaxRuns, 5000)
@@ -86,8 +86,9 @@ func New(opts Options) (*Console, error) {
 	return c, nil
 }
 
-// server returns a server of the console: its handler, and what that must know of connections to tell users of this machine apart. Before Run
-// has read what is on the bus, pages say that they are not complete yet.
+// server returns a server of the console: its handler, and the connection hook by which it
+// distinguishes users of this machine. Before Run has read what is on the bus, pages say that they
+// are not complete yet.
 func (c *Console) server() *http.Server {
 	return &http.Server{
 		Handler: c.handler, ConnContext: c.withConnection,
@@ -96,16 +97,18 @@ func (c *Console) server() *http.Server {
 	}
 }
 
-// SetToken replaces the token while the console runs. A new one ends all sessions; "" lets nobody act.
+// SetToken replaces the token while the console runs. A new one ends all sessions; "" lets no
+// client act.
 func (c *Console) SetToken(token string) { c.sessions.setToken(token) }
 
-// Run follows the bus until ctx ends. A bus that is away is asked again; the pages keep showing what was known last, and say so.
+// Run follows the bus until ctx ends. It retries a bus that is away; the pages keep showing the
+// last known state, and say so.
 func (c *Console) Run(ctx context.Context) error {
 	defer c.stop()
 	return c.follow(ctx)
 }
 
-// How long a client may take. Pages that follow have deadlines of their own.
+// Time limits of clients. Pages that follow have deadlines of their own.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second

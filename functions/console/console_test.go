@@ -80,7 +80,7 @@ func TestAPageIsFollowed(t *testing.T) {
 	w.publish(failed("monday", "boom <script>"))
 	read("data: runs-table")
 	read("boom &lt;script&gt;")
-	w.stop() // as when the console is told to end
+	w.stop() // as when the console is stopped
 	for lines.Scan() {
 	}
 	if err := lines.Err(); err != nil {
@@ -88,7 +88,7 @@ func TestAPageIsFollowed(t *testing.T) {
 	}
 }
 
-func TestAFailureIsToldWithItsLogAndNoSecret(t *testing.T) {
+func TestAFailureIsShownWithItsLogAndWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.apply(penguin)
@@ -123,7 +123,7 @@ func TestRunsAreFound(t *testing.T) {
 	}
 }
 
-func TestWhatIsAskedForWronglyIsRefusedInWords(t *testing.T) {
+func TestInvalidRequestsAreRefusedWithAReason(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	for path, want := range map[string]int{

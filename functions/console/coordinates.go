@@ -15,7 +15,7 @@ import (
 const (
 	coordsHeight, coordsTop, coordsBottom = 300.0, 34.0, 24.0
 	coordsWidth, coordsSide               = 1100.0, 60.0
-	maxAxes                               = 9  // of parameters: those that explain most; the score comes on top
+	maxAxes                               = 9  // of parameters: those that explain most; the score is one more
 	shades                                = 10 // of lines, by rank
 )
 
@@ -23,7 +23,7 @@ const (
 type axes struct {
 	list      []axis
 	direction tune.Direction
-	hidden    int // parameters there was no room for
+	hidden    int // parameters that are not drawn
 	ranks     map[string]int
 }
 
@@ -31,7 +31,7 @@ type axes struct {
 type axis struct {
 	name   string
 	log    bool
-	words  []string // of one whose values are no numbers
+	words  []string // of an axis whose values are no numbers
 	scale  scale
 	x      float64
 	figure func(report.Row) (any, bool)
@@ -67,7 +67,8 @@ func axesOf(s *tune.Study, rows []report.Row, importance []report.Importance) ax
 	return a
 }
 
-// parameterNames are the parameters that are searched for, each once: those that explain most first.
+// parameterNames are the parameters that are searched for, each once: those that explain most
+// first.
 func parameterNames(s *tune.Study, importance []report.Importance) (names []string) {
 	for _, one := range importance {
 		names = append(names, one.Parameter)
@@ -84,7 +85,7 @@ func isLog(s *tune.Study, name string) bool {
 	return slices.ContainsFunc(s.Config.Space, func(p space.Parameter) bool { return p.Name == name && p.Sampling == space.Log })
 }
 
-// fit finds what the axis goes from and to. A score that is far out is drawn at the axis' end.
+// fit sets the range of the axis. A score that is far out is drawn at the axis' end.
 func (a *axis) fit(rows []report.Row) {
 	low, high, words := math.Inf(1), math.Inf(-1), map[string]bool{}
 	numbers := true

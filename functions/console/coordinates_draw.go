@@ -10,20 +10,21 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/report"
 )
 
-// Thousands of lines are too much for a document, not for a canvas: a page has the axes as SVG, and the lines as numbers that its script
-// draws behind them, some at a time. Who has no script is shown picture.
+// Thousands of lines are too much for a document, not for a canvas: a page has the axes as SVG, and
+// the lines as numbers that its script draws behind them, some at a time. Without scripts, picture
+// is shown.
 
 // coordsView is parallel coordinates as a page has them.
 type coordsView struct {
 	Axes    template.HTML
 	X       string       // of the axes
-	Lines   string       // by shade, the worst first, separated by ";"; of each line where it crosses the axes, "" where it does not
+	Lines   string       // by shade, the worst first, separated by ";"; of each line where it crosses the axes, "" if it does not
 	Picture template.URL // the whole as a picture
 	Label   string
 	Note    string
 }
 
-// view is what is drawn of all trials that have a score; nil if that is no picture.
+// view is the drawing of all trials that have a score; nil if there are too few.
 func (a *axes) view(rows []report.Row) *coordsView {
 	if len(a.ranks) < 2 || len(a.list) < 2 {
 		return nil
@@ -50,7 +51,8 @@ func (a *axes) label() string {
 	return fmt.Sprintf("Parallel coordinates of %d trials over %s", len(a.ranks), strings.Join(a.names(), ", "))
 }
 
-// byShade draws the trials that have a score, and yields what comes out by shade: trials of about equal rank together.
+// byShade draws the trials that have a score, and yields the lines by shade: trials of about equal
+// rank together.
 func (a *axes) byShade(rows []report.Row, draw func(report.Row) string, yield func(shade int, lines []string)) {
 	lines := make([][]string, shades)
 	for _, row := range rows {
@@ -78,7 +80,7 @@ func (a *axes) crossings(row report.Row) string {
 	return string(b)
 }
 
-// axes is the picture without the trials' lines, and with a place for the one that is pointed at.
+// axes is the picture without the trials' lines, with an empty line for the selected one.
 func (a *axes) axes(class string) template.HTML {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="%s" viewBox="0 0 %g %g" aria-hidden="true"><path class="chosen" d=""/>`, class, coordsWidth, coordsHeight)
@@ -89,11 +91,11 @@ func (a *axes) axes(class string) template.HTML {
 	return template.HTML(b.String()) // made of numbers, and of text that is escaped
 }
 
-// pictureStyle is that of a picture by itself, which no style sheet of the page reaches.
+// pictureStyle is that of a stand-alone picture, which no style sheet of the page reaches.
 const pictureStyle = `<style>text{font:11px sans-serif;fill:#555}.axis-name{font-weight:600;text-anchor:middle}.axis{stroke:#888}path{fill:none;stroke:#2563b5;stroke-width:.6}` +
 	`@media(prefers-color-scheme:dark){text{fill:#bbb}path{stroke:#7fb2ff}}</style>`
 
-// picture is the whole by itself.
+// picture is the complete stand-alone picture.
 func (a *axes) picture(rows []report.Row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g">%s`, coordsWidth, coordsHeight, pictureStyle)

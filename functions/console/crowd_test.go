@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// snapshot are the runs that are known.
+// snapshot returns the known runs.
 func (m *model) snapshot() (keys []key) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -84,7 +84,7 @@ func TestAStudyIsShown(t *testing.T) {
 	}
 }
 
-func TestNoMoreRunsAreKeptThanThereIsRoomFor(t *testing.T) {
+func TestTheNumberOfRunsInMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(o *Options) { o.MaxRuns = 20 })
 	w.publish(ready("under-way"))
@@ -96,10 +96,11 @@ func TestNoMoreRunsAreKeptThanThereIsRoomFor(t *testing.T) {
 		t.Errorf("%d runs are kept", len(known))
 	}
 	w.sees("/?q=under-way", "under-way")
-	w.sees("/run?pipeline=penguin&run=run-000", "trained", "0.875") // its own page asks the log
+	w.sees("/run?pipeline=penguin&run=run-000", "trained", "0.875") // its own page reads the log
 }
 
-// BenchmarkMemory tells what 5,000 runs take: go test -run '^$' -bench Memory -benchtime 1x ./functions/console
+// BenchmarkMemory measures the memory of 5,000 runs: go test -run '^$' -bench Memory -benchtime 1x
+// ./functions/console
 func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {
 		m := newModel(5000)
@@ -110,7 +111,7 @@ func BenchmarkMemory(b *testing.B) {
 				m.fact(events.Recorded{Fact: fact, Message: events.Message{Sequence: uint64(2*i + at), Stored: time.Unix(int64(i), 0)}})
 			}
 			for step := range 600 {
-				if i < maxLive { // of so many at most curves are kept
+				if i < maxLive { // curves are kept of at most this many
 					m.runs[key{"penguin", run}].curves.add(step, map[string]float64{"loss": 1, "val_loss": 1})
 				}
 			}

@@ -10,20 +10,21 @@ import (
 // point is a metric at a step.
 type point struct{ step, value float64 }
 
-// curve is how one metric went.
+// curve is the course of one metric.
 type curve struct {
 	points []point
-	every  int // each point stands for so many
+	every  int // how many reports each point represents
 	skip   int
 }
 
-// How much is kept of curves that are followed live.
+// Bounds of the curves that are followed live.
 const (
 	maxPoints = 512 // of a curve: beyond, every second one is left out
 	maxCurves = 24  // of a run
 )
 
-// add takes the next point. A step that was seen before, after a restart from a checkpoint, replaces what followed it.
+// add adds the next point. A step that was seen before, after a restart from a checkpoint, replaces
+// what followed it.
 func (c *curve) add(p point) {
 	c.every = max(c.every, 1)
 	for len(c.points) > 0 && c.points[len(c.points)-1].step >= p.step {
@@ -69,7 +70,7 @@ func (c *curves) add(step int, metrics map[string]float64) {
 
 // series is one line of a chart.
 type series struct {
-	run    string // whose it is, where several are compared
+	run    string // name, if several runs are compared
 	part   string // train or validation
 	points []point
 }
@@ -81,7 +82,7 @@ type chart struct {
 	lines  []series
 }
 
-// charts sorts metrics as they were reported by what they measure: val_loss stands beside loss.
+// charts groups reported metrics by what they measure: val_loss is drawn in the chart of loss.
 func (c curves) charts() []chart {
 	var list []chart
 	for _, name := range slices.Sorted(maps.Keys(c)) {
@@ -91,7 +92,7 @@ func (c curves) charts() []chart {
 	return ordered(list)
 }
 
-// splitMetric takes a metric's name apart.
+// splitMetric splits a metric's name.
 func splitMetric(name string) (metric, part string) {
 	if rest, ok := strings.CutPrefix(name, "val_"); ok {
 		return rest, "validation"
@@ -111,7 +112,7 @@ func withLine(list []chart, metric, axis string, line series) []chart {
 	return list
 }
 
-// ordered is the loss first, then metrics by name, and learning rates and the like last.
+// ordered sorts the loss first, then metrics by name, and learning rates and the like last.
 func ordered(list []chart) []chart {
 	rank := func(c chart) int {
 		switch {

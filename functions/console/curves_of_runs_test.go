@@ -18,7 +18,7 @@ func TestComparedRunsOfSeveralPipelinesAreNamedAsInCommands(t *testing.T) {
 	}
 }
 
-// Two points are a stroke that says nothing of the course between them.
+// A line between two points says nothing about the course between them.
 func TestALineOfTwoPointsIsNoCurve(t *testing.T) {
 	t.Parallel()
 	points := []point{{1, 3}, {2, 2}, {3, 1.5}}
@@ -27,7 +27,7 @@ func TestALineOfTwoPointsIsNoCurve(t *testing.T) {
 	}
 }
 
-// What a console has followed of a run may be its begin and its end; the run log has all of it.
+// The console may have followed only the begin and the end of a run; the run log has all of it.
 func TestARunThatHasEndedShowsTheCurveOfItsLog(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)

@@ -8,16 +8,16 @@ import (
 	"github.com/stoker-ml/stoker/functions/replay"
 )
 
-// deadPause is how often dead letters are looked at: nothing tells of new ones.
+// deadPause is how often dead letters are listed: they are not announced.
 const deadPause = 10 * time.Second
 
-// letters are the dead letters that there are.
+// letters are all dead letters.
 type letters struct {
 	count  int
 	newest map[key]uint64 // number of a run's newest one
 }
 
-// followDead looks at the dead letters again and again, until ctx ends.
+// followDead lists the dead letters repeatedly, until ctx ends.
 func (c *Console) followDead(ctx context.Context) error {
 	for {
 		if err := c.readDead(ctx); err != nil {
@@ -30,7 +30,7 @@ func (c *Console) followDead(ctx context.Context) error {
 	}
 }
 
-// readDead reads all of them once.
+// readDead lists them once.
 func (c *Console) readDead(ctx context.Context) error {
 	now := letters{newest: map[key]uint64{}}
 	for letter, err := range c.opts.Box.Dead(ctx) {

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// download sends an object of the store, or a folder as a tar file: always as something to keep, never to be shown or run by the browser.
-// An address beside the root is refused.
+// download sends an object of the store, or a folder as a tar file: always as an attachment, never
+// to be shown or run by the browser. It refuses an address outside the root.
 func (c *Console) download(w http.ResponseWriter, r *http.Request) {
 	ref, err := c.ours(r.FormValue("ref"))
 	if err != nil {
@@ -42,7 +42,8 @@ func asAttachment(w http.ResponseWriter, name string) {
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 }
 
-// copied sends a body. One that breaks off breaks the connection off too, so that nobody takes half for the whole.
+// copied sends a body. If reading it fails, the connection is closed, so that no client takes a
+// part for the whole.
 func (c *Console) copied(w io.Writer, r *http.Request, ref storage.Ref, body io.Reader) {
 	if _, err := io.Copy(w, body); err != nil {
 		c.cut(r, ref, err)

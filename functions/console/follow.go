@@ -11,14 +11,14 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// The parts of the bus that are followed, besides the registers.
+// The parts of the bus that are followed, in addition to the buckets.
 const (
 	partFacts    = "FACTS"
 	partProgress = "PROGRESS"
 	partDead     = "DEAD"
 )
 
-// again is how long a part of the bus that can't be read is left alone.
+// again is the pause before a part of the bus that can't be read is retried.
 const again = 2 * time.Second
 
 // follow keeps the model up to date until ctx ends.
@@ -43,7 +43,7 @@ func (c *Console) follow(ctx context.Context) error {
 	return following.Wait()
 }
 
-// keep begins again after an error, until ctx ends. A letterbox that is closed for good ends it.
+// keep restarts do after an error, until ctx ends. A bus that is closed for good ends it.
 func (c *Console) keep(ctx context.Context, part string, do func(context.Context) error) error {
 	for {
 		err := do(ctx)
@@ -54,7 +54,7 @@ func (c *Console) keep(ctx context.Context, part string, do func(context.Context
 			return err
 		case err != nil:
 			c.model.lost(part, err)
-			c.opts.Logger.Warn("part of the bus not followed; tried again", "part", part, "error", err)
+			c.opts.Logger.Warn("part of the bus not followed; retrying", "part", part, "error", err)
 		}
 		if !sleep(ctx, again) {
 			return nil
@@ -62,8 +62,8 @@ func (c *Console) keep(ctx context.Context, part string, do func(context.Context
 	}
 }
 
-// followFacts goes on behind the last fact that was taken. What stands in the log when it begins is the beginning; the model is whole
-// once that is read.
+// followFacts resumes behind the last event that was read. The model is complete once the events
+// are read that were in the log at the start.
 func (c *Console) followFacts(ctx context.Context, next *uint64) error {
 	for _, follow := range []bool{false, true} {
 		for recorded, err := range c.opts.Box.Read(ctx, events.Query{From: *next, Follow: follow}) {
@@ -106,7 +106,7 @@ func (c *Console) followProgress(ctx context.Context) error {
 	return nil
 }
 
-// readRevisions reads the pipelines at revisions that runs have pinned and that are not the newest any more.
+// readRevisions reads the pipelines at older revisions that runs have pinned.
 func (c *Console) readRevisions(ctx context.Context) error {
 	pipelines, err := c.opts.Box.Register(ctx, events.RegisterPipelines)
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *Console) readRevisions(ctx context.Context) error {
 			}
 			spec, err := pipeline.FromJSON(entry.Value)
 			if err != nil {
-				spec = pipeline.Pipeline{Name: at.pipeline} // nothing is known of what it asked for
+				spec = pipeline.Pipeline{Name: at.pipeline} // without its settings
 			}
 			c.model.found(at, spec)
 		}

@@ -10,15 +10,17 @@ import (
 	"time"
 )
 
-// policy is what a browser may load and do: nothing from elsewhere, no script and no style within a page, no frame around it.
+// policy is what a browser may load and do: nothing from elsewhere, no script and no style within a
+// page, no frame around it.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'"
 
-// wrongPause is how long a wrong token is thought about.
+// wrongPause delays the answer to a wrong token.
 const wrongPause = 300 * time.Millisecond
 
-// guard decides whether a request is answered. It refuses names of the server that are not its own, against DNS rebinding; requests
-// that other sites make a browser send; reading by those who are no Readers; and acting without the token always.
+// guard decides whether a request is answered. It refuses names of the server that are not its own,
+// against DNS rebinding; requests that other sites make a browser send; reading by clients that are
+// no Readers; and acting without the token.
 func (c *Console) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,14 +52,15 @@ func (c *Console) guard(next http.Handler) http.Handler {
 	})
 }
 
-// isSameSite reports whether a page of the console itself sent a request, or no page did. A stream takes a place until it is closed:
-// other sites must not make a browser open some.
+// isSameSite reports whether a page of the console itself sent a request, or no page did. A stream
+// counts until it is closed: other sites must not make a browser open some.
 func isSameSite(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site == "" || site == "same-origin" || site == "none"
 }
 
-// askForToken answers a request to read that needs the token. A client whose user could have been the right one is told why it is not.
+// askForToken answers a request to read that needs the token. It explains the refusal to a client
+// that could have been the console's user.
 func (c *Console) askForToken(w http.ResponseWriter, r *http.Request) {
 	enter := "/token?then=" + url.QueryEscape(r.URL.RequestURI())
 	view := errorView{Status: http.StatusForbidden, Title: "This console is not yours to read"}
@@ -75,7 +78,7 @@ func (c *Console) askForToken(w http.ResponseWriter, r *http.Request) {
 	default:
 		view.Message = "It was started without a token, so that nobody can show that they may read it."
 	}
-	w.Header().Set("Connection", "close") // it is of no use, and others may need its place
+	w.Header().Set("Connection", "close") // the connection is of no further use
 	c.show(w, r, view.Status, "error", view)
 }
 
@@ -90,8 +93,8 @@ func setHeaders(h http.Header) {
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 }
 
-// isOurs says whether a browser may know the console by that name. Names of loopback are its own only: a site that points its name here
-// is another one.
+// isOurs reports whether a browser may know the console by that name. On loopback only loopback
+// names are: a site that points its name here is another one.
 func (c *Console) isOurs(host string) bool {
 	name := hostOf(host)
 	if ip := net.ParseIP(name); ip != nil && ip.IsLoopback() {
@@ -107,7 +110,8 @@ func hostOf(host string) string {
 	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
-// login answers the form in which the token is entered. It opens a session, in place of the one that the browser had.
+// login answers the form in which the token is entered. It opens a session, which replaces the one
+// that the browser had.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	then := localPath(r.FormValue("then"))
 	id, ok := c.sessions.login(strings.TrimSpace(r.PostFormValue("token")))
@@ -134,10 +138,10 @@ func (c *Console) endSession(r *http.Request) {
 	}
 }
 
-// pause makes guessing slow.
+// pause slows guessing.
 func (c *Console) pause(r *http.Request) { sleep(r.Context(), wrongPause) }
 
-// localPath is a path of this console, whatever was asked for: never another site.
+// localPath is a path of this console, whatever was requested: never another site.
 func localPath(then string) string {
 	at, err := url.Parse(then)
 	if err != nil || at.IsAbs() || at.Host != "" || !strings.HasPrefix(at.Path, "/") || strings.HasPrefix(at.Path, "//") || strings.Contains(then, `\`) {
@@ -146,7 +150,7 @@ func localPath(then string) string {
 	return (&url.URL{Path: at.Path, RawQuery: at.RawQuery}).RequestURI()
 }
 
-// tokenView is the page on which the token is typed.
+// tokenView is the page on which the token is entered.
 type tokenView struct {
 	Then  string
 	Wrong bool

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// TestOnlyWhoHasTheTokenMayAct tries each action as anybody, as another site, and as who has the token.
-func TestOnlyWhoHasTheTokenMayAct(t *testing.T) {
+// TestOnlyTheTokenPermitsToAct tries each action without the token, from another site, and with it.
+func TestOnlyTheTokenPermitsToAct(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.apply(penguin)
@@ -38,10 +38,10 @@ func TestOnlyWhoHasTheTokenMayAct(t *testing.T) {
 		}
 	}
 	if gate, err := dispatch.ReadAdmission(t.Context(), w.box, "penguin"); err != nil || gate.Paused {
-		t.Fatalf("who may not has paused it: %+v, %v", gate, err)
+		t.Fatalf("paused without permission: %+v, %v", gate, err)
 	}
 	if status, body := w.post("/pause", forms["/pause"], w.trusted); status != http.StatusSeeOther {
-		t.Errorf("who may can't: %d %s", status, body)
+		t.Errorf("refused with the token: %d %s", status, body)
 	}
 	w.sees("/pipelines", "paused")
 	if status, _ := w.post("/resume", forms["/resume"], w.trusted); status != http.StatusSeeOther {
@@ -59,7 +59,7 @@ func TestARunIsCancelled(t *testing.T) {
 	w.publish(events.Fact{ID: "h", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/ex"}}}})
 	w.dispatched()
 	if _, body := w.get("/run?pipeline=penguin&run=monday"); strings.Contains(body, `action="/cancel"`) {
-		t.Error("who can't cancel is shown the button")
+		t.Error("the button is shown without permission to cancel")
 	}
 	w.eventually("the button", func() bool {
 		_, body := w.get("/run?pipeline=penguin&run=monday", w.trusted)
@@ -150,7 +150,7 @@ func TestTheTokenIsEnteredOnce(t *testing.T) {
 	}
 }
 
-func TestWithoutATokenNobodyActs(t *testing.T) {
+func TestWithoutATokenNoClientActs(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(o *Options) { o.Token = "" })
 	empty := func(r *http.Request) { r.AddCookie(cookie(&http.Request{Host: r.URL.Host}, "")) }
@@ -179,7 +179,7 @@ func TestAPrivateConsoleIsReadWithTheToken(t *testing.T) {
 	}
 }
 
-func TestNamesOfOthersAreRefused(t *testing.T) {
+func TestOtherHostNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(o *Options) { o.Hosts = []string{"stoker.example.org"} })
 	for host, want := range map[string]int{
@@ -192,7 +192,7 @@ func TestNamesOfOthersAreRefused(t *testing.T) {
 	}
 }
 
-func TestABrowserIsToldToBeStrict(t *testing.T) {
+func TestSecurityHeadersAreSet(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	for _, path := range []string{"/", "/nosuch", "/static/console.js", "/token"} {
@@ -212,7 +212,7 @@ func TestABrowserIsToldToBeStrict(t *testing.T) {
 	}
 }
 
-func TestNothingBesideTheRootIsShown(t *testing.T) {
+func TestNothingOutsideTheRootIsShown(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(o *Options) { o.Root = storage.Ref{Bucket: "bkt", Key: "mine"} })
 	w.shelve("s3://bkt/mine/model/a.html", "<script>alert(1)</script>")

@@ -23,7 +23,8 @@ var notDrawable = regexp.MustCompile(`[ML][0-9.]+ [-+]?(NaN|Inf)|="[-+]?(NaN|Inf
 
 var backwards = regexp.MustCompile(`-[0-9.]+ (s|min|h|days|steps/s)`)
 
-// TestHostileMetrics are a thousand of them, with names that are HTML, with values that are no numbers, from a clock that goes back.
+// TestHostileMetrics are a thousand of them, with names that are HTML, with values that are no
+// numbers, from a clock that goes back.
 func TestHostileMetrics(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
@@ -52,7 +53,7 @@ func TestHostileMetrics(t *testing.T) {
 			t.Errorf("%s has %d KiB", path, len(body)>>10)
 		}
 		if backwards.MatchString(body) {
-			t.Errorf("%s tells of a time that goes back", path)
+			t.Errorf("%s shows a time that goes back", path)
 		}
 	}
 	body := w.sees("/run?pipeline=penguin&run=monday", "loss by step", "null")
@@ -61,7 +62,7 @@ func TestHostileMetrics(t *testing.T) {
 	}
 }
 
-// longLog is a bus on which a job prints lines of ten million bytes.
+// longLog is a bus on which a job prints a line of ten million bytes.
 type longLog struct{ *eventstest.Memory }
 
 func (longLog) JobLog(context.Context, string, string, string) iter.Seq2[events.Progress, error] {
@@ -130,8 +131,8 @@ func (a away) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorde
 	}
 }
 
-// TestABusThatIsAwayIsTold on every page, and forgotten once it is back.
-func TestABusThatIsAwayIsTold(t *testing.T) {
+// TestABusThatIsAwayIsReported on every page, until it is back.
+func TestABusThatIsAwayIsReported(t *testing.T) {
 	t.Parallel()
 	memory, gone := eventstest.NewMemory(0), make(chan struct{})
 	w := setup(t, func(o *Options) { o.Box = away{memory, gone} })

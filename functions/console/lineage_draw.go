@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/lineage"
 )
 
-// drawLineage puts what was there first to the left, and what was made of it to the right.
+// drawLineage draws sources at the left, and what was made of them to the right.
 func (c *Console) drawLineage(graph lineage.Graph) template.HTML {
 	l := layOut(graph)
 	var b strings.Builder
@@ -25,7 +25,7 @@ func (c *Console) drawLineage(graph lineage.Graph) template.HTML {
 	return template.HTML(b.String()) // made of numbers, and of text that is escaped
 }
 
-// draw makes a curve of it that leaves and arrives level, so that what is made of several is smooth.
+// draw draws a curve that starts and ends level, so that edges that join are smooth.
 func (w way) draw(b *strings.Builder) {
 	arrow := ""
 	if w.arrives {

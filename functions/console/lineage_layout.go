@@ -12,17 +12,18 @@ const (
 	boxWidth, boxHeight = 224.0, 62.0
 	boxGapX, boxGapY    = 80.0, 16.0
 	edgeInset           = 2.0  // around the picture, and before the tip of an arrow
-	passHeight          = 10.0 // what a way takes of a column that it only passes
+	passHeight          = 10.0 // height of a way in a column that it only passes
 )
 
-// layout is where the things of a graph stand, and the ways between them, none of which runs behind a thing.
+// layout is the positions of the nodes of a graph, and of the ways between them, none of which
+// crosses a node.
 type layout struct {
 	width, height float64
 	spots         map[string]spot // the upper left corners of boxes, by node
 	ways          []way
 }
 
-// spot is a place in the picture.
+// spot is a position in the picture.
 type spot struct{ x, y float64 }
 
 // way is part of an edge: from one column to the next, or past the boxes of one.
@@ -31,7 +32,7 @@ type way struct {
 	arrives  bool // at a box
 }
 
-// item is what stands in a column: a node, or a way from it that only passes.
+// item is an element of a column: a node, or a way from it that only passes.
 type item struct {
 	node   string
 	passes bool
@@ -44,7 +45,7 @@ func (i item) height() float64 {
 	return boxHeight
 }
 
-// layers are a graph's columns, from the target's, where items find their places one column after the other.
+// layers are a graph's columns, from the target's, in which items get positions column by column.
 type layers struct {
 	graph   lineage.Graph
 	depth   map[string]int
@@ -52,8 +53,9 @@ type layers struct {
 	middles []map[item]float64 // of each column's items
 }
 
-// layOut puts things in columns by how many steps it is to the target, the longest way. An edge of several steps has a place of its own
-// in each column between. Within a column things stand in the order of what they lead to, so that few ways cross.
+// layOut puts nodes in columns by the length of the longest path to the target. An edge of several
+// steps has a position in each column between. Within a column, nodes are sorted by what they lead
+// to, so that few ways cross.
 func layOut(graph lineage.Graph) layout {
 	l := layersOf(graph)
 	height := 0.0
@@ -91,7 +93,7 @@ func layersOf(graph lineage.Graph) *layers {
 	}
 	for _, edge := range graph.Edges {
 		for d := l.depth[edge.To] + 1; d < l.depth[edge.From]; d++ {
-			if it := (item{edge.From, true}); !slices.Contains(l.columns[d], it) { // edges from one thing go together for as long as they can
+			if it := (item{edge.From, true}); !slices.Contains(l.columns[d], it) { // edges from one node share a way for as long as they can
 				l.columns[d] = append(l.columns[d], it)
 			}
 		}
@@ -110,7 +112,7 @@ func heightOf(column []item) float64 {
 	return height
 }
 
-// next are those in the column before d to which something leads.
+// next are the items in the column before d to which something leads.
 func (l *layers) next(d int, from item) (list []item) {
 	for _, edge := range l.graph.Edges {
 		if edge.From != from.node || l.depth[edge.To] >= d {
@@ -127,7 +129,7 @@ func (l *layers) next(d int, from item) (list []item) {
 	return list
 }
 
-// sort orders a column by the middle of what its items lead to, which has its place.
+// sort orders a column by the middle of what its items lead to, whose positions are known.
 func (l *layers) sort(d int) {
 	at := map[item]float64{}
 	for _, it := range l.columns[d] {
@@ -155,7 +157,8 @@ func (l *layers) waysFrom(d int, it item) (list []way) {
 	return list
 }
 
-// depths are how many steps it is from each thing to the target, the longest way. A graph has no cycles; were there one, it would end.
+// depths are the lengths of the longest path from each node to the target. It terminates even for a
+// graph with cycles, although there are none.
 func depths(graph lineage.Graph) map[string]int {
 	depth := map[string]int{}
 	for range graph.Nodes {

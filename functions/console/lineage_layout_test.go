@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/lineage"
 )
 
-// Whatever made what, ways lead along every edge from box to box, and none runs behind a box.
+// In any graph, ways lead along every edge from box to box, and none crosses a box.
 func TestNoWayOfALineageRunsBehindABox(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

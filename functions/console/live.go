@@ -12,23 +12,29 @@ import (
 	"github.com/stoker-ml/stoker/functions/mask"
 )
 
-// breath is how often a page that follows is made anew although the model has not changed: times go on.
+// breath is how often a page that follows is rebuilt without a change of the model, because times
+// pass.
 const breath = 5 * time.Second
 
-// shortBreath is the same of pages with what is no part of the model: studies, and the log of a run that is worked on.
+// shortBreath is the same for pages with data that is not in the model: studies, and the log of a
+// run that is being worked on.
 const shortBreath = time.Second
 
 func shortly(any) time.Duration { return shortBreath }
 
-// sendTimeout is how long a client may take to read one update. One that is slower loses its connection, and nobody else waits for it.
+// sendTimeout is how long a client may take to read one update. A slower one loses its connection,
+// and holds up no other.
 const sendTimeout = 20 * time.Second
 
-// comeBack is after how long a page that found no place (streamLimits) asks again. It can be read all the same.
+// comeBack is after how long a page without a stream (streamLimits) tries again. It can be read all
+// the same.
 const comeBack = 15 * time.Second
 
-// live answers with server-sent events: of each part of a page that has changed, an event whose first line is the part's id and whose
-// rest is its new HTML. The event's own id says what the page has by then (seen): a browser that comes back, to this console or to one
-// that was started anew, is sent what it lacks and nothing else. It ends when the client leaves, its session ends or the console stops.
+// live answers with server-sent events: for each part of a page that has changed, an event whose
+// first line is the part's id and whose rest is its new HTML. The event's own id lists the parts
+// that the page then has (seen): a browser that comes back, to this console or to a restarted one,
+// gets what it lacks and nothing else. It ends when the client leaves, its session ends or the
+// console stops.
 func (c *Console) live(p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		release, ok := c.streams.acquire(r)
@@ -62,7 +68,7 @@ func (c *Console) live(p page) http.HandlerFunc {
 	}
 }
 
-// seenBy is what the page of a request has: as its last event said, else as it said itself when it was made.
+// seenBy is what the page of a request has: by its last event, else by the request itself.
 func seenBy(r *http.Request) seen {
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		return readSeen(last)
@@ -70,7 +76,8 @@ func seenBy(r *http.Request) seen {
 	return readSeen(r.FormValue("seen"))
 }
 
-// update sends the parts of a page that have changed, and says when to look again at the latest. What can't be read now may be read later.
+// update sends the parts of a page that have changed, and returns when to check again at the
+// latest. Data that can't be read now may be read later.
 func (c *Console) update(to *sender, r *http.Request, p page) (time.Duration, error) {
 	made, err := c.shared.parts(r, c.trusts(r), func() (parts, error) { return c.makeParts(r, p) })
 	if err != nil {
@@ -84,7 +91,7 @@ func (c *Console) update(to *sender, r *http.Request, p page) (time.Duration, er
 	return made.pause, to.beat(c.opts.Now())
 }
 
-// makeParts renders what may change of a page.
+// makeParts renders the parts of a page that may change.
 func (c *Console) makeParts(r *http.Request, p page) (made parts, err error) {
 	view, err := p.build(r)
 	if err != nil {
@@ -106,7 +113,7 @@ func (c *Console) makeParts(r *http.Request, p page) (made parts, err error) {
 	return made, nil
 }
 
-// sender writes events, of each part only what the page has not got.
+// sender writes events, and of each part only what the page lacks.
 type sender struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -129,7 +136,8 @@ func (s *sender) part(name, html string) error {
 	return s.send(out.Bytes())
 }
 
-// beat tells now and then that there is nothing new: who does not hear it knows that the console is away.
+// beat sends a heartbeat when there is nothing new: a page without one knows that the console is
+// away.
 func (s *sender) beat(now time.Time) error {
 	if now.Sub(s.beaten) < breath && !now.Before(s.beaten) {
 		return nil

@@ -24,7 +24,7 @@ type stream struct {
 	end   context.CancelFunc
 }
 
-// follow opens the updates of a page, as one that has what it says.
+// follow opens the updates of a page that has the parts named by has.
 func (w *world) follow(path, has string, change ...func(*http.Request)) *stream {
 	w.t.Helper()
 	ctx, end := context.WithTimeout(w.t.Context(), patience)
@@ -68,7 +68,7 @@ func (s *stream) next() (kind, id, data string) {
 
 var seenIn = regexp.MustCompile(`data-seen="([^"]*)"`)
 
-// has is what a page says that it has.
+// has returns the parts that a page says it has.
 func has(body string) string {
 	if found := seenIn.FindStringSubmatch(body); found != nil {
 		return found[1]
@@ -76,7 +76,8 @@ func has(body string) string {
 	return ""
 }
 
-// TestAPageIsSentWhatItLacks and nothing else: neither when it is loaded, nor when it comes back, be it to a console that was started anew.
+// TestAPageIsSentWhatItLacks and nothing else: neither when it is loaded, nor when it comes back,
+// also to a restarted console.
 func TestAPageIsSentWhatItLacks(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
@@ -134,7 +135,8 @@ func TestHowLongAgoIsNoNews(t *testing.T) {
 	}
 }
 
-// TestManyTabs finds that what all look at is made for all at once, and that there is an end to how many follow.
+// TestManyTabs checks that a part is made once for all pages, and that the number of streams is
+// bounded.
 func TestManyTabs(t *testing.T) {
 	t.Parallel()
 	s, now := newShared(time.Second, time.Now), 0
@@ -152,7 +154,7 @@ func TestManyTabs(t *testing.T) {
 	}
 	tabs.Wait()
 	if _, err := s.parts(request, true, do); err != nil || now != 2 {
-		t.Errorf("made %d times for 50 who may not act and one who may: %v", now, err)
+		t.Errorf("made %d times for 50 clients that may not act and one that may: %v", now, err)
 	}
 	if _, err := s.parts(request.Clone(t.Context()), true, func() (parts, error) { return parts{}, errors.New("away") }); err != nil {
 		t.Errorf("what is fresh is made again: %v", err)
@@ -194,20 +196,20 @@ func TestAnErrorIsNoHTML(t *testing.T) {
 	}
 }
 
-// TestASlowReaderLosesItsPlace and nobody waits for it.
+// TestASlowReaderLosesItsPlace checks that a slow reader is disconnected.
 func TestASlowReaderLosesItsPlace(t *testing.T) {
 	t.Parallel()
 	out := &stuck{ResponseRecorder: httptest.NewRecorder()}
 	to := &sender{w: out, control: http.NewResponseController(out), seen: seen{}}
 	if err := to.part("menu", "x"); err == nil {
-		t.Error("an update that nobody takes is sent for ever")
+		t.Error("an update that is not read is sent forever")
 	}
 	if out.deadline.IsZero() {
 		t.Error("no deadline was set")
 	}
 }
 
-// stuck takes nothing once there is a deadline, as a connection whose other end reads nothing.
+// stuck accepts nothing once there is a deadline, like a connection whose other end does not read.
 type stuck struct {
 	*httptest.ResponseRecorder
 	deadline time.Time
@@ -217,7 +219,8 @@ func (s *stuck) SetWriteDeadline(at time.Time) error { s.deadline = at; return n
 func (s *stuck) SetReadDeadline(time.Time) error     { return nil }
 func (s *stuck) Write([]byte) (int, error)           { return 0, context.DeadlineExceeded }
 
-// TestRunsOfBeforeHaveTheirCurves: a list shows the loss of runs that ended before the console was started, read from their run logs.
+// TestRunsOfBeforeHaveTheirCurves checks that a list shows the loss of runs that ended before the
+// console was started, read from their run logs.
 func TestRunsOfBeforeHaveTheirCurves(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)

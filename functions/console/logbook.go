@@ -11,13 +11,13 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// jobLogger is a bus that keeps the end of the log of a job that runs.
+// jobLogger is a bus that keeps the end of the log of a running job.
 type jobLogger interface {
 	JobLog(ctx context.Context, pipeline, run, job string) iter.Seq2[events.Progress, error]
 }
 
-// logBook has the ends of the logs of jobs that run. All who look at one job share what was read of it, for as long as that is fresh: so
-// many pages cost the bus no more than one.
+// logBook has the ends of the logs of running jobs. All pages of one job share what was read, for
+// as long as that is fresh: many pages cost the bus no more than one.
 type logBook struct {
 	bus   jobLogger // nil: this bus keeps none
 	fresh time.Duration
@@ -33,12 +33,12 @@ type job struct {
 
 // liveLog is the end of a log when it was read last.
 type liveLog struct {
-	mu   sync.Mutex // one reads, the others wait for it
+	mu   sync.Mutex // one reader at a time
 	read time.Time
 	text string
 }
 
-// maxLiveLogs is of how many jobs the end is kept: 2 MiB in all.
+// maxLiveLogs is the number of jobs of which the end is kept: 2 MiB in all.
 const maxLiveLogs = 64
 
 func newLogBook(bus events.Letterbox, fresh time.Duration, now func() time.Time) *logBook {
@@ -46,7 +46,8 @@ func newLogBook(bus events.Letterbox, fresh time.Duration, now func() time.Time)
 	return &logBook{bus: keeps, fresh: fresh, now: now, book: newBook[job, *liveLog](maxLiveLogs)}
 }
 
-// end is the end of what a job has printed, at most maxTail bytes; "" if it is not known to have printed anything.
+// end is the end of what a job has printed, at most maxTail bytes; "" if nothing is known to be
+// printed.
 func (b *logBook) end(ctx context.Context, of job) (string, error) {
 	if b.bus == nil || of.id == "" {
 		return "", nil
@@ -68,10 +69,10 @@ func (b *logBook) end(ctx context.Context, of job) (string, error) {
 	return log.text, nil
 }
 
-// logTail puts the parts of a log together. Another attempt's log begins anew.
+// logTail joins the parts of a log. Another attempt's log starts from its beginning.
 type logTail struct {
 	attempt string
-	next    int64 // offset of the part that is to come
+	next    int64 // offset of the next part
 	any     bool
 	text    strings.Builder
 }
@@ -85,7 +86,7 @@ func (t *logTail) add(p events.Progress) {
 		*t = logTail{attempt: p.Attempt}
 	}
 	if t.any && part.Offset < t.next {
-		return // heard before
+		return // read before
 	}
 	if t.any && part.Offset > t.next {
 		fmt.Fprintf(&t.text, "\n... %d bytes were not heard ...\n", part.Offset-t.next)
@@ -94,7 +95,7 @@ func (t *logTail) add(p events.Progress) {
 	t.text.WriteString(part.Text)
 }
 
-// end is as much as a page shows, from the beginning of a line. It holds on to nothing that is not shown.
+// end is as much as a page shows, from the beginning of a line. It does not keep the rest alive.
 func (t *logTail) end() string {
 	text := t.text.String()
 	if len(text) <= maxTail {

@@ -19,7 +19,7 @@ type printer struct {
 	offset int64
 }
 
-// printing takes the only job there is.
+// printing claims the only job.
 func (w *world) printing(run string) *printer {
 	w.t.Helper()
 	claim, err := w.box.Take(w.t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
@@ -35,9 +35,9 @@ func (w *world) printing(run string) *printer {
 
 func (p *printer) print(text string) {
 	p.w.t.Helper()
-	told := p.report
-	told.Log = &events.LogPart{Number: p.number, Offset: p.offset, Bytes: len(text), Text: text}
-	if err := p.w.box.Report(p.w.t.Context(), told); err != nil {
+	progress := p.report
+	progress.Log = &events.LogPart{Number: p.number, Offset: p.offset, Bytes: len(text), Text: text}
+	if err := p.w.box.Report(p.w.t.Context(), progress); err != nil {
 		p.w.t.Fatal(err)
 	}
 	p.number, p.offset = p.number+1, p.offset+int64(len(text))
@@ -45,7 +45,7 @@ func (p *printer) print(text string) {
 
 const mondayPage = "/run?pipeline=penguin&run=monday"
 
-// monday is a run that is worked on.
+// monday is a run that is being worked on.
 func monday(t *testing.T) (*world, *printer) {
 	t.Helper()
 	w := setup(t, nil)
@@ -78,7 +78,7 @@ func TestWhatARunPrintsIsShownWhileItTrains(t *testing.T) {
 	}
 }
 
-func TestALogComesToWhoFollowsItsPage(t *testing.T) {
+func TestALogIsSentToPagesThatFollow(t *testing.T) {
 	t.Parallel()
 	w, module := monday(t)
 	w.sees("/", "running")
@@ -130,7 +130,7 @@ func TestALogIsShownNoLongerThanAPageHolds(t *testing.T) {
 	}
 }
 
-// TestPagesOfOneRunShareWhatIsRead: many who look at a job cost the bus no more than one.
+// TestPagesOfOneRunShareWhatIsRead checks that many pages of a job cost the bus no more than one.
 func TestPagesOfOneRunShareWhatIsRead(t *testing.T) {
 	t.Parallel()
 	w, module := monday(t)

@@ -14,7 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// model is what the follower has seen of the bus. Its methods may be called from several goroutines; what comes out is a copy.
+// model is the state of the bus as the follower has read it. Its methods may be called from several
+// goroutines; they return copies.
 type model struct {
 	mu      sync.RWMutex
 	version uint64
@@ -24,16 +25,16 @@ type model struct {
 	runs   map[key]*run
 	specs  map[string]deployed
 	older  map[revision]pipeline.Pipeline // at revisions that joins have pinned
-	lacks  revisions                      // to read; those who hold the lock for reading add to them too
+	lacks  revisions                      // to read; readers that hold the read lock add to them too
 	gates  map[string]join.Admission
 	leases map[string]runs.Lease
 	jobs   map[string]key
 	dead   letters
 
-	read  map[string]bool   // what has been read to its end once
-	away  map[string]string // what can't be read now, and why
-	drops int               // runs left out
-	live  []key             // runs with curves, the one heard of last at the end
+	read  map[string]bool   // parts that have been read to their end once
+	away  map[string]string // parts that can't be read now, and why
+	drops int               // runs dropped
+	live  []key             // runs with curves, the most recently updated last
 }
 
 // deployed is a pipeline as it was applied last.
@@ -52,7 +53,7 @@ func newModel(limit int) *model {
 	}
 }
 
-// change runs do under the lock, and tells who waits.
+// change runs do under the lock, and wakes the waiters.
 func (m *model) change(do func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,7 +70,7 @@ func (m *model) now() (uint64, <-chan struct{}) {
 	return m.version, m.changed
 }
 
-// run finds or begins the record of a run.
+// run returns or begins the record of a run.
 func (m *model) run(k key) *run {
 	r := m.runs[k]
 	if r == nil {
@@ -79,7 +80,7 @@ func (m *model) run(k key) *run {
 	return r
 }
 
-// settle works a run's state out anew, and leaves out what there is no room for.
+// settle derives a run's state anew, and drops the oldest runs.
 func (m *model) settle(r *run) {
 	r.refresh(known{m})
 	if job := r.job(); job != "" {
@@ -94,7 +95,7 @@ func (m *model) settle(r *run) {
 	}
 }
 
-// prune leaves out the runs that ended longest ago; if all are under way, those heard of longest ago.
+// prune drops the runs that ended longest ago; if all are active, the least recently updated.
 func (m *model) prune() {
 	all := make([]*run, 0, len(m.runs))
 	for _, r := range m.runs {
@@ -113,19 +114,20 @@ func (m *model) prune() {
 	}
 }
 
-// fact takes one message of the log.
+// fact adds one message of the log.
 func (m *model) fact(recorded events.Recorded) {
 	if recorded.Err != nil {
-		return // it lies in DEAD
+		return // it is a dead letter
 	}
 	m.change(func() {
 		r := m.run(key{recorded.Fact.Pipeline, recorded.Fact.Run})
-		r.tell(recorded)
+		r.add(recorded)
 		m.settle(r)
 	})
 }
 
-// progress takes a report. One of a run that nobody has heard of belongs to a fact that is still to come, or to one left out.
+// progress adds a report. One of an unknown run belongs to an event that is still to come, or to a
+// run that was dropped.
 func (m *model) progress(p events.Progress) {
 	m.change(func() {
 		r := m.runs[key{p.Pipeline, p.Run}]
@@ -141,10 +143,10 @@ func (m *model) progress(p events.Progress) {
 	})
 }
 
-// maxLive is of how many runs curves are kept in memory. Of others they are read from the store.
+// maxLive is the number of runs whose curves are kept in memory. Others are read from the store.
 const maxLive = 48
 
-// touch notes that a run's curves have grown, and drops those of the run that was heard of longest ago.
+// touch notes that a run's curves have grown, and drops those of the least recently updated run.
 func (m *model) touch(k key, had bool) {
 	if had {
 		if last := len(m.live) - 1; last >= 0 && m.live[last] == k {
@@ -161,7 +163,7 @@ func (m *model) touch(k key, had bool) {
 	}
 }
 
-// join takes an entry of events.RegisterJoins.
+// join adds an entry of events.RegisterJoins.
 func (m *model) join(entry events.Entry) {
 	name, runKey, ofRun := strings.Cut(entry.Key, "/")
 	if !ofRun || entry.Deleted {
@@ -179,7 +181,7 @@ func (m *model) join(entry events.Entry) {
 	})
 }
 
-// lease takes an entry of events.RegisterLeases. One that can't be read is somebody's all the same.
+// lease adds an entry of events.RegisterLeases. An unreadable one counts as held.
 func (m *model) lease(entry events.Entry) {
 	m.change(func() {
 		if entry.Deleted {
@@ -194,7 +196,7 @@ func (m *model) lease(entry events.Entry) {
 	})
 }
 
-// gate takes an entry of events.RegisterGates.
+// gate adds an entry of events.RegisterGates.
 func (m *model) gate(entry events.Entry) {
 	if strings.Contains(entry.Key, "/") {
 		return // when dispatchers swept last
@@ -211,7 +213,7 @@ func (m *model) gate(entry events.Entry) {
 	})
 }
 
-// pipeline takes an entry of events.RegisterPipelines.
+// pipeline adds an entry of events.RegisterPipelines.
 func (m *model) pipeline(entry events.Entry) {
 	spec, err := pipeline.FromJSON(entry.Value)
 	m.change(func() {
@@ -228,7 +230,7 @@ func (m *model) pipeline(entry events.Entry) {
 	})
 }
 
-// settleAll works out anew the runs of a pipeline that are under way.
+// settleAll derives the states of a pipeline's active runs anew.
 func (m *model) settleAll(name string) {
 	for _, r := range m.runs {
 		if r.pipeline == name && !r.state.Over() {

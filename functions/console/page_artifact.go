@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// artifactView is what a folder of the store holds.
+// artifactView is the contents of a folder of the store.
 type artifactView struct {
 	Address string
 	Above   template.URL

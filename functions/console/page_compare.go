@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/mask"
 )
 
-// compareView is the curves of several runs over each other.
+// compareView is the curves of several runs in one picture.
 type compareView struct {
 	Runs    []comparedRun
 	Metrics []string // of the table
@@ -24,7 +24,7 @@ type comparedRun struct {
 	Values []string // by Metrics
 }
 
-// mostCompared is how many lines a picture has room for.
+// mostCompared is the number of lines in a picture.
 const mostCompared = 8
 
 func (c *Console) comparePage() page {
@@ -70,7 +70,8 @@ func (c *Console) compareView(r *http.Request) (view compareView, err error) {
 	return view, nil
 }
 
-// labelsOf names runs as commands do, PIPELINE@RUN, and leaves out the pipeline where all are of one.
+// labelsOf names runs as commands do, PIPELINE@RUN, and leaves out the pipeline where all are of
+// one.
 func labelsOf(asked []string) []string {
 	labels, same := slices.Clone(asked), true
 	for _, name := range asked {
@@ -89,20 +90,20 @@ func labelsOf(asked []string) []string {
 	return labels
 }
 
-// curvesOf are a run's curves: of one under way those that were followed, else those of its log.
+// curvesOf are a run's curves: of an active one those that were followed, else those of its log.
 func (c *Console) curvesOf(r *http.Request, k key) (charts []chart, line runLine, metrics map[string]float64, note string) {
 	c.model.mu.RLock()
 	one := c.model.runs[k]
 	if one == nil {
 		c.model.mu.RUnlock()
-		told, err := c.told(r.Context(), k) // one that there was no room for
+		history, err := c.readHistory(r.Context(), k) // it was dropped from memory
 		if err != nil {
 			line.Pipeline, line.Run, line.Key = k.pipeline, k.run, k.pipeline+"/"+k.run
 			line.URL = link("/run", "pipeline", k.pipeline, "run", k.run)
 			return nil, line, nil, mask.Text(err.Error())
 		}
 		c.model.mu.RLock()
-		one = &told.record
+		one = &history.record
 		one.refresh(known{c.model})
 	}
 	line, charts, metrics = one.line(), one.curves.charts(), one.ended.metrics

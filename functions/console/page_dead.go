@@ -31,11 +31,11 @@ type letterLine struct {
 	Pipeline, Run string
 	URL, RunURL   template.URL
 	Why           string
-	Revision      uint64 // of the pipeline, which a retry uses; 0: of an event, whose retry uses the one that is applied then
+	Revision      uint64 // of the pipeline, which a retry uses; 0: of an event, whose retry uses the one applied then
 	Applied       uint64 // the revision that is applied now; 0: none is
 }
 
-// Rerun is what the button needs that starts the inputs of its run again.
+// Rerun is the button that starts the inputs of the run again.
 func (l letterLine) Rerun() rerunView { return rerunView{l.Pipeline, l.Run, l.Applied} }
 
 const lettersPerPage = 50
@@ -47,7 +47,7 @@ func (c *Console) deadPage() page {
 	}
 }
 
-// deadView lists those first that were buried last.
+// deadView lists dead letters, the newest first.
 func (c *Console) deadView(r *http.Request) (view deadView, err error) {
 	view.Query = r.FormValue("q")
 	var all []letterLine

@@ -11,25 +11,25 @@ import (
 	"github.com/stoker-ml/stoker/functions/lineage"
 )
 
-// lineageView is what made a model.
+// lineageView is the lineage of a model.
 type lineageView struct {
 	Name     string
 	RunURL   template.URL
 	Picture  template.HTML
 	Nodes    []lineageLine
 	Differs  int
-	Deeper   template.URL // the same, gone back further
+	Deeper   template.URL // the same, further back
 	Commands []commandLine
 }
 
-// lineageLine is one thing of the picture, for who does not see it.
+// lineageLine is a line of the table that describes the picture.
 type lineageLine struct {
 	lineage.Node
 	URL  template.URL
 	Into string // what it was to what
 }
 
-// How far a lineage is gone back: a chain of models that each start from the last one may be long.
+// How far back a lineage goes: a chain of models that each start from the last one may be long.
 const (
 	lineageDepth    = 3
 	maxLineageDepth = 50
@@ -76,7 +76,7 @@ func (c *Console) lineageView(r *http.Request) (view lineageView, err error) {
 	return view, nil
 }
 
-// rolesOf says what a thing was to what was made of it.
+// rolesOf is the roles of a node in what was made of it.
 func rolesOf(graph lineage.Graph, id string) string {
 	var list []string
 	for _, edge := range graph.Edges {
@@ -90,7 +90,7 @@ func rolesOf(graph lineage.Graph, id string) string {
 
 func words(kind string) string { return strings.ReplaceAll(kind, "_", " ") }
 
-// nodeURL is where more is shown of a thing; "" where there is nothing.
+// nodeURL is the page of a node; "" if it has none.
 func (c *Console) nodeURL(node lineage.Node) template.URL {
 	switch {
 	case node.Kind == lineage.Search && node.Pipeline != "" && node.Execution != "":

@@ -31,7 +31,7 @@ type revisionsView struct {
 	Command  []commandLine
 }
 
-// revisionLine is one revision. The bus doesn't keep who applied it.
+// revisionLine is one revision. The bus doesn't keep which user applied it.
 type revisionLine struct {
 	Number  uint64
 	Applied time.Time
@@ -76,7 +76,8 @@ func revisionNumber(r *http.Request, name string) (uint64, error) {
 	return number, nil
 }
 
-// revisionsView compares revision from with revision to. 0 is the newest one for to, and for from the one before to.
+// revisionsView compares revision from with revision to. 0 is the newest one for to, and for from
+// the one before to.
 func (c *Console) revisionsView(ctx context.Context, name string, from, to uint64) (view revisionsView, err error) {
 	if err := events.CheckName("name", name); err != nil {
 		return view, badRequest("%s", err)
@@ -150,7 +151,7 @@ func (v *revisionsView) compare(c *Console, all []dispatch.Revision, from, to ui
 	}
 	newest, there := beforeRevision(all, all[len(all)-1].Number+1)
 	if to == 0 && !there {
-		return nil // removals alone are left of it
+		return nil // only removals are left
 	}
 	if to == 0 {
 		to = newest.Number
@@ -203,7 +204,8 @@ func shownJSON(value json.RawMessage) string {
 	return indented(value)
 }
 
-// Chosen are the numbers that may be compared, the newest first: those that are listed, and those that are compared.
+// Chosen are the numbers that may be compared, the newest first: those that are listed, and those
+// that are compared.
 func (v revisionsView) Chosen() (numbers []uint64) {
 	for _, r := range v.Revisions {
 		if !r.Removed {

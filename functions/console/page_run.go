@@ -25,7 +25,7 @@ type runView struct {
 	Expires   time.Time
 	Job       string
 	Revision  uint64
-	Attempt   string // who works on it, and how earlier ones ended
+	Attempt   string // its worker, and how earlier attempts ended
 	Heartbeat time.Time
 	Charts    []chartView
 	ChartNote string
@@ -37,7 +37,7 @@ type runView struct {
 	Metrics   []nameValue
 	Hyper     []nameValue
 	Outputs   []outputLine
-	Failure   string // what a failure says beyond What
+	Failure   string // what a failure says in addition to What
 	Log       string
 	LogWhole  bool
 	LogURL    template.URL
@@ -46,7 +46,7 @@ type runView struct {
 	Letter    uint64 // its newest dead letter
 	Commands  []commandLine
 	CanCancel bool
-	Config    string // the pipeline that it is, or was, made from, with its defaults, as JSON; "" if that is not known
+	Config    string // the pipeline that it is made from, with its defaults, as JSON; "" if that is not known
 	Settings  string // what its model was trained with, as JSON; "" if the module did not say
 	CanRerun  bool   // it has ended, and its inputs may be started again
 	Applied   uint64 // the revision of its pipeline that is applied now; 0: none is
@@ -105,40 +105,40 @@ func (c *Console) runView(r *http.Request) (runView, error) {
 	if err := errors.Join(events.CheckName("pipeline", k.pipeline), events.CheckRun("run", k.run)); err != nil {
 		return runView{}, badRequest("%s", err)
 	}
-	told, err := c.told(r.Context(), k)
+	history, err := c.readHistory(r.Context(), k)
 	if err != nil {
 		return runView{}, err
 	}
-	view := c.fromModel(k, told)
-	view.Facts, view.Trained = told.facts, told.trained
+	view := c.fromModel(k, history)
+	view.Facts, view.Trained = history.facts, history.trained
 	view.Config = c.configuration(r.Context(), k.pipeline, view.Revision)
-	if told.trained != nil && len(told.trained.Settings) > 0 {
-		view.Settings = indented(mask.JSON(told.trained.Settings))
+	if history.trained != nil && len(history.trained.Settings) > 0 {
+		view.Settings = indented(mask.JSON(history.trained.Settings))
 	}
-	c.addCharts(r.Context(), &view, told)
-	c.addStudy(r.Context(), &view, told)
+	c.addCharts(r.Context(), &view, history)
+	c.addStudy(r.Context(), &view, history)
 	if view.Trained != nil && view.State.State == runs.Trained {
 		view.addModel(c.opts.Root)
 	}
-	c.addLog(r.Context(), &view, told)
+	c.addLog(r.Context(), &view, history)
 	view.addCommands(c)
 	return view, nil
 }
 
-// fromModel is what the model knows of a run; of one that it has no room for, what its facts tell.
-func (c *Console) fromModel(k key, told toldOf) (view runView) {
+// fromModel is a run by the model; a run that was dropped from memory, by its events.
+func (c *Console) fromModel(k key, history runHistory) (view runView) {
 	c.model.mu.RLock()
 	defer c.model.mu.RUnlock()
 	r := c.model.runs[k]
 	if r == nil {
-		told.record.refresh(known{c.model})
-		return runView{runLine: told.record.line(), Letter: c.model.dead.newest[k]}
+		history.record.refresh(known{c.model})
+		return runView{runLine: history.record.line(), Letter: c.model.dead.newest[k]}
 	}
 	view = runView{runLine: r.line(), Job: r.job(), Revision: r.join.Current().Revision}
 	view.CanRerun = r.state.Over()
 	view.Applied = c.model.specs[k.pipeline].revision
 	if r.joined {
-		c.model.markIgnored(r, told.facts)
+		c.model.markIgnored(r, history.facts)
 	}
 	if spec, err := (known{c.model}).Spec(k.pipeline, r.join.Stage(events.FunctionTrain).Revision); err == nil && r.state.State == runs.Waiting && r.joined {
 		view.Expires, _ = r.join.Deadline(spec)
@@ -174,7 +174,7 @@ func viewsOf(charts []chart) (views []chartView) {
 	for _, c := range charts {
 		data, err := c.data()
 		if err != nil {
-			continue // values are finite: it can't be
+			continue // can't happen: values are finite
 		}
 		view := chartView{ID: "chart-" + slug(c.metric+"-"+c.axis), Metric: c.metric, Axis: c.axis, SVG: c.svg(), Data: data}
 		for _, line := range c.lines {
@@ -195,13 +195,13 @@ func slug(text string) string {
 	}, text)
 }
 
-// addCharts takes the curves of a run that has ended from its run log: these are whole.
-func (c *Console) addCharts(ctx context.Context, view *runView, told toldOf) {
+// addCharts reads the curves of a run that has ended from its run log: these are complete.
+func (c *Console) addCharts(ctx context.Context, view *runView, history runHistory) {
 	view.Compare = link("/compare", "run", view.Key)
-	if told.trained == nil || told.trained.ModelRun == "" || !view.State.Over() {
+	if history.trained == nil || history.trained.ModelRun == "" || !view.State.Over() {
 		return
 	}
-	ref, err := c.ours(told.trained.ModelRun)
+	ref, err := c.ours(history.trained.ModelRun)
 	if err != nil {
 		view.ChartNote = err.Error()
 		return
@@ -213,7 +213,7 @@ func (c *Console) addCharts(ctx context.Context, view *runView, told toldOf) {
 	}
 }
 
-func (c *Console) addStudy(ctx context.Context, view *runView, told toldOf) {
+func (c *Console) addStudy(ctx context.Context, view *runView, history runHistory) {
 	c.model.mu.RLock()
 	var job string
 	if r := c.model.runs[key{view.Pipeline, view.Run}]; r != nil {
@@ -221,21 +221,21 @@ func (c *Console) addStudy(ctx context.Context, view *runView, told toldOf) {
 	}
 	c.model.mu.RUnlock()
 	name, found := c.studies.ofJob(ctx, view.Pipeline, job)
-	if !found && told.hparams != nil {
-		name, found = c.studies.at(ctx, view.Pipeline, told.hparams.Study)
+	if !found && history.hparams != nil {
+		name, found = c.studies.at(ctx, view.Pipeline, history.hparams.Study)
 	}
 	if found {
 		view.Study, view.StudyURL = &name, link("/study", "pipeline", name.Pipeline, "id", name.ID)
 	}
 }
 
-// rerunView is what the button needs that starts the inputs of a run again.
+// rerunView is the button that starts the inputs of a run again.
 type rerunView struct {
 	Pipeline, Run string
 	Applied       uint64
 }
 
-// Rerun is that of the run.
+// Rerun is the button of the run.
 func (v runView) Rerun() rerunView { return rerunView{v.Pipeline, v.Run, v.Applied} }
 
 func (v *runView) addModel(root storage.Ref) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// asOf says with which revision of its pipeline something is done.
+// asOf names the revision of the pipeline that a command uses.
 func asOf(revision uint64) string {
 	if revision == 0 {
 		return ""
@@ -15,7 +15,7 @@ func asOf(revision uint64) string {
 	return fmt.Sprintf(" with revision %d of the pipeline", revision)
 }
 
-// addCommands are those that help a run on, or take its model somewhere.
+// addCommands adds commands that help a run, or export its model.
 func (v *runView) addCommands(c *Console) {
 	f := frame{c: c}
 	name, of := quoted(v.Run), "--pipeline "+v.Pipeline

@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// toldOf is what the log has of one run.
-type toldOf struct {
+// runHistory is the events of one run in the log.
+type runHistory struct {
 	facts   []factLine
 	trained *events.ModelTrained
 	failed  *events.Failed
@@ -18,44 +18,45 @@ type toldOf struct {
 	record  run
 }
 
-// told reads the facts of a run.
-func (c *Console) told(ctx context.Context, k key) (told toldOf, err error) {
-	told.record.key = k
+// readHistory reads the events of a run.
+func (c *Console) readHistory(ctx context.Context, k key) (history runHistory, err error) {
+	history.record.key = k
 	for recorded, err := range c.opts.Box.Read(ctx, events.Query{Pipeline: k.pipeline, Run: k.run}) {
 		if err != nil {
-			return told, err
+			return history, err
 		}
 		if recorded.Err != nil {
-			continue // it lies in DEAD
+			continue // it is a dead letter
 		}
-		told.add(recorded)
+		history.add(recorded)
 	}
-	if len(told.facts) == 0 {
-		return told, notThere("No fact of run %s of pipeline %s has come.", k.run, k.pipeline)
+	if len(history.facts) == 0 {
+		return history, notThere("The log has no event of run %s of pipeline %s.", k.run, k.pipeline)
 	}
-	return told, nil
+	return history, nil
 }
 
-func (t *toldOf) add(recorded events.Recorded) {
+func (h *runHistory) add(recorded events.Recorded) {
 	fact := recorded.Fact
-	t.facts = append(t.facts, factLine{
+	h.facts = append(h.facts, factLine{
 		Sequence: recorded.Message.Sequence, Kind: fact.Data.Kind(), Source: fact.Source, ID: fact.ID, Stored: recorded.Message.Stored,
 		event: runs.NewRunEvent(recorded),
 	})
-	t.record.tell(recorded)
+	h.record.add(recorded)
 	switch data := fact.Data.(type) {
 	case *events.ModelTrained:
-		t.trained, t.failed = data, nil
+		h.trained, h.failed = data, nil
 	case *events.TrainingFailed:
-		t.fail(data.Failed)
+		h.fail(data.Failed)
 	case *events.TuningFailed:
-		t.fail(data.Failed)
+		h.fail(data.Failed)
 	case *events.HParamsReady:
-		t.hparams = data
+		h.hparams = data
 	}
 }
 
-// markIgnored says of each event of a run that has no effect on it why. The lock of the model is held.
+// markIgnored sets why an event of a run has no effect on it. The caller holds the lock of the
+// model.
 func (m *model) markIgnored(r *run, facts []factLine) {
 	spec, err := known{m}.Spec(r.pipeline, 0)
 	if err != nil {
@@ -71,9 +72,9 @@ func (m *model) markIgnored(r *run, facts []factLine) {
 }
 
 // fail keeps the last failure, with a log if any had one.
-func (t *toldOf) fail(failed events.Failed) {
-	if t.failed != nil && failed.LogTail == "" {
-		failed.Log, failed.LogTail = t.failed.Log, t.failed.LogTail
+func (h *runHistory) fail(failed events.Failed) {
+	if h.failed != nil && failed.LogTail == "" {
+		failed.Log, failed.LogTail = h.failed.Log, h.failed.LogTail
 	}
-	t.failed = &failed
+	h.failed = &failed
 }

@@ -9,19 +9,20 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// addLog is the end of the module's log: what the bus has of it while the module runs, and what the store keeps when the job has ended.
-func (c *Console) addLog(ctx context.Context, view *runView, told toldOf) {
+// addLog adds the end of the module's log: what the bus has of it while the module runs, and what
+// the store has when the job has ended.
+func (c *Console) addLog(ctx context.Context, view *runView, history runHistory) {
 	if !view.State.Over() {
 		c.addLiveLog(ctx, view)
 		return
 	}
-	if told.failed != nil {
-		if whole := mask.Text(runs.PlainText(told.failed.Message)); whole != plain(view.What()) {
+	if history.failed != nil {
+		if whole := mask.Text(runs.PlainText(history.failed.Message)); whole != plain(view.What()) {
 			view.Failure = whole
 		}
-		view.Log = mask.Text(runs.PlainText(told.failed.LogTail))
+		view.Log = mask.Text(runs.PlainText(history.failed.LogTail))
 	}
-	address := logAddress(told)
+	address := logAddress(history)
 	if address == "" {
 		return
 	}
@@ -41,7 +42,7 @@ func (c *Console) addLog(ctx context.Context, view *runView, told toldOf) {
 	}
 }
 
-// addLiveLog is of a run that is worked on, or waits to be.
+// addLiveLog is addLog for a run that is being worked on, or waits for it.
 func (c *Console) addLiveLog(ctx context.Context, view *runView) {
 	const kept = "The whole log is kept in the store when the job has ended."
 	view.LogNote = kept
@@ -53,14 +54,14 @@ func (c *Console) addLiveLog(ctx context.Context, view *runView) {
 	view.Log, view.LogLive = mask.Text(runs.PlainText(text)), text != ""
 }
 
-func logAddress(told toldOf) string {
-	if told.failed != nil {
-		return told.failed.Log
+func logAddress(history runHistory) string {
+	if history.failed != nil {
+		return history.failed.Log
 	}
-	if told.trained == nil {
+	if history.trained == nil {
 		return ""
 	}
-	ref, err := storage.ParseRef(told.trained.Model.URI)
+	ref, err := storage.ParseRef(history.trained.Model.URI)
 	if err != nil {
 		return ""
 	}

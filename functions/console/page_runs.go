@@ -21,12 +21,12 @@ type runsView struct {
 	Known                  int
 }
 
-// stateCount is how many runs are in a state, and where they are listed.
+// stateCount is the number of runs in a state, and the address of their list.
 type stateCount struct {
 	State string
 	Count int
 	URL   template.URL
-	Now   bool // it is the one that is listed
+	Now   bool // it is the listed one
 }
 
 // runLine is one run of a list.
@@ -37,11 +37,11 @@ type runLine struct {
 	Since    time.Time
 	Progress *progressView
 	Spark    template.HTML
-	Metric   string // the one that people look at first
+	Metric   string // the most important one
 	Value    float64
 	Took     time.Duration
 	Cached   bool
-	ModelRun string // where its curves are, once it has ended
+	ModelRun string // address of its curves, once it has ended
 }
 
 // progressView is how far a job is.
@@ -55,7 +55,7 @@ type progressView struct {
 	At          time.Time
 }
 
-// runsPerPage keeps a page quick, and readable.
+// runsPerPage keeps a page fast and readable.
 const runsPerPage = 50
 
 func (c *Console) runsPage() page {
@@ -70,7 +70,7 @@ func (c *Console) runsPage() page {
 	}
 }
 
-// runsView lists the runs that are asked for, those heard of last first.
+// runsView lists the selected runs, the most recently updated first.
 func (m *model) runsView(r *http.Request) runsView {
 	view := runsView{Query: r.FormValue("q"), Pipeline: r.FormValue("pipeline"), State: r.FormValue("state")}
 	m.mu.RLock()
@@ -167,7 +167,7 @@ func (r *run) progressView() *progressView {
 	return v
 }
 
-// leading is the metric that stands in a list.
+// leading is the metric that a list shows.
 func leading(metrics map[string]float64) (string, float64) {
 	for _, name := range []string{"accuracy", "auc", "binary_accuracy", "sparse_categorical_accuracy", "val_accuracy", "rmse", "mae", "loss", "val_loss"} {
 		if value, there := metrics[name]; there {

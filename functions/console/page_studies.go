@@ -67,7 +67,7 @@ type studyView struct {
 
 type trialLine struct {
 	report.Row
-	InWords string // what has become of it
+	InWords string // its state in words
 	Values  []string
 	Path    string // the trial's line through the parallel coordinates
 }
@@ -91,7 +91,7 @@ func (c *Console) study(r *http.Request) (studies.State, error) {
 	return c.studies.read(r.Context(), name)
 }
 
-// studyPicture is a study's parallel coordinates, for who has no JavaScript.
+// studyPicture is a study's parallel coordinates as a picture, for pages without JavaScript.
 func (c *Console) studyPicture(w http.ResponseWriter, r *http.Request) {
 	state, err := c.study(r)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *Console) studyPicture(w http.ResponseWriter, r *http.Request) {
 	axes := axesOf(&state.Study, rows, report.Importances(&state.Study))
 	w.Header().Set("Content-Type", "image/svg+xml")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'") // its own style; there is no script in it
-	_, _ = io.WriteString(w, axes.picture(rows))                                               // a client that is gone misses nothing
+	_, _ = io.WriteString(w, axes.picture(rows))                                               // the client may be gone
 }
 
 func (c *Console) studyView(r *http.Request) (view studyView, err error) {
@@ -187,7 +187,7 @@ func (v *studyView) progress(s *tune.Study) {
 	v.Progress = &views[0]
 }
 
-// table is a page of the trials: by score, or as they were begun.
+// table is a page of the trials: by score, or in the order of their begin.
 func (v *studyView) table(r *http.Request, axes axes) {
 	rows := slices.Clone(v.Report.Trials)
 	if v.Sort != "begun" {

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// withProbes answers, before the guard, those who ask how the console is. A cluster asks by its address, brings no cookie, and follows
-// no way to a form: /healthz and /readyz are for everybody. /metrics tells of what happens, as the pages do: it is for those who may read
-// them, and for requests with the token as "Authorization: Bearer".
+// withProbes answers probes before the guard. A cluster uses an address of its own, sends no
+// cookie, and follows no redirect: /healthz and /readyz are for all clients. /metrics reveals as
+// much as the pages: it is for clients that may read them, and for requests with the token as
+// "Authorization: Bearer".
 func (c *Console) withProbes(next http.Handler) http.Handler {
 	if c.opts.Probes == nil {
 		return next
@@ -35,7 +36,7 @@ func (c *Console) probe(w http.ResponseWriter, r *http.Request) {
 	c.opts.Probes.ServeHTTP(w, r)
 }
 
-// mayScrape also keeps metrics from a site that points its name here.
+// mayScrape also refuses metrics to a site that points its name here.
 func (c *Console) mayScrape(r *http.Request) bool {
 	if said, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return c.sessions.isToken(said)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestProbesAreAnsweredWithoutAToken: a cluster asks by the pod's address, and knows no cookie. Metrics tell more.
+// TestProbesAreAnsweredWithoutAToken: a cluster uses the pod's address, and no cookie. Metrics
+// reveal more.
 func TestProbesAreAnsweredWithoutAToken(t *testing.T) {
 	t.Parallel()
 	byAddress := func(r *http.Request) { r.Host = "10.1.2.3:8080" }
@@ -28,7 +29,7 @@ func TestProbesAreAnsweredWithoutAToken(t *testing.T) {
 		}{
 			"a cluster":               {"/healthz", []func(*http.Request){byAddress}, http.StatusOK},
 			"a balancer":              {"/readyz", []func(*http.Request){byAddress}, http.StatusOK},
-			"a scraper beside it":     {"/metrics", nil, open},
+			"a scraper on loopback":   {"/metrics", nil, open},
 			"a site of another name":  {"/metrics", []func(*http.Request){byAddress}, http.StatusUnauthorized},
 			"one with a wrong token":  {"/metrics", []func(*http.Request){bearer("guessed")}, http.StatusUnauthorized},
 			"a scraper with a token":  {"/metrics", []func(*http.Request){bearer(token)}, http.StatusOK},
@@ -40,7 +41,7 @@ func TestProbesAreAnsweredWithoutAToken(t *testing.T) {
 			}
 		}
 		if status, _ := w.get("/", byAddress); status != http.StatusMisdirectedRequest {
-			t.Errorf("the page is told to a name that is not its own: %d", status)
+			t.Errorf("the page is served under another name: %d", status)
 		}
 	}
 }

@@ -19,12 +19,12 @@ import (
 //go:embed templates/*.html
 var templates embed.FS
 
-// frame is what stands around every page.
+// frame is what surrounds every page.
 type frame struct {
 	Title    string
 	Nav      string   // the entry of the menu that the page belongs to
 	Dead     int      // dead letters
-	Waits    []string // what keeps the page from being whole
+	Waits    []string // why the page is incomplete
 	Trusted  bool     // this browser has shown the token
 	CanAct   bool     // there is a token that could be shown
 	Path     string   // of the page itself
@@ -56,7 +56,7 @@ func parseTemplates() (*template.Template, error) {
 // Ago is a time as seen from the request.
 func (f frame) Ago(t time.Time) template.HTML { return ago(t, f.Now) }
 
-// Command is how to type a command of this program so that it finds the same Stoker.
+// Command is a command line of this program for the same Stoker.
 func (f frame) Command(args ...string) string {
 	words := append([]string{f.c.opts.Command}, args...)
 	if f.c.opts.Flags != "" {
@@ -65,17 +65,17 @@ func (f frame) Command(args ...string) string {
 	return strings.Join(words, " ")
 }
 
-// Body is the page itself, which Frame stands around.
+// Body is the page itself, within the frame.
 func (f frame) Body() (template.HTML, error) { return f.part(f.template) }
 
-// Part is a part of the page that may change, with its place around it. What it was is noted for Seen.
+// Part is a part of the page that may change, in its element. It is recorded for Seen.
 func (f frame) Part(name string) (template.HTML, error) {
 	html, err := f.part(name)
 	f.seen[name] = markOf(string(html))
 	return template.HTML(`<div id="` + name + `">` + string(html) + `</div>`), err
 }
 
-// Seen are the parts that stand above.
+// Seen are the parts that were written so far.
 func (f frame) Seen() string { return f.seen.String() }
 
 func (f frame) part(name string) (template.HTML, error) {
@@ -89,7 +89,7 @@ func (c *Console) frame(r *http.Request, p page, view any) frame {
 	c.model.mu.RLock()
 	dead, waits := c.model.dead.count, c.model.waits()
 	c.model.mu.RUnlock()
-	if !c.mayRead(r) { // it is a page for those who may not
+	if !c.mayRead(r) { // a page for clients that may not read
 		dead, waits = 0, nil
 	}
 	return frame{
@@ -98,7 +98,7 @@ func (c *Console) frame(r *http.Request, p page, view any) frame {
 	}
 }
 
-// waits says what is not known yet, or not any more. The lock is held.
+// waits says what is not known yet, or not any more. The caller holds the lock.
 func (m *model) waits() (list []string) {
 	parts := []string{partFacts, events.RegisterJoins, events.RegisterPipelines, events.RegisterLeases, events.RegisterGates}
 	for _, part := range parts {
@@ -118,7 +118,7 @@ func (m *model) waits() (list []string) {
 	return list
 }
 
-// notice is what stands above a page, as HTML.
+// notice is a message above a page, as HTML.
 func notice(text string) string { return `<p class="notice" role="status">` + escaped(text) + `</p>` }
 
 // problem is an error with its status.
@@ -136,7 +136,7 @@ func badRequest(format string, args ...any) error {
 	return &problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
-// statusOf is what an error means to who asked.
+// statusOf is the HTTP status of an error.
 func statusOf(err error) int {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p.status
@@ -161,7 +161,7 @@ func (c *Console) show(w http.ResponseWriter, r *http.Request, status int, name 
 	c.write(w, r, status, c.frame(r, p, view))
 }
 
-// refuse tells why a request is not answered.
+// refuse answers a request with the reason why it is refused.
 func (c *Console) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
 	title := "That did not work"
 	if status == http.StatusNotFound {
@@ -181,7 +181,8 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	c.refuse(w, r, statusOf(err), mask.Text(err.Error()))
 }
 
-// write renders the whole before any of it goes out: a page is never cut short by an error of ours.
+// write renders the whole page before it sends anything: a page is never cut short by an error of
+// ours.
 func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, f frame) {
 	var out bytes.Buffer
 	if err := c.pages.ExecuteTemplate(&out, "frame", f); err != nil {
@@ -195,7 +196,7 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, f fr
 	}
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(out.Bytes()) // a client that is gone misses nothing
+		_, _ = w.Write(out.Bytes()) // the client may be gone
 	}
 }
 
@@ -204,13 +205,13 @@ type page struct {
 	nav       string
 	template  string
 	title     func(view any) string
-	fragments []string // parts that change while it is looked at, by template and id
+	fragments []string // parts that change while the page is open, by template and id
 	build     func(r *http.Request) (any, error)
 
-	breath func(view any) time.Duration // how often it is made anew although the model has not changed; nil: breath
+	breath func(view any) time.Duration // how often it is rebuilt without a change of the model; nil: breath
 }
 
-// pageNumber is the page of a list that is asked for, from 1.
+// pageNumber is the requested page of a list, from 1.
 func pageNumber(r *http.Request) int {
 	n := 0
 	for _, digit := range r.FormValue("page") {
@@ -228,7 +229,7 @@ type leaf struct {
 	Previous, Next                 template.URL
 }
 
-// leafOf cuts the page that is asked for out of a list.
+// leafOf returns the requested page of a list.
 func leafOf[T any](r *http.Request, all []T, size int) ([]T, leaf) {
 	l := leaf{Number: pageNumber(r), Total: len(all), Pages: max(1, (len(all)+size-1)/size)}
 	l.Number = min(l.Number, l.Pages)

@@ -41,7 +41,7 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 	body := w.sees(page, "Try it again with revision 1 of the pipeline", "again with revision 2 of the pipeline, which is applied now",
 		"ignored: the run has its transform.ready already: event 1")
 	if strings.Contains(body, `action="/rerun"`) {
-		t.Error("who can't act is shown the button")
+		t.Error("the button is shown without permission to act")
 	}
 	config := w.sees(page, "Revision 1 of pipeline penguin, with its defaults", "&#34;expire_after&#34;: &#34;168h&#34;", "&#34;seed&#34;: 0", "&#34;label&#34;: &#34;species&#34;")
 	if strings.Contains(config, "hunter2") {
@@ -74,7 +74,7 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 	}
 }
 
-func TestARerunIsOfferedOfARunThatEndedWhileItsPipelineIsApplied(t *testing.T) {
+func TestARerunIsOfferedForAnEndedRunOfAnAppliedPipeline(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.apply(penguin)

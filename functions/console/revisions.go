@@ -50,7 +50,7 @@ func (r *revisions) list() []revision {
 	return slices.Collect(maps.Keys(r.set))
 }
 
-// known is the model as functions/runs asks it, with the lock held, for reading at least.
+// known is the model as a runs.Source; the caller holds the lock, for reading at least.
 type known struct{ m *model }
 
 func (k known) Spec(name string, number uint64) (pipeline.Pipeline, error) {
@@ -72,7 +72,8 @@ func (k known) Spec(name string, number uint64) (pipeline.Pipeline, error) {
 	return pipeline.Pipeline{}, errNotRead
 }
 
-// configuration is a pipeline at a revision as JSON, with its defaults and without its secrets; "" of none, or one that can't be read.
+// configuration is a pipeline at a revision as JSON, with its defaults and without its secrets; ""
+// if there is none, or it can't be read.
 func (c *Console) configuration(ctx context.Context, name string, number uint64) string {
 	if number == 0 {
 		return ""
@@ -120,13 +121,13 @@ func (k known) Gate(name string) (join.Admission, error) { return k.m.gates[name
 
 func (k known) Lease(job string) (runs.Lease, error) { return k.m.leases[job], nil }
 
-// wanted are the revisions that nobody has read yet.
+// wanted are the revisions that have not been read yet.
 func (m *model) wanted() []revision { return m.lacks.list() }
 
 // maxOlder is how many older revisions are kept.
 const maxOlder = 500
 
-// found takes a pipeline at an older revision, or why it can't be read.
+// found stores a pipeline at an older revision, or why it can't be read.
 func (m *model) found(at revision, spec pipeline.Pipeline) {
 	m.change(func() {
 		m.lacks.drop(at)

@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Pages that are built at once, under the lock for readers, may want the same revision: the race detector has nothing to say to it.
+// Pages that are built at once, under the read lock, may want the same revision: there must be no
+// data race.
 func TestPagesThatAreBuiltAtOnceWantARevisionOnce(t *testing.T) {
 	t.Parallel()
 	m := newModel(10)
@@ -49,7 +50,7 @@ func TestRevisionsAreListedAndCompared(t *testing.T) {
 	}
 	w.sees("/pipeline?name=penguin", `href="/revisions?name=penguin">Revisions`)
 
-	// The newest is compared with the one before where nothing is said.
+	// By default the newest is compared with the one before.
 	body := w.sees("/revisions?name=penguin", "From revision 2 to 3", "trainer.custom_config.&lt;b&gt;key", "&#34;&lt;script&gt;alert(1)&lt;/script&gt;&#34;",
 		"trainer.custom_config.units", `<code>trainer.custom_config.db_password, trainer.seed</code>`, "stoker pipelines show penguin --revision 3 --diff 2")
 	for _, wrong := range []string{"<script>alert", "<b>key", "hunter", "trainer.seed</dt>"} {

@@ -28,7 +28,7 @@ func (c *Console) routes() http.Handler {
 	return c.guard(limited(mux))
 }
 
-// maxForm is how large a request's body may be: nobody sends more than a token.
+// maxForm bounds a request's body: no form holds more than a token.
 const maxForm = 16 << 10
 
 func limited(next http.Handler) http.Handler {
@@ -45,7 +45,7 @@ func exact(path string) string {
 	return path
 }
 
-// page answers with one page, whole.
+// page answers with one complete page.
 func (c *Console) page(p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		begun := c.opts.Now()

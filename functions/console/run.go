@@ -26,7 +26,7 @@ type run struct {
 	ended    ended
 }
 
-// ended is what stays of the fact that told the outcome.
+// ended is what is kept of the event with the outcome.
 type ended struct {
 	finished time.Time
 	took     time.Duration
@@ -36,8 +36,8 @@ type ended struct {
 	log      string
 }
 
-// tell takes a fact of the run.
-func (r *run) tell(recorded events.Recorded) {
+// add adds an event of the run.
+func (r *run) add(recorded events.Recorded) {
 	if r.since.IsZero() || recorded.Message.Stored.Before(r.since) {
 		r.since = recorded.Message.Stored
 	}
@@ -56,7 +56,7 @@ func (r *run) tell(recorded events.Recorded) {
 	}
 }
 
-// take takes the run's join. What its facts named is of no use here, and large.
+// take stores the run's join, without what its events named, which is large.
 func (r *run) take(j join.Join) {
 	for i := range j.Events {
 		j.Events[i].Inputs = events.Inputs{}
@@ -70,12 +70,12 @@ func (r *run) take(j join.Join) {
 	}
 }
 
-// job is the one that is worked on, or was last.
+// job is the current or last job.
 func (r *run) job() string {
 	return r.join.Current().Job
 }
 
-// report takes the progress of its job.
+// report stores the progress of its job.
 func (r *run) report(p events.Progress) {
 	if r.progress != nil && (r.progress.Attempt != p.Attempt || r.progress.Job != p.Job) {
 		r.pace = pace{}
@@ -95,7 +95,7 @@ func (r *run) report(p events.Progress) {
 	}
 }
 
-// refresh works the state out again. What can't be found out is part of it.
+// refresh derives the state anew. What can't be read is part of it.
 func (r *run) refresh(known runs.Source) {
 	before := r.state
 	var err error
@@ -119,7 +119,7 @@ func (r *run) refresh(known runs.Source) {
 	}
 }
 
-// pace is how quick a job is, by its reports of the last half minute or so.
+// pace is the speed of a job, by its reports of the last half minute or so.
 type pace struct {
 	from, to mark
 	older    mark
@@ -144,7 +144,7 @@ func (p *pace) at(step int, now time.Time) {
 	}
 }
 
-// speed is in steps a second; 0 if it can't be said.
+// speed is in steps a second; 0 if it is not known.
 func (p *pace) speed() float64 {
 	elapsed := p.to.time.Sub(p.older.time).Seconds()
 	if elapsed <= 0 || p.to.step <= p.older.step {
@@ -153,7 +153,7 @@ func (p *pace) speed() float64 {
 	return float64(p.to.step-p.older.step) / elapsed
 }
 
-// left is how long the rest of the steps takes at that speed; 0 if it can't be said.
+// left is how long the rest of the steps takes at that speed; 0 if it is not known.
 func (p *pace) left(step, steps int) time.Duration {
 	speed := p.speed()
 	if speed == 0 || steps <= step {

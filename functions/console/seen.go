@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// seen is what a page has of its parts: a mark of each one's HTML, by name. It is written "menu=0123456789abcdef,notice=...", in the page
-// itself and as the id of each event, so that the console keeps nothing of who follows.
+// seen is what a page has of its parts: a hash of each one's HTML, by name. It is written
+// "menu=0123456789abcdef,notice=...", in the page itself and as the id of each event, so that the
+// console keeps no state of clients.
 type seen map[string]string
 
 // mostSeen bounds what a client may claim to have.
@@ -39,7 +40,7 @@ func (s seen) String() string {
 // times are what a page's script keeps up to date by itself.
 var times = regexp.MustCompile(`<time ([^>]*)>[^<]*</time>`)
 
-// markOf tells one HTML from another. How long ago something was is no difference: when it was is.
+// markOf is a hash of HTML. Relative times don't count in it, absolute times do.
 func markOf(html string) string {
 	sum := sha256.Sum256(times.ReplaceAll([]byte(html), []byte(`<time $1>`)))
 	return hex.EncodeToString(sum[:8])

@@ -20,7 +20,8 @@ const (
 	maxSessions = 256                // beyond these the one that was used longest ago ends
 )
 
-// sessions are the browsers that have shown the token. They are kept in memory: all end with the console.
+// sessions are the browsers that have shown the token. They are kept in memory: all end with the
+// console.
 type sessions struct {
 	now func() time.Time
 
@@ -37,7 +38,8 @@ type session struct {
 	begun, used time.Time
 }
 
-// newSessions returns no sessions yet. Their times are those of the wall clock: the monotonic one stands still while the machine sleeps.
+// newSessions returns no sessions yet. Their times are those of the wall clock: the monotonic one
+// stands still while the machine sleeps.
 func newSessions(token string, now func() time.Time) *sessions {
 	return &sessions{token: token, now: func() time.Time { return now().Round(0) }, open: map[[32]byte]*session{}}
 }
@@ -73,14 +75,15 @@ func (s *sessions) isTokenLocked(text string) bool {
 	return s.token != "" && subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// login opens a session and returns its id, 256 random bits as text. It reports false if the text is not the token.
+// login opens a session and returns its id, 256 random bits as text. It reports false if the text
+// is not the token.
 func (s *sessions) login(text string) (id string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.isTokenLocked(text) {
 		return "", false
 	}
-	s.makeRoomLocked()
+	s.evictLocked()
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // it never fails
 	id = base64.RawURLEncoding.EncodeToString(random[:])
@@ -91,8 +94,9 @@ func (s *sessions) login(text string) (id string, ok bool) {
 	return id, true
 }
 
-// makeRoomLocked ends the sessions that are over and, if there are too many still, the one that was used longest ago.
-func (s *sessions) makeRoomLocked() {
+// evictLocked ends the sessions that are over and, if there are too many still, the one that was
+// used longest ago.
+func (s *sessions) evictLocked() {
 	var oldest [32]byte
 	for id, one := range s.open {
 		if s.isOver(one) {
@@ -106,7 +110,7 @@ func (s *sessions) makeRoomLocked() {
 	}
 }
 
-// find returns the session of an id, or nil. A session that is over ends here.
+// find returns the session of an id, or nil. It ends a session that is over.
 func (s *sessions) find(id string) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +130,7 @@ func (s *sessions) use(one *session) {
 	one.used = s.now()
 }
 
-// lives reports whether a session goes on.
+// lives reports whether a session has not ended.
 func (s *sessions) lives(one *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,16 +156,17 @@ func (s *sessions) isOver(one *session) bool {
 	return now.Sub(one.used) >= sessionIdle || now.Sub(one.begun) >= sessionMax
 }
 
-// behindTLS reports whether the browser reaches the console by TLS. Nothing is permitted because of it, so that the word of whoever
-// forwards the request is enough.
+// behindTLS reports whether the browser reaches the console by TLS. It permits nothing, so that the
+// header of any proxy is enough.
 func behindTLS(r *http.Request) bool {
 	first, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",")
 	return r.TLS != nil || strings.EqualFold(strings.TrimSpace(first), "https")
 }
 
-// cookieName is the name of a session's cookie. Cookies of a host are sent to all its ports: the name has the port that the browser
-// knows, so that two consoles of one host have a session each. Behind TLS its prefix keeps others from setting it: browsers take it
-// only over TLS, for this host alone and with Path=/ (RFC 6265bis).
+// cookieName is the name of a session's cookie. Cookies of a host are sent to all its ports: the
+// name has the port that the browser knows, so that two consoles of one host have a session each.
+// Behind TLS its prefix keeps others from setting it: browsers accept it only over TLS, for this
+// host alone and with Path=/ (RFC 6265bis).
 func cookieName(r *http.Request) string {
 	prefix, port := "stoker-", "80"
 	if behindTLS(r) {
@@ -175,7 +180,7 @@ func cookieName(r *http.Request) string {
 	return prefix + port
 }
 
-// cookie is the cookie of a session; an empty id removes it. It has no end of its own: the session has one.
+// cookie is the cookie of a session; an empty id removes it. It has no expiry: the session has one.
 func cookie(r *http.Request, id string) *http.Cookie {
 	c := &http.Cookie{Name: cookieName(r), Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: behindTLS(r)}
 	if id == "" {

@@ -169,7 +169,7 @@ func TestUpdatesDoNotUseASession(t *testing.T) {
 	}
 }
 
-// A stream that a session opened ends with the session: nobody reads on by it.
+// A stream that a session opened ends with the session.
 func TestAStreamEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	for what, end := range map[string]func(*world, *clock, *http.Cookie){
@@ -206,7 +206,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 	}
 }
 
-// One client that opens streams without end takes its own places, not those of others.
+// One client that opens streams without end reaches its own limit, not that of others.
 func TestStreamsOfOthersDoNotLockOutASession(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
@@ -247,7 +247,8 @@ func TestStreamsOfOthersDoNotLockOutASession(t *testing.T) {
 	})
 }
 
-// opens opens a stream that stays open until the test ends, and reports whether there was a place for it.
+// opens opens a stream that stays open until the test ends, and reports whether there was a place
+// for it.
 func (w *world) opens(path string, change ...func(*http.Request)) bool {
 	w.t.Helper()
 	answer := w.start(path, change...)

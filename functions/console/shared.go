@@ -16,7 +16,8 @@ type parts struct {
 	pause time.Duration // when to make them again at the latest
 }
 
-// shared lets all who follow the same page share what was made of it a moment ago: many tabs cost little more than one.
+// shared lets all clients of the same page share what was just made: many tabs cost little more
+// than one.
 type shared struct {
 	fresh time.Duration
 	now   func() time.Time
@@ -25,19 +26,20 @@ type shared struct {
 
 // sharedPage is a page as it was made last.
 type sharedPage struct {
-	mu   sync.Mutex // one makes it, the others wait for it
+	mu   sync.Mutex // one maker at a time
 	made time.Time
 	parts
 }
 
-// maxShared is of how many pages parts are kept.
+// maxShared is the number of pages whose parts are kept.
 const maxShared = 64
 
 func newShared(fresh time.Duration, now func() time.Time) *shared {
 	return &shared{fresh: fresh, now: now, book: newBook[string, *sharedPage](maxShared)}
 }
 
-// parts are those of the page that is asked for. Who may act sees another one than who may not. An error is shared with nobody.
+// parts are those of the requested page. Clients that may act see another page than those that may
+// not. An error is not shared.
 func (s *shared) parts(r *http.Request, trusted bool, do func() (parts, error)) (parts, error) {
 	p := s.book.entry(pageKey(r.URL, trusted), func() *sharedPage { return &sharedPage{} })
 	p.mu.Lock()

@@ -8,27 +8,28 @@ import (
 	"sync"
 )
 
-// sparkBook has the loss of runs that have ended as pictures of the size of a word. They are read from run logs, one after another and
-// behind the page's back: a list of runs waits for none, and shows each as it comes.
+// sparkBook has the loss of runs that have ended as pictures of the size of a word. They are read
+// from run logs, one after another and in the background: a list of runs shows each when it is
+// ready.
 type sparkBook struct {
 	read    func(ctx context.Context, address string) logged
 	came    func()
 	book    *book[string, template.HTML]
 	mu      sync.Mutex
-	waiting []string // addresses to read, the one asked for last at the end
+	waiting []string // addresses to read, the most recently requested last
 	more    chan struct{}
 }
 
 const (
 	maxSparks  = 2000
-	maxWaiting = 4 * runsPerPage // who is looked at no more is not read
+	maxWaiting = 4 * runsPerPage // older requests are dropped
 )
 
 func newSparkBook(read func(context.Context, string) logged, came func()) *sparkBook {
 	return &sparkBook{read: read, came: came, book: newBook[string, template.HTML](maxSparks), more: make(chan struct{}, 1)}
 }
 
-// of is the picture of a run log; "" for one that is not read yet, and will be.
+// of is the picture of a run log; "" if it has not been read yet.
 func (b *sparkBook) of(address string) template.HTML {
 	if picture, there := b.book.look(address); there {
 		return picture
@@ -47,7 +48,7 @@ func (b *sparkBook) of(address string) template.HTML {
 	return ""
 }
 
-// run reads what is asked for until ctx ends. What can't be read is asked for again by the next page.
+// run reads requested logs until ctx ends. The next page requests an unreadable one again.
 func (b *sparkBook) run(ctx context.Context) {
 	for {
 		address, any := b.next()
@@ -79,7 +80,7 @@ func (b *sparkBook) next() (string, bool) {
 	return address, true
 }
 
-// sparkOf draws the loss, which stands first.
+// sparkOf draws the loss, which is the first chart.
 func sparkOf(charts []chart) template.HTML {
 	for _, c := range charts {
 		if len(c.lines) > 0 && c.metric == "loss" {
@@ -89,7 +90,8 @@ func sparkOf(charts []chart) template.HTML {
 	return ""
 }
 
-// addSparks draws the curves of listed runs that have ended from their logs: what was followed of one may be its begin and its end.
+// addSparks draws the curves of listed runs that have ended from their logs: the console may have
+// followed only a part of them.
 func (c *Console) addSparks(list []runLine) {
 	for i := range list {
 		if list[i].ModelRun == "" {

@@ -17,17 +17,17 @@ import (
 // curveBook reads the curves of runs that have ended from their run logs.
 type curveBook struct {
 	store storage.Store
-	mu    sync.Mutex // one reads at a time
+	mu    sync.Mutex // one reader at a time
 	book  *book[string, logged]
 }
 
-// logged is what a run's log says.
+// logged is the contents of a run's log.
 type logged struct {
 	charts []chart
 	note   string // what was left out, and why
 }
 
-// How much is read for one page.
+// Bounds of what is read for one page.
 const (
 	maxLogged   = 96       // run logs that are kept
 	maxLogBytes = 48 << 20 // of a run's event files
@@ -38,7 +38,8 @@ func newCurveBook(store storage.Store) *curveBook {
 	return &curveBook{store: store, book: newBook[string, logged](maxLogged)}
 }
 
-// read is what the event files at an address say, in steps where they were logged by step, else in epochs.
+// read returns the metrics of the event files at an address, by step if they were logged by step,
+// else by epoch.
 func (b *curveBook) read(ctx context.Context, address string) logged {
 	if found, there := b.book.look(address); there {
 		return found
@@ -50,7 +51,7 @@ func (b *curveBook) read(ctx context.Context, address string) logged {
 	}
 	found, err := b.load(ctx, address)
 	if err != nil {
-		return logged{note: "The run's log can't be read: " + err.Error()} // not kept: it may pass
+		return logged{note: "The run's log can't be read: " + err.Error()} // not cached: it may pass
 	}
 	b.book.note(address, found)
 	return found
@@ -103,8 +104,9 @@ func (b *curveBook) readFile(ctx context.Context, log *tfevents.Log, folder stor
 	return errors.Join(err, body.Close())
 }
 
-// chartsOf sorts what was logged by what it measures. Keras and our own training log the same names: batch_loss and epoch_loss in train,
-// evaluation_loss_vs_iterations and epoch_loss in validation. What is there by step is not shown by epoch too.
+// chartsOf groups logged metrics by what they measure. Keras and our own training log the same
+// names: batch_loss and epoch_loss in train, evaluation_loss_vs_iterations and epoch_loss in
+// validation. A metric that is there by step is not shown by epoch too.
 func chartsOf(log *tfevents.Log) []chart {
 	var bySteps, byEpochs []chart
 	for _, r := range log.Runs() {
@@ -114,7 +116,7 @@ func chartsOf(log *tfevents.Log) []chart {
 			}
 			line := series{part: partOf(r.Name), points: pointsOf(s)}
 			if r.Name == "." && len(line.points) == 1 {
-				continue // what the finished model was found to be, which validation says too
+				continue // the evaluation of the finished model, which validation has too
 			}
 			metric, epochs := metricOf(s.Tag)
 			if epochs {
@@ -152,7 +154,7 @@ func partOf(run string) string {
 	return run
 }
 
-// metricOf takes a tag apart.
+// metricOf splits a tag.
 func metricOf(tag string) (metric string, epochs bool) {
 	if metric, ok := strings.CutPrefix(tag, "epoch_"); ok {
 		return metric, true
@@ -193,7 +195,7 @@ func (c *Console) tail(ctx context.Context, ref storage.Ref) (text string, whole
 	return string(read), object.Size <= maxTail, err
 }
 
-// ours is an address in the store that the console may show: below the root that it was given.
+// ours is an address in the store that the console may show: below its root.
 func (c *Console) ours(address string) (storage.Ref, error) {
 	ref, err := storage.ParseRef(address)
 	if err != nil {

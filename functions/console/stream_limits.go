@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// streamClass is a kind of clients that follow pages. Each has places of its own, so that none can take those of another.
+// streamClass is a class of clients that follow pages. Each has a limit of its own, so that no
+// class can exhaust that of another.
 type streamClass int
 
 const (
@@ -16,7 +17,8 @@ const (
 	streamClasses
 )
 
-// How many pages of a class may follow at once: of all its clients, and of one. Together they are 512.
+// How many pages of a class may follow at once: of all its clients, and of one. Together they are
+// 512.
 var (
 	maxStreams       = [streamClasses]int{ownerStreams: 64, sessionStreams: 256, anonymousStreams: 192}
 	maxClientStreams = [streamClasses]int{ownerStreams: 64, sessionStreams: 32, anonymousStreams: 64}
@@ -35,7 +37,8 @@ type streamClient struct {
 	who   any
 }
 
-// acquire takes a place for a stream, or reports that there is none. A session of the console's own user has the places of both.
+// acquire counts a stream, or reports that the limit is reached. A session of the console's own
+// user has the limits of both classes.
 func (l *streamLimits) acquire(r *http.Request) (release func(), ok bool) {
 	who := callerOf(r)
 	var as []streamClient
@@ -73,8 +76,8 @@ func (l *streamLimits) addLocked(client streamClient, n int) {
 	}
 }
 
-// networkOf is the client that an address counts for: all of loopback is one, and so is each /64 of IPv6, since whoever has one of these
-// addresses may take the others.
+// networkOf is the client that an address counts for: all of loopback is one, and so is each /64 of
+// IPv6, because a host of a /64 may use all its addresses.
 func networkOf(address string) string {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

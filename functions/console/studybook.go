@@ -15,7 +15,7 @@ import (
 // studyBook reads studies, and of each only what is new since it was read last.
 type studyBook struct {
 	log    events.Studies
-	mu     sync.Mutex // one reads at a time: what others wait for is in the book then
+	mu     sync.Mutex // one reader at a time: the others find the result in the book
 	whole  *book[events.Study, studies.State]
 	digest *book[events.Study, summary]
 }
@@ -47,7 +47,7 @@ func newStudyBook(log events.Studies) *studyBook {
 	return &studyBook{log: log, whole: newBook[events.Study, studies.State](maxStudies), digest: newBook[events.Study, summary](maxSummaries)}
 }
 
-// read is a study as it stands; events.ErrNotFound if nobody has begun it.
+// read is a study as it is now; events.ErrNotFound if it was not begun.
 func (b *studyBook) read(ctx context.Context, name events.Study) (studies.State, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +64,7 @@ func (b *studyBook) read(ctx context.Context, name events.Study) (studies.State,
 	return state, nil
 }
 
-// list is a line for each study, those first that have grown last. Logs that have not grown are not read again.
+// list is a line for each study, the last grown first. Logs that have not grown are not read again.
 func (b *studyBook) list(ctx context.Context, pipeline string) ([]summary, error) {
 	var list []summary
 	for newest, err := range b.log.Studies(ctx, pipeline) {
@@ -126,7 +126,7 @@ func studyState(s *tune.Study) string {
 	return studyDone
 }
 
-// ofJob finds the study that a tune job asked for, among those that were listed.
+// ofJob finds the study of a tune job, among those that were listed.
 func (b *studyBook) ofJob(ctx context.Context, pipeline, job string) (events.Study, bool) {
 	if job == "" {
 		return events.Study{}, false
@@ -135,7 +135,7 @@ func (b *studyBook) ofJob(ctx context.Context, pipeline, job string) (events.Stu
 	return name, err == nil || !errors.Is(err, events.ErrNotFound) && name.ID != ""
 }
 
-// at finds the study whose outcome lies at an address.
+// at finds the study whose outcome is at an address.
 func (b *studyBook) at(ctx context.Context, pipeline, address string) (events.Study, bool) {
 	if address == "" {
 		return events.Study{}, false

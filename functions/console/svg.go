@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// Pictures are SVG made here, for pages without JavaScript; with it a chart is drawn anew, to be looked into. They have no style of their
-// own: classes are those of static/console.css.
+// Pictures are SVG made here, for pages without JavaScript; with it a chart is drawn again by a
+// script that lets readers zoom. They have no style of their own: classes are those of
+// static/console.css.
 
 // The size of a chart, in its own units.
 const (
@@ -98,7 +99,7 @@ func (s series) path(x, y scale, number int) string {
 	return fmt.Sprintf(`<path class="line l%d" d="%s"/>`, number%lineClasses, pathOf(thinned(s.points, maxPathPoints), x, y))
 }
 
-// maxPathPoints is how many points a line of a picture has: more than these are not told apart.
+// maxPathPoints is the number of points in a line of a picture: more can't be distinguished.
 const maxPathPoints = 200
 
 // thinned leaves out points evenly where there are more than most; the first and the last stay.
@@ -131,8 +132,8 @@ func pathOf(points []point, x, y scale) string {
 	return string(b)
 }
 
-// data is what the chart library draws: the steps of all lines, and of each line a value or null at each. Values have as many digits as
-// can be seen.
+// data is the input of the chart library: the steps of all lines, and of each line a value or null
+// at each. Values have as many digits as can be seen.
 func (c chart) data() (string, error) {
 	type label struct {
 		Name string `json:"name"`
@@ -167,7 +168,7 @@ func (c chart) data() (string, error) {
 	return string(text), err
 }
 
-// figure is a number as JSON has it, to so many digits; null if it is not finite.
+// figure is a number as JSON has it, with so many digits; null if it is not finite.
 type figure struct {
 	value  float64
 	digits int
@@ -180,7 +181,8 @@ func (f figure) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, f.value, 'g', f.digits, 64), nil
 }
 
-// spark is a curve of the size of a word; "" where there is none: two points are a stroke that says nothing of what is between them.
+// spark is a curve of the size of a word; "" for fewer than three points, whose line says nothing
+// about the course between them.
 func spark(points []point) template.HTML {
 	if len(points) < 3 {
 		return ""

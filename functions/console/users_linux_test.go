@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/peer/peertest"
 )
 
-// The user of a connection is asked of the system; where the tests are not run by root, the tests in caller_test.go say whose it is.
+// The user of a connection is asked of the system; where the tests are not run by root, the tests
+// in caller_test.go say whose it is.
 func TestARealProcessOfAnotherUserIsRefused(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(o *Options) { o.Readers = SameUser })

@@ -13,9 +13,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// How things are written on pages.
+// Formats of values on pages.
 
-// ago is a time as people say it; the whole of it stands in a title.
+// ago is a relative time; its title has the absolute one.
 func ago(t, now time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
@@ -39,7 +39,7 @@ func agoText(d time.Duration) string {
 	return fmt.Sprintf("%d days ago", d/(24*time.Hour))
 }
 
-// lasts is a duration to two places.
+// lasts is a duration in its two largest units.
 func lasts(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -91,13 +91,15 @@ func thousands(n int) string {
 	return text
 }
 
-// plain is what a run waits for or failed of, without secrets, and without the command that helps: here there is a button.
+// plain is why a run waits or has failed, without secrets, and without the command that helps,
+// because the page has a button.
 func plain(what string) string {
 	what, _, _ = strings.Cut(mask.Text(what), ": `")
 	return what
 }
 
-// shortDigest is enough of a digest to know it again. A name with a version, such as builtin:dnn@7, is no digest and stays whole.
+// shortDigest is a recognizable prefix of a digest. A name with a version, such as builtin:dnn@7,
+// is no digest and stays whole.
 func shortDigest(digest string) string {
 	digest = strings.TrimPrefix(digest, "sha256:")
 	if strings.ContainsAny(digest, ":@") {
@@ -106,7 +108,7 @@ func shortDigest(digest string) string {
 	return digest[:min(len(digest), 12)]
 }
 
-// modelName is enough of a model's address to know it again: of the execution that made it, as of a digest.
+// modelName is a short name of a model's address: the execution that made it, as a short digest.
 func modelName(address string) string {
 	parts := strings.Split(strings.TrimSuffix(address, "/"), "/")
 	if len(parts) < 2 {
@@ -115,7 +117,8 @@ func modelName(address string) string {
 	return shortDigest(parts[len(parts)-2])
 }
 
-// aligned is a number for a column: with as many places as its neighbours, where people would write it out.
+// aligned is a number for a column: with as many decimals as its neighbors, where people would
+// write it out.
 func aligned(v float64) string {
 	if a := math.Abs(v); a >= 0.001 && a < 1000 {
 		return strconv.FormatFloat(v, 'f', 4, 64)
@@ -137,7 +140,7 @@ func link(path string, pairs ...string) template.URL {
 	return template.URL(path + "?" + query.Encode())
 }
 
-// quoted is a word as a shell takes it.
+// quoted is a word quoted for a shell.
 func quoted(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=+@%,"
 	if word != "" && strings.Trim(word, plain) == "" {
@@ -146,7 +149,7 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// mark is what stands before a state, so that it is not told by its colour alone.
+// mark is a symbol before a state, so that it is not distinguished by its color alone.
 func stateMark(state string) string {
 	switch state {
 	case runs.Running, runs.Tuning, studyRunning + " ":
@@ -163,7 +166,8 @@ func stateMark(state string) string {
 	return "…"
 }
 
-// Line is the part of a run's page that its line in a list is too, and so on: templates name no embedded field.
+// Line is the common part of a run's page and its line in a list, and so on: templates can't name
+// embedded fields.
 func (l runLine) Line() runLine           { return l }
 func (l letterLine) Line() letterLine     { return l }
 func (l pipelineLine) Line() pipelineLine { return l }

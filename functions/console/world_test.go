@@ -29,7 +29,7 @@ const (
 	digest = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 )
 
-// world is a console on a bus and a store in memory, followed and served.
+// world is a console on a bus and a store in memory, with a running follower and server.
 type world struct {
 	*Console
 	t     *testing.T
@@ -95,7 +95,7 @@ func (w *world) publish(facts ...events.Fact) {
 	}
 }
 
-// dispatched handles all facts that came, as a dispatcher does.
+// dispatched handles all events that came, as a dispatcher does.
 func (w *world) dispatched() {
 	w.t.Helper()
 	d, err := dispatch.New(w.t.Context(), w.box, nil)
@@ -138,7 +138,7 @@ func (w *world) post(path string, form url.Values, change ...func(*http.Request)
 	return status, body
 }
 
-// ask follows no redirect.
+// ask sends a request, and follows no redirect.
 func (w *world) ask(method, path string, form url.Values, change ...func(*http.Request)) (status int, body string, header http.Header) {
 	w.t.Helper()
 	request, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(form.Encode()))
@@ -164,7 +164,7 @@ func (w *world) ask(method, path string, form url.Values, change ...func(*http.R
 	return answer.StatusCode, string(text), answer.Header
 }
 
-// trusted is a browser that was given the token.
+// trusted is a browser that has the token.
 func (w *world) trusted(r *http.Request) {
 	id, ok := w.sessions.login(token)
 	if !ok {
@@ -175,10 +175,10 @@ func (w *world) trusted(r *http.Request) {
 	r.AddCookie(cookie(&named, id))
 }
 
-// patience is for what is about to come: only a failure waits so long.
+// patience is how long tests wait for an effect: only a failure waits so long.
 const patience = 2 * time.Minute
 
-// sees waits until a page says something.
+// sees waits until a page contains texts.
 func (w *world) sees(path string, want ...string) string {
 	w.t.Helper()
 	var body string
@@ -223,7 +223,8 @@ func (w *world) shelve(address, text string) {
 	}
 }
 
-// logRun writes the run log of a training into the store: a loss that falls, in train and validation, and an accuracy.
+// logRun writes the run log of a training into the store: a loss that falls, in train and
+// validation, and an accuracy.
 func (w *world) logRun(address string, seed float64) {
 	w.t.Helper()
 	for part, off := range map[string]float64{"train": 0, "validation": 0.08} {

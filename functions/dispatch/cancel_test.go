@@ -158,7 +158,8 @@ func TestCancelReachesAJobThatWasNotEnqueued(t *testing.T) {
 	}
 }
 
-// diesUnconfirmed has a dispatcher take the next event, mark its run, and die before it enqueues the job.
+// diesUnconfirmed has a dispatcher take the next event, mark its run, and die before it enqueues
+// the job.
 func diesUnconfirmed(t *testing.T, box events.Letterbox) {
 	t.Helper()
 	const joinAndMark = 3 // the effect after these is the first that does not happen
@@ -288,8 +289,8 @@ func TestARunThatGetsItsJobWhileItIsEndedIsNotEnded(t *testing.T) {
 	}
 }
 
-// interrupted is a letterbox through which something happens right before the first write to a join that exists. Where that write is
-// refused, so many reads return what the join was before.
+// interrupted is a letterbox through which something happens right before the first write to a join
+// that exists. Where that write is refused, so many reads return what the join was before.
 type interrupted struct {
 	*eventstest.Memory
 	before func()

@@ -63,8 +63,8 @@ func (p policy) text() string {
 }
 
 // Events come in random order, twice, late, or never; dispatchers die before and after any of their
-// effects, and may read as old copies as the contract of the bus allows; a worker does the jobs that
-// it finds. Then every run is what the model computes from the log alone.
+// effects, and may read as old copies as the contract of the bus allows; a worker does the jobs
+// that it finds. Then every run is what the model computes from the log alone.
 func TestWhateverHappensEveryRunIsWhatTheLogImplies(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(220)
@@ -390,8 +390,8 @@ func (w *world) checkCancelled(run string, published map[string]int) {
 	}
 }
 
-// checkTuning checks that a run has one tune job at most, made from the events that the run had when
-// its tuning was due, and that no run still waits for one.
+// checkTuning checks that a run has one tune job at most, made from the events that the run had
+// when its tuning was due, and that no run still waits for one.
 func (w *world) checkTuning(run string, want expected) {
 	if j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run); err == nil && j.State == join.Waiting && len(want.tuned) > 0 {
 		w.t.Errorf("%s still waits for its tuning: %+v", run, j.Current())

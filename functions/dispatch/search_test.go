@@ -357,8 +357,8 @@ func TestALostTuneJobOfAnAdmittedRunIsEnqueuedAtOnce(t *testing.T) {
 	}
 }
 
-// The hyperparameters that a search may reuse are looked up once, when it is due, and stay, whatever
-// is published afterwards.
+// The hyperparameters that a search may reuse are looked up once, when it is due, and stay,
+// whatever is published afterwards.
 func TestATuneJobThatMayReuseNamesTheLastHyperparametersBeforeIt(t *testing.T) {
 	t.Parallel()
 	for name, tuner := range map[string]string{

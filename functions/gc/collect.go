@@ -17,8 +17,8 @@ type Options struct {
 	KeepModels int           // models kept of each pipeline, newest first, in addition to those they started from; 0: all
 	DryRun     bool          // only report what would be removed
 
-	// Keep lists models that are kept whatever their age: those that pipelines and waiting runs name.
-	// It is called once, if models may be removed, right before the first is. nil: none.
+	// Keep lists models that are kept whatever their age: those that pipelines and waiting runs
+	// name. It is called once, if models may be removed, right before the first is. nil: none.
 	Keep func(context.Context) ([]storage.Ref, error)
 }
 

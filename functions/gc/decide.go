@@ -27,9 +27,9 @@ func (e *execution) garbage(c storage.Commit, before time.Time, leased map[strin
 	return append(all, e.checkpoints(c, before, leased)...)
 }
 
-// checkpoints may be removed once there is a model, or when the execution has not been worked on for
-// long. Their age protects them from removal under an attempt that resumes from them: at first it has
-// written nothing that would identify its lease.
+// checkpoints may be removed once there is a model, or when the execution has not been worked on
+// for long. Their age protects them from removal under an attempt that resumes from them: at first
+// it has written nothing that would identify its lease.
 func (e *execution) checkpoints(c storage.Commit, before time.Time, leased map[string]bool) []Removal {
 	parts := e.of("", storage.PartPointer)
 	for _, attempt := range e.attempts() {
@@ -46,8 +46,9 @@ func (e *execution) checkpoints(c storage.Commit, before time.Time, leased map[s
 }
 
 // model is the committed attempt, as retention may remove it. The commit itself stays: it records
-// that the execution was done, and in which generation, so that the next result is announced as a new
-// one. false if there is nothing to remove, or if the execution was touched since it was listed.
+// that the execution was done, and in which generation, so that the next result is announced as a
+// new one. false if there is nothing to remove, or if the execution was touched since it was
+// listed.
 func (e *execution) model(c storage.Commit, before time.Time, leased map[string]bool) (Removal, bool) {
 	parts := e.of(winner(c), storage.PartPaper, storage.PartOutput)
 	if winner(c) == "" || len(parts) == 0 || !e.newest().Before(before) {

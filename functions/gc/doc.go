@@ -1,6 +1,6 @@
 // Package gc removes from the store what no run needs any more: attempts that no commit names, old
-// checkpoints and, with retention, models that newer ones have replaced. It never removes an event, an
-// artifact that others made, or anything that Stoker has not laid out itself: it only considers
+// checkpoints and, with retention, models that newer ones have replaced. It never removes an event,
+// an artifact that others made, or anything that Stoker has not laid out itself: it only considers
 // executions with objects below .system.
 //
 // These stay, whatever their age:
@@ -18,12 +18,13 @@
 //
 // Listings of the bus's buckets come from any replica and may be old. So a listing alone only keeps
 // things. It names the leases and joins that are then read from the leader, and the leader is asked
-// for the job and the join of a checkpoint right before that is removed. The order of the reads does
-// the rest: objects are listed first, and an attempt that had no lease after its objects were listed
-// never has one again. A lease or join that no listing names is missed only if a replica is behind by
-// more than the minimum age, because a lease and a join are older than the objects of their job.
+// for the job and the join of a checkpoint right before that is removed. The order of the reads
+// does the rest: objects are listed first, and an attempt that had no lease after its objects were
+// listed never has one again. A lease or join that no listing names is missed only if a replica is
+// behind by more than the minimum age, because a lease and a join are older than the objects of
+// their job.
 //
 // The work is linear in the number of objects, events, leases and joins. Each collection reads the
-// log of events once, and, if models may be removed, once more from where it ended, before the first
-// of them is removed.
+// log of events once, and, if models may be removed, once more from where it ended, before the
+// first of them is removed.
 package gc

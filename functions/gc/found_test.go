@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// finding is a store in which a worker finds a model while it is about to be removed, as trainers do:
-// it notes that in the commit, and announces the model after the collection.
+// finding is a store in which a worker finds a model while it is about to be removed, as trainers
+// do: it notes that in the commit, and announces the model after the collection.
 type finding struct {
 	storage.Store
 	w     world

@@ -102,8 +102,8 @@ func TestCollectSendsTheBusNoMoreRequestsForManyModels(t *testing.T) {
 	}
 }
 
-// Of n models the newest are kept. Each event is visited once when it is read, and at most four times
-// by the two decisions.
+// Of n models the newest are kept. Each event is visited once when it is read, and at most four
+// times by the two decisions.
 func TestTheWorkForModelsIsLinearInTheirNumber(t *testing.T) {
 	t.Parallel()
 	for _, keep := range []int{1, 50, 400} {

@@ -85,13 +85,13 @@ func (o *outcomes) retain(newest int, others []storage.Ref) retention {
 	return r
 }
 
-// replaced reports whether events of this bus name the model that an execution made, and enough newer
-// ones too. One that no event names stays: its event may be about to be published, or is on another
-// bus.
+// replaced reports whether events of this bus name the model that an execution made, and enough
+// newer ones too. One that no event names stays: its event may be about to be published, or is on
+// another bus.
 func (r retention) replaced(of storage.Place) bool { return r.named[of] && !r.kept[of] }
 
-// newestOf are the last events that name at most n different models: a model that was announced again
-// counts by its last event.
+// newestOf are the last events that name at most n different models: a model that was announced
+// again counts by its last event.
 func newestOf(models []model, n int) (kept []model) {
 	seen := map[storage.Place]bool{}
 	for i := len(models) - 1; i >= 0; i-- {

@@ -30,8 +30,8 @@ func (w world) search(attempt string) {
 	}
 }
 
-// Hyperparameters are small, and a later run may use them: newer ones do not replace them, as models
-// do.
+// Hyperparameters are small, and a later run may use them: newer ones do not replace them, as
+// models do.
 func TestTheResultOfASearchStaysAndItsAttemptsAreRemoved(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		w.search("won")
@@ -55,8 +55,8 @@ func TestTheResultOfASearchStaysAndItsAttemptsAreRemoved(t *testing.T) {
 	})
 }
 
-// A trial's state belongs to no commit, and its attempt is long gone: it is removed with the search,
-// not before.
+// A trial's state belongs to no commit, and its attempt is long gone: it is removed with the
+// search, not before.
 func TestTheStateOfTrialsStaysDuringTheirSearch(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		for n, pipeline := range []string{"penguin", "taxi"} {

@@ -29,7 +29,8 @@ type work struct {
 	runs      map[string]string    // by id of a job: key of the join that names it
 }
 
-// readWork reads leases and joins. It is called after the store was listed: see the package comment.
+// readWork reads leases and joins. It is called after the store was listed: see the package
+// comment.
 func readWork(ctx context.Context, box events.Letterbox, root storage.Ref, o *outcomes) (*work, error) {
 	joins, err := box.Register(ctx, events.RegisterJoins)
 	if err != nil {
@@ -45,8 +46,9 @@ func readWork(ctx context.Context, box events.Letterbox, root storage.Ref, o *ou
 	return w, w.readJoins(ctx, root)
 }
 
-// readLeases finds the attempts that hold a lease, and the pipelines with a tune job on the queue that a worker has begun: trials
-// have left states and models for trials to come and for the search's end, by attempts that only its study knows.
+// readLeases finds the attempts that hold a lease, and the pipelines with a tune job on the queue
+// that a worker has begun: trials have left states and models for trials to come and for the
+// search's end, by attempts that only its study knows.
 func (w *work) readLeases(ctx context.Context, box events.Letterbox, root storage.Ref) error {
 	entries, seen, err := leases(ctx, box, w.outcomes.seen)
 	if err != nil {
@@ -61,9 +63,10 @@ func (w *work) readLeases(ctx context.Context, box events.Letterbox, root storag
 		if err != nil {
 			return err
 		}
-		// A lease counts while its job is on the queue. One whose job is not there was left by a worker that died between
-		// acknowledging the job and removing the lease, or that lost the job: it counts for as long as it may have been
-		// confirmed by the bus's clock, which has come to seen.
+		// A lease counts while its job is on the queue. One whose job is not there was left by a
+		// worker that died between acknowledging the job and removing the lease, or that lost the
+		// job: it counts for as long as it may have been confirmed by the bus's clock, which has
+		// come to seen.
 		if lease.Holder != "" && (queued || entry.Written.After(seen.Add(-leaseOver))) {
 			w.leased[lease.Holder] = true
 		}

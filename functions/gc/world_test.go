@@ -23,8 +23,8 @@ var (
 	trainer = root.Join("penguin", "Trainer")
 )
 
-// world is a store and a bus that a test has filled. It runs in a synctest bubble, whose clock is the
-// store's too.
+// world is a store and a bus that a test has filled. It runs in a synctest bubble, whose clock is
+// the store's too.
 type world struct {
 	t     *testing.T
 	store *storagetest.Memory

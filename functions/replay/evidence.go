@@ -108,8 +108,8 @@ func (l *survey) gate(ctx context.Context, pipeline string) (join.Admission, err
 
 var errNoJob = errors.New("it has no job yet")
 
-// job is the job that the run would get. It also finds out whether the job that opts ask for is done
-// already.
+// job is the job that the run would get. It also finds out whether the job that opts ask for is
+// done already.
 func (l *survey) job(ctx context.Context, k *evidence, j join.Join) (events.Job, error) {
 	if j.State != join.Complete && j.State != join.Dispatched {
 		return events.Job{}, errNoJob

@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// RunOf returns the run that a dead letter is about; "" for what an unreadable message does not say.
+// RunOf returns the run that a dead letter is about; "" for what an unreadable message does not
+// say.
 func RunOf(letter events.DeadLetter) (pipeline, run string) {
 	switch letter.Message.Stream {
 	case events.StreamJobs:
@@ -27,11 +28,12 @@ type Handler interface {
 	Handle(ctx context.Context, recorded events.Recorded) error
 }
 
-// Retry retries the message of a dead letter, and deletes the dead letter then. A job is enqueued as
-// it was, except for its Request, which names the retry; its attempts are counted anew. An event is
-// read from the log, which has it unchanged, and handled as if it had just come. If it is refused
-// again, the dead letter stays, and the error says why. A bucket notification is published again for
-// the bridge. Retrying twice, also at once, or after a half-done retry, has the effect of one retry.
+// Retry retries the message of a dead letter, and deletes the dead letter then. A job is enqueued
+// as it was, except for its Request, which names the retry; its attempts are counted anew. An event
+// is read from the log, which has it unchanged, and handled as if it had just come. If it is
+// refused again, the dead letter stays, and the error says why. A bucket notification is published
+// again for the bridge. Retrying twice, also at once, or after a half-done retry, has the effect of
+// one retry.
 func Retry(ctx context.Context, box events.Letterbox, d Handler, letter events.DeadLetter) error {
 	var err error
 	switch letter.Message.Stream {
@@ -68,17 +70,18 @@ func retryJob(ctx context.Context, box events.Letterbox, letter events.DeadLette
 	return reoffer(ctx, box, job, letter)
 }
 
-// requestOf names a retry. The dead letter's sequence alone would repeat where the stream is deleted
-// and made again; the message holds the request before, so that no two retries of a job have the same
-// name.
+// requestOf names a retry. The dead letter's sequence alone would repeat where the stream is
+// deleted and made again; the message holds the request before, so that no two retries of a job
+// have the same name.
 func requestOf(letter events.DeadLetter) string {
 	const digits = 12
 	return fmt.Sprintf("dead-%d-%s", letter.Sequence, events.DerivedID(letter.Message.Subject, string(letter.Message.Body))[:digits])
 }
 
-// reoffer enqueues a job, unless that was done before the dead letter could be deleted. While another
-// message of the job is there, enqueueing it has no effect, and the dead letter must stay: a worker
-// that gives a job up publishes the dead letter first, and takes the job off the queue then.
+// reoffer enqueues a job, unless that was done before the dead letter could be deleted. While
+// another message of the job is there, enqueueing it has no effect, and the dead letter must stay:
+// a worker that gives a job up publishes the dead letter first, and takes the job off the queue
+// then.
 func reoffer(ctx context.Context, box events.Letterbox, job events.Job, letter events.DeadLetter) error {
 	queued, err := box.Queued(ctx, job.ID)
 	switch {

@@ -29,7 +29,8 @@ func (l *survey) fetchSearches(ctx context.Context) error {
 	return nil
 }
 
-// search adds the step that finds the hyperparameters again that user trains with, if they are gone.
+// search adds the step that finds the hyperparameters again that user trains with, if they are
+// gone.
 func (l *survey) search(ctx context.Context, user Step) error {
 	of := user.trainsWith
 	commit, _, err := storage.Committed(ctx, l.store, of.Root, of.Execution)

@@ -11,7 +11,8 @@ import (
 )
 
 // Survey returns what Do would do for each run that opts select, in Do's order, without changing
-// anything. It adds other runs whose model or hyperparameters are gone and needed by a selected run.
+// anything. It adds other runs whose model or hyperparameters are gone and needed by a selected
+// run.
 func (r *Replay) Survey(ctx context.Context, opts Options) (Plan, error) {
 	log, err := readLog(ctx, r.box, opts.From)
 	if err != nil {
@@ -86,8 +87,8 @@ func (s Step) stuck(err error) Step {
 	return s
 }
 
-// isAway distinguishes an error of the bus or the store from one of a single run, which does not hold
-// up the others.
+// isAway distinguishes an error of the bus or the store from one of a single run, which does not
+// hold up the others.
 func isAway(ctx context.Context, err error) bool {
 	for _, away := range []error{events.ErrClosed, events.ErrRefused, storage.ErrUnavailable, storage.ErrDenied} {
 		if errors.Is(err, away) {
@@ -97,8 +98,8 @@ func isAway(ctx context.Context, err error) bool {
 	return ctx.Err() != nil
 }
 
-// fetchBases adds steps for models that other steps start from and that are gone, and for the models
-// that those started from.
+// fetchBases adds steps for models that other steps start from and that are gone, and for the
+// models that those started from.
 func (l *survey) fetchBases(ctx context.Context) error {
 	made := map[storage.Place]bool{{}: true}
 	for _, step := range l.steps {

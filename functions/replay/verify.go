@@ -16,8 +16,8 @@ type modelState struct {
 	generation int // the least that a new one must have to be announced
 }
 
-// verify checks that the model is as it was announced: its execution's commit names the same attempt,
-// and every object that the manifest lists is there with its size and ETag.
+// verify checks that the model is as it was announced: its execution's commit names the same
+// attempt, and every object that the manifest lists is there with its size and ETag.
 func verify(ctx context.Context, store storage.Store, data *events.ModelTrained) (modelState, error) {
 	next := modelState{generation: data.Generation + 1}
 	ref, err := storage.ParseRef(data.Model.URI)

@@ -223,7 +223,8 @@ func (w *world) survey(opts replay.Options) replay.Plan {
 	return plan
 }
 
-// replay surveys and does, with a worker running, and returns "run did" of everything that happened.
+// replay surveys and does, with a worker running, and returns "run did" of everything that
+// happened.
 func (w *world) replay(opts replay.Options) []string {
 	w.t.Helper()
 	r, err := replay.New(w.t.Context(), w.box, w.store, nil)

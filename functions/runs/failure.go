@@ -6,7 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// FailureLine is how a run failed, on one line. A kind that the message begins with is not repeated.
+// FailureLine is how a run failed, on one line. A kind that the message begins with is not
+// repeated.
 func FailureLine(failed *events.TrainingFailed) string {
 	line := FirstLine(failed.Message)
 	if strings.HasPrefix(line, string(failed.Reason)) {
@@ -23,8 +24,8 @@ type oneLine struct{ error }
 func (e oneLine) Error() string { return FirstLine(e.error.Error()) }
 func (e oneLine) Unwrap() error { return e.error }
 
-// Details returns what a failure has in addition to its first line, without repetitions: the rest of
-// its message, and the end of the module's log.
+// Details returns what a failure has in addition to its first line, without repetitions: the rest
+// of its message, and the end of the module's log.
 func Details(message, log string) string {
 	_, rest, _ := strings.Cut(message, "\n")
 	log = withoutEnd(strings.TrimSpace(PlainText(log)), strings.TrimSpace(message))
@@ -38,8 +39,8 @@ func Details(message, log string) string {
 	return strings.TrimSuffix(rest, "\n") + "\n" + log
 }
 
-// withoutEnd is a log without the message at its end, in lines of its own. Callers may have prefixed
-// the message, once or more: the part after any of its colons counts as the message too.
+// withoutEnd is a log without the message at its end, in lines of its own. Callers may have
+// prefixed the message, once or more: the part after any of its colons counts as the message too.
 func withoutEnd(log, message string) string {
 	line, rest, _ := strings.Cut(message, "\n")
 	for said := line; said != ""; _, said, _ = strings.Cut(said, ": ") {

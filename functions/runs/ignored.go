@@ -20,9 +20,9 @@ func NewRunEvent(recorded events.Recorded) RunEvent {
 	return e
 }
 
-// Ignored returns for each event of a run, all that the log holds, why it has no effect on the run; ""
-// for one that has, or may still have. p is the pipeline as it is applied now; the zero Pipeline if
-// there is none. The dispatcher logged the same when it handled the event.
+// Ignored returns for each event of a run, all that the log holds, why it has no effect on the run;
+// "" for one that has, or may still have. p is the pipeline as it is applied now; the zero Pipeline
+// if there is none. The dispatcher logged the same when it handled the event.
 func Ignored(j join.Join, p pipeline.Pipeline, all []RunEvent) []string {
 	ids := map[string]bool{}
 	for _, e := range all {

@@ -14,8 +14,8 @@ func OutcomeOf(recorded events.Recorded) LastOutcome {
 	return LastOutcome{Outcome(recorded), recorded.Message.Sequence, !events.EndsRun(recorded.Fact)}
 }
 
-// Then is what counts once a newer outcome is there: the last one, but one of the whole run before one
-// of a single event.
+// Then is what counts once a newer outcome is there: the last one, but one of the whole run before
+// one of a single event.
 func (l LastOutcome) Then(newer LastOutcome) LastOutcome {
 	if l.State.State != "" && !l.OfEvent && newer.OfEvent {
 		return l

@@ -15,7 +15,8 @@ type Lease struct {
 	Written time.Time // by the bus's clock
 }
 
-// Source reads what a run's state depends on. Each method is only called if the state depends on it.
+// Source reads what a run's state depends on. Each method is only called if the state depends on
+// it.
 type Source interface {
 	// Spec is a pipeline at a revision, as dispatch.SpecAt has it: at revision 0 as it is deployed.
 	Spec(pipeline string, revision uint64) (pipeline.Pipeline, error)

@@ -2,9 +2,9 @@
 // the paths by which a cluster probes a process. It alone uses OpenTelemetry and Prometheus.
 //
 // A run is one trace, from upstream's event to the event with its outcome. Each event and each job
-// carries its position in the trace (traceparent and tracestate, W3C Trace Context), so that the next
-// process continues there. If upstream names no trace, the trace id is derived from pipeline and run,
-// so that all events of a run are in one trace:
+// carries its position in the trace (traceparent and tracestate, W3C Trace Context), so that the
+// next process continues there. If upstream names no trace, the trace id is derived from pipeline
+// and run, so that all events of a run are in one trace:
 //
 //	upstream's span
 //	└ process facts.transform.ready          the dispatcher
@@ -17,6 +17,6 @@
 // others begin with stoker. A metric may have a pipeline as label, never a run, a job or a trial:
 // their number has no bound.
 //
-// A *Telemetry is passed in; nil collects nothing and costs nothing: each method works on it. Within a
-// job, Start begins a child of the span that its ctx carries. Read Telemetry first.
+// A *Telemetry is passed in; nil collects nothing and costs nothing: each method works on it.
+// Within a job, Start begins a child of the span that its ctx carries. Read Telemetry first.
 package telemetry

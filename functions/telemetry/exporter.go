@@ -7,7 +7,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// loggedExporter logs that a collector takes no spans: the SDK's own message would not reach the log.
+// loggedExporter logs that a collector takes no spans: the SDK's own message would not reach the
+// log.
 type loggedExporter struct {
 	sdktrace.SpanExporter
 	log *slog.Logger

@@ -14,8 +14,8 @@ import (
 )
 
 // Letterbox returns box with telemetry: events and jobs carry their position in the trace of their
-// run, and sent, claimed and settled messages are counted. It keeps every contract of box. On nil it
-// returns box itself.
+// run, and sent, claimed and settled messages are counted. It keeps every contract of box. On nil
+// it returns box itself.
 func (t *Telemetry) Letterbox(box events.Letterbox) events.Letterbox {
 	if t == nil {
 		return box
@@ -190,8 +190,8 @@ func (t *Telemetry) consumed(ctx context.Context, template string) {
 	t.add(ctx, func(m *meters) metric.Int64Counter { return m.consumed }, 1, labels("receive", template, nil)...)
 }
 
-// Report implements events.Letterbox. Steps are counted as they are reported; a trial that begins, or
-// that resumes from a checkpoint, starts counting at its current step.
+// Report implements events.Letterbox. Steps are counted as they are reported; a trial that begins,
+// or that resumes from a checkpoint, starts counting at its current step.
 func (b *letterbox) Report(ctx context.Context, p events.Progress) error {
 	if isTraining(p.Phase) && p.Step > 0 {
 		b.mu.Lock()

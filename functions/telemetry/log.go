@@ -15,8 +15,8 @@ const (
 	LogJSON = "json"
 )
 
-// NewLog returns a handler that writes lines in one of the formats, with trace_id and span_id if the
-// ctx of a line is in a trace.
+// NewLog returns a handler that writes lines in one of the formats, with trace_id and span_id if
+// the ctx of a line is in a trace.
 func NewLog(w io.Writer, format string, level slog.Leveler) (slog.Handler, error) {
 	options := &slog.HandlerOptions{Level: level}
 	switch format {

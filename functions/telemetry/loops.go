@@ -7,8 +7,8 @@ import (
 )
 
 // loops records by when each bounded operation must end: a request to a queue, the handling of an
-// event, the work on a job whose lease was lost. An operation that is overdue hangs, and would never
-// end. Work without a bound is not recorded: its lease bounds it.
+// event, the work on a job whose lease was lost. An operation that is overdue hangs, and would
+// never end. Work without a bound is not recorded: its lease bounds it.
 type loops struct {
 	now func() time.Time
 

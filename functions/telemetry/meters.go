@@ -101,8 +101,8 @@ type Queue struct {
 	Redelivered      uint64 // of those that run, delivered more than once
 }
 
-// Queues reads the lag of queues by ask whenever metrics are collected. A lag that can't be read then
-// is left out.
+// Queues reads the lag of queues by ask whenever metrics are collected. A lag that can't be read
+// then is left out.
 func (t *Telemetry) Queues(ask func(context.Context) ([]Queue, error)) error {
 	if t == nil || t.meters == nil {
 		return nil

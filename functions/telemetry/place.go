@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Place is a position in a trace, as events and jobs carry it: traceparent and tracestate of W3C Trace
-// Context. The zero Place is none.
+// Place is a position in a trace, as events and jobs carry it: traceparent and tracestate of W3C
+// Trace Context. The zero Place is none.
 type Place struct{ Parent, State string }
 
 // PlaceOf is the position of the span of ctx; the zero Place without one.
@@ -89,7 +89,8 @@ func CausedBy(ctx context.Context, places ...Place) context.Context {
 type causes struct{}
 
 // attemptSpan is the id of the span of an attempt, by which the next attempt, on any machine, finds
-// the one before it. A job that is enqueued again counts its attempts anew: message is its sequence.
+// the one before it. A job that is enqueued again counts its attempts anew: message is its
+// sequence.
 func attemptSpan(job string, message uint64, number int) (id trace.SpanID) {
 	sum := sha256.Sum256([]byte("stoker attempt " + job + " " + strconv.FormatUint(message, 10) + " " + strconv.Itoa(number)))
 	copy(id[:], sum[:])

@@ -11,10 +11,10 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Job begins the work on a claimed job: one attempt, from here until the span's End. If spans are not
-// collected here, ctx is at the job's position in the trace, for log lines and for a module that traces
-// by itself. message is the job's sequence on the queue: with it, an attempt has a link to the one
-// before it, whichever process made that.
+// Job begins the work on a claimed job: one attempt, from here until the span's End. If spans are
+// not collected here, ctx is at the job's position in the trace, for log lines and for a module
+// that traces by itself. message is the job's sequence on the queue: with it, an attempt has a link
+// to the one before it, whichever process made that.
 func (t *Telemetry) Job(ctx context.Context, job events.Job, message uint64, attempt events.Attempt) (context.Context, Span) {
 	if t == nil {
 		return Place{job.Trace, job.TraceState}.Within(ctx), Span{}
@@ -28,8 +28,8 @@ func (t *Telemetry) Job(ctx context.Context, job events.Job, message uint64, att
 // factTime bounds the handling of an event.
 const factTime = 5 * time.Minute
 
-// Fact begins the handling of a delivered event. A message that is no event has no span. If spans are
-// not collected here, ctx is at the event's position in the trace.
+// Fact begins the handling of a delivered event. A message that is no event has no span. If spans
+// are not collected here, ctx is at the event's position in the trace.
 func (t *Telemetry) Fact(ctx context.Context, r events.Recorded) (context.Context, Span) {
 	if t == nil {
 		return Place{r.Fact.Trace, r.Fact.TraceState}.Within(ctx), Span{}

@@ -49,8 +49,8 @@ func askedFor(signal string) (bool, error) {
 	return exporter == "otlp" || exporter == "" && there, nil
 }
 
-// describe is the resource of this process, with what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES
-// add or override.
+// describe is the resource of this process, with what OTEL_SERVICE_NAME and
+// OTEL_RESOURCE_ATTRIBUTES add or override.
 func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
 	self, err := resource.New(ctx,
 		resource.WithAttributes(semconv.ServiceName(opts.Service), semconv.ServiceVersion(opts.Version)),
@@ -61,8 +61,8 @@ func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
 	return self, nil
 }
 
-// openTraces begins to collect spans. The SDK samples them by OTEL_TRACES_SAMPLER, or else as upstream
-// has.
+// openTraces begins to collect spans. The SDK samples them by OTEL_TRACES_SAMPLER, or else as
+// upstream has.
 func (t *Telemetry) openTraces(ctx context.Context, opts Options, wants wanted, self *resource.Resource) error {
 	options := []sdktrace.TracerProviderOption{sdktrace.WithResource(self), sdktrace.WithIDGenerator(runIDs{})}
 	if wants.traces {

@@ -17,7 +17,8 @@ type Span struct {
 	then func(error) // further reports at the end
 }
 
-// Start begins a child of the span that ctx carries, and does nothing if there is none. It is used as
+// Start begins a child of the span that ctx carries, and does nothing if there is none. It is used
+// as
 //
 //	ctx, span := telemetry.Start(ctx, "stage")
 //	defer span.End(&err)
@@ -44,8 +45,8 @@ func (s Span) Count(key string, value int64) {
 	}
 }
 
-// End ends the span, with the error that err points to by then, if any. A Waiting is no error, nor is
-// it that a job was cancelled.
+// End ends the span, with the error that err points to by then, if any. A Waiting is no error, nor
+// is it that a job was cancelled.
 func (s Span) End(err *error) {
 	var failed error
 	if err != nil {

@@ -32,8 +32,8 @@ import (
 // shortLease is the lease of the workers here: one of them dies.
 const shortLease = 3 * time.Second
 
-// A search whose first attempt crashes, and a training whose first worker is killed, are parts of the
-// trace of their run, and each second attempt has a link to the first.
+// A search whose first attempt crashes, and a training whose first worker is killed, are parts of
+// the trace of their run, and each second attempt has a link to the first.
 func TestARunIsOneTraceThoughAnAttemptFailsAndAWorkerDies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a lease to run out")
@@ -194,8 +194,8 @@ func doom(ctx context.Context, bus string) error {
 	return worker.New(tele.Letterbox(box), worker.Options{Functions: []worker.Function{stuck}, Telemetry: tele}).Run(ctx)
 }
 
-// inOneTree fails for a span of another trace, or whose parent is unknown. It returns how many there
-// are.
+// inOneTree fails for a span of another trace, or whose parent is unknown. It returns how many
+// there are.
 func (s *sink) inOneTree(t *testing.T) int {
 	t.Helper()
 	known := map[string]bool{upstreamSpan: true}

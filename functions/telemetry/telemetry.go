@@ -38,8 +38,8 @@ type Options struct {
 	Spans sdktrace.SpanProcessor // gets all spans too; for tests, and for other exporters
 }
 
-// Open reads OpenTelemetry's variables (Says lists them) and begins to collect what they ask for. With
-// none of them set, and nothing in the options, it returns nil. An error names the variable.
+// Open reads OpenTelemetry's variables (Says lists them) and begins to collect what they ask for.
+// With none of them set, and nothing in the options, it returns nil. An error names the variable.
 func Open(ctx context.Context, opts Options) (*Telemetry, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

@@ -80,8 +80,8 @@ func exhausted(attempt events.Attempt, limit int, kinds ...events.FailureKind) d
 	return retry
 }
 
-// backoff is how long a job waits before its next attempt: 1 s, doubled for each earlier failure, at
-// most a minute.
+// backoff is how long a job waits before its next attempt: 1 s, doubled for each earlier failure,
+// at most a minute.
 func backoff(attempt events.Attempt) time.Duration {
 	failures := 0
 	for _, count := range attempt.Failures {

@@ -13,15 +13,15 @@
 // provably ours. Nothing is dropped in silence.
 //
 // Before a job is worked on, also at its first attempt, and again before anything is published, the
-// worker reads the run's events. A job whose outcome is there is acknowledged, whatever execution it
-// would be now; so is a job of a run that has ended without one.
+// worker reads the run's events. A job whose outcome is there is acknowledged, whatever execution
+// it would be now; so is a job of a run that has ended without one.
 //
 // A worker is taken to have died with a job if its lease was taken over and the worker hasn't
-// reported since. A worker that is drained releases its lease. One that has lost its lease while the
-// bus was away, or while it was frozen, reports as soon as the bus answers, and the attempt no
+// reported since. A worker that is drained releases its lease. One that has lost its lease while
+// the bus was away, or while it was frozen, reports as soon as the bus answers, and the attempt no
 // longer counts; the attempt that would give the job up waits for such reports first. A worker that
-// dies during an outage, or with its machine, counts like one that the job has killed: they can't be
-// distinguished.
+// dies during an outage, or with its machine, counts like one that the job has killed: they can't
+// be distinguished.
 //
 // The package uses no store, no module and no kind of training: Functions do. Read Worker first.
 package worker

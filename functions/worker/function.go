@@ -17,11 +17,11 @@ type Function interface {
 	// implementation is in functions/execution.
 	//
 	// When ctx ends with cause events.ErrCancelled, or the attempt was cancelled before it began,
-	// Handle makes sure that the job has no later effect and returns a Failure of kind cancelled; or
-	// the events, if the work was committed before.
+	// Handle makes sure that the job has no later effect and returns a Failure of kind cancelled;
+	// or the events, if the work was committed before.
 	Handle(ctx context.Context, task Task) ([]events.Fact, error)
-	// Limits says how often a failure that is the job's own fault may happen before the job is given
-	// up.
+	// Limits says how often a failure that is the job's own fault may happen before the job is
+	// given up.
 	Limits(job events.Job) Limits
 	// Failed makes the event that announces that a job is given up.
 	Failed(task Task, failure *events.Failure) events.Fact

@@ -23,8 +23,8 @@ func (o over) Unwrap() error { return o.err }
 // job was made from, at the leader of the log, which has every acknowledged event.
 //
 // An outcome counts whatever execution it names: a module, an input or a builtin may have changed
-// since, and the same job would be another execution now. A job that is retried from its dead letter
-// has another request, and a replay has another id: see events.Announces.
+// since, and the same job would be another execution now. A job that is retried from its dead
+// letter has another request, and a replay has another id: see events.Announces.
 func (a attempt) isOver(ctx context.Context) error {
 	job, caused := a.task.Job, uint64(0)
 	for _, cause := range job.Causes {

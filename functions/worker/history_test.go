@@ -129,8 +129,8 @@ func TestAJobThatWasAnnouncedIsNotDoneAgainAsAnotherExecution(t *testing.T) {
 	}
 }
 
-// The message of a job that is done may come again as the first attempt at it: a dispatcher that has
-// lost its join enqueues it again.
+// The message of a job that is done may come again as the first attempt at it: a dispatcher that
+// has lost its join enqueues it again.
 func TestTheFirstAttemptAtAnAnnouncedJobDoesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

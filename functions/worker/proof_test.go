@@ -98,8 +98,8 @@ func once(t *testing.T, box events.Letterbox, f *function) {
 	}
 }
 
-// A job that an attempt has given up stays so if the attempt dies before that is announced: no later
-// attempt works on the job, which might succeed in spite of its dead letter.
+// A job that an attempt has given up stays so if the attempt dies before that is announced: no
+// later attempt works on the job, which might succeed in spite of its dead letter.
 func TestAGivenUpJobIsNotWorkedOnByTheNextWorker(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]string{"died before the event": "dead letter", "died before the ack": "event"} {

@@ -47,8 +47,8 @@ func (p *slot) release() {
 	}
 }
 
-// releaseWhile releases the slot while wait runs. A job that finds no free slot afterwards goes back
-// to the queue.
+// releaseWhile releases the slot while wait runs. A job that finds no free slot afterwards goes
+// back to the queue.
 func (p *slot) releaseWhile(ctx context.Context, wait func(context.Context) error) error {
 	p.release()
 	if err := wait(ctx); err != nil || p.acquire() {

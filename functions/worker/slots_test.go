@@ -78,8 +78,8 @@ func TestAStoppingWorkerHandsBackAWaitingJob(t *testing.T) {
 	})
 }
 
-// A worker that does one job has no other for its slot. One of several functions hands the job back:
-// what it waits for may be the next job that such a worker takes.
+// A worker that does one job has no other for its slot. One of several functions hands the job
+// back: what it waits for may be the next job that such a worker takes.
 func TestOnceOfSeveralFunctionsDoesNotReleaseItsSlot(t *testing.T) {
 	t.Parallel()
 	f := &function{handle: func(ctx context.Context, task worker.Task) ([]events.Fact, error) {

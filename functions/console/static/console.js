@@ -63,11 +63,11 @@ function put(id, html) {
   old.replaceChildren(fresh.content);
   old.querySelectorAll('.scroll, .log').forEach((one, i) => {
     if (scrolled[i]) [one.scrollLeft, one.scrollTop] = scrolled[i];
-    if (one.hasAttribute('data-end') && (!scrolled[i] || scrolled[i][2])) one.scrollTop = one.scrollHeight; // who reads the end goes on with it
+    if (one.hasAttribute('data-end') && (!scrolled[i] || scrolled[i][2])) one.scrollTop = one.scrollHeight; // keep following the end
   });
   if (focus) { const again = old.querySelectorAll(focus.selector)[focus.at]; if (again) again.focus({ preventScroll: true }); }
   prepare(old);
-  tell();
+  announce();
 }
 document.addEventListener('selectionchange', () => { for (const [id, html] of waiting) put(id, html); });
 function atEnd(one) { return one.scrollTop + one.clientHeight >= one.scrollHeight - 8; }
@@ -80,8 +80,8 @@ function where(root, element) {
   return { selector, at: [...root.querySelectorAll(selector)].indexOf(element) };
 }
 
-// Updates. The console is told what the page has, and sends what it lacks; it beats when there is nothing new. A console that is not heard
-// of is away: the page says so, and asks again. A page that can't be seen does not follow.
+// Updates. The page names the parts that it has, and the console sends what it lacks; a heartbeat says that there is nothing new. Without
+// one the console is away: the page says so, and tries again. A hidden page does not follow.
 const silence = 20000, pause = 5000;
 let source, silent, again, has = document.getElementById('seen')?.dataset.seen, heard = Date.now();
 function follow() {
@@ -122,9 +122,9 @@ document.addEventListener('visibilitychange', () => document.hidden ? rest() : f
 addEventListener('pagehide', rest);
 addEventListener('pageshow', follow);
 
-// What a run has come to is told to who does not see it: that, and not each step.
+// Screen readers announce the states that runs have reached, and not each step.
 let states = new Map();
-function tell() {
+function announce() {
   const now = new Map(), news = [];
   for (const one of document.querySelectorAll('[data-state]')) {
     now.set(one.dataset.run, one.dataset.state);
@@ -156,5 +156,5 @@ document.addEventListener('focusin', choose);
 
 for (const log of document.querySelectorAll('[data-end]')) log.scrollTop = log.scrollHeight;
 prepare(document);
-tell();
+announce();
 follow();

@@ -87,7 +87,8 @@ func Of(ctx context.Context, box events.Letterbox, key Key) (Detail, error) {
 	return d, errors.Join(d.readJoin(ctx, known, j), d.readStudy(ctx, box), d.readDead(ctx, box), d.readProgress(ctx, box))
 }
 
-// withoutJoin is a run without a join: no dispatcher has handled its events yet, or they were refused.
+// withoutJoin is a run without a join: no dispatcher has handled its events yet, or they were
+// refused.
 func (d Detail) withoutJoin(ctx context.Context, box events.Letterbox, last runs.LastOutcome) (Detail, error) {
 	d.Summary.State, d.Updated = runs.Waiting, d.Since
 	if last.State.State != "" {
@@ -200,8 +201,8 @@ func (d *Detail) readJoin(ctx context.Context, known registers, j join.Join) err
 	return err
 }
 
-// readConfiguration keeps the pipeline that the run is trained with: at the revision that was pinned
-// when its events were complete. If the bus has lost the revision, there is none.
+// readConfiguration keeps the pipeline that the run is trained with: at the revision that was
+// pinned when its events were complete. If the bus has lost the revision, there is none.
 func (d *Detail) readConfiguration(ctx context.Context, known registers, j join.Join) error {
 	if d.Revision == 0 {
 		return nil

@@ -28,8 +28,8 @@ func LastOutcomes(ctx context.Context, box events.Letterbox, query events.Query)
 	return words, nil
 }
 
-// List joins the log of events and the bucket of joins, newest first. A join that can't be explained
-// is listed as unclear, and hides no other.
+// List joins the log of events and the bucket of joins, newest first. A join that can't be
+// explained is listed as unclear, and hides no other.
 func List(ctx context.Context, box events.Letterbox, pipeline string) ([]runs.State, error) {
 	finished, err := LastOutcomes(ctx, box, events.Query{Pipeline: pipeline})
 	if err != nil {

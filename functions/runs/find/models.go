@@ -12,8 +12,8 @@ import (
 )
 
 // ModelsInUse returns the models that pipelines start from, and the inputs of runs that have no
-// outcome yet. Pipelines, and runs that are waiting by a listing, are read from the leader of the bus,
-// because a listing may be old.
+// outcome yet. Pipelines, and runs that are waiting by a listing, are read from the leader of the
+// bus, because a listing may be old.
 func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, error) {
 	var refs []storage.Ref
 	add := func(uri string) {

@@ -23,8 +23,8 @@ func (s *Several) Error() string {
 	return fmt.Sprintf("run %s: several pipelines have one of that name: %s", s.Run, strings.Join(s.Pipelines, ", "))
 }
 
-// Run finds a run, of the named pipeline or, for "", of the only one that has an event of such a run:
-// else the error is a *Several. Without an event it is events.ErrNotFound.
+// Run finds a run, of the named pipeline or, for "", of the only one that has an event of such a
+// run: else the error is a *Several. Without an event it is events.ErrNotFound.
 func Run(ctx context.Context, box events.Letterbox, pipeline, run string) (Key, error) {
 	pipelines := map[string]bool{}
 	for recorded, err := range box.Read(ctx, events.Query{Pipeline: pipeline, Run: run}) {

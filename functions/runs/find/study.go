@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
-// Study is the study of PIPELINE/RUN, the newest of a pipeline, or the one whose id begins with word.
+// Study is the study of PIPELINE/RUN, the newest of a pipeline, or the one whose id begins with
+// word.
 func Study(ctx context.Context, box events.Letterbox, word string) (events.Study, error) {
 	if pipeline, run, both := strings.Cut(word, "/"); both {
 		return studyOfRun(ctx, box, pipeline, run)
@@ -30,8 +31,8 @@ func Study(ctx context.Context, box events.Letterbox, word string) (events.Study
 	return studies.Find(ctx, box, word)
 }
 
-// studyOfRun is the study that a run's tune job searches, or the one of its hyperparameters: another
-// run's, or an older one.
+// studyOfRun is the study that a run's tune job searches, or the one of its hyperparameters:
+// another run's, or an older one.
 func studyOfRun(ctx context.Context, box events.Letterbox, pipeline, run string) (events.Study, error) {
 	join, err := dispatch.ReadJoin(ctx, box, pipeline, run)
 	if err != nil {

@@ -21,10 +21,10 @@ type Listener struct {
 // errOver ends the watching of progress once the outcome is there.
 var errOver = errors.New("run is over")
 
-// Facts publishes events of one run and returns the event with its outcome. It follows the log first
-// and publishes then, so that it misses nothing of the run. It returns a *submit.NoEffect as soon as
-// one of the events is known to be ignored, because the run was over before or another event came
-// first: the run's outcome does not depend on it then.
+// Facts publishes events of one run and returns the event with its outcome. It follows the log
+// first and publishes then, so that it misses nothing of the run. It returns a *submit.NoEffect as
+// soon as one of the events is known to be ignored, because the run was over before or another
+// event came first: the run's outcome does not depend on it then.
 func Facts(ctx context.Context, box events.Letterbox, facts []events.Fact, listen Listener) (events.Fact, error) {
 	pipeline, run := facts[0].Pipeline, facts[0].Run
 	var outcome events.Fact

@@ -49,7 +49,8 @@ func (f *follower) ignoredByNow(ctx context.Context) error {
 	}
 }
 
-// whyQuiet says what the run of an event waits for, and which command helps; "" if it waits no more.
+// whyQuiet says what the run of an event waits for, and which command helps; "" if it waits no
+// more.
 func whyQuiet(ctx context.Context, box events.Letterbox, of events.Fact) (string, error) {
 	key := find.Key{Pipeline: of.Pipeline, Run: of.Run}
 	finished, err := find.LastOutcomes(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})

@@ -29,8 +29,8 @@ func Address(ctx context.Context, box events.Letterbox, d find.Detail, tuning bo
 	return "", nil
 }
 
-// searchLog is the log of the search that found the run's hyperparameters, or failed. The trials of a
-// study have none.
+// searchLog is the log of the search that found the run's hyperparameters, or failed. The trials of
+// a study have none.
 func searchLog(ctx context.Context, d find.Detail, box events.Letterbox) (address string, err error) {
 	query := events.Query{Pipeline: d.Pipeline, Run: d.Run, Kinds: []events.Kind{events.KindHParamsReady, events.KindTuningFailed}}
 	for recorded, err := range box.Read(ctx, query) {

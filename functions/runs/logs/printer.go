@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// Printer is an io.Writer that prints a log line by line, and leaves out text that was overwritten in
-// a line.
+// Printer is an io.Writer that prints a log line by line, and leaves out text that was overwritten
+// in a line.
 type Printer struct {
 	To    io.Writer
 	Notes io.Writer // what is missing, and where another attempt begins
@@ -70,8 +70,8 @@ func (p *Printer) print(line string) {
 	}
 }
 
-// Part prints a part of a running job's log, and notes a gap before it. Another attempt's log starts
-// from its beginning.
+// Part prints a part of a running job's log, and notes a gap before it. Another attempt's log
+// starts from its beginning.
 func (p *Printer) Part(progress events.Progress) {
 	if progress.Attempt != p.attempt || progress.Job != p.job {
 		if p.any {

@@ -15,9 +15,9 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Result is what a training or a search leaves in addition to its artifacts. It is kept in the manifest,
-// so that a cache hit announces the same. The format outlives a version: a member that is added
-// needs a frozen file (testdata/frozen).
+// Result is what a training or a search leaves in addition to its artifacts. It is kept in the
+// manifest, so that a cache hit announces the same. The format outlives a version: a member that is
+// added needs a frozen file (testdata/frozen).
 type Result struct {
 	Job    string            `json:"job"` // that did the work
 	Module string            `json:"module"`

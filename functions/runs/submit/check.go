@@ -39,14 +39,17 @@ type Effect struct {
 	Note    string // what the publisher may not expect; "" if there is nothing to say
 }
 
-// Check returns what an event will do if it is published now, or *NoEffect if that is nothing. An event that repeats one in the log is
-// no such error, whatever came of that one: to publish it again is success.
+// Check returns what an event will do if it is published now, or *NoEffect if that is nothing. An
+// event that repeats one in the log is no such error, whatever came of that one: to publish it
+// again is success.
 //
-// What the answer depends on is read where it can only be true: the log is complete at its leader, and the join is read from the leader
-// of its bucket. Both only go forward, so that an answer that is old, from a leader which has just lost the others, may miss a reason but
-// never gives a wrong one. The pipeline may change and be removed: before Check refuses because of it, it syncs its bucket, which makes
-// that read linearizable, unless the caller's credentials do not permit the write. What is published between Check and the publication of
-// the event is not seen; Ignored says afterwards whether it came first.
+// What the answer depends on is read where it can only be true: the log is complete at its leader,
+// and the join is read from the leader of its bucket. Both only go forward, so that an answer that
+// is old, from a leader which has just lost the others, may miss a reason but never gives a wrong
+// one. The pipeline may change and be removed: before Check refuses because of it, it syncs its
+// bucket, which makes that read linearizable, unless the caller's credentials do not permit the
+// write. What is published between Check and the publication of the event is not seen; Ignored says
+// afterwards whether it came first.
 func Check(ctx context.Context, box events.Letterbox, event events.Fact) (Effect, error) {
 	spec, err := deployed(ctx, box, event)
 	if err != nil {
@@ -79,7 +82,8 @@ func Check(ctx context.Context, box events.Letterbox, event events.Fact) (Effect
 	return Effect{Note: noteOf(spec, pinned)}, nil
 }
 
-// deployed returns the pipeline of an event as it is applied now; *NoEffect if there is none, or none of its runs takes such an event.
+// deployed returns the pipeline of an event as it is applied now; *NoEffect if there is none, or
+// none of its runs takes such an event.
 func deployed(ctx context.Context, box events.Letterbox, event events.Fact) (pipeline.Pipeline, error) {
 	spec, why, err := specFor(ctx, box, event)
 	if err != nil || why == nil {
@@ -165,8 +169,8 @@ var whatEnded = map[string]string{
 	runs.Trained: "the run was trained before", runs.Failed: "the run has failed", runs.Cancelled: "the run was cancelled", runs.Expired: "the run has expired",
 }
 
-// whyOver returns why a run takes no more events; "" if it waits for some. Of a run that has no join, or whose join waits, the log may
-// know more than the dispatchers have come to.
+// whyOver returns why a run takes no more events; "" if it waits for some. Of a run that has no
+// join, or whose join waits, the log may know more than the dispatchers have come to.
 func whyOver(ctx context.Context, box events.Letterbox, event events.Fact, spec pipeline.Pipeline, p *past) (string, error) {
 	j, err := dispatch.ReadJoin(ctx, box, event.Pipeline, event.Run)
 	lost := errors.Is(err, events.ErrNotFound)

@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Checker checks the events that a bridge publishes for others. It is safe for concurrent use; a nil Checker checks nothing.
+// Checker checks the events that a bridge publishes for others. It is safe for concurrent use; a
+// nil Checker checks nothing.
 type Checker struct {
 	bus    events.Letterbox
 	anyway bool
@@ -17,7 +18,8 @@ type Checker struct {
 	blind  atomic.Bool // the credentials don't permit the reads
 }
 
-// NewChecker returns a checker. With anyway it only warns of events without effect. A nil logger logs nothing.
+// NewChecker returns a checker. With anyway it only warns of events without effect. A nil logger
+// logs nothing.
 func NewChecker(bus events.Letterbox, anyway bool, logger *slog.Logger) *Checker {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -25,11 +27,12 @@ func NewChecker(bus events.Letterbox, anyway bool, logger *slog.Logger) *Checker
 	return &Checker{bus: bus, anyway: anyway, logger: logger}
 }
 
-// Check returns *NoEffect for an event that would do nothing if it were published now, as the function Check does, and what the publisher
-// of another one may not expect. With anyway an event without effect is no error.
+// Check returns *NoEffect for an event that would do nothing if it were published now, as the
+// function Check does, and what the publisher of another one may not expect. With anyway an event
+// without effect is no error.
 //
-// Credentials that permit publishing, and no reads of pipelines and runs, are those of an upstream: nothing is checked then, and a
-// warning in the log says so once.
+// Credentials that permit publishing, and no reads of pipelines and runs, are those of an upstream:
+// nothing is checked then, and a warning in the log says so once.
 func (c *Checker) Check(ctx context.Context, event events.Fact, anyway bool) (note string, err error) {
 	if c == nil || c.blind.Load() {
 		return "", nil

@@ -9,9 +9,10 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// Ignored returns a *NoEffect if an event that was stored at sequence has no effect on its run, because another one came first. nil says
-// that it has one, or that no dispatcher has come to it yet: it is to be asked again then. The join is read from the leader of its
-// bucket, and only goes forward: a reason that is given once stays true.
+// Ignored returns a *NoEffect if an event that was stored at sequence has no effect on its run,
+// because another one came first. nil says that it has one, or that no dispatcher has come to it
+// yet: it is to be asked again then. The join is read from the leader of its bucket, and only goes
+// forward: a reason that is given once stays true.
 func Ignored(ctx context.Context, box events.Letterbox, event events.Fact, sequence uint64) error {
 	pinned, ok := join.EventOf(events.Recorded{Fact: event, Message: events.Message{Sequence: sequence}})
 	if !ok {

@@ -37,13 +37,15 @@ type Rerun struct {
 // maxReruns bounds how many names are tried for a new run.
 const maxReruns = 1000
 
-// PlanRerun returns the events that start the inputs of a run again with the pipeline as it is applied now, and publishes nothing. They
-// are those that the run was made from, or would have been; one that was refused when it came is not among them, nor are hyperparameters
-// that Stoker has found or reused, unless the pipeline has no tuner now. Their ids follow from the new run's name and the old events: who
-// stops between two of them and plans the same again, with As, gets the same.
+// PlanRerun returns the events that start the inputs of a run again with the pipeline as it is
+// applied now, and publishes nothing. They are those that the run was made from, or would have
+// been; one that was refused when it came is not among them, nor are hyperparameters that Stoker
+// has found or reused, unless the pipeline has no tuner now. Their ids follow from the new run's
+// name and the old events: who stops between two of them and plans the same again, with As, gets
+// the same.
 //
-// The events of the old run and of the new one are read from the leader of the log, which is complete. The error is events.ErrNotFound
-// for a run without events, that and ErrNotApplied for a
+// The events of the old run and of the new one are read from the leader of the log, which is
+// complete. The error is events.ErrNotFound for a run without events, that and ErrNotApplied for a
 // pipeline that is not applied, and ErrTaken for a name in use.
 func PlanRerun(ctx context.Context, box events.Letterbox, of find.Key, opts RerunOptions) (Rerun, error) {
 	spec, revision, err := current(ctx, box, of.Pipeline)
@@ -101,7 +103,8 @@ func current(ctx context.Context, box events.Letterbox, name string) (spec pipel
 	return spec, entry.Revision, nil
 }
 
-// inputsOf are the events that a run was made from. The join says which these are; without one the log does.
+// inputsOf are the events that a run was made from. The join says which these are; without one the
+// log does.
 func inputsOf(ctx context.Context, box events.Letterbox, of find.Key, spec pipeline.Pipeline) ([]events.Fact, error) {
 	var past join.Past
 	stored := map[uint64]events.Fact{}
@@ -143,8 +146,8 @@ func inputsOf(ctx context.Context, box events.Letterbox, of find.Key, spec pipel
 	return inputs, nil
 }
 
-// carried reports whether an event is among the inputs of the new run: what upstream published, and what Stoker found where nothing will
-// find it again.
+// carried reports whether an event is among the inputs of the new run: what upstream published, and
+// what Stoker found where nothing will find it again.
 func carried(spec pipeline.Pipeline, event events.Fact) bool {
 	switch event.Data.Kind() {
 	case events.KindTuningFailed:
@@ -164,8 +167,8 @@ func renamed(inputs []events.Fact, run string, force bool) []events.Fact {
 	return all
 }
 
-// isFree reports whether the log holds no event of the new run but some, and not all, of those that are to be published: what a rerun
-// that was interrupted has left.
+// isFree reports whether the log holds no event of the new run but some, and not all, of those that
+// are to be published: what a rerun that was interrupted has left.
 func isFree(ctx context.Context, box events.Letterbox, pipeline string, rerun Rerun) (bool, error) {
 	ours := map[string]bool{}
 	for _, event := range rerun.Events {
@@ -183,7 +186,8 @@ func isFree(ctx context.Context, box events.Letterbox, pipeline string, rerun Re
 	return len(ours) > 0, nil
 }
 
-// missing are the kinds that the pipeline waits for and the new run's events do not bring; those that its tuner brings are none.
+// missing are the kinds that the pipeline waits for and the new run's events do not bring; those
+// that its tuner brings are none.
 func missing(spec pipeline.Pipeline, rerun Rerun) (kinds []events.Kind) {
 	j := join.New(spec.Name, rerun.Run)
 	for i, event := range rerun.Events {

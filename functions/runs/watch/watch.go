@@ -76,9 +76,9 @@ type watcher struct {
 	err     error // of show
 }
 
-// Lines calls show for each line until ctx ends, which is no error, or show fails. It waits for a bus
-// that is away and resumes behind the last event that it has shown; progress that came meanwhile is
-// lost. Calls of show don't overlap.
+// Lines calls show for each line until ctx ends, which is no error, or show fails. It waits for a
+// bus that is away and resumes behind the last event that it has shown; progress that came
+// meanwhile is lost. Calls of show don't overlap.
 func Lines(ctx context.Context, box events.Letterbox, opts Options, show func(Line) error) error {
 	w := &watcher{Options: opts, box: box, show: show}
 	watching, within := errgroup.WithContext(ctx)
