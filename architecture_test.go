@@ -20,9 +20,9 @@ var rules = archtest.Rules{
 	Packages: map[string]archtest.Package{
 		".": {},
 
-		"events":            {},
-		"events/jetstream":  {Imports: "events"},
-		"events/eventstest": {Imports: "events", TestOnly: true},
+		"events":           {},
+		"events/jetstream": {Imports: "events"},
+		"events/bustest":   {Imports: "events", TestOnly: true},
 
 		"storage":              {},
 		"storage/s3":           {Imports: "storage"},
@@ -89,8 +89,8 @@ var rules = archtest.Rules{
 		"functions/settings":                         {},
 		"functions/doctor":                           {Imports: "compute/kernel compute/data/tfrecord events events/jetstream functions/access functions/guest/process functions/guest/python storage"},
 		"functions/access":                           {Imports: "events storage", TestImports: "*"}, // tests run each role's programs
-		"functions/bridge":                           {Imports: "events functions/runs/submit functions/telemetry storage functions/spelling", TestImports: "events/eventstest events/jetstream functions/dispatch functions/pipeline storage/s3"},
-		"functions/bridge/endpoint":                  {Imports: "events functions/runs/submit", TestImports: "events/eventstest functions/dispatch functions/pipeline"}, // the HTTP binding of CloudEvents
+		"functions/bridge":                           {Imports: "events functions/runs/submit functions/telemetry storage functions/spelling", TestImports: "events/bustest events/jetstream functions/dispatch functions/pipeline storage/s3"},
+		"functions/bridge/endpoint":                  {Imports: "events functions/runs/submit", TestImports: "events/bustest functions/dispatch functions/pipeline"}, // the HTTP binding of CloudEvents
 		"functions/dispatch":                         {Imports: "events functions/pipeline functions/dispatch/join functions/telemetry", TestImports: "events/jetstream"},
 		"functions/dispatch/join":                    {Imports: "events functions/pipeline"},
 		"functions/worker":                           {Imports: "events functions/telemetry"},
@@ -99,7 +99,7 @@ var rules = archtest.Rules{
 		"functions/inspect": {Imports: "events storage functions/runs/result compute/tf/tensorbundle compute/data/example compute/data/example/schemapb compute/export/onnx compute/data/tfrecord " +
 			"compute/tfevents compute/tf/graph compute/export/tflite compute/tf/transform"},
 		"functions/openlineage": {Imports: "compute/tune events functions/dispatch functions/lineage functions/studies storage",
-			TestImports: "compute/tune/space events/eventstest"},
+			TestImports: "compute/tune/space events/bustest"},
 		"functions/reproduce": {Imports: "compute/tf/tensorbundle events functions/dispatch functions/lineage functions/pipeline functions/dispatch/join storage", TestImports: "compute/tf/tensor"},
 		"functions/lineage":   {Imports: "compute/tune events functions/dispatch functions/runs/result functions/studies storage", TestImports: "compute/tune/space"},
 		"functions/replay":    {Imports: "events storage functions/dispatch/join functions/dispatch", TestImports: "functions/pipeline"},
@@ -120,14 +120,14 @@ var rules = archtest.Rules{
 		"functions/runs":        {Imports: "events functions/pipeline functions/dispatch/join"}, // the state of a run
 		"functions/runs/result": {Imports: "compute/tf/drift compute/tune events storage"},      // what a manifest says of its execution
 		"functions/runs/watch":  {Imports: "events functions/dispatch functions/dispatch/join functions/runs"},
-		"functions/runs/follow": {Imports: "events functions/runs functions/runs/find functions/runs/submit", TestImports: "events/eventstest functions/dispatch functions/pipeline"},
+		"functions/runs/follow": {Imports: "events functions/runs functions/runs/find functions/runs/submit", TestImports: "events/bustest functions/dispatch functions/pipeline"},
 		"functions/runs/submit": {Imports: "events functions/dispatch functions/pipeline functions/dispatch/join functions/runs functions/runs/find",
-			TestImports: "events/eventstest"}, // previews what an event will do
+			TestImports: "events/bustest"}, // previews what an event will do
 		"functions/runs/logs": {Imports: "events functions/runs functions/runs/find storage"},
 		"functions/runs/find": {Imports: "events functions/dispatch functions/mask functions/pipeline functions/dispatch/join functions/replay functions/runs functions/studies storage",
-			TestImports: "events/eventstest"},
+			TestImports: "events/bustest"},
 		"functions/telemetry":           {Imports: "events", TestImports: "*"}, // tests trace whole runs
-		"functions/studies":             {Imports: "events compute/tune", TestImports: "compute/tune/space events/eventstest"},
+		"functions/studies":             {Imports: "events compute/tune", TestImports: "compute/tune/space events/bustest"},
 		"functions/studies/studiestest": {Imports: "events", TestOnly: true},
 		"functions/console": {Imports: "compute/tfevents compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
 			"functions/lineage functions/mask functions/peer functions/pipeline functions/dispatch/join functions/replay functions/runs functions/runs/find functions/runs/submit functions/studies",
@@ -177,15 +177,15 @@ var rules = archtest.Rules{
 		"functions/stoker/terminal": {Imports: "events functions/module functions/runs"},
 		"functions/stoker-cuda":     {Imports: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
 
-		"local":                   {Imports: "local/bus local/bucket storage/s3"}, // the embedded servers
-		"local/bus":               {},
+		"local":                   {Imports: "local/natsserver local/bucket storage/s3"}, // the embedded servers
+		"local/natsserver":        {},
 		"local/bucket":            {Imports: "storage", TestImports: "storage/s3"},
 		"local/bucket/buckettest": {Imports: "local/bucket storage storage/s3", TestOnly: true},
 		"local/demo":              {Imports: "events storage"},
 		"local/examples/taxi":     {Imports: "functions/module functions/module/estimator compute/data/example", TestImports: "functions/guest"},
 		"local/examples/penguin":  {Imports: "functions/module compute/tune compute/tune/space " + learning},
 
-		"infra/bench":         {Imports: "* compute/tf/tftest events/eventstest"},                // TensorFlow, to compare with
+		"infra/bench":         {Imports: "* compute/tf/tftest events/bustest"},                   // TensorFlow, to compare with
 		"infra/bench/quality": {Imports: "compute/tune compute/tune/space compute/tune/suggest"}, // quality of suggestions
 		"infra/chaos":         {TestOnly: true, TestImports: "*"},
 		"infra/chaos/history": {TestOnly: true}, // independent of the code that it checks
@@ -201,15 +201,15 @@ var rules = archtest.Rules{
 		"infra/readmetest":    {TestOnly: true},
 		"infra/scale":         {TestOnly: true, TestImports: "events events/jetstream functions/dispatch functions/pipeline local/demo storage"},
 	},
-	TestImports: "local/bus local/bucket",
+	TestImports: "local/natsserver local/bucket",
 	Restricted: []archtest.Library{
-		{Path: "github.com/nats-io/nats.go", Packages: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster infra/bench", TestImports: "functions/stoker/stack local/bus infra/chaos infra/publishers functions/access"},
-		{Path: "github.com/nats-io/nats-server", Packages: "local/bus", TestImports: "events/jetstream functions/access functions/stoker infra/publishers"}, // tests run a server with permissions
-		{Path: "github.com/cloudevents/sdk-go", Packages: "events functions/bridge/endpoint infra/publishers/go", TestImports: "events/jetstream"},          // the SDK's own NATS binding, to compare with
-		{Path: "github.com/minio/minio-go", Packages: "storage/s3", TestImports: "functions/access local/bucket"},                                           // sets buckets' policies
-		{Path: "github.com/aws/aws-sdk-go-v2/config", Packages: "functions/settings"},                                                                       // profiles
-		{Path: "github.com/versity/versitygw", TestImports: "functions/access functions/bridge storage/s3"},                                                 // tests run it as a third-party store
-		{Path: "gorgonia.org/gorgonia", Packages: "compute/nn compute/nn/plan", TestImports: "compute/export"},                                              // tests write models as its users do
+		{Path: "github.com/nats-io/nats.go", Packages: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster infra/bench", TestImports: "functions/stoker/stack local/natsserver infra/chaos infra/publishers functions/access"},
+		{Path: "github.com/nats-io/nats-server", Packages: "local/natsserver", TestImports: "events/jetstream functions/access functions/stoker infra/publishers"}, // tests run a server with permissions
+		{Path: "github.com/cloudevents/sdk-go", Packages: "events functions/bridge/endpoint infra/publishers/go", TestImports: "events/jetstream"},                 // the SDK's own NATS binding, to compare with
+		{Path: "github.com/minio/minio-go", Packages: "storage/s3", TestImports: "functions/access local/bucket"},                                                  // sets buckets' policies
+		{Path: "github.com/aws/aws-sdk-go-v2/config", Packages: "functions/settings"},                                                                              // profiles
+		{Path: "github.com/versity/versitygw", TestImports: "functions/access functions/bridge storage/s3"},                                                        // tests run it as a third-party store
+		{Path: "gorgonia.org/gorgonia", Packages: "compute/nn compute/nn/plan", TestImports: "compute/export"},                                                     // tests write models as its users do
 		{Path: "gorgonia.org/tensor", Packages: "compute/nn compute/nn/plan", TestImports: "compute/export"},
 		{Path: "github.com/chewxy/hm", Packages: "compute/nn"},
 		{Path: "gorgonia.org/cu", Packages: "compute/nn/cuda/driver"}, // its init exits without a GPU: only a separate binary may link it

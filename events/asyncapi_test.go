@@ -17,8 +17,8 @@ func asyncAPI(t *testing.T) []byte {
 	channels, operations, messages := yaml.MapSlice{}, yaml.MapSlice{}, yaml.MapSlice{}
 	for _, kind := range Kinds() {
 		name := newDataName(kind)
-		messages = append(messages, item(name, append(factMessage(kind, name), exampleOf(t, kind)...)))
-		channels = append(channels, item(name, factChannel(kind, name)))
+		messages = append(messages, item(name, append(eventMessage(kind, name), exampleOf(t, kind)...)))
+		channels = append(channels, item(name, eventChannel(kind, name)))
 		action := "send"
 		if kind == KindExamplesReady || kind == KindTransformReady || kind == KindHParamsReady || kind == KindModelBlessed {
 			action = "receive"
@@ -54,8 +54,8 @@ func item(key string, value any) yaml.MapItem { return yaml.MapItem{Key: key, Va
 
 func ref(to string) yaml.MapSlice { return yaml.MapSlice{item("$ref", to)} }
 
-func factChannel(kind Kind, name string) yaml.MapSlice {
-	return channel(factToken+"."+kindToken(kind)+".{pipeline}.{run}.{id}", name, "pipeline", "run", "id")
+func eventChannel(kind Kind, name string) yaml.MapSlice {
+	return channel(eventToken+"."+kindToken(kind)+".{pipeline}.{run}.{id}", name, "pipeline", "run", "id")
 }
 
 func channel(address, message string, parameters ...string) yaml.MapSlice {
@@ -84,7 +84,7 @@ func parameterText() map[string]string {
 	}
 }
 
-func factMessage(kind Kind, name string) yaml.MapSlice {
+func eventMessage(kind Kind, name string) yaml.MapSlice {
 	required := []string{"ce-specversion", "ce-type", "ce-id", "ce-source", "ce-subject", "ce-run"}
 	properties := yaml.MapSlice{
 		item("ce-specversion", yaml.MapSlice{item("const", specVersion)}),
@@ -111,15 +111,15 @@ func factMessage(kind Kind, name string) yaml.MapSlice {
 func exampleOf(t *testing.T, kind Kind) yaml.MapSlice {
 	t.Helper()
 	examples := []Examples{{URI: "s3://tfx/penguin/examples/17", Splits: []string{"train", "eval"}}}
-	var event Fact
+	var event Event
 	var name, summary string
 	switch kind {
 	case KindExamplesReady:
 		name, summary = "again", "Examples are ready. Train on them even if the same was trained before."
-		event = Fact{ID: "example-gen-17", Source: "/tfx/example-gen", Data: &ExamplesReady{Examples: examples, Request: Request{Force: true}}}
+		event = Event{ID: "example-gen-17", Source: "/tfx/example-gen", Data: &ExamplesReady{Examples: examples, Request: Request{Force: true}}}
 	case KindTransformReady:
 		name, summary = "whole", "A transform graph is ready, with the examples before and after it and with their statistics."
-		event = Fact{ID: "transform-17", Source: "/tfx/transform", Data: &TransformReady{
+		event = Event{ID: "transform-17", Source: "/tfx/transform", Data: &TransformReady{
 			TransformGraph: "s3://tfx/penguin/transform_graph/17", Examples: examples, Statistics: "s3://tfx/penguin/statistics/17",
 			TransformedExamples: []Examples{{URI: "s3://tfx/penguin/transformed_examples/17", Splits: []string{"train", "eval"}}},
 		}}
@@ -148,7 +148,7 @@ func exampleOf(t *testing.T, kind Kind) yaml.MapSlice {
 }
 
 // The examples are read as a publisher's message is.
-func TestTheExamplesOfAsyncAPIAreFacts(t *testing.T) {
+func TestTheExamplesOfAsyncAPIAreEvents(t *testing.T) {
 	t.Parallel()
 	var document struct {
 		Components struct {
@@ -174,10 +174,10 @@ func TestTheExamplesOfAsyncAPIAreFacts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fact, err := Decode(header, body)
+			event, err := Decode(header, body)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
-			} else if RequestOf(fact.Data).Force {
+			} else if RequestOf(event.Data).Force {
 				forced++
 			}
 		}

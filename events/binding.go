@@ -13,7 +13,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/binding"
 	"github.com/cloudevents/sdk-go/v2/binding/format"
 	"github.com/cloudevents/sdk-go/v2/binding/spec"
-	"github.com/cloudevents/sdk-go/v2/event"
+	cloudevents "github.com/cloudevents/sdk-go/v2/event"
 	"github.com/cloudevents/sdk-go/v2/types"
 )
 
@@ -36,7 +36,7 @@ const (
 	contentType      = "content-type"
 	structuredPrefix = "application/cloudevents"
 	batchPrefix      = "application/cloudevents-batch"
-	structuredType   = event.ApplicationCloudEventsJSON
+	structuredType   = cloudevents.ApplicationCloudEventsJSON
 )
 
 var attributes = spec.VS.Version(specVersion).Attributes() // of CloudEvents 1.0
@@ -44,14 +44,14 @@ var attributes = spec.VS.Version(specVersion).Attributes() // of CloudEvents 1.0
 // Decode reads a fact from a message in either content mode: structured if the header Content-Type says so, else binary if
 // ce-specversion is there, else structured again, because sdk-go sends it without any header. Header names are read in any
 // case. What is wrong is an *Invalid.
-func Decode(header map[string][]string, body []byte) (Fact, error) {
+func Decode(header map[string][]string, body []byte) (Event, error) {
 	m := natsMessage{fields: lowerCase(header), body: body, encoding: binding.EncodingBinary}
 	media := strings.ToLower(m.fields[contentType])
 	switch {
 	case strings.HasPrefix(media, batchPrefix):
-		return Fact{}, invalid("Content-Type", "one event a message; the NATS binding has no batches", media)
+		return Event{}, invalid("Content-Type", "one event a message; the NATS binding has no batches", media)
 	case strings.HasPrefix(media, structuredPrefix) && !isJSON(media):
-		return Fact{}, invalid("Content-Type", structuredType, media)
+		return Event{}, invalid("Content-Type", structuredType, media)
 	case strings.HasPrefix(media, structuredPrefix) || m.fields[headerPrefix+"specversion"] == "":
 		m.encoding = binding.EncodingStructured
 	}
@@ -61,14 +61,14 @@ func Decode(header map[string][]string, body []byte) (Fact, error) {
 // DecodeMessage reads a fact from a message of any protocol binding of the CloudEvents SDK, in binary or in structured mode. Attributes in
 // headers are percent-decoded, which the bindings for NATS and HTTP ask for and the SDK leaves out. What is wrong with the event is an
 // *Invalid; an error in reading the body is returned as it is.
-func DecodeMessage(m binding.MessageReader) (Fact, error) {
+func DecodeMessage(m binding.MessageReader) (Event, error) {
 	read, err := readMessage(context.Background(), m)
 	if err != nil {
-		return Fact{}, err
+		return Event{}, err
 	}
 	e, err := read.event()
 	if err != nil {
-		return Fact{}, err
+		return Event{}, err
 	}
 	return FromCloudEvent(e)
 }
@@ -195,7 +195,7 @@ func readAll(r io.Reader) ([]byte, error) {
 
 // Encode writes a fact in binary mode. Beside what Validate asks, id, source, causation and trace must be visible ASCII
 // without %, quotes and spaces, so that every CloudEvents implementation reads what was meant.
-func Encode(f Fact) (header map[string][]string, body []byte, err error) {
+func Encode(f Event) (header map[string][]string, body []byte, err error) {
 	e, err := f.CloudEvent()
 	if err != nil {
 		return nil, nil, err
@@ -208,7 +208,7 @@ func Encode(f Fact) (header map[string][]string, body []byte, err error) {
 }
 
 // EncodeStructured writes a fact in structured mode, for tools and for tests; Stoker itself writes binary mode.
-func EncodeStructured(f Fact) (header map[string][]string, body []byte, err error) {
+func EncodeStructured(f Event) (header map[string][]string, body []byte, err error) {
 	e, err := f.CloudEvent()
 	if err != nil {
 		return nil, nil, err

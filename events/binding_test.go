@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestFactsComeBackInBothContentModes(t *testing.T) {
+func TestEventsComeBackInBothContentModes(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Kinds() {
-		want := sampleFact(kind)
-		for mode, encode := range map[string]func(Fact) (map[string][]string, []byte, error){"binary": Encode, "structured": EncodeStructured} {
+		want := sampleEvent(kind)
+		for mode, encode := range map[string]func(Event) (map[string][]string, []byte, error){"binary": Encode, "structured": EncodeStructured} {
 			header, body, err := encode(want)
 			if err != nil {
 				t.Fatalf("%s, %s: %v", kind, mode, err)
@@ -33,7 +33,7 @@ func TestFactsComeBackInBothContentModes(t *testing.T) {
 
 func TestBinaryModeIsPlainASCIIInHeaders(t *testing.T) {
 	t.Parallel()
-	header, _, err := Encode(sampleFact(KindExamplesReady))
+	header, _, err := Encode(sampleEvent(KindExamplesReady))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestShapesThatOtherImplementationsSend(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		want := Fact{ID: "1", Source: "/gen", Pipeline: "penguin", Run: "r", Extensions: unknown[name], Data: &ExamplesReady{Examples: []Examples{{URI: "s3://abc/x"}}}}
+		want := Event{ID: "1", Source: "/gen", Pipeline: "penguin", Run: "r", Extensions: unknown[name], Data: &ExamplesReady{Examples: []Examples{{URI: "s3://abc/x"}}}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -105,9 +105,9 @@ func TestShapesThatOtherImplementationsSend(t *testing.T) {
 
 func TestRunsAreStringsWhateverTheyWere(t *testing.T) {
 	t.Parallel()
-	fact, err := Decode(nil, []byte(`{"specversion":"1.0","type":"dev.stoker.examples.ready.v1","id":"1","source":"/gen","subject":"penguin","run":42,"data":`+examplesBody+`}`))
-	if err != nil || fact.Run != "42" {
-		t.Errorf("got run %q, %v, want 42", fact.Run, err)
+	event, err := Decode(nil, []byte(`{"specversion":"1.0","type":"dev.stoker.examples.ready.v1","id":"1","source":"/gen","subject":"penguin","run":42,"data":`+examplesBody+`}`))
+	if err != nil || event.Run != "42" {
+		t.Errorf("got run %q, %v, want 42", event.Run, err)
 	}
 }
 
@@ -174,28 +174,28 @@ func TestBadMessagesNameTheAttribute(t *testing.T) {
 
 func TestWhatStokerWritesNeedsNoEncoding(t *testing.T) {
 	t.Parallel()
-	for field, change := range map[string]func(*Fact){
-		"id":          func(f *Fact) { f.ID = "50%" },
-		"source":      func(f *Fact) { f.Source = "/a b" },
-		"causationid": func(f *Fact) { f.Causation = `"1"` },
-		"traceparent": func(f *Fact) { f.Trace = "ä" },
+	for field, change := range map[string]func(*Event){
+		"id":          func(f *Event) { f.ID = "50%" },
+		"source":      func(f *Event) { f.Source = "/a b" },
+		"causationid": func(f *Event) { f.Causation = `"1"` },
+		"traceparent": func(f *Event) { f.Trace = "ä" },
 	} {
-		fact := sampleFact(KindExamplesReady)
-		change(&fact)
-		_, _, err := Encode(fact)
+		event := sampleEvent(KindExamplesReady)
+		change(&event)
+		_, _, err := Encode(event)
 		wantInvalid(t, field, err, field)
-		if err := fact.Validate(); err != nil {
+		if err := event.Validate(); err != nil {
 			t.Errorf("%s: CloudEvents allows it, so a reader must: %v", field, err)
 		}
 	}
-	_, _, err := Encode(Fact{ID: "1", Source: "/s", Pipeline: "p", Run: "r"})
+	_, _, err := Encode(Event{ID: "1", Source: "/s", Pipeline: "p", Run: "r"})
 	wantInvalid(t, "no data", err, "data")
 }
 
 func FuzzDecode(f *testing.F) {
 	for _, kind := range Kinds() {
-		for _, encode := range []func(Fact) (map[string][]string, []byte, error){Encode, EncodeStructured} {
-			header, body, err := encode(sampleFact(kind))
+		for _, encode := range []func(Event) (map[string][]string, []byte, error){Encode, EncodeStructured} {
+			header, body, err := encode(sampleEvent(kind))
 			if err != nil {
 				f.Fatal(err)
 			}
@@ -210,25 +210,25 @@ func FuzzDecode(f *testing.F) {
 		if kind != "" {
 			maps.Copy(header, map[string][]string{"ce-specversion": {"1.0"}, "ce-type": {kind}, "ce-run": {run}, "ce-id": {"1"}, "ce-source": {source}, "ce-subject": {"p"}, "ce-extra": {source}})
 		}
-		fact, err := Decode(header, body)
+		event, err := Decode(header, body)
 		if err != nil {
 			if invalid, ok := err.(*Invalid); !ok || invalid.Error() == "" {
 				t.Fatalf("got %T %v, want an *Invalid", err, err)
 			}
 			return
 		}
-		if err := fact.Validate(); err != nil {
+		if err := event.Validate(); err != nil {
 			t.Fatalf("decoded, but not valid: %v", err)
 		}
-		comesBack(t, fact)
+		comesBack(t, event)
 	})
 }
 
 // comesBack wants a fact that can be written to be read as the same. Times are written with nanoseconds in UTC; JSON has no
 // difference between a list that is empty and one that is not there.
-func comesBack(t *testing.T, fact Fact) {
+func comesBack(t *testing.T, event Event) {
 	t.Helper()
-	header, body, err := Encode(fact)
+	header, body, err := Encode(event)
 	if err != nil {
 		return // it holds what only readers take
 	}
@@ -236,7 +236,7 @@ func comesBack(t *testing.T, fact Fact) {
 	if err != nil {
 		t.Fatalf("written, but not read: %v", err)
 	}
-	before, err := json.Marshal(fact.Data)
+	before, err := json.Marshal(event.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,8 +244,8 @@ func comesBack(t *testing.T, fact Fact) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fact.Data, again.Data = nil, nil
-	if diff := cmp.Diff(fact, again, cmp.Comparer(time.Time.Equal)); diff != "" || string(before) != string(after) {
+	event.Data, again.Data = nil, nil
+	if diff := cmp.Diff(event, again, cmp.Comparer(time.Time.Equal)); diff != "" || string(before) != string(after) {
 		t.Errorf("(-before +after):\n%s\n%s\n%s", diff, before, after)
 	}
 }

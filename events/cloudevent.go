@@ -11,17 +11,17 @@ import (
 	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/binding/format"
-	"github.com/cloudevents/sdk-go/v2/event"
+	cloudevents "github.com/cloudevents/sdk-go/v2/event"
 	"github.com/cloudevents/sdk-go/v2/types"
 )
 
-const specVersion = event.CloudEventsVersionV1
+const specVersion = cloudevents.CloudEventsVersionV1
 
 // CloudEvent returns f as the type of the CloudEvents SDK: what is written to a bus, and for programs that work with that type. It is
 // stricter than Validate, as Encode is.
-func (f Fact) CloudEvent() (event.Event, error) {
+func (f Event) CloudEvent() (cloudevents.Event, error) {
 	if err := first(f.Validate(), f.plain()); err != nil {
-		return event.Event{}, err
+		return cloudevents.Event{}, err
 	}
 	e, err := f.cloudEvent()
 	if err == nil && e.Source() != f.Source {
@@ -32,7 +32,7 @@ func (f Fact) CloudEvent() (event.Event, error) {
 
 // JSON is the fact as a CloudEvent in the JSON format (CloudEvents JSON format 1.0), for who takes events by other ways than NATS:
 // structured mode of the HTTP binding, say. Any valid fact can be written like this, those of foreign publishers too.
-func (f Fact) JSON() ([]byte, error) {
+func (f Event) JSON() ([]byte, error) {
 	e, err := f.cloudEvent()
 	if err != nil {
 		return nil, err
@@ -48,10 +48,10 @@ func (f Fact) JSON() ([]byte, error) {
 const StructuredType = structuredType
 
 // cloudEvent is f as it stands. Attributes that are empty are left out.
-func (f Fact) cloudEvent() (event.Event, error) {
+func (f Event) cloudEvent() (cloudevents.Event, error) {
 	data, err := json.Marshal(f.Data)
 	if err != nil {
-		return event.Event{}, fmt.Errorf("encode data of event %s: %w", f.ID, err)
+		return cloudevents.Event{}, fmt.Errorf("encode data of event %s: %w", f.ID, err)
 	}
 	attributes := maps.Clone(f.Extensions)
 	if attributes == nil {
@@ -67,7 +67,7 @@ func (f Fact) cloudEvent() (event.Event, error) {
 		"causationid":     f.Causation,
 		"traceparent":     f.Trace,
 		"tracestate":      f.TraceState,
-		"datacontenttype": event.ApplicationJSON,
+		"datacontenttype": cloudevents.ApplicationJSON,
 	})
 	if !f.Time.IsZero() {
 		attributes["time"] = types.FormatTime(f.Time)
@@ -77,11 +77,11 @@ func (f Fact) cloudEvent() (event.Event, error) {
 
 // event is the SDK's type of what was read. Its fields are set one by one, because the SDK's setters trim spaces, and two ids that
 // differ by a space are two events. A dataschema is not read: the type names the schema.
-func (w *eventWriter) event() (event.Event, error) {
+func (w *eventWriter) event() (cloudevents.Event, error) {
 	if version := w.attributes["specversion"]; version != specVersion {
-		return event.Event{}, invalid("specversion", specVersion, version)
+		return cloudevents.Event{}, invalid("specversion", specVersion, version)
 	}
-	context := &event.EventContextV1{
+	context := &cloudevents.EventContextV1{
 		ID:              w.attributes["id"],
 		Type:            w.attributes["type"],
 		Subject:         optional(w.attributes["subject"]),
@@ -90,21 +90,21 @@ func (w *eventWriter) event() (event.Event, error) {
 	if source := w.attributes["source"]; source != "" {
 		parsed := types.ParseURIRef(source)
 		if parsed == nil {
-			return event.Event{}, invalid("source", "a URI reference", source)
+			return cloudevents.Event{}, invalid("source", "a URI reference", source)
 		}
 		context.Source = *parsed
 	}
 	if text := w.attributes["time"]; text != "" {
 		at, err := types.ParseTime(text)
 		if err != nil {
-			return event.Event{}, invalid("time", "a timestamp of RFC 3339", text)
+			return cloudevents.Event{}, invalid("time", "a timestamp of RFC 3339", text)
 		}
 		context.Time = &types.Timestamp{Time: at}
 	}
 	if err := w.extend(context); err != nil {
-		return event.Event{}, err
+		return cloudevents.Event{}, err
 	}
-	return event.Event{Context: context, DataEncoded: w.data}, nil
+	return cloudevents.Event{Context: context, DataEncoded: w.data}, nil
 }
 
 func optional(text string) *string {
@@ -115,7 +115,7 @@ func optional(text string) *string {
 }
 
 // extend sets what is neither an attribute of CloudEvents itself nor named as none can be.
-func (w *eventWriter) extend(context *event.EventContextV1) error {
+func (w *eventWriter) extend(context *cloudevents.EventContextV1) error {
 	for name, value := range w.attributes {
 		if value == "" || isAttribute(name) || !extensionRE.MatchString(name) {
 			continue
@@ -142,26 +142,26 @@ func isAttribute(name string) bool {
 
 // FromCloudEvent reads a fact from the type of the CloudEvents SDK. What is wrong is an *Invalid naming the attribute, or the path below
 // data.
-func FromCloudEvent(e event.Event) (Fact, error) {
+func FromCloudEvent(e cloudevents.Event) (Event, error) {
 	kind, err := kindOf(e)
 	if err != nil {
-		return Fact{}, err
+		return Event{}, err
 	}
-	fact := Fact{ID: e.ID(), Source: e.Source(), Pipeline: e.Subject(), Time: e.Time(), Data: newData(kind)}
-	if err := fact.readExtensions(e.Extensions()); err != nil {
-		return Fact{}, err
+	event := Event{ID: e.ID(), Source: e.Source(), Pipeline: e.Subject(), Time: e.Time(), Data: newData(kind)}
+	if err := event.readExtensions(e.Extensions()); err != nil {
+		return Event{}, err
 	}
 	if len(e.Data()) == 0 || string(e.Data()) == "null" {
-		return Fact{}, invalid("data", "what the fact tells", "")
+		return Event{}, invalid("data", "what the fact tells", "")
 	}
-	if err := unmarshal("data", e.Data(), fact.Data); err != nil {
-		return Fact{}, err
+	if err := unmarshal("data", e.Data(), event.Data); err != nil {
+		return Event{}, err
 	}
-	return fact, first(fact.Validate(), validation(e))
+	return event, first(event.Validate(), validation(e))
 }
 
 // kindOf checks what has to be right before the data can be read.
-func kindOf(e event.Event) (Kind, error) {
+func kindOf(e cloudevents.Event) (Kind, error) {
 	if e.Context == nil {
 		return "", invalid("specversion", specVersion, "")
 	}
@@ -174,7 +174,7 @@ func kindOf(e event.Event) (Kind, error) {
 	return KindOf(e.Type())
 }
 
-func (f *Fact) readExtensions(extensions map[string]any) error {
+func (f *Event) readExtensions(extensions map[string]any) error {
 	known := map[string]*string{"run": &f.Run, "causationid": &f.Causation, "traceparent": &f.Trace, "tracestate": &f.TraceState}
 	for name, value := range extensions {
 		text, err := types.Format(value)
@@ -194,8 +194,8 @@ func (f *Fact) readExtensions(extensions map[string]any) error {
 }
 
 // validation is the SDK's own, which names all bad attributes: the first by name.
-func validation(e event.Event) error {
-	bad, ok := errors.AsType[event.ValidationError](e.Validate())
+func validation(e cloudevents.Event) error {
+	bad, ok := errors.AsType[cloudevents.ValidationError](e.Validate())
 	if !ok || len(bad) == 0 {
 		return nil
 	}

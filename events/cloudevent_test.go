@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"github.com/cloudevents/sdk-go/v2/binding/format"
-	"github.com/cloudevents/sdk-go/v2/event"
+	cloudevents "github.com/cloudevents/sdk-go/v2/event"
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestFactsComeBackFromTheSDKsType(t *testing.T) {
+func TestEventsComeBackFromTheSDKsType(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Kinds() {
-		want := sampleFact(kind)
+		want := sampleEvent(kind)
 		cloud, err := want.CloudEvent()
 		if err != nil {
 			t.Fatal(err)
@@ -36,12 +36,12 @@ func TestFactsComeBackFromTheSDKsType(t *testing.T) {
 
 func TestTheSDKReadsWhatWeWriteStructured(t *testing.T) {
 	t.Parallel()
-	want := sampleFact(KindModelTrained)
+	want := sampleEvent(KindModelTrained)
 	_, body, err := EncodeStructured(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cloud event.Event
+	var cloud cloudevents.Event
 	if err := format.JSON.Unmarshal(body, &cloud); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestTheSDKReadsWhatWeWriteStructured(t *testing.T) {
 
 func TestWeReadWhatTheSDKWritesStructured(t *testing.T) {
 	t.Parallel()
-	want := sampleFact(KindTransformReady)
+	want := sampleEvent(KindTransformReady)
 	cloud, err := want.CloudEvent()
 	want.Extensions = map[string]string{"attempt": "3"}
 	if err != nil {
@@ -76,13 +76,13 @@ func TestWeReadWhatTheSDKWritesStructured(t *testing.T) {
 	}
 }
 
-func TestEventsOfTheSDKThatAreNoFactsAreRefused(t *testing.T) {
+func TestEventsOfTheSDKThatAreNoEventsAreRefused(t *testing.T) {
 	t.Parallel()
-	_, err := FromCloudEvent(event.Event{})
+	_, err := FromCloudEvent(cloudevents.Event{})
 	wantInvalid(t, "empty", err, "specversion")
-	_, err = FromCloudEvent(event.New("0.3"))
+	_, err = FromCloudEvent(cloudevents.New("0.3"))
 	wantInvalid(t, "old", err, "specversion")
-	other := event.New()
+	other := cloudevents.New()
 	other.SetType("com.example.other")
 	_, err = FromCloudEvent(other)
 	wantInvalid(t, "another's", err, "type")
@@ -91,7 +91,7 @@ func TestEventsOfTheSDKThatAreNoFactsAreRefused(t *testing.T) {
 // What others say of an event goes with it wherever it is written again.
 func TestExtensionsAreCarriedThrough(t *testing.T) {
 	t.Parallel()
-	want := sampleFact(KindExamplesReady)
+	want := sampleEvent(KindExamplesReady)
 	want.Extensions = map[string]string{"partitionkey": "a b", "dataref": "s3://abc/ä", "sequence": "7"}
 	header, body, err := Encode(want)
 	if err != nil {
@@ -109,7 +109,7 @@ func TestExtensionsAreCarriedThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for mode, got := range map[string]Fact{"binary": binary, "structured": structured} {
+	for mode, got := range map[string]Event{"binary": binary, "structured": structured} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", mode, diff)
 		}
@@ -138,9 +138,9 @@ func TestExtensionsAreBounded(t *testing.T) {
 		"an empty value":         {map[string]string{"e": ""}, "e"},
 		"a value that's no text": {map[string]string{"e": "\xff"}, "e"},
 	} {
-		fact := sampleFact(KindExamplesReady)
-		fact.Extensions = c.extensions
-		_, _, err := Encode(fact)
+		event := sampleEvent(KindExamplesReady)
+		event.Extensions = c.extensions
+		_, _, err := Encode(event)
 		wantInvalid(t, name, err, c.field)
 	}
 	header := binaryHeader(func(h map[string][]string) { h["ce-e"] = []string{strings.Repeat("x", 4097)} })
@@ -151,9 +151,9 @@ func TestExtensionsAreBounded(t *testing.T) {
 // The SDK keeps a source as a parsed URI: two spellings of one are one source.
 func TestSourcesAreWrittenInTheirNormalForm(t *testing.T) {
 	t.Parallel()
-	fact := sampleFact(KindExamplesReady)
-	fact.Source = "HTTP://example.com/gen"
-	_, _, err := Encode(fact)
+	event := sampleEvent(KindExamplesReady)
+	event.Source = "HTTP://example.com/gen"
+	_, _, err := Encode(event)
 	wantInvalid(t, "scheme", err, "source")
 	got, err := Decode(binaryHeader(func(h map[string][]string) { h["ce-source"] = []string{"HTTP://example.com/gen"} }), []byte(examplesBody))
 	if err != nil || got.Source != "http://example.com/gen" {
@@ -195,7 +195,7 @@ func TestMessagesOfTheSDKsHTTPBindingAreRead(t *testing.T) {
 		header.Set("ce-"+name, value)
 	}
 	header.Set("Content-Type", "application/json")
-	want := Fact{
+	want := Event{
 		ID: "1", Source: "/gen", Pipeline: "penguin", Run: "50% ä", Extensions: map[string]string{"priority": "7"},
 		Data: &ExamplesReady{Examples: []Examples{{URI: "s3://abc/x"}}},
 	}

@@ -13,7 +13,7 @@ func TestADeadLetterFitsIntoOneMessageOfTheBus(t *testing.T) {
 		return Message{Stream: "FACTS", Sequence: 7, Subject: "facts.x", Body: bytes.Repeat([]byte("x"), bytesInBody)}
 	}
 	for name, tc := range map[string]struct {
-		letter                DeadLetter
+		deadLetter            DeadLetter
 		wholeBody, wholeCause bool
 	}{
 		"small":               {DeadLetter{Message: message(100), Causes: []Message{message(100)}}, true, true},
@@ -23,7 +23,7 @@ func TestADeadLetterFitsIntoOneMessageOfTheBus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, err := tc.letter.Encode(maxBytes)
+			text, err := tc.deadLetter.Encode(maxBytes)
 			if err != nil || len(text) > maxBytes {
 				t.Fatalf("%d bytes, %v", len(text), err)
 			}
@@ -31,9 +31,9 @@ func TestADeadLetterFitsIntoOneMessageOfTheBus(t *testing.T) {
 			if err := json.Unmarshal(text, &got); err != nil {
 				t.Fatal(err)
 			}
-			checkCut(t, tc.letter.Message, got.Message, tc.wholeBody)
+			checkCut(t, tc.deadLetter.Message, got.Message, tc.wholeBody)
 			for i, cause := range got.Causes {
-				checkCut(t, tc.letter.Causes[i], cause, tc.wholeCause)
+				checkCut(t, tc.deadLetter.Causes[i], cause, tc.wholeCause)
 			}
 		})
 	}

@@ -6,20 +6,20 @@ import "slices"
 func OutcomeKinds() []Kind { return []Kind{KindModelTrained, KindTrainingFailed} }
 
 // EndsJob says whether a fact tells what came of a run's job.
-func EndsJob(f Fact) bool {
+func EndsJob(f Event) bool {
 	return f.Source == Source(FunctionTrain) && slices.Contains(OutcomeKinds(), f.Data.Kind())
 }
 
 // EndsRun says whether a fact tells what came of a run: of its job, or that it ended without one. That one of its facts was refused
 // is no end: the run may go on.
-func EndsRun(f Fact) bool { return EndsJob(f) || f.ID == EndedID(f.Pipeline, f.Run) }
+func EndsRun(f Event) bool { return EndsJob(f) || f.ID == EndedID(f.Pipeline, f.Run) }
 
 // CausedBy says whether a fact names another one as what led to it.
-func CausedBy(f Fact, cause Cause) bool {
+func CausedBy(f Event, cause Cause) bool {
 	return f.Causation != "" && f.Causation == plainText(cause.ID)
 }
 
 // EndsRunWithoutJob reports whether the dispatcher published f to end its run without a job: no job of that run may have a result.
-func EndsRunWithoutJob(f Fact) bool {
+func EndsRunWithoutJob(f Event) bool {
 	return f.Source == dispatchSource && f.ID == EndedID(f.Pipeline, f.Run)
 }

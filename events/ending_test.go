@@ -11,20 +11,20 @@ func TestWhatEndsARun(t *testing.T) {
 	tuning := sampleJob()
 	tuning.Function = FunctionTune
 	for name, tc := range map[string]struct {
-		fact     Fact
+		event    Event
 		job, run bool
 	}{
 		"its model":             {NewModelTrained(sampleJob(), &ModelTrained{}), true, true},
 		"its job is given up":   {NewJobFailed(sampleJob(), Attempt{}, why), true, true},
 		"it ends without a job": {NewRunEnded(RunEnded{Pipeline: "penguin", Run: "run 1", Failure: why}), false, true},
-		"a fact is refused":     {NewFactRefused(Recorded{Fact: sampleFact(KindExamplesReady)}, why), false, false},
+		"a fact is refused":     {NewEventRefused(Recorded{Event: sampleEvent(KindExamplesReady)}, why), false, false},
 		"its tuning fails":      {NewJobFailed(tuning, Attempt{}, why), false, false},
-		"upstream's fact":       {sampleFact(KindExamplesReady), false, false},
+		"upstream's fact":       {sampleEvent(KindExamplesReady), false, false},
 	} {
-		if without := EndsRunWithoutJob(tc.fact); without != (tc.run && !tc.job) {
+		if without := EndsRunWithoutJob(tc.event); without != (tc.run && !tc.job) {
 			t.Errorf("%s: ends the run without a job: %t", name, without)
 		}
-		if job, run := EndsJob(tc.fact), EndsRun(tc.fact); job != tc.job || run != tc.run {
+		if job, run := EndsJob(tc.event), EndsRun(tc.event); job != tc.job || run != tc.run {
 			t.Errorf("%s: ends the job: %t, the run: %t", name, job, run)
 		}
 	}

@@ -8,16 +8,16 @@ import (
 
 // An upstream component tells that examples can be read. The message goes to the subject with any NATS client.
 func ExampleEncode() {
-	fact := events.Fact{
+	event := events.Event{
 		ID: "example-gen-17", Source: "/tfx/example-gen", Pipeline: "penguin", Run: "2026-11-21 morning",
 		Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://tfx/penguin/examples/17"}}},
 	}
-	header, body, err := events.Encode(fact)
+	header, body, err := events.Encode(event)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(events.FactSubject(fact))
+	fmt.Println(events.EventSubject(event))
 	fmt.Println(header["ce-type"][0], header["ce-run"][0])
 	fmt.Println(string(body))
 	// Output:
@@ -43,8 +43,8 @@ func ExampleEscape() {
 	// Output: nightly=20build=20=233=2E1 stands for nightly build #3.1 <nil>
 }
 
-func ExampleFactFilters() {
-	fmt.Println(events.FactFilters(events.Query{Kinds: []events.Kind{events.KindModelTrained}, Pipeline: "penguin"}))
+func ExampleEventFilters() {
+	fmt.Println(events.EventFilters(events.Query{Kinds: []events.Kind{events.KindModelTrained}, Pipeline: "penguin"}))
 	// Output: [facts.model-trained.penguin.>]
 }
 

@@ -30,7 +30,7 @@ func TestWhatEarlierVersionsWroteIsRead(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Kinds() {
 		for mode, encode := range modes {
-			wantSame(t, frozen(t, string(kind)+"."+mode, func() (frozenMessage, error) { return written(encode, sampleFact(kind)) }), encode)
+			wantSame(t, frozen(t, string(kind)+"."+mode, func() (frozenMessage, error) { return written(encode, sampleEvent(kind)) }), encode)
 		}
 	}
 	job := frozen(t, "job", func() (frozenMessage, error) {
@@ -91,9 +91,9 @@ func TestWhatLaterVersionsAddIsPassedOver(t *testing.T) {
 	wantSameJob(t, job, withMore(job.Body))
 }
 
-var modes = map[string]func(Fact) (map[string][]string, []byte, error){"binary": Encode, "structured": EncodeStructured}
+var modes = map[string]func(Event) (map[string][]string, []byte, error){"binary": Encode, "structured": EncodeStructured}
 
-func written(encode func(Fact) (map[string][]string, []byte, error), f Fact) (frozenMessage, error) {
+func written(encode func(Event) (map[string][]string, []byte, error), f Event) (frozenMessage, error) {
 	header, body, err := encode(f)
 	return frozenMessage{header, string(body)}, err
 }
@@ -103,7 +103,7 @@ func withMore(object string) string {
 	return `{"added_later": {"a": [1]}, ` + strings.TrimPrefix(object, "{")
 }
 
-func wantSame(t *testing.T, message frozenMessage, encode func(Fact) (map[string][]string, []byte, error)) {
+func wantSame(t *testing.T, message frozenMessage, encode func(Event) (map[string][]string, []byte, error)) {
 	t.Helper()
 	got, err := Decode(message.Header, []byte(message.Body))
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 // No time stands in it. An owner counts its own time from before it wrote; others take a lease over only after they have
 // seen the same revision for a whole lease length on their own monotonic clocks.
 type Lease struct {
-	Message  uint64              `json:"message,omitempty"` // sequence of the job's message on the queue; 0 if not known
-	Holder   string              `json:"holder,omitempty"`  // id of the attempt that holds it; "" if it is free
-	Number   int                 `json:"number"`            // of the last attempt, from 1
-	Failures map[FailureKind]int `json:"failures,omitempty"`
-	Beats    uint64              `json:"beats"` // heartbeats of this attempt, so that each one changes the value
-	Ended    *Ended              `json:"ended,omitempty"`
-	Lost     []string            `json:"lost,omitempty"` // attempts whose lease was taken over, and whose worker hasn't reported since
+	Message    uint64              `json:"message,omitempty"` // sequence of the job's message on the queue; 0 if not known
+	Holder     string              `json:"holder,omitempty"`  // id of the attempt that holds it; "" if it is free
+	Number     int                 `json:"number"`            // of the last attempt, from 1
+	Failures   map[FailureKind]int `json:"failures,omitempty"`
+	Heartbeats uint64              `json:"beats"` // heartbeats of this attempt, so that each one changes the value
+	Ended      *Ended              `json:"ended,omitempty"`
+	Lost       []string            `json:"lost,omitempty"` // attempts whose lease was taken over, and whose worker hasn't reported since
 
 	Cancelled bool     `json:"cancelled,omitempty"` // asked for with Queue.Cancel, after Message was put on the queue
 	GivenUp   *GivenUp `json:"given_up,omitempty"`  // the job is given up; what is left to do is to say so
@@ -118,7 +118,7 @@ func (l Lease) Survived(attempt, why string) (_ Lease, changed bool) {
 }
 
 // Beaten is the lease after one more heartbeat.
-func (l Lease) Beaten() Lease { l.Beats++; return l }
+func (l Lease) Renewed() Lease { l.Heartbeats++; return l }
 
 // Released is the lease after its attempt ended for cause; why is for people.
 func (l Lease) Released(cause FailureKind, why string) Lease {
@@ -157,4 +157,4 @@ type LeaseTerms struct {
 func (t LeaseTerms) Until(sent time.Time) time.Time { return sent.Add(t.Length - t.Margin) }
 
 // Beat is the time between heartbeats.
-func (t LeaseTerms) Beat() time.Duration { return t.Length / 3 }
+func (t LeaseTerms) HeartbeatInterval() time.Duration { return t.Length / 3 }

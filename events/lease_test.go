@@ -10,13 +10,13 @@ import (
 
 func TestALeaseCountsItsAttemptsByHowTheyEnded(t *testing.T) {
 	t.Parallel()
-	lease := Lease{}.Taken("a").Beaten().Released(FailureModule, "it raised\nTraceback").Taken("b")
+	lease := Lease{}.Taken("a").Renewed().Released(FailureModule, "it raised\nTraceback").Taken("b")
 	if want := (Ended{1, FailureModule, "it raised"}); lease.Ended == nil || *lease.Ended != want {
 		t.Errorf("the attempt before ended by %+v, want %+v", lease.Ended, want)
 	}
-	lease = lease.Taken("c").Beaten().Beaten()
+	lease = lease.Taken("c").Renewed().Renewed()
 	want := Lease{
-		Holder: "c", Number: 3, Beats: 2, Failures: map[FailureKind]int{FailureModule: 1, FailureUnavailable: 1},
+		Holder: "c", Number: 3, Heartbeats: 2, Failures: map[FailureKind]int{FailureModule: 1, FailureUnavailable: 1},
 		Ended: &Ended{2, FailureUnavailable, "its worker died, or was cut off"}, Lost: []string{"b"},
 	}
 	if diff := cmp.Diff(want, lease); diff != "" {
@@ -81,7 +81,7 @@ func TestAJobStaysGivenUpForItsMessage(t *testing.T) {
 	bad := &Failure{Kind: FailureInput, Err: &Invalid{Field: "run", Expected: "a name"}, LogTail: strings.Repeat("x", 2*maxGivenUp) + "end", Log: "s3://b/log", Execution: "sha256:1"}
 	lease := Lease{}.For(1).Taken("a")
 	lease.GivenUp = bad.GivenUp()
-	later, _ := lease.Beaten().Taken("b").Released(FailureUnavailable, "drained").Taken("c").Survived("a", "")
+	later, _ := lease.Renewed().Taken("b").Released(FailureUnavailable, "drained").Taken("c").Survived("a", "")
 	given := later.For(1).Attempt().GivenUp
 	if given == nil {
 		t.Fatal("it is forgotten")

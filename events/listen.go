@@ -14,13 +14,13 @@ type Listeners interface {
 	// Listen takes the next fact of one of the kinds, or of any if there are none, waiting up to wait; then ErrEmpty. It is delivered
 	// again until Done or Never. A listener that comes back with other kinds goes on from where it is; whether it hears of
 	// what it had passed over is left open.
-	Listen(ctx context.Context, listener string, kinds []Kind, wait time.Duration) (Delivery, error)
+	Listen(ctx context.Context, listener string, kinds []Kind, wait time.Duration) (EventDelivery, error)
 	// ListenDead is Listen for dead letters. Messages that a foreign client took off their queue are among them, once.
-	ListenDead(ctx context.Context, listener string, wait time.Duration) (Burial, error)
+	ListenDead(ctx context.Context, listener string, wait time.Duration) (DeadLetterDelivery, error)
 }
 
 // Burial is one dead letter, handed to one listener.
-type Burial interface {
-	Notice
-	Letter() DeadLetter
+type DeadLetterDelivery interface {
+	Delivery
+	DeadLetter() DeadLetter
 }

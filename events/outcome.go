@@ -16,19 +16,19 @@ const dispatchSource = "/stoker/dispatch"
 // NewModelTrained tells what became of a train job. Its id, and with it its subject, is the same for everyone who finds the
 // execution done: one fact for each run, execution and generation. It is <execution>-<generation>-<digest of pipeline and run>,
 // because two runs may share an execution, and CloudEvents takes equal ids of one source for one event.
-func NewModelTrained(job Job, data *ModelTrained) Fact {
+func NewModelTrained(job Job, data *ModelTrained) Event {
 	data.Salt, data.Job, data.JobRequest = job.Salt, job.ID, job.Request
-	fact := follows(job, data)
-	fact.ID, fact.Time = resultID(job, data.Execution, data.Generation), data.Finished
-	return fact
+	event := follows(job, data)
+	event.ID, event.Time = resultID(job, data.Execution, data.Generation), data.Finished
+	return event
 }
 
 // NewHParamsFound tells what became of a tune job that finished at a time. Its id is made as that of NewModelTrained.
-func NewHParamsFound(job Job, data *HParamsReady, finished time.Time) Fact {
+func NewHParamsFound(job Job, data *HParamsReady, finished time.Time) Event {
 	data.Salt, data.Job, data.JobRequest = job.Salt, job.ID, job.Request
-	fact := follows(job, data)
-	fact.ID, fact.Time = resultID(job, data.Execution, data.Generation), finished
-	return fact
+	event := follows(job, data)
+	event.ID, event.Time = resultID(job, data.Execution, data.Generation), finished
+	return event
 }
 
 func resultID(job Job, execution string, generation int) string {
@@ -37,8 +37,8 @@ func resultID(job Job, execution string, generation int) string {
 
 // NewJobFailed tells that a job is given up: a TuningFailed for a job that tunes, else a TrainingFailed. Its id is
 // FailedID, so that it is told once.
-func NewJobFailed(job Job, attempt Attempt, failure *Failure) Fact {
-	fact := follows(job, failedData(job.Function, Failed{
+func NewJobFailed(job Job, attempt Attempt, failure *Failure) Event {
+	event := follows(job, failedData(job.Function, Failed{
 		Reason:  failure.Kind,
 		Message: message(failure),
 		LogTail: tail(failure.LogTail),
@@ -50,13 +50,13 @@ func NewJobFailed(job Job, attempt Attempt, failure *Failure) Fact {
 		Job:        job.ID,
 		JobRequest: job.Request,
 	}))
-	fact.ID = FailedID(job)
-	return fact
+	event.ID = FailedID(job)
+	return event
 }
 
 // Announces reports whether f says what became of job: f comes from the job's function and names the job's id and request. A replay of
 // the same run has another job id, because its generation or salt differs; a dead letter that is retried has another request.
-func Announces(f Fact, job Job) bool {
+func Announces(f Event, job Job) bool {
 	if f.Source != Source(job.Function) {
 		return false
 	}
@@ -66,7 +66,7 @@ func Announces(f Fact, job Job) bool {
 
 // MayEnd reports whether f may say what came of the job with that id: f says what came of a job, and names that one, or none. A run has
 // another job where it is asked for again with another salt or generation, and may get events of both. job is "" where it is not known.
-func MayEnd(f Fact, job string) bool {
+func MayEnd(f Event, job string) bool {
 	id, _ := answers(f.Data)
 	return EndsJob(f) && (id == "" || job == "" || id == job)
 }
@@ -97,9 +97,9 @@ func FailedID(job Job) string {
 
 // NewFactRefused tells that a fact can never lead to a job. Its id is RefusedID, and its time is when the fact was stored: who is
 // told again gets the same.
-func NewFactRefused(refused Recorded, failure *Failure) Fact {
-	cause := refused.Fact
-	return Fact{
+func NewEventRefused(refused Recorded, failure *Failure) Event {
+	cause := refused.Event
+	return Event{
 		ID:         RefusedID(cause),
 		Source:     dispatchSource,
 		Pipeline:   cause.Pipeline,
@@ -113,7 +113,7 @@ func NewFactRefused(refused Recorded, failure *Failure) Fact {
 }
 
 // RefusedID is the id of the fact that another one was refused.
-func RefusedID(cause Fact) string {
+func RefusedID(cause Event) string {
 	return DerivedID("refused", string(cause.Data.Kind()), cause.Source, cause.ID)
 }
 
@@ -129,8 +129,8 @@ type RunEnded struct {
 
 // NewRunEnded tells that nothing will come of a run that has no job. Its id is EndedID, for that
 // happens once.
-func NewRunEnded(e RunEnded) Fact {
-	return Fact{
+func NewRunEnded(e RunEnded) Event {
+	return Event{
 		ID:        EndedID(e.Pipeline, e.Run),
 		Source:    dispatchSource,
 		Pipeline:  e.Pipeline,
@@ -154,8 +154,8 @@ func DerivedID(parts ...string) string {
 }
 
 // follows fills in what every fact about a job says. What led to the job is the fact that completed its join.
-func follows(job Job, data Data) Fact {
-	fact := Fact{
+func follows(job Job, data Data) Event {
+	event := Event{
 		Source:     Source(job.Function),
 		Pipeline:   job.Pipeline,
 		Run:        job.Run,
@@ -164,9 +164,9 @@ func follows(job Job, data Data) Fact {
 		Data:       data,
 	}
 	if n := len(job.Causes); n > 0 {
-		fact.Causation = plainText(job.Causes[n-1].ID)
+		event.Causation = plainText(job.Causes[n-1].ID)
 	}
-	return fact
+	return event
 }
 
 func failedData(f Function, failed Failed) Data {

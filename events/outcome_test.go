@@ -10,24 +10,24 @@ import (
 func TestAModelIsToldOnceForEachRunExecutionAndGeneration(t *testing.T) {
 	t.Parallel()
 	job, data := sampleJob(), samples()[KindModelTrained].(*ModelTrained)
-	fact := NewModelTrained(job, data)
-	if _, _, err := Encode(fact); err != nil {
+	event := NewModelTrained(job, data)
+	if _, _, err := Encode(event); err != nil {
 		t.Fatal(err)
 	}
 	const want = "facts.model-trained.penguin.run=201.00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff-1-"
-	if got := FactSubject(fact); !strings.HasPrefix(got, want) {
+	if got := EventSubject(event); !strings.HasPrefix(got, want) {
 		t.Errorf("got subject %s, want %s and more", got, want)
 	}
-	if again := NewModelTrained(job, data); again.ID != fact.ID {
-		t.Errorf("told again it is %s, not %s", again.ID, fact.ID)
+	if again := NewModelTrained(job, data); again.ID != event.ID {
+		t.Errorf("told again it is %s, not %s", again.ID, event.ID)
 	}
 	other := job
 	other.Run = "another"
-	if NewModelTrained(other, data).ID == fact.ID {
+	if NewModelTrained(other, data).ID == event.ID {
 		t.Error("two runs with one execution have one id, which is one event to CloudEvents")
 	}
-	if fact.Causation != "id-1" || fact.Source != "/stoker/train" || !fact.Time.Equal(data.Finished) {
-		t.Errorf("got %+v", fact)
+	if event.Causation != "id-1" || event.Source != "/stoker/train" || !event.Time.Equal(data.Finished) {
+		t.Errorf("got %+v", event)
 	}
 }
 
@@ -35,16 +35,16 @@ func TestASearchIsToldOnceForEachRunExecutionAndGeneration(t *testing.T) {
 	t.Parallel()
 	job, at := sampleJob(), time.Unix(7, 0)
 	job.Function, job.Salt = FunctionTune, "again"
-	tell := func(job Job, generation int) Fact {
+	tell := func(job Job, generation int) Event {
 		data := &HParamsReady{Hyperparameters: "s3://tfx-data/best", Execution: "sha256:" + strings.Repeat("0", 64), Generation: generation}
 		return NewHParamsFound(job, data, at)
 	}
-	fact, other := tell(job, 1), job
+	event, other := tell(job, 1), job
 	other.Run = "another"
-	if _, _, err := Encode(fact); err != nil || fact.Source != "/stoker/tune" || fact.Data.(*HParamsReady).Salt != "again" || !fact.Time.Equal(at) {
-		t.Errorf("%+v, %v", fact, err)
+	if _, _, err := Encode(event); err != nil || event.Source != "/stoker/tune" || event.Data.(*HParamsReady).Salt != "again" || !event.Time.Equal(at) {
+		t.Errorf("%+v, %v", event, err)
 	}
-	if tell(job, 1).ID != fact.ID || tell(job, 2).ID == fact.ID || tell(other, 1).ID == fact.ID {
+	if tell(job, 1).ID != event.ID || tell(job, 2).ID == event.ID || tell(other, 1).ID == event.ID {
 		t.Error("ids tell what is the same as another, or the other way round")
 	}
 }
@@ -53,9 +53,9 @@ func TestAModelTellsTheSaltOfItsJob(t *testing.T) {
 	t.Parallel()
 	job := sampleJob()
 	job.Salt = "again"
-	fact := NewModelTrained(job, samples()[KindModelTrained].(*ModelTrained))
-	if got := fact.Data.(*ModelTrained).Salt; got != "again" || fact.Validate() != nil {
-		t.Errorf("salt %q, %v", got, fact.Validate())
+	event := NewModelTrained(job, samples()[KindModelTrained].(*ModelTrained))
+	if got := event.Data.(*ModelTrained).Salt; got != "again" || event.Validate() != nil {
+		t.Errorf("salt %q, %v", got, event.Validate())
 	}
 }
 
@@ -94,21 +94,21 @@ func TestACancelledJobIsToldOnceWhicheverAttemptTells(t *testing.T) {
 	}
 }
 
-func TestARefusedFactIsToldUnderItsOwnRun(t *testing.T) {
+func TestARefusedEventIsToldUnderItsOwnRun(t *testing.T) {
 	t.Parallel()
-	cause := sampleFact(KindExamplesReady)
+	cause := sampleEvent(KindExamplesReady)
 	cause.ID, cause.Trace = "50 % \x7f", "not a trace"
 	stored := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	fact := NewFactRefused(Recorded{Fact: cause, Message: Message{Stored: stored}}, &Failure{Kind: FailureInput, Err: errors.New("")})
-	if _, _, err := Encode(fact); err != nil {
+	event := NewEventRefused(Recorded{Event: cause, Message: Message{Stored: stored}}, &Failure{Kind: FailureInput, Err: errors.New("")})
+	if _, _, err := Encode(event); err != nil {
 		t.Errorf("what was not plain in the cause makes it unfit: %v", err)
 	}
-	if fact.Run != cause.Run || !fact.Time.Equal(stored) || fact.Causation != "50=20=25=20=7F" || fact.Data.(*TrainingFailed).Message != "input" {
-		t.Errorf("got %+v", fact)
+	if event.Run != cause.Run || !event.Time.Equal(stored) || event.Causation != "50=20=25=20=7F" || event.Data.(*TrainingFailed).Message != "input" {
+		t.Errorf("got %+v", event)
 	}
 	other := cause
 	other.Source = "/another"
-	if NewFactRefused(Recorded{Fact: other}, &Failure{Kind: FailureInput, Err: errors.New("x")}).ID == fact.ID {
+	if NewEventRefused(Recorded{Event: other}, &Failure{Kind: FailureInput, Err: errors.New("x")}).ID == event.ID {
 		t.Error("facts of two sources lead to the same id")
 	}
 }
@@ -116,8 +116,8 @@ func TestARefusedFactIsToldUnderItsOwnRun(t *testing.T) {
 func TestLongLogsAreCutAtTheirBeginning(t *testing.T) {
 	t.Parallel()
 	log := strings.Repeat("ä", maxTail) + "the end"
-	fact := NewJobFailed(sampleJob(), Attempt{Number: 1}, &Failure{Kind: FailureCrash, Err: errors.New("x\xff"), LogTail: log})
-	data := fact.Data.(*TrainingFailed)
+	event := NewJobFailed(sampleJob(), Attempt{Number: 1}, &Failure{Kind: FailureCrash, Err: errors.New("x\xff"), LogTail: log})
+	data := event.Data.(*TrainingFailed)
 	if len(data.LogTail) > maxTail+3 || !strings.HasSuffix(data.LogTail, "äthe end") || data.Message != "x�" {
 		t.Errorf("got %d bytes ending in %q, message %q", len(data.LogTail), data.LogTail[len(data.LogTail)-9:], data.Message)
 	}
@@ -137,8 +137,8 @@ func TestAnEventAnnouncesTheJobThatItNames(t *testing.T) {
 	tune.Function, trial.Function = FunctionTune, FunctionTrial
 	why := &Failure{Kind: FailureModule, Err: errors.New("boom")}
 	byJob := map[string]struct {
-		job  Job
-		fact Fact
+		job   Job
+		event Event
 	}{
 		"a model":              {job, NewModelTrained(job, &ModelTrained{})},
 		"hyperparameters":      {tune, NewHParamsFound(tune, &HParamsReady{}, time.Unix(1, 0))},
@@ -147,7 +147,7 @@ func TestAnEventAnnouncesTheJobThatItNames(t *testing.T) {
 		"a trial's failure":    {trial, NewJobFailed(trial, Attempt{}, why)},
 	}
 	for name, tc := range byJob {
-		if !Announces(tc.fact, tc.job) {
+		if !Announces(tc.event, tc.job) {
 			t.Errorf("%s does not announce its own job", name)
 		}
 		for change, other := range map[string]func(*Job){
@@ -157,15 +157,15 @@ func TestAnEventAnnouncesTheJobThatItNames(t *testing.T) {
 		} {
 			changed := tc.job
 			other(&changed)
-			if Announces(tc.fact, changed) {
+			if Announces(tc.event, changed) {
 				t.Errorf("%s announces %s", name, change)
 			}
 		}
 	}
-	if Announces(NewHParamsReused(Skipped{Pipeline: job.Pipeline, Run: job.Run}, byJob["hyperparameters"].fact.Data.(*HParamsReady)), tune) {
+	if Announces(NewHParamsReused(Skipped{Pipeline: job.Pipeline, Run: job.Run}, byJob["hyperparameters"].event.Data.(*HParamsReady)), tune) {
 		t.Error("hyperparameters of an earlier run announce its job in the run that takes them")
 	}
-	if Announces(sampleFact(KindExamplesReady), job) {
+	if Announces(sampleEvent(KindExamplesReady), job) {
 		t.Error("an upstream event announces a job")
 	}
 }

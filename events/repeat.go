@@ -15,11 +15,11 @@ const SourceBridge = "/stoker/bridge"
 //
 // Ids of Stoker's own functions stand for what happened, whoever reports it and after how many attempts: their data is not compared, and
 // bytes that are no event count as the event, as the log has a place for one message of this subject.
-func CheckRepeated(f Fact, first Message) error {
+func CheckRepeated(f Event, first Message) error {
 	named := slices.Contains(namesResults(), f.Source)
 	before, err := Decode(first.Header, first.Body)
 	if err == nil {
-		err = CheckFactSubject(before, first.Subject)
+		err = CheckEventSubject(before, first.Subject)
 	}
 	switch {
 	case err != nil && named:
@@ -39,7 +39,7 @@ func CheckRepeated(f Fact, first Message) error {
 }
 
 // sameData compares the data of an event that was read with that of one to be written, as readers will see it.
-func sameData(before, f Fact) (bool, error) {
+func sameData(before, f Event) (bool, error) {
 	header, body, err := Encode(f)
 	if err != nil {
 		return false, err

@@ -7,9 +7,9 @@ const SourceRerun = "/stoker/rerun"
 
 // NewRerun is an event of one run as that of another, which Causation names. It asks for a training anew with force, and for none without,
 // whatever the first event asked for. Its id follows from both runs, the first event and force: who publishes the same again adds nothing.
-func NewRerun(of Fact, run string, force bool) Fact {
+func NewRerun(of Event, run string, force bool) Event {
 	kind := string(of.Data.Kind())
-	return Fact{
+	return Event{
 		ID:     DerivedID("rerun", kind, of.Source, of.ID, of.Pipeline, of.Run, run, fmt.Sprint(force)),
 		Source: SourceRerun, Pipeline: of.Pipeline, Run: run, Causation: plainText(of.ID), Data: withForce(of.Data, force),
 	}
@@ -35,6 +35,6 @@ func withForce(data Data, force bool) Data {
 }
 
 // FoundByStoker reports whether an event was published by Stoker's own functions, of what they found or decided.
-func FoundByStoker(f Fact) bool {
+func FoundByStoker(f Event) bool {
 	return f.Source == dispatchSource || f.Source == Source(FunctionTrain) || f.Source == Source(FunctionTune) || f.Source == Source(FunctionTrial)
 }

@@ -14,7 +14,7 @@ func TestARerunIsTheSameEventOfAnotherRun(t *testing.T) {
 		&events.TransformReady{TransformGraph: "s3://bkt/graph", Request: force},
 		&events.HParamsReady{Hyperparameters: "s3://bkt/hp", Job: "j1", JobRequest: "dead-1", Request: force},
 	} {
-		first := events.Fact{ID: "ü 1", Source: "/up", Pipeline: "penguin", Run: "monday", Causation: "x", Data: data}
+		first := events.Event{ID: "ü 1", Source: "/up", Pipeline: "penguin", Run: "monday", Causation: "x", Data: data}
 		again := events.NewRerun(first, "monday-2", false)
 		if again.ID != events.NewRerun(first, "monday-2", false).ID {
 			t.Error("it has another id each time")
@@ -45,17 +45,17 @@ func TestARerunIsTheSameEventOfAnotherRun(t *testing.T) {
 
 func TestAnotherRerunHasAnotherID(t *testing.T) {
 	t.Parallel()
-	first := events.Fact{ID: "1", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}}
+	first := events.Event{ID: "1", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}}
 	seen := map[string]string{events.NewRerun(first, "monday-2", false).ID: "the first"}
-	change := func(to func(f *events.Fact)) events.Fact { f := first; to(&f); return f }
-	for what, other := range map[string]events.Fact{
+	change := func(to func(f *events.Event)) events.Event { f := first; to(&f); return f }
+	for what, other := range map[string]events.Event{
 		"another run":          events.NewRerun(first, "monday-3", false),
 		"force":                events.NewRerun(first, "monday-2", true),
-		"of another event":     events.NewRerun(change(func(f *events.Fact) { f.ID = "2" }), "monday-2", false),
-		"of another publisher": events.NewRerun(change(func(f *events.Fact) { f.Source = "/down" }), "monday-2", false),
-		"of another run":       events.NewRerun(change(func(f *events.Fact) { f.Run = "tuesday" }), "monday-2", false),
-		"of another pipeline":  events.NewRerun(change(func(f *events.Fact) { f.Pipeline = "taxi" }), "monday-2", false),
-		"of another kind":      events.NewRerun(change(func(f *events.Fact) { f.Data = &events.ExamplesReady{} }), "monday-2", false),
+		"of another event":     events.NewRerun(change(func(f *events.Event) { f.ID = "2" }), "monday-2", false),
+		"of another publisher": events.NewRerun(change(func(f *events.Event) { f.Source = "/down" }), "monday-2", false),
+		"of another run":       events.NewRerun(change(func(f *events.Event) { f.Run = "tuesday" }), "monday-2", false),
+		"of another pipeline":  events.NewRerun(change(func(f *events.Event) { f.Pipeline = "taxi" }), "monday-2", false),
+		"of another kind":      events.NewRerun(change(func(f *events.Event) { f.Data = &events.ExamplesReady{} }), "monday-2", false),
 	} {
 		if seen[other.ID] != "" {
 			t.Errorf("%s has the id of %s", what, seen[other.ID])
@@ -70,7 +70,7 @@ func TestWhatStokerFoundIsKnownByItsSource(t *testing.T) {
 		events.Source(events.FunctionTrain): true, events.Source(events.FunctionTune): true, events.Source(events.FunctionTrial): true,
 		"/stoker/dispatch": true, "/up": false, events.SourceRerun: false, "": false,
 	} {
-		if events.FoundByStoker(events.Fact{Source: source}) != found {
+		if events.FoundByStoker(events.Event{Source: source}) != found {
 			t.Errorf("%q: want %v", source, found)
 		}
 	}

@@ -14,18 +14,18 @@ type Skipped struct {
 
 // NewHParamsReused tells a run that is not tuned to take the hyperparameters that an earlier one was told. Its id follows from
 // the run, so that it is told once, whoever finds that tuning is skipped.
-func NewHParamsReused(s Skipped, last *HParamsReady) Fact {
+func NewHParamsReused(s Skipped, last *HParamsReady) Event {
 	data := *last
 	data.Reused = true
 	data.Request, data.Job, data.JobRequest = Request{}, "", "" // were the earlier run's
 	reused, _ := SkippedIDs(s.Pipeline, s.Run)
-	return s.fact(reused, &data)
+	return s.event(reused, &data)
 }
 
 // NewNothingToReuse tells that a run is not tuned, and that there is nothing it could take instead. Its id follows from the run.
-func NewNothingToReuse(s Skipped) Fact {
+func NewNothingToReuse(s Skipped) Event {
 	_, nothing := SkippedIDs(s.Pipeline, s.Run)
-	return s.fact(nothing, &TuningFailed{Failed{
+	return s.event(nothing, &TuningFailed{Failed{
 		Reason:  FailureIncomplete,
 		Message: "tuning is skipped, and the pipeline has no earlier hyperparameters to reuse",
 	}})
@@ -36,8 +36,8 @@ func SkippedIDs(pipeline, run string) (reused, nothing string) {
 	return DerivedID("reused", pipeline, run), DerivedID("nothing to reuse", pipeline, run)
 }
 
-func (s Skipped) fact(id string, data Data) Fact {
-	return Fact{
+func (s Skipped) event(id string, data Data) Event {
+	return Event{
 		ID:         id,
 		Source:     Source(FunctionTune),
 		Pipeline:   s.Pipeline,

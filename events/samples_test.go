@@ -40,8 +40,8 @@ func samples() map[Kind]Data {
 	}
 }
 
-func sampleFact(kind Kind) Fact {
-	return Fact{
+func sampleEvent(kind Kind) Event {
+	return Event{
 		ID: "id-1", Source: "/upstream/gen", Pipeline: "penguin", Run: "2026-11-21T10:00 ä%", Time: time.Date(2026, 11, 21, 10, 0, 0, 123000000, time.UTC),
 		Causation: "id-0", Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", Data: samples()[kind],
 	}

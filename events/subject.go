@@ -8,7 +8,7 @@ import (
 
 // The streams that keep messages.
 const (
-	StreamFacts   = "FACTS"
+	StreamEvents  = "FACTS"
 	StreamJobs    = "JOBS"
 	StreamDead    = "DEAD"
 	StreamStudies = "STUDIES"
@@ -17,7 +17,7 @@ const (
 
 // The first token of each stream's subjects.
 const (
-	factToken     = "facts"
+	eventToken    = "facts"
 	jobToken      = "jobs"
 	deadToken     = "dead"
 	studyToken    = "studies"
@@ -32,19 +32,19 @@ func StreamOf(subject string) string {
 		return ""
 	}
 	return map[string]string{
-		factToken: StreamFacts, jobToken: StreamJobs, deadToken: StreamDead, studyToken: StreamStudies, bucketToken: StreamBuckets,
+		eventToken: StreamEvents, jobToken: StreamJobs, deadToken: StreamDead, studyToken: StreamStudies, bucketToken: StreamBuckets,
 	}[token]
 }
 
 // FactSubject is where a fact is published: facts.<kind>.<pipeline>.<run>.<id>, the kind with dashes for dots.
-func FactSubject(f Fact) string {
-	return join(factToken, kindToken(f.Data.Kind()), f.Pipeline, Escape(f.Run), Escape(f.ID))
+func EventSubject(f Event) string {
+	return join(eventToken, kindToken(f.Data.Kind()), f.Pipeline, Escape(f.Run), Escape(f.ID))
 }
 
 // ParseFactSubject says which run a fact was published for, whatever it says inside; false for a subject that names none.
-func ParseFactSubject(subject string) (pipeline, run string, ok bool) {
+func ParseEventSubject(subject string) (pipeline, run string, ok bool) {
 	tokens := strings.Split(subject, ".")
-	if len(tokens) < 4 || tokens[0] != factToken {
+	if len(tokens) < 4 || tokens[0] != eventToken {
 		return "", "", false
 	}
 	run, err := Unescape(tokens[3])
@@ -52,35 +52,35 @@ func ParseFactSubject(subject string) (pipeline, run string, ok bool) {
 }
 
 // FactFilters are the subjects that match what q selects by kind, pipeline and run. No two of them overlap.
-func FactFilters(q Query) []string {
+func EventFilters(q Query) []string {
 	kinds := q.Kinds
 	if len(kinds) == 0 {
 		kinds = []Kind{""}
 	}
 	var filters []string
 	for _, kind := range kinds {
-		filters = append(filters, factFilter(kindToken(kind), q.Pipeline, q.Run))
+		filters = append(filters, eventFilter(kindToken(kind), q.Pipeline, q.Run))
 	}
 	return filters
 }
 
-func factFilter(kind, pipeline, run string) string {
+func eventFilter(kind, pipeline, run string) string {
 	switch {
 	case run != "":
-		return join(factToken, orAny(kind), orAny(pipeline), Escape(run), ">")
+		return join(eventToken, orAny(kind), orAny(pipeline), Escape(run), ">")
 	case pipeline != "":
-		return join(factToken, orAny(kind), pipeline, ">")
+		return join(eventToken, orAny(kind), pipeline, ">")
 	case kind != "":
-		return join(factToken, kind, ">")
+		return join(eventToken, kind, ">")
 	default:
-		return join(factToken, ">")
+		return join(eventToken, ">")
 	}
 }
 
 // CheckFactSubject says whether an event was published where it belongs. A publisher's permissions are by subject: what
 // the event says must agree.
-func CheckFactSubject(f Fact, subject string) error {
-	if want := FactSubject(f); subject != want {
+func CheckEventSubject(f Event, subject string) error {
+	if want := EventSubject(f); subject != want {
 		return invalid("NATS subject", want, subject)
 	}
 	return nil
@@ -140,7 +140,7 @@ func ParseBucketSubject(subject string) (from string, ok bool) {
 
 // The subjects of each stream.
 const (
-	FactsFilter   = factToken + ".>"
+	EventsFilter  = eventToken + ".>"
 	JobsFilter    = jobToken + ".>"
 	DeadFilter    = deadToken + ".>"
 	StudiesFilter = studyToken + ".>"

@@ -11,13 +11,13 @@ import (
 func TestSubjectsAreReadBack(t *testing.T) {
 	t.Parallel()
 	for subject, want := range map[string]string{
-		FactSubject(exampleFact()):                 "penguin 2026-11-21T10:00 true",
+		EventSubject(exampleEvent()):               "penguin 2026-11-21T10:00 true",
 		"facts.examples-ready.penguin.run=201":     "penguin run 1 true", // without the id
 		"facts.examples-ready.penguin.=zz.x":       "penguin  false",     // an odd hand's
 		"facts.examples-ready.penguin":             "  false",
 		"buckets.examples-ready.penguin.run=201.x": "  false",
 	} {
-		if pipeline, run, ok := ParseFactSubject(subject); fmt.Sprint(pipeline, " ", run, " ", ok) != want {
+		if pipeline, run, ok := ParseEventSubject(subject); fmt.Sprint(pipeline, " ", run, " ", ok) != want {
 			t.Errorf("%s: %q %q %t, want %s", subject, pipeline, run, ok, want)
 		}
 	}
@@ -40,7 +40,7 @@ func TestSubjectsAreReadBack(t *testing.T) {
 func TestASubjectHasOneStream(t *testing.T) {
 	t.Parallel()
 	for subject, want := range map[string]string{
-		FactSubject(exampleFact()): StreamFacts, JobSubject(sampleJob()): StreamJobs, DeadSubject(Message{Stream: StreamJobs, Sequence: 7}): StreamDead,
+		EventSubject(exampleEvent()): StreamEvents, JobSubject(sampleJob()): StreamJobs, DeadSubject(Message{Stream: StreamJobs, Sequence: 7}): StreamDead,
 		BucketSubject("x"): StreamBuckets, StudySubject(Study{"p", "f"}): StreamStudies, ProgressSubject(Progress{}): "", "facts": "", "facts.": "", "": "",
 	} {
 		if got := StreamOf(subject); got != want {
@@ -49,12 +49,12 @@ func TestASubjectHasOneStream(t *testing.T) {
 	}
 }
 
-func TestSubjectsOfFactsJobsProgressAndDeadLetters(t *testing.T) {
+func TestSubjectsOfEventsJobsProgressAndDeadLetters(t *testing.T) {
 	t.Parallel()
-	fact := exampleFact()
+	event := exampleEvent()
 	progress := Progress{Pipeline: "penguin", Run: "run 1", Job: "j1"}
 	for got, want := range map[string]string{
-		FactSubject(fact):                                    "facts.examples-ready.penguin.2026-11-21T10=3A00.gen=2E7",
+		EventSubject(event):                                  "facts.examples-ready.penguin.2026-11-21T10=3A00.gen=2E7",
 		JobSubject(sampleJob()):                              "jobs.train.gpu-large.0af7651916cd43dd",
 		ProgressSubject(progress):                            "progress.penguin.run=201.j1",
 		DeadPrefix("FACTS", 42):                              "dead.FACTS.42",
@@ -72,11 +72,11 @@ func TestSubjectsOfFactsJobsProgressAndDeadLetters(t *testing.T) {
 	}
 }
 
-func exampleFact() Fact {
-	return Fact{ID: "gen.7", Pipeline: "penguin", Run: "2026-11-21T10:00", Data: &ExamplesReady{}}
+func exampleEvent() Event {
+	return Event{ID: "gen.7", Pipeline: "penguin", Run: "2026-11-21T10:00", Data: &ExamplesReady{}}
 }
 
-func TestFactFilters(t *testing.T) {
+func TestEventFilters(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		query Query
@@ -88,21 +88,21 @@ func TestFactFilters(t *testing.T) {
 		{Query{Run: "a b"}, "facts.*.*.a=20b.>"},
 		{Query{Kinds: []Kind{KindModelTrained, KindTuningFailed}, Pipeline: "p"}, "facts.model-trained.p.> facts.tuning-failed.p.>"},
 	} {
-		if got := strings.Join(FactFilters(c.query), " "); got != c.want {
+		if got := strings.Join(EventFilters(c.query), " "); got != c.want {
 			t.Errorf("%+v: got %s, want %s", c.query, got, c.want)
 		}
 	}
 }
 
-func TestAFactBelongsUnderItsOwnSubject(t *testing.T) {
+func TestAnEventBelongsUnderItsOwnSubject(t *testing.T) {
 	t.Parallel()
-	fact := exampleFact()
-	if err := CheckFactSubject(fact, FactSubject(fact)); err != nil {
+	event := exampleEvent()
+	if err := CheckEventSubject(event, EventSubject(event)); err != nil {
 		t.Error(err)
 	}
 	bare := "facts.examples-ready.penguin.2026-11-21T10=3A00"
 	for _, subject := range []string{bare, "facts.examples-ready.penguin.2026-11-21T10=3A00.8", "facts.examples-ready.taxi.2026-11-21T10=3A00", "facts.model-trained.penguin.2026-11-21T10=3A00", ""} {
-		wantInvalid(t, subject, CheckFactSubject(fact, subject), "NATS subject")
+		wantInvalid(t, subject, CheckEventSubject(event, subject), "NATS subject")
 	}
 }
 

@@ -15,12 +15,12 @@ func TestWhatTracingSystemsAddIsPassedOn(t *testing.T) {
 		"not at all if it is no ASCII": {"rojo=ä", ""},
 	} {
 		header := binaryHeader(func(h map[string][]string) { h["ce-tracestate"] = []string{c.sent} })
-		fact, err := Decode(header, []byte(examplesBody))
-		if err != nil || fact.TraceState != c.want {
-			t.Errorf("%s: got %q, %v; want %q", name, fact.TraceState, err, c.want)
+		event, err := Decode(header, []byte(examplesBody))
+		if err != nil || event.TraceState != c.want {
+			t.Errorf("%s: got %q, %v; want %q", name, event.TraceState, err, c.want)
 			continue
 		}
-		again, _, err := Encode(fact)
+		again, _, err := Encode(event)
 		if got := lowerCase(again)["ce-tracestate"]; err != nil || got != c.want {
 			t.Errorf("%s: written as %q, %v; want %q", name, got, err, c.want)
 		}

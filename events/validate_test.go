@@ -128,9 +128,9 @@ func TestSampleDataIsValidBySchemaAndByValidate(t *testing.T) {
 func TestFieldsOfNewerPublishersAreTolerated(t *testing.T) {
 	t.Parallel()
 	const newer = `{"examples":[{"uri":"s3://abc/x","compression":{"level":9}}],"priority":"high"}`
-	fact, err := decodeData(KindExamplesReady, newer)
-	if err != nil || fact.Data.(*ExamplesReady).Examples[0].URI != "s3://abc/x" {
-		t.Errorf("got %+v, %v", fact, err)
+	event, err := decodeData(KindExamplesReady, newer)
+	if err != nil || event.Data.(*ExamplesReady).Examples[0].URI != "s3://abc/x" {
+		t.Errorf("got %+v, %v", event, err)
 	}
 	if err := compiled(t)[KindExamplesReady].Validate(instance(t, newer)); err != nil {
 		t.Errorf("by the schema: %v", err)
@@ -199,8 +199,8 @@ func TestJobsAreCheckedByFieldAndBySchema(t *testing.T) {
 
 func TestDeadLettersFitTheirSchema(t *testing.T) {
 	t.Parallel()
-	letter := DeadLetter{Message: Message{Stream: "FACTS", Sequence: 3, Subject: "facts.x", Body: []byte{0, 255}}, Reason: DeadReason{Kind: FailureInput, Message: "bad", Field: "run"}}
-	text, err := json.Marshal(letter)
+	deadLetter := DeadLetter{Message: Message{Stream: "FACTS", Sequence: 3, Subject: "facts.x", Body: []byte{0, 255}}, Reason: DeadReason{Kind: FailureInput, Message: "bad", Field: "run"}}
+	text, err := json.Marshal(deadLetter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestErrorsRepeatOnlyALittleOfWhatWasThere(t *testing.T) {
 	}
 }
 
-func decodeData(kind Kind, data string) (Fact, error) {
+func decodeData(kind Kind, data string) (Event, error) {
 	return Decode(map[string][]string{
 		"ce-specversion": {"1.0"}, "ce-type": {kind.Type()}, "ce-id": {"1"}, "ce-source": {"/gen"}, "ce-subject": {"penguin"}, "ce-run": {"r"},
 	}, []byte(data))

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/local/bucket"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // Options of the servers.
@@ -29,7 +29,7 @@ type Options struct {
 
 // Servers are the running bus and store.
 type Servers struct {
-	bus     *bus.Server
+	bus     *natsserver.Server
 	bucket  *bucket.Server
 	dataDir string
 }
@@ -55,8 +55,8 @@ func start(ctx context.Context, opts Options) (*Servers, error) {
 	s, last := &Servers{dataDir: opts.DataDir}, lastPorts(opts.DataDir)
 	var starting errgroup.Group
 	starting.Go(func() (err error) {
-		s.bus, err = onPort(opts.BusPort, last.Bus, func(port int) (*bus.Server, error) {
-			return bus.Start(ctx, bus.Options{Dir: busDir(opts.DataDir), Port: port, Logger: opts.Logger})
+		s.bus, err = onPort(opts.BusPort, last.Bus, func(port int) (*natsserver.Server, error) {
+			return natsserver.Start(ctx, natsserver.Options{Dir: busDir(opts.DataDir), Port: port, Logger: opts.Logger})
 		})
 		return err
 	})

@@ -11,7 +11,7 @@ import (
 
 // MayTakeJobs says whether the bus would hand out jobs of some functions and classes to us: nil, or why not, an events.ErrRefused where it
 // is for the key. To see how a queue is, as lags do, is permitted to more than may take from it. Nothing is taken.
-func (b *Letterbox) MayTakeJobs(ctx context.Context, functions []events.Function, classes []string) error {
+func (b *Bus) MayTakeJobs(ctx context.Context, functions []events.Function, classes []string) error {
 	for _, function := range functions {
 		for _, class := range classes {
 			if err := b.mayPull(ctx, jobConsumer(function, class)); err != nil {
@@ -23,29 +23,29 @@ func (b *Letterbox) MayTakeJobs(ctx context.Context, functions []events.Function
 }
 
 // MayFollowFacts is MayTakeJobs for a durable reader of facts.
-func (b *Letterbox) MayFollowFacts(ctx context.Context, reader string) error {
-	return b.mayPull(ctx, factConsumer(reader))
+func (b *Bus) MayFollowEvents(ctx context.Context, reader string) error {
+	return b.mayPull(ctx, eventConsumer(reader))
 }
 
 // MayFollowBuckets is MayTakeJobs for a durable reader of what stores tell.
-func (b *Letterbox) MayFollowBuckets(ctx context.Context, reader string) error {
+func (b *Bus) MayFollowBuckets(ctx context.Context, reader string) error {
 	return b.mayPull(ctx, bucketConsumer(reader))
 }
 
 // MayLookAtFacts says whether the leader of the log answers us: nil, or why not. Who may publish facts may ask that.
-func (b *Letterbox) MayLookAtFacts(ctx context.Context) error {
+func (b *Bus) MayLookAtEvents(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()
-	_, err := b.js.Stream(ctx, events.StreamFacts)
+	_, err := b.js.Stream(ctx, events.StreamEvents)
 	if err != nil {
-		return fmt.Errorf("ask for stream %s: %w", events.StreamFacts, b.explain(ctx, err))
+		return fmt.Errorf("ask for stream %s: %w", events.StreamEvents, b.explain(ctx, err))
 	}
 	return nil
 }
 
 // mayPull asks a consumer with a request that can't be read. The server compares permissions first, and the consumer's own answer to it is
 // that it is a bad one: whoever gets that may pull, from a consumer that is there.
-func (b *Letterbox) mayPull(ctx context.Context, d ConsumerDefinition) error {
+func (b *Bus) mayPull(ctx context.Context, d ConsumerDefinition) error {
 	const unreadable, badRequest = "{", "400"
 	if _, err := b.reach(ctx, d); err != nil {
 		return err

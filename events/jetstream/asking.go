@@ -81,13 +81,13 @@ func (a asking) UpdateConsumer(ctx context.Context, stream string, c jetstream.C
 
 func (a asking) KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error) {
 	stream := "KV_" + bucket
-	kv, err := answered(ctx, a.refusals, func(ctx context.Context) (jetstream.KeyValue, error) {
+	opened, err := answered(ctx, a.refusals, func(ctx context.Context) (jetstream.KeyValue, error) {
 		return a.JetStream.KeyValue(ctx, bucket)
 	}, api+"STREAM.INFO."+stream)
 	if err != nil {
 		return nil, err
 	}
-	return askingRegister{kv, a.refusals, stream, "$KV." + bucket + "."}, nil
+	return askingKV{opened, a.refusals, stream, "$KV." + bucket + "."}, nil
 }
 
 // askingStream is a stream whose single messages are asked for.
@@ -116,51 +116,51 @@ func (s askingStream) DeleteMsg(ctx context.Context, sequence uint64) error {
 }
 
 // askingRegister is a KV bucket.
-type askingRegister struct {
+type askingKV struct {
 	jetstream.KeyValue
 	refusals     *refusals
 	stream, keys string // keys: what stands before a key in its subject
 }
 
-func (r askingRegister) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+func (r askingKV) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
 	return answered(ctx, r.refusals, func(ctx context.Context) (jetstream.KeyValueEntry, error) {
 		return r.KeyValue.Get(ctx, key)
 	}, gets(r.stream)...)
 }
 
-func (r askingRegister) GetRevision(ctx context.Context, key string, revision uint64) (jetstream.KeyValueEntry, error) {
+func (r askingKV) GetRevision(ctx context.Context, key string, revision uint64) (jetstream.KeyValueEntry, error) {
 	return answered(ctx, r.refusals, func(ctx context.Context) (jetstream.KeyValueEntry, error) {
 		return r.KeyValue.GetRevision(ctx, key, revision)
 	}, gets(r.stream)...)
 }
 
 // Create reads what is there, too, where something is.
-func (r askingRegister) Create(ctx context.Context, key string, value []byte, opts ...jetstream.KVCreateOpt) (uint64, error) {
+func (r askingKV) Create(ctx context.Context, key string, value []byte, opts ...jetstream.KVCreateOpt) (uint64, error) {
 	return answered(ctx, r.refusals, func(ctx context.Context) (uint64, error) {
 		return r.KeyValue.Create(ctx, key, value, opts...)
 	}, append(gets(r.stream), r.keys+key)...)
 }
 
-func (r askingRegister) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+func (r askingKV) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	return answered(ctx, r.refusals, func(ctx context.Context) (uint64, error) {
 		return r.KeyValue.Update(ctx, key, value, revision)
 	}, r.keys+key)
 }
 
-func (r askingRegister) Delete(ctx context.Context, key string, opts ...jetstream.KVDeleteOpt) error {
+func (r askingKV) Delete(ctx context.Context, key string, opts ...jetstream.KVDeleteOpt) error {
 	ctx, done := r.refusals.expect(ctx, r.keys+key)
 	defer done()
 	return refusedElse(ctx, r.KeyValue.Delete(ctx, key, opts...))
 }
 
-func (r askingRegister) Purge(ctx context.Context, key string, opts ...jetstream.KVDeleteOpt) error {
+func (r askingKV) Purge(ctx context.Context, key string, opts ...jetstream.KVDeleteOpt) error {
 	ctx, done := r.refusals.expect(ctx, r.keys+key)
 	defer done()
 	return refusedElse(ctx, r.KeyValue.Purge(ctx, key, opts...))
 }
 
 // WatchAll gives the watcher a ctx that ends no earlier than ctx does.
-func (r askingRegister) WatchAll(ctx context.Context, opts ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
+func (r askingKV) WatchAll(ctx context.Context, opts ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
 	watching, forget := r.refusals.wait(ctx, api+"CONSUMER.CREATE."+r.stream)
 	defer forget()
 	watcher, err := r.KeyValue.WatchAll(watching, opts...)

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/infra/cluster"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // backedUp are the streams that infra/docs/backup.md backs up and restores, in its order.
@@ -36,14 +36,14 @@ func backedUp(t *testing.T) []string {
 func TestABusComesBackFromABackupOfItsStreams(t *testing.T) {
 	t.Parallel()
 	lost := startBus(t)
-	box := connect(t, lost, jetstream.Options{Create: true})
+	bus := connect(t, lost, jetstream.Options{Create: true})
 	streams := backedUp(t)
 	for _, stream := range streamsOf(t, lost) {
 		if !slices.Contains(streams, stream) && stream != "PROGRESS" { // which is in memory: JetStream makes no snapshots of that
 			t.Errorf("stream %s is in no backup", stream)
 		}
 	}
-	fill(t, box)
+	fill(t, bus)
 	conn := dial(t, lost)
 	copies := backup(t, conn, streams)
 	if err := lost.Close(); err != nil {
@@ -92,89 +92,89 @@ func TestARestoringThatWasCutOffIsFinished(t *testing.T) {
 
 // What the bus has when it is backed up: a fact that was handled and one that was not, a revision that was overwritten, a job that
 // somebody works on, a dead letter and a study.
-func fill(t *testing.T, box events.Letterbox) {
+func fill(t *testing.T, bus events.Bus) {
 	t.Helper()
-	second := plainFact()
+	second := plainEvent()
 	second.ID, second.Run = "gen-2", "run-2"
-	for _, fact := range []events.Fact{plainFact(), second} {
-		if _, err := box.Publish(t.Context(), fact); err != nil {
+	for _, event := range []events.Event{plainEvent(), second} {
+		if _, err := bus.Publish(t.Context(), event); err != nil {
 			t.Fatal(err)
 		}
 	}
-	handled, err := box.Follow(t.Context(), "dispatch", longWait)
+	handled, err := bus.Follow(t.Context(), "dispatch", longWait)
 	if err == nil {
-		err = handled.Done(t.Context())
+		err = handled.Ack(t.Context())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{events.RegisterPipelines, events.RegisterJoins} {
-		register := opened(t, box, name)
-		first, err := register.Create(t.Context(), "penguin", []byte("first"))
+	for _, name := range []string{events.KVPipelines, events.KVJoins} {
+		kv := opened(t, bus, name)
+		first, err := kv.Create(t.Context(), "penguin", []byte("first"))
 		if err == nil {
-			_, err = register.Update(t.Context(), "penguin", []byte("second"), first)
+			_, err = kv.Update(t.Context(), "penguin", []byte("second"), first)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	offer(t, box)
-	if n := take(t, box, longWait).Attempt().Number; n != 1 {
+	offer(t, bus)
+	if n := take(t, bus, longWait).Attempt().Number; n != 1 {
 		t.Fatalf("attempt %d", n)
 	}
-	buried := events.DeadLetter{Message: events.Message{Stream: "FACTS", Sequence: 9}, Reason: events.DeadReason{Message: "bad"}}
-	if err := box.Bury(t.Context(), buried); err != nil {
+	deadLetter := events.DeadLetter{Message: events.Message{Stream: "FACTS", Sequence: 9}, Reason: events.DeadReason{Message: "bad"}}
+	if err := bus.DeadLetter(t.Context(), deadLetter); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := box.AppendStudy(t.Context(), events.Study{Pipeline: "penguin", ID: "0af7"}, []byte("begun"), 0); err != nil {
+	if _, err := bus.AppendStudy(t.Context(), events.Study{Pipeline: "penguin", ID: "0af7"}, []byte("begun"), 0); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func isAsFilled(t *testing.T, box events.Letterbox) {
+func isAsFilled(t *testing.T, bus events.Bus) {
 	t.Helper()
-	receipt, err := box.Publish(t.Context(), plainFact())
+	receipt, err := bus.Publish(t.Context(), plainEvent())
 	if err != nil || !receipt.Duplicate || receipt.Sequence != 1 {
 		t.Errorf("the first fact, published again: %+v, %v", receipt, err)
 	}
-	next, err := box.Follow(t.Context(), "dispatch", longWait)
+	next, err := bus.Follow(t.Context(), "dispatch", longWait)
 	if err != nil || next.Message().Sequence != 2 {
 		t.Errorf("the fact that nobody had handled: %+v, %v", next, err)
 	}
-	for name, want := range map[string]bool{events.RegisterPipelines: true, events.RegisterJoins: false} {
-		register := opened(t, box, name)
-		newest, err := register.Get(t.Context(), "penguin")
+	for name, want := range map[string]bool{events.KVPipelines: true, events.KVJoins: false} {
+		kv := opened(t, bus, name)
+		newest, err := kv.Get(t.Context(), "penguin")
 		if err != nil || string(newest.Value) != "second" || newest.Revision != 2 {
 			t.Errorf("%s: %+v, %v", name, newest, err)
 		}
-		if older, err := register.Revision(t.Context(), "penguin", 1); (err == nil && string(older.Value) == "first") != want {
+		if older, err := kv.Revision(t.Context(), "penguin", 1); (err == nil && string(older.Value) == "first") != want {
 			t.Errorf("%s, revision 1: %+v, %v", name, older, err)
 		}
-		if _, err := register.Update(t.Context(), "penguin", []byte("third"), 1); !errors.Is(err, events.ErrConflict) {
+		if _, err := kv.Update(t.Context(), "penguin", []byte("third"), 1); !errors.Is(err, events.ErrConflict) {
 			t.Errorf("%s is written behind revision 1: %v", name, err)
 		}
 	}
-	if claim := take(t, box, longWait); claim.Attempt().Number != 2 {
+	if claim := take(t, bus, longWait); claim.Attempt().Number != 2 {
 		t.Errorf("the job whose worker is lost: %+v", claim.Attempt())
 	}
-	if letters := waitForDead(t, box, 1); letters[0].Reason.Message != "bad" {
-		t.Errorf("the dead letter: %+v", letters[0])
+	if deadLetters := waitForDead(t, bus, 1); deadLetters[0].Reason.Message != "bad" {
+		t.Errorf("the dead letter: %+v", deadLetters[0])
 	}
-	if _, err := box.AppendStudy(t.Context(), events.Study{Pipeline: "penguin", ID: "0af7"}, []byte("begun"), 0); !errors.Is(err, events.ErrConflict) {
+	if _, err := bus.AppendStudy(t.Context(), events.Study{Pipeline: "penguin", ID: "0af7"}, []byte("begun"), 0); !errors.Is(err, events.ErrConflict) {
 		t.Errorf("the study begins a second time: %v", err)
 	}
 }
 
-func opened(t *testing.T, box events.Letterbox, name string) events.Register {
+func opened(t *testing.T, bus events.Bus, name string) events.KV {
 	t.Helper()
-	register, err := box.Register(t.Context(), name)
+	kv, err := bus.KV(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return register
+	return kv
 }
 
-func streamsOf(t *testing.T, server *bus.Server) (names []string) {
+func streamsOf(t *testing.T, server *natsserver.Server) (names []string) {
 	t.Helper()
 	client, err := js.New(dial(t, server))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Cancel implements events.Queue.
-func (b *Letterbox) Cancel(ctx context.Context, job string) error {
+func (b *Bus) Cancel(ctx context.Context, job string) error {
 	if err := events.CheckJobID("job", job); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (b *Letterbox) Cancel(ctx context.Context, job string) error {
 
 // cancel marks the lease of a message of the job's. If the message has left the queue by then, its worker may have removed the
 // lease before: then nobody else would remove this.
-func (b *Letterbox) cancel(ctx context.Context, key, job string, message uint64) error {
+func (b *Bus) cancel(ctx context.Context, key, job string, message uint64) error {
 	entry, lease, err := b.readLease(ctx, key)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (b *Letterbox) cancel(ctx context.Context, key, job string, message uint64)
 }
 
 // Queued implements events.Queue.
-func (b *Letterbox) Queued(ctx context.Context, job string) (events.Message, error) {
+func (b *Bus) Queued(ctx context.Context, job string) (events.Message, error) {
 	if err := events.CheckJobID("job", job); err != nil {
 		return events.Message{}, err
 	}
@@ -74,7 +74,7 @@ func (b *Letterbox) Queued(ctx context.Context, job string) (events.Message, err
 }
 
 // queued is the sequence of a job's message on the queue, 0 if there is none.
-func (b *Letterbox) queued(ctx context.Context, job string) (uint64, error) {
+func (b *Bus) queued(ctx context.Context, job string) (uint64, error) {
 	message, err := b.Queued(ctx, job)
 	if errors.Is(err, events.ErrNotFound) {
 		return 0, nil

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
@@ -20,7 +20,7 @@ func TestAWorkerHearsThatItsJobIsCancelledWithoutWaitingForAHeartbeat(t *testing
 	worker, user := connectAs(t, server, opts), connectAs(t, server, opts)
 	offer(t, worker)
 	claim := take(t, worker, 2*time.Minute)
-	err := claim.Hold(t.Context(), func(ctx context.Context) error {
+	err := claim.KeepAlive(t.Context(), func(ctx context.Context) error {
 		if err := user.Cancel(t.Context(), "job-1"); err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func TestAWorkerHearsThatItsJobIsCancelledWithoutWaitingForAHeartbeat(t *testing
 	if !errors.Is(err, events.ErrCancelled) {
 		t.Errorf("got %v, want %v at once", err, events.ErrCancelled)
 	}
-	if err := claim.Done(t.Context()); err != nil {
+	if err := claim.Ack(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -42,13 +42,13 @@ func TestAWorkerHearsThatItsJobIsCancelledWithoutWaitingForAHeartbeat(t *testing
 // What a worker writes itself is no news to it: else each heartbeat would lead to the next.
 func TestAHeartBeatsAtItsOwnPace(t *testing.T) {
 	t.Parallel()
-	box := connect(t, startBus(t), jetstream.Options{Create: true})
-	offer(t, box)
-	claim := take(t, box, 2*time.Minute)
-	err := claim.Hold(t.Context(), func(ctx context.Context) error {
+	bus := connect(t, startBus(t), jetstream.Options{Create: true})
+	offer(t, bus)
+	claim := take(t, bus, 2*time.Minute)
+	err := claim.KeepAlive(t.Context(), func(ctx context.Context) error {
 		const leases = 2
-		time.Sleep(leases * eventstest.Lease)
-		if beats := leaseOf(t, box).Beats; beats == 0 || beats > 3*leases {
+		time.Sleep(leases * bustest.Lease)
+		if beats := leaseOf(t, bus).Heartbeats; beats == 0 || beats > 3*leases {
 			t.Errorf("%d heartbeats in %d leases, want 3 in each", beats, leases)
 		}
 		return context.Cause(ctx)
@@ -58,13 +58,13 @@ func TestAHeartBeatsAtItsOwnPace(t *testing.T) {
 	}
 }
 
-func leaseOf(t *testing.T, box events.Letterbox) events.Lease {
+func leaseOf(t *testing.T, bus events.Bus) events.Lease {
 	t.Helper()
-	register, err := box.Register(t.Context(), events.RegisterLeases)
+	kv, err := bus.KV(t.Context(), events.KVLeases)
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry, err := register.Get(t.Context(), "job-1")
+	entry, err := kv.Get(t.Context(), "job-1")
 	if err != nil {
 		t.Fatal(err)
 	}

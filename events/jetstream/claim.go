@@ -12,7 +12,7 @@ import (
 
 // claim is one delivered job and its lease. Hold is over before Done, Later or Never is called, so that nothing in it needs a lock.
 type claim struct {
-	box     *Letterbox
+	bus     *Bus
 	msg     jetstream.Msg
 	message events.Message
 	job     events.Job
@@ -24,7 +24,7 @@ type claim struct {
 var _ events.Claim = (*claim)(nil)
 
 // claim takes the lease of a delivered job. If the job is not free, busy says when to look again.
-func (b *Letterbox) claim(ctx context.Context, msg jetstream.Msg) (_ events.Claim, busy time.Duration, err error) {
+func (b *Bus) claim(ctx context.Context, msg jetstream.Msg) (_ events.Claim, busy time.Duration, err error) {
 	message, err := received(msg)
 	if err != nil {
 		return nil, 0, err
@@ -33,7 +33,7 @@ func (b *Letterbox) claim(ctx context.Context, msg jetstream.Msg) (_ events.Clai
 	if err != nil || busy > 0 {
 		return nil, busy, err
 	}
-	c := &claim{box: b, msg: msg, message: message, attempt: held.lease.Attempt(), held: held}
+	c := &claim{bus: b, msg: msg, message: message, attempt: held.lease.Attempt(), held: held}
 	c.job, c.jobErr = readJob(message)
 	return c, 0, nil
 }
@@ -63,29 +63,29 @@ func (c *claim) Prove() error {
 }
 
 // Hold implements events.Claim.
-func (c *claim) Hold(ctx context.Context, work func(context.Context) error) error {
-	return events.Hold(ctx, heart{c}, c.box.terms.Beat(), work)
+func (c *claim) KeepAlive(ctx context.Context, work func(context.Context) error) error {
+	return events.KeepAlive(ctx, heartbeat{c}, c.bus.terms.HeartbeatInterval(), work)
 }
 
 // heart keeps a claim's lease.
-type heart struct{ *claim }
+type heartbeat struct{ *claim }
 
 // Left implements events.Heart.
-func (h heart) Left() time.Duration { return h.held.left() }
+func (h heartbeat) Left() time.Duration { return h.held.left() }
 
 // News implements events.Heart.
-func (h heart) News() <-chan struct{} { return h.held.mark.news }
+func (h heartbeat) Changed() <-chan struct{} { return h.held.mark.news }
 
 // Beat confirms the lease, and then keeps the bus from delivering the job again. It gives up early enough for another try.
-func (h heart) Beat(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, min(h.held.left(), h.box.terms.Beat()/2))
+func (h heartbeat) Send(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, min(h.held.left(), h.bus.terms.HeartbeatInterval()/2))
 	defer cancel()
 	err := h.held.beat(ctx)
 	if err == nil {
 		err = h.msg.InProgress()
 	}
 	if err != nil {
-		return fmt.Errorf("heartbeat of job %s, attempt %s: %w", h.id(), h.attempt.ID, h.box.explain(ctx, err))
+		return fmt.Errorf("heartbeat of job %s, attempt %s: %w", h.id(), h.attempt.ID, h.bus.explain(ctx, err))
 	}
 	if h.held.lease.Cancelled && !h.attempt.Cancelled {
 		return events.ErrCancelled
@@ -94,21 +94,21 @@ func (h heart) Beat(ctx context.Context) error {
 }
 
 // Done implements events.Claim. The lease is removed last: what is left of one whose worker dies in between is waited out.
-func (c *claim) Done(ctx context.Context) error {
+func (c *claim) Ack(ctx context.Context) error {
 	ctx, cancel, err := c.proven(ctx)
 	if err != nil {
 		return err
 	}
 	defer cancel()
 	if err := c.msg.DoubleAck(ctx); err != nil {
-		return fmt.Errorf("acknowledge job %s: %w", c.id(), c.box.explain(ctx, err))
+		return fmt.Errorf("acknowledge job %s: %w", c.id(), c.bus.explain(ctx, err))
 	}
 	c.drop(ctx)
 	return nil
 }
 
 // Later implements events.Claim. The lease is freed first: a job that is delivered again is then free.
-func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
+func (c *claim) Nak(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
 	ctx, cancel, err := c.proven(ctx)
 	if err != nil {
 		return err
@@ -119,27 +119,27 @@ func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.Fai
 	}
 	c.held.end()
 	if err := later(c.msg, delay); err != nil {
-		return fmt.Errorf("hand back job %s: %w", c.id(), c.box.explain(ctx, err))
+		return fmt.Errorf("hand back job %s: %w", c.id(), c.bus.explain(ctx, err))
 	}
-	return c.box.flush(ctx)
+	return c.bus.flush(ctx)
 }
 
 // Never implements events.Claim. What is buried is acknowledged, not terminated: the server confirms that, and its advisories of
 // terminated messages are left to tell of what other clients do.
-func (c *claim) Never(ctx context.Context, reason events.DeadReason) error {
+func (c *claim) Term(ctx context.Context, reason events.DeadReason) error {
 	ctx, cancel, err := c.proven(ctx)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	if err := c.box.Bury(ctx, events.DeadLetter{Message: c.message, Reason: reason}); err != nil {
+	if err := c.bus.DeadLetter(ctx, events.DeadLetter{Message: c.message, Reason: reason}); err != nil {
 		return err
 	}
 	if err := c.held.prove(); err != nil {
 		return err
 	}
 	if err := c.msg.DoubleAck(ctx); err != nil {
-		return fmt.Errorf("take job %s off its queue: %w", c.id(), c.box.explain(ctx, err))
+		return fmt.Errorf("take job %s off its queue: %w", c.id(), c.bus.explain(ctx, err))
 	}
 	c.drop(ctx)
 	return nil
@@ -159,7 +159,7 @@ func (c *claim) id() string { return events.JobID(c.message.Subject) }
 // drop removes the lease; one that stays is only waited out if the same job is ever offered again.
 func (c *claim) drop(ctx context.Context) {
 	if err := c.held.drop(ctx); err != nil {
-		c.box.log.Warn("lease not removed", "job", c.id(), "error", err)
+		c.bus.log.Warn("lease not removed", "job", c.id(), "error", err)
 	}
 	c.held.end()
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
@@ -50,13 +50,13 @@ func TestAWallClockThatJumpsLosesNoLeaseAndDoublesNone(t *testing.T) {
 	takeNothing(t, rival, 10*time.Millisecond)
 	offer(t, dying)
 	claim := take(t, dying, 2*time.Minute)
-	err := claim.Hold(t.Context(), func(ctx context.Context) error {
+	err := claim.KeepAlive(t.Context(), func(ctx context.Context) error {
 		zombie := dial(t, server)
 		for range 12 {
 			if err := zombie.Publish(ackSubject(t, claim), []byte("-NAK")); err != nil {
 				return err
 			}
-			takeNothing(t, rival, eventstest.Lease/5)
+			takeNothing(t, rival, bustest.Lease/5)
 		}
 		if err := claim.Prove(); err != nil {
 			t.Error(err)
@@ -70,14 +70,14 @@ func TestAWallClockThatJumpsLosesNoLeaseAndDoublesNone(t *testing.T) {
 	if err := dying.Close(); err != nil {
 		t.Fatal(err)
 	}
-	next := take(t, rival, 20*eventstest.Lease)
-	if took := time.Since(beat); took < eventstest.Lease/2 {
-		t.Errorf("taken over after %s, too early for a lease of %s", took, eventstest.Lease)
+	next := take(t, rival, 20*bustest.Lease)
+	if took := time.Since(beat); took < bustest.Lease/2 {
+		t.Errorf("taken over after %s, too early for a lease of %s", took, bustest.Lease)
 	}
 	if attempt := next.Attempt(); attempt.Number != 2 {
 		t.Errorf("attempt %+v, want the second", attempt)
 	}
-	if err := next.Done(t.Context()); err != nil {
+	if err := next.Ack(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // Connect opens a letterbox on the server at address, with a connection of its own that reconnects without limit.
-func Connect(ctx context.Context, address string, opts Options) (*Letterbox, error) {
+func Connect(ctx context.Context, address string, opts Options) (*Bus, error) {
 	nc, err := dial(address, opts)
 	if err != nil {
 		return nil, err

@@ -15,33 +15,33 @@ import (
 )
 
 // A dispatcher ended when its server's host was cut off in the middle of a flush, for it took its letterbox for closed.
-func TestAConnectionThatBreaksIsNoClosedLetterbox(t *testing.T) {
+func TestAConnectionThatBreaksIsNoClosedBus(t *testing.T) {
 	t.Parallel()
 	line := dialThrough(t, startBus(t).URL())
-	box, err := jetstream.Connect(t.Context(), line.url, jetstream.Options{Create: true})
+	bus, err := jetstream.Connect(t.Context(), line.url, jetstream.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer box.Close()
+	defer bus.Close()
 	pinged := line.silence()
 	flushed := make(chan error, 1)
-	go func() { flushed <- box.Flush(t.Context()) }()
+	go func() { flushed <- bus.Flush(t.Context()) }()
 	<-pinged
 	line.cut()
 	if err := <-flushed; err == nil || errors.Is(err, events.ErrClosed) {
 		t.Errorf("a flush over a line that broke: %v", err)
 	}
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if err := box.Flush(t.Context()); err == nil {
+		if err := bus.Flush(t.Context()); err == nil {
 			break
 		} else if time.Now().After(deadline) {
 			t.Fatalf("it is not connected again: %v", err)
 		}
 	}
-	if err := box.Close(); err != nil {
+	if err := bus.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := box.Flush(t.Context()); !errors.Is(err, events.ErrClosed) {
+	if err := bus.Flush(t.Context()); !errors.Is(err, events.ErrClosed) {
 		t.Errorf("a flush of a letterbox that is closed: %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Bury implements events.Letterbox.
-func (b *Letterbox) Bury(ctx context.Context, d events.DeadLetter) error {
+func (b *Bus) DeadLetter(ctx context.Context, d events.DeadLetter) error {
 	subject := events.DeadSubject(d.Message)
 	body, err := d.Encode(int(b.nc.MaxPayload()) - maxHeader)
 	if err != nil {
@@ -31,21 +31,21 @@ func (b *Letterbox) Bury(ctx context.Context, d events.DeadLetter) error {
 const maxHeader = 512
 
 // Dead implements events.Letterbox.
-func (b *Letterbox) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
+func (b *Bus) DeadLetters(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
 	return func(yield func(events.DeadLetter, error) bool) {
 		shown := map[about]bool{} // one letter for each message, however often others ended it
-		scan := scan{box: b, stream: events.StreamDead, next: 1}
+		scan := scan{bus: b, stream: events.StreamDead, next: 1}
 		for message, err := range scan.messages(ctx) {
-			var letter events.DeadLetter
+			var deadLetter events.DeadLetter
 			again := true
 			if err == nil {
-				letter, again, err = b.deadLetter(ctx, message, shown)
+				deadLetter, again, err = b.deadLetter(ctx, message, shown)
 			}
 			if err != nil {
 				yield(events.DeadLetter{}, fmt.Errorf("read dead letters: %w", b.explain(ctx, err)))
 				return
 			}
-			if !again && !yield(letter, nil) {
+			if !again && !yield(deadLetter, nil) {
 				return
 			}
 		}
@@ -53,36 +53,36 @@ func (b *Letterbox) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error
 }
 
 // deadLetter reads what stands in DEAD. again says that another letter tells of the same message, so that there is no more to say.
-func (b *Letterbox) deadLetter(ctx context.Context, message events.Message, shown map[about]bool) (letter events.DeadLetter, again bool, err error) {
+func (b *Bus) deadLetter(ctx context.Context, message events.Message, shown map[about]bool) (deadLetter events.DeadLetter, again bool, err error) {
 	if a, ok := advisory(message); ok {
-		letter, again, err = b.foreign(ctx, a, message.Stored, shown)
+		deadLetter, again, err = b.foreign(ctx, a, message.Stored, shown)
 	} else {
-		letter = written(message)
+		deadLetter = written(message)
 	}
-	letter.Sequence, letter.Buried = message.Sequence, message.Stored
-	return letter, again, err
+	deadLetter.Sequence, deadLetter.Stored = message.Sequence, message.Stored
+	return deadLetter, again, err
 }
 
 // foreign is the letter of a message that someone else ended at a time, unless it was buried besides, is among shown, or was ended by
 // the server itself.
-func (b *Letterbox) foreign(ctx context.Context, a terminated, at time.Time, shown map[about]bool) (letter events.DeadLetter, again bool, err error) {
+func (b *Bus) foreign(ctx context.Context, a terminated, at time.Time, shown map[about]bool) (deadLetter events.DeadLetter, again bool, err error) {
 	if a.own() {
-		return letter, true, nil
+		return deadLetter, true, nil
 	}
 	about, err := b.about(ctx, a.Stream, a.Sequence, at)
 	if again = shown[about]; !again && err == nil {
-		again, err = b.isBuried(ctx, about)
+		again, err = b.isDeadLetter(ctx, about)
 	}
 	if again || err != nil {
-		return letter, again, err
+		return deadLetter, again, err
 	}
 	shown[about] = true
-	letter, err = b.letter(ctx, a, about.former)
-	return letter, false, err
+	deadLetter, err = b.letter(ctx, a, about.former)
+	return deadLetter, false, err
 }
 
 // isBuried says whether there is a letter about a message. Of several about its place in the stream, one may be.
-func (b *Letterbox) isBuried(ctx context.Context, message about) (bool, error) {
+func (b *Bus) isDeadLetter(ctx context.Context, message about) (bool, error) {
 	for next := uint64(1); ; {
 		found, err := b.leaderMessage(ctx, events.StreamDead, messageRequest{Sequence: next, NextSubject: message.prefix + ".*"})
 		if errors.Is(err, events.ErrNotFound) {
@@ -100,7 +100,7 @@ func (b *Letterbox) isBuried(ctx context.Context, message about) (bool, error) {
 }
 
 // aboutOf is what a message of DEAD is about.
-func (b *Letterbox) aboutOf(ctx context.Context, message events.Message) (about, error) {
+func (b *Bus) aboutOf(ctx context.Context, message events.Message) (about, error) {
 	if a, ok := advisory(message); ok {
 		return b.about(ctx, a.Stream, a.Sequence, message.Stored)
 	}
@@ -109,7 +109,7 @@ func (b *Letterbox) aboutOf(ctx context.Context, message events.Message) (about,
 }
 
 // Drop implements events.Letterbox. What else DEAD holds about the same message goes first: a drop that is cut off can be repeated.
-func (b *Letterbox) Drop(ctx context.Context, sequence uint64) error {
+func (b *Bus) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	err := b.drop(ctx, sequence)
 	if err != nil {
 		return fmt.Errorf("drop dead letter %d: %w", sequence, b.explain(ctx, err))
@@ -117,7 +117,7 @@ func (b *Letterbox) Drop(ctx context.Context, sequence uint64) error {
 	return nil
 }
 
-func (b *Letterbox) drop(ctx context.Context, sequence uint64) error {
+func (b *Bus) drop(ctx context.Context, sequence uint64) error {
 	if sequence == 0 { // which NATS takes for a bad request
 		return events.ErrNotFound
 	}
@@ -142,7 +142,7 @@ func (b *Letterbox) drop(ctx context.Context, sequence uint64) error {
 }
 
 // remove takes a message out of DEAD. That it is gone already is success.
-func (b *Letterbox) remove(ctx context.Context, sequence uint64) error {
+func (b *Bus) remove(ctx context.Context, sequence uint64) error {
 	stream, err := b.js.Stream(ctx, events.StreamDead)
 	if err != nil {
 		return err
@@ -158,8 +158,8 @@ func (b *Letterbox) remove(ctx context.Context, sequence uint64) error {
 }
 
 // advisories are the places in DEAD of what others did with a message.
-func (b *Letterbox) advisories(ctx context.Context, message about) (at []uint64, err error) {
-	scan := scan{box: b, stream: events.StreamDead, filters: []string{terminatedSubject + ">"}, next: 1}
+func (b *Bus) advisories(ctx context.Context, message about) (at []uint64, err error) {
+	scan := scan{bus: b, stream: events.StreamDead, filters: []string{terminatedSubject + ">"}, next: 1}
 	for told, err := range scan.messages(ctx) {
 		if err != nil {
 			return nil, err
@@ -181,9 +181,9 @@ func (b *Letterbox) advisories(ctx context.Context, message about) (at []uint64,
 
 // written reads what Bury wrote. What someone else put there is shown for what it is.
 func written(message events.Message) events.DeadLetter {
-	var letter events.DeadLetter
-	if err := json.Unmarshal(message.Body, &letter); err != nil {
-		letter = events.DeadLetter{Message: message, Reason: events.DeadReason{Kind: events.FailureInput, Message: "not a dead letter: " + err.Error()}}
+	var deadLetter events.DeadLetter
+	if err := json.Unmarshal(message.Body, &deadLetter); err != nil {
+		deadLetter = events.DeadLetter{Message: message, Reason: events.DeadReason{Kind: events.FailureInput, Message: "not a dead letter: " + err.Error()}}
 	}
-	return letter
+	return deadLetter
 }

@@ -17,7 +17,7 @@ var definitionFile []byte
 // Definition is what streams.yaml says.
 type Definition struct {
 	Streams   []StreamDefinition   `yaml:"streams"`
-	Registers []RegisterDefinition `yaml:"registers"`
+	KV        []KVDefinition       `yaml:"registers"`
 	Consumers []ConsumerDefinition `yaml:"consumers"`
 }
 
@@ -36,7 +36,7 @@ type StreamDefinition struct {
 }
 
 // RegisterDefinition defines one KV bucket.
-type RegisterDefinition struct {
+type KVDefinition struct {
 	Name            string `yaml:"name"`
 	Description     string `yaml:"description"`
 	History         int64  `yaml:"history"`
@@ -94,7 +94,7 @@ func (d StreamDefinition) config(replicas int) jetstream.StreamConfig {
 }
 
 // config is that of a bucket as NATS's own KV clients make it, but for the history.
-func (d RegisterDefinition) config(replicas int) jetstream.StreamConfig {
+func (d KVDefinition) config(replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              "KV_" + d.Name,
 		Description:       d.Description,
@@ -131,8 +131,8 @@ func jobConsumer(f events.Function, class string) ConsumerDefinition {
 }
 
 // factConsumer defines the consumer of one durable reader of facts.
-func factConsumer(reader string) ConsumerDefinition {
-	return ConsumerDefinition{Stream: events.StreamFacts, Name: reader, Filter: events.FactsFilter}
+func eventConsumer(reader string) ConsumerDefinition {
+	return ConsumerDefinition{Stream: events.StreamEvents, Name: reader, Filter: events.EventsFilter}
 }
 
 // bucketConsumer defines the consumer of one durable reader of buckets' notices. Made on demand: most installations have none.

@@ -12,8 +12,8 @@ import (
 )
 
 // notice is one message handed to one reader.
-type notice struct {
-	box     *Letterbox
+type delivery struct {
+	bus     *Bus
 	msg     jetstream.Msg
 	message events.Message
 	times   int
@@ -21,30 +21,30 @@ type notice struct {
 }
 
 // delivery is a notice of the log.
-type delivery struct {
-	*notice
+type eventDelivery struct {
+	*delivery
 	recorded events.Recorded
 }
 
 var (
-	_ events.Notice   = (*notice)(nil)
-	_ events.Delivery = (*delivery)(nil)
+	_ events.Delivery      = (*delivery)(nil)
+	_ events.EventDelivery = (*eventDelivery)(nil)
 )
 
 // Follow implements events.Log.
-func (b *Letterbox) Follow(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
-	notice, err := b.follow(ctx, factConsumer(reader), wait)
+func (b *Bus) Follow(ctx context.Context, reader string, wait time.Duration) (events.EventDelivery, error) {
+	notice, err := b.follow(ctx, eventConsumer(reader), wait)
 	if err != nil {
 		return nil, fmt.Errorf("follow facts as %s: %w", reader, err)
 	}
-	return &delivery{notice: notice, recorded: record(notice.message)}, nil
+	return &eventDelivery{delivery: notice, recorded: record(notice.message)}, nil
 }
 
 // Delivered implements events.Log.
-func (b *Letterbox) Delivered(ctx context.Context, reader string) (uint64, error) {
+func (b *Bus) Delivered(ctx context.Context, reader string) (uint64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()
-	info, err := b.consumerInfo(ctx, factConsumer(reader))
+	info, err := b.consumerInfo(ctx, eventConsumer(reader))
 	if err != nil {
 		return 0, fmt.Errorf("look how far %s has come: %w", reader, err)
 	}
@@ -52,7 +52,7 @@ func (b *Letterbox) Delivered(ctx context.Context, reader string) (uint64, error
 }
 
 // FollowBuckets implements events.Notices.
-func (b *Letterbox) FollowBuckets(ctx context.Context, reader string, wait time.Duration) (events.Notice, error) {
+func (b *Bus) FollowBuckets(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
 	notice, err := b.follow(ctx, bucketConsumer(reader), wait)
 	if err != nil {
 		return nil, fmt.Errorf("follow buckets as %s: %w", reader, err)
@@ -60,7 +60,7 @@ func (b *Letterbox) FollowBuckets(ctx context.Context, reader string, wait time.
 	return notice, nil
 }
 
-func (b *Letterbox) follow(ctx context.Context, d ConsumerDefinition, wait time.Duration) (*notice, error) {
+func (b *Bus) follow(ctx context.Context, d ConsumerDefinition, wait time.Duration) (*delivery, error) {
 	msg, err := b.next(ctx, d, wait)
 	if err != nil {
 		return nil, err
@@ -76,45 +76,45 @@ func (b *Letterbox) follow(ctx context.Context, d ConsumerDefinition, wait time.
 	if err != nil {
 		return nil, err
 	}
-	return &notice{box: b, msg: msg, message: message, times: int(min(meta.NumDelivered, math.MaxInt32)), of: d}, nil
+	return &delivery{bus: b, msg: msg, message: message, times: int(min(meta.NumDelivered, math.MaxInt32)), of: d}, nil
 }
 
-func (d *delivery) Recorded() events.Recorded { return d.recorded }
+func (d *eventDelivery) Recorded() events.Recorded { return d.recorded }
 
-func (n *notice) Message() events.Message { return n.message }
+func (n *delivery) Message() events.Message { return n.message }
 
 // Deliveries implements events.Notice.
-func (n *notice) Deliveries() int { return n.times }
+func (n *delivery) Deliveries() int { return n.times }
 
 // Done implements events.Notice.
-func (n *notice) Done(ctx context.Context) error {
-	ctx, done := n.box.refusals.expect(ctx, n.msg.Reply())
+func (n *delivery) Ack(ctx context.Context) error {
+	ctx, done := n.bus.refusals.expect(ctx, n.msg.Reply())
 	defer done()
 	if err := n.msg.DoubleAck(ctx); err != nil {
 		return n.failed(ctx, "acknowledge", err)
 	}
-	n.box.remember(ctx, n.of)
+	n.bus.remember(ctx, n.of)
 	return nil
 }
 
 // Later implements events.Notice.
-func (n *notice) Later(ctx context.Context, delay time.Duration) error {
+func (n *delivery) Nak(ctx context.Context, delay time.Duration) error {
 	if err := later(n.msg, delay); err != nil {
 		return n.failed(ctx, "hand back", err)
 	}
-	return n.box.flush(ctx)
+	return n.bus.flush(ctx)
 }
 
 // Never implements events.Notice. What is buried is acknowledged: see Never of claim.
-func (n *notice) Never(ctx context.Context, reason events.DeadReason) error {
-	if err := n.box.Bury(ctx, events.DeadLetter{Message: n.message, Reason: reason}); err != nil {
+func (n *delivery) Term(ctx context.Context, reason events.DeadReason) error {
+	if err := n.bus.DeadLetter(ctx, events.DeadLetter{Message: n.message, Reason: reason}); err != nil {
 		return err
 	}
-	return n.Done(ctx)
+	return n.Ack(ctx)
 }
 
-func (n *notice) failed(ctx context.Context, doing string, err error) error {
-	return fmt.Errorf("%s message %d of %s: %w", doing, n.message.Sequence, n.message.Stream, n.box.explain(ctx, err))
+func (n *delivery) failed(ctx context.Context, doing string, err error) error {
+	return fmt.Errorf("%s message %d of %s: %w", doing, n.message.Sequence, n.message.Stream, n.bus.explain(ctx, err))
 }
 
 // received turns a delivered message into what events calls one.
@@ -135,14 +135,14 @@ func received(msg jetstream.Msg) (events.Message, error) {
 
 // record reads the fact in a message. A fact that stands under a subject of another is no valid one.
 func record(message events.Message) events.Recorded {
-	fact, err := events.Decode(message.Header, message.Body)
+	event, err := events.Decode(message.Header, message.Body)
 	if err == nil {
-		err = events.CheckFactSubject(fact, message.Subject)
+		err = events.CheckEventSubject(event, message.Subject)
 	}
 	if err != nil {
 		return events.Recorded{Message: message, Err: err}
 	}
-	return events.Recorded{Message: message, Fact: fact}
+	return events.Recorded{Message: message, Event: event}
 }
 
 // later hands a message back, to be delivered after delay.
@@ -154,7 +154,7 @@ func later(msg jetstream.Msg, delay time.Duration) error {
 }
 
 // flush returns when the server has read all that was sent to it so far.
-func (b *Letterbox) flush(ctx context.Context) error {
+func (b *Bus) flush(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok { // nats.go insists on one
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, b.terms.Length)

@@ -23,9 +23,9 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // The test binary is also the server that it kills.
@@ -52,7 +52,7 @@ func serve(dir string) error {
 		return fmt.Errorf("read %s: %w", servePort, err)
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	server, err := bus.Start(context.Background(), bus.Options{Dir: dir, Port: port, SyncAlways: true, Logger: log})
+	server, err := natsserver.Start(context.Background(), natsserver.Options{Dir: dir, Port: port, SyncAlways: true, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -103,12 +103,12 @@ func (p *process) kill() {
 
 // publisher publishes facts and jobs one after the other, and writes down what the bus acknowledged.
 type publisher struct {
-	name  string
-	box   *jetstream.Letterbox
-	conn  *nats.Conn
-	next  int               // number of the fact that comes next
-	facts map[string]uint64 // id to sequence, acknowledged
-	jobs  []string          // likewise
+	name   string
+	bus    *jetstream.Bus
+	conn   *nats.Conn
+	next   int               // number of the fact that comes next
+	events map[string]uint64 // id to sequence, acknowledged
+	jobs   []string          // likewise
 }
 
 func (p *publisher) publish(ctx context.Context) {
@@ -118,17 +118,17 @@ func (p *publisher) publish(ctx context.Context) {
 
 // publishOne publishes a fact and a job. After an error both are published again, which is success where they had been stored.
 func (p *publisher) publishOne(ctx context.Context) error {
-	fact := plainFact()
-	fact.ID = fmt.Sprintf("%s-%d", p.name, p.next)
-	receipt, err := p.box.Publish(ctx, fact)
+	event := plainEvent()
+	event.ID = fmt.Sprintf("%s-%d", p.name, p.next)
+	receipt, err := p.bus.Publish(ctx, event)
 	if err != nil {
 		return err
 	}
-	p.facts[fact.ID] = receipt.Sequence
-	if err := p.box.Offer(ctx, durableJob(fact.ID)); err != nil {
+	p.events[event.ID] = receipt.Sequence
+	if err := p.bus.Enqueue(ctx, durableJob(event.ID)); err != nil {
 		return err
 	}
-	p.jobs = append(p.jobs, fact.ID)
+	p.jobs = append(p.jobs, event.ID)
 	p.next++
 	return nil
 }
@@ -172,21 +172,21 @@ func TestWhatWasAcknowledgedOutlivesAKilledServerAndATornWrite(t *testing.T) {
 			tear(t, random, dir, stream, lastAcknowledged(publishers))
 		}
 		server = startProcess(t, dir, port)
-		box := connectTo(t, server.url, jetstream.Options{})
-		checkFacts(t, box, round, publishers)
+		bus := connectTo(t, server.url, jetstream.Options{})
+		checkEvents(t, bus, round, publishers)
 	}
 	checkJobs(t, connectTo(t, server.url, jetstream.Options{}), publishers)
 }
 
-func connectTo(t *testing.T, url string, opts jetstream.Options) *jetstream.Letterbox {
+func connectTo(t *testing.T, url string, opts jetstream.Options) *jetstream.Bus {
 	t.Helper()
-	opts.Lease = eventstest.Lease
-	box, err := jetstream.Connect(t.Context(), url, opts)
+	opts.Lease = bustest.Lease
+	bus, err := jetstream.Connect(t.Context(), url, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = box.Close() })
-	return box
+	t.Cleanup(func() { _ = bus.Close() })
+	return bus
 }
 
 func connectPublishers(t *testing.T, url string) (all []*publisher) {
@@ -199,12 +199,12 @@ func connectPublishers(t *testing.T, url string) (all []*publisher) {
 			t.Fatal(err)
 		}
 		t.Cleanup(conn.Close)
-		box, err := jetstream.Open(t.Context(), conn, jetstream.Options{Lease: eventstest.Lease})
+		bus, err := jetstream.Open(t.Context(), conn, jetstream.Options{Lease: bustest.Lease})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = box.Close() })
-		all = append(all, &publisher{name: fmt.Sprintf("p%d", i), box: box, conn: conn, facts: map[string]uint64{}})
+		t.Cleanup(func() { _ = bus.Close() })
+		all = append(all, &publisher{name: fmt.Sprintf("p%d", i), bus: bus, conn: conn, events: map[string]uint64{}})
 	}
 	return all
 }
@@ -222,7 +222,7 @@ func waitUntilGone(t *testing.T, publishers []*publisher) {
 
 func lastAcknowledged(publishers []*publisher) (last uint64) {
 	for _, p := range publishers {
-		for _, sequence := range p.facts {
+		for _, sequence := range p.events {
 			last = max(last, sequence)
 		}
 	}
@@ -230,39 +230,39 @@ func lastAcknowledged(publishers []*publisher) (last uint64) {
 }
 
 // checkFacts wants every fact that was acknowledged under its own sequence, once, and each publisher's in their order.
-func checkFacts(t *testing.T, box events.Letterbox, round int, publishers []*publisher) {
+func checkEvents(t *testing.T, bus events.Bus, round int, publishers []*publisher) {
 	t.Helper()
 	there := map[string]uint64{}
 	var last uint64
-	for recorded, err := range box.Read(t.Context(), events.Query{}) {
+	for recorded, err := range bus.Read(t.Context(), events.Query{}) {
 		if err != nil || recorded.Err != nil {
 			t.Fatalf("round %d: %v, %v", round, err, recorded.Err)
 		}
-		if sequence := recorded.Message.Sequence; sequence <= last || there[recorded.Fact.ID] != 0 {
-			t.Errorf("round %d: fact %s at %d, after %d and before at %d", round, recorded.Fact.ID, sequence, last, there[recorded.Fact.ID])
+		if sequence := recorded.Message.Sequence; sequence <= last || there[recorded.Event.ID] != 0 {
+			t.Errorf("round %d: fact %s at %d, after %d and before at %d", round, recorded.Event.ID, sequence, last, there[recorded.Event.ID])
 		}
 		last = recorded.Message.Sequence
-		there[recorded.Fact.ID] = last
+		there[recorded.Event.ID] = last
 	}
 	for _, p := range publishers {
 		var before uint64
-		for n := range len(p.facts) {
+		for n := range len(p.events) {
 			id := fmt.Sprintf("%s-%d", p.name, n)
-			if there[id] == 0 || there[id] != p.facts[id] || there[id] <= before {
-				t.Errorf("round %d: fact %s is at %d, acknowledged at %d, after one at %d", round, id, there[id], p.facts[id], before)
+			if there[id] == 0 || there[id] != p.events[id] || there[id] <= before {
+				t.Errorf("round %d: fact %s is at %d, acknowledged at %d, after one at %d", round, id, there[id], p.events[id], before)
 			}
 			before = there[id]
 		}
-		t.Logf("round %d: %s had %d facts acknowledged", round, p.name, len(p.facts))
+		t.Logf("round %d: %s had %d facts acknowledged", round, p.name, len(p.events))
 	}
 }
 
 // checkJobs takes all jobs off the queue: each that was acknowledged is there. One may come that nobody knows was accepted.
-func checkJobs(t *testing.T, box events.Letterbox, publishers []*publisher) {
+func checkJobs(t *testing.T, bus events.Bus, publishers []*publisher) {
 	t.Helper()
 	done := map[string]bool{}
 	for {
-		claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
+		claim, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
 		if errors.Is(err, events.ErrEmpty) {
 			break
 		}
@@ -270,7 +270,7 @@ func checkJobs(t *testing.T, box events.Letterbox, publishers []*publisher) {
 			t.Fatal(err)
 		}
 		job, err := claim.Job()
-		if err := errors.Join(err, claim.Done(t.Context())); err != nil {
+		if err := errors.Join(err, claim.Ack(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		done[job.ID] = true

@@ -56,12 +56,12 @@ func (d Definition) ensure(ctx context.Context, js jetstream.JetStream, opts Opt
 		}
 		all = append(all, Made{Kind: "stream", Name: stream.Name, Replicas: made.Replicas})
 	}
-	for _, register := range d.Registers {
-		made, err := ensureStream(ctx, js, register.config(opts.Replicas))
+	for _, kv := range d.KV {
+		made, err := ensureStream(ctx, js, kv.config(opts.Replicas))
 		if err != nil {
-			return nil, fmt.Errorf("make register %s: %w", register.Name, err)
+			return nil, fmt.Errorf("make register %s: %w", kv.Name, err)
 		}
-		all = append(all, Made{Kind: "register", Name: register.Name, Replicas: made.Replicas})
+		all = append(all, Made{Kind: "register", Name: kv.Name, Replicas: made.Replicas})
 	}
 	for _, consumer := range d.Consumers {
 		made, err := makeConsumer(ctx, js, consumer, opts.Lease)

@@ -15,7 +15,7 @@ import (
 //
 // nats.ErrConnectionClosed is no sign of a closed letterbox: a flush that waits while the connection breaks ends with it, and the
 // client connects again.
-func (b *Letterbox) explain(ctx context.Context, err error) error {
+func (b *Bus) explain(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case err == nil:
 		return nil
@@ -59,7 +59,7 @@ func isAway(err error) bool {
 }
 
 // sized adds to an explained error how large what was too large is.
-func (b *Letterbox) sized(err error, bytes int) error {
+func (b *Bus) sized(err error, bytes int) error {
 	if !errors.Is(err, events.ErrTooLarge) {
 		return err
 	}

@@ -8,33 +8,33 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // A fact is published, told twice, and read back.
 func ExampleConnect() {
 	err := withBus(func(ctx context.Context, url string) error {
-		box, err := jetstream.Connect(ctx, url, jetstream.Options{Create: true})
+		bus, err := jetstream.Connect(ctx, url, jetstream.Options{Create: true})
 		if err != nil {
 			return err
 		}
-		defer box.Close()
-		fact := events.Fact{
+		defer bus.Close()
+		event := events.Event{
 			ID: "example-gen-17", Source: "/tfx/example-gen", Pipeline: "penguin", Run: "17",
 			Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://tfx/penguin/examples/17"}}},
 		}
 		for range 2 {
-			receipt, err := box.Publish(ctx, fact)
+			receipt, err := bus.Publish(ctx, event)
 			if err != nil {
 				return err
 			}
 			fmt.Printf("%+v\n", receipt)
 		}
-		for recorded, err := range box.Read(ctx, events.Query{Pipeline: "penguin"}) {
+		for recorded, err := range bus.Read(ctx, events.Query{Pipeline: "penguin"}) {
 			if err != nil {
 				return err
 			}
-			fmt.Println(recorded.Message.Sequence, recorded.Fact.Data.Kind(), recorded.Fact.Run)
+			fmt.Println(recorded.Message.Sequence, recorded.Event.Data.Kind(), recorded.Event.Run)
 		}
 		return nil
 	})
@@ -48,25 +48,25 @@ func ExampleConnect() {
 }
 
 // A worker takes a job, holds its lease while it works, and takes it off the queue.
-func ExampleLetterbox_Take() {
+func ExampleBus_Claim() {
 	err := withBus(func(ctx context.Context, url string) error {
-		box, err := jetstream.Connect(ctx, url, jetstream.Options{Create: true})
+		bus, err := jetstream.Connect(ctx, url, jetstream.Options{Create: true})
 		if err != nil {
 			return err
 		}
-		defer box.Close()
-		err = box.Offer(ctx, events.Job{
+		defer bus.Close()
+		err = bus.Enqueue(ctx, events.Job{
 			ID: "5f3a", Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Run: "17", Spec: []byte(`{}`),
 			Causes: []events.Cause{{Kind: events.KindExamplesReady, Source: "/tfx/example-gen", ID: "example-gen-17", Sequence: 1}},
 		})
 		if err != nil {
 			return err
 		}
-		claim, err := box.Take(ctx, events.FunctionTrain, []string{"cpu"}, time.Second)
+		claim, err := bus.Claim(ctx, events.FunctionTrain, []string{"cpu"}, time.Second)
 		if err != nil {
 			return err
 		}
-		err = claim.Hold(ctx, func(context.Context) error {
+		err = claim.KeepAlive(ctx, func(context.Context) error {
 			job, err := claim.Job()
 			fmt.Println("train", job.Pipeline, job.Run, "attempt", claim.Attempt().Number)
 			return err
@@ -74,7 +74,7 @@ func ExampleLetterbox_Take() {
 		if err != nil {
 			return err
 		}
-		return claim.Done(ctx)
+		return claim.Ack(ctx)
 	})
 	fmt.Println(err)
 	// Output:
@@ -90,7 +90,7 @@ func withBus(do func(ctx context.Context, url string) error) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	server, err := bus.Start(ctx, bus.Options{Dir: dir})
+	server, err := natsserver.Start(ctx, natsserver.Options{Dir: dir})
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func EnsureAs(ctx context.Context, js jetstream.JetStream, file []byte, opts Opt
 func DefinitionOf(file []byte) (Definition, error) { return definitions(file) }
 
 // Flush waits until the server has read what was sent.
-func (b *Letterbox) Flush(ctx context.Context) error { return b.flush(ctx) }
+func (b *Bus) Flush(ctx context.Context) error { return b.flush(ctx) }
 
 // Connection is the connection to NATS.
-func (b *Letterbox) Connection() *nats.Conn { return b.nc }
+func (b *Bus) Connection() *nats.Conn { return b.nc }

@@ -13,17 +13,17 @@ import (
 
 // An upstream gone mad tells the same few facts ten thousand times, from eight machines at once: each is stored once, one publisher is
 // told that it was first, and all are told where it is.
-func TestOfTenThousandIdenticalFactsOneIsStored(t *testing.T) {
+func TestOfTenThousandIdenticalEventsOneIsStored(t *testing.T) {
 	t.Parallel()
-	const clients, facts, times, atOnce = 8, 2, 625, 4 // in all 10,000
+	const clients, distinct, times, atOnce = 8, 2, 625, 4 // in all 10,000
 	server := startBus(t)
-	box := connect(t, server, jetstream.Options{Create: true})
-	var published, firsts [facts]atomic.Int64
-	var at [facts]atomic.Uint64
-	publish := func(client *jetstream.Letterbox, n int) error {
-		fact := plainFact()
-		fact.ID = fmt.Sprintf("gen-%d", n)
-		receipt, err := client.Publish(t.Context(), fact)
+	bus := connect(t, server, jetstream.Options{Create: true})
+	var published, firsts [distinct]atomic.Int64
+	var at [distinct]atomic.Uint64
+	publish := func(client *jetstream.Bus, n int) error {
+		event := plainEvent()
+		event.ID = fmt.Sprintf("gen-%d", n)
+		receipt, err := client.Publish(t.Context(), event)
 		if err != nil {
 			return err
 		}
@@ -42,8 +42,8 @@ func TestOfTenThousandIdenticalFactsOneIsStored(t *testing.T) {
 		var next atomic.Int64
 		for range atOnce {
 			group.Go(func() {
-				for i := next.Add(1); i <= facts*times; i = next.Add(1) {
-					if err := publish(client, int(i)%facts); err != nil {
+				for i := next.Add(1); i <= distinct*times; i = next.Add(1) {
+					if err := publish(client, int(i)%distinct); err != nil {
 						t.Error(err)
 						return
 					}
@@ -52,19 +52,19 @@ func TestOfTenThousandIdenticalFactsOneIsStored(t *testing.T) {
 		}
 	}
 	group.Wait()
-	for n := range facts {
+	for n := range distinct {
 		if published[n].Load() != clients*times || firsts[n].Load() != 1 {
 			t.Errorf("fact %d: published %d times, %d times the first", n, published[n].Load(), firsts[n].Load())
 		}
 	}
 	stored := 0
-	for recorded, err := range box.Read(t.Context(), events.Query{}) {
+	for recorded, err := range bus.Read(t.Context(), events.Query{}) {
 		if err = errors.Join(err, recorded.Err); err != nil {
 			t.Fatal(err)
 		}
 		stored++
 	}
-	if stored != facts {
-		t.Errorf("%d facts are stored, want %d", stored, facts)
+	if stored != distinct {
+		t.Errorf("%d facts are stored, want %d", stored, distinct)
 	}
 }

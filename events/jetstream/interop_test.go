@@ -14,23 +14,23 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-func plainFact() events.Fact {
-	return events.Fact{
+func plainEvent() events.Event {
+	return events.Event{
 		ID: "gen-1", Source: "/tfx/example-gen", Pipeline: "penguin", Run: "run-1", Causation: "gen-0",
 		Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://tfx/penguin/1"}}},
 	}
 }
 
 // The CloudEvents SDK's NATS protocol is what publishers in Go use.
-func TestFactsThatTheSDKSendsAreRead(t *testing.T) {
+func TestEventsThatTheSDKSendsAreRead(t *testing.T) {
 	t.Parallel()
 	for mode, force := range map[string]func(context.Context) context.Context{"binary": binding.WithForceBinary, "structured": binding.WithForceStructured} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			server := startBus(t)
-			letterbox := connect(t, server, jetstream.Options{Create: true})
-			want := plainFact()
-			sender, err := sdk.NewSenderFromConn(dial(t, server), "FACTS", events.FactSubject(want), nil)
+			bus := connect(t, server, jetstream.Options{Create: true})
+			want := plainEvent()
+			sender, err := sdk.NewSenderFromConn(dial(t, server), "FACTS", events.EventSubject(want), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -41,11 +41,11 @@ func TestFactsThatTheSDKSendsAreRead(t *testing.T) {
 			if err := sender.Send(force(t.Context()), binding.ToMessage(&cloud)); err != nil {
 				t.Fatal(err)
 			}
-			for recorded, err := range letterbox.Read(t.Context(), events.Query{}) {
+			for recorded, err := range bus.Read(t.Context(), events.Query{}) {
 				if err != nil || recorded.Err != nil {
 					t.Fatal(err, recorded.Err)
 				}
-				if diff := cmp.Diff(want, recorded.Fact); diff != "" {
+				if diff := cmp.Diff(want, recorded.Event); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 				return
@@ -55,10 +55,10 @@ func TestFactsThatTheSDKSendsAreRead(t *testing.T) {
 	}
 }
 
-func TestTheSDKReadsTheFactsWePublish(t *testing.T) {
+func TestTheSDKReadsTheEventsWePublish(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
-	want := plainFact()
+	want := plainEvent()
 	if _, err := connect(t, server, jetstream.Options{Create: true}).Publish(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}

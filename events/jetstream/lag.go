@@ -19,7 +19,7 @@ type Lag struct {
 
 // JobLags tells of the queues of some functions and classes, one for each two of them. It needs
 // no more than a worker may: to ask how a consumer is.
-func (b *Letterbox) JobLags(ctx context.Context, functions []events.Function, classes []string) ([]Lag, error) {
+func (b *Bus) JobLags(ctx context.Context, functions []events.Function, classes []string) ([]Lag, error) {
 	var lags []Lag
 	for _, function := range functions {
 		for _, class := range classes {
@@ -35,7 +35,7 @@ func (b *Letterbox) JobLags(ctx context.Context, functions []events.Function, cl
 
 // QueueLags tells of the queues of all functions and classes, those included that no worker serves: who always runs, tells of them where
 // workers come and go. A queue is there once a worker of its class has been, or streams.yaml names it.
-func (b *Letterbox) QueueLags(ctx context.Context) ([]Lag, error) {
+func (b *Bus) QueueLags(ctx context.Context) ([]Lag, error) {
 	if !b.nc.IsConnected() {
 		return nil, fmt.Errorf("ask for the consumers of %s: the bus is away", events.StreamJobs)
 	}
@@ -64,17 +64,17 @@ func lagOf(info *jetstream.ConsumerInfo) Lag {
 }
 
 // FactLag tells of a durable reader of facts.
-func (b *Letterbox) FactLag(ctx context.Context, reader string) (Lag, error) {
-	return b.lag(ctx, factConsumer(reader))
+func (b *Bus) EventLag(ctx context.Context, reader string) (Lag, error) {
+	return b.lag(ctx, eventConsumer(reader))
 }
 
 // BucketLag tells of a durable reader of what stores tell.
-func (b *Letterbox) BucketLag(ctx context.Context, reader string) (Lag, error) {
+func (b *Bus) BucketLag(ctx context.Context, reader string) (Lag, error) {
 	return b.lag(ctx, bucketConsumer(reader))
 }
 
 // ListenLag tells of a listener's place in a stream, which is there once it has listened. None is made.
-func (b *Letterbox) ListenLag(ctx context.Context, stream, listener string) (Lag, error) {
+func (b *Bus) ListenLag(ctx context.Context, stream, listener string) (Lag, error) {
 	if !b.nc.IsConnected() {
 		return Lag{}, fmt.Errorf("ask for consumer %s of %s: the bus is away", listener, stream)
 	}
@@ -88,7 +88,7 @@ func (b *Letterbox) ListenLag(ctx context.Context, stream, listener string) (Lag
 }
 
 // reach opens a consumer for who asks how it is. A connection that is gone is told at once: who waits for it would be told nothing else.
-func (b *Letterbox) reach(ctx context.Context, d ConsumerDefinition) (jetstream.Consumer, error) {
+func (b *Bus) reach(ctx context.Context, d ConsumerDefinition) (jetstream.Consumer, error) {
 	if !b.nc.IsConnected() {
 		return nil, fmt.Errorf("ask for consumer %s of %s: the bus is away", d.Name, d.Stream)
 	}
@@ -96,7 +96,7 @@ func (b *Letterbox) reach(ctx context.Context, d ConsumerDefinition) (jetstream.
 	return consumer, b.explain(ctx, err)
 }
 
-func (b *Letterbox) lag(ctx context.Context, d ConsumerDefinition) (Lag, error) {
+func (b *Bus) lag(ctx context.Context, d ConsumerDefinition) (Lag, error) {
 	info, err := b.consumerInfo(ctx, d)
 	if err != nil {
 		return Lag{}, err
@@ -105,7 +105,7 @@ func (b *Letterbox) lag(ctx context.Context, d ConsumerDefinition) (Lag, error) 
 }
 
 // consumerInfo asks the leader of a consumer.
-func (b *Letterbox) consumerInfo(ctx context.Context, d ConsumerDefinition) (*jetstream.ConsumerInfo, error) {
+func (b *Bus) consumerInfo(ctx context.Context, d ConsumerDefinition) (*jetstream.ConsumerInfo, error) {
 	consumer, err := b.reach(ctx, d)
 	if err != nil {
 		return nil, err

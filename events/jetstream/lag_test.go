@@ -15,30 +15,30 @@ import (
 func TestTheLagOfEveryQueueIsTold(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
-	box := connect(t, server, jetstream.Options{Create: true, Classes: []string{"tpu"}})
+	bus := connect(t, server, jetstream.Options{Create: true, Classes: []string{"tpu"}})
 	for i, class := range []string{"cpu", "cpu", "tpu"} {
 		job := durableJob(strconv.Itoa(i))
 		job.Class = class
-		if err := box.Offer(t.Context(), job); err != nil {
+		if err := bus.Enqueue(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
 	}
-	taken, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Minute)
+	taken, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaitLags(t, func() ([]jetstream.Lag, error) { return box.QueueLags(t.Context()) },
+	awaitLags(t, func() ([]jetstream.Lag, error) { return bus.QueueLags(t.Context()) },
 		jetstream.Lag{Stream: "JOBS", Consumer: "train-cpu", Waiting: 1, Running: 1}, jetstream.Lag{Stream: "JOBS", Consumer: "train-tpu", Waiting: 1},
 		jetstream.Lag{Stream: "JOBS", Consumer: "tune-cpu"})
-	if err := taken.Done(t.Context()); err != nil {
+	if err := taken.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	awaitLags(t, func() ([]jetstream.Lag, error) { return box.QueueLags(t.Context()) }, jetstream.Lag{Stream: "JOBS", Consumer: "train-cpu", Waiting: 1})
+	awaitLags(t, func() ([]jetstream.Lag, error) { return bus.QueueLags(t.Context()) }, jetstream.Lag{Stream: "JOBS", Consumer: "train-cpu", Waiting: 1})
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := box.QueueLags(t.Context()); err != nil && !errors.Is(err, events.ErrEmpty) {
+		if _, err := bus.QueueLags(t.Context()); err != nil && !errors.Is(err, events.ErrEmpty) {
 			return
 		}
 		if time.Since(began) > time.Minute {
@@ -67,19 +67,19 @@ func awaitLags(t *testing.T, ask func() ([]jetstream.Lag, error), want ...jetstr
 // Who asks whether it may take is handed nothing, whatever lies there; the queue of a class that nobody has served is made.
 func TestWhoAsksWhetherItMayTakeTakesNothing(t *testing.T) {
 	t.Parallel()
-	box := connect(t, startBus(t), jetstream.Options{Create: true})
-	if err := box.Offer(t.Context(), durableJob("1")); err != nil {
+	bus := connect(t, startBus(t), jetstream.Options{Create: true})
+	if err := bus.Enqueue(t.Context(), durableJob("1")); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if err := box.MayTakeJobs(t.Context(), events.Functions(), []string{"cpu", "tpu"}); err != nil {
+		if err := bus.MayTakeJobs(t.Context(), events.Functions(), []string{"cpu", "tpu"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	awaitLags(t, func() ([]jetstream.Lag, error) {
-		return box.JobLags(t.Context(), []events.Function{events.FunctionTrain}, []string{"cpu", "tpu"})
+		return bus.JobLags(t.Context(), []events.Function{events.FunctionTrain}, []string{"cpu", "tpu"})
 	}, jetstream.Lag{Stream: "JOBS", Consumer: "train-cpu", Waiting: 1}, jetstream.Lag{Stream: "JOBS", Consumer: "train-tpu"})
-	if _, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Minute); err != nil {
+	if _, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Minute); err != nil {
 		t.Errorf("the job is gone: %v", err)
 	}
 }

@@ -30,7 +30,7 @@ func TestAnEventThatFailedIsNotPublishedLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = claim.Hold(t.Context(), func(ctx context.Context) error {
+	err = claim.KeepAlive(t.Context(), func(ctx context.Context) error {
 		l.close(true)
 		time.Sleep(200 * time.Millisecond) // so that the client has noticed, as a rule
 		if err := claim.Prove(); err != nil {
@@ -43,11 +43,11 @@ func TestAnEventThatFailedIsNotPublishedLater(t *testing.T) {
 		t.Errorf("publishing without a connection: %v", err)
 	}
 	next := take(t, other, 2*time.Minute)
-	if err := next.Done(t.Context()); err != nil {
+	if err := next.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	l.close(false)
-	later := events.Fact{ID: "x", Source: "/up", Pipeline: "penguin", Run: "later", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}}
+	later := events.Event{ID: "x", Source: "/up", Pipeline: "penguin", Run: "later", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}}
 	receipt, err := cut.Publish(t.Context(), later) // behind all that the connection may have kept
 	if err != nil {
 		t.Fatal(err)
@@ -93,10 +93,10 @@ func TestAConnectionThatIsLostKeepsNoMessage(t *testing.T) {
 	}
 }
 
-func untilConnected(t *testing.T, box *jetstream.Letterbox, connected bool) {
+func untilConnected(t *testing.T, bus *jetstream.Bus, connected bool) {
 	t.Helper()
 	err := untilDone(t.Context(), func() error {
-		if box.Connection().IsConnected() != connected {
+		if bus.Connection().IsConnected() != connected {
 			time.Sleep(10 * time.Millisecond)
 			return errors.New("it is not so yet")
 		}

@@ -48,7 +48,7 @@ type messageResponse struct {
 // leaderMessage asks the leader of a stream for one message. events.ErrNotFound if the stream has
 // none that fits. It waits for an answer for at most answerTime: a stream that has no leader gives
 // none.
-func (b *Letterbox) leaderMessage(ctx context.Context, stream string, request messageRequest) (events.Message, error) {
+func (b *Bus) leaderMessage(ctx context.Context, stream string, request messageRequest) (events.Message, error) {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return events.Message{}, fmt.Errorf("encode a request for a message of %s: %w", stream, err)
@@ -69,7 +69,7 @@ func (b *Letterbox) leaderMessage(ctx context.Context, stream string, request me
 	return b.readResponse(ctx, stream, response)
 }
 
-func (b *Letterbox) readResponse(ctx context.Context, stream string, response messageResponse) (events.Message, error) {
+func (b *Bus) readResponse(ctx context.Context, stream string, response messageResponse) (events.Message, error) {
 	switch {
 	case response.Error != nil && response.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound:
 		return events.Message{}, fmt.Errorf("%w: %w", events.ErrNotFound, response.Error)
@@ -92,7 +92,7 @@ func (b *Letterbox) readResponse(ctx context.Context, stream string, response me
 
 // leaderNext is the first message of a stream at or behind a sequence that matches one of several
 // filters; none: any message. events.ErrNotFound if the leader has none.
-func (b *Letterbox) leaderNext(ctx context.Context, stream string, filters []string, from uint64) (first events.Message, err error) {
+func (b *Bus) leaderNext(ctx context.Context, stream string, filters []string, from uint64) (first events.Message, err error) {
 	if len(filters) == 0 {
 		filters = []string{">"}
 	}
@@ -114,7 +114,7 @@ func (b *Letterbox) leaderNext(ctx context.Context, stream string, filters []str
 
 // leaderEntry is the newest value of a key, which is escaped already, as the leader of the bucket
 // has it. events.ErrNotFound if there is none, or if it was deleted.
-func (b *Letterbox) leaderEntry(ctx context.Context, bucket, key string) (events.Entry, error) {
+func (b *Bus) leaderEntry(ctx context.Context, bucket, key string) (events.Entry, error) {
 	message, err := b.leaderMessage(ctx, "KV_"+bucket, messageRequest{LastSubject: "$KV." + bucket + "." + key})
 	if err != nil {
 		return events.Entry{}, err
@@ -123,7 +123,7 @@ func (b *Letterbox) leaderEntry(ctx context.Context, bucket, key string) (events
 }
 
 // leaderRevision is the value that a write of a key had left behind.
-func (b *Letterbox) leaderRevision(ctx context.Context, bucket, key string, revision uint64) (events.Entry, error) {
+func (b *Bus) leaderRevision(ctx context.Context, bucket, key string, revision uint64) (events.Entry, error) {
 	message, err := b.leaderMessage(ctx, "KV_"+bucket, messageRequest{Sequence: revision})
 	if err != nil {
 		return events.Entry{}, err
@@ -141,7 +141,7 @@ const (
 )
 
 // createEntry writes a key that is not there, or that was deleted; events.ErrConflict if it is there.
-func (b *Letterbox) createEntry(ctx context.Context, bucket, key string, value []byte) (revision uint64, err error) {
+func (b *Bus) createEntry(ctx context.Context, bucket, key string, value []byte) (revision uint64, err error) {
 	subject := "$KV." + bucket + "." + key
 	revision, err = b.behind(ctx, &nats.Msg{Subject: subject, Data: value}, 0)
 	if !errors.Is(err, events.ErrConflict) {

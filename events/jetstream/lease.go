@@ -16,7 +16,7 @@ import (
 // held is a lease that we wrote last, as far as we know. One goroutine at a time uses it: that of Hold, then whoever settles.
 // until and mark alone are for others too.
 type held struct {
-	box   *Letterbox
+	bus   *Bus
 	key   string
 	lease events.Lease
 	mark  *mark
@@ -46,7 +46,7 @@ func (i *instant) get() time.Time {
 const races = 3
 
 // lease takes the lease of a job for one message of its. If another attempt may still hold it, busy says when to look again.
-func (b *Letterbox) lease(ctx context.Context, job string, message uint64) (l *held, busy time.Duration, err error) {
+func (b *Bus) lease(ctx context.Context, job string, message uint64) (l *held, busy time.Duration, err error) {
 	key := events.Escape(job)
 	l, err = b.hold(ctx, key, events.Lease{}.For(message).Taken(b.opts.NewID()), events.Entry{}) // mostly there is none
 	if !errors.Is(err, events.ErrConflict) {
@@ -65,25 +65,25 @@ func (b *Letterbox) lease(ctx context.Context, job string, message uint64) (l *h
 			return l, 0, err
 		}
 	}
-	return nil, b.terms.Beat(), nil
+	return nil, b.terms.HeartbeatInterval(), nil
 }
 
 // hold writes a lease that is to be ours.
-func (b *Letterbox) hold(ctx context.Context, key string, lease events.Lease, entry events.Entry) (*held, error) {
+func (b *Bus) hold(ctx context.Context, key string, lease events.Lease, entry events.Entry) (*held, error) {
 	sent := b.opts.Now()
 	revision, err := b.writeLease(ctx, key, lease, entry)
 	if err != nil {
 		return nil, err
 	}
-	h := &held{box: b, key: key, lease: lease, mark: b.sightings.watch(key, revision)}
+	h := &held{bus: b, key: key, lease: lease, mark: b.leaseAges.watch(key, revision)}
 	h.until.set(b.terms.Until(sent))
 	return h, nil
 }
 
 // readLease returns an entry without revision for a job that has no lease yet. One that can't be read is nobody's that we know: its
 // job must not be lost for it.
-func (b *Letterbox) readLease(ctx context.Context, key string) (events.Entry, events.Lease, error) {
-	entry, err := b.leaderEntry(ctx, events.RegisterLeases, key)
+func (b *Bus) readLease(ctx context.Context, key string) (events.Entry, events.Lease, error) {
+	entry, err := b.leaderEntry(ctx, events.KVLeases, key)
 	if errors.Is(err, events.ErrNotFound) {
 		return events.Entry{}, events.Lease{}, nil
 	}
@@ -100,25 +100,25 @@ func (b *Letterbox) readLease(ctx context.Context, key string) (events.Entry, ev
 // busy is how long someone else's lease has to be waited for, at most a heartbeat at a time; 0 if it is free or has been
 // seen unchanged for its whole length. A worker that has just started waits that long for a job whose worker is dead, even if it died
 // yesterday: the entry's own time is by another clock, and trusting that could give a job to two.
-func (b *Letterbox) busy(entry events.Entry, lease events.Lease) time.Duration {
+func (b *Bus) busy(entry events.Entry, lease events.Lease) time.Duration {
 	if entry.Revision == 0 || lease.Holder == "" {
 		return 0
 	}
-	age := b.sightings.age(entry.Key, entry.Revision)
+	age := b.leaseAges.age(entry.Key, entry.Revision)
 	if age >= b.terms.Length {
 		return 0
 	}
-	return min(b.terms.Length-age, b.terms.Beat())
+	return min(b.terms.Length-age, b.terms.HeartbeatInterval())
 }
 
 // writeLease replaces entry, or creates the key if that has no revision. ErrConflict if someone else was quicker.
-func (b *Letterbox) writeLease(ctx context.Context, key string, lease events.Lease, entry events.Entry) (revision uint64, err error) {
+func (b *Bus) writeLease(ctx context.Context, key string, lease events.Lease, entry events.Entry) (revision uint64, err error) {
 	value, err := json.Marshal(lease)
 	if err != nil {
 		return 0, fmt.Errorf("encode lease: %w", err)
 	}
 	if entry.Revision == 0 {
-		revision, err = b.createEntry(ctx, events.RegisterLeases, key, value)
+		revision, err = b.createEntry(ctx, events.KVLeases, key, value)
 	} else {
 		revision, err = b.leases.Update(ctx, key, value, entry.Revision)
 	}
@@ -129,12 +129,12 @@ func (b *Letterbox) writeLease(ctx context.Context, key string, lease events.Lea
 }
 
 // left is for how long the lease is still provably ours.
-func (h *held) left() time.Duration { return h.until.get().Sub(h.box.opts.Now()) }
+func (h *held) left() time.Duration { return h.until.get().Sub(h.bus.opts.Now()) }
 
 // prove returns ErrLeaseLost unless the lease is provably ours.
 func (h *held) prove() error {
 	if left := h.left(); left <= 0 {
-		return fmt.Errorf("%w: not confirmed for %s", events.ErrLeaseLost, h.box.terms.Length-h.box.terms.Margin-left)
+		return fmt.Errorf("%w: not confirmed for %s", events.ErrLeaseLost, h.bus.terms.Length-h.bus.terms.Margin-left)
 	}
 	return nil
 }
@@ -142,16 +142,16 @@ func (h *held) prove() error {
 // end gives up all that is ours of the lease in this process.
 func (h *held) end() {
 	h.until.set(time.Time{})
-	h.box.sightings.unwatch(h.key, h.mark)
+	h.bus.leaseAges.unwatch(h.key, h.mark)
 }
 
 // beat confirms the lease. ErrLeaseLost if another attempt has it; any other error may pass.
 func (h *held) beat(ctx context.Context) error {
-	sent := h.box.opts.Now()
-	if err := h.replace(ctx, func() events.Lease { return h.lease.Beaten() }); err != nil {
+	sent := h.bus.opts.Now()
+	if err := h.replace(ctx, func() events.Lease { return h.lease.Renewed() }); err != nil {
 		return err
 	}
-	h.until.set(h.box.terms.Until(sent))
+	h.until.set(h.bus.terms.Until(sent))
 	return nil
 }
 
@@ -166,7 +166,7 @@ const markerKept = time.Hour
 // drop removes the lease of a job that has left the queue. What is left of the key goes after a while.
 func (h *held) drop(ctx context.Context) error {
 	err := h.swap(ctx, func(revision uint64) (uint64, error) {
-		return 0, h.box.leases.Purge(ctx, h.key, jetstream.LastRevision(revision), jetstream.PurgeTTL(markerKept))
+		return 0, h.bus.leases.Purge(ctx, h.key, jetstream.LastRevision(revision), jetstream.PurgeTTL(markerKept))
 	})
 	if err != nil {
 		return fmt.Errorf("remove lease: %w", err)
@@ -182,7 +182,7 @@ func (h *held) replace(ctx context.Context, next func() events.Lease) error {
 		if err != nil {
 			return 0, fmt.Errorf("encode lease: %w", err)
 		}
-		if revision, err = h.box.leases.Update(ctx, h.key, value, revision); err != nil {
+		if revision, err = h.bus.leases.Update(ctx, h.key, value, revision); err != nil {
 			return 0, fmt.Errorf("write lease: %w", err)
 		}
 		h.lease = lease
@@ -197,7 +197,7 @@ func (h *held) swap(ctx context.Context, write func(revision uint64) (uint64, er
 	for range races {
 		revision, err := write(h.mark.writing())
 		h.mark.wrote(revision)
-		if err = h.box.explain(ctx, err); !errors.Is(err, events.ErrConflict) {
+		if err = h.bus.explain(ctx, err); !errors.Is(err, events.ErrConflict) {
 			return err
 		}
 		if err := h.reread(ctx); err != nil {
@@ -212,7 +212,7 @@ func (h *held) swap(ctx context.Context, write func(revision uint64) (uint64, er
 
 // reread tells another attempt's write from one of our own that was thought to have failed, and from a cancelling.
 func (h *held) reread(ctx context.Context) error {
-	entry, lease, err := h.box.readLease(ctx, h.key)
+	entry, lease, err := h.bus.readLease(ctx, h.key)
 	if err != nil {
 		return err
 	}

@@ -12,48 +12,48 @@ import (
 )
 
 // burial is a dead letter handed to a listener.
-type burial struct {
-	*notice
-	letter events.DeadLetter
+type deadLetterDelivery struct {
+	*delivery
+	deadLetter events.DeadLetter
 }
 
-var _ events.Burial = (*burial)(nil)
+var _ events.DeadLetterDelivery = (*deadLetterDelivery)(nil)
 
 // Listen implements events.Listeners.
-func (b *Letterbox) Listen(ctx context.Context, listener string, kinds []events.Kind, wait time.Duration) (events.Delivery, error) {
-	heard := listenConsumer(events.StreamFacts, listener, events.FactFilters(events.Query{Kinds: kinds}))
+func (b *Bus) Listen(ctx context.Context, listener string, kinds []events.Kind, wait time.Duration) (events.EventDelivery, error) {
+	heard := listenConsumer(events.StreamEvents, listener, events.EventFilters(events.Query{Kinds: kinds}))
 	notice, err := b.listen(ctx, heard, wait)
 	if err != nil {
 		return nil, fmt.Errorf("listen to facts as %s: %w", listener, err)
 	}
-	return &delivery{notice: notice, recorded: record(notice.message)}, nil
+	return &eventDelivery{delivery: notice, recorded: record(notice.message)}, nil
 }
 
 // ListenDead implements events.Listeners. What tells of a message that there is a letter about besides is passed over.
-func (b *Letterbox) ListenDead(ctx context.Context, listener string, wait time.Duration) (events.Burial, error) {
+func (b *Bus) ListenDead(ctx context.Context, listener string, wait time.Duration) (events.DeadLetterDelivery, error) {
 	heard := listenConsumer(events.StreamDead, listener, nil)
 	for deadline := b.opts.Now().Add(wait); ; {
 		notice, err := b.listen(ctx, heard, deadline.Sub(b.opts.Now()))
 		if err != nil {
 			return nil, fmt.Errorf("listen to dead letters as %s: %w", listener, err)
 		}
-		letter, again, err := b.deadLetter(ctx, notice.message, map[about]bool{})
+		deadLetter, again, err := b.deadLetter(ctx, notice.message, map[about]bool{})
 		if err != nil {
 			return nil, fmt.Errorf("read dead letter %d: %w", notice.message.Sequence, b.explain(ctx, err))
 		}
 		if !again {
-			return &burial{notice: notice, letter: letter}, nil
+			return &deadLetterDelivery{delivery: notice, deadLetter: deadLetter}, nil
 		}
-		if err := notice.Done(ctx); err != nil {
+		if err := notice.Ack(ctx); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func (b *burial) Letter() events.DeadLetter { return b.letter }
+func (b *deadLetterDelivery) DeadLetter() events.DeadLetter { return b.deadLetter }
 
 // listen is follow, for a consumer whose filters may have changed since it was made.
-func (b *Letterbox) listen(ctx context.Context, d ConsumerDefinition, wait time.Duration) (*notice, error) {
+func (b *Bus) listen(ctx context.Context, d ConsumerDefinition, wait time.Duration) (*delivery, error) {
 	if err := b.consumers.refilter(ctx, d); err != nil {
 		return nil, b.explain(ctx, err)
 	}

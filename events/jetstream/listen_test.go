@@ -12,19 +12,19 @@ import (
 // Who listens by the dispatcher's name would take its facts from it, and change what it hears of: that is refused, and nothing is changed.
 func TestNobodyListensByTheNameOfAReader(t *testing.T) {
 	t.Parallel()
-	box := connect(t, startBus(t), jetstream.Options{Create: true})
-	if _, err := box.Follow(t.Context(), "dispatch", time.Millisecond); !errors.Is(err, events.ErrEmpty) {
+	bus := connect(t, startBus(t), jetstream.Options{Create: true})
+	if _, err := bus.Follow(t.Context(), "dispatch", time.Millisecond); !errors.Is(err, events.ErrEmpty) {
 		t.Fatal(err)
 	}
-	if _, err := box.Listen(t.Context(), "dispatch", []events.Kind{events.KindTrainingFailed}, time.Millisecond); !errors.Is(err, events.ErrConflict) {
+	if _, err := bus.Listen(t.Context(), "dispatch", []events.Kind{events.KindTrainingFailed}, time.Millisecond); !errors.Is(err, events.ErrConflict) {
 		t.Errorf("got %v, want a conflict", err)
 	}
-	told := events.Fact{ID: "1", Source: "/test", Pipeline: "penguin", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "s3://abc/h"}}
-	if _, err := box.Publish(t.Context(), told); err != nil {
+	told := events.Event{ID: "1", Source: "/test", Pipeline: "penguin", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "s3://abc/h"}}
+	if _, err := bus.Publish(t.Context(), told); err != nil {
 		t.Fatal(err)
 	}
-	delivery, err := box.Follow(t.Context(), "dispatch", time.Minute)
-	if err != nil || delivery.Recorded().Fact.ID != "1" {
+	delivery, err := bus.Follow(t.Context(), "dispatch", time.Minute)
+	if err != nil || delivery.Recorded().Event.ID != "1" {
 		t.Errorf("the dispatcher got %v, %v", delivery, err)
 	}
 }

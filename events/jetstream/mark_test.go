@@ -47,7 +47,7 @@ func TestAMarkTellsOurOwnWritesFromThoseOfOthers(t *testing.T) {
 // The watcher may be quicker than the answer to our own first write.
 func TestAMarkHearsOfWhatWasSeenBeforeItWasMade(t *testing.T) {
 	t.Parallel()
-	s := testSightings()
+	s := testLeaseAges()
 	s.age("job-1", 8)
 	if m := s.watch("job-1", 7); !m.hadNews() {
 		t.Error("what was seen before it was ours is not told")
@@ -68,6 +68,6 @@ func TestAMarkHearsOfWhatWasSeenBeforeItWasMade(t *testing.T) {
 	}
 }
 
-func testSightings() *sightings {
-	return &sightings{now: time.Now, seen: map[string]sighting{}, ours: map[string]*mark{}}
+func testLeaseAges() *leaseAges {
+	return &leaseAges{now: time.Now, seen: map[string]leaseAge{}, ours: map[string]*mark{}}
 }

@@ -16,7 +16,7 @@ import (
 func TestAPublisherThatGetsNoAnswerIsTold(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
-	box := connect(t, server, jetstream.Options{Create: true})
+	bus := connect(t, server, jetstream.Options{Create: true})
 	conn, err := nats.Connect(server.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func TestAPublisherThatGetsNoAnswerIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := js.DeleteStream(t.Context(), events.StreamFacts); err != nil {
+	if err := js.DeleteStream(t.Context(), events.StreamEvents); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := conn.Subscribe("facts.>", func(*nats.Msg) {}); err != nil { // somebody listens, and says nothing
@@ -37,7 +37,7 @@ func TestAPublisherThatGetsNoAnswerIsTold(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := box.Publish(ctx, plainFact()); err == nil || ctx.Err() != nil {
+	if _, err := bus.Publish(ctx, plainEvent()); err == nil || ctx.Err() != nil {
 		t.Errorf("%v; the caller's time is over: %v", err, ctx.Err())
 	}
 }

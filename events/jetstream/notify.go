@@ -8,7 +8,7 @@ import (
 )
 
 // Notify implements events.Notices.
-func (b *Letterbox) Notify(ctx context.Context, from string, message []byte) error {
+func (b *Bus) Notify(ctx context.Context, from string, message []byte) error {
 	subject := events.BucketSubject(from)
 	ctx, done := b.refusals.expect(ctx, subject)
 	defer done()

@@ -106,7 +106,7 @@ func refusesSubscribe(ctx context.Context, nc *nats.Conn, pattern string) (bool,
 		return false, err
 	}
 	no, err := refuses(ctx, nc, func(said string) bool {
-		match := unheard.FindStringSubmatch(said)
+		match := deniedSubscription.FindStringSubmatch(said)
 		return match != nil && match[1] == pattern
 	})
 	if !no {

@@ -52,10 +52,10 @@ func (p *places) due(now time.Time) bool {
 }
 
 // hasPlace says whether the place of a consumer is kept: of those that read all events.
-func (d ConsumerDefinition) hasPlace() bool { return d.Stream == events.StreamFacts && !d.listens }
+func (d ConsumerDefinition) hasPlace() bool { return d.Stream == events.StreamEvents && !d.listens }
 
 // remember writes the place of a consumer now and then. That it can't is no fault of the caller's.
-func (b *Letterbox) remember(ctx context.Context, d ConsumerDefinition) {
+func (b *Bus) remember(ctx context.Context, d ConsumerDefinition) {
 	if !d.hasPlace() || !b.places.due(b.opts.Now()) {
 		return
 	}
@@ -64,7 +64,7 @@ func (b *Letterbox) remember(ctx context.Context, d ConsumerDefinition) {
 	}
 }
 
-func (b *Letterbox) writePlace(ctx context.Context, d ConsumerDefinition) error {
+func (b *Bus) writePlace(ctx context.Context, d ConsumerDefinition) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()
 	consumer, err := b.consumers.open(ctx, d)
@@ -86,7 +86,7 @@ func (b *Letterbox) writePlace(ctx context.Context, d ConsumerDefinition) error 
 	if err != nil {
 		return err
 	}
-	subject := "$KV." + events.RegisterGates + "." + placeKey + d.Name
+	subject := "$KV." + events.KVGates + "." + placeKey + d.Name
 	ctx, done := b.refusals.expect(ctx, subject)
 	defer done()
 	msg := &nats.Msg{Subject: subject, Header: nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}}, Data: value}
@@ -117,7 +117,7 @@ func makeConsumer(ctx context.Context, js jetstream.JetStream, d ConsumerDefinit
 
 // placeOf is the place that is kept of a consumer; 0 for the beginning, also where the stream has another message there, or none.
 func placeOf(ctx context.Context, js jetstream.JetStream, d ConsumerDefinition) uint64 {
-	gates, err := js.KeyValue(ctx, events.RegisterGates)
+	gates, err := js.KeyValue(ctx, events.KVGates)
 	if err != nil {
 		return 0
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Report implements events.Letterbox. It waits for no answer.
-func (b *Letterbox) Report(ctx context.Context, p events.Progress) error {
+func (b *Bus) Report(ctx context.Context, p events.Progress) error {
 	body, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encode progress of job %s: %w", p.Job, err)
@@ -25,7 +25,7 @@ func (b *Letterbox) Report(ctx context.Context, p events.Progress) error {
 }
 
 // Watch implements events.Letterbox. It listens from the moment it is called.
-func (b *Letterbox) Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error] {
+func (b *Bus) Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error] {
 	subject := events.ProgressFilter(pipeline, run)
 	listening, done := b.refusals.expect(ctx, subject)
 	sub, err := b.nc.SubscribeSync(subject)

@@ -12,7 +12,7 @@ const streamProgress = "PROGRESS"
 
 // LastProgress is what was reported last of a run's job, for who did not watch then. events.ErrNotFound if nothing was, or it is
 // too long ago.
-func (b *Letterbox) LastProgress(ctx context.Context, pipeline, run, job string) (events.Progress, error) {
+func (b *Bus) LastProgress(ctx context.Context, pipeline, run, job string) (events.Progress, error) {
 	var p events.Progress
 	subject := events.ProgressSubject(events.Progress{Pipeline: pipeline, Run: run, Job: job})
 	stream, err := b.js.Stream(ctx, streamProgress)

@@ -14,13 +14,13 @@ import (
 
 // Publish implements events.Log. The bus holds one message for each subject. No message carries Nats-Msg-Id: JetStream compares it within
 // the whole stream, so that a publisher could make it drop the events of another one.
-func (b *Letterbox) Publish(ctx context.Context, f events.Fact) (events.Receipt, error) {
+func (b *Bus) Publish(ctx context.Context, f events.Event) (events.Receipt, error) {
 	header, body, err := events.Encode(f)
 	if err != nil {
 		return events.Receipt{}, err
 	}
-	msg := &nats.Msg{Subject: events.FactSubject(f), Header: header, Data: body}
-	sequence, err := b.once(ctx, events.StreamFacts, msg)
+	msg := &nats.Msg{Subject: events.EventSubject(f), Header: header, Data: body}
+	sequence, err := b.once(ctx, events.StreamEvents, msg)
 	if errors.Is(err, events.ErrConflict) {
 		return b.duplicate(ctx, f, msg.Subject)
 	}
@@ -31,8 +31,8 @@ func (b *Letterbox) Publish(ctx context.Context, f events.Fact) (events.Receipt,
 }
 
 // duplicate finds the fact that was there first.
-func (b *Letterbox) duplicate(ctx context.Context, f events.Fact, subject string) (events.Receipt, error) {
-	msg, err := b.first(ctx, events.StreamFacts, subject)
+func (b *Bus) duplicate(ctx context.Context, f events.Event, subject string) (events.Receipt, error) {
+	msg, err := b.first(ctx, events.StreamEvents, subject)
 	if err != nil {
 		return events.Receipt{}, fmt.Errorf("look up %s: %w", subject, err)
 	}
@@ -44,7 +44,7 @@ func (b *Letterbox) duplicate(ctx context.Context, f events.Fact, subject string
 
 // first is the message of a subject that has one. Not everyone who publishes to a stream may ask its leader, for permissions can't say
 // for which subjects: they ask any copy for their own.
-func (b *Letterbox) first(ctx context.Context, stream, subject string) (events.Message, error) {
+func (b *Bus) first(ctx context.Context, stream, subject string) (events.Message, error) {
 	found, err := b.leaderMessage(ctx, stream, messageRequest{LastSubject: subject})
 	if !errors.Is(err, events.ErrRefused) {
 		return found, err
@@ -85,7 +85,7 @@ func lastOf(ctx context.Context, stream jetstream.Stream, subject string) (*jets
 //
 // A stream of several replicas refuses a message also while an equal one is on its way to them, which gets lost if its leader does. So
 // a conflict is believed once the message is there, and until then msg is published again.
-func (b *Letterbox) once(ctx context.Context, stream string, msg *nats.Msg) (sequence uint64, err error) {
+func (b *Bus) once(ctx context.Context, stream string, msg *nats.Msg) (sequence uint64, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()
 	for pause := (events.Pause{}); ; {
@@ -108,7 +108,7 @@ func (b *Letterbox) once(ctx context.Context, stream string, msg *nats.Msg) (seq
 
 // behind appends msg unless the last message of its subject has another sequence than after, which is 0 for none: then ErrConflict. An
 // answer may be lost with its server: that is told soon, however long the caller would wait, so that it tries again.
-func (b *Letterbox) behind(ctx context.Context, msg *nats.Msg, after uint64) (sequence uint64, err error) {
+func (b *Bus) behind(ctx context.Context, msg *nats.Msg, after uint64) (sequence uint64, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()
 	ctx, done := b.refusals.expect(ctx, msg.Subject)

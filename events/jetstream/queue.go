@@ -14,7 +14,7 @@ import (
 )
 
 // Offer implements events.Queue.
-func (b *Letterbox) Offer(ctx context.Context, j events.Job) error {
+func (b *Bus) Enqueue(ctx context.Context, j events.Job) error {
 	if err := j.Validate(); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ const turn = 100 * time.Millisecond
 
 // Take implements events.Queue. Classes are looked at in the order given, one at a time, so that no second job is ever
 // held; a job of the n-th class may wait for n-1 turns.
-func (b *Letterbox) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+func (b *Bus) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
 	if err := checkClasses(classes); err != nil {
 		return nil, fmt.Errorf("take a %s job: %w", f, err)
 	}
@@ -82,17 +82,17 @@ func share(left time.Duration, round, classes int) time.Duration {
 
 // takeOne waits for one message and claims its job. A job that someone else may still work on goes back, and there is
 // neither claim nor error.
-func (b *Letterbox) takeOne(ctx context.Context, d ConsumerDefinition, wait time.Duration) (events.Claim, error) {
+func (b *Bus) takeOne(ctx context.Context, d ConsumerDefinition, wait time.Duration) (events.Claim, error) {
 	msg, err := b.next(ctx, d, wait)
 	if err != nil || msg == nil {
 		return nil, err
 	}
 	// From here on the message is ours to hand back, so this goes on for a moment after ctx ends.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.terms.Beat())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.terms.HeartbeatInterval())
 	defer cancel()
 	claim, busy, err := b.claim(ctx, msg)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("claim job %s: %w", events.JobID(msg.Subject()), err), msg.NakWithDelay(b.terms.Beat()))
+		return nil, errors.Join(fmt.Errorf("claim job %s: %w", events.JobID(msg.Subject()), err), msg.NakWithDelay(b.terms.HeartbeatInterval()))
 	}
 	if busy > 0 {
 		b.log.Debug("job is not free yet", "job", events.JobID(msg.Subject()), "again_in", busy)
@@ -103,7 +103,7 @@ func (b *Letterbox) takeOne(ctx context.Context, d ConsumerDefinition, wait time
 
 // next pulls one message, waiting up to wait. It returns neither message nor error if none came. When ctx ends first, a message
 // that is already on its way is handed back.
-func (b *Letterbox) next(ctx context.Context, d ConsumerDefinition, wait time.Duration) (jetstream.Msg, error) {
+func (b *Bus) next(ctx context.Context, d ConsumerDefinition, wait time.Duration) (jetstream.Msg, error) {
 	ctx, unbind := b.untilClosed(ctx)
 	defer unbind()
 	consumer, err := b.consumers.open(ctx, d)

@@ -15,9 +15,9 @@ import (
 
 // Read implements events.Log. Without Follow it ends at the newest fact there is when it gets there; with Follow it ends
 // when ctx does.
-func (b *Letterbox) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
+func (b *Bus) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
-		scan := scan{box: b, stream: events.StreamFacts, filters: events.FactFilters(q), next: max(q.From, 1), until: q.Until, follow: q.Follow}
+		scan := scan{bus: b, stream: events.StreamEvents, filters: events.EventFilters(q), next: max(q.From, 1), until: q.Until, follow: q.Follow}
 		scan.complete, scan.few = !q.Follow, !q.Follow && (q.Run != "" || q.Until != 0 && q.Until <= scan.next+fewMessages)
 		for message, err := range scan.messages(ctx) {
 			if err != nil {
@@ -37,7 +37,7 @@ func (b *Letterbox) Read(ctx context.Context, q events.Query) iter.Seq2[events.R
 // the leader for what is missing at its end, and one that expects few messages asks the leader for
 // those from the start: one request a message, where a consumer takes three in all.
 type scan struct {
-	box      *Letterbox
+	bus      *Bus
 	stream   string
 	filters  []string
 	newest   bool   // of each subject alone: one that is written to meanwhile may come again
@@ -51,14 +51,14 @@ type scan struct {
 	delivered uint64 // by consumer
 	pending   uint64 // behind the last one delivered
 
-	pause   events.Pause // while our server has not heard of consumer yet
-	unheard time.Time    // since when; zero: it has
+	pause       events.Pause // while our server has not heard of consumer yet
+	silentSince time.Time    // since when; zero: it has
 }
 
 func (s *scan) messages(ctx context.Context) iter.Seq2[events.Message, error] {
 	return func(yield func(events.Message, error) bool) {
 		defer s.close()
-		bounded, done := s.box.untilClosed(ctx)
+		bounded, done := s.bus.untilClosed(ctx)
 		defer done()
 		step := s.batch
 		if s.few {
@@ -99,7 +99,7 @@ const fewMessages = 16
 // ask yields the first few messages that the leader has from s.next on.
 func (s *scan) ask(ctx context.Context, yield func(events.Message, error) bool) (scanState, error) {
 	for range fewMessages {
-		message, err := s.box.leaderNext(ctx, s.stream, s.filters, s.next)
+		message, err := s.bus.leaderNext(ctx, s.stream, s.filters, s.next)
 		switch {
 		case errors.Is(err, events.ErrNotFound):
 			return scanOver, nil
@@ -184,7 +184,7 @@ func (s *scan) ended(ctx context.Context, err error, short bool) error {
 	if errors.Is(err, nats.ErrNoResponders) {
 		return s.awaitConsumer(ctx, err)
 	}
-	s.unheard, s.pause = time.Time{}, events.Pause{}
+	s.silentSince, s.pause = time.Time{}, events.Pause{}
 	gone := errors.Is(err, jetstream.ErrConsumerDeleted) || errors.Is(err, jetstream.ErrNoHeartbeat)
 	if err != nil && !gone {
 		return err
@@ -198,11 +198,11 @@ func (s *scan) ended(ctx context.Context, err error, short bool) error {
 // awaitConsumer pauses after a pull that nobody answered: in a cluster, the server that we are
 // connected to hears a moment later of a consumer that was placed on another one.
 func (s *scan) awaitConsumer(ctx context.Context, err error) error {
-	now := s.box.opts.Now()
-	if s.unheard.IsZero() {
-		s.unheard = now
+	now := s.bus.opts.Now()
+	if s.silentSince.IsZero() {
+		s.silentSince = now
 	}
-	if now.Sub(s.unheard) > answerTime {
+	if now.Sub(s.silentSince) > answerTime {
 		return err
 	}
 	return s.pause.Wait(ctx)
@@ -226,9 +226,9 @@ func (s *scan) open(ctx context.Context) error {
 	if s.newest {
 		config.DeliverPolicy, config.OptStartSeq = jetstream.DeliverLastPerSubjectPolicy, 0
 	}
-	consumer, err := s.box.js.CreateConsumer(ctx, s.stream, config)
+	consumer, err := s.bus.js.CreateConsumer(ctx, s.stream, config)
 	if err != nil {
-		return s.box.explain(ctx, err)
+		return s.bus.explain(ctx, err)
 	}
 	s.consumer, s.delivered, s.pending = consumer, 0, consumer.CachedInfo().NumPending
 	return nil
@@ -239,10 +239,10 @@ func (s *scan) close() {
 	if s.consumer == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.box.closing), time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.bus.closing), time.Second)
 	defer cancel()
-	if err := s.box.js.DeleteConsumer(ctx, s.stream, s.consumer.CachedInfo().Name); err != nil {
-		s.box.log.Debug("consumer not removed; the server will", "stream", s.stream, "error", err)
+	if err := s.bus.js.DeleteConsumer(ctx, s.stream, s.consumer.CachedInfo().Name); err != nil {
+		s.bus.log.Debug("consumer not removed; the server will", "stream", s.stream, "error", err)
 	}
 	s.consumer = nil
 }

@@ -34,7 +34,7 @@ var (
 	// refused finds the subject in: Permissions Violation for Publish to "facts.x"
 	refused = regexp.MustCompile(`(?i)permissions violation for publish to "([^"]+)"`)
 	// unheard finds the subject in: Permissions Violation for Subscription to "_INBOX.x.*"
-	unheard = regexp.MustCompile(`(?i)permissions violation for subscription to "([^"]+)"`)
+	deniedSubscription = regexp.MustCompile(`(?i)permissions violation for subscription to "([^"]+)"`)
 	// domain finds where a domain's name stands in the subject of a request to JetStream.
 	domain = regexp.MustCompile(`^\$JS\.[^.]+\.API\.`)
 )
@@ -61,7 +61,7 @@ func (r *refusals) tell(err error, inbox string) bool {
 		subject := domain.ReplaceAllLiteralString(match[1], api)
 		return r.end(fmt.Errorf("%w: not permitted to publish to %s", events.ErrRefused, match[1]), func(w *waiter) bool { return w.asks(subject) })
 	}
-	match := unheard.FindStringSubmatch(err.Error())
+	match := deniedSubscription.FindStringSubmatch(err.Error())
 	if match == nil {
 		return false
 	}

@@ -50,13 +50,13 @@ func TestWhatTheBusForbidsIsRefusedAtOnceAndByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer uploader.Close()
-	if _, err := uploader.Publish(t.Context(), plainFact()); err != nil {
+	if _, err := uploader.Publish(t.Context(), plainEvent()); err != nil {
 		t.Errorf("what it may publish: %v", err)
 	}
 
-	taxi := plainFact()
+	taxi := plainEvent()
 	taxi.Pipeline = "taxi"
-	joins, err := uploader.Register(t.Context(), events.RegisterJoins)
+	joins, err := uploader.KV(t.Context(), events.KVJoins)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestWhatTheBusForbidsIsRefusedAtOnceAndByName(t *testing.T) {
 		"facts.examples-ready.taxi": func() error { _, err := uploader.Publish(t.Context(), taxi); return err },
 		"$KV.JOINS.k":               func() error { _, err := joins.Create(t.Context(), "k", nil); return err },
 		"dead.FACTS.1": func() error {
-			return uploader.Bury(t.Context(), events.DeadLetter{Message: events.Message{Stream: "FACTS", Sequence: 1}})
+			return uploader.DeadLetter(t.Context(), events.DeadLetter{Message: events.Message{Stream: "FACTS", Sequence: 1}})
 		},
 	} {
 		began := time.Now()
@@ -78,14 +78,14 @@ func TestWhatTheBusForbidsIsRefusedAtOnceAndByName(t *testing.T) {
 	}
 }
 
-func TestAFactThatIsTooLargeIsToldSo(t *testing.T) {
+func TestAnEventThatIsTooLargeIsToldSo(t *testing.T) {
 	t.Parallel()
-	fact := plainFact()
-	fact.Data = &events.ExamplesReady{
+	event := plainEvent()
+	event.Data = &events.ExamplesReady{
 		Examples: []events.Examples{{URI: "s3://tfx/penguin/1"}},
 		Request:  events.Request{PipelineSpec: []byte(`{"x":"` + strings.Repeat("x", 2<<20) + `"}`)},
 	}
-	_, err := connect(t, startBus(t), jetstream.Options{Create: true}).Publish(t.Context(), fact)
+	_, err := connect(t, startBus(t), jetstream.Options{Create: true}).Publish(t.Context(), event)
 	if !errors.Is(err, events.ErrTooLarge) || !strings.Contains(err.Error(), "bytes, where a message may have 1048576") {
 		t.Errorf("got %v, want how large it is and may be", err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // Everyone who waits when the server restarts gets what is published after it, on the connection it has. A wait may end with an
@@ -20,22 +20,22 @@ import (
 func TestWhoWaitsWhileTheServerRestartsGoesOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	server, err := bus.Start(t.Context(), bus.Options{Dir: dir})
+	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
-	box := connect(t, server, jetstream.Options{Create: true})
+	bus := connect(t, server, jetstream.Options{Create: true})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	watch := box.Watch(ctx, "", "")
+	watch := bus.Watch(ctx, "", "")
 	waits := map[string]func() error{
-		"follow": func() error { return untilDone(ctx, func() error { return followOne(ctx, box) }) },
-		"take":   func() error { return untilDone(ctx, func() error { return takeOne(ctx, box) }) },
-		"notice": func() error { return untilDone(ctx, func() error { return noticeOne(ctx, box) }) },
+		"follow": func() error { return untilDone(ctx, func() error { return followOne(ctx, bus) }) },
+		"take":   func() error { return untilDone(ctx, func() error { return takeOne(ctx, bus) }) },
+		"notice": func() error { return untilDone(ctx, func() error { return noticeOne(ctx, bus) }) },
 		"read": func() error {
 			return untilDone(ctx, func() error {
-				for recorded, err := range box.Read(ctx, events.Query{Follow: true}) {
+				for recorded, err := range bus.Read(ctx, events.Query{Follow: true}) {
 					return errors.Join(err, recorded.Err)
 				}
 				return errors.New("nothing read")
@@ -57,15 +57,15 @@ func TestWhoWaitsWhileTheServerRestartsGoesOn(t *testing.T) {
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := bus.Start(t.Context(), bus.Options{Dir: dir, Port: port})
+	again, err := natsserver.Start(t.Context(), natsserver.Options{Dir: dir, Port: port})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = again.Close() })
-	if _, err := publishUntilTaken(ctx, box, plainFact()); err != nil {
+	if _, err := publishUntilTaken(ctx, bus, plainEvent()); err != nil {
 		t.Fatal(err)
 	}
-	offer(t, box)
+	offer(t, bus)
 	if _, err := dial(t, again).Request("buckets.primary", []byte("notice"), 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestWhoWaitsWhileTheServerRestartsGoesOn(t *testing.T) {
 				}
 				got = true
 			case <-report.C:
-				if err := box.Report(ctx, events.Progress{Job: "job-1", Pipeline: "penguin", Run: "run-1"}); err != nil {
+				if err := bus.Report(ctx, events.Progress{Job: "job-1", Pipeline: "penguin", Run: "run-1"}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -107,37 +107,37 @@ func untilDone(ctx context.Context, try func() error) error {
 
 const longWait = 30 * time.Second
 
-func followOne(ctx context.Context, box events.Letterbox) error {
-	delivery, err := box.Follow(ctx, "dispatch", longWait)
+func followOne(ctx context.Context, bus events.Bus) error {
+	delivery, err := bus.Follow(ctx, "dispatch", longWait)
 	if err != nil {
 		return err
 	}
-	return delivery.Done(ctx)
+	return delivery.Ack(ctx)
 }
 
-func noticeOne(ctx context.Context, box events.Letterbox) error {
-	notice, err := box.FollowBuckets(ctx, "bridge", longWait)
+func noticeOne(ctx context.Context, bus events.Bus) error {
+	delivery, err := bus.FollowBuckets(ctx, "bridge", longWait)
 	if err != nil {
 		return err
 	}
-	return notice.Done(ctx)
+	return delivery.Ack(ctx)
 }
 
-func takeOne(ctx context.Context, box events.Letterbox) error {
-	claim, err := box.Take(ctx, events.FunctionTrain, []string{"cpu"}, longWait)
+func takeOne(ctx context.Context, bus events.Bus) error {
+	claim, err := bus.Claim(ctx, events.FunctionTrain, []string{"cpu"}, longWait)
 	if err != nil {
 		return err
 	}
-	return errors.Join(claim.Hold(ctx, func(context.Context) error { return nil }), claim.Done(ctx))
+	return errors.Join(claim.KeepAlive(ctx, func(context.Context) error { return nil }), claim.Ack(ctx))
 }
 
 // TestAReaderThatWasDeletedGoesOnWhereItWas: whoever makes its consumer again, a dispatcher or `stoker streams apply`.
 func TestAReaderThatWasDeletedGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	const handled = 40
-	for name, again := range map[string]func(*testing.T, *bus.Server) *jetstream.Letterbox{
+	for name, again := range map[string]func(*testing.T, *natsserver.Server) *jetstream.Bus{
 		"its reader finds it gone": nil,
-		"streams are made again": func(t *testing.T, server *bus.Server) *jetstream.Letterbox {
+		"streams are made again": func(t *testing.T, server *natsserver.Server) *jetstream.Bus {
 			return connectAs(t, server, jetstream.Options{Create: true})
 		},
 	} {
@@ -147,61 +147,61 @@ func TestAReaderThatWasDeletedGoesOnWhereItWas(t *testing.T) {
 			var minutes atomic.Int64 // each look at the clock is a minute later than the last
 			began := time.Now()
 			now := func() time.Time { return began.Add(time.Duration(minutes.Add(1)) * time.Minute) }
-			box := connectAs(t, server, jetstream.Options{Create: true, Now: now})
+			bus := connectAs(t, server, jetstream.Options{Create: true, Now: now})
 			publish := func(from, n int) {
 				t.Helper()
 				for i := range n {
-					fact := plainFact()
-					fact.ID = fmt.Sprint(from + i)
-					if _, err := box.Publish(t.Context(), fact); err != nil {
+					event := plainEvent()
+					event.ID = fmt.Sprint(from + i)
+					if _, err := bus.Publish(t.Context(), event); err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
 			publish(0, handled)
 			for range handled {
-				delivery, err := box.Follow(t.Context(), "dispatch", time.Minute)
+				delivery, err := bus.Follow(t.Context(), "dispatch", time.Minute)
 				if err == nil {
-					err = delivery.Done(t.Context())
+					err = delivery.Ack(t.Context())
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
 			}
-			open, err := box.Follow(t.Context(), "dispatch", 0) // nothing: all are acknowledged
+			open, err := bus.Follow(t.Context(), "dispatch", 0) // nothing: all are acknowledged
 			if !errors.Is(err, events.ErrEmpty) {
 				t.Fatal(open, err)
 			}
 			stream, err := js.New(dial(t, server))
 			if err == nil {
-				err = stream.DeleteConsumer(t.Context(), events.StreamFacts, "dispatch")
+				err = stream.DeleteConsumer(t.Context(), events.StreamEvents, "dispatch")
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 			publish(handled, 1)
 			if again != nil {
-				box = again(t, server)
+				bus = again(t, server)
 			}
-			next := followed(t, box)
+			next := followed(t, bus)
 			if got := next.Message().Sequence; got <= handled/2 || got > handled+1 {
 				t.Errorf("behind %d events that were handled, event %d is next", handled, got)
 			}
 			for next.Message().Sequence != handled+1 {
-				if err := next.Done(t.Context()); err != nil {
+				if err := next.Ack(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				next = followed(t, box)
+				next = followed(t, bus)
 			}
 		})
 	}
 }
 
 // followed is the next event; a reader whose consumer is gone finds that out first.
-func followed(t *testing.T, box *jetstream.Letterbox) events.Delivery {
+func followed(t *testing.T, bus *jetstream.Bus) events.EventDelivery {
 	t.Helper()
 	for range 10 {
-		delivery, err := box.Follow(t.Context(), "dispatch", time.Minute)
+		delivery, err := bus.Follow(t.Context(), "dispatch", time.Minute)
 		if err == nil {
 			return delivery
 		}
@@ -215,35 +215,35 @@ func followed(t *testing.T, box *jetstream.Letterbox) events.Delivery {
 func TestAReaderOfALogThatWasMadeAnewMissesNothing(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
-	box := connectAs(t, server, jetstream.Options{Create: true})
+	bus := connectAs(t, server, jetstream.Options{Create: true})
 	publish := func(n int) {
 		t.Helper()
 		for i := range n {
-			fact := plainFact()
-			fact.ID = fmt.Sprint(i)
-			if _, err := box.Publish(t.Context(), fact); err != nil {
+			event := plainEvent()
+			event.ID = fmt.Sprint(i)
+			if _, err := bus.Publish(t.Context(), event); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	publish(1)
-	if err := followed(t, box).Done(t.Context()); err != nil { // writes its place
+	if err := followed(t, bus).Ack(t.Context()); err != nil { // writes its place
 		t.Fatal(err)
 	}
 	client, err := js.New(dial(t, server))
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := client.Stream(t.Context(), events.StreamFacts)
+	stream, err := client.Stream(t.Context(), events.StreamEvents)
 	if err != nil {
 		t.Fatal(err)
 	}
-	deleteStream(t, server, events.StreamFacts)
+	deleteStream(t, server, events.StreamEvents)
 	if _, err := client.CreateStream(t.Context(), stream.CachedInfo().Config); err != nil {
 		t.Fatal(err)
 	}
 	publish(3)
-	if got := followed(t, box).Message().Sequence; got != 1 {
+	if got := followed(t, bus).Message().Sequence; got != 1 {
 		t.Errorf("event %d of the new log is first", got)
 	}
 }

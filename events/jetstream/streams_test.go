@@ -9,7 +9,7 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
@@ -19,12 +19,12 @@ func TestStreamsCanBeMadeByManyAtOnceAndAgain(t *testing.T) {
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
+			bus, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			if err := box.Close(); err != nil {
+			if err := bus.Close(); err != nil {
 				t.Error(err)
 			}
 		})
@@ -59,7 +59,7 @@ func TestTheBusIsAsTheDefinitionsSay(t *testing.T) {
 			t.Fatalf("%s: %v", want.Name, err)
 		}
 		got := consumer.CachedInfo().Config
-		if got.AckWait != eventstest.Lease || got.MaxDeliver != -1 || got.AckPolicy != js.AckExplicitPolicy || got.FilterSubject != want.Filter {
+		if got.AckWait != bustest.Lease || got.MaxDeliver != -1 || got.AckPolicy != js.AckExplicitPolicy || got.FilterSubject != want.Filter {
 			t.Errorf("%s: %+v", want.Name, got)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // AppendStudy implements events.Studies.
-func (b *Letterbox) AppendStudy(ctx context.Context, study events.Study, body []byte, after uint64) (sequence uint64, err error) {
+func (b *Bus) AppendStudy(ctx context.Context, study events.Study, body []byte, after uint64) (sequence uint64, err error) {
 	if err := study.Validate(); err != nil {
 		return 0, err
 	}
@@ -23,13 +23,13 @@ func (b *Letterbox) AppendStudy(ctx context.Context, study events.Study, body []
 }
 
 // ReadStudy implements events.Studies.
-func (b *Letterbox) ReadStudy(ctx context.Context, study events.Study, after uint64, follow bool) iter.Seq2[events.StudyEntry, error] {
+func (b *Bus) ReadStudy(ctx context.Context, study events.Study, after uint64, follow bool) iter.Seq2[events.StudyEntry, error] {
 	if err := study.Validate(); err != nil {
 		return failing[events.StudyEntry](err)
 	}
 	return func(yield func(events.StudyEntry, error) bool) {
 		subject := events.StudySubject(study)
-		scan := scan{box: b, stream: events.StreamStudies, filters: []string{subject}, next: after + 1, follow: follow}
+		scan := scan{bus: b, stream: events.StreamStudies, filters: []string{subject}, next: after + 1, follow: follow}
 		scan.complete, scan.few = !follow, after != 0 && !follow // whoever works on a study reads on often, and finds one entry or none
 		for message, err := range scan.messages(ctx) {
 			if err != nil {
@@ -44,10 +44,10 @@ func (b *Letterbox) ReadStudy(ctx context.Context, study events.Study, after uin
 }
 
 // Studies implements events.Studies. Messages that another hand put where no study's log is are passed over.
-func (b *Letterbox) Studies(ctx context.Context, pipeline string) iter.Seq2[events.StudyEntry, error] {
+func (b *Bus) Studies(ctx context.Context, pipeline string) iter.Seq2[events.StudyEntry, error] {
 	return func(yield func(events.StudyEntry, error) bool) {
 		shown := map[events.Study]bool{}
-		scan := scan{box: b, stream: events.StreamStudies, filters: []string{events.StudyFilter(pipeline)}, newest: true}
+		scan := scan{bus: b, stream: events.StreamStudies, filters: []string{events.StudyFilter(pipeline)}, newest: true}
 		for message, err := range scan.messages(ctx) {
 			if err != nil {
 				yield(events.StudyEntry{}, fmt.Errorf("list studies: %w", b.explain(ctx, err)))

@@ -5,33 +5,33 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // One worker that does nothing but append to a study, as one of no-op trials nearly does; and, between, reads on and finds nothing new.
 func BenchmarkStudies(b *testing.B) {
-	server, err := bus.Start(b.Context(), bus.Options{Dir: b.TempDir()})
+	server, err := natsserver.Start(b.Context(), natsserver.Options{Dir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = server.Close() })
-	box, err := jetstream.Connect(b.Context(), server.URL(), jetstream.Options{Create: true})
+	bus, err := jetstream.Connect(b.Context(), server.URL(), jetstream.Options{Create: true})
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _ = box.Close() })
+	b.Cleanup(func() { _ = bus.Close() })
 	study, body := events.Study{Pipeline: "penguin", ID: "0af7"}, make([]byte, 500)
 	var after uint64
 	b.Run("append", func(b *testing.B) {
 		for b.Loop() {
-			if after, err = box.AppendStudy(b.Context(), study, body, after); err != nil {
+			if after, err = bus.AppendStudy(b.Context(), study, body, after); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("read on", func(b *testing.B) {
 		for b.Loop() {
-			for _, err := range box.ReadStudy(b.Context(), study, after, false) {
+			for _, err := range bus.ReadStudy(b.Context(), study, after, false) {
 				b.Fatal(err) // there is nothing new
 			}
 		}

@@ -9,18 +9,18 @@ import (
 	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-func TestLetterbox(t *testing.T) {
+func TestBus(t *testing.T) {
 	t.Parallel()
-	eventstest.Run(t, func(t *testing.T) eventstest.Box {
+	bustest.Run(t, func(t *testing.T) bustest.Bus {
 		server := startBus(t)
 		foreign := dial(t, server)
 		askNoCopies(t, foreign)
-		return box{connect(t, server, jetstream.Options{Create: true}), foreign}
+		return testBus{connect(t, server, jetstream.Options{Create: true}), foreign}
 	})
 }
 
@@ -49,12 +49,12 @@ func askNoCopies(t *testing.T, conn *nats.Conn) {
 }
 
 // box is a letterbox that a foreign publisher can reach too.
-type box struct {
-	*jetstream.Letterbox
+type testBus struct {
+	*jetstream.Bus
 	foreign *nats.Conn
 }
 
-func (b box) Inject(ctx context.Context, subject string, header map[string][]string, body []byte) error {
+func (b testBus) Inject(ctx context.Context, subject string, header map[string][]string, body []byte) error {
 	stream, err := js.New(b.foreign)
 	if err != nil {
 		return err
@@ -63,9 +63,9 @@ func (b box) Inject(ctx context.Context, subject string, header map[string][]str
 	return err
 }
 
-func startBus(t *testing.T) *bus.Server {
+func startBus(t *testing.T) *natsserver.Server {
 	t.Helper()
-	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
+	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,25 +74,25 @@ func startBus(t *testing.T) *bus.Server {
 }
 
 // connect opens a letterbox with short leases.
-func connect(t *testing.T, server *bus.Server, opts jetstream.Options) *jetstream.Letterbox {
+func connect(t *testing.T, server *natsserver.Server, opts jetstream.Options) *jetstream.Bus {
 	t.Helper()
-	opts.Lease = eventstest.Lease
+	opts.Lease = bustest.Lease
 	return connectAs(t, server, opts)
 }
 
 // connectAs opens a letterbox of its own connection, as another process would.
-func connectAs(t *testing.T, server *bus.Server, opts jetstream.Options) *jetstream.Letterbox {
+func connectAs(t *testing.T, server *natsserver.Server, opts jetstream.Options) *jetstream.Bus {
 	t.Helper()
 	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
-	letterbox, err := jetstream.Connect(t.Context(), server.URL(), opts)
+	bus, err := jetstream.Connect(t.Context(), server.URL(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = letterbox.Close() })
-	return letterbox
+	t.Cleanup(func() { _ = bus.Close() })
+	return bus
 }
 
-func dial(t *testing.T, server *bus.Server) *nats.Conn {
+func dial(t *testing.T, server *natsserver.Server) *nats.Conn {
 	t.Helper()
 	quiet := nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}) // nats.go's own prints
 	conn, err := nats.Connect(server.URL(), quiet, nats.MaxReconnects(-1))

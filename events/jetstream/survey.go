@@ -90,7 +90,7 @@ func (s surveyor) survey(ctx context.Context) (Surveyed, error) {
 	for _, d := range defined.Streams {
 		found.Parts = append(found.Parts, s.stream(ctx, "stream "+d.Name, d.config(1), found.RoundTrip))
 	}
-	for _, d := range defined.Registers {
+	for _, d := range defined.KV {
 		found.Parts = append(found.Parts, s.stream(ctx, "register "+d.Name, d.config(1), found.RoundTrip))
 	}
 	for _, d := range defined.Consumers {

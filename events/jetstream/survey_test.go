@@ -64,8 +64,8 @@ func TestASurveyFindsWhatIsMissingAndWhatDiffers(t *testing.T) {
 	if !slices.Equal(differ, want) {
 		t.Errorf("%q\nwant %q", differ, want)
 	}
-	if facts := parts["stream FACTS"]; facts.Bytes.Limit != 1<<20 || facts.Clock.Abs() > time.Second {
-		t.Errorf("%+v", facts)
+	if evs := parts["stream FACTS"]; evs.Bytes.Limit != 1<<20 || evs.Clock.Abs() > time.Second {
+		t.Errorf("%+v", evs)
 	}
 	if err := parts["stream BUCKETS"].Err; !errors.Is(err, events.ErrNotFound) {
 		t.Error(err)

@@ -11,14 +11,14 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-func offer(t *testing.T, box events.Letterbox) {
+func offer(t *testing.T, bus events.Bus) {
 	t.Helper()
-	err := box.Offer(t.Context(), events.Job{
+	err := bus.Enqueue(t.Context(), events.Job{
 		ID: "job-1", Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Run: "run-1", Spec: []byte(`{}`),
 		Causes: []events.Cause{{Kind: events.KindExamplesReady, Source: "/gen", ID: "1"}},
 	})
@@ -27,18 +27,18 @@ func offer(t *testing.T, box events.Letterbox) {
 	}
 }
 
-func take(t *testing.T, box events.Letterbox, wait time.Duration) events.Claim {
+func take(t *testing.T, bus events.Bus, wait time.Duration) events.Claim {
 	t.Helper()
-	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, wait)
+	claim, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, wait)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return claim
 }
 
-func takeNothing(t *testing.T, box events.Letterbox, wait time.Duration) {
+func takeNothing(t *testing.T, bus events.Bus, wait time.Duration) {
 	t.Helper()
-	if claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, wait); !errors.Is(err, events.ErrEmpty) {
+	if claim, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, wait); !errors.Is(err, events.ErrEmpty) {
 		t.Fatalf("got %v, %v, want nothing", claim, err)
 	}
 }
@@ -57,10 +57,10 @@ func TestAWorkerThatWatchedTakesOverAfterOneLease(t *testing.T) {
 	if err := dying.Close(); err != nil {
 		t.Fatal(err)
 	}
-	claim := take(t, watching, 10*eventstest.Lease)
+	claim := take(t, watching, 10*bustest.Lease)
 	took := time.Since(began)
-	if took < eventstest.Lease || took > 2*eventstest.Lease {
-		t.Errorf("taken over after %s, want one lease of %s and little more", took, eventstest.Lease)
+	if took < bustest.Lease || took > 2*bustest.Lease {
+		t.Errorf("taken over after %s, want one lease of %s and little more", took, bustest.Lease)
 	}
 	if attempt := claim.Attempt(); attempt.Number != 2 || attempt.Failures[events.FailureUnavailable] != 1 {
 		t.Errorf("attempt %+v", attempt)
@@ -76,21 +76,21 @@ func TestAWorkerThatCameLaterDoesNotTrustARedelivery(t *testing.T) {
 	offer(t, owner)
 	claim := take(t, owner, 2*time.Minute)
 	late := connect(t, server, jetstream.Options{})
-	err := claim.Hold(t.Context(), func(ctx context.Context) error {
+	err := claim.KeepAlive(t.Context(), func(ctx context.Context) error {
 		naked := dial(t, server)
 		if err := naked.Publish(ackSubject(t, claim), []byte("-NAK")); err != nil { // what a superseded worker's hand-back is
 			return err
 		}
-		takeNothing(t, late, 2*eventstest.Lease)
+		takeNothing(t, late, 2*bustest.Lease)
 		return ctx.Err()
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := claim.Done(t.Context()); err != nil {
+	if err := claim.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	takeNothing(t, late, eventstest.Lease+eventstest.Lease/2)
+	takeNothing(t, late, bustest.Lease+bustest.Lease/2)
 }
 
 // ackSubject is where the first delivery of the first job from train-cpu is acknowledged; all that it says but the time.
@@ -104,34 +104,34 @@ func ackSubject(t *testing.T, claim events.Claim) string {
 func TestWorkEndsBeforeItsLeaseDoesWhenTheBusIsAway(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
-	box := connect(t, server, jetstream.Options{Create: true, Margin: eventstest.Lease / 3}) // time for a busy machine
-	offer(t, box)
-	claim := take(t, box, 2*time.Minute)
+	bus := connect(t, server, jetstream.Options{Create: true, Margin: bustest.Lease / 3}) // time for a busy machine
+	offer(t, bus)
+	claim := take(t, bus, 2*time.Minute)
 	began := time.Now()
-	err := claim.Hold(t.Context(), func(ctx context.Context) error {
+	err := claim.KeepAlive(t.Context(), func(ctx context.Context) error {
 		if err := server.Close(); err != nil {
 			return err
 		}
 		<-ctx.Done()
 		return context.Cause(ctx)
 	})
-	if took := time.Since(began); !errors.Is(err, events.ErrLeaseLost) || took >= eventstest.Lease {
-		t.Errorf("got %v after %s, want a lost lease within %s", err, took, eventstest.Lease)
+	if took := time.Since(began); !errors.Is(err, events.ErrLeaseLost) || took >= bustest.Lease {
+		t.Errorf("got %v after %s, want a lost lease within %s", err, took, bustest.Lease)
 	}
-	if err := claim.Done(t.Context()); !errors.Is(err, events.ErrLeaseLost) {
+	if err := claim.Ack(t.Context()); !errors.Is(err, events.ErrLeaseLost) {
 		t.Errorf("done: got %v", err)
 	}
 }
 
 // longLease is the lease of tests that may not lose one, on a busy machine too.
-const longLease = 4 * eventstest.Lease
+const longLease = 4 * bustest.Lease
 
 // A bus that comes back within a lease costs nobody anything.
 func TestWorkGoesOnWhenTheBusComesBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	start := func(port int) *bus.Server {
-		server, err := bus.Start(t.Context(), bus.Options{Dir: dir, Port: port, SyncAlways: true})
+	start := func(port int) *natsserver.Server {
+		server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: dir, Port: port, SyncAlways: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,21 +139,21 @@ func TestWorkGoesOnWhenTheBusComesBack(t *testing.T) {
 		return server
 	}
 	first := start(0)
-	box := connectAs(t, first, jetstream.Options{Create: true, Lease: longLease})
-	fact := plainFact()
-	receipt, err := box.Publish(t.Context(), fact)
+	bus := connectAs(t, first, jetstream.Options{Create: true, Lease: longLease})
+	event := plainEvent()
+	receipt, err := bus.Publish(t.Context(), event)
 	if err != nil {
 		t.Fatal(err)
 	}
-	offer(t, box)
-	claim := take(t, box, 2*time.Minute)
-	err = claim.Hold(t.Context(), func(ctx context.Context) error {
+	offer(t, bus)
+	claim := take(t, bus, 2*time.Minute)
+	err = claim.KeepAlive(t.Context(), func(ctx context.Context) error {
 		port := portOf(t, first)
 		if err := first.Close(); err != nil {
 			return err
 		}
 		start(port)
-		again, err := publishUntilTaken(ctx, box, fact)
+		again, err := publishUntilTaken(ctx, bus, event)
 		if err == nil && (!again.Duplicate || again.Sequence != receipt.Sequence) {
 			t.Errorf("receipt %+v after the restart, want a duplicate of %+v", again, receipt)
 		}
@@ -162,23 +162,23 @@ func TestWorkGoesOnWhenTheBusComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := claim.Done(t.Context()); err != nil {
+	if err := claim.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	takeNothing(t, box, longLease+longLease/2)
+	takeNothing(t, bus, longLease+longLease/2)
 }
 
 // publishUntilTaken publishes again when the answer was lost with the connection, as every caller may.
-func publishUntilTaken(ctx context.Context, box events.Letterbox, fact events.Fact) (receipt events.Receipt, err error) {
+func publishUntilTaken(ctx context.Context, bus events.Bus, event events.Event) (receipt events.Receipt, err error) {
 	for ctx.Err() == nil {
-		if receipt, err = box.Publish(ctx, fact); err == nil {
+		if receipt, err = bus.Publish(ctx, event); err == nil {
 			return receipt, nil
 		}
 	}
 	return receipt, err
 }
 
-func portOf(t *testing.T, server *bus.Server) int {
+func portOf(t *testing.T, server *natsserver.Server) int {
 	t.Helper()
 	address, err := url.Parse(server.Address())
 	if err != nil {
@@ -195,11 +195,11 @@ func portOf(t *testing.T, server *bus.Server) int {
 func TestAHeldJobIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
-	box := connectAs(t, server, jetstream.Options{Create: true, Lease: longLease})
+	bus := connectAs(t, server, jetstream.Options{Create: true, Lease: longLease})
 	other := connectAs(t, server, jetstream.Options{Lease: longLease})
-	offer(t, box)
-	claim := take(t, box, 2*time.Minute)
-	err := claim.Hold(t.Context(), func(ctx context.Context) error {
+	offer(t, bus)
+	claim := take(t, bus, 2*time.Minute)
+	err := claim.KeepAlive(t.Context(), func(ctx context.Context) error {
 		takeNothing(t, other, 5*longLease/2)
 		return ctx.Err()
 	})

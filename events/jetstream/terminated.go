@@ -49,7 +49,7 @@ type about struct {
 }
 
 // about finds the message of that sequence that a stream had at a time: when the message was stored, or when an advisory told of it.
-func (b *Letterbox) about(ctx context.Context, name string, sequence uint64, at time.Time) (about, error) {
+func (b *Bus) about(ctx context.Context, name string, sequence uint64, at time.Time) (about, error) {
 	found := about{prefix: events.DeadPrefix(name, sequence)}
 	stream, err := b.js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -64,7 +64,7 @@ func (b *Letterbox) about(ctx context.Context, name string, sequence uint64, at 
 }
 
 // letter is what an advisory tells, as a dead letter: with the message where its stream still has it. A job is gone with its body.
-func (b *Letterbox) letter(ctx context.Context, a terminated, former bool) (events.DeadLetter, error) {
+func (b *Bus) letter(ctx context.Context, a terminated, former bool) (events.DeadLetter, error) {
 	reason := fmt.Sprintf("taken off consumer %s by a client that is not Stoker's: %s", a.Consumer, orNone(a.Reason))
 	message, err := events.Message{}, events.ErrNotFound
 	if !former {
@@ -86,7 +86,7 @@ func orNone(reason string) string {
 }
 
 // stored reads a message that a stream still has.
-func (b *Letterbox) stored(ctx context.Context, name string, sequence uint64) (events.Message, error) {
+func (b *Bus) stored(ctx context.Context, name string, sequence uint64) (events.Message, error) {
 	stream, err := b.js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		err = jetstream.ErrMsgNotFound

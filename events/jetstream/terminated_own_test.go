@@ -14,9 +14,9 @@ import (
 func TestWhatTheServerEndsByItselfIsNoDeadLetter(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
-	box := connect(t, server, jetstream.Options{Create: true})
-	offer(t, box)
-	claim := take(t, box, 2*time.Minute)
+	bus := connect(t, server, jetstream.Options{Create: true})
+	offer(t, bus)
+	claim := take(t, bus, 2*time.Minute)
 	client, err := js.New(dial(t, server))
 	if err != nil {
 		t.Fatal(err)
@@ -29,5 +29,5 @@ func TestWhatTheServerEndsByItselfIsNoDeadLetter(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitForAdvisories(t, server, 1)
-	waitForDead(t, box, 0)
+	waitForDead(t, bus, 0)
 }

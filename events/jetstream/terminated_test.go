@@ -11,11 +11,11 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // terminate takes the next message of a consumer off for good, as a client does that knows nothing of Stoker.
-func terminate(t *testing.T, server *bus.Server, stream, consumer, reason string) {
+func terminate(t *testing.T, server *natsserver.Server, stream, consumer, reason string) {
 	t.Helper()
 	client, err := js.New(dial(t, server))
 	if err != nil {
@@ -44,21 +44,21 @@ func terminate(t *testing.T, server *bus.Server, stream, consumer, reason string
 }
 
 // waitForDead waits until there are n dead letters: the server tells of what was terminated when it gets to it.
-func waitForDead(t *testing.T, box events.Letterbox, n int) []events.DeadLetter {
+func waitForDead(t *testing.T, bus events.Bus, n int) []events.DeadLetter {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		var letters []events.DeadLetter
-		for letter, err := range box.Dead(t.Context()) {
+		var deadLetters []events.DeadLetter
+		for deadLetter, err := range bus.DeadLetters(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			letters = append(letters, letter)
+			deadLetters = append(deadLetters, deadLetter)
 		}
-		if len(letters) == n {
-			return letters
+		if len(deadLetters) == n {
+			return deadLetters
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("got dead letters %+v, want %d", letters, n)
+			t.Fatalf("got dead letters %+v, want %d", deadLetters, n)
 		}
 	}
 }
@@ -66,106 +66,106 @@ func waitForDead(t *testing.T, box events.Letterbox, n int) []events.DeadLetter 
 func TestAJobThatAForeignClientEndedIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
-	box := connect(t, server, jetstream.Options{Create: true})
-	offer(t, box)
+	bus := connect(t, server, jetstream.Options{Create: true})
+	offer(t, bus)
 	terminate(t, server, "JOBS", "train-cpu", "not in the mood")
-	letter := waitForDead(t, box, 1)[0]
-	if letter.Message.Stream != "JOBS" || letter.Message.Sequence != 1 || letter.Sequence == 0 || letter.Buried.IsZero() {
-		t.Errorf("letter %+v, want one for job message 1", letter)
+	deadLetter := waitForDead(t, bus, 1)[0]
+	if deadLetter.Message.Stream != "JOBS" || deadLetter.Message.Sequence != 1 || deadLetter.Sequence == 0 || deadLetter.Stored.IsZero() {
+		t.Errorf("letter %+v, want one for job message 1", deadLetter)
 	}
 	for _, part := range []string{"train-cpu", "not in the mood", "gone"} {
-		if !strings.Contains(letter.Reason.Message, part) {
-			t.Errorf("reason %q does not say %q", letter.Reason.Message, part)
+		if !strings.Contains(deadLetter.Reason.Message, part) {
+			t.Errorf("reason %q does not say %q", deadLetter.Reason.Message, part)
 		}
 	}
-	if err := box.Drop(t.Context(), letter.Sequence); err != nil {
+	if err := bus.DeleteDeadLetter(t.Context(), deadLetter.Sequence); err != nil {
 		t.Fatal(err)
 	}
-	waitForDead(t, box, 0)
-	if err := box.Drop(t.Context(), letter.Sequence); !errors.Is(err, events.ErrNotFound) {
+	waitForDead(t, bus, 0)
+	if err := bus.DeleteDeadLetter(t.Context(), deadLetter.Sequence); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("dropped again: %v", err)
 	}
 }
 
 // The log keeps what it has, so the letter can show it. Two clients ended it: that is one letter.
-func TestAFactThatForeignClientsEndedIsOneDeadLetterWithTheFact(t *testing.T) {
+func TestAnEventThatForeignClientsEndedIsOneDeadLetterWithTheEvent(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
-	box := connect(t, server, jetstream.Options{Create: true})
-	if _, err := box.Publish(t.Context(), plainFact()); err != nil {
+	bus := connect(t, server, jetstream.Options{Create: true})
+	if _, err := bus.Publish(t.Context(), plainEvent()); err != nil {
 		t.Fatal(err)
 	}
 	terminate(t, server, "FACTS", "dispatch", "poison")
-	waitForDead(t, box, 1)
+	waitForDead(t, bus, 1)
 	terminate(t, server, "FACTS", "audit", "")
 	waitForAdvisories(t, server, 2)
-	letter := waitForDead(t, box, 1)[0]
-	want := events.FactSubject(plainFact())
-	if letter.Message.Subject != want || len(letter.Message.Body) == 0 || letter.Message.Header["ce-id"] == nil {
-		t.Errorf("message %+v, want the fact under %s", letter.Message, want)
+	deadLetter := waitForDead(t, bus, 1)[0]
+	want := events.EventSubject(plainEvent())
+	if deadLetter.Message.Subject != want || len(deadLetter.Message.Body) == 0 || deadLetter.Message.Header["ce-id"] == nil {
+		t.Errorf("message %+v, want the fact under %s", deadLetter.Message, want)
 	}
-	if err := box.Drop(t.Context(), letter.Sequence); err != nil {
+	if err := bus.DeleteDeadLetter(t.Context(), deadLetter.Sequence); err != nil {
 		t.Fatal(err)
 	}
-	if left := waitForDead(t, box, 0); left != nil {
+	if left := waitForDead(t, bus, 0); left != nil {
 		t.Errorf("left after the drop: %+v", left)
 	}
 }
 
 // A letter of ours says more than the server's word does.
-func TestWhatWasBuriedBesidesIsToldByItsLetterOnly(t *testing.T) {
+func TestAMessageDeadLetteredTwiceIsListedByItsDeadLetterOnly(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
-	box := connect(t, server, jetstream.Options{Create: true})
-	if _, err := box.Publish(t.Context(), plainFact()); err != nil {
+	bus := connect(t, server, jetstream.Options{Create: true})
+	if _, err := bus.Publish(t.Context(), plainEvent()); err != nil {
 		t.Fatal(err)
 	}
 	terminate(t, server, "FACTS", "audit", "poison")
 	waitForAdvisories(t, server, 1)
-	delivery, err := box.Follow(t.Context(), "dispatch", 10*time.Second)
+	delivery, err := bus.Follow(t.Context(), "dispatch", 10*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
 	reason := events.DeadReason{Kind: events.FailureInput, Message: "no such pipeline", Field: "subject"}
-	if err := delivery.Never(t.Context(), reason); err != nil {
+	if err := delivery.Term(t.Context(), reason); err != nil {
 		t.Fatal(err)
 	}
-	letter := waitForDead(t, box, 1)[0]
-	if letter.Reason != reason {
-		t.Errorf("reason %+v, want %+v", letter.Reason, reason)
+	deadLetter := waitForDead(t, bus, 1)[0]
+	if deadLetter.Reason != reason {
+		t.Errorf("reason %+v, want %+v", deadLetter.Reason, reason)
 	}
-	if err := box.Drop(t.Context(), letter.Sequence); err != nil {
+	if err := bus.DeleteDeadLetter(t.Context(), deadLetter.Sequence); err != nil {
 		t.Fatal(err)
 	}
-	waitForDead(t, box, 0) // the advisory does not come up in its place
+	waitForDead(t, bus, 0) // the advisory does not come up in its place
 }
 
 // What we bury ourselves must not look like someone else's doing, neither before nor after its letter was dropped.
-func TestOurOwnBurialsLeaveNoAdvisory(t *testing.T) {
+func TestOurOwnDeadLettersLeaveNoAdvisory(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
-	box := connect(t, server, jetstream.Options{Create: true})
+	bus := connect(t, server, jetstream.Options{Create: true})
 	advised := make(chan *nats.Msg, 8)
 	if _, err := dial(t, server).ChanSubscribe("$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.>", advised); err != nil {
 		t.Fatal(err)
 	}
-	offer(t, box)
-	if err := take(t, box, 2*time.Minute).Never(t.Context(), events.DeadReason{Kind: events.FailureModule, Message: "boom"}); err != nil {
+	offer(t, bus)
+	if err := take(t, bus, 2*time.Minute).Term(t.Context(), events.DeadReason{Kind: events.FailureModule, Message: "boom"}); err != nil {
 		t.Fatal(err)
 	}
-	letter := waitForDead(t, box, 1)[0]
-	if err := box.Drop(t.Context(), letter.Sequence); err != nil {
+	deadLetter := waitForDead(t, bus, 1)[0]
+	if err := bus.DeleteDeadLetter(t.Context(), deadLetter.Sequence); err != nil {
 		t.Fatal(err)
 	}
-	waitForDead(t, box, 0)
-	offer(t, box)
+	waitForDead(t, bus, 0)
+	offer(t, bus)
 	terminate(t, server, "JOBS", "train-cpu", "foreign") // the channel works
 	if got := <-advised; !strings.Contains(string(got.Data), "foreign") {
 		t.Errorf("advisory of our own burial: %s", got.Data)
 	}
 }
 
-func waitForAdvisories(t *testing.T, server *bus.Server, n uint64) {
+func waitForAdvisories(t *testing.T, server *natsserver.Server, n uint64) {
 	t.Helper()
 	client, err := js.New(dial(t, server))
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/infra/compat"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // definitionsSoFar are those of every version that had others than the one before it.
@@ -71,23 +71,23 @@ func TestADataFolderMadeByOlderDefinitionsIsBroughtUpToDate(t *testing.T) {
 
 func broughtUpToDate(t *testing.T, file string) {
 	dir := t.TempDir()
-	older, err := bus.Start(t.Context(), bus.Options{Dir: dir})
+	older, err := natsserver.Start(t.Context(), natsserver.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = older.Close() })
 	makeAsBefore(t, older, file)
-	box := connect(t, older, jetstream.Options{}) // creates nothing
-	if _, err := box.Publish(t.Context(), plainFact()); err != nil {
+	bus := connect(t, older, jetstream.Options{}) // creates nothing
+	if _, err := bus.Publish(t.Context(), plainEvent()); err != nil {
 		t.Fatal(err)
 	}
-	offer(t, box)
-	buried := events.DeadLetter{Message: events.Message{Stream: "FACTS", Sequence: 9}, Reason: events.DeadReason{Message: "bad"}}
-	if err := box.Bury(t.Context(), buried); err != nil {
+	offer(t, bus)
+	deadLetter := events.DeadLetter{Message: events.Message{Stream: "FACTS", Sequence: 9}, Reason: events.DeadReason{Message: "bad"}}
+	if err := bus.DeadLetter(t.Context(), deadLetter); err != nil {
 		t.Fatal(err)
 	}
 	study := events.Study{Pipeline: "penguin", ID: "0af7"}
-	begun, err := box.AppendStudy(t.Context(), study, []byte("begun"), 0)
+	begun, err := bus.AppendStudy(t.Context(), study, []byte("begun"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,26 +95,26 @@ func broughtUpToDate(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 
-	newer, err := bus.Start(t.Context(), bus.Options{Dir: dir})
+	newer, err := natsserver.Start(t.Context(), natsserver.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = newer.Close() })
-	box = connect(t, newer, jetstream.Options{Create: true})
-	receipt, err := box.Publish(t.Context(), plainFact())
+	bus = connect(t, newer, jetstream.Options{Create: true})
+	receipt, err := bus.Publish(t.Context(), plainEvent())
 	if err != nil || !receipt.Duplicate || receipt.Sequence != 1 {
 		t.Errorf("the fact that was there: %+v, %v", receipt, err)
 	}
-	if claim := take(t, box, 2*time.Minute); claim.Attempt().Number != 1 {
+	if claim := take(t, bus, 2*time.Minute); claim.Attempt().Number != 1 {
 		t.Errorf("the job that was there: %+v", claim.Attempt())
 	}
-	ended, err := box.AppendStudy(t.Context(), study, []byte("ended"), begun)
+	ended, err := bus.AppendStudy(t.Context(), study, []byte("ended"), begun)
 	if err != nil || ended <= begun {
 		t.Errorf("the log that was there is appended to at %d, behind %d: %v", ended, begun, err)
 	}
 	for _, after := range []uint64{0, begun} {
 		var last events.StudyEntry
-		for entry, err := range box.ReadStudy(t.Context(), study, after, false) {
+		for entry, err := range bus.ReadStudy(t.Context(), study, after, false) {
 			if last = entry; err != nil {
 				t.Fatal(err)
 			}
@@ -124,26 +124,26 @@ func broughtUpToDate(t *testing.T, file string) {
 		}
 	}
 	terminate(t, newer, "FACTS", "audit", "foreign")
-	if letters := waitForDead(t, box, 2); letters[0].Reason != buried.Reason {
-		t.Errorf("the dead letter that was there: %+v", letters[0])
+	if deadLetters := waitForDead(t, bus, 2); deadLetters[0].Reason != deadLetter.Reason {
+		t.Errorf("the dead letter that was there: %+v", deadLetters[0])
 	}
 	if _, err := dial(t, newer).Request("buckets.primary", []byte("notice"), 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	notice, err := box.FollowBuckets(t.Context(), "bridge", 10*time.Second)
-	if err != nil || string(notice.Message().Body) != "notice" {
-		t.Errorf("a notice, which is new: %+v, %v", notice, err)
+	delivery, err := bus.FollowBuckets(t.Context(), "bridge", 10*time.Second)
+	if err != nil || string(delivery.Message().Body) != "notice" {
+		t.Errorf("a notice, which is new: %+v, %v", delivery, err)
 	}
 }
 
-func makeAsBefore(t *testing.T, server *bus.Server, file string) {
+func makeAsBefore(t *testing.T, server *natsserver.Server, file string) {
 	t.Helper()
-	if err := jetstream.EnsureAs(t.Context(), clientOf(t, server), readFile(t, file), jetstream.Options{Lease: eventstest.Lease}); err != nil {
+	if err := jetstream.EnsureAs(t.Context(), clientOf(t, server), readFile(t, file), jetstream.Options{Lease: bustest.Lease}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func clientOf(t *testing.T, server *bus.Server) js.JetStream {
+func clientOf(t *testing.T, server *natsserver.Server) js.JetStream {
 	t.Helper()
 	client, err := js.New(dial(t, server))
 	if err != nil {
@@ -157,32 +157,32 @@ func TestDefinitionsAreBroughtUpToDateUnderRunningWork(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
 	makeAsBefore(t, server, "testdata/frozen/streams.before-gates.yaml")
-	older := connect(t, server, jetstream.Options{Lease: eventstest.Lease})
+	older := connect(t, server, jetstream.Options{Lease: bustest.Lease})
 	offer(t, older)
 	claim := take(t, older, 2*time.Minute)
-	if _, err := older.Publish(t.Context(), plainFact()); err != nil {
+	if _, err := older.Publish(t.Context(), plainEvent()); err != nil {
 		t.Fatal(err)
 	}
-	fact, err := older.Follow(t.Context(), "dispatch", 10*time.Second)
+	event, err := older.Follow(t.Context(), "dispatch", 10*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = claim.Hold(t.Context(), func(ctx context.Context) error {
-		if _, err := jetstream.Setup(ctx, server.URL(), jetstream.Options{Lease: eventstest.Lease, Classes: []string{"a100"}}); err != nil {
+	err = claim.KeepAlive(t.Context(), func(ctx context.Context) error {
+		if _, err := jetstream.Setup(ctx, server.URL(), jetstream.Options{Lease: bustest.Lease, Classes: []string{"a100"}}); err != nil {
 			return err
 		}
-		time.Sleep(eventstest.Lease) // the lease is kept, on the bus as it is now
+		time.Sleep(bustest.Lease) // the lease is kept, on the bus as it is now
 		return ctx.Err()
 	})
-	if err := errors.Join(err, claim.Done(t.Context()), fact.Done(t.Context())); err != nil {
+	if err := errors.Join(err, claim.Ack(t.Context()), event.Ack(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	takeNothing(t, older, 2*eventstest.Lease)
+	takeNothing(t, older, 2*bustest.Lease)
 	if _, err := older.Follow(t.Context(), "dispatch", 0); !errors.Is(err, events.ErrEmpty) {
 		t.Errorf("the fact comes again: %v", err)
 	}
 	offer(t, older)
-	if claim := take(t, connect(t, server, jetstream.Options{Lease: eventstest.Lease}), 10*time.Second); claim.Attempt().Number != 1 {
+	if claim := take(t, connect(t, server, jetstream.Options{Lease: bustest.Lease}), 10*time.Second); claim.Attempt().Number != 1 {
 		t.Errorf("the next job: %+v", claim.Attempt())
 	}
 }
@@ -193,11 +193,11 @@ func TestWhatAnOperatorHasSetStays(t *testing.T) {
 	server := startBus(t)
 	connect(t, server, jetstream.Options{Create: true})
 	streams := clientOf(t, server)
-	facts, err := streams.Stream(t.Context(), events.StreamFacts)
+	evs, err := streams.Stream(t.Context(), events.StreamEvents)
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := facts.CachedInfo().Config
+	set := evs.CachedInfo().Config
 	set.MaxBytes, set.Compression, set.Metadata["team"] = 1<<30, js.S2Compression, "ml"
 	set.RePublish = &js.RePublish{Source: "facts.>", Destination: "copy.>"}
 	set.MaxAge = time.Hour // which would lose facts
@@ -207,10 +207,10 @@ func TestWhatAnOperatorHasSetStays(t *testing.T) {
 	if _, err := jetstream.Setup(t.Context(), server.URL(), jetstream.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if facts, err = streams.Stream(t.Context(), events.StreamFacts); err != nil {
+	if evs, err = streams.Stream(t.Context(), events.StreamEvents); err != nil {
 		t.Fatal(err)
 	}
-	now := facts.CachedInfo().Config
+	now := evs.CachedInfo().Config
 	if now.MaxBytes != 1<<30 || now.Compression != js.S2Compression || now.Metadata["team"] != "ml" || now.RePublish == nil || now.MaxAge != 0 {
 		t.Errorf("FACTS is now %+v", now)
 	}

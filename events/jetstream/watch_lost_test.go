@@ -10,13 +10,13 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // watched is what a watch of the joins yields until ctx ends: keys, and the error that ends it.
-func watched(ctx context.Context, t *testing.T, box *jetstream.Letterbox) (keys <-chan string, ended <-chan error) {
+func watched(ctx context.Context, t *testing.T, bus *jetstream.Bus) (keys <-chan string, ended <-chan error) {
 	t.Helper()
-	joins, err := box.Register(ctx, events.RegisterJoins)
+	joins, err := bus.KV(ctx, events.KVJoins)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +39,8 @@ func watched(ctx context.Context, t *testing.T, box *jetstream.Letterbox) (keys 
 // silent.
 func TestAWatchOutlivesItsConsumerOrSaysThatItEnded(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(*testing.T, *bus.Server, string) *bus.Server{
-		"its consumer is deleted": func(t *testing.T, server *bus.Server, _ string) *bus.Server {
+	for name, lose := range map[string]func(*testing.T, *natsserver.Server, string) *natsserver.Server{
+		"its consumer is deleted": func(t *testing.T, server *natsserver.Server, _ string) *natsserver.Server {
 			deleteConsumers(t, server, "KV_JOINS")
 			return server
 		},
@@ -49,19 +49,19 @@ func TestAWatchOutlivesItsConsumerOrSaysThatItEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			server, err := bus.Start(t.Context(), bus.Options{Dir: dir})
+			server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: dir})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = server.Close() })
-			box := connectAs(t, server, jetstream.Options{Create: true})
-			keys, ended := watched(t.Context(), t, box)
+			bus := connectAs(t, server, jetstream.Options{Create: true})
+			keys, ended := watched(t.Context(), t, bus)
 			if key := <-keys; key != "" {
 				t.Fatalf("the first is %s, want the entry that says that these were all", key)
 			}
 			server = lose(t, server, dir)
-			box = connectAs(t, server, jetstream.Options{})
-			joins, err := box.Register(t.Context(), events.RegisterJoins)
+			bus = connectAs(t, server, jetstream.Options{})
+			joins, err := bus.KV(t.Context(), events.KVJoins)
 			if err == nil {
 				_, err = joins.Create(t.Context(), "penguin/run", []byte("{}"))
 			}
@@ -84,13 +84,13 @@ func TestAWatchOutlivesItsConsumerOrSaysThatItEnded(t *testing.T) {
 }
 
 // restartBus has a new server in the place of one, with what that had kept.
-func restartBus(t *testing.T, server *bus.Server, dir string) *bus.Server {
+func restartBus(t *testing.T, server *natsserver.Server, dir string) *natsserver.Server {
 	t.Helper()
 	port := portOf(t, server)
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := bus.Start(t.Context(), bus.Options{Dir: dir, Port: port})
+	again, err := natsserver.Start(t.Context(), natsserver.Options{Dir: dir, Port: port})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func restartBus(t *testing.T, server *bus.Server, dir string) *bus.Server {
 	return again
 }
 
-func deleteConsumers(t *testing.T, server *bus.Server, name string) {
+func deleteConsumers(t *testing.T, server *natsserver.Server, name string) {
 	t.Helper()
 	client, err := js.New(dial(t, server))
 	if err != nil {

@@ -16,12 +16,12 @@ const far = 2 * time.Minute
 // TestWhoMayNotMakeStreamsIsToldAtOnce, of streams that are there too.
 func TestWhoMayNotMakeStreamsIsToldAtOnce(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
-	bus.as(t, "acme", access.Operator) // makes the streams
+	server := startTenants(t)
+	server.as(t, "acme", access.Operator) // makes the streams
 	for _, role := range []access.Role{access.Worker, access.Upstream} {
-		options := bus.options(t, "acme", role)
+		options := server.options(t, "acme", role)
 		options.Timeout = far
-		if _, err := jetstream.Setup(t.Context(), bus.address, options); !errors.Is(err, events.ErrRefused) {
+		if _, err := jetstream.Setup(t.Context(), server.address, options); !errors.Is(err, events.ErrRefused) {
 			t.Errorf("%s: got %v, want a refusal", role, err)
 		}
 	}
@@ -30,11 +30,11 @@ func TestWhoMayNotMakeStreamsIsToldAtOnce(t *testing.T) {
 // TestASurveyByUpstreamIsToldAtOnce although its requests go to another domain.
 func TestASurveyByUpstreamIsToldAtOnce(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
-	bus.as(t, "acme", access.Operator)
-	options := bus.options(t, "acme", access.Upstream)
+	server := startTenants(t)
+	server.as(t, "acme", access.Operator)
+	options := server.options(t, "acme", access.Upstream)
 	options.Timeout = far
-	found, err := jetstream.Survey(t.Context(), bus.address, options)
+	found, err := jetstream.Survey(t.Context(), server.address, options)
 	if err != nil || !errors.Is(found.JetStream, events.ErrRefused) {
 		t.Errorf("got %v, %v, want a refusal", found.JetStream, err)
 	}

@@ -14,17 +14,17 @@ import (
 // `nats stream backup` and `nats stream restore` do.
 func TestAnOperatorBacksUpAndRestores(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
-	box := bus.as(t, "acme", access.Operator)
-	const facts = 100
-	for n := range facts {
-		fact := examples("penguin")
-		fact.ID = fmt.Sprint(n)
-		if _, err := box.Publish(t.Context(), fact); err != nil {
+	server := startTenants(t)
+	bus := server.as(t, "acme", access.Operator)
+	const published = 100
+	for n := range published {
+		event := examples("penguin")
+		event.ID = fmt.Sprint(n)
+		if _, err := bus.Publish(t.Context(), event); err != nil {
 			t.Fatal(err)
 		}
 	}
-	conn, _ := raw(t, bus, access.Operator)
+	conn, _ := raw(t, server, access.Operator)
 	copied, err := cluster.Backup(conn, "FACTS", 1024)
 	if err != nil || len(copied.Chunks) < 2 {
 		t.Fatalf("%d chunks, %v", len(copied.Chunks), err)
@@ -36,13 +36,13 @@ func TestAnOperatorBacksUpAndRestores(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := 0
-	for _, err := range box.Read(t.Context(), events.Query{}) {
+	for _, err := range bus.Read(t.Context(), events.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		read++
 	}
-	if read != facts {
-		t.Errorf("%d facts came back, want %d", read, facts)
+	if read != published {
+		t.Errorf("%d facts came back, want %d", read, published)
 	}
 }

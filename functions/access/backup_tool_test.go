@@ -35,28 +35,28 @@ func TestTheToolBacksUpAndRestoresAsAnOperator(t *testing.T) {
 	if err := cluster.BuildTool(tools); err != nil {
 		t.Fatal(err)
 	}
-	bus := startTenants(t)
-	bus.as(t, "acme", access.Operator)
-	conn, _ := raw(t, bus, access.Operator)
+	server := startTenants(t)
+	server.as(t, "acme", access.Operator)
+	conn, _ := raw(t, server, access.Operator)
 	client, err := js.New(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := created(t, client)
 	folder := t.TempDir()
-	if said, err := shell(t.Context(), bus, access.Operator, tools, folder, backup); err != nil {
+	if said, err := shell(t.Context(), server, access.Operator, tools, folder, backup); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	remove, _, _ := strings.Cut(again, "\n")
 	for _, script := range []string{backup, remove} {
 		script = strings.ReplaceAll(script, "_INBOX.operator", "_INBOX.worker")
-		if said, err := shell(t.Context(), bus, access.Worker, tools, t.TempDir(), script); err == nil || !strings.Contains(said, "permissions violation") {
+		if said, err := shell(t.Context(), server, access.Worker, tools, t.TempDir(), script); err == nil || !strings.Contains(said, "permissions violation") {
 			t.Errorf("a worker's key runs %s: %v\n%s", script, err, said)
 		}
 	}
 	for _, stream := range strings.Fields(streams[1]) {
 		script := strings.ReplaceAll(again, "FACTS", stream)
-		if said, err := shell(t.Context(), bus, access.Operator, tools, folder, script); err != nil {
+		if said, err := shell(t.Context(), server, access.Operator, tools, folder, script); err != nil {
 			t.Fatalf("%v\n%s", err, said)
 		}
 	}
@@ -83,11 +83,11 @@ func created(t *testing.T, client js.JetStream) map[string]string {
 }
 
 // shell runs a script in a folder, with the tools and the environment of a role.
-func shell(ctx context.Context, bus tenants, role access.Role, tools, folder, script string) (string, error) {
+func shell(ctx context.Context, server tenants, role access.Role, tools, folder, script string) (string, error) {
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "PATH="+tools+string(filepath.ListSeparator)+os.Getenv("PATH"), "HOME="+folder, "XDG_CONFIG_HOME="+folder,
-		"NATS_URL="+bus.address, "NATS_CA="+bus.ca, "NATS_NKEY="+bus.seed("acme", role))
+		"NATS_URL="+server.address, "NATS_CA="+server.ca, "NATS_NKEY="+server.seed("acme", role))
 	said, err := cmd.CombinedOutput()
 	return string(said), err
 }

@@ -13,10 +13,10 @@ import (
 // TestABridgeFindsOrMakesItsPlace: who sets up the streams makes none for those who have no bridge.
 func TestABridgeFindsOrMakesItsPlace(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
-	bus.as(t, "acme", access.Operator) // makes the streams
+	server := startTenants(t)
+	server.as(t, "acme", access.Operator) // makes the streams
 	for range 2 {
-		if _, err := bus.as(t, "acme", access.Bridge).FollowBuckets(t.Context(), bridge.Reader, time.Second); !errors.Is(err, events.ErrEmpty) {
+		if _, err := server.as(t, "acme", access.Bridge).FollowBuckets(t.Context(), bridge.Reader, time.Second); !errors.Is(err, events.ErrEmpty) {
 			t.Errorf("got %v, want that no notice waits", err)
 		}
 	}

@@ -79,38 +79,38 @@ func (g *grant) upstream(s Scope) {
 	for _, pipeline := range s.Pipelines {
 		g.to("tell facts of " + pipeline)
 		for _, kind := range s.kinds() {
-			for _, subject := range events.FactFilters(events.Query{Kinds: []events.Kind{kind}, Pipeline: pipeline}) {
-				g.publish(subject, api("DIRECT.GET", events.StreamFacts, subject))
+			for _, subject := range events.EventFilters(events.Query{Kinds: []events.Kind{kind}, Pipeline: pipeline}) {
+				g.publish(subject, api("DIRECT.GET", events.StreamEvents, subject))
 			}
 		}
 	}
 	g.connect()
-	g.lookAt(events.StreamFacts)
+	g.lookAt(events.StreamEvents)
 }
 
 // dispatcher reads facts, keeps joins, offers jobs and cancels them, and tells of what never came to be a job.
 func (g *grant) dispatcher() {
 	g.connect()
 	g.to("take facts")
-	g.take(events.StreamFacts, dispatching)
-	g.makeOwn(events.StreamFacts, dispatching) // where somebody has deleted it
+	g.take(events.StreamEvents, dispatching)
+	g.makeOwn(events.StreamEvents, dispatching) // where somebody has deleted it
 	g.to("read facts and jobs")
-	g.read(events.StreamFacts)
-	g.get(events.StreamFacts, events.StreamJobs)
-	g.bury()
+	g.read(events.StreamEvents)
+	g.get(events.StreamEvents, events.StreamJobs)
+	g.deadLetter()
 	g.to("offer jobs")
 	g.publish(jobs("*", "*"))
 	g.to("tell how long their queues are")
 	g.publish(api("CONSUMER.LIST", events.StreamJobs))
 	g.to("tell what never came to be a job")
-	g.publish(facts(events.KindTrainingFailed), facts(events.KindTuningFailed), facts(events.KindHParamsReady))
+	g.publish(evs(events.KindTrainingFailed), evs(events.KindTuningFailed), evs(events.KindHParamsReady))
 	g.to("read pipelines")
-	g.readRegister(events.RegisterPipelines)
-	g.syncRegister(events.RegisterPipelines)
+	g.readKV(events.KVPipelines)
+	g.syncKV(events.KVPipelines)
 	g.to("keep joins, gates and leases")
-	for _, name := range []string{events.RegisterJoins, events.RegisterGates, events.RegisterLeases} {
-		g.readRegister(name)
-		g.writeRegister(name)
+	for _, name := range []string{events.KVJoins, events.KVGates, events.KVLeases} {
+		g.readKV(name)
+		g.writeKV(name)
 	}
 }
 
@@ -128,14 +128,14 @@ func (g *grant) worker(s Scope) {
 		}
 	}
 	g.to("hold leases")
-	g.readRegister(events.RegisterLeases)
-	g.writeRegister(events.RegisterLeases)
+	g.readKV(events.KVLeases)
+	g.writeKV(events.KVLeases)
 	g.to("read facts, jobs and studies")
-	g.read(events.StreamFacts, events.StreamStudies)
-	g.get(events.StreamFacts, events.StreamJobs, events.StreamStudies)
-	g.bury()
+	g.read(events.StreamEvents, events.StreamStudies)
+	g.get(events.StreamEvents, events.StreamJobs, events.StreamStudies)
+	g.deadLetter()
 	g.to("tell what came of jobs")
-	g.publish(facts(events.KindModelTrained), facts(events.KindTrainingFailed), facts(events.KindHParamsReady), facts(events.KindTuningFailed))
+	g.publish(evs(events.KindModelTrained), evs(events.KindTrainingFailed), evs(events.KindHParamsReady), evs(events.KindTuningFailed))
 	g.to("search: offer trials, write studies")
 	g.publish(jobs(string(events.FunctionTrial), "*"), events.StudiesFilter)
 	g.to("report progress")
@@ -149,27 +149,27 @@ func (g *grant) bridge() {
 	g.take(events.StreamBuckets, bridging)
 	g.publish(api("CONSUMER.CREATE", events.StreamBuckets, bridging, events.BucketsFilter)) // nobody makes it for those who have no bridge
 	g.get(events.StreamBuckets)
-	g.bury()
+	g.deadLetter()
 	g.to("check what an event will do")
-	g.read(events.StreamFacts)
-	g.get(events.StreamFacts)
-	for _, name := range []string{events.RegisterPipelines, events.RegisterJoins, events.RegisterGates, events.RegisterLeases} {
-		g.readRegister(name)
+	g.read(events.StreamEvents)
+	g.get(events.StreamEvents)
+	for _, name := range []string{events.KVPipelines, events.KVJoins, events.KVGates, events.KVLeases} {
+		g.readKV(name)
 	}
-	g.syncRegister(events.RegisterPipelines)
+	g.syncKV(events.KVPipelines)
 	g.to("tell facts")
-	g.publish(facts(events.KindExamplesReady), facts(events.KindTransformReady), facts(events.KindHParamsReady))
+	g.publish(evs(events.KindExamplesReady), evs(events.KindTransformReady), evs(events.KindHParamsReady))
 }
 
 // console reads everything, and the server's word on its consumers, of which it may move none.
 func (g *grant) console() {
 	g.connect()
 	g.to("read facts, dead letters, studies and progress")
-	g.read(events.StreamFacts, events.StreamDead, events.StreamStudies, streamProgress)
-	g.get(events.StreamFacts, events.StreamJobs, events.StreamBuckets, events.StreamDead, events.StreamStudies, streamProgress)
+	g.read(events.StreamEvents, events.StreamDead, events.StreamStudies, streamProgress)
+	g.get(events.StreamEvents, events.StreamJobs, events.StreamBuckets, events.StreamDead, events.StreamStudies, streamProgress)
 	g.to("read pipelines, joins, gates and leases")
-	for _, name := range []string{events.RegisterPipelines, events.RegisterJoins, events.RegisterGates, events.RegisterLeases} {
-		g.readRegister(name)
+	for _, name := range []string{events.KVPipelines, events.KVJoins, events.KVGates, events.KVLeases} {
+		g.readKV(name)
 	}
 	g.to("see how streams and consumers are")
 	g.publish(api("INFO"), api("CONSUMER.INFO", "*", "*"), api("CONSUMER.LIST", "*"))
@@ -182,11 +182,11 @@ func (g *grant) notifier(s Scope) {
 	g.connect()
 	for _, name := range s.places(Notifier) {
 		g.to("hear of facts and dead letters as " + name)
-		g.hear(events.StreamFacts, name)
+		g.hear(events.StreamEvents, name)
 		g.hear(events.StreamDead, name)
 	}
 	g.to("look up what dead letters are of")
-	g.getCopies(events.StreamFacts)
+	g.getCopies(events.StreamEvents)
 	g.get(events.StreamJobs, events.StreamBuckets, events.StreamDead)
 }
 
@@ -195,14 +195,14 @@ func (g *grant) exporter(s Scope) {
 	g.connect()
 	for _, name := range s.places(Exporter) {
 		g.to("hear of facts as " + name)
-		g.hear(events.StreamFacts, name)
+		g.hear(events.StreamEvents, name)
 	}
 	g.to("read facts and studies")
-	g.read(events.StreamFacts, events.StreamStudies)
-	g.get(events.StreamFacts, events.StreamStudies)
+	g.read(events.StreamEvents, events.StreamStudies)
+	g.get(events.StreamEvents, events.StreamStudies)
 	g.to("look up runs that go on")
-	g.readRegister(events.RegisterPipelines)
-	g.readRegister(events.RegisterJoins)
+	g.readKV(events.KVPipelines)
+	g.readKV(events.KVJoins)
 	g.to("watch progress")
 	g.listen(progress)
 }
@@ -210,7 +210,7 @@ func (g *grant) exporter(s Scope) {
 // operator may do in the account whatever Stoker does, and with JetStream what there is.
 func (g *grant) operator() {
 	for _, kept := range []string{
-		events.FactsFilter, events.JobsFilter, events.DeadFilter, events.StudiesFilter, events.BucketsFilter, progress, "$KV.>",
+		events.EventsFilter, events.JobsFilter, events.DeadFilter, events.StudiesFilter, events.BucketsFilter, progress, "$KV.>",
 	} {
 		g.to("write and watch " + kept)
 		g.publish(kept)

@@ -15,36 +15,36 @@ import (
 // TestADispatcherMakesItsConsumerAgain that somebody has deleted, where it was, without an operator.
 func TestADispatcherMakesItsConsumerAgain(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
-	operator := bus.as(t, "acme", access.Operator) // makes the streams
+	server := startTenants(t)
+	operator := server.as(t, "acme", access.Operator) // makes the streams
 	if _, err := operator.Publish(t.Context(), examples("penguin")); err != nil {
 		t.Fatal(err)
 	}
-	box := bus.as(t, "acme", access.Dispatcher)
-	delivery, err := box.Follow(t.Context(), dispatch.Reader, quick)
+	bus := server.as(t, "acme", access.Dispatcher)
+	delivery, err := bus.Follow(t.Context(), dispatch.Reader, quick)
 	if err == nil {
-		err = delivery.Done(t.Context()) // writes its place
+		err = delivery.Ack(t.Context()) // writes its place
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, _ := raw(t, bus, access.Operator)
+	conn, _ := raw(t, server, access.Operator)
 	client, err := jetstream.New(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := client.DeleteConsumer(t.Context(), events.StreamFacts, dispatch.Reader); err != nil {
+	if err := client.DeleteConsumer(t.Context(), events.StreamEvents, dispatch.Reader); err != nil {
 		t.Fatal(err)
 	}
 	for range 5 { // it finds out first that the consumer is gone
-		if _, err = box.Follow(t.Context(), dispatch.Reader, time.Second); errors.Is(err, events.ErrEmpty) {
+		if _, err = bus.Follow(t.Context(), dispatch.Reader, time.Second); errors.Is(err, events.ErrEmpty) {
 			break
 		}
 	}
 	if !errors.Is(err, events.ErrEmpty) {
 		t.Fatalf("got %v, want that no event waits", err)
 	}
-	consumer, err := client.Consumer(t.Context(), events.StreamFacts, dispatch.Reader)
+	consumer, err := client.Consumer(t.Context(), events.StreamEvents, dispatch.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (g *grant) listen(subjects ...string) {
 }
 
 // connect is what every letterbox asks when it is opened.
-func (g *grant) connect() { g.to("come in"); g.lookAt(keyValue(events.RegisterLeases)) }
+func (g *grant) connect() { g.to("come in"); g.lookAt(keyValue(events.KVLeases)) }
 
 // lookAt lets it ask how streams are configured and how much they hold, subjects among it.
 func (g *grant) lookAt(streams ...string) {
@@ -114,26 +114,26 @@ func (g *grant) makeOwn(stream, consumer string) {
 }
 
 // bury lets it keep dead letters, and look up whether one is kept already.
-func (g *grant) bury() {
+func (g *grant) deadLetter() {
 	g.to("bury what can't be read")
 	g.lookAt(events.StreamDead)
 	g.publish(events.DeadFilter, api("DIRECT.GET", events.StreamDead, events.DeadFilter))
 }
 
 // readRegister lets it read and watch a register.
-func (g *grant) readRegister(name string) {
+func (g *grant) readKV(name string) {
 	g.read(keyValue(name))
 	g.get(keyValue(name))
 }
 
 // syncRegister lets it make its reads of a register linearizable, by a key that nothing is kept below.
-func (g *grant) syncRegister(name string) { g.publish("$KV." + name + "./sync") }
+func (g *grant) syncKV(name string) { g.publish("$KV." + name + "./sync") }
 
 // writeRegister lets it change a register, by keys: the stream below stays closed.
-func (g *grant) writeRegister(name string) { g.publish("$KV." + name + ".>") }
+func (g *grant) writeKV(name string) { g.publish("$KV." + name + ".>") }
 
 // keyValue is the stream of a register.
-func keyValue(register string) string { return "KV_" + register }
+func keyValue(bucket string) string { return "KV_" + bucket }
 
 // api is the subject of a request to JetStream.
 func api(call string, tokens ...string) string {
@@ -146,8 +146,8 @@ const (
 	progress       = "progress.>"
 )
 
-func facts(kind events.Kind) string {
-	return events.FactFilters(events.Query{Kinds: []events.Kind{kind}})[0]
+func evs(kind events.Kind) string {
+	return events.EventFilters(events.Query{Kinds: []events.Kind{kind}})[0]
 }
 
 func jobs(function, class string) string {
@@ -157,7 +157,7 @@ func jobs(function, class string) string {
 // lasting are the consumers of a stream that outlive their readers, those of listeners under the names that their commands have.
 func lasting(stream string) []string {
 	switch stream {
-	case events.StreamFacts:
+	case events.StreamEvents:
 		return []string{dispatching, notifying + standardName, exporting}
 	case events.StreamDead:
 		return []string{notifying + standardName}

@@ -14,14 +14,14 @@ import (
 // TestATenantTakesNoMoreThanItsShare: a tenant that publishes without end fills its own limit, and leaves the others room.
 func TestATenantTakesNoMoreThanItsShare(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t, access.Limits{Store: "1MB", Memory: "200MB", Streams: 12, Consumers: 50})
-	acme, zeta := bus.as(t, "acme", access.Operator), bus.as(t, "zeta", access.Operator)
-	fact := examples("penguin")
-	fact.Data = &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://uploads/" + strings.Repeat("a", 900)}}}
+	server := startTenants(t, access.Limits{Store: "1MB", Memory: "200MB", Streams: 12, Consumers: 50})
+	acme, zeta := server.as(t, "acme", access.Operator), server.as(t, "zeta", access.Operator)
+	event := examples("penguin")
+	event.Data = &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://uploads/" + strings.Repeat("a", 900)}}}
 	var err error
 	for n := 0; err == nil && n < 5000; n++ {
-		fact.ID = fmt.Sprint(n)
-		_, err = acme.Publish(t.Context(), fact)
+		event.ID = fmt.Sprint(n)
+		_, err = acme.Publish(t.Context(), event)
 	}
 	if err == nil || !strings.Contains(err.Error(), "resource limits exceeded for account") {
 		t.Errorf("got %v, want that the account is full", err)
@@ -34,9 +34,9 @@ func TestATenantTakesNoMoreThanItsShare(t *testing.T) {
 // TestEveryTenantHasLimits reads what the server makes of the configuration.
 func TestEveryTenantHasLimits(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
-	bus.as(t, "acme", access.Operator) // makes the streams
-	conn, _ := raw(t, bus, access.Operator)
+	server := startTenants(t)
+	server.as(t, "acme", access.Operator) // makes the streams
+	conn, _ := raw(t, server, access.Operator)
 	answer, err := conn.Request("$JS.API.INFO", nil, quick)
 	if err != nil {
 		t.Fatal(err)

@@ -49,23 +49,23 @@ func TestNeedsAreAllThatIsAllowed(t *testing.T) {
 // TestTheServerIsAskedWhatARoleMay: each may all that it needs, and an upstream may nothing of what makes the others.
 func TestTheServerIsAskedWhatARoleMay(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
-	operator := bus.as(t, "acme", access.Operator)
+	server := startTenants(t)
+	operator := server.as(t, "acme", access.Operator)
 	if _, err := operator.Publish(t.Context(), examples("penguin")); err != nil {
 		t.Fatal(err)
 	}
 	if err := offer(events.FunctionTrain)(t.Context(), operator); err != nil {
 		t.Fatal(err)
 	}
-	before := holds(t, bus)
-	for began := time.Now(); before["facts"].(jetstream.Lag).Waiting == 0 || before["jobs"].(jetstream.Lag).Waiting == 0; before = holds(t, bus) {
+	before := holds(t, server)
+	for began := time.Now(); before["facts"].(jetstream.Lag).Waiting == 0 || before["jobs"].(jetstream.Lag).Waiting == 0; before = holds(t, server) {
 		if time.Since(began) > time.Minute { // a server counts a little later than it takes
 			t.Fatalf("what was published isn't there: %+v", before)
 		}
 	}
 	for _, role := range access.Roles() {
 		list, all := needs(t, role)
-		no, err := jetstream.Refused(t.Context(), bus.address, bus.options(t, "acme", role), all)
+		no, err := jetstream.Refused(t.Context(), server.address, server.options(t, "acme", role), all)
 		if err != nil || len(no.Publish)+len(no.Subscribe) > 0 {
 			t.Errorf("%s is refused %v, %v", role, no, err)
 		}
@@ -74,13 +74,13 @@ func TestTheServerIsAskedWhatARoleMay(t *testing.T) {
 		}
 		for _, need := range list {
 			asked := jetstream.Permits{Publish: need.Publish, Subscribe: need.Subscribe}
-			no, err := jetstream.Refused(t.Context(), bus.address, bus.options(t, "acme", access.Upstream), asked)
+			no, err := jetstream.Refused(t.Context(), server.address, server.options(t, "acme", access.Upstream), asked)
 			if err != nil || need.To != "come in" && len(no.Publish)+len(no.Subscribe) == 0 {
 				t.Errorf("an upstream may %s, as a %s: %v", need.To, role, err)
 			}
 		}
 	}
-	if after := holds(t, bus); !reflect.DeepEqual(before, after) {
+	if after := holds(t, server); !reflect.DeepEqual(before, after) {
 		t.Errorf("asking has changed something:\nbefore %+v\nafter  %+v", before, after)
 	}
 }
@@ -88,12 +88,12 @@ func TestTheServerIsAskedWhatARoleMay(t *testing.T) {
 // TestARefusalIsOfOneSubject: the server's word stays with the client, and says nothing of what is asked after it.
 func TestARefusalIsOfOneSubject(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
+	server := startTenants(t)
 	asked := jetstream.Permits{
 		Publish:   []string{"$KV.PIPELINES.>", "progress.>", "jobs.train.*.*", "jobs.trial.*.*"},
 		Subscribe: []string{"facts.>", "_INBOX.worker.>"},
 	}
-	no, err := jetstream.Refused(t.Context(), bus.address, bus.options(t, "acme", access.Worker), asked)
+	no, err := jetstream.Refused(t.Context(), server.address, server.options(t, "acme", access.Worker), asked)
 	want := jetstream.Permits{Publish: []string{"$KV.PIPELINES.>", "jobs.train.*.*"}, Subscribe: []string{"facts.>"}}
 	if err != nil || !reflect.DeepEqual(no, want) {
 		t.Errorf("a worker is refused %v, %v, want %v", no, err, want)
@@ -101,10 +101,10 @@ func TestARefusalIsOfOneSubject(t *testing.T) {
 }
 
 // holds is what streams hold, and what waits for the consumers of jobs and facts.
-func holds(t *testing.T, bus tenants) map[string]any {
+func holds(t *testing.T, server tenants) map[string]any {
 	t.Helper()
-	options := bus.options(t, "acme", access.Operator)
-	found, err := jetstream.Survey(t.Context(), bus.address, options)
+	options := server.options(t, "acme", access.Operator)
+	found, err := jetstream.Survey(t.Context(), server.address, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,15 +112,15 @@ func holds(t *testing.T, bus tenants) map[string]any {
 	for _, part := range found.Parts {
 		held[part.Name] = []any{part.Messages, part.Bytes, part.Differences, part.Err}
 	}
-	box := bus.as(t, "acme", access.Operator)
-	facts, err := box.FactLag(t.Context(), "dispatch")
+	bus := server.as(t, "acme", access.Operator)
+	evs, err := bus.EventLag(t.Context(), "dispatch")
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := box.JobLags(t.Context(), []events.Function{events.FunctionTrain}, []string{"cpu"})
+	jobs, err := bus.JobLags(t.Context(), []events.Function{events.FunctionTrain}, []string{"cpu"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	held["facts"], held["jobs"] = facts, jobs[0]
+	held["facts"], held["jobs"] = evs, jobs[0]
 	return held
 }

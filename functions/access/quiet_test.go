@@ -7,18 +7,18 @@ import (
 
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/access"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // TestWhoAsksWhatARoleMayIsNoWarningOfTheServers: its operators would look for who sends requests that nobody can read.
 func TestWhoAsksWhatARoleMayIsNoWarningOfTheServers(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer // read when the server has ended
-	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
+	bus, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestWhoAsksWhatARoleMayIsNoWarningOfTheServers(t *testing.T) {
 			t.Errorf("%s is refused %v, %v", role, no, err)
 		}
 	}
-	if err := box.Close(); err != nil {
+	if err := bus.Close(); err != nil {
 		t.Error(err)
 	}
 	if err := server.Close(); err != nil {

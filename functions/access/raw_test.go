@@ -15,14 +15,14 @@ import (
 )
 
 // raw is a client that asks whatever it likes, as one does that was written for that.
-func raw(t *testing.T, bus tenants, role access.Role) (conn *nats.Conn, refusals <-chan error) {
+func raw(t *testing.T, server tenants, role access.Role) (conn *nats.Conn, refusals <-chan error) {
 	t.Helper()
-	key, err := nats.NkeyOptionFromSeed(bus.seed("acme", role))
+	key, err := nats.NkeyOptionFromSeed(server.seed("acme", role))
 	if err != nil {
 		t.Fatal(err)
 	}
 	said := make(chan error, 8)
-	conn, err = nats.Connect(bus.address, key, nats.RootCAs(bus.ca), nats.CustomInboxPrefix("_INBOX."+string(role)),
+	conn, err = nats.Connect(server.address, key, nats.RootCAs(server.ca), nats.CustomInboxPrefix("_INBOX."+string(role)),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { said <- err }))
 	if err != nil {
 		t.Fatal(err)
@@ -46,8 +46,8 @@ func wantRefused(t *testing.T, refusals <-chan error, subject string) {
 
 func TestRequestsThatStokerNeverMakesAreRefusedToo(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
-	bus.as(t, "acme", access.Operator) // makes the streams
+	server := startTenants(t)
+	server.as(t, "acme", access.Operator) // makes the streams
 	for role, subjects := range map[access.Role][]string{
 		access.Upstream: {
 			"$JS.API.DIRECT.GET.FACTS.facts.examples-ready.taxi.monday.1", // another's fact
@@ -72,7 +72,7 @@ func TestRequestsThatStokerNeverMakesAreRefusedToo(t *testing.T) {
 			"$JS.API.STREAM.PURGE.FACTS", "$JS.API.CONSUMER.DELETE.FACTS.dispatch", "$JS.API.CONSUMER.MSG.NEXT.JOBS.train-cpu", "$KV.PIPELINES.penguin",
 		},
 	} {
-		conn, refusals := raw(t, bus, role)
+		conn, refusals := raw(t, server, role)
 		for _, subject := range subjects {
 			if err := conn.Publish(subject, []byte("{}")); err != nil {
 				t.Fatal(err)
@@ -84,9 +84,9 @@ func TestRequestsThatStokerNeverMakesAreRefusedToo(t *testing.T) {
 
 func TestNobodyListensWhereOthersAreAnswered(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
+	server := startTenants(t)
 	for _, role := range access.Roles() {
-		conn, refusals := raw(t, bus, role)
+		conn, refusals := raw(t, server, role)
 		for _, subject := range []string{"_INBOX.>", "_INBOX.someone.>", ">", "$JS.API.>", "$SYS.>"} {
 			if _, err := conn.SubscribeSync(subject); err != nil {
 				t.Fatal(err)
@@ -98,12 +98,12 @@ func TestNobodyListensWhereOthersAreAnswered(t *testing.T) {
 
 func TestAnInboxThatIsNotOnesOwnIsToldAtOnce(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
-	bus.as(t, "acme", access.Operator)
-	options := bus.options(t, "acme", access.Worker)
+	server := startTenants(t)
+	server.as(t, "acme", access.Operator)
+	options := server.options(t, "acme", access.Worker)
 	options.InboxPrefix = ""
 	began := time.Now()
-	_, err := jetstream.Connect(t.Context(), bus.address, options)
+	_, err := jetstream.Connect(t.Context(), server.address, options)
 	if !errors.Is(err, events.ErrRefused) || !strings.Contains(err.Error(), "prefix of inboxes") {
 		t.Errorf("got %v, want a refusal that says what to set", err)
 	}
@@ -114,8 +114,8 @@ func TestAnInboxThatIsNotOnesOwnIsToldAtOnce(t *testing.T) {
 
 func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
-	acme, zeta := bus.as(t, "acme", access.Operator), bus.as(t, "zeta", access.Operator)
+	server := startTenants(t)
+	acme, zeta := server.as(t, "acme", access.Operator), server.as(t, "zeta", access.Operator)
 	if _, err := acme.Publish(t.Context(), examples("penguin")); err != nil {
 		t.Fatal(err)
 	}
@@ -130,21 +130,21 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 
 func TestWhoComesInWithoutTLSOrAKeyStaysOut(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
+	server := startTenants(t)
 	stranger := t.TempDir() + "/stranger"
 	if _, err := access.NewKey(stranger); err != nil {
 		t.Fatal(err)
 	}
-	own := bus.options(t, "acme", access.Operator)
+	own := server.options(t, "acme", access.Operator)
 	for name, change := range map[string]func(o *jetstream.Options, address *string){
 		"anonymous":     func(o *jetstream.Options, _ *string) { o.NKey = "" },
 		"another's key": func(o *jetstream.Options, _ *string) { o.NKey = stranger },
 		"a server whose certificate nobody vouches for": func(o *jetstream.Options, _ *string) { o.RootCA = "" },
 	} {
-		options, address := own, bus.address
+		options, address := own, server.address
 		change(&options, &address)
-		if box, err := jetstream.Connect(t.Context(), address, options); err == nil {
-			_ = box.Close()
+		if bus, err := jetstream.Connect(t.Context(), address, options); err == nil {
+			_ = bus.Close()
 			t.Errorf("%s: came in", name)
 		}
 	}

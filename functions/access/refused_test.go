@@ -19,7 +19,7 @@ const quick = 3 * time.Second
 // try is something that a role may not do, and the subject that the bus is to name.
 type try struct {
 	name, subject string
-	do            func(context.Context, *jetstream.Letterbox) error
+	do            func(context.Context, *jetstream.Bus) error
 }
 
 // forbidden is what each role's programs could be made to do that is another's.
@@ -28,25 +28,25 @@ func forbidden() map[access.Role][]try {
 		access.Upstream: {
 			tell("another pipeline's fact", "facts.examples-ready.taxi.monday", examples("taxi")),
 			tell("a fact of Stoker's", "facts.model-trained.penguin", model),
-			tell("hyperparameters, where its scope has none", "facts.hparams-ready.penguin", demo.Facts(place.Inputs[0], "monday")[0]),
+			tell("hyperparameters, where its scope has none", "facts.hparams-ready.penguin", demo.Events(place.Inputs[0], "monday")[0]),
 			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
-			{"all facts", "$JS.acme.API.CONSUMER.CREATE.FACTS", readFacts},
-			{"a pipeline", "$JS.acme.API.STREAM.INFO.KV_PIPELINES", open(events.RegisterPipelines)},
-			{"a dead letter's burial", "dead.FACTS.1", bury},
+			{"all facts", "$JS.acme.API.CONSUMER.CREATE.FACTS", readEvents},
+			{"a pipeline", "$JS.acme.API.STREAM.INFO.KV_PIPELINES", open(events.KVPipelines)},
+			{"a dead letter's burial", "dead.FACTS.1", deadLetter},
 			{"progress", "progress.", watch},
 		},
 		access.Dispatcher: {
 			tell("a fact of upstream's", "facts.examples-ready.penguin", examples("penguin")),
 			tell("a model", "facts.model-trained.penguin", model),
 			{"a job to work on", "$JS.API.CONSUMER.INFO.JOBS.train-cpu", take},
-			{"a pipeline to change", "$KV.PIPELINES.penguin", change(events.RegisterPipelines)},
+			{"a pipeline to change", "$KV.PIPELINES.penguin", change(events.KVPipelines)},
 			{"a study", "studies.penguin", study},
 		},
 		access.Worker: {
 			tell("a fact of upstream's", "facts.examples-ready.penguin", examples("penguin")),
 			{"a training", "jobs.train.cpu", offer(events.FunctionTrain)},
 			{"the dispatcher's place", "$JS.API.CONSUMER.MSG.NEXT.FACTS.dispatch", follow},
-			{"a pipeline", "$JS.API.STREAM.INFO.KV_PIPELINES", open(events.RegisterPipelines)},
+			{"a pipeline", "$JS.API.STREAM.INFO.KV_PIPELINES", open(events.KVPipelines)},
 			{"a dead letter to drop", "$JS.API.STREAM.MSG.GET.DEAD", drop},
 		},
 		access.Bridge: {
@@ -59,10 +59,10 @@ func forbidden() map[access.Role][]try {
 			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
 			{"a job to work on", "$JS.API.CONSUMER.MSG.NEXT.JOBS.train-cpu", take},
 			{"the dispatcher's place", "$JS.API.CONSUMER.MSG.NEXT.FACTS.dispatch", follow},
-			{"a pipeline to change", "$KV.PIPELINES.penguin", change(events.RegisterPipelines)},
-			{"a gate to close", "$KV.GATES.penguin", change(events.RegisterGates)},
+			{"a pipeline to change", "$KV.PIPELINES.penguin", change(events.KVPipelines)},
+			{"a gate to close", "$KV.GATES.penguin", change(events.KVGates)},
 			{"a job to cancel", "$KV.LEASES.", cancel},
-			{"a dead letter's burial", "dead.FACTS.1", bury},
+			{"a dead letter's burial", "dead.FACTS.1", deadLetter},
 			{"a dead letter to drop", "$JS.API.STREAM.MSG.DELETE.DEAD", drop},
 			{"a listener's place", "$JS.API.CONSUMER.CREATE.FACTS.notify-default", listen("notify-default")},
 		},
@@ -70,11 +70,11 @@ func forbidden() map[access.Role][]try {
 			tell("a fact of upstream's", "facts.examples-ready.penguin", examples("penguin")),
 			tell("a model", "facts.model-trained.penguin", model),
 			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
-			{"all facts", "$JS.API.CONSUMER.CREATE.FACTS", readFacts},
+			{"all facts", "$JS.API.CONSUMER.CREATE.FACTS", readEvents},
 			{"the dispatcher's place", "$JS.API.CONSUMER.INFO.FACTS.dispatch", follow},
 			{"the exporter's place", "$JS.API.CONSUMER.INFO.FACTS.openlineage", listen("openlineage")},
-			{"a pipeline", "$JS.API.STREAM.INFO.KV_PIPELINES", open(events.RegisterPipelines)},
-			{"a dead letter's burial", "dead.FACTS.1", bury},
+			{"a pipeline", "$JS.API.STREAM.INFO.KV_PIPELINES", open(events.KVPipelines)},
+			{"a dead letter's burial", "dead.FACTS.1", deadLetter},
 			{"a dead letter to drop", "$JS.API.CONSUMER.CREATE.DEAD", drop},
 			{"progress", "progress.", watch},
 		},
@@ -84,7 +84,7 @@ func forbidden() map[access.Role][]try {
 			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
 			{"the dispatcher's place", "$JS.API.CONSUMER.MSG.NEXT.FACTS.dispatch", follow},
 			{"the notifier's place", "$JS.API.CONSUMER.CREATE.FACTS.notify-default", listen("notify-default")},
-			{"a pipeline to change", "$KV.PIPELINES.penguin", change(events.RegisterPipelines)},
+			{"a pipeline to change", "$KV.PIPELINES.penguin", change(events.KVPipelines)},
 			{"a dead letter to drop", "$JS.API.STREAM.INFO.DEAD", drop},
 		},
 	}
@@ -92,17 +92,17 @@ func forbidden() map[access.Role][]try {
 
 func TestWhatARoleMayNotDoIsRefusedAtOnceAndByName(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
-	operator := bus.as(t, "acme", access.Operator)
-	for _, fact := range []events.Fact{examples("penguin"), examples("taxi")} {
-		if _, err := operator.Publish(t.Context(), fact); err != nil {
+	server := startTenants(t)
+	operator := server.as(t, "acme", access.Operator)
+	for _, event := range []events.Event{examples("penguin"), examples("taxi")} {
+		if _, err := operator.Publish(t.Context(), event); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := offer(events.FunctionTrain)(t.Context(), operator); err != nil {
 		t.Fatal(err)
 	}
-	if err := bury(t.Context(), operator); err != nil {
+	if err := deadLetter(t.Context(), operator); err != nil {
 		t.Fatal(err)
 	}
 	for role, tries := range forbidden() {
@@ -110,7 +110,7 @@ func TestWhatARoleMayNotDoIsRefusedAtOnceAndByName(t *testing.T) {
 			t.Run(string(role)+" "+try.name, func(t *testing.T) {
 				t.Parallel()
 				began := time.Now()
-				err := try.do(t.Context(), bus.as(t, "acme", role))
+				err := try.do(t.Context(), server.as(t, "acme", role))
 				if !errors.Is(err, events.ErrRefused) || !strings.Contains(err.Error(), "not permitted to ") || !strings.Contains(err.Error(), try.subject) {
 					t.Errorf("got %v, want a refusal that names %s", err, try.subject)
 				}
@@ -122,8 +122,8 @@ func TestWhatARoleMayNotDoIsRefusedAtOnceAndByName(t *testing.T) {
 	}
 }
 
-func examples(pipeline string) events.Fact {
-	return events.Fact{
+func examples(pipeline string) events.Event {
+	return events.Event{
 		ID: "1", Source: "/test", Pipeline: pipeline, Run: "monday",
 		Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://uploads/acme/1", Splits: []string{"train", "eval"}}}},
 	}

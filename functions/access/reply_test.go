@@ -12,13 +12,13 @@ import (
 // likes, could deploy a pipeline like this.
 func TestAnswersAreNotWrittenWhereTheirReaderMayNot(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
-	operator := bus.as(t, "acme", access.Operator)
-	pipelines, err := operator.Register(t.Context(), events.RegisterPipelines)
+	server := startTenants(t)
+	operator := server.as(t, "acme", access.Operator)
+	pipelines, err := operator.KV(t.Context(), events.KVPipelines)
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, _ := raw(t, bus, access.Upstream)
+	conn, _ := raw(t, server, access.Upstream)
 	if err := conn.PublishRequest("facts.examples-ready.penguin.monday.1", "$KV.PIPELINES.penguin", []byte(`{}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -29,9 +29,9 @@ func TestAnswersAreNotWrittenWhereTheirReaderMayNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	// This answer comes behind those: FACTS handles one message after the other.
-	fact := examples("penguin")
-	fact.ID = "2"
-	if _, err := bus.as(t, "acme", access.Upstream).Publish(t.Context(), fact); err != nil {
+	event := examples("penguin")
+	event.ID = "2"
+	if _, err := server.as(t, "acme", access.Upstream).Publish(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"penguin", "taxi"} {

@@ -51,7 +51,7 @@ func TestAWorkerOfOneClassTakesNoOther(t *testing.T) {
 }
 
 // Who reads facts must not be able to put a consumer in the place of a lasting one: each that is defined is guarded by name.
-func TestEveryLastingConsumerOfFactsIsGuarded(t *testing.T) {
+func TestEveryLastingConsumerOfEventsIsGuarded(t *testing.T) {
 	t.Parallel()
 	defined, err := jetstream.Definitions()
 	if err != nil {

@@ -59,31 +59,31 @@ func (c told) next(t *testing.T, n int) (got []string) {
 // an exporter tells a catalogue of the same failure, as it comes and of the whole log. Neither asks for more than its role has.
 func TestWhoTellsOthersDoesThatByItsRole(t *testing.T) {
 	t.Parallel()
-	bus := startTenants(t)
-	operator := bus.as(t, "acme", access.Operator)
+	server := startTenants(t)
+	operator := server.as(t, "acme", access.Operator)
 	hooked, heard := make(told, 64), make(told, 64)
-	n, err := notify.New(bus.as(t, "acme", access.Notifier), notify.Options{URL: hooked.hook(t), Logger: slog.New(bus.grumbles)})
+	n, err := notify.New(server.as(t, "acme", access.Notifier), notify.Options{URL: hooked.hook(t), Logger: slog.New(server.grumbles)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := openlineage.Exporter{Box: bus.as(t, "acme", access.Exporter), Store: storagetest.NewMemory("models"), Sender: heard, Log: slog.New(bus.grumbles)}
+	x := openlineage.Exporter{Bus: server.as(t, "acme", access.Exporter), Store: storagetest.NewMemory("models"), Sender: heard, Log: slog.New(server.grumbles)}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	running, ctx := errgroup.WithContext(ctx)
 	running.Go(func() error { return n.Run(ctx) })
 	running.Go(func() error { return x.Follow(ctx, "openlineage") })
-	listening(t, bus, "FACTS", "notify-default")
-	listening(t, bus, "DEAD", "notify-default")
-	listening(t, bus, "FACTS", "openlineage")
+	listening(t, server, "FACTS", "notify-default")
+	listening(t, server, "DEAD", "notify-default")
+	listening(t, server, "FACTS", "openlineage")
 
-	failed := events.Fact{ID: "f", Source: events.Source(events.FunctionTrain), Pipeline: "penguin", Run: "monday", Data: &events.TrainingFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "why", Execution: digest}}}
+	failed := events.Event{ID: "f", Source: events.Source(events.FunctionTrain), Pipeline: "penguin", Run: "monday", Data: &events.TrainingFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "why", Execution: digest}}}
 	if _, err := operator.Publish(t.Context(), failed); err != nil {
 		t.Fatal(err)
 	}
-	if err := bury(t.Context(), operator); err != nil {
+	if err := deadLetter(t.Context(), operator); err != nil {
 		t.Fatal(err)
 	}
-	terminate(t, bus, operator)
+	terminate(t, server, operator)
 	if got := hooked.next(t, 3); !slices.Equal(got, []string{"dev.stoker.message.dead.v1", "dev.stoker.message.dead.v1", "dev.stoker.training.failed.v1"}) {
 		t.Errorf("the webhook was told %v", got)
 	}
@@ -97,15 +97,15 @@ func TestWhoTellsOthersDoesThatByItsRole(t *testing.T) {
 	if err := running.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	for _, said := range bus.grumbles.all() {
+	for _, said := range server.grumbles.all() {
 		t.Error("something was refused that a role does by itself:", said)
 	}
 }
 
 // listening waits until a listener has its place: what came before is none of its business.
-func listening(t *testing.T, bus tenants, stream, name string) {
+func listening(t *testing.T, server tenants, stream, name string) {
 	t.Helper()
-	conn, _ := raw(t, bus, access.Operator)
+	conn, _ := raw(t, server, access.Operator)
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		answer, err := conn.RequestWithContext(t.Context(), "$JS.API.CONSUMER.INFO."+stream+"."+name, nil)
 		if err != nil {
@@ -116,18 +116,18 @@ func listening(t *testing.T, bus tenants, stream, name string) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%s has no place in %s: %s; the bus said %q", name, stream, answer.Data, bus.grumbles.all())
+			t.Fatalf("%s has no place in %s: %s; the bus said %q", name, stream, answer.Data, server.grumbles.all())
 		}
 	}
 }
 
 // terminate has a foreign client take a job off its queue for good.
-func terminate(t *testing.T, bus tenants, operator *jetstream.Letterbox) {
+func terminate(t *testing.T, server tenants, operator *jetstream.Bus) {
 	t.Helper()
 	if err := offer(events.FunctionTrain)(t.Context(), operator); err != nil {
 		t.Fatal(err)
 	}
-	conn, _ := raw(t, bus, access.Operator)
+	conn, _ := raw(t, server, access.Operator)
 	job, err := conn.Request("$JS.API.CONSUMER.MSG.NEXT.JOBS.train-cpu", []byte("1"), quick)
 	if err != nil {
 		t.Fatal(err)

@@ -76,14 +76,14 @@ func (s tenants) options(t *testing.T, tenant string, role access.Role) jetstrea
 }
 
 // as connects a role of a tenant's. The operator makes the streams.
-func (s tenants) as(t *testing.T, tenant string, role access.Role) *jetstream.Letterbox {
+func (s tenants) as(t *testing.T, tenant string, role access.Role) *jetstream.Bus {
 	t.Helper()
-	box, err := jetstream.Connect(t.Context(), s.address, s.options(t, tenant, role))
+	bus, err := jetstream.Connect(t.Context(), s.address, s.options(t, tenant, role))
 	if err != nil {
 		t.Fatalf("%s of %s: %v", role, tenant, err)
 	}
-	t.Cleanup(func() { _ = box.Close() })
-	return box
+	t.Cleanup(func() { _ = bus.Close() })
+	return bus
 }
 
 // grumbles keeps what the bus says of permissions.

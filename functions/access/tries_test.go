@@ -11,18 +11,18 @@ import (
 
 // What follows are single deeds, done by whoever has the letterbox.
 
-type deed = func(context.Context, *jetstream.Letterbox) error
+type deed = func(context.Context, *jetstream.Bus) error
 
-func tell(name, subject string, fact events.Fact) try {
-	return try{name, subject, func(ctx context.Context, box *jetstream.Letterbox) error {
-		_, err := box.Publish(ctx, fact)
+func tell(name, subject string, event events.Event) try {
+	return try{name, subject, func(ctx context.Context, bus *jetstream.Bus) error {
+		_, err := bus.Publish(ctx, event)
 		return err
 	}}
 }
 
 var digest = "sha256:" + strings.Repeat("ab", 32)
 
-var model = events.Fact{
+var model = events.Event{
 	ID: "m", Source: "/test", Pipeline: "penguin", Run: "monday",
 	Data: &events.ModelTrained{Model: events.Model{URI: "s3://models/acme/m", Digest: digest, Formats: []string{"Format-Serving"}}, Execution: digest, Module: "m", Inputs: []events.Artifact{}},
 }
@@ -36,48 +36,48 @@ func job(function events.Function) events.Job {
 }
 
 func offer(function events.Function) deed {
-	return func(ctx context.Context, box *jetstream.Letterbox) error { return box.Offer(ctx, job(function)) }
+	return func(ctx context.Context, bus *jetstream.Bus) error { return bus.Enqueue(ctx, job(function)) }
 }
 
-func take(ctx context.Context, box *jetstream.Letterbox) error {
-	_, err := box.Take(ctx, events.FunctionTrain, []string{"cpu"}, time.Second)
+func take(ctx context.Context, bus *jetstream.Bus) error {
+	_, err := bus.Claim(ctx, events.FunctionTrain, []string{"cpu"}, time.Second)
 	return err
 }
 
-func cancel(ctx context.Context, box *jetstream.Letterbox) error {
-	return box.Cancel(ctx, job(events.FunctionTrain).ID)
+func cancel(ctx context.Context, bus *jetstream.Bus) error {
+	return bus.Cancel(ctx, job(events.FunctionTrain).ID)
 }
 
-func follow(ctx context.Context, box *jetstream.Letterbox) error {
-	_, err := box.Follow(ctx, "dispatch", time.Second)
+func follow(ctx context.Context, bus *jetstream.Bus) error {
+	_, err := bus.Follow(ctx, "dispatch", time.Second)
 	return err
 }
 
 func listen(name string) deed {
-	return func(ctx context.Context, box *jetstream.Letterbox) error {
-		_, err := box.Listen(ctx, name, nil, time.Second)
+	return func(ctx context.Context, bus *jetstream.Bus) error {
+		_, err := bus.Listen(ctx, name, nil, time.Second)
 		return err
 	}
 }
 
-func readFacts(ctx context.Context, box *jetstream.Letterbox) error {
-	for _, err := range box.Read(ctx, events.Query{}) {
+func readEvents(ctx context.Context, bus *jetstream.Bus) error {
+	for _, err := range bus.Read(ctx, events.Query{}) {
 		return err
 	}
 	return nil
 }
 
-func open(register string) deed {
-	return func(ctx context.Context, box *jetstream.Letterbox) error {
-		_, err := box.Register(ctx, register)
+func open(bucket string) deed {
+	return func(ctx context.Context, bus *jetstream.Bus) error {
+		_, err := bus.KV(ctx, bucket)
 		return err
 	}
 }
 
 // change writes to a register that can be read.
-func change(register string) deed {
-	return func(ctx context.Context, box *jetstream.Letterbox) error {
-		opened, err := box.Register(ctx, register)
+func change(bucket string) deed {
+	return func(ctx context.Context, bus *jetstream.Bus) error {
+		opened, err := bus.KV(ctx, bucket)
 		if err == nil {
 			_, err = opened.Create(ctx, "penguin", []byte("{}"))
 		}
@@ -85,26 +85,26 @@ func change(register string) deed {
 	}
 }
 
-func study(ctx context.Context, box *jetstream.Letterbox) error {
-	_, err := box.AppendStudy(ctx, events.Study{Pipeline: "penguin", ID: strings.Repeat("ab", 32)}, []byte("{}"), 0)
+func study(ctx context.Context, bus *jetstream.Bus) error {
+	_, err := bus.AppendStudy(ctx, events.Study{Pipeline: "penguin", ID: strings.Repeat("ab", 32)}, []byte("{}"), 0)
 	return err
 }
 
-func bury(ctx context.Context, box *jetstream.Letterbox) error {
-	return box.Bury(ctx, events.DeadLetter{Message: events.Message{Stream: events.StreamFacts, Sequence: 1}})
+func deadLetter(ctx context.Context, bus *jetstream.Bus) error {
+	return bus.DeadLetter(ctx, events.DeadLetter{Message: events.Message{Stream: events.StreamEvents, Sequence: 1}})
 }
 
-func drop(ctx context.Context, box *jetstream.Letterbox) error { return box.Drop(ctx, 1) }
+func drop(ctx context.Context, bus *jetstream.Bus) error { return bus.DeleteDeadLetter(ctx, 1) }
 
-func notice(ctx context.Context, box *jetstream.Letterbox) error {
-	return box.Notify(ctx, "me", []byte("{}"))
+func notice(ctx context.Context, bus *jetstream.Bus) error {
+	return bus.Notify(ctx, "me", []byte("{}"))
 }
 
 // watch waits for the first word, which nobody says here.
-func watch(ctx context.Context, box *jetstream.Letterbox) error {
+func watch(ctx context.Context, bus *jetstream.Bus) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*quick)
 	defer cancel()
-	for _, err := range box.Watch(ctx, "", "") {
+	for _, err := range bus.Watch(ctx, "", "") {
 		return err
 	}
 	return nil

@@ -52,16 +52,16 @@ func startUpstreams(t *testing.T) upstreams {
 }
 
 // box is the bus for the upstream user of a pipeline.
-func (s upstreams) box(t *testing.T, pipeline string) *jetstream.Letterbox {
+func (s upstreams) bus(t *testing.T, pipeline string) *jetstream.Bus {
 	t.Helper()
-	box, err := jetstream.Connect(t.Context(), s.address, jetstream.Options{
+	bus, err := jetstream.Connect(t.Context(), s.address, jetstream.Options{
 		Domain: "acme", NKey: s.seed("acme", access.Role(pipeline)), RootCA: s.ca, InboxPrefix: s.inbox[pipeline],
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = box.Close() })
-	return box
+	t.Cleanup(func() { _ = bus.Close() })
+	return bus
 }
 
 // raw is a client of that user that sends whatever it likes.
@@ -84,14 +84,14 @@ func (s upstreams) raw(t *testing.T, pipeline string) (conn *nats.Conn, refusals
 // TestUpstreamsHearNothingOfEachOther: answers hold the events of a pipeline, and who knows an inbox can wait for them.
 func TestUpstreamsHearNothingOfEachOther(t *testing.T) {
 	t.Parallel()
-	bus := startUpstreams(t)
-	taxi, refusals := bus.raw(t, "taxi")
-	for _, subject := range []string{bus.inbox["penguin"] + ".>", bus.inbox["penguin"] + ".*", "_INBOX.*.>", "_INBOX.upstream.>"} {
+	server := startUpstreams(t)
+	taxi, refusals := server.raw(t, "taxi")
+	for _, subject := range []string{server.inbox["penguin"] + ".>", server.inbox["penguin"] + ".*", "_INBOX.*.>", "_INBOX.upstream.>"} {
 		heard, err := taxi.SubscribeSync(subject)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := bus.box(t, "penguin").Publish(t.Context(), examples("penguin")); err != nil {
+		if _, err := server.bus(t, "penguin").Publish(t.Context(), examples("penguin")); err != nil {
 			t.Fatal(err)
 		}
 		wantRefused(t, refusals, subject)
@@ -99,7 +99,7 @@ func TestUpstreamsHearNothingOfEachOther(t *testing.T) {
 			t.Errorf("%s: hears %d messages", subject, n)
 		}
 	}
-	_, err := bus.box(t, "taxi").Publish(t.Context(), examples("penguin"))
+	_, err := server.bus(t, "taxi").Publish(t.Context(), examples("penguin"))
 	if !errors.Is(err, events.ErrRefused) {
 		t.Errorf("an event of another user's pipeline: got %v, want a refusal", err)
 	}
@@ -109,12 +109,12 @@ func TestUpstreamsHearNothingOfEachOther(t *testing.T) {
 // headers ask of the stream.
 func TestAnUpstreamSilencesNoOther(t *testing.T) {
 	t.Parallel()
-	bus := startUpstreams(t)
-	fact := examples("penguin")
-	taxi, _ := bus.raw(t, "taxi")
-	victim := events.FactSubject(fact)
+	server := startUpstreams(t)
+	event := examples("penguin")
+	taxi, _ := server.raw(t, "taxi")
+	victim := events.EventSubject(event)
 	for i, header := range []nats.Header{
-		{"Nats-Msg-Id": {fact.ID}},
+		{"Nats-Msg-Id": {event.ID}},
 		{"Nats-Msg-Id": {victim}},
 		{"Nats-Msg-Id": {""}},
 		{"Nats-Rollup": {"all"}},
@@ -131,15 +131,15 @@ func TestAnUpstreamSilencesNoOther(t *testing.T) {
 			t.Logf("%v: %v", header, err)
 		}
 	}
-	penguin := bus.box(t, "penguin")
+	penguin := server.bus(t, "penguin")
 	for _, again := range []bool{false, true} {
-		receipt, err := penguin.Publish(t.Context(), fact)
+		receipt, err := penguin.Publish(t.Context(), event)
 		if err != nil || receipt.Duplicate != again {
 			t.Fatalf("published again %t: got %+v, %v", again, receipt, err)
 		}
 	}
 	found := 0
-	for recorded, err := range bus.as(t, "acme", access.Operator).Read(t.Context(), events.Query{Pipeline: "penguin"}) {
+	for recorded, err := range server.as(t, "acme", access.Operator).Read(t.Context(), events.Query{Pipeline: "penguin"}) {
 		if err != nil || recorded.Err != nil || recorded.Message.Subject != victim {
 			t.Errorf("got %+v, %v", recorded, err)
 		}

@@ -49,27 +49,27 @@ func TestEachRoleDoesItsWork(t *testing.T) {
 
 func walk(t *testing.T, store objects) {
 	t.Helper()
-	bus := startTenants(t)
-	deploy(t, bus)
+	server := startTenants(t)
+	deploy(t, server)
 	upload(t, store)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	outcome := make(chan events.Fact, 1)
+	outcome := make(chan events.Event, 1)
 	running, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
-	running.Go(func() error { return dispatching(ctx, t, bus) })
-	running.Go(func() error { return working(ctx, t, bus, store) })
-	running.Go(func() error { defer stop(); return publishing(ctx, t, bus, outcome) })
+	running.Go(func() error { return dispatching(ctx, t, server) })
+	running.Go(func() error { return working(ctx, t, server, store) })
+	running.Go(func() error { defer stop(); return publishing(ctx, t, server, outcome) })
 	if err := running.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	if len(outcome) == 0 {
-		t.Fatalf("nothing came of the run; the bus said %q", bus.grumbles.all())
+		t.Fatalf("nothing came of the run; the bus said %q", server.grumbles.all())
 	}
-	fact := <-outcome
-	trained, ok := fact.Data.(*events.ModelTrained)
+	event := <-outcome
+	trained, ok := event.Data.(*events.ModelTrained)
 	if !ok {
-		t.Fatalf("got %s: %+v", fact.Data.Kind(), fact.Data)
+		t.Fatalf("got %s: %+v", event.Data.Kind(), event.Data)
 	}
 	model, err := storage.ParseRef(trained.Model.URI)
 	if err != nil {
@@ -78,22 +78,22 @@ func walk(t *testing.T, store objects) {
 	if _, err := storage.List(t.Context(), store.as(t, "console", secretOf("console")), model); err != nil {
 		t.Errorf("the console can't see the model: %v", err)
 	}
-	if lags, err := bus.as(t, "acme", access.Dispatcher).QueueLags(t.Context()); err != nil || len(lags) == 0 {
+	if lags, err := server.as(t, "acme", access.Dispatcher).QueueLags(t.Context()); err != nil || len(lags) == 0 {
 		t.Errorf("the dispatcher can't tell how long queues are: %v, %v", lags, err)
 	}
-	for _, said := range bus.grumbles.all() {
+	for _, said := range server.grumbles.all() {
 		t.Error("something was refused that a role does by itself:", said)
 	}
 }
 
 // deploy makes the streams, and applies the pipeline.
-func deploy(t *testing.T, bus tenants) {
+func deploy(t *testing.T, server tenants) {
 	t.Helper()
 	spec, err := pipeline.Parse("penguin.yaml", []byte(searched))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := dispatch.Apply(t.Context(), bus.as(t, "acme", access.Operator), spec); err != nil {
+	if _, _, err := dispatch.Apply(t.Context(), server.as(t, "acme", access.Operator), spec); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -105,15 +105,15 @@ func upload(t *testing.T, store objects) {
 	}
 }
 
-func dispatching(ctx context.Context, t *testing.T, bus tenants) error {
-	dispatcher, err := dispatch.New(ctx, bus.as(t, "acme", access.Dispatcher), slog.New(bus.grumbles))
+func dispatching(ctx context.Context, t *testing.T, server tenants) error {
+	dispatcher, err := dispatch.New(ctx, server.as(t, "acme", access.Dispatcher), slog.New(server.grumbles))
 	if err != nil {
 		return err
 	}
 	return dispatcher.Run(ctx)
 }
 
-func working(ctx context.Context, t *testing.T, bus tenants, objects objects) error {
+func working(ctx context.Context, t *testing.T, server tenants, objects objects) error {
 	store := objects.as(t, "worker", secretOf("worker"))
 	if err := storage.Probe(ctx, store, place.Root); err != nil {
 		return err
@@ -123,19 +123,19 @@ func working(ctx context.Context, t *testing.T, bus tenants, objects objects) er
 		return err
 	}
 	defer host.Close()
-	box, log := bus.as(t, "acme", access.Worker), slog.New(bus.grumbles)
+	bus, log := server.as(t, "acme", access.Worker), slog.New(server.grumbles)
 	executor := execution.New(store, host, execution.Options{Root: place.Root, WorkDir: t.TempDir(), CacheDir: t.TempDir(), Logger: log})
-	tune := tuner.New(executor, box)
+	tune := tuner.New(executor, bus)
 	functions := []worker.Function{trainer.New(executor, trainer.Options{}), tune, tune.Trials()}
-	return worker.New(box, worker.Options{Functions: functions, Slots: 2, Logger: log}).Run(ctx)
+	return worker.New(bus, worker.Options{Functions: functions, Slots: 2, Logger: log}).Run(ctx)
 }
 
 // publishing tells the run's fact twice, as careful publishers do, and waits as the console does.
-func publishing(ctx context.Context, t *testing.T, bus tenants, outcome chan<- events.Fact) error {
-	upstream, console := bus.as(t, "acme", access.Upstream), bus.as(t, "acme", access.Console)
-	fact := demo.Facts(place.Inputs[0], "monday")[1]
+func publishing(ctx context.Context, t *testing.T, server tenants, outcome chan<- events.Event) error {
+	upstream, console := server.as(t, "acme", access.Upstream), server.as(t, "acme", access.Console)
+	event := demo.Events(place.Inputs[0], "monday")[1]
 	for _, again := range []bool{false, true} {
-		receipt, err := upstream.Publish(ctx, fact)
+		receipt, err := upstream.Publish(ctx, event)
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func publishing(ctx context.Context, t *testing.T, bus tenants, outcome chan<- e
 		if err != nil {
 			return err
 		}
-		outcome <- recorded.Fact
+		outcome <- recorded.Event
 		return nil
 	}
 	return context.Cause(ctx)

@@ -51,7 +51,7 @@ func TestAMarkerStartsThePipelinesOfItsPrefixAlone(t *testing.T) {
 				w.only()
 				return
 			}
-			w.buried(c.refusal, "pipeline")
+			w.wantDeadLetter(c.refusal, "pipeline")
 			reason := w.dead()[0].Reason
 			for _, named := range []string{"s3://data/" + c.key, c.pipeline, c.option} {
 				if reason.Kind != events.FailureInput || !strings.Contains(reason.Message, named) {

@@ -40,20 +40,20 @@ type Options struct {
 
 // Bridge turns notifications of a bucket into facts. Any number may run.
 type Bridge struct {
-	box   Letterbox
+	bus   Bus
 	store storage.Store
 	opts  Options
 	log   *slog.Logger
 }
 
 // Letterbox is what a bridge needs of an events.Letterbox.
-type Letterbox interface {
-	events.Notices
-	Publish(ctx context.Context, f events.Fact) (events.Receipt, error) // of events.Log
+type Bus interface {
+	events.BucketNotifications
+	Publish(ctx context.Context, f events.Event) (events.Receipt, error) // of events.Log
 }
 
 // New returns a bridge that reads markers in store. It says which option is wrong.
-func New(box Letterbox, store storage.Store, opts Options) (*Bridge, error) {
+func New(bus Bus, store storage.Store, opts Options) (*Bridge, error) {
 	opts.Marker = cmp.Or(opts.Marker, DefaultMarker)
 	if err := checkMarker(opts.Marker); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func New(box Letterbox, store storage.Store, opts Options) (*Bridge, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Bridge{box: box, store: store, opts: opts, log: log}, nil
+	return &Bridge{bus: bus, store: store, opts: opts, log: log}, nil
 }
 
 // checkMarker refuses a name that no object that is read can have, so that no marker would ever be seen.
@@ -126,38 +126,38 @@ func (h handedBack) Unwrap() error { return h.error }
 
 // Next handles the next notification, waiting up to wait for one; then events.ErrEmpty.
 func (b *Bridge) Next(ctx context.Context, wait time.Duration) error {
-	notice, err := b.box.FollowBuckets(ctx, Reader, wait)
+	delivery, err := b.bus.FollowBuckets(ctx, Reader, wait)
 	if err != nil {
 		return err
 	}
-	err = b.handle(ctx, notice.Message())
+	err = b.handle(ctx, delivery.Message())
 	if failure, ok := events.AsKind(err, events.FailureInput); ok {
-		b.log.ErrorContext(ctx, "notification refused", "sequence", notice.Message().Sequence, "error", failure)
-		return notice.Never(ctx, failure.Reason())
+		b.log.ErrorContext(ctx, "notification refused", "sequence", delivery.Message().Sequence, "error", failure)
+		return delivery.Term(ctx, failure.Reason())
 	}
 	if err != nil {
-		return b.handBack(ctx, notice, err)
+		return b.handBack(ctx, delivery, err)
 	}
-	return notice.Done(ctx)
+	return delivery.Ack(ctx)
 }
 
 // handBack returns a notification to the bus that could not be handled. Others are delivered meanwhile. While bus or store do not answer,
 // each is tried again soon. One that a stopping bridge was handling is free for others at once.
-func (b *Bridge) handBack(ctx context.Context, notice events.Notice, why error) error {
+func (b *Bridge) handBack(ctx context.Context, delivery events.Delivery, why error) error {
 	if ctx.Err() != nil {
-		b.log.InfoContext(ctx, "notification handed back: this bridge stops", "sequence", notice.Message().Sequence)
+		b.log.InfoContext(ctx, "notification handed back: this bridge stops", "sequence", delivery.Message().Sequence)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 		defer cancel()
-		return errors.Join(why, notice.Later(ctx, 0))
+		return errors.Join(why, delivery.Nak(ctx, 0))
 	}
 	away := errors.Is(why, events.ErrUnavailable) || errors.Is(why, storage.ErrUnavailable)
-	delay := events.RedeliveryDelay(notice.Deliveries())
+	delay := events.RedeliveryDelay(delivery.Deliveries())
 	if away {
-		delay = events.RedeliveryDelayAway(notice.Deliveries())
+		delay = events.RedeliveryDelayAway(delivery.Deliveries())
 	}
-	b.log.WarnContext(ctx, "notification not handled; it will be delivered again", "sequence", notice.Message().Sequence,
-		"deliveries", notice.Deliveries(), "again_in", delay, "error", why)
-	if err := notice.Later(ctx, delay); err != nil {
+	b.log.WarnContext(ctx, "notification not handled; it will be delivered again", "sequence", delivery.Message().Sequence,
+		"deliveries", delivery.Deliveries(), "again_in", delay, "error", why)
+	if err := delivery.Nak(ctx, delay); err != nil {
 		return errors.Join(why, err)
 	}
 	return handedBack{why, away}
@@ -191,26 +191,26 @@ func (b *Bridge) tell(ctx context.Context, u upload) (err error) {
 		b.pass(ctx, u, name)
 		return nil
 	}
-	fact, err := b.fact(ctx, u)
+	event, err := b.event(ctx, u)
 	if err != nil {
 		return err
 	}
-	ctx, span := b.opts.Telemetry.Marker(ctx, fact)
+	ctx, span := b.opts.Telemetry.Marker(ctx, event)
 	defer span.End(&err)
-	if _, err := b.opts.Checker.Check(ctx, fact, false); err != nil {
+	if _, err := b.opts.Checker.Check(ctx, event, false); err != nil {
 		if none, ignored := errors.AsType[*submit.NoEffect](err); ignored {
 			return refused(none)
 		}
 		return fmt.Errorf("check what the event would do: %w", err)
 	}
-	receipt, err := b.box.Publish(ctx, fact)
+	receipt, err := b.bus.Publish(ctx, event)
 	if errors.Is(err, events.ErrConflict) {
 		return refused(err)
 	}
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
-	b.log.InfoContext(ctx, "event published", "kind", fact.Data.Kind(), "marker", u.at, "pipeline", fact.Pipeline, "run", fact.Run, "fact", fact.ID,
+	b.log.InfoContext(ctx, "event published", "kind", event.Data.Kind(), "marker", u.at, "pipeline", event.Pipeline, "run", event.Run, "fact", event.ID,
 		"sequence", receipt.Sequence, "duplicate", receipt.Duplicate)
 	return nil
 }

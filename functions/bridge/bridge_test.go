@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -23,21 +23,21 @@ import (
 // world is a bridge between a bucket and a letterbox in memory.
 type world struct {
 	*testing.T
-	box    *eventstest.Memory
+	bus    *bustest.Memory
 	store  *storagetest.Memory
 	bridge *bridge.Bridge
 }
 
 func setup(t *testing.T, opts bridge.Options) world {
 	t.Helper()
-	w := world{T: t, box: eventstest.NewMemory(time.Second), store: storagetest.NewMemory("data")}
-	w.bridge = open(t, w.box, w.store, opts)
+	w := world{T: t, bus: bustest.NewMemory(time.Second), store: storagetest.NewMemory("data")}
+	w.bridge = open(t, w.bus, w.store, opts)
 	return w
 }
 
-func open(t *testing.T, box bridge.Letterbox, store storage.Store, opts bridge.Options) *bridge.Bridge {
+func open(t *testing.T, bus bridge.Bus, store storage.Store, opts bridge.Options) *bridge.Bridge {
 	t.Helper()
-	b, err := bridge.New(box, store, opts)
+	b, err := bridge.New(bus, store, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func (w world) message(key, version string, metadata map[string]string) string {
 
 func (w world) tell(body string) {
 	w.Helper()
-	if err := w.box.Inject(w.Context(), "buckets.data", nil, []byte(body)); err != nil {
+	if err := w.bus.Inject(w.Context(), "buckets.data", nil, []byte(body)); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -101,41 +101,41 @@ func (w world) drain() {
 	}
 }
 
-func (w world) facts() []events.Fact { w.Helper(); return factsOf(w.T, w.box) }
+func (w world) events() []events.Event { w.Helper(); return eventsOf(w.T, w.bus) }
 
 // factsOf reads all that was told.
-func factsOf(t *testing.T, log events.Log) []events.Fact {
+func eventsOf(t *testing.T, log events.EventLog) []events.Event {
 	t.Helper()
-	var facts []events.Fact
+	var evs []events.Event
 	for recorded, err := range log.Read(t.Context(), events.Query{}) {
 		if err = errors.Join(err, recorded.Err); err != nil {
 			t.Fatal(err)
 		}
-		facts = append(facts, recorded.Fact)
+		evs = append(evs, recorded.Event)
 	}
-	return facts
+	return evs
 }
 
 func (w world) dead() []events.DeadLetter {
 	w.Helper()
-	var letters []events.DeadLetter
-	for letter, err := range w.box.Dead(w.Context()) {
+	var deadLetters []events.DeadLetter
+	for deadLetter, err := range w.bus.DeadLetters(w.Context()) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		letters = append(letters, letter)
+		deadLetters = append(deadLetters, deadLetter)
 	}
-	return letters
+	return deadLetters
 }
 
 // only is the one fact there is.
-func (w world) only() events.Fact {
+func (w world) only() events.Event {
 	w.Helper()
-	facts := w.facts()
-	if letters := w.dead(); len(facts) != 1 || len(letters) != 0 {
-		w.Fatalf("got facts %+v and dead letters %+v, want one fact", facts, letters)
+	evs := w.events()
+	if deadLetters := w.dead(); len(evs) != 1 || len(deadLetters) != 0 {
+		w.Fatalf("got facts %+v and dead letters %+v, want one fact", evs, deadLetters)
 	}
-	return facts[0]
+	return evs[0]
 }
 
 func TestAnEmptyMarkerTellsOfItsFolder(t *testing.T) {
@@ -145,16 +145,16 @@ func TestAnEmptyMarkerTellsOfItsFolder(t *testing.T) {
 	w.put("penguin/monday 1+2/_SUCCESS", "")
 	w.tell(w.message("penguin/monday 1+2/_SUCCESS", "1", map[string]string{"X-Amz-Meta-Pipeline": "penguin", "content-type": "text/plain"}))
 	w.drain()
-	fact := w.only()
-	if fact.Pipeline != "penguin" || fact.Run != "monday 1+2" || fact.Source != "/stoker/bridge" {
-		t.Errorf("got %+v", fact)
+	event := w.only()
+	if event.Pipeline != "penguin" || event.Run != "monday 1+2" || event.Source != "/stoker/bridge" {
+		t.Errorf("got %+v", event)
 	}
-	if !fact.Time.Equal(time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)) {
-		t.Errorf("told at %s", fact.Time)
+	if !event.Time.Equal(time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)) {
+		t.Errorf("told at %s", event.Time)
 	}
 	want := &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://data/penguin/monday 1+2", Splits: []string{"eval", "train"}}}}
-	if !reflect.DeepEqual(fact.Data, want) {
-		t.Errorf("got  %+v\nwant %+v", fact.Data, want)
+	if !reflect.DeepEqual(event.Data, want) {
+		t.Errorf("got  %+v\nwant %+v", event.Data, want)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestAMarkerSaysInItsBodyWhatItsFolderIs(t *testing.T) {
 		"examples": [{"uri": ".", "splits": ["train"], "span": 3}, {"uri": "more/"}, {"uri": "s3://elsewhere/x"}], "statistics": "s3://data/stats"}`)
 	w.tell(w.message("penguin/monday/_SUCCESS", "1", nil))
 	w.drain()
-	fact := w.only()
+	event := w.only()
 	want := &events.ExamplesReady{
 		Examples: []events.Examples{
 			{URI: "s3://data/penguin/monday", Splits: []string{"train"}, Span: 3},
@@ -174,8 +174,8 @@ func TestAMarkerSaysInItsBodyWhatItsFolderIs(t *testing.T) {
 		},
 		Schema: "s3://data/penguin/schema", Statistics: "s3://data/stats", Request: events.Request{Force: true},
 	}
-	if fact.Pipeline != "penguin" || fact.Run != "2026-01-02" || !reflect.DeepEqual(fact.Data, want) {
-		t.Errorf("got  %+v %+v\nwant %+v", fact, fact.Data, want)
+	if event.Pipeline != "penguin" || event.Run != "2026-01-02" || !reflect.DeepEqual(event.Data, want) {
+		t.Errorf("got  %+v %+v\nwant %+v", event, event.Data, want)
 	}
 }
 
@@ -190,11 +190,11 @@ func TestAMarkerInAnOutputOfTransformTellsOfItsGraph(t *testing.T) {
 		w.put(graph+"/_SUCCESS", body)
 		w.tell(w.message(graph+"/_SUCCESS", "1", nil))
 		w.drain()
-		fact := w.only()
-		if fact.Pipeline != "penguin" || fact.Run != "5" {
-			t.Errorf("got %+v", fact)
+		event := w.only()
+		if event.Pipeline != "penguin" || event.Run != "5" {
+			t.Errorf("got %+v", event)
 		}
-		return fact.Data
+		return event.Data
 	}
 	examples := []events.Examples{{URI: "s3://data/tfx/Transform/transformed_examples/5", Splits: []string{"eval", "train"}}}
 	for name, c := range map[string]struct {
@@ -243,9 +243,9 @@ func TestAMarkerInAnOutputOfATunerTellsOfItsHyperparameters(t *testing.T) {
 		w.put("tfx/Tuner/best_hyperparameters/7/_SUCCESS", body)
 		w.tell(w.message("tfx/Tuner/best_hyperparameters/7/_SUCCESS", "1", map[string]string{"x-amz-meta-run": "monday"}))
 		w.drain()
-		fact := w.only()
-		if fact.Pipeline != "penguin" || fact.Run != "monday" || !reflect.DeepEqual(fact.Data, &want) {
-			t.Errorf("got  %+v %+v\nwant %+v", fact, fact.Data, want)
+		event := w.only()
+		if event.Pipeline != "penguin" || event.Run != "monday" || !reflect.DeepEqual(event.Data, &want) {
+			t.Errorf("got  %+v %+v\nwant %+v", event, event.Data, want)
 		}
 	}
 }
@@ -260,7 +260,7 @@ func TestAFolderThatHoldsNoArtifactTellsNothing(t *testing.T) {
 	w.put("x/_SUCCESS", "")
 	w.tell(w.message("x/_SUCCESS", "1", nil))
 	w.drain()
-	w.buried("got none of them", "")
+	w.wantDeadLetter("got none of them", "")
 }
 
 // What a producer may have meant for a bridge, and is none for it, is logged.
@@ -304,7 +304,7 @@ func TestMetadataThatWouldBeDroppedIsRefused(t *testing.T) {
 		w.put("monday/_SUCCESS", "")
 		w.tell(w.message("monday/_SUCCESS", "1", map[string]string{"X-Amz-Meta-" + name: "taxi"}))
 		w.drain()
-		w.buried(reason, "metadata."+strings.ToLower(name))
+		w.wantDeadLetter(reason, "metadata."+strings.ToLower(name))
 	}
 }
 
@@ -345,8 +345,8 @@ func TestMetadataComesBeforeBodyBeforeDefaults(t *testing.T) {
 			w.put("penguin/monday/_SUCCESS", c.body)
 			w.tell(w.message("penguin/monday/_SUCCESS", "1", c.metadata))
 			w.drain()
-			if fact := w.only(); fact.Pipeline != c.pipeline || fact.Run != c.run {
-				t.Errorf("got pipeline %s, run %s", fact.Pipeline, fact.Run)
+			if event := w.only(); event.Pipeline != c.pipeline || event.Run != c.run {
+				t.Errorf("got pipeline %s, run %s", event.Pipeline, event.Run)
 			}
 		})
 	}
@@ -368,13 +368,13 @@ func TestAMarkerSaysTheTraceOfItsRun(t *testing.T) {
 		w.put("monday/_SUCCESS", c.body)
 		w.tell(w.message("monday/_SUCCESS", "1", c.metadata))
 		w.drain()
-		if fact := w.only(); fact.Trace != parent || fact.TraceState != "rojo=1" {
-			t.Errorf("%s: got %q with %q", name, fact.Trace, fact.TraceState)
+		if event := w.only(); event.Trace != parent || event.TraceState != "rojo=1" {
+			t.Errorf("%s: got %q with %q", name, event.Trace, event.TraceState)
 		}
 	}
 }
 
-func TestOneNotificationIsOneFactHoweverOftenItComes(t *testing.T) {
+func TestOneNotificationIsOneEventHoweverOftenItComes(t *testing.T) {
 	t.Parallel()
 	w := setup(t, bridge.Options{Pipeline: "penguin"})
 	w.folder("monday")
@@ -386,8 +386,8 @@ func TestOneNotificationIsOneFactHoweverOftenItComes(t *testing.T) {
 	w.only()
 	w.tell(w.message("monday/_SUCCESS", "2", nil)) // written again
 	w.drain()
-	if facts := w.facts(); len(facts) != 2 || facts[0].ID == facts[1].ID {
-		t.Errorf("after a second upload: %+v", facts)
+	if evs := w.events(); len(evs) != 2 || evs[0].ID == evs[1].ID {
+		t.Errorf("after a second upload: %+v", evs)
 	}
 }
 
@@ -401,12 +401,12 @@ func TestAMarkerThatWasOverwrittenIsADeadLetterOfItsOwn(t *testing.T) {
 		w.tell(w.message("latest/_SUCCESS", run, nil))
 	}
 	w.drain()
-	letters := w.dead()
-	if len(letters) != 1 || !strings.Contains(letters[0].Reason.Message, "latest/_SUCCESS: it was overwritten since it was told") {
-		t.Errorf("dead letters %+v, want one that says so", letters)
+	deadLetters := w.dead()
+	if len(deadLetters) != 1 || !strings.Contains(deadLetters[0].Reason.Message, "latest/_SUCCESS: it was overwritten since it was told") {
+		t.Errorf("dead letters %+v, want one that says so", deadLetters)
 	}
-	if facts := w.facts(); len(facts) != 1 || facts[0].Run != "tuesday" {
-		t.Errorf("told %+v, want tuesday alone", facts)
+	if evs := w.events(); len(evs) != 1 || evs[0].Run != "tuesday" {
+		t.Errorf("told %+v, want tuesday alone", evs)
 	}
 }
 
@@ -418,12 +418,12 @@ func TestWhatIsNoMarkerIsDoneInSilence(t *testing.T) {
 	}
 	w.tell(`{"Event": "s3:TestEvent"}`)
 	w.drain()
-	if facts, dead := w.facts(), w.dead(); len(facts)+len(dead) > 0 {
-		t.Errorf("got %+v, %+v", facts, dead)
+	if evs, dead := w.events(), w.dead(); len(evs)+len(dead) > 0 {
+		t.Errorf("got %+v, %+v", evs, dead)
 	}
 }
 
-func TestWhatCanNeverBeAFactIsBuriedWithItsReason(t *testing.T) {
+func TestWhatCanNeverBeAnEventBecomesADeadLetterWithItsReason(t *testing.T) {
 	t.Parallel()
 	const key = "penguin/monday/_SUCCESS"
 	for name, c := range map[string]struct {
@@ -459,19 +459,19 @@ func TestWhatCanNeverBeAFactIsBuriedWithItsReason(t *testing.T) {
 			}
 			w.tell(w.message(c.key, "1", nil))
 			w.drain()
-			w.buried(c.reason, c.field)
+			w.wantDeadLetter(c.reason, c.field)
 		})
 	}
 }
 
 // buried wants one dead letter and no fact.
-func (w world) buried(reason, field string) {
+func (w world) wantDeadLetter(reason, field string) {
 	w.Helper()
-	letters := w.dead()
-	if len(letters) != 1 || len(w.facts()) > 0 {
-		w.Fatalf("got dead letters %+v and facts %+v, want one letter", letters, w.facts())
+	deadLetters := w.dead()
+	if len(deadLetters) != 1 || len(w.events()) > 0 {
+		w.Fatalf("got dead letters %+v and facts %+v, want one letter", deadLetters, w.events())
 	}
-	got := letters[0]
+	got := deadLetters[0]
 	if !strings.Contains(got.Reason.Message, reason) || got.Reason.Field != field || got.Reason.Kind != events.FailureInput {
 		w.Errorf("buried for %+v, want %q, field %q", got.Reason, reason, field)
 	}
@@ -480,14 +480,14 @@ func (w world) buried(reason, field string) {
 	}
 }
 
-func TestForeignMessagesAreBuried(t *testing.T) {
+func TestForeignMessagesBecomeDeadLetters(t *testing.T) {
 	t.Parallel()
 	const unescaped = `{"Records": [{"eventName": "s3:ObjectCreated:Put", "s3": {"bucket": {"name": "data"}, "object": {"key": "%zz/_SUCCESS"}}}]}`
 	for body, reason := range map[string]string{"hello": "read S3 event message", unescaped: `key "%zz/_SUCCESS"`} {
 		w := setup(t, bridge.Options{})
 		w.tell(body)
 		w.drain()
-		w.buried(reason, "")
+		w.wantDeadLetter(reason, "")
 	}
 }
 
@@ -503,8 +503,8 @@ func TestOneBadMarkerKeepsNoOtherBack(t *testing.T) {
 	}
 	w.tell(`{"Records": [` + records("gone/_SUCCESS") + "," + records("monday/_SUCCESS") + `]}`)
 	w.drain()
-	if facts, letters := w.facts(), w.dead(); len(facts) != 1 || len(letters) != 1 || !strings.Contains(letters[0].Reason.Message, "gone/_SUCCESS") {
-		t.Errorf("got %+v, %+v", facts, letters)
+	if evs, deadLetters := w.events(), w.dead(); len(evs) != 1 || len(deadLetters) != 1 || !strings.Contains(deadLetters[0].Reason.Message, "gone/_SUCCESS") {
+		t.Errorf("got %+v, %+v", evs, deadLetters)
 	}
 }
 
@@ -516,13 +516,13 @@ func TestWhileTheStoreIsAwayNotificationsWait(t *testing.T) {
 			w.folder("monday")
 			w.put("monday/_SUCCESS", "")
 			away := storagetest.Faulty(w.store, storagetest.Nth(op, 0, storagetest.Fault{Refuse: storage.ErrUnavailable}))
-			w.bridge = open(t, w.box, away, bridge.Options{Pipeline: "penguin"})
+			w.bridge = open(t, w.bus, away, bridge.Options{Pipeline: "penguin"})
 			w.tell(w.message("monday/_SUCCESS", "1", nil))
 			if err := w.bridge.Next(t.Context(), 0); !errors.Is(err, storage.ErrUnavailable) {
 				t.Fatalf("%s: got %v", op, err)
 			}
-			if facts, dead := w.facts(), w.dead(); len(facts)+len(dead) > 0 {
-				t.Fatalf("%s: got %+v, %+v", op, facts, dead)
+			if evs, dead := w.events(), w.dead(); len(evs)+len(dead) > 0 {
+				t.Fatalf("%s: got %+v, %+v", op, evs, dead)
 			}
 			if err := w.bridge.Next(t.Context(), time.Minute); err != nil {
 				t.Fatal(err)
@@ -533,7 +533,7 @@ func TestWhileTheStoreIsAwayNotificationsWait(t *testing.T) {
 }
 
 // Whoever publishes under the id of a marker's fact first must be found out.
-func TestAFactThatSomebodyElseToldIsADeadLetter(t *testing.T) {
+func TestAnEventThatSomebodyElseToldIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	first := setup(t, bridge.Options{Pipeline: "penguin"})
 	second := setup(t, bridge.Options{Pipeline: "penguin"})
@@ -543,15 +543,15 @@ func TestAFactThatSomebodyElseToldIsADeadLetter(t *testing.T) {
 	}
 	first.tell(first.message("monday/_SUCCESS", "1", nil))
 	first.drain()
-	fact := first.only()
-	fact.Source = "/elsewhere"
-	if _, err := second.box.Publish(t.Context(), fact); err != nil {
+	event := first.only()
+	event.Source = "/elsewhere"
+	if _, err := second.bus.Publish(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}
 	second.tell(second.message("monday/_SUCCESS", "1", nil))
 	second.drain()
-	if letters := second.dead(); len(letters) != 1 || !strings.Contains(letters[0].Reason.Message, "is from source /elsewhere") {
-		t.Errorf("got %+v", letters)
+	if deadLetters := second.dead(); len(deadLetters) != 1 || !strings.Contains(deadLetters[0].Reason.Message, "is from source /elsewhere") {
+		t.Errorf("got %+v", deadLetters)
 	}
 }
 
@@ -570,9 +570,9 @@ func TestOptionsAreChecked(t *testing.T) {
 }
 
 // stuckLog publishes nothing before the request is given up.
-type stuckLog struct{ *eventstest.Memory }
+type stuckLog struct{ *bustest.Memory }
 
-func (stuckLog) Publish(ctx context.Context, _ events.Fact) (events.Receipt, error) {
+func (stuckLog) Publish(ctx context.Context, _ events.Event) (events.Receipt, error) {
 	<-ctx.Done()
 	return events.Receipt{}, context.Cause(ctx)
 }
@@ -582,22 +582,22 @@ func TestANotificationOfAStoppingBridgeIsHandledByAnotherAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := setup(t, bridge.Options{})
-		w.box = eventstest.NewMemory(time.Minute)
-		w.bridge = open(t, w.box, w.store, bridge.Options{})
+		w.bus = bustest.NewMemory(time.Minute)
+		w.bridge = open(t, w.bus, w.store, bridge.Options{})
 		w.folder("monday")
 		w.put("monday/_SUCCESS", `{"pipeline": "penguin"}`)
 		w.tell(w.message("monday/_SUCCESS", "1", nil))
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, stop)
-		if err := open(t, stuckLog{w.box}, w.store, bridge.Options{}).Next(ctx, time.Minute); !errors.Is(err, context.Canceled) {
+		if err := open(t, stuckLog{w.bus}, w.store, bridge.Options{}).Next(ctx, time.Minute); !errors.Is(err, context.Canceled) {
 			t.Fatalf("the stopped bridge says %v", err)
 		}
 		began := time.Now()
 		if err := w.bridge.Next(t.Context(), time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		if waited := time.Since(began); waited > 0 || len(w.facts()) != 1 {
-			t.Errorf("%d events are published, %v later", len(w.facts()), waited)
+		if waited := time.Since(began); waited > 0 || len(w.events()) != 1 {
+			t.Errorf("%d events are published, %v later", len(w.events()), waited)
 		}
 	})
 }

@@ -8,30 +8,30 @@ import (
 
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/bridge"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // patience is how long a real server may take to tell of an upload.
 const patience = 2 * time.Minute
 
 // startBus returns a letterbox on a real NATS server, and the server's address with its credentials.
-func startBus(t *testing.T) (*jetstream.Letterbox, *url.URL) {
+func startBus(t *testing.T) (*jetstream.Bus, *url.URL) {
 	t.Helper()
-	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
+	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
-	box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
+	bus, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = box.Close() })
+	t.Cleanup(func() { _ = bus.Close() })
 	address, err := url.Parse(server.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return box, address
+	return bus, address
 }
 
 // handle lets a bridge handle so many notifications.
@@ -45,16 +45,16 @@ func handle(t *testing.T, b *bridge.Bridge, count int) {
 }
 
 // again has the first notification of a marker delivered a second time, as another message.
-func again(t *testing.T, box *jetstream.Letterbox) {
+func again(t *testing.T, bus *jetstream.Bus) {
 	t.Helper()
 	for {
-		notice, err := box.FollowBuckets(t.Context(), "again", patience)
+		delivery, err := bus.FollowBuckets(t.Context(), "again", patience)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if body := notice.Message().Body; strings.Contains(string(body), bridge.DefaultMarker) {
+		if body := delivery.Message().Body; strings.Contains(string(body), bridge.DefaultMarker) {
 			t.Logf("%s", body)
-			if err := box.Notify(t.Context(), "again", body); err != nil {
+			if err := bus.Notify(t.Context(), "again", body); err != nil {
 				t.Fatal(err)
 			}
 			return

@@ -7,25 +7,25 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
 func Example() {
-	ctx, box, store := context.Background(), eventstest.NewMemory(0), storagetest.NewMemory()
+	ctx, bus, store := context.Background(), bustest.NewMemory(0), storagetest.NewMemory()
 	for key, body := range map[string]string{"monday/Split-train/data.gz": "...", "monday/_SUCCESS": `{"pipeline": "penguin"}`} {
 		if _, err := store.Put(ctx, storage.Ref{Bucket: "data", Key: key}, strings.NewReader(body), int64(len(body))); err != nil {
 			fmt.Println(err)
 		}
 	}
 	told := `{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": "data"}, "object": {"key": "monday/_SUCCESS"}}}]}`
-	if err := box.Inject(ctx, "buckets.data", nil, []byte(told)); err != nil {
+	if err := bus.Inject(ctx, "buckets.data", nil, []byte(told)); err != nil {
 		fmt.Println(err)
 	}
 
-	b, err := bridge.New(box, store, bridge.Options{})
+	b, err := bridge.New(bus, store, bridge.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -33,9 +33,9 @@ func Example() {
 	if err := b.Next(ctx, time.Second); err != nil {
 		fmt.Println(err)
 	}
-	for recorded := range box.Read(ctx, events.Query{}) {
-		for _, e := range recorded.Fact.Data.(*events.ExamplesReady).Examples {
-			fmt.Println(recorded.Fact.Pipeline, recorded.Fact.Run, e.URI, e.Splits)
+	for recorded := range bus.Read(ctx, events.Query{}) {
+		for _, e := range recorded.Event.Data.(*events.ExamplesReady).Examples {
+			fmt.Println(recorded.Event.Pipeline, recorded.Event.Run, e.URI, e.Splits)
 		}
 	}
 	// Output: penguin monday s3://data/monday [train]

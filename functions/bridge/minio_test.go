@@ -22,14 +22,14 @@ import (
 // minio is a MinIO server that tells a bus of markers in its bucket data.
 type minio struct {
 	*testing.T
-	box   *jetstream.Letterbox
+	bus   *jetstream.Bus
 	store *s3.Store
 	tool  *awss3.Client
 }
 
 func startMinIO(t *testing.T) minio {
 	t.Helper()
-	box, address := startBus(t)
+	bus, address := startBus(t)
 	password, _ := address.User.Password()
 	server := miniotest.Start(t,
 		"MINIO_NOTIFY_NATS_ENABLE_STOKER=on", "MINIO_NOTIFY_NATS_ADDRESS_STOKER="+address.Host, "MINIO_NOTIFY_NATS_JETSTREAM_STOKER=on",
@@ -45,7 +45,7 @@ func startMinIO(t *testing.T) minio {
 		BaseEndpoint: aws.String(server.Endpoint), Region: "us-east-1", UsePathStyle: true,
 		Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, ""),
 	})
-	m := minio{t, box, store, tool}
+	m := minio{t, bus, store, tool}
 	m.watch()
 	return m
 }
@@ -87,21 +87,21 @@ func (m minio) put(key, body string, metadata map[string]string) {
 	}
 }
 
-func TestMinIOTellsOfMarkersAndEachIsOneFact(t *testing.T) {
+func TestMinIOTellsOfMarkersAndEachIsOneEvent(t *testing.T) {
 	m := startMinIO(t)
-	b := open(t, m.box, m.store, bridge.Options{})
+	b := open(t, m.bus, m.store, bridge.Options{})
 	m.put("penguin/run 1+2 %41 ü/Split-train/a", "x", nil)
 	m.put("penguin/run 1+2 %41 ü/_SUCCESS", "{}", map[string]string{"pipeline": "penguin"})
 	handle(t, b, 1)
-	again(t, m.box)
+	again(t, m.bus)
 	m.put("penguin/tuesday/_SUCCESS", `{"pipeline": "penguin", "examples": [{"uri": "."}]}`, nil)
 	handle(t, b, 2)
 
-	facts := factsOf(t, m.box)
-	if len(facts) != 2 {
-		t.Fatalf("got %+v, want a fact for each run", facts)
+	evs := eventsOf(t, m.bus)
+	if len(evs) != 2 {
+		t.Fatalf("got %+v, want a fact for each run", evs)
 	}
-	monday, tuesday := facts[0], facts[1]
+	monday, tuesday := evs[0], evs[1]
 	examples := monday.Data.(*events.ExamplesReady).Examples[0]
 	if monday.Run != "run 1+2 %41 ü" || examples.URI != "s3://data/penguin/run 1+2 %41 ü" || len(examples.Splits) != 1 {
 		t.Errorf("got %+v of %+v", monday, examples)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -31,14 +31,14 @@ const (
 
 // poisoned is a bus that counts deliveries, and fails what one pipeline needs.
 type poisoned struct {
-	*eventstest.Memory
+	*bustest.Memory
 	publish error
 
 	mu        sync.Mutex
 	delivered map[bool]int // notifications that fail, and others
 }
 
-func (b *poisoned) Publish(ctx context.Context, f events.Fact) (events.Receipt, error) {
+func (b *poisoned) Publish(ctx context.Context, f events.Event) (events.Receipt, error) {
 	time.Sleep(requestTime)
 	if f.Pipeline == poisonName && b.publish != nil {
 		return events.Receipt{}, b.publish
@@ -46,17 +46,17 @@ func (b *poisoned) Publish(ctx context.Context, f events.Fact) (events.Receipt, 
 	return b.Memory.Publish(ctx, f)
 }
 
-func (b *poisoned) FollowBuckets(ctx context.Context, reader string, wait time.Duration) (events.Notice, error) {
-	notice, err := b.Memory.FollowBuckets(ctx, reader, wait)
+func (b *poisoned) FollowBuckets(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
+	delivery, err := b.Memory.FollowBuckets(ctx, reader, wait)
 	if err != nil {
 		return nil, err
 	}
 	time.Sleep(requestTime)
-	fails := strings.Contains(string(notice.Message().Body), "data/"+poisonName)
+	fails := strings.Contains(string(delivery.Message().Body), "data/"+poisonName)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.delivered[fails]++
-	return settled{notice}, nil
+	return settled{delivery}, nil
 }
 
 func (b *poisoned) deliveries(fails bool) int {
@@ -66,11 +66,11 @@ func (b *poisoned) deliveries(fails bool) int {
 }
 
 // settled is a notification that takes time to hand back.
-type settled struct{ events.Notice }
+type settled struct{ events.Delivery }
 
-func (s settled) Later(ctx context.Context, delay time.Duration) error {
+func (s settled) Nak(ctx context.Context, delay time.Duration) error {
 	time.Sleep(requestTime)
-	return s.Notice.Later(ctx, delay)
+	return s.Delivery.Nak(ctx, delay)
 }
 
 // poison is a class of errors, made permanent for the notifications of one pipeline.
@@ -118,7 +118,7 @@ func timeOfOthers(t *testing.T, p *poison) (took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := setup(t, bridge.Options{})
-		box, plan := &poisoned{Memory: w.box, delivered: map[bool]int{}}, storagetest.Plan(func(storagetest.Call) storagetest.Fault {
+		box, plan := &poisoned{Memory: w.bus, delivered: map[bool]int{}}, storagetest.Plan(func(storagetest.Call) storagetest.Fault {
 			return storagetest.Fault{Delay: requestTime}
 		})
 		if p != nil {
@@ -141,14 +141,14 @@ func timeOfOthers(t *testing.T, p *poison) (took time.Duration) {
 		for box.deliveries(false) < otherMarkers && time.Since(began) < time.Minute {
 			time.Sleep(requestTime)
 		}
-		for len(w.facts()) < otherMarkers && time.Since(began) < time.Minute {
+		for len(w.events()) < otherMarkers && time.Since(began) < time.Minute {
 			time.Sleep(requestTime)
 		}
 		took = time.Since(began)
 		if again := box.deliveries(true) - failed; again > poisonMarkers {
 			t.Errorf("failing notifications were delivered %d times while %d others waited", again, otherMarkers)
 		}
-		if done := len(w.facts()); done != otherMarkers {
+		if done := len(w.events()); done != otherMarkers {
 			t.Errorf("%d of %d events of other pipelines while %d notifications fail", done, otherMarkers, poisonMarkers)
 		}
 		stop()

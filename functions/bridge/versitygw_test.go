@@ -103,9 +103,9 @@ func healthy(t *testing.T, url string) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-func TestVersitygwTellsOfMarkersAndEachIsOneFact(t *testing.T) {
+func TestVersitygwTellsOfMarkersAndEachIsOneEvent(t *testing.T) {
 	t.Parallel()
-	box, address := startBus(t)
+	bus, address := startBus(t)
 	store := startVersity(t, address.String())
 	if err := store.EnsureBucket(t.Context(), "data"); err != nil {
 		t.Fatal(err)
@@ -117,12 +117,12 @@ func TestVersitygwTellsOfMarkersAndEachIsOneFact(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := open(t, box, store, bridge.Options{Pipeline: "penguin"})
+	b := open(t, bus, store, bridge.Options{Pipeline: "penguin"})
 	handle(t, b, 3) // its test event, and two objects
-	again(t, box)
+	again(t, bus)
 	handle(t, b, 1)
-	facts := factsOf(t, box)
-	if len(facts) != 1 || facts[0].Run != "run 1+2 %41 ü" || facts[0].Pipeline != "penguin" {
-		t.Errorf("got %+v, want one fact", facts)
+	evs := eventsOf(t, bus)
+	if len(evs) != 1 || evs[0].Run != "run 1+2 %41 ü" || evs[0].Pipeline != "penguin" {
+		t.Errorf("got %+v, want one fact", evs)
 	}
 }

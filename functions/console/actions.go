@@ -25,8 +25,8 @@ func (c *Console) actions() map[string]action {
 		"/pause":      c.gateAction(dispatch.Pause),
 		"/resume":     c.gateAction(dispatch.Resume),
 		"/dead/retry": c.deadAction(c.retry),
-		"/dead/drop": c.deadAction(func(ctx context.Context, letter events.DeadLetter) error {
-			return c.opts.Box.Drop(ctx, letter.Sequence)
+		"/dead/drop": c.deadAction(func(ctx context.Context, deadLetter events.DeadLetter) error {
+			return c.opts.Bus.DeleteDeadLetter(ctx, deadLetter.Sequence)
 		}),
 	}
 }
@@ -50,7 +50,7 @@ func (c *Console) cancelRun(r *http.Request) (template.URL, error) {
 	if err := errors.Join(events.CheckName("pipeline", pipeline), events.CheckRun("run", run)); err != nil {
 		return "", badRequest("%s", err)
 	}
-	_, err := dispatch.Cancel(r.Context(), c.opts.Box, pipeline, run)
+	_, err := dispatch.Cancel(r.Context(), c.opts.Bus, pipeline, run)
 	if errors.Is(err, dispatch.ErrTooLate) {
 		return "", &problem{http.StatusConflict, err.Error()}
 	}
@@ -64,7 +64,7 @@ func (c *Console) rerun(r *http.Request) (template.URL, error) {
 	if err := errors.Join(events.CheckName("pipeline", of.Pipeline), events.CheckRun("run", of.Run)); err != nil {
 		return "", badRequest("%s", err)
 	}
-	plan, err := submit.PlanRerun(r.Context(), c.opts.Box, of, submit.RerunOptions{})
+	plan, err := submit.PlanRerun(r.Context(), c.opts.Bus, of, submit.RerunOptions{})
 	if errors.Is(err, events.ErrNotFound) {
 		return "", notThere("The inputs of run %s of pipeline %s can't be started again: %s", of.Run, of.Pipeline, err)
 	}
@@ -72,20 +72,20 @@ func (c *Console) rerun(r *http.Request) (template.URL, error) {
 		return "", err
 	}
 	for _, event := range plan.Events {
-		if _, err := c.opts.Box.Publish(r.Context(), event); err != nil {
+		if _, err := c.opts.Bus.Publish(r.Context(), event); err != nil {
 			return "", err
 		}
 	}
 	return link("/run", "pipeline", of.Pipeline, "run", plan.Run), nil
 }
 
-func (c *Console) gateAction(change func(context.Context, events.Letterbox, string) error) action {
+func (c *Console) gateAction(change func(context.Context, events.Bus, string) error) action {
 	return func(r *http.Request) (template.URL, error) {
 		name := r.PostFormValue("pipeline")
 		if err := events.CheckName("pipeline", name); err != nil {
 			return "", badRequest("%s", err)
 		}
-		return link("/pipelines"), change(r.Context(), c.opts.Box, name)
+		return link("/pipelines"), change(r.Context(), c.opts.Bus, name)
 	}
 }
 
@@ -96,11 +96,11 @@ func (c *Console) deadAction(do func(context.Context, events.DeadLetter) error) 
 		if err != nil {
 			return "", badRequest("number: expected that of a dead letter")
 		}
-		letter, err := c.letter(r.Context(), number)
+		deadLetter, err := c.deadLetter(r.Context(), number)
 		if err != nil {
 			return "", err
 		}
-		if err := do(r.Context(), letter); err != nil {
+		if err := do(r.Context(), deadLetter); err != nil {
 			return "", err
 		}
 		if err := c.readDead(r.Context()); err != nil {
@@ -110,22 +110,22 @@ func (c *Console) deadAction(do func(context.Context, events.DeadLetter) error) 
 	}
 }
 
-func (c *Console) retry(ctx context.Context, letter events.DeadLetter) error {
-	dispatcher, err := dispatch.New(ctx, c.opts.Box, c.opts.Logger)
+func (c *Console) retry(ctx context.Context, deadLetter events.DeadLetter) error {
+	dispatcher, err := dispatch.New(ctx, c.opts.Bus, c.opts.Logger)
 	if err != nil {
 		return err
 	}
-	return replay.Retry(ctx, c.opts.Box, dispatcher, letter)
+	return replay.Retry(ctx, c.opts.Bus, dispatcher, deadLetter)
 }
 
 // letter finds a dead letter by its number.
-func (c *Console) letter(ctx context.Context, number uint64) (events.DeadLetter, error) {
-	for letter, err := range c.opts.Box.Dead(ctx) {
+func (c *Console) deadLetter(ctx context.Context, number uint64) (events.DeadLetter, error) {
+	for deadLetter, err := range c.opts.Bus.DeadLetters(ctx) {
 		if err != nil {
-			return letter, err
+			return deadLetter, err
 		}
-		if letter.Sequence == number {
-			return letter, nil
+		if deadLetter.Sequence == number {
+			return deadLetter, nil
 		}
 	}
 	return events.DeadLetter{}, notThere("There is no dead letter %d: it was retried or dropped.", number)

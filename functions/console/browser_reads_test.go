@@ -63,7 +63,7 @@ func TestBrowserReadsPagesWithoutScripts(t *testing.T) {
 func TestBrowserOutlastsItsConsole(t *testing.T) {
 	b, w := openBrowser(t), setup(t, nil)
 	w.apply(penguin)
-	w.publish(events.Fact{ID: "h", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/ex"}}}})
+	w.publish(events.Event{ID: "h", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/ex"}}}})
 	w.dispatched()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -153,8 +153,8 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 			w.publish(logged12(trained(run), i))
 		}
 	}
-	w.publish(events.Fact{ID: "x", Source: "/up", Pipeline: "nosuch", Run: "lost", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}})
-	w.buryOne()
+	w.publish(events.Event{ID: "x", Source: "/up", Pipeline: "nosuch", Run: "lost", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}})
+	w.deadLetterOne()
 	study := w.search(trials)
 	w.shelve("s3://bkt/penguin/Trainer/model/"+digest[7:]+"/a1/Format-Serving/saved_model.pb", "a model")
 	w.eventually("all runs are known", func() bool { return len(w.model.snapshot()) >= runs })
@@ -186,9 +186,9 @@ func (w *world) giveUp(run string) {
 	second.ID, second.Data = "second", &events.TransformReady{TransformGraph: "s3://bkt/other"}
 	w.publish(ready(run), second)
 	w.dispatched()
-	claim, err := w.box.Take(w.t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
+	claim, err := w.bus.Claim(w.t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
 	if err == nil {
-		err = claim.Never(w.t.Context(), events.DeadReason{Kind: events.FailureModule, Message: "ValueError: boom"})
+		err = claim.Term(w.t.Context(), events.DeadReason{Kind: events.FailureModule, Message: "ValueError: boom"})
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -217,19 +217,19 @@ func TestBrowserPressesRerun(t *testing.T) {
 		t.Errorf("the page asked %q", pressed.Asked)
 	}
 	w.dispatched()
-	join, err := dispatch.ReadJoin(t.Context(), w.box, "penguin", "given-up-2")
+	join, err := dispatch.ReadJoin(t.Context(), w.bus, "penguin", "given-up-2")
 	if err != nil || join.Current().Revision != 3 {
 		t.Errorf("%+v, %v", join, err)
 	}
 }
 
 // logged12 gives a training one of twelve run logs, and metrics that match it.
-func logged12(fact events.Fact, i int) events.Fact {
-	trained := fact.Data.(*events.ModelTrained)
+func logged12(event events.Event, i int) events.Event {
+	trained := event.Data.(*events.ModelTrained)
 	trained.ModelRun = fmt.Sprintf("s3://bkt/penguin/Trainer/model_run/%d", i%12)
 	trained.Metrics = map[string]float64{"accuracy": 0.9 + float64(i*37%97)/1000, "loss": 0.2 + float64(i*53%89)/1000}
 	trained.Finished = trained.Started.Add(time.Duration(40+i*31%240) * time.Second)
-	return fact
+	return event
 }
 
 // TestBrowserWatchesARun stays on a run's page, which is loaded once, from the first event to the
@@ -237,7 +237,7 @@ func logged12(fact events.Fact, i int) events.Fact {
 func TestBrowserWatchesARun(t *testing.T) {
 	b, w := openBrowser(t), setup(t, nil)
 	w.apply(penguin)
-	w.publish(events.Fact{ID: "h", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/ex"}}}})
+	w.publish(events.Event{ID: "h", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/ex"}}}})
 	w.dispatched()
 	cmd := exec.CommandContext(t.Context(), b.program, "-watch", "waits for transform.ready", "-watch", "waits for a worker", "-watch", "step 2 of 4",
 		"-watch", "step 3 of 4", "-watch", "0.875", w.url+"/run?pipeline=penguin&run=monday")
@@ -261,7 +261,7 @@ func TestBrowserWatchesARun(t *testing.T) {
 	w.publish(ready("monday"))
 	w.dispatched()
 	next("waits for a worker")
-	claim, err := w.box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
+	claim, err := w.bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestBrowserWatchesARun(t *testing.T) {
 	}
 	for step := 2; step < 4; step++ {
 		p := events.Progress{Job: job.ID, Pipeline: "penguin", Run: "monday", Attempt: "a", Phase: "training", Step: step, Steps: 4, Metrics: map[string]float64{"loss": 1}, Time: time.Now()}
-		if err := w.box.Report(t.Context(), p); err != nil {
+		if err := w.bus.Report(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 		next(fmt.Sprintf("step %d of 4", step))

@@ -33,7 +33,7 @@ func ofUser(t *testing.T, owns bool, change ...func(*Options)) *world {
 func TestAnotherUserReadsNothing(t *testing.T) {
 	t.Parallel()
 	w := ofUser(t, false)
-	w.buryOne()
+	w.deadLetterOne()
 	if err := w.readDead(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 
 // Options of a Console.
 type Options struct {
-	Box   events.Letterbox
+	Bus   events.Bus
 	Store storage.Store
 	Root  storage.Ref // of artifacts: nothing outside it is shown or downloaded
 
@@ -76,11 +76,11 @@ func New(opts Options) (*Console, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Console{opts: opts, model: newModel(opts.MaxRuns), studies: newStudyBook(opts.Box), curves: newCurveBook(opts.Store), pages: pages}
+	c := &Console{opts: opts, model: newModel(opts.MaxRuns), studies: newStudyBook(opts.Bus), curves: newCurveBook(opts.Store), pages: pages}
 	c.sessions = newSessions(opts.Token, opts.Now)
 	c.shared = newShared(opts.Quietest/2, opts.Now)
 	c.sparks = newSparkBook(c.curves.read, func() { c.model.change(func() {}) })
-	c.logs = newLogBook(opts.Box, 2*opts.Quietest, opts.Now)
+	c.logs = newLogBook(opts.Bus, 2*opts.Quietest, opts.Now)
 	c.stopped, c.stop = context.WithCancel(context.Background())
 	c.handler = c.identify(c.withProbes(c.routes()))
 	return c, nil

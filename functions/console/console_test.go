@@ -10,12 +10,12 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-func TestARunIsSeenFromItsFirstFactToItsModel(t *testing.T) {
+func TestARunIsSeenFromItsFirstEventToItsModel(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.sees("/", "No runs yet")
 	w.apply(penguin)
-	w.publish(events.Fact{ID: "h", Source: "/up", Pipeline: "penguin", Run: "a/b c", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/ex"}}}})
+	w.publish(events.Event{ID: "h", Source: "/up", Pipeline: "penguin", Run: "a/b c", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/ex"}}}})
 	w.dispatched()
 	const page = "/run?pipeline=penguin&run=a%2Fb+c"
 	w.sees("/", "a/b c", "waiting", "waits for transform.ready", page[:5])
@@ -23,7 +23,7 @@ func TestARunIsSeenFromItsFirstFactToItsModel(t *testing.T) {
 	w.publish(ready("a/b c"))
 	w.dispatched()
 	w.sees("/", "queued", "waits for a worker of class cpu")
-	claim, err := w.box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
+	claim, err := w.bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,14 +37,14 @@ func TestARunIsSeenFromItsFirstFactToItsModel(t *testing.T) {
 			Job: job.ID, Pipeline: "penguin", Run: "a/b c", Attempt: claim.Attempt().ID, Phase: "training", Step: 1000 * (step + 1), Steps: 10000,
 			Metrics: map[string]float64{"loss": 1 / float64(step+1)}, Time: time.Unix(int64(1000+step), 0),
 		}
-		if err := w.box.Report(t.Context(), p); err != nil {
+		if err := w.bus.Report(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w.sees(page, "step 5,000 of 10,000", "1,000 steps/s", "5.0 s left", "loss by step: train 0.2 at step 5000", "attempt 1")
 	w.sees("/", "step 5,000 of 10,000", `class="spark"`)
 	w.publish(trained("a/b c"))
-	if err := claim.Done(t.Context()); err != nil {
+	if err := claim.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.sees("/", "trained", "0.875", "2.0 s")

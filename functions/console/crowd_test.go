@@ -26,13 +26,13 @@ func (m *model) snapshot() (keys []key) {
 }
 
 // buryOne makes a dead letter.
-func (w *world) buryOne() {
+func (w *world) deadLetterOne() {
 	w.t.Helper()
-	letter := events.DeadLetter{
-		Message: events.Message{Stream: events.StreamFacts, Sequence: 1, Subject: "facts.transform-ready.nosuch.lost", Body: []byte(`{"transform_graph": "s3://bkt/graph"}`)},
+	deadLetter := events.DeadLetter{
+		Message: events.Message{Stream: events.StreamEvents, Sequence: 1, Subject: "facts.transform-ready.nosuch.lost", Body: []byte(`{"transform_graph": "s3://bkt/graph"}`)},
 		Reason:  events.DeadReason{Kind: events.FailureInput, Message: "expected the name of an applied pipeline, got nosuch", Field: "subject"},
 	}
-	if err := w.box.Bury(w.t.Context(), letter); err != nil {
+	if err := w.bus.DeadLetter(w.t.Context(), deadLetter); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -48,7 +48,7 @@ func (w *world) search(trials int) string {
 		body, err := e.Bytes()
 		previous = tune.HashOf(body)
 		if err == nil {
-			after, err = w.box.AppendStudy(w.t.Context(), name, body, after)
+			after, err = w.bus.AppendStudy(w.t.Context(), name, body, after)
 		}
 		if err != nil {
 			w.t.Fatal(err)
@@ -107,8 +107,8 @@ func BenchmarkMemory(b *testing.B) {
 		before := heap()
 		for i := range 5000 {
 			run := fmt.Sprintf("run-%04d", i)
-			for at, fact := range []events.Fact{ready(run), trained(run)} {
-				m.fact(events.Recorded{Fact: fact, Message: events.Message{Sequence: uint64(2*i + at), Stored: time.Unix(int64(i), 0)}})
+			for at, event := range []events.Event{ready(run), trained(run)} {
+				m.event(events.Recorded{Event: event, Message: events.Message{Sequence: uint64(2*i + at), Stored: time.Unix(int64(i), 0)}})
 			}
 			for step := range 600 {
 				if i < maxLive { // curves are kept of at most this many
@@ -133,7 +133,7 @@ func heap() uint64 {
 func BenchmarkRunsPage(b *testing.B) {
 	m := newModel(5000)
 	for i := range 5000 {
-		m.fact(events.Recorded{Fact: trained(fmt.Sprintf("run-%04d", i)), Message: events.Message{Sequence: uint64(i), Stored: time.Unix(int64(i), 0)}})
+		m.event(events.Recorded{Event: trained(fmt.Sprintf("run-%04d", i)), Message: events.Message{Sequence: uint64(i), Stored: time.Unix(int64(i), 0)}})
 	}
 	c, err := New(Options{})
 	if err != nil {

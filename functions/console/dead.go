@@ -12,7 +12,7 @@ import (
 const deadPause = 10 * time.Second
 
 // letters are all dead letters.
-type letters struct {
+type deadLetters struct {
 	count  int
 	newest map[key]uint64 // number of a run's newest one
 }
@@ -32,22 +32,22 @@ func (c *Console) followDead(ctx context.Context) error {
 
 // readDead lists them once.
 func (c *Console) readDead(ctx context.Context) error {
-	now := letters{newest: map[key]uint64{}}
-	for letter, err := range c.opts.Box.Dead(ctx) {
+	now := deadLetters{newest: map[key]uint64{}}
+	for deadLetter, err := range c.opts.Bus.DeadLetters(ctx) {
 		if err != nil {
 			return err
 		}
 		now.count++
-		if pipeline, run := replay.RunOf(letter); run != "" {
-			now.newest[key{pipeline, run}] = letter.Sequence
+		if pipeline, run := replay.RunOf(deadLetter); run != "" {
+			now.newest[key{pipeline, run}] = deadLetter.Sequence
 		}
 	}
-	c.model.buried(now)
+	c.model.deadLetters(now)
 	return nil
 }
 
 // buried takes the dead letters that there are now.
-func (m *model) buried(now letters) {
+func (m *model) deadLetters(now deadLetters) {
 	m.mu.RLock()
 	same := m.dead.count == now.count && maps.Equal(m.dead.newest, now.newest)
 	m.mu.RUnlock()

@@ -13,7 +13,7 @@ import (
 
 // The parts of the bus that are followed, in addition to the buckets.
 const (
-	partFacts    = "FACTS"
+	partEvents   = "FACTS"
 	partProgress = "PROGRESS"
 	partDead     = "DEAD"
 )
@@ -25,16 +25,16 @@ const again = 2 * time.Second
 func (c *Console) follow(ctx context.Context) error {
 	following, ctx := errgroup.WithContext(ctx)
 	for name, take := range map[string]func(events.Entry){
-		events.RegisterPipelines: c.model.pipeline, events.RegisterJoins: c.model.join, events.RegisterGates: c.model.gate,
-		events.RegisterLeases: c.model.lease,
+		events.KVPipelines: c.model.pipeline, events.KVJoins: c.model.join, events.KVGates: c.model.gate,
+		events.KVLeases: c.model.lease,
 	} {
 		following.Go(func() error {
-			return c.keep(ctx, name, func(ctx context.Context) error { return c.followRegister(ctx, name, take) })
+			return c.keep(ctx, name, func(ctx context.Context) error { return c.followKV(ctx, name, take) })
 		})
 	}
 	var next uint64
 	following.Go(func() error {
-		return c.keep(ctx, partFacts, func(ctx context.Context) error { return c.followFacts(ctx, &next) })
+		return c.keep(ctx, partEvents, func(ctx context.Context) error { return c.followEvents(ctx, &next) })
 	})
 	following.Go(func() error { return c.keep(ctx, partProgress, c.followProgress) })
 	following.Go(func() error { return c.keep(ctx, partDead, c.followDead) })
@@ -64,26 +64,26 @@ func (c *Console) keep(ctx context.Context, part string, do func(context.Context
 
 // followFacts resumes behind the last event that was read. The model is complete once the events
 // are read that were in the log at the start.
-func (c *Console) followFacts(ctx context.Context, next *uint64) error {
+func (c *Console) followEvents(ctx context.Context, next *uint64) error {
 	for _, follow := range []bool{false, true} {
-		for recorded, err := range c.opts.Box.Read(ctx, events.Query{From: *next, Follow: follow}) {
+		for recorded, err := range c.opts.Bus.Read(ctx, events.Query{From: *next, Follow: follow}) {
 			if err != nil {
 				return err
 			}
 			*next = recorded.Message.Sequence + 1
-			c.model.fact(recorded)
+			c.model.event(recorded)
 		}
-		c.model.whole(partFacts)
+		c.model.whole(partEvents)
 	}
 	return nil
 }
 
-func (c *Console) followRegister(ctx context.Context, name string, take func(events.Entry)) error {
-	register, err := c.opts.Box.Register(ctx, name)
+func (c *Console) followKV(ctx context.Context, name string, take func(events.Entry)) error {
+	kv, err := c.opts.Bus.KV(ctx, name)
 	if err != nil {
 		return err
 	}
-	for entry, err := range register.Watch(ctx) {
+	for entry, err := range kv.Watch(ctx) {
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (c *Console) followRegister(ctx context.Context, name string, take func(eve
 }
 
 func (c *Console) followProgress(ctx context.Context) error {
-	for p, err := range c.opts.Box.Watch(ctx, "", "") {
+	for p, err := range c.opts.Bus.Watch(ctx, "", "") {
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (c *Console) followProgress(ctx context.Context) error {
 
 // readRevisions reads the pipelines at older revisions that runs have pinned.
 func (c *Console) readRevisions(ctx context.Context) error {
-	pipelines, err := c.opts.Box.Register(ctx, events.RegisterPipelines)
+	pipelines, err := c.opts.Bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return err
 	}

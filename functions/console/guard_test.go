@@ -37,7 +37,7 @@ func TestOnlyTheTokenPermitsToAct(t *testing.T) {
 			t.Errorf("GET %s does something: %d", path, status)
 		}
 	}
-	if gate, err := dispatch.ReadAdmission(t.Context(), w.box, "penguin"); err != nil || gate.Paused {
+	if gate, err := dispatch.ReadAdmission(t.Context(), w.bus, "penguin"); err != nil || gate.Paused {
 		t.Fatalf("paused without permission: %+v, %v", gate, err)
 	}
 	if status, body := w.post("/pause", forms["/pause"], w.trusted); status != http.StatusSeeOther {
@@ -47,7 +47,7 @@ func TestOnlyTheTokenPermitsToAct(t *testing.T) {
 	if status, _ := w.post("/resume", forms["/resume"], w.trusted); status != http.StatusSeeOther {
 		t.Errorf("resume: %d", status)
 	}
-	if gate, err := dispatch.ReadAdmission(t.Context(), w.box, "penguin"); err != nil || gate.Paused {
+	if gate, err := dispatch.ReadAdmission(t.Context(), w.bus, "penguin"); err != nil || gate.Paused {
 		t.Errorf("still paused: %+v, %v", gate, err)
 	}
 }
@@ -56,7 +56,7 @@ func TestARunIsCancelled(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.apply(penguin)
-	w.publish(events.Fact{ID: "h", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/ex"}}}})
+	w.publish(events.Event{ID: "h", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/ex"}}}})
 	w.dispatched()
 	if _, body := w.get("/run?pipeline=penguin&run=monday"); strings.Contains(body, `action="/cancel"`) {
 		t.Error("the button is shown without permission to cancel")

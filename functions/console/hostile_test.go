@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 )
 
 // notDrawable is a coordinate of a picture that is no number.
@@ -63,7 +63,7 @@ func TestHostileMetrics(t *testing.T) {
 }
 
 // longLog is a bus on which a job prints a line of ten million bytes.
-type longLog struct{ *eventstest.Memory }
+type longLog struct{ *bustest.Memory }
 
 func (longLog) JobLog(context.Context, string, string, string) iter.Seq2[events.Progress, error] {
 	return func(yield func(events.Progress, error) bool) {
@@ -74,7 +74,7 @@ func (longLog) JobLog(context.Context, string, string, string) iter.Seq2[events.
 
 func TestALineOfTenMillionBytesIsCut(t *testing.T) {
 	t.Parallel()
-	book := newLogBook(longLog{eventstest.NewMemory(0)}, time.Second, time.Now)
+	book := newLogBook(longLog{bustest.NewMemory(0)}, time.Second, time.Now)
 	text, err := book.end(t.Context(), job{key{"penguin", "monday"}, "j"})
 	if err != nil || len(text) > maxTail || text == "" {
 		t.Errorf("%d bytes, %v", len(text), err)
@@ -116,7 +116,7 @@ func TestAConditionalStudyIsDrawn(t *testing.T) {
 
 // away is a bus that can't be read for a while.
 type away struct {
-	*eventstest.Memory
+	*bustest.Memory
 	gone chan struct{} // closed when it is back
 }
 
@@ -134,8 +134,8 @@ func (a away) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorde
 // TestABusThatIsAwayIsReported on every page, until it is back.
 func TestABusThatIsAwayIsReported(t *testing.T) {
 	t.Parallel()
-	memory, gone := eventstest.NewMemory(0), make(chan struct{})
-	w := setup(t, func(o *Options) { o.Box = away{memory, gone} })
+	memory, gone := bustest.NewMemory(0), make(chan struct{})
+	w := setup(t, func(o *Options) { o.Bus = away{memory, gone} })
 	w.sees("/", "The bus does not answer", "no responders &lt;i&gt;")
 	close(gone)
 	w.eventually("it is back", func() bool { _, body := w.get("/"); return !strings.Contains(body, "does not answer") })

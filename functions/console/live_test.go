@@ -104,8 +104,8 @@ func TestAPageIsSentWhatItLacks(t *testing.T) {
 			t.Error("a page that comes back is sent what it has")
 		}
 	}
-	w2 := &world{t: t, box: w.box, store: w.store}
-	other, err := New(Options{Box: w.box, Store: w.store, Root: w.opts.Root, Readers: Everybody, Quietest: time.Millisecond})
+	w2 := &world{t: t, bus: w.bus, store: w.store}
+	other, err := New(Options{Bus: w.bus, Store: w.store, Root: w.opts.Root, Readers: Everybody, Quietest: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,9 +225,9 @@ func TestRunsOfBeforeHaveTheirCurves(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.logRun("s3://bkt/penguin/Trainer/model_run/1", 0.5)
-	fact := trained("monday")
-	fact.Data.(*events.ModelTrained).ModelRun = "s3://bkt/penguin/Trainer/model_run/1"
-	w.publish(fact)
+	event := trained("monday")
+	event.Data.(*events.ModelTrained).ModelRun = "s3://bkt/penguin/Trainer/model_run/1"
+	w.publish(event)
 	w.sees("/", `class="spark"`)
 	w.sees("/compare?run=penguin/monday", "loss by step", "accuracy by step")
 }

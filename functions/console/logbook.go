@@ -41,7 +41,7 @@ type liveLog struct {
 // maxLiveLogs is the number of jobs of which the end is kept: 2 MiB in all.
 const maxLiveLogs = 64
 
-func newLogBook(bus events.Letterbox, fresh time.Duration, now func() time.Time) *logBook {
+func newLogBook(bus events.Bus, fresh time.Duration, now func() time.Time) *logBook {
 	keeps, _ := bus.(jobLogger)
 	return &logBook{bus: keeps, fresh: fresh, now: now, book: newBook[job, *liveLog](maxLiveLogs)}
 }

@@ -22,7 +22,7 @@ type printer struct {
 // printing claims the only job.
 func (w *world) printing(run string) *printer {
 	w.t.Helper()
-	claim, err := w.box.Take(w.t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
+	claim, err := w.bus.Claim(w.t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func (p *printer) print(text string) {
 	p.w.t.Helper()
 	progress := p.report
 	progress.Log = &events.LogPart{Number: p.number, Offset: p.offset, Bytes: len(text), Text: text}
-	if err := p.w.box.Report(p.w.t.Context(), progress); err != nil {
+	if err := p.w.bus.Report(p.w.t.Context(), progress); err != nil {
 		p.w.t.Fatal(err)
 	}
 	p.number, p.offset = p.number+1, p.offset+int64(len(text))
@@ -119,7 +119,7 @@ func TestALogIsShownNoLongerThanAPageHolds(t *testing.T) {
 		module.print(strings.Repeat("é", events.LogPartBytes/2))
 	}
 	var one logTail
-	for p, err := range w.box.JobLog(t.Context(), "penguin", "monday", module.report.Job) {
+	for p, err := range w.bus.JobLog(t.Context(), "penguin", "monday", module.report.Job) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestPagesOfOneRunShareWhatIsRead(t *testing.T) {
 	t.Parallel()
 	w, module := monday(t)
 	now := time.Unix(1000, 0)
-	logs := newLogBook(w.box, time.Second, func() time.Time { return now })
+	logs := newLogBook(w.bus, time.Second, func() time.Time { return now })
 	look := func() string {
 		t.Helper()
 		text, err := logs.end(t.Context(), job{key{"penguin", "monday"}, module.report.Job})

@@ -29,7 +29,7 @@ type model struct {
 	gates  map[string]join.Admission
 	leases map[string]runs.Lease
 	jobs   map[string]key
-	dead   letters
+	dead   deadLetters
 
 	read  map[string]bool   // parts that have been read to their end once
 	away  map[string]string // parts that can't be read now, and why
@@ -114,13 +114,13 @@ func (m *model) prune() {
 	}
 }
 
-// fact adds one message of the log.
-func (m *model) fact(recorded events.Recorded) {
+// event adds one message of the log.
+func (m *model) event(recorded events.Recorded) {
 	if recorded.Err != nil {
 		return // it is a dead letter
 	}
 	m.change(func() {
-		r := m.run(key{recorded.Fact.Pipeline, recorded.Fact.Run})
+		r := m.run(key{recorded.Event.Pipeline, recorded.Event.Run})
 		r.add(recorded)
 		m.settle(r)
 	})

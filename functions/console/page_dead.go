@@ -20,13 +20,13 @@ import (
 
 // deadView is the list of dead letters.
 type deadView struct {
-	Letters []letterLine
-	Leaf    leaf
-	Query   string
+	DeadLetters []deadLetterLine
+	Leaf        leaf
+	Query       string
 }
 
 // letterLine is one of them.
-type letterLine struct {
+type deadLetterLine struct {
 	events.DeadLetter
 	Pipeline, Run string
 	URL, RunURL   template.URL
@@ -36,9 +36,9 @@ type letterLine struct {
 }
 
 // Rerun is the button that starts the inputs of the run again.
-func (l letterLine) Rerun() rerunView { return rerunView{l.Pipeline, l.Run, l.Applied} }
+func (l deadLetterLine) Rerun() rerunView { return rerunView{l.Pipeline, l.Run, l.Applied} }
 
-const lettersPerPage = 50
+const deadLettersPerPage = 50
 
 func (c *Console) deadPage() page {
 	return page{
@@ -50,44 +50,44 @@ func (c *Console) deadPage() page {
 // deadView lists dead letters, the newest first.
 func (c *Console) deadView(r *http.Request) (view deadView, err error) {
 	view.Query = r.FormValue("q")
-	var all []letterLine
-	for letter, err := range c.opts.Box.Dead(r.Context()) {
+	var all []deadLetterLine
+	for deadLetter, err := range c.opts.Bus.DeadLetters(r.Context()) {
 		if err != nil {
 			return view, err
 		}
-		if line := c.lineOf(letter); line.matches(view.Query) {
+		if line := c.lineOf(deadLetter); line.matches(view.Query) {
 			all = append(all, line)
 		}
 	}
-	slices.SortFunc(all, func(a, b letterLine) int { return cmp.Compare(b.Sequence, a.Sequence) })
-	view.Letters, view.Leaf = leafOf(r, all, lettersPerPage)
+	slices.SortFunc(all, func(a, b deadLetterLine) int { return cmp.Compare(b.Sequence, a.Sequence) })
+	view.DeadLetters, view.Leaf = leafOf(r, all, deadLettersPerPage)
 	return view, nil
 }
 
-func (c *Console) lineOf(letter events.DeadLetter) letterLine {
-	line := letterLine{DeadLetter: letter, URL: link("/letter", "number", strconv.FormatUint(letter.Sequence, 10))}
-	line.Pipeline, line.Run = replay.RunOf(letter)
+func (c *Console) lineOf(deadLetter events.DeadLetter) deadLetterLine {
+	line := deadLetterLine{DeadLetter: deadLetter, URL: link("/letter", "number", strconv.FormatUint(deadLetter.Sequence, 10))}
+	line.Pipeline, line.Run = replay.RunOf(deadLetter)
 	if line.Run != "" {
 		line.RunURL = link("/run", "pipeline", line.Pipeline, "run", line.Run)
 	}
-	if job, ok := replay.JobOf(letter); ok {
+	if job, ok := replay.JobOf(deadLetter); ok {
 		line.Revision = job.Revision
 	}
 	c.model.mu.RLock()
 	line.Applied = c.model.specs[line.Pipeline].revision
 	c.model.mu.RUnlock()
-	line.Why = mask.Text(runs.FirstLine(letter.Reason.Message))
+	line.Why = mask.Text(runs.FirstLine(deadLetter.Reason.Message))
 	return line
 }
 
-func (l letterLine) matches(query string) bool {
+func (l deadLetterLine) matches(query string) bool {
 	query = strings.ToLower(strings.TrimSpace(query))
 	return query == "" || strings.Contains(strings.ToLower(l.Run+" "+l.Pipeline+" "+l.Reason.Message+" "+string(l.Reason.Kind)), query)
 }
 
 // letterView is one dead letter.
-type letterView struct {
-	letterLine
+type deadLetterView struct {
+	deadLetterLine
 	Message string // the whole reason
 	Headers []nameValue
 	Body    string
@@ -101,7 +101,7 @@ type causeView struct {
 	Body     string
 }
 
-func (c *Console) letterPage() page {
+func (c *Console) deadLetterPage() page {
 	return page{
 		nav: "dead", template: "letter", title: func(any) string { return "Dead letter" },
 		build: func(r *http.Request) (any, error) {
@@ -109,28 +109,28 @@ func (c *Console) letterPage() page {
 			if err != nil {
 				return nil, badRequest("number: expected that of a dead letter")
 			}
-			letter, err := c.letter(r.Context(), number)
+			deadLetter, err := c.deadLetter(r.Context(), number)
 			if err != nil {
 				return nil, err
 			}
-			return c.letterView(letter), nil
+			return c.deadLetterView(deadLetter), nil
 		},
 	}
 }
 
-func (c *Console) letterView(letter events.DeadLetter) letterView {
-	view := letterView{letterLine: c.lineOf(letter), Message: mask.Text(runs.PlainText(letter.Reason.Message)), Body: bodyText(letter.Message)}
-	for _, name := range slices.Sorted(maps.Keys(letter.Message.Header)) {
-		value := strings.Join(letter.Message.Header[name], ", ")
+func (c *Console) deadLetterView(deadLetter events.DeadLetter) deadLetterView {
+	view := deadLetterView{deadLetterLine: c.lineOf(deadLetter), Message: mask.Text(runs.PlainText(deadLetter.Reason.Message)), Body: bodyText(deadLetter.Message)}
+	for _, name := range slices.Sorted(maps.Keys(deadLetter.Message.Header)) {
+		value := strings.Join(deadLetter.Message.Header[name], ", ")
 		if mask.Name(name) {
 			value = mask.Hidden
 		}
 		view.Headers = append(view.Headers, nameValue{name, value})
 	}
-	for _, cause := range letter.Causes {
+	for _, cause := range deadLetter.Causes {
 		view.Causes = append(view.Causes, causeView{cause.Sequence, cause.Subject, bodyText(cause)})
 	}
-	f, number := frame{c: c}, strconv.FormatUint(letter.Sequence, 10)
+	f, number := frame{c: c}, strconv.FormatUint(deadLetter.Sequence, 10)
 	view.Command = []commandLine{{"Try it again" + asOf(view.Revision) + ", once the cause is mended", f.Command("dead retry", number)}}
 	if view.Revision != 0 && view.Applied != 0 {
 		rerun := f.Command("runs rerun", quoted(view.Run), "--pipeline", view.Pipeline)

@@ -56,7 +56,7 @@ func (c *Console) lineageView(r *http.Request) (view lineageView, err error) {
 	if r.FormValue("all") != "" {
 		options.Depth = maxLineageDepth
 	}
-	graph, err := lineage.Of(r.Context(), c.opts.Box, c.opts.Store, view.Name, options)
+	graph, err := lineage.Of(r.Context(), c.opts.Bus, c.opts.Store, view.Name, options)
 	if err != nil {
 		return view, err
 	}

@@ -82,7 +82,7 @@ func (c *Console) revisionsView(ctx context.Context, name string, from, to uint6
 	if err := events.CheckName("name", name); err != nil {
 		return view, badRequest("%s", err)
 	}
-	all, err := dispatch.Revisions(ctx, c.opts.Box, name)
+	all, err := dispatch.Revisions(ctx, c.opts.Bus, name)
 	if errors.Is(err, events.ErrNotFound) {
 		return view, notThere("No pipeline %s was ever applied.", name)
 	}

@@ -21,39 +21,39 @@ import (
 // runView is one run.
 type runView struct {
 	runLine
-	Facts     []factLine
-	Expires   time.Time
-	Job       string
-	Revision  uint64
-	Attempt   string // its worker, and how earlier attempts ended
-	Heartbeat time.Time
-	Charts    []chartView
-	ChartNote string
-	Study     *events.Study
-	StudyURL  template.URL
-	Compare   template.URL
-	Lineage   template.URL
-	Trained   *events.ModelTrained
-	Metrics   []nameValue
-	Hyper     []nameValue
-	Outputs   []outputLine
-	Failure   string // what a failure says in addition to What
-	Log       string
-	LogWhole  bool
-	LogURL    template.URL
-	LogNote   string
-	LogLive   bool   // more of it may come
-	Letter    uint64 // its newest dead letter
-	Commands  []commandLine
-	CanCancel bool
-	Config    string // the pipeline that it is made from, with its defaults, as JSON; "" if that is not known
-	Settings  string // what its model was trained with, as JSON; "" if the module did not say
-	CanRerun  bool   // it has ended, and its inputs may be started again
-	Applied   uint64 // the revision of its pipeline that is applied now; 0: none is
+	Events     []eventLine
+	Expires    time.Time
+	Job        string
+	Revision   uint64
+	Attempt    string // its worker, and how earlier attempts ended
+	Heartbeat  time.Time
+	Charts     []chartView
+	ChartNote  string
+	Study      *events.Study
+	StudyURL   template.URL
+	Compare    template.URL
+	Lineage    template.URL
+	Trained    *events.ModelTrained
+	Metrics    []nameValue
+	Hyper      []nameValue
+	Outputs    []outputLine
+	Failure    string // what a failure says in addition to What
+	Log        string
+	LogWhole   bool
+	LogURL     template.URL
+	LogNote    string
+	LogLive    bool   // more of it may come
+	DeadLetter uint64 // its newest dead letter
+	Commands   []commandLine
+	CanCancel  bool
+	Config     string // the pipeline that it is made from, with its defaults, as JSON; "" if that is not known
+	Settings   string // what its model was trained with, as JSON; "" if the module did not say
+	CanRerun   bool   // it has ended, and its inputs may be started again
+	Applied    uint64 // the revision of its pipeline that is applied now; 0: none is
 }
 
 // factLine is one fact of a run.
-type factLine struct {
+type eventLine struct {
 	Sequence uint64
 	Kind     events.Kind
 	Source   string
@@ -110,7 +110,7 @@ func (c *Console) runView(r *http.Request) (runView, error) {
 		return runView{}, err
 	}
 	view := c.fromModel(k, history)
-	view.Facts, view.Trained = history.facts, history.trained
+	view.Events, view.Trained = history.evs, history.trained
 	view.Config = c.configuration(r.Context(), k.pipeline, view.Revision)
 	if history.trained != nil && len(history.trained.Settings) > 0 {
 		view.Settings = indented(mask.JSON(history.trained.Settings))
@@ -132,13 +132,13 @@ func (c *Console) fromModel(k key, history runHistory) (view runView) {
 	r := c.model.runs[k]
 	if r == nil {
 		history.record.refresh(known{c.model})
-		return runView{runLine: history.record.line(), Letter: c.model.dead.newest[k]}
+		return runView{runLine: history.record.line(), DeadLetter: c.model.dead.newest[k]}
 	}
 	view = runView{runLine: r.line(), Job: r.job(), Revision: r.join.Current().Revision}
 	view.CanRerun = r.state.Over()
 	view.Applied = c.model.specs[k.pipeline].revision
 	if r.joined {
-		c.model.markIgnored(r, history.facts)
+		c.model.markIgnored(r, history.evs)
 	}
 	if spec, err := (known{c.model}).Spec(k.pipeline, r.join.Stage(events.FunctionTrain).Revision); err == nil && r.state.State == runs.Waiting && r.joined {
 		view.Expires, _ = r.join.Deadline(spec)
@@ -149,7 +149,7 @@ func (c *Console) fromModel(k key, history runHistory) (view runView) {
 			view.Heartbeat = lease.Written
 		}
 	}
-	view.Letter = c.model.dead.newest[k]
+	view.DeadLetter = c.model.dead.newest[k]
 	view.CanCancel = !r.state.Over() && r.state.State != runs.Unclear
 	view.Charts = viewsOf(r.curves.charts())
 	return view

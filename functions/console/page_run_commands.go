@@ -29,8 +29,8 @@ func (v *runView) addCommands(c *Console) {
 			" &&\ntensorboard --logdir ./"+v.Pipeline+"/model_run")
 	case runs.Failed, runs.Cancelled, runs.Expired:
 		add("All that is known of it", f.Command("runs show", name, of))
-		if v.Letter != 0 {
-			add("Try it again"+asOf(v.Revision)+", once the cause is mended", f.Command("dead retry", strconv.FormatUint(v.Letter, 10)))
+		if v.DeadLetter != 0 {
+			add("Try it again"+asOf(v.Revision)+", once the cause is mended", f.Command("dead retry", strconv.FormatUint(v.DeadLetter, 10)))
 		} else if v.Job != "" {
 			add("Train it anew"+asOf(v.Revision), f.Command("replay", "--run", name, of, "--force"))
 		}

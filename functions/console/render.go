@@ -100,7 +100,7 @@ func (c *Console) frame(r *http.Request, p page, view any) frame {
 
 // waits says what is not known yet, or not any more. The caller holds the lock.
 func (m *model) waits() (list []string) {
-	parts := []string{partFacts, events.RegisterJoins, events.RegisterPipelines, events.RegisterLeases, events.RegisterGates}
+	parts := []string{partEvents, events.KVJoins, events.KVPipelines, events.KVLeases, events.KVGates}
 	for _, part := range parts {
 		if m.away[part] != "" {
 			return []string{"The bus does not answer; what stands here is what was known last. " + m.away[part]}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
@@ -23,11 +23,11 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 	other.ID, other.Data = "second", &events.TransformReady{TransformGraph: "s3://bkt/other"}
 	w.publish(other)
 	w.dispatched()
-	claim, err := w.box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
+	claim, err := w.bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := claim.Never(t.Context(), events.DeadReason{Kind: events.FailureModule, Message: "boom"}); err != nil {
+	if err := claim.Term(t.Context(), events.DeadReason{Kind: events.FailureModule, Message: "boom"}); err != nil {
 		t.Fatal(err)
 	}
 	w.publish(failed("monday", "boom"))
@@ -64,7 +64,7 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 		t.Fatalf("%d, to %s", status, header.Get("Location"))
 	}
 	w.dispatched()
-	join, err := dispatch.ReadJoin(t.Context(), w.box, "penguin", "monday-2")
+	join, err := dispatch.ReadJoin(t.Context(), w.bus, "penguin", "monday-2")
 	if err != nil || join.Current().Revision != 2 || join.Events[0].Inputs.TransformGraph != "s3://bkt/graph" {
 		t.Errorf("%+v, %v", join, err)
 	}
@@ -90,22 +90,22 @@ func TestARerunIsOfferedForAnEndedRunOfAnAppliedPipeline(t *testing.T) {
 	if !offered("monday") || offered("tuesday") {
 		t.Errorf("offered of the run that failed: %v, of the one that is queued: %v", offered("monday"), offered("tuesday"))
 	}
-	if _, _, err := dispatch.Remove(t.Context(), w.box, "penguin", true); err != nil {
+	if _, _, err := dispatch.Remove(t.Context(), w.bus, "penguin", true); err != nil {
 		t.Fatal(err)
 	}
 	w.eventually("the removal is known", func() bool { return !offered("monday") })
 }
 
 // full is a bus that takes no events.
-type full struct{ *eventstest.Memory }
+type full struct{ *bustest.Memory }
 
-func (full) Publish(context.Context, events.Fact) (events.Receipt, error) {
+func (full) Publish(context.Context, events.Event) (events.Receipt, error) {
 	return events.Receipt{}, events.ErrRefused
 }
 
 func TestARerunThatTheBusRefusesIsAnError(t *testing.T) {
 	t.Parallel()
-	w := setup(t, func(o *Options) { o.Box = full{o.Box.(*eventstest.Memory)} })
+	w := setup(t, func(o *Options) { o.Bus = full{o.Bus.(*bustest.Memory)} })
 	w.apply(penguin)
 	w.publish(ready("monday"), failed("monday", "boom"))
 	form := url.Values{"pipeline": {"penguin"}, "run": {"monday"}}
@@ -118,9 +118,9 @@ func TestARunShowsWhatItsModelWasTrainedWith(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.publish(ready("monday"))
-	fact := trained("monday")
-	fact.Data.(*events.ModelTrained).Settings = json.RawMessage(`{"batch_size": 32, "api_token": "hunter2", "note": "<b>"}`)
-	w.publish(fact)
+	event := trained("monday")
+	event.Data.(*events.ModelTrained).Settings = json.RawMessage(`{"batch_size": 32, "api_token": "hunter2", "note": "<b>"}`)
+	w.publish(event)
 	body := w.sees("/run?pipeline=penguin&run=monday", "Trained with", "&#34;batch_size&#34;: 32", "&lt;b&gt;")
 	if strings.Contains(body, "hunter2") {
 		t.Error("the settings show a secret")

@@ -106,7 +106,7 @@ func (m *model) specAt(at revision) (pipeline.Pipeline, bool) {
 
 // readRevision reads it from the bus, and keeps it.
 func (c *Console) readRevision(ctx context.Context, at revision) (pipeline.Pipeline, error) {
-	pipelines, err := c.opts.Box.Register(ctx, events.RegisterPipelines)
+	pipelines, err := c.opts.Bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return pipeline.Pipeline{}, err
 	}

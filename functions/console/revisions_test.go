@@ -91,7 +91,7 @@ func TestRevisionsOfARemovedPipelineStay(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.apply(penguin)
-	if _, _, err := dispatch.Remove(t.Context(), w.box, "penguin", false); err != nil {
+	if _, _, err := dispatch.Remove(t.Context(), w.bus, "penguin", false); err != nil {
 		t.Fatal(err)
 	}
 	body := w.sees("/revisions?name=penguin", "the pipeline was removed", "Revision 1")

@@ -41,7 +41,7 @@ func (r *run) add(recorded events.Recorded) {
 	if r.since.IsZero() || recorded.Message.Stored.Before(r.since) {
 		r.since = recorded.Message.Stored
 	}
-	switch data := recorded.Fact.Data.(type) {
+	switch data := recorded.Event.Data.(type) {
 	case *events.ModelTrained:
 		r.last = r.last.Then(runs.OutcomeOf(recorded))
 		r.ended = ended{
@@ -50,7 +50,7 @@ func (r *run) add(recorded events.Recorded) {
 		r.progress = nil
 	case *events.TrainingFailed:
 		r.last = r.last.Then(runs.OutcomeOf(recorded))
-		if events.EndsRun(recorded.Fact) {
+		if events.EndsRun(recorded.Event) {
 			r.ended, r.progress = ended{finished: recorded.Message.Stored, log: data.Log}, nil
 		}
 	}

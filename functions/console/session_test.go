@@ -200,7 +200,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 				if i > 500 {
 					t.Fatal("the stream goes on")
 				}
-				w.model.fact(events.Recorded{Fact: ready("monday"), Message: events.Message{Sequence: uint64(i), Stored: time.Now()}})
+				w.model.event(events.Recorded{Event: ready("monday"), Message: events.Message{Sequence: uint64(i), Stored: time.Now()}})
 			}
 		})
 	}

@@ -14,7 +14,7 @@ import (
 
 // studyBook reads studies, and of each only what is new since it was read last.
 type studyBook struct {
-	log    events.Studies
+	log    events.StudyLog
 	mu     sync.Mutex // one reader at a time: the others find the result in the book
 	whole  *book[events.Study, studies.State]
 	digest *book[events.Study, summary]
@@ -43,7 +43,7 @@ type summary struct {
 	Requests   []string
 }
 
-func newStudyBook(log events.Studies) *studyBook {
+func newStudyBook(log events.StudyLog) *studyBook {
 	return &studyBook{log: log, whole: newBook[events.Study, studies.State](maxStudies), digest: newBook[events.Study, summary](maxSummaries)}
 }
 

@@ -168,6 +168,6 @@ func stateMark(state string) string {
 
 // Line is the common part of a run's page and its line in a list, and so on: templates can't name
 // embedded fields.
-func (l runLine) Line() runLine           { return l }
-func (l letterLine) Line() letterLine     { return l }
-func (l pipelineLine) Line() pipelineLine { return l }
+func (l runLine) Line() runLine               { return l }
+func (l deadLetterLine) Line() deadLetterLine { return l }
+func (l pipelineLine) Line() pipelineLine     { return l }

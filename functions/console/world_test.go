@@ -17,7 +17,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tfevents"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/storage"
@@ -33,15 +33,15 @@ const (
 type world struct {
 	*Console
 	t     *testing.T
-	box   *eventstest.Memory
+	bus   *bustest.Memory
 	store storage.Store
 	url   string
 }
 
 func setup(t *testing.T, change func(*Options)) *world {
 	t.Helper()
-	w := &world{t: t, box: eventstest.NewMemory(0), store: storagetest.NewMemory("bkt", "other")}
-	opts := Options{Box: w.box, Store: w.store, Root: storage.Ref{Bucket: "bkt"}, Token: token, Readers: Everybody, Quietest: time.Millisecond}
+	w := &world{t: t, bus: bustest.NewMemory(0), store: storagetest.NewMemory("bkt", "other")}
+	opts := Options{Bus: w.bus, Store: w.store, Root: storage.Ref{Bucket: "bkt"}, Token: token, Readers: Everybody, Quietest: time.Millisecond}
 	if change != nil {
 		change(&opts)
 	}
@@ -77,7 +77,7 @@ func (w *world) apply(text string) {
 	w.t.Helper()
 	spec, err := pipeline.Parse("p.yaml", []byte(text))
 	if err == nil {
-		_, _, err = dispatch.Apply(w.t.Context(), w.box, spec)
+		_, _, err = dispatch.Apply(w.t.Context(), w.bus, spec)
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -86,10 +86,10 @@ func (w *world) apply(text string) {
 
 const penguin = "pipeline: penguin\nmodule: ./m\ntrainer: {hyperparameters: none, custom_config: {db_password: hunter2, label: species}}\n"
 
-func (w *world) publish(facts ...events.Fact) {
+func (w *world) publish(evs ...events.Event) {
 	w.t.Helper()
-	for _, fact := range facts {
-		if _, err := w.box.Publish(w.t.Context(), fact); err != nil {
+	for _, event := range evs {
+		if _, err := w.bus.Publish(w.t.Context(), event); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -98,7 +98,7 @@ func (w *world) publish(facts ...events.Fact) {
 // dispatched handles all events that came, as a dispatcher does.
 func (w *world) dispatched() {
 	w.t.Helper()
-	d, err := dispatch.New(w.t.Context(), w.box, nil)
+	d, err := dispatch.New(w.t.Context(), w.bus, nil)
 	for err == nil {
 		err = d.Next(w.t.Context(), 0)
 	}
@@ -107,11 +107,11 @@ func (w *world) dispatched() {
 	}
 }
 
-func ready(run string) events.Fact {
-	return events.Fact{ID: "f-" + strings.NewReplacer(" ", "", "/", "").Replace(run), Source: "/up", Pipeline: "penguin", Run: run, Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}}
+func ready(run string) events.Event {
+	return events.Event{ID: "f-" + strings.NewReplacer(" ", "", "/", "").Replace(run), Source: "/up", Pipeline: "penguin", Run: run, Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}}
 }
 
-func trained(run string) events.Fact {
+func trained(run string) events.Event {
 	return events.NewModelTrained(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: run}, &events.ModelTrained{
 		Model:     events.Model{URI: "s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1", Digest: digest, Formats: []string{"Format-Serving"}},
 		Execution: digest, Inputs: []events.Artifact{}, Module: "m", Metrics: map[string]float64{"accuracy": 0.875, "loss": 0.25},
@@ -119,8 +119,8 @@ func trained(run string) events.Fact {
 	})
 }
 
-func failed(run, message string) events.Fact {
-	return events.Fact{ID: "e-" + run, Source: events.Source(events.FunctionTrain), Pipeline: "penguin", Run: run, Data: &events.TrainingFailed{
+func failed(run, message string) events.Event {
+	return events.Event{ID: "e-" + run, Source: events.Source(events.FunctionTrain), Pipeline: "penguin", Run: run, Data: &events.TrainingFailed{
 		Failed: events.Failed{Reason: events.FailureModule, Message: message, LogTail: "the log says: password=hunter2\nboom", Attempt: 1},
 	}}
 }

@@ -19,8 +19,8 @@ const sweepPrefix = "sweep/"
 func isAdmission(key string) bool { return !strings.HasPrefix(key, sweepPrefix) }
 
 // ReadAdmission returns the admission of a pipeline as it stands.
-func ReadAdmission(ctx context.Context, box events.Letterbox, pipeline string) (join.Admission, error) {
-	admissions, err := box.Register(ctx, events.RegisterGates)
+func ReadAdmission(ctx context.Context, bus events.Bus, pipeline string) (join.Admission, error) {
+	admissions, err := bus.KV(ctx, events.KVGates)
 	if err != nil {
 		return join.Admission{}, fmt.Errorf("open admissions: %w", err)
 	}
@@ -62,7 +62,7 @@ func (d *Dispatcher) isOpen(ctx context.Context, pipeline string) (bool, error) 
 // the next one pass. An outcome is never refused: it says how the run came out, and must not be
 // followed by another event that says it failed. While the pipeline is not applied no run passes;
 // once it is again, a sweep removes the run.
-func (d *Dispatcher) release(ctx context.Context, outcome events.Fact) error {
+func (d *Dispatcher) release(ctx context.Context, outcome events.Event) error {
 	if open, err := d.isOpen(ctx, outcome.Pipeline); err != nil || open {
 		return err
 	}
@@ -242,7 +242,7 @@ func (d *Dispatcher) swapAdmission(ctx context.Context, before events.Entry, aft
 }
 
 // readAdmission returns an open admission, and an entry without revision, if there is none.
-func readAdmission(ctx context.Context, admissions events.Register, pipeline string) (admission join.Admission, entry events.Entry, err error) {
+func readAdmission(ctx context.Context, admissions events.KV, pipeline string) (admission join.Admission, entry events.Entry, err error) {
 	entry, err = admissions.Get(ctx, pipeline)
 	if errors.Is(err, events.ErrNotFound) {
 		return admission, events.Entry{Key: pipeline}, nil

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
@@ -18,18 +18,18 @@ import (
 const limited = alone + "concurrency: %s\n"
 
 // arrive lets runs become ready, one after the other.
-func arrive(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher, runs ...string) {
+func arrive(t *testing.T, bus events.Bus, d *dispatch.Dispatcher, runs ...string) {
 	t.Helper()
 	for _, run := range runs {
-		publish(t, box, run, "t", transform())
+		publish(t, bus, run, "t", transform())
 	}
 	drain(t, d)
 }
 
 // finish publishes the model of a job, and lets the dispatcher handle that event.
-func finish(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher, job events.Job) {
+func finish(t *testing.T, bus events.Bus, d *dispatch.Dispatcher, job events.Job) {
 	t.Helper()
-	if _, err := box.Publish(t.Context(), outcomeOf(job)); err != nil {
+	if _, err := bus.Publish(t.Context(), outcomeOf(job)); err != nil {
 		t.Fatal(err)
 	}
 	drain(t, d)
@@ -44,9 +44,9 @@ func runsOf(jobs []events.Job) []string {
 }
 
 // wantJobs takes the jobs off the queue and checks whose they are.
-func wantJobs(t *testing.T, box events.Letterbox, when string, want ...string) []events.Job {
+func wantJobs(t *testing.T, bus events.Bus, when string, want ...string) []events.Job {
 	t.Helper()
-	got := jobs(t, box)
+	got := jobs(t, bus)
 	if !slices.Equal(runsOf(got), append([]string{}, want...)) {
 		t.Fatalf("%s: jobs of %q, want %q", when, runsOf(got), want)
 	}
@@ -55,72 +55,72 @@ func wantJobs(t *testing.T, box events.Letterbox, when string, want ...string) [
 
 func TestRunsAreAdmittedUpToTheConcurrency(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, fmt.Sprintf(limited, "2"))
-	arrive(t, box, d, "a", "b", "c", "d")
-	first := wantJobs(t, box, "at first", "a", "b")
-	finish(t, box, d, first[1])
-	wantJobs(t, box, "b is done", "c")
-	finish(t, box, d, first[1]) // published again, the event has no effect
-	wantJobs(t, box, "b's model is published again")
-	finish(t, box, d, first[0])
-	wantJobs(t, box, "a is done", "d")
+	bus, d := setup(t, fmt.Sprintf(limited, "2"))
+	arrive(t, bus, d, "a", "b", "c", "d")
+	first := wantJobs(t, bus, "at first", "a", "b")
+	finish(t, bus, d, first[1])
+	wantJobs(t, bus, "b is done", "c")
+	finish(t, bus, d, first[1]) // published again, the event has no effect
+	wantJobs(t, bus, "b's model is published again")
+	finish(t, bus, d, first[0])
+	wantJobs(t, bus, "a is done", "d")
 }
 
 func TestTheNewestRunSupersedesThoseThatWait(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, fmt.Sprintf(limited, "{runs: 1, newest: supersede}"))
-	arrive(t, box, d, "a", "b", "c")
-	first := wantJobs(t, box, "at first", "a")
-	published := failures(t, box, "b")
+	bus, d := setup(t, fmt.Sprintf(limited, "{runs: 1, newest: supersede}"))
+	arrive(t, bus, d, "a", "b", "c")
+	first := wantJobs(t, bus, "at first", "a")
+	published := failures(t, bus, "b")
 	if len(published) != 1 || published[0].Data.(*events.TrainingFailed).Reason != events.FailureCancelled ||
 		published[0].Data.(*events.TrainingFailed).Message != "superseded by run c" {
 		t.Fatalf("published of b %+v", published)
 	}
-	finish(t, box, d, first[0])
-	wantJobs(t, box, "a is done", "c")
-	if gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin"); err != nil || len(gate.Waiting) != 0 {
+	finish(t, bus, d, first[0])
+	wantJobs(t, bus, "a is done", "c")
+	if gate, err := dispatch.ReadAdmission(t.Context(), bus, "penguin"); err != nil || len(gate.Waiting) != 0 {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}
 }
 
 func TestAPausedPipelineKeepsItsRuns(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
-	if err := dispatch.Pause(t.Context(), box, "penguin"); err != nil {
+	bus, d := setup(t, alone)
+	if err := dispatch.Pause(t.Context(), bus, "penguin"); err != nil {
 		t.Fatal(err)
 	}
-	arrive(t, box, d, "a", "b")
-	wantJobs(t, box, "paused")
-	gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin")
+	arrive(t, bus, d, "a", "b")
+	wantJobs(t, bus, "paused")
+	gate, err := dispatch.ReadAdmission(t.Context(), bus, "penguin")
 	if ahead, waits := gate.Ahead("b"); err != nil || !gate.Paused || !waits || ahead != 1 {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}
 	sweep(t, d)
-	wantJobs(t, box, "swept")
+	wantJobs(t, bus, "swept")
 	for range 2 {
-		if err := dispatch.Resume(t.Context(), box, "penguin"); err != nil {
+		if err := dispatch.Resume(t.Context(), bus, "penguin"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantJobs(t, box, "resumed", "a", "b")
-	arrive(t, box, d, "c")
-	wantJobs(t, box, "afterwards", "c")
-	if err := dispatch.Pause(t.Context(), box, "pinguin"); !errors.Is(err, events.ErrNotFound) {
+	wantJobs(t, bus, "resumed", "a", "b")
+	arrive(t, bus, d, "c")
+	wantJobs(t, bus, "afterwards", "c")
+	if err := dispatch.Pause(t.Context(), bus, "pinguin"); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("an unknown pipeline is paused: %v", err)
 	}
 }
 
 func TestRemovingALimitAdmitsAllRuns(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, fmt.Sprintf(limited, "1"))
-	arrive(t, box, d, "a", "b", "c")
-	if gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin"); err != nil || len(gate.Admitted) != 1 || len(gate.Waiting) != 2 {
+	bus, d := setup(t, fmt.Sprintf(limited, "1"))
+	arrive(t, bus, d, "a", "b", "c")
+	if gate, err := dispatch.ReadAdmission(t.Context(), bus, "penguin"); err != nil || len(gate.Admitted) != 1 || len(gate.Waiting) != 2 {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}
-	apply(t, box, alone)
+	apply(t, bus, alone)
 	sweep(t, d)
-	wantJobs(t, box, "lifted", "a", "b", "c")
-	if gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin"); err != nil || !gate.IsOpen() {
+	wantJobs(t, bus, "lifted", "a", "b", "c")
+	if gate, err := dispatch.ReadAdmission(t.Context(), bus, "penguin"); err != nil || !gate.IsOpen() {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}
 }
@@ -130,9 +130,9 @@ func TestARunIsAdmittedWhereverADispatcherDies(t *testing.T) {
 	t.Parallel()
 	for effects := 1; ; effects++ {
 		for _, after := range []bool{false, true} {
-			box, d := setup(t, fmt.Sprintf(limited, "1"))
-			publish(t, box, "a", "t", transform())
-			dying := newCrashing(box, effects, after, func(events.Job) {})
+			bus, d := setup(t, fmt.Sprintf(limited, "1"))
+			publish(t, bus, "a", "t", transform())
+			dying := newCrashing(bus, effects, after, func(events.Job) {})
 			other, err := dispatch.New(t.Context(), dying, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -143,13 +143,13 @@ func TestARunIsAdmittedWhereverADispatcherDies(t *testing.T) {
 				}
 				return
 			}
-			for r := range box.Read(t.Context(), events.Query{Run: "a"}) {
+			for r := range bus.Read(t.Context(), events.Query{Run: "a"}) {
 				if err := d.Handle(t.Context(), r); err != nil { // the fact is delivered again
 					t.Error(err)
 				}
 			}
-			wantJobs(t, box, fmt.Sprintf("died at effect %d, after: %t", effects, after), "a")
-			if j := joinOf(t, box, "a"); j.State != join.Dispatched {
+			wantJobs(t, bus, fmt.Sprintf("died at effect %d, after: %t", effects, after), "a")
+			if j := joinOf(t, bus, "a"); j.State != join.Dispatched {
 				t.Errorf("died at effect %d, after: %t: the run is %s", effects, after, j.State)
 			}
 		}
@@ -160,22 +160,22 @@ func TestARunIsAdmittedWhereverADispatcherDies(t *testing.T) {
 // admitted: the outcome finds nothing to release, and a sweep does it.
 func TestAnAdmittedRunIsRemovedThoughTheOutcomeCameFirst(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
-	arrive(t, box, d, "a")
-	job := wantJobs(t, box, "at first", "a")[0]
-	finish(t, box, d, job)
-	apply(t, box, fmt.Sprintf(limited, "1"))
-	keep(t, box, `{"admitted":[{"run":"a","sequence":1}]}`)
-	arrive(t, box, d, "b")
-	wantJobs(t, box, "a has its place")
+	bus, d := setup(t, alone)
+	arrive(t, bus, d, "a")
+	job := wantJobs(t, bus, "at first", "a")[0]
+	finish(t, bus, d, job)
+	apply(t, bus, fmt.Sprintf(limited, "1"))
+	keep(t, bus, `{"admitted":[{"run":"a","sequence":1}]}`)
+	arrive(t, bus, d, "b")
+	wantJobs(t, bus, "a has its place")
 	sweep(t, d)
-	wantJobs(t, box, "swept", "b")
+	wantJobs(t, bus, "swept", "b")
 }
 
 // keep writes an admission as a dispatcher may have left it.
-func keep(t *testing.T, box *eventstest.Memory, gate string) {
+func keep(t *testing.T, bus *bustest.Memory, gate string) {
 	t.Helper()
-	gates, err := box.Register(t.Context(), events.RegisterGates)
+	gates, err := bus.KV(t.Context(), events.KVGates)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,27 +186,27 @@ func keep(t *testing.T, box *eventstest.Memory, gate string) {
 
 func TestRunsBeyondTheLengthOfTheQueueAreAdmittedLater(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
+	bus, d := setup(t, alone)
 	var gate strings.Builder
 	for i := range 998 { // runs that don't exist
 		fmt.Fprintf(&gate, `,{"run":"nobody %d","sequence":%d}`, i, i+1)
 	}
-	keep(t, box, `{"paused":true,"waiting":[`+gate.String()[1:]+`]}`)
-	arrive(t, box, d, "a", "b", "c", "d")
-	if err := dispatch.Resume(t.Context(), box, "penguin"); err != nil {
+	keep(t, bus, `{"paused":true,"waiting":[`+gate.String()[1:]+`]}`)
+	arrive(t, bus, d, "a", "b", "c", "d")
+	if err := dispatch.Resume(t.Context(), bus, "penguin"); err != nil {
 		t.Fatal(err)
 	}
-	wantJobs(t, box, "as many as the gate lists", "a", "b")
+	wantJobs(t, bus, "as many as the gate lists", "a", "b")
 	sweep(t, d)
-	wantJobs(t, box, "after a sweep", "c", "d")
+	wantJobs(t, bus, "after a sweep", "c", "d")
 }
 
 // What a run was completed with may be gone, or written by a Stoker that this one does not
 // understand. Such a run ends, and the runs behind it continue.
 func TestARunThatCanHaveNoJobDoesNotHoldUpOthers(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, fmt.Sprintf(limited, "1"))
-	pipelines, err := box.Register(t.Context(), events.RegisterPipelines)
+	bus, d := setup(t, fmt.Sprintf(limited, "1"))
+	pipelines, err := bus.KV(t.Context(), events.KVPipelines)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestARunThatCanHaveNoJobDoesNotHoldUpOthers(t *testing.T) {
 	if _, err := pipelines.Update(t.Context(), "penguin", current.Value, strange); err != nil {
 		t.Fatal(err)
 	}
-	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	joins, err := bus.KV(t.Context(), events.KVJoins)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,13 +233,13 @@ func TestARunThatCanHaveNoJobDoesNotHoldUpOthers(t *testing.T) {
 		}
 	}
 	sweep(t, d)
-	arrive(t, box, d, "a")
-	wantJobs(t, box, "behind them", "a")
+	arrive(t, bus, d, "a")
+	wantJobs(t, bus, "behind them", "a")
 	for run, want := range map[string]string{
 		"gone":    "input: read pipeline penguin, revision 999: read PIPELINES/penguin, revision 999: not found",
 		"strange": "input: read pipeline penguin, revision 2: pipeline: trainr: unknown key; did you mean trainer?",
 	} {
-		if got := called(t, box, run); got != want {
+		if got := called(t, bus, run); got != want {
 			t.Errorf("%s failed with %q, want %q", run, got, want)
 		}
 	}
@@ -247,14 +247,14 @@ func TestARunThatCanHaveNoJobDoesNotHoldUpOthers(t *testing.T) {
 
 func TestARefusalThatAnotherSourcePublishedIsAccepted(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
-	stranger := events.Fact{ID: "x", Source: "/test", Pipeline: "pinguin", Run: "monday", Data: transform()}
-	if _, err := box.Publish(t.Context(), stranger); err != nil {
+	bus, d := setup(t, alone)
+	stranger := events.Event{ID: "x", Source: "/test", Pipeline: "pinguin", Run: "monday", Data: transform()}
+	if _, err := bus.Publish(t.Context(), stranger); err != nil {
 		t.Fatal(err)
 	}
-	mirrored := events.NewFactRefused(events.Recorded{Fact: stranger}, &events.Failure{Kind: events.FailureInput, Err: errors.New("x")})
+	mirrored := events.NewEventRefused(events.Recorded{Event: stranger}, &events.Failure{Kind: events.FailureInput, Err: errors.New("x")})
 	mirrored.Source = "/mirror"
-	if _, err := box.Publish(t.Context(), mirrored); err != nil {
+	if _, err := bus.Publish(t.Context(), mirrored); err != nil {
 		t.Fatal(err)
 	}
 	drain(t, d) // no event fails
@@ -264,62 +264,62 @@ func TestARefusalThatAnotherSourcePublishedIsAccepted(t *testing.T) {
 // published it. It counts as published then; retrying would never end.
 func TestAnEndThatAnotherSourcePublishedIsAccepted(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, fmt.Sprintf(limited, "{runs: 1, newest: supersede}"))
+	bus, d := setup(t, fmt.Sprintf(limited, "{runs: 1, newest: supersede}"))
 	mirrored := events.NewRunEnded(events.RunEnded{Pipeline: "penguin", Run: "b", At: time.Unix(1, 0), Failure: &events.Failure{Kind: events.FailureCancelled, Err: errors.New("x")}})
 	mirrored.Source = "/mirror"
-	if _, err := box.Publish(t.Context(), mirrored); err != nil {
+	if _, err := bus.Publish(t.Context(), mirrored); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute) // without this it retried without a pause
 	defer stop()
 	for _, run := range []string{"a", "b", "c"} {
-		publish(t, box, run, "t", transform())
+		publish(t, bus, run, "t", transform())
 	}
 	for range 4 {
 		if err := d.Next(ctx, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if j := joinOf(t, box, "b"); j.State != join.Ended || !j.Ending.Announced {
+	if j := joinOf(t, bus, "b"); j.State != join.Ended || !j.Ending.Announced {
 		t.Errorf("b is %+v", j)
 	}
-	wantJobs(t, box, "then", "a")
+	wantJobs(t, bus, "then", "a")
 }
 
 // choosy is a bus that does not accept the jobs of some runs.
 type choosy struct {
-	*eventstest.Memory
+	*bustest.Memory
 	refuses map[string]bool
 }
 
-func (c *choosy) Offer(ctx context.Context, job events.Job) error {
+func (c *choosy) Enqueue(ctx context.Context, job events.Job) error {
 	if c.refuses[job.Run] {
 		return events.ErrRefused
 	}
-	return c.Memory.Offer(ctx, job)
+	return c.Memory.Enqueue(ctx, job)
 }
 
 func TestAnErrorOfOneRunDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
-	box, _ := setup(t, fmt.Sprintf(limited, "2"))
-	picky := &choosy{box, map[string]bool{"a": true}}
+	bus, _ := setup(t, fmt.Sprintf(limited, "2"))
+	picky := &choosy{bus, map[string]bool{"a": true}}
 	d, err := dispatch.New(t.Context(), picky, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	publish(t, box, "a", "t", transform())
+	publish(t, bus, "a", "t", transform())
 	if err := d.Next(t.Context(), 0); !errors.Is(err, events.ErrRefused) {
 		t.Fatalf("a: %v", err)
 	}
-	arrive(t, box, d, "b", "c", "d") // each without an error
-	finish(t, box, d, wantJobs(t, box, "b comes", "b")[0])
+	arrive(t, bus, d, "b", "c", "d") // each without an error
+	finish(t, bus, d, wantJobs(t, bus, "b comes", "b")[0])
 	if _, err := dispatch.Cancel(t.Context(), picky, "penguin", "d"); err != nil {
 		t.Error(err)
 	}
-	finish(t, box, d, wantJobs(t, box, "b is done", "c")[0])
-	arrive(t, box, d, "e")
-	wantJobs(t, box, "c is done, d cancelled", "e")
+	finish(t, bus, d, wantJobs(t, bus, "b is done", "c")[0])
+	arrive(t, bus, d, "e")
+	wantJobs(t, bus, "c is done, d cancelled", "e")
 	picky.refuses = nil
 	sweep(t, d)
-	wantJobs(t, box, "swept", "a", "e") // e was taken off the queue, and no outcome published
+	wantJobs(t, bus, "swept", "a", "e") // e was taken off the queue, and no outcome published
 }

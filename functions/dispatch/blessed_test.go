@@ -5,16 +5,16 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
 const fromBlessed = "pipeline: penguin\nmodule: ./m\ntrainer: {wait_for: [transform], base_model: blessed}\n"
 
 // judge publishes an Evaluator's verdict on a model.
-func judge(t *testing.T, box events.Letterbox, id, model string, blessed bool) {
+func judge(t *testing.T, bus events.Bus, id, model string, blessed bool) {
 	t.Helper()
-	publish(t, box, "evaluated", id, &events.ModelBlessed{Model: "s3://bkt/" + model, Blessed: &blessed})
+	publish(t, bus, "evaluated", id, &events.ModelBlessed{Model: "s3://bkt/" + model, Blessed: &blessed})
 }
 
 func TestARunStartsFromTheModelThatWasBlessedLast(t *testing.T) {
@@ -37,20 +37,20 @@ func TestARunStartsFromTheModelThatWasBlessedLast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			box, d := setup(t, fromBlessed)
+			bus, d := setup(t, fromBlessed)
 			for i, v := range c.verdicts {
 				if v.model == "" {
 					v.model = fmt.Sprint("other-", i)
 				}
-				judge(t, box, fmt.Sprint(i), v.model, v.blessed)
+				judge(t, bus, fmt.Sprint(i), v.model, v.blessed)
 			}
-			publish(t, box, "monday", "t", transform())
-			judge(t, box, "late", "later", true)
+			publish(t, bus, "monday", "t", transform())
+			judge(t, bus, "late", "later", true)
 			drain(t, d)
-			if job := wantJobs(t, box, "then", "monday"); job[0].Inputs.BaseModel != c.want {
+			if job := wantJobs(t, bus, "then", "monday"); job[0].Inputs.BaseModel != c.want {
 				t.Errorf("starts from %q, want %q", job[0].Inputs.BaseModel, c.want)
 			}
-			if now, err := dispatch.Blessed(t.Context(), box, "penguin", 0); now != "s3://bkt/later" || err != nil {
+			if now, err := dispatch.Blessed(t.Context(), bus, "penguin", 0); now != "s3://bkt/later" || err != nil {
 				t.Errorf("of the whole log %q, %v", now, err)
 			}
 		})
@@ -59,15 +59,15 @@ func TestARunStartsFromTheModelThatWasBlessedLast(t *testing.T) {
 
 func TestABlessingStartsNoRun(t *testing.T) {
 	t.Parallel()
-	box := eventstest.NewMemory(0)
-	apply(t, box, fromBlessed)
-	d, err := dispatch.New(t.Context(), box, nil)
+	bus := bustest.NewMemory(0)
+	apply(t, bus, fromBlessed)
+	d, err := dispatch.New(t.Context(), bus, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	judge(t, box, "1", "a", true)
+	judge(t, bus, "1", "a", true)
 	drain(t, d)
-	if _, err := dispatch.ReadJoin(t.Context(), box, "penguin", "evaluated"); err == nil {
+	if _, err := dispatch.ReadJoin(t.Context(), bus, "penguin", "evaluated"); err == nil {
 		t.Error("there is a join")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 const onTheBus = `
@@ -27,13 +27,13 @@ concurrency: 2
 // expire.
 func TestOnARealBus(t *testing.T) {
 	t.Parallel()
-	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
+	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
-	box := connect(t, server)
-	apply(t, box, onTheBus)
+	bus := connect(t, server)
+	apply(t, bus, onTheBus)
 
 	ctx, stop := context.WithCancel(t.Context())
 	running, ctx := errgroup.WithContext(ctx)
@@ -48,31 +48,31 @@ func TestOnARealBus(t *testing.T) {
 	worker := connect(t, server)
 	running.Go(func() error { return trainEverything(ctx, worker) })
 
-	if err := dispatch.Pause(t.Context(), box, "penguin"); err != nil {
+	if err := dispatch.Pause(t.Context(), bus, "penguin"); err != nil {
 		t.Fatal(err)
 	}
 	const runs = 12
 	for i := range runs {
 		run := fmt.Sprintf("run %d", i)
 		for range 2 {
-			publish(t, box, run, "h", hparams("s3://bkt/hp"))
-			publish(t, box, run, "t", transform())
+			publish(t, bus, run, "h", hparams("s3://bkt/hp"))
+			publish(t, bus, run, "t", transform())
 		}
 	}
-	publish(t, box, "never complete", "t", transform())
+	publish(t, bus, "never complete", "t", transform())
 	until(t, "all runs are ready", func() bool {
-		gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin")
+		gate, err := dispatch.ReadAdmission(t.Context(), bus, "penguin")
 		return err == nil && len(gate.Waiting) == runs
 	})
-	if got, err := dispatch.Cancel(t.Context(), box, "penguin", "run 3"); err != nil || got.Job != "" {
+	if got, err := dispatch.Cancel(t.Context(), bus, "penguin", "run 3"); err != nil || got.Job != "" {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if err := dispatch.Resume(t.Context(), box, "penguin"); err != nil {
+	if err := dispatch.Resume(t.Context(), bus, "penguin"); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "every run has come to something", func() bool { return outcomes(t, box) == runs+1 })
+	until(t, "every run has come to something", func() bool { return outcomes(t, bus) == runs+1 })
 	until(t, "the gate is open", func() bool {
-		gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin")
+		gate, err := dispatch.ReadAdmission(t.Context(), bus, "penguin")
 		return err == nil && gate.IsOpen()
 	})
 	for i := range runs {
@@ -81,14 +81,14 @@ func TestOnARealBus(t *testing.T) {
 		if i == 3 {
 			want = join.Ended
 		}
-		if j := joinOf(t, box, run); j.State != want {
+		if j := joinOf(t, bus, run); j.State != want {
 			t.Errorf("%s is %s", run, j.State)
 		}
 	}
-	if got := called(t, box, "run 3"); got != "cancelled: cancelled" {
+	if got := called(t, bus, "run 3"); got != "cancelled: cancelled" {
 		t.Errorf("run 3 failed with %q", got)
 	}
-	if j := joinOf(t, box, "never complete"); j.State != join.Ended || j.Ending.Kind != events.FailureIncomplete {
+	if j := joinOf(t, bus, "never complete"); j.State != join.Ended || j.Ending.Kind != events.FailureIncomplete {
 		t.Errorf("the run that lacks an event is %+v", j)
 	}
 	stop()
@@ -97,20 +97,20 @@ func TestOnARealBus(t *testing.T) {
 	}
 }
 
-func connect(t *testing.T, server *bus.Server) *jetstream.Letterbox {
+func connect(t *testing.T, server *natsserver.Server) *jetstream.Bus {
 	t.Helper()
-	box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
+	bus, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = box.Close() })
-	return box
+	t.Cleanup(func() { _ = bus.Close() })
+	return bus
 }
 
 // trainEverything is a worker that finishes each job at once.
-func trainEverything(ctx context.Context, box events.Letterbox) error {
+func trainEverything(ctx context.Context, bus events.Bus) error {
 	for ctx.Err() == nil {
-		claim, err := box.Take(ctx, events.FunctionTrain, []string{"cpu"}, time.Second)
+		claim, err := bus.Claim(ctx, events.FunctionTrain, []string{"cpu"}, time.Second)
 		if err != nil {
 			continue
 		}
@@ -118,10 +118,10 @@ func trainEverything(ctx context.Context, box events.Letterbox) error {
 		if err != nil {
 			return err
 		}
-		if _, err := box.Publish(ctx, outcomeOf(job)); err != nil && ctx.Err() == nil {
+		if _, err := bus.Publish(ctx, outcomeOf(job)); err != nil && ctx.Err() == nil {
 			return err
 		}
-		if err := claim.Done(ctx); err != nil && ctx.Err() == nil {
+		if err := claim.Ack(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
@@ -129,16 +129,16 @@ func trainEverything(ctx context.Context, box events.Letterbox) error {
 }
 
 // outcomes counts the runs that have a model or a failure in the log; each must have one.
-func outcomes(t *testing.T, box events.Letterbox) int {
+func outcomes(t *testing.T, bus events.Bus) int {
 	t.Helper()
 	count := map[string]int{}
 	query := events.Query{Kinds: events.OutcomeKinds()}
-	for r, err := range box.Read(t.Context(), query) {
+	for r, err := range bus.Read(t.Context(), query) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if count[r.Fact.Run]++; count[r.Fact.Run] > 1 {
-			t.Fatalf("%s: two outcomes in the log", r.Fact.Run)
+		if count[r.Event.Run]++; count[r.Event.Run] > 1 {
+			t.Fatalf("%s: two outcomes in the log", r.Event.Run)
 		}
 	}
 	return len(count)

@@ -11,17 +11,17 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // called returns how a cancelled run failed by the log: "" if it did not.
-func called(t *testing.T, box events.Letterbox, run string) string {
+func called(t *testing.T, bus events.Bus, run string) string {
 	t.Helper()
 	var all []string
-	for _, fact := range failures(t, box, run) {
-		data := fact.Data.(*events.TrainingFailed)
+	for _, event := range failures(t, bus, run) {
+		data := event.Data.(*events.TrainingFailed)
 		all = append(all, string(data.Reason)+": "+data.Message)
 	}
 	return strings.Join(all, ", ")
@@ -29,16 +29,16 @@ func called(t *testing.T, box events.Letterbox, run string) string {
 
 func TestCancelEndsARunThatWaitsForFacts(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, joined)
-	arrive(t, box, d, "monday")
-	got, err := dispatch.Cancel(t.Context(), box, "penguin", "monday")
-	if err != nil || got.Job != "" || called(t, box, "monday") != "cancelled: cancelled" {
-		t.Errorf("%+v, %v, failed with %q", got, err, called(t, box, "monday"))
+	bus, d := setup(t, joined)
+	arrive(t, bus, d, "monday")
+	got, err := dispatch.Cancel(t.Context(), bus, "penguin", "monday")
+	if err != nil || got.Job != "" || called(t, bus, "monday") != "cancelled: cancelled" {
+		t.Errorf("%+v, %v, failed with %q", got, err, called(t, bus, "monday"))
 	}
-	publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
+	publish(t, bus, "monday", "h", hparams("s3://bkt/hp"))
 	drain(t, d)
-	wantJobs(t, box, "afterwards")
-	if _, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); !errors.Is(err, dispatch.ErrTooLate) {
+	wantJobs(t, bus, "afterwards")
+	if _, err := dispatch.Cancel(t.Context(), bus, "penguin", "monday"); !errors.Is(err, dispatch.ErrTooLate) {
 		t.Errorf("cancelled twice: %v", err)
 	}
 }
@@ -47,10 +47,10 @@ func TestCancelEndsARunThatWaitsForFacts(t *testing.T) {
 // all the same.
 func TestACancelledRunHasTheEventsOfTheLog(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, joined)
-	publish(t, box, "monday", "t", transform())
-	publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
-	for recorded, err := range box.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindHParamsReady}}) {
+	bus, d := setup(t, joined)
+	publish(t, bus, "monday", "t", transform())
+	publish(t, bus, "monday", "h", hparams("s3://bkt/hp"))
+	for recorded, err := range bus.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindHParamsReady}}) {
 		if err == nil {
 			err = d.Handle(t.Context(), recorded)
 		}
@@ -58,41 +58,41 @@ func TestACancelledRunHasTheEventsOfTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil {
+	if _, err := dispatch.Cancel(t.Context(), bus, "penguin", "monday"); err != nil {
 		t.Fatal(err)
 	}
-	ended := joinOf(t, box, "monday")
+	ended := joinOf(t, bus, "monday")
 	if len(ended.Events) != 2 || ended.Ending == nil || ended.Ending.Through != 2 {
 		t.Errorf("the run has ended with %+v", ended)
 	}
 	drain(t, d)
-	wantJobs(t, box, "afterwards")
+	wantJobs(t, bus, "afterwards")
 }
 
 func TestCancelEndsARunThatWaitsForAdmission(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, fmt.Sprintf(limited, "1"))
-	arrive(t, box, d, "a", "b", "c")
-	got, err := dispatch.Cancel(t.Context(), box, "penguin", "b")
-	if err != nil || got.Job != "" || called(t, box, "b") != "cancelled: cancelled" {
-		t.Errorf("%+v, %v, failed with %q", got, err, called(t, box, "b"))
+	bus, d := setup(t, fmt.Sprintf(limited, "1"))
+	arrive(t, bus, d, "a", "b", "c")
+	got, err := dispatch.Cancel(t.Context(), bus, "penguin", "b")
+	if err != nil || got.Job != "" || called(t, bus, "b") != "cancelled: cancelled" {
+		t.Errorf("%+v, %v, failed with %q", got, err, called(t, bus, "b"))
 	}
-	first := wantJobs(t, box, "at first", "a")
-	finish(t, box, d, first[0])
-	wantJobs(t, box, "a is done", "c")
+	first := wantJobs(t, bus, "at first", "a")
+	finish(t, bus, d, first[0])
+	wantJobs(t, bus, "a is done", "c")
 }
 
 func TestCancelStopsTheWorkerThatHasTheJob(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
-	arrive(t, box, d, "monday")
-	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
+	bus, d := setup(t, alone)
+	arrive(t, bus, d, "monday")
+	claim, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = claim.Hold(t.Context(), func(ctx context.Context) error {
+	err = claim.KeepAlive(t.Context(), func(ctx context.Context) error {
 		for range 2 { // cancelling again is no error
-			if got, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil || got.Job != joinOf(t, box, "monday").Current().Job {
+			if got, err := dispatch.Cancel(t.Context(), bus, "penguin", "monday"); err != nil || got.Job != joinOf(t, bus, "monday").Current().Job {
 				t.Errorf("%+v, %v", got, err)
 			}
 		}
@@ -106,33 +106,33 @@ func TestCancelStopsTheWorkerThatHasTheJob(t *testing.T) {
 	if !errors.Is(err, events.ErrCancelled) {
 		t.Errorf("the worker's context ended with %v", err)
 	}
-	if published := called(t, box, "monday"); published != "" {
+	if published := called(t, bus, "monday"); published != "" {
 		t.Errorf("the dispatcher published %q, which is the worker's to publish", published)
 	}
 }
 
 func TestARunWithAnOutcomeCanNotBeCancelled(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
-	arrive(t, box, d, "monday")
-	finish(t, box, d, wantJobs(t, box, "at first", "monday")[0])
-	if _, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); !errors.Is(err, dispatch.ErrTooLate) {
+	bus, d := setup(t, alone)
+	arrive(t, bus, d, "monday")
+	finish(t, bus, d, wantJobs(t, bus, "at first", "monday")[0])
+	if _, err := dispatch.Cancel(t.Context(), bus, "penguin", "monday"); !errors.Is(err, dispatch.ErrTooLate) {
 		t.Errorf("cancelled: %v", err)
 	}
 	job, err := d.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, join.Retry{Generation: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil || got.Job != job.ID {
+	if got, err := dispatch.Cancel(t.Context(), bus, "penguin", "monday"); err != nil || got.Job != job.ID {
 		t.Errorf("the job that was made again: %+v, %v; want %s", got, err, job.ID)
 	}
 }
 
 func TestCancelOfAnUnknownRun(t *testing.T) {
 	t.Parallel()
-	box, _ := setup(t, alone)
+	bus, _ := setup(t, alone)
 	for _, name := range []string{"penguin", "pinguin"} {
-		if _, err := dispatch.Cancel(t.Context(), box, name, "monday"); !errors.Is(err, events.ErrNotFound) {
+		if _, err := dispatch.Cancel(t.Context(), bus, name, "monday"); !errors.Is(err, events.ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -142,14 +142,14 @@ func TestCancelOfAnUnknownRun(t *testing.T) {
 // not on the queue: cancelling enqueues it, for a worker to announce the end.
 func TestCancelReachesAJobThatWasNotEnqueued(t *testing.T) {
 	t.Parallel()
-	box, _ := setup(t, alone)
-	publish(t, box, "monday", "t", transform())
-	diesUnconfirmed(t, box)
-	got, err := dispatch.Cancel(t.Context(), box, "penguin", "monday")
+	bus, _ := setup(t, alone)
+	publish(t, bus, "monday", "t", transform())
+	diesUnconfirmed(t, bus)
+	got, err := dispatch.Cancel(t.Context(), bus, "penguin", "monday")
 	if err != nil || got.Job == "" {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
+	claim, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,32 +160,32 @@ func TestCancelReachesAJobThatWasNotEnqueued(t *testing.T) {
 
 // diesUnconfirmed has a dispatcher take the next event, mark its run, and die before it enqueues
 // the job.
-func diesUnconfirmed(t *testing.T, box events.Letterbox) {
+func diesUnconfirmed(t *testing.T, bus events.Bus) {
 	t.Helper()
 	const joinAndMark = 3 // the effect after these is the first that does not happen
-	d, err := dispatch.New(t.Context(), newCrashing(box, joinAndMark, false, func(events.Job) {}), nil)
+	d, err := dispatch.New(t.Context(), newCrashing(bus, joinAndMark, false, func(events.Job) {}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Next(t.Context(), 0); !errors.Is(err, errCrashed) {
 		t.Fatal(err)
 	}
-	if j := joinOf(t, box, "monday"); j.State != join.Dispatched || !j.Current().Unconfirmed || j.Current().Job == "" {
+	if j := joinOf(t, bus, "monday"); j.State != join.Dispatched || !j.Current().Unconfirmed || j.Current().Job == "" {
 		t.Fatalf("the run is %s, %+v", j.State, j)
 	}
 }
 
 func TestAJobThatWasNotEnqueuedIsEnqueuedByTheNextDispatcher(t *testing.T) {
 	t.Parallel()
-	for name, comes := range map[string]func(*testing.T, events.Letterbox, *dispatch.Dispatcher){
-		"the event again": func(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher) {
-			for r := range box.Read(t.Context(), events.Query{Run: "monday", Kinds: []events.Kind{events.KindTransformReady}}) {
+	for name, comes := range map[string]func(*testing.T, events.Bus, *dispatch.Dispatcher){
+		"the event again": func(t *testing.T, bus events.Bus, d *dispatch.Dispatcher) {
+			for r := range bus.Read(t.Context(), events.Query{Run: "monday", Kinds: []events.Kind{events.KindTransformReady}}) {
 				if err := d.Handle(t.Context(), r); err != nil {
 					t.Error(err)
 				}
 			}
 		},
-		"a sweep": func(t *testing.T, _ events.Letterbox, d *dispatch.Dispatcher) {
+		"a sweep": func(t *testing.T, _ events.Bus, d *dispatch.Dispatcher) {
 			time.Sleep(2 * d.SweepEvery)
 			sweep(t, d)
 		},
@@ -193,11 +193,11 @@ func TestAJobThatWasNotEnqueuedIsEnqueuedByTheNextDispatcher(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				box, d := setup(t, alone)
-				publish(t, box, "monday", "t", transform())
-				diesUnconfirmed(t, box)
-				comes(t, box, d)
-				wantJobs(t, box, "behind the dead", "monday")
+				bus, d := setup(t, alone)
+				publish(t, bus, "monday", "t", transform())
+				diesUnconfirmed(t, bus)
+				comes(t, bus, d)
+				wantJobs(t, bus, "behind the dead", "monday")
 			})
 		})
 	}
@@ -206,15 +206,15 @@ func TestAJobThatWasNotEnqueuedIsEnqueuedByTheNextDispatcher(t *testing.T) {
 // A run may be ended at the moment when a dispatcher is about to mark it: it has no job then.
 func TestARunThatIsEndedBeforeItIsMarkedHasNoJob(t *testing.T) {
 	t.Parallel()
-	box, _ := setup(t, alone)
-	publish(t, box, "monday", "t", transform())
+	bus, _ := setup(t, alone)
+	publish(t, bus, "monday", "t", transform())
 	var once sync.Once
-	racing := &interrupted{Memory: box, before: func() {
-		if joinOf(t, box, "monday").State != join.Complete {
+	racing := &interrupted{Memory: bus, before: func() {
+		if joinOf(t, bus, "monday").State != join.Complete {
 			return
 		}
 		once.Do(func() {
-			if _, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil {
+			if _, err := dispatch.Cancel(t.Context(), bus, "penguin", "monday"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -226,10 +226,10 @@ func TestARunThatIsEndedBeforeItIsMarkedHasNoJob(t *testing.T) {
 	if err := d.Next(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	if published := called(t, box, "monday"); published != "cancelled: cancelled" {
+	if published := called(t, bus, "monday"); published != "cancelled: cancelled" {
 		t.Errorf("failed with %q", published)
 	}
-	if left := jobs(t, box); len(left) != 0 {
+	if left := jobs(t, bus); len(left) != 0 {
 		t.Errorf("%d jobs of a run that was cancelled before it had one", len(left))
 	}
 }
@@ -238,12 +238,12 @@ func TestARunThatIsEndedBeforeItIsMarkedHasNoJob(t *testing.T) {
 // by that.
 func TestADispatcherThatLostAWriteReadsUntilItSeesWhatWon(t *testing.T) {
 	t.Parallel()
-	box, _ := setup(t, alone)
-	publish(t, box, "monday", "t", transform())
+	bus, _ := setup(t, alone)
+	publish(t, bus, "monday", "t", transform())
 	var once sync.Once
-	racing := &interrupted{Memory: box, old: 3, before: func() {
+	racing := &interrupted{Memory: bus, old: 3, before: func() {
 		once.Do(func() {
-			if _, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil {
+			if _, err := dispatch.Cancel(t.Context(), bus, "penguin", "monday"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -258,10 +258,10 @@ func TestADispatcherThatLostAWriteReadsUntilItSeesWhatWon(t *testing.T) {
 	if racing.old != 0 {
 		t.Errorf("%d of 3 old reads are left: the test shows nothing", racing.old)
 	}
-	if j := joinOf(t, box, "monday"); j.State != join.Ended {
+	if j := joinOf(t, bus, "monday"); j.State != join.Ended {
 		t.Errorf("the cancelled run is %s", j.State)
 	}
-	if left := jobs(t, box); len(left) != 0 {
+	if left := jobs(t, bus); len(left) != 0 {
 		t.Errorf("%d jobs of a run that was cancelled before it had one", len(left))
 	}
 }
@@ -270,21 +270,21 @@ func TestADispatcherThatLostAWriteReadsUntilItSeesWhatWon(t *testing.T) {
 // the worker announces the end.
 func TestARunThatGetsItsJobWhileItIsEndedIsNotEnded(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
-	if err := dispatch.Pause(t.Context(), box, "penguin"); err != nil {
+	bus, d := setup(t, alone)
+	if err := dispatch.Pause(t.Context(), bus, "penguin"); err != nil {
 		t.Fatal(err)
 	}
-	arrive(t, box, d, "monday")
-	racing := &interrupted{Memory: box, before: func() {
-		if err := dispatch.Resume(t.Context(), box, "penguin"); err != nil {
+	arrive(t, bus, d, "monday")
+	racing := &interrupted{Memory: bus, before: func() {
+		if err := dispatch.Resume(t.Context(), bus, "penguin"); err != nil {
 			t.Error(err)
 		}
 	}}
 	got, err := dispatch.Cancel(t.Context(), racing, "penguin", "monday")
-	if err != nil || got.Job != joinOf(t, box, "monday").Current().Job || got.Job == "" {
+	if err != nil || got.Job != joinOf(t, bus, "monday").Current().Job || got.Job == "" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if published := called(t, box, "monday"); published != "" {
+	if published := called(t, bus, "monday"); published != "" {
 		t.Errorf("failed with %q", published)
 	}
 }
@@ -292,7 +292,7 @@ func TestARunThatGetsItsJobWhileItIsEndedIsNotEnded(t *testing.T) {
 // interrupted is a letterbox through which something happens right before the first write to a join
 // that exists. Where that write is refused, so many reads return what the join was before.
 type interrupted struct {
-	*eventstest.Memory
+	*bustest.Memory
 	before func()
 	old    int
 
@@ -300,41 +300,41 @@ type interrupted struct {
 	refused bool
 }
 
-func (b *interrupted) Register(ctx context.Context, name string) (events.Register, error) {
-	register, err := b.Memory.Register(ctx, name)
-	if name != events.RegisterJoins {
+func (b *interrupted) KV(ctx context.Context, name string) (events.KV, error) {
+	register, err := b.Memory.KV(ctx, name)
+	if name != events.KVJoins {
 		return register, err
 	}
 	return interruptedRegister{register, b}, err
 }
 
 type interruptedRegister struct {
-	events.Register
-	box *interrupted
+	events.KV
+	bus *interrupted
 }
 
 func (r interruptedRegister) Get(ctx context.Context, key string) (events.Entry, error) {
-	if r.box.refused && r.box.old > 0 {
-		r.box.old--
-		return r.box.known, nil
+	if r.bus.refused && r.bus.old > 0 {
+		r.bus.old--
+		return r.bus.known, nil
 	}
-	entry, err := r.Register.Get(ctx, key)
-	r.box.known = entry
+	entry, err := r.KV.Get(ctx, key)
+	r.bus.known = entry
 	return entry, err
 }
 
 func (r interruptedRegister) Create(ctx context.Context, key string, value []byte) (uint64, error) {
-	revision, err := r.Register.Create(ctx, key, value)
-	r.box.known = events.Entry{Key: key, Value: value, Revision: revision}
+	revision, err := r.KV.Create(ctx, key, value)
+	r.bus.known = events.Entry{Key: key, Value: value, Revision: revision}
 	return revision, err
 }
 
 func (r interruptedRegister) Update(ctx context.Context, key string, value []byte, at uint64) (uint64, error) {
-	if before := r.box.before; before != nil {
-		r.box.before = nil
+	if before := r.bus.before; before != nil {
+		r.bus.before = nil
 		before()
 	}
-	revision, err := r.Register.Update(ctx, key, value, at)
-	r.box.refused = r.box.refused || errors.Is(err, events.ErrConflict)
+	revision, err := r.KV.Update(ctx, key, value, at)
+	r.bus.refused = r.bus.refused || errors.Is(err, events.ErrConflict)
 	return revision, err
 }

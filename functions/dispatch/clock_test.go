@@ -17,9 +17,9 @@ import (
 func TestSweepsGoOnWhenTheBussClockIsSetBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, _ := setup(t, alone)
-		back, counted := new(atomic.Bool), &counting{Memory: box}
-		d, err := dispatch.New(t.Context(), &setBack{Letterbox: counted, back: back}, nil)
+		bus, _ := setup(t, alone)
+		back, counted := new(atomic.Bool), &counting{Memory: bus}
+		d, err := dispatch.New(t.Context(), &setBack{Bus: counted, back: back}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,18 +41,18 @@ func TestSweepsGoOnWhenTheBussClockIsSetBack(t *testing.T) {
 
 // setBack is a bus whose clock is a day behind where it was, from some moment on.
 type setBack struct {
-	events.Letterbox
+	events.Bus
 	back *atomic.Bool
 }
 
-func (b *setBack) Register(ctx context.Context, name string) (events.Register, error) {
-	register, err := b.Letterbox.Register(ctx, name)
+func (b *setBack) KV(ctx context.Context, name string) (events.KV, error) {
+	register, err := b.Bus.KV(ctx, name)
 	return setBackRegister{register, b.back, map[string]time.Time{}}, err
 }
 
 // setBackRegister is used by one goroutine at a time: only sweeps read the clock.
 type setBackRegister struct {
-	events.Register
+	events.KV
 	back    *atomic.Bool
 	written map[string]time.Time
 }
@@ -66,16 +66,16 @@ func (r setBackRegister) stamp(key string) {
 
 func (r setBackRegister) Create(ctx context.Context, key string, value []byte) (uint64, error) {
 	r.stamp(key)
-	return r.Register.Create(ctx, key, value)
+	return r.KV.Create(ctx, key, value)
 }
 
 func (r setBackRegister) Update(ctx context.Context, key string, value []byte, at uint64) (uint64, error) {
 	r.stamp(key)
-	return r.Register.Update(ctx, key, value, at)
+	return r.KV.Update(ctx, key, value, at)
 }
 
 func (r setBackRegister) Get(ctx context.Context, key string) (events.Entry, error) {
-	entry, err := r.Register.Get(ctx, key)
+	entry, err := r.KV.Get(ctx, key)
 	entry.Written = r.written[key]
 	return entry, err
 }

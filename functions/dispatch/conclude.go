@@ -12,16 +12,16 @@ import (
 // conclude notes the outcome of a run's training, and removes the run from its pipeline's
 // admission.
 func (d *Dispatcher) conclude(ctx context.Context, outcome events.Recorded) error {
-	run, err := d.read(ctx, outcome.Fact.Pipeline, outcome.Fact.Run)
+	run, err := d.read(ctx, outcome.Event.Pipeline, outcome.Event.Run)
 	if err != nil {
 		return err
 	}
-	if events.MayEnd(outcome.Fact, run.Stage(events.FunctionTrain).Job) {
+	if events.MayEnd(outcome.Event, run.Stage(events.FunctionTrain).Job) {
 		if err := d.noteOutcome(ctx, run, outcome.Message.Sequence); err != nil {
 			return err
 		}
 	}
-	return d.release(ctx, outcome.Fact)
+	return d.release(ctx, outcome.Event)
 }
 
 // noteOutcome writes into a run's join that its job need not be looked for any more. Where it
@@ -83,8 +83,8 @@ func (d *Dispatcher) announce(ctx context.Context, run held) (held, error) {
 // publish publishes an event of our own, whose id follows from what it says. One that another
 // source published under that id, a mirror of the log say, says the same: trying again would never
 // end.
-func (d *Dispatcher) publish(ctx context.Context, event events.Fact) error {
-	_, err := d.box.Publish(ctx, event)
+func (d *Dispatcher) publish(ctx context.Context, event events.Event) error {
+	_, err := d.bus.Publish(ctx, event)
 	if errors.Is(err, events.ErrConflict) {
 		d.log.WarnContext(ctx, "event was published by another source", "pipeline", event.Pipeline, "run", event.Run, "event", event.ID, "error", err)
 		return nil

@@ -16,7 +16,7 @@ var errCrashed = errors.New("this process has crashed")
 // crashing is the bus of a process that dies at one of its effects: right before or right after, so
 // that the process does not learn whether it happened. From then on nothing works.
 type crashing struct {
-	events.Letterbox
+	events.Bus
 
 	mu      sync.Mutex
 	left    int          // effects until it dies; below 0: never
@@ -26,8 +26,8 @@ type crashing struct {
 	offers  func(events.Job)
 }
 
-func newCrashing(box events.Letterbox, left int, after bool, offers func(events.Job)) *crashing {
-	return &crashing{Letterbox: box, left: left, after: after, crashed: make(chan struct{}), offers: offers}
+func newCrashing(bus events.Bus, left int, after bool, offers func(events.Job)) *crashing {
+	return &crashing{Bus: bus, left: left, after: after, crashed: make(chan struct{}), offers: offers}
 }
 
 func (c *crashing) dead() bool {
@@ -71,82 +71,82 @@ func (c *crashing) look() error {
 	return nil
 }
 
-func (c *crashing) Publish(ctx context.Context, f events.Fact) (r events.Receipt, err error) {
-	err = c.effect(func() (err error) { r, err = c.Letterbox.Publish(ctx, f); return err })
+func (c *crashing) Publish(ctx context.Context, f events.Event) (r events.Receipt, err error) {
+	err = c.effect(func() (err error) { r, err = c.Bus.Publish(ctx, f); return err })
 	return r, err
 }
 
-func (c *crashing) Offer(ctx context.Context, j events.Job) error {
-	return c.effect(func() error { c.offers(j); return c.Letterbox.Offer(ctx, j) })
+func (c *crashing) Enqueue(ctx context.Context, j events.Job) error {
+	return c.effect(func() error { c.offers(j); return c.Bus.Enqueue(ctx, j) })
 }
 
 func (c *crashing) Cancel(ctx context.Context, job string) error {
-	return c.effect(func() error { return c.Letterbox.Cancel(ctx, job) })
+	return c.effect(func() error { return c.Bus.Cancel(ctx, job) })
 }
 
-func (c *crashing) Bury(ctx context.Context, d events.DeadLetter) error {
-	return c.effect(func() error { return c.Letterbox.Bury(ctx, d) })
+func (c *crashing) DeadLetter(ctx context.Context, d events.DeadLetter) error {
+	return c.effect(func() error { return c.Bus.DeadLetter(ctx, d) })
 }
 
 func (c *crashing) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
 	if err := c.look(); err != nil {
 		return func(yield func(events.Recorded, error) bool) { yield(events.Recorded{}, err) }
 	}
-	return c.Letterbox.Read(ctx, q)
+	return c.Bus.Read(ctx, q)
 }
 
-func (c *crashing) Follow(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
+func (c *crashing) Follow(ctx context.Context, reader string, wait time.Duration) (events.EventDelivery, error) {
 	if err := c.look(); err != nil {
 		return nil, err
 	}
-	delivery, err := c.Letterbox.Follow(ctx, reader, wait)
+	delivery, err := c.Bus.Follow(ctx, reader, wait)
 	return crashingDelivery{delivery, c}, err
 }
 
-func (c *crashing) Register(ctx context.Context, name string) (events.Register, error) {
-	register, err := c.Letterbox.Register(ctx, name)
-	return crashingRegister{register, c}, err
+func (c *crashing) KV(ctx context.Context, name string) (events.KV, error) {
+	kv, err := c.Bus.KV(ctx, name)
+	return crashingKV{kv, c}, err
 }
 
 type crashingDelivery struct {
-	events.Delivery
+	events.EventDelivery
 	c *crashing
 }
 
-func (d crashingDelivery) Done(ctx context.Context) error {
-	return d.c.effect(func() error { return d.Delivery.Done(ctx) })
+func (d crashingDelivery) Ack(ctx context.Context) error {
+	return d.c.effect(func() error { return d.EventDelivery.Ack(ctx) })
 }
 
-func (d crashingDelivery) Later(ctx context.Context, delay time.Duration) error {
-	return d.c.effect(func() error { return d.Delivery.Later(ctx, delay) })
+func (d crashingDelivery) Nak(ctx context.Context, delay time.Duration) error {
+	return d.c.effect(func() error { return d.EventDelivery.Nak(ctx, delay) })
 }
 
-func (d crashingDelivery) Never(ctx context.Context, reason events.DeadReason) error {
-	return d.c.effect(func() error { return d.Delivery.Never(ctx, reason) })
+func (d crashingDelivery) Term(ctx context.Context, reason events.DeadReason) error {
+	return d.c.effect(func() error { return d.EventDelivery.Term(ctx, reason) })
 }
 
-type crashingRegister struct {
-	events.Register
+type crashingKV struct {
+	events.KV
 	c *crashing
 }
 
-func (r crashingRegister) Get(ctx context.Context, key string) (events.Entry, error) {
+func (r crashingKV) Get(ctx context.Context, key string) (events.Entry, error) {
 	if err := r.c.look(); err != nil {
 		return events.Entry{}, err
 	}
-	return r.Register.Get(ctx, key)
+	return r.KV.Get(ctx, key)
 }
 
-func (r crashingRegister) Create(ctx context.Context, key string, value []byte) (revision uint64, err error) {
-	err = r.c.effect(func() (err error) { revision, err = r.Register.Create(ctx, key, value); return err })
+func (r crashingKV) Create(ctx context.Context, key string, value []byte) (revision uint64, err error) {
+	err = r.c.effect(func() (err error) { revision, err = r.KV.Create(ctx, key, value); return err })
 	return revision, err
 }
 
-func (r crashingRegister) Update(ctx context.Context, key string, value []byte, at uint64) (revision uint64, err error) {
-	err = r.c.effect(func() (err error) { revision, err = r.Register.Update(ctx, key, value, at); return err })
+func (r crashingKV) Update(ctx context.Context, key string, value []byte, at uint64) (revision uint64, err error) {
+	err = r.c.effect(func() (err error) { revision, err = r.KV.Update(ctx, key, value, at); return err })
 	return revision, err
 }
 
-func (r crashingRegister) Delete(ctx context.Context, key string, at uint64) error {
-	return r.c.effect(func() error { return r.Register.Delete(ctx, key, at) })
+func (r crashingKV) Delete(ctx context.Context, key string, at uint64) error {
+	return r.c.effect(func() error { return r.KV.Delete(ctx, key, at) })
 }

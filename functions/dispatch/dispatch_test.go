@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
@@ -33,34 +33,34 @@ trainer:
   hyperparameters: latest
 `
 
-func setup(t *testing.T, text string) (*eventstest.Memory, *dispatch.Dispatcher) {
+func setup(t *testing.T, text string) (*bustest.Memory, *dispatch.Dispatcher) {
 	t.Helper()
-	box := eventstest.NewMemory(0)
-	apply(t, box, text)
-	dispatcher, err := dispatch.New(t.Context(), box, nil)
+	bus := bustest.NewMemory(0)
+	apply(t, bus, text)
+	dispatcher, err := dispatch.New(t.Context(), bus, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return box, dispatcher
+	return bus, dispatcher
 }
 
-func apply(t *testing.T, box events.Letterbox, text string) uint64 {
+func apply(t *testing.T, bus events.Bus, text string) uint64 {
 	t.Helper()
 	p, err := pipeline.Parse("penguin.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	revision, _, err := dispatch.Apply(t.Context(), box, p)
+	revision, _, err := dispatch.Apply(t.Context(), bus, p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return revision
 }
 
-func publish(t *testing.T, box events.Letterbox, run, id string, data events.Data) {
+func publish(t *testing.T, bus events.Bus, run, id string, data events.Data) {
 	t.Helper()
-	fact := events.Fact{ID: id, Source: "/test", Pipeline: "penguin", Run: run, Data: data}
-	if _, err := box.Publish(t.Context(), fact); err != nil {
+	event := events.Event{ID: id, Source: "/test", Pipeline: "penguin", Run: run, Data: data}
+	if _, err := bus.Publish(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -86,11 +86,11 @@ func drain(t *testing.T, d *dispatch.Dispatcher) {
 }
 
 // jobs takes everything off the queue.
-func jobs(t *testing.T, box events.Letterbox) []events.Job {
+func jobs(t *testing.T, bus events.Bus) []events.Job {
 	t.Helper()
 	var all []events.Job
 	for {
-		claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
+		claim, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
 		if errors.Is(err, events.ErrEmpty) {
 			return all
 		}
@@ -101,7 +101,7 @@ func jobs(t *testing.T, box events.Letterbox) []events.Job {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := claim.Done(t.Context()); err != nil {
+		if err := claim.Ack(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, job)
@@ -110,16 +110,16 @@ func jobs(t *testing.T, box events.Letterbox) []events.Job {
 
 func TestTheLastEventOfARunMakesItsJob(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, joined)
-	publish(t, box, "monday", "t", transform())
-	publish(t, box, "tuesday", "h", hparams("s3://bkt/other"))
+	bus, d := setup(t, joined)
+	publish(t, bus, "monday", "t", transform())
+	publish(t, bus, "tuesday", "h", hparams("s3://bkt/other"))
 	drain(t, d)
-	if early := jobs(t, box); len(early) != 0 {
+	if early := jobs(t, bus); len(early) != 0 {
 		t.Fatalf("%d jobs before the join was complete", len(early))
 	}
-	publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
+	publish(t, bus, "monday", "h", hparams("s3://bkt/hp"))
 	drain(t, d)
-	got := jobs(t, box)
+	got := jobs(t, bus)
 	if len(got) != 1 || got[0].Run != "monday" || got[0].Inputs.Hyperparameters != "s3://bkt/hp" || len(got[0].Causes) != 2 || got[0].Causes[1].ID != "h" {
 		t.Fatalf("jobs %+v", got)
 	}
@@ -127,28 +127,28 @@ func TestTheLastEventOfARunMakesItsJob(t *testing.T) {
 
 func TestAnEventOfADispatchedRunEnqueuesNothing(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
-	publish(t, box, "monday", "t", transform())
+	bus, d := setup(t, alone)
+	publish(t, bus, "monday", "t", transform())
 	drain(t, d)
-	publish(t, box, "monday", "published-again", transform())
+	publish(t, bus, "monday", "published-again", transform())
 	drain(t, d)
-	job := wantJobs(t, box, "while it is on the queue", "monday")[0]
-	finish(t, box, d, job)
-	publish(t, box, "monday", "and-again", transform())
+	job := wantJobs(t, bus, "while it is on the queue", "monday")[0]
+	finish(t, bus, d, job)
+	publish(t, bus, "monday", "and-again", transform())
 	drain(t, d)
-	wantJobs(t, box, "once it is done")
+	wantJobs(t, bus, "once it is done")
 }
 
 func TestManyDispatchersAndManyCopiesOfAnEventMakeOneJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, _ := setup(t, joined)
+		bus, _ := setup(t, joined)
 		var publishers sync.WaitGroup
 		for i := range 8 {
 			publishers.Go(func() {
 				for range 20 {
-					publish(t, box, "monday", "t", transform())
-					publish(t, box, "monday", "h-"+string(rune('a'+i)), hparams("s3://bkt/hp"))
+					publish(t, bus, "monday", "t", transform())
+					publish(t, bus, "monday", "h-"+string(rune('a'+i)), hparams("s3://bkt/hp"))
 				}
 			})
 		}
@@ -156,7 +156,7 @@ func TestManyDispatchersAndManyCopiesOfAnEventMakeOneJob(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var dispatchers sync.WaitGroup
 		for range 4 {
-			d, err := dispatch.New(ctx, box, nil)
+			d, err := dispatch.New(ctx, bus, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +169,7 @@ func TestManyDispatchersAndManyCopiesOfAnEventMakeOneJob(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		dispatchers.Wait()
-		if got := jobs(t, box); len(got) != 1 {
+		if got := jobs(t, bus); len(got) != 1 {
 			t.Errorf("%d jobs, want one", len(got))
 		}
 	})
@@ -177,12 +177,12 @@ func TestManyDispatchersAndManyCopiesOfAnEventMakeOneJob(t *testing.T) {
 
 func TestLatestIsPinnedWhenTheRunIsComplete(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
-	publish(t, box, "sunday", "h1", hparams("s3://bkt/old"))
-	publish(t, box, "monday", "t", transform())
-	publish(t, box, "tuesday", "h2", hparams("s3://bkt/late"))
+	bus, d := setup(t, alone)
+	publish(t, bus, "sunday", "h1", hparams("s3://bkt/old"))
+	publish(t, bus, "monday", "t", transform())
+	publish(t, bus, "tuesday", "h2", hparams("s3://bkt/late"))
 	drain(t, d)
-	got := jobs(t, box)
+	got := jobs(t, bus)
 	if len(got) != 1 || got[0].Inputs.Hyperparameters != "s3://bkt/old" {
 		t.Fatalf("jobs %+v", got)
 	}
@@ -190,14 +190,14 @@ func TestLatestIsPinnedWhenTheRunIsComplete(t *testing.T) {
 
 func TestARunKeepsThePipelineItWasCompletedWith(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
-	publish(t, box, "monday", "t", transform())
+	bus, d := setup(t, alone)
+	publish(t, bus, "monday", "t", transform())
 	drain(t, d)
-	before := jobs(t, box)
-	after := apply(t, box, strings.Replace(alone, "num_steps: 1", "num_steps: 2", 1))
-	publish(t, box, "tuesday", "t", transform())
+	before := jobs(t, bus)
+	after := apply(t, bus, strings.Replace(alone, "num_steps: 1", "num_steps: 2", 1))
+	publish(t, bus, "tuesday", "t", transform())
 	drain(t, d)
-	got := jobs(t, box)
+	got := jobs(t, bus)
 	if len(before) != 1 || len(got) != 1 || got[0].Revision != after || before[0].Revision == after {
 		t.Fatalf("jobs %+v and %+v", before, got)
 	}
@@ -205,54 +205,54 @@ func TestARunKeepsThePipelineItWasCompletedWith(t *testing.T) {
 
 func TestApplyingTheSameAgainIsNoRevision(t *testing.T) {
 	t.Parallel()
-	box, _ := setup(t, alone)
-	if first, second := apply(t, box, alone), apply(t, box, alone); first != second {
+	bus, _ := setup(t, alone)
+	if first, second := apply(t, bus, alone), apply(t, bus, alone); first != second {
 		t.Errorf("revisions %d and %d", first, second)
 	}
 }
 
 func TestAnEventThatCanNeverStartARunIsDeadLetteredAndAnnounced(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
-	stranger := events.Fact{ID: "x", Source: "/test", Pipeline: "pinguin", Run: "monday", Data: transform()}
-	if _, err := box.Publish(t.Context(), stranger); err != nil {
+	bus, d := setup(t, alone)
+	stranger := events.Event{ID: "x", Source: "/test", Pipeline: "pinguin", Run: "monday", Data: transform()}
+	if _, err := bus.Publish(t.Context(), stranger); err != nil {
 		t.Fatal(err)
 	}
 	for subject, body := range map[string]string{
 		"facts.examples-ready.penguin.monday.1": `{"specversion":"1.0","id":"1","source":"/x","type":"dev.stoker.examples.eaten.v1","subject":"penguin","run":"monday","data":{}}`,
 		"facts.examples-ready.penguin.monday.2": `{"specversion":"1.0","id":"2","source":"/x","type":"dev.stoker.examples.ready.v1","subject":"penguin","data":{"examples":[{"uri":"s3://bkt/x"}]}}`,
 	} {
-		if err := box.Inject(t.Context(), subject, nil, []byte(body)); err != nil {
+		if err := bus.Inject(t.Context(), subject, nil, []byte(body)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	drain(t, d)
 	var reasons []string
-	for letter, err := range box.Dead(t.Context()) {
+	for deadLetter, err := range bus.DeadLetters(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if letter.Reason.Kind != events.FailureInput || len(letter.Message.Body) == 0 {
-			t.Errorf("dead letter %+v", letter)
+		if deadLetter.Reason.Kind != events.FailureInput || len(deadLetter.Message.Body) == 0 {
+			t.Errorf("dead letter %+v", deadLetter)
 		}
-		reasons = append(reasons, letter.Reason.Field)
+		reasons = append(reasons, deadLetter.Reason.Field)
 	}
 	if len(reasons) != 3 {
 		t.Errorf("reasons %q, want three", reasons)
 	}
-	for recorded, err := range box.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindTrainingFailed}}) {
-		if err != nil || recorded.Fact.Causation != "x" && recorded.Fact.Causation != "inline" {
-			t.Errorf("published %+v, %v", recorded.Fact, err)
+	for recorded, err := range bus.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindTrainingFailed}}) {
+		if err != nil || recorded.Event.Causation != "x" && recorded.Event.Causation != "inline" {
+			t.Errorf("published %+v, %v", recorded.Event, err)
 		}
 	}
-	publish(t, box, "monday", "inline", &events.TransformReady{TransformGraph: "s3://bkt/graph", Request: events.Request{PipelineSpec: []byte("{}")}})
+	publish(t, bus, "monday", "inline", &events.TransformReady{TransformGraph: "s3://bkt/graph", Request: events.Request{PipelineSpec: []byte("{}")}})
 	drain(t, d)
-	if got := jobs(t, box); len(got) != 0 {
+	if got := jobs(t, bus); len(got) != 0 {
 		t.Errorf("%d jobs of an event that brought its own pipeline", len(got))
 	}
-	publish(t, box, "monday", "t", transform())
+	publish(t, bus, "monday", "t", transform())
 	drain(t, d)
-	if got := jobs(t, box); len(got) != 1 {
+	if got := jobs(t, bus); len(got) != 1 {
 		t.Errorf("%d jobs afterwards, want one", len(got))
 	}
 }

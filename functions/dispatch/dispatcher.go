@@ -65,10 +65,10 @@ type Dispatcher struct {
 
 	Telemetry *telemetry.Telemetry // records a span for each event; may be nil. Set before Run
 
-	box        events.Letterbox
-	pipelines  events.Register
-	joins      events.Register
-	admissions events.Register
+	bus        events.Bus
+	pipelines  events.KV
+	joins      events.KV
+	admissions events.KV
 	log        *slog.Logger
 	inTurn     keyedMutex // of runs and of admissions
 	reads      sharedReads
@@ -82,19 +82,19 @@ type Dispatcher struct {
 const DefaultConcurrency = 8
 
 // New opens the buckets that a dispatcher needs. log may be nil.
-func New(ctx context.Context, box events.Letterbox, log *slog.Logger) (*Dispatcher, error) {
+func New(ctx context.Context, bus events.Bus, log *slog.Logger) (*Dispatcher, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	d := &Dispatcher{SweepEvery: time.Minute, Concurrency: DefaultConcurrency, box: box, log: log}
+	d := &Dispatcher{SweepEvery: time.Minute, Concurrency: DefaultConcurrency, bus: bus, log: log}
 	var err error
-	if d.pipelines, err = box.Register(ctx, events.RegisterPipelines); err != nil {
+	if d.pipelines, err = bus.KV(ctx, events.KVPipelines); err != nil {
 		return nil, fmt.Errorf("open pipelines: %w", err)
 	}
-	if d.joins, err = box.Register(ctx, events.RegisterJoins); err != nil {
+	if d.joins, err = bus.KV(ctx, events.KVJoins); err != nil {
 		return nil, fmt.Errorf("open joins: %w", err)
 	}
-	if d.admissions, err = box.Register(ctx, events.RegisterGates); err != nil {
+	if d.admissions, err = bus.KV(ctx, events.KVGates); err != nil {
 		return nil, fmt.Errorf("open admissions: %w", err)
 	}
 	return d, nil
@@ -162,13 +162,13 @@ func sleep(ctx context.Context, length time.Duration) {
 // handBack returns an event to the bus that could not be handled. While the bus does not answer,
 // each is retried soon. An event that a stopping dispatcher was handling is free for others at
 // once.
-func (d *Dispatcher) handBack(ctx context.Context, delivery events.Delivery, why error) error {
+func (d *Dispatcher) handBack(ctx context.Context, delivery events.EventDelivery, why error) error {
 	recorded := delivery.Recorded()
 	if ctx.Err() != nil {
 		d.log.InfoContext(ctx, "event handed back: this dispatcher stops", "sequence", recorded.Message.Sequence, "subject", recorded.Message.Subject)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 		defer cancel()
-		return errors.Join(why, delivery.Later(ctx, 0))
+		return errors.Join(why, delivery.Nak(ctx, 0))
 	}
 	away := errors.Is(why, events.ErrUnavailable)
 	delay := events.RedeliveryDelay(delivery.Deliveries())
@@ -177,7 +177,7 @@ func (d *Dispatcher) handBack(ctx context.Context, delivery events.Delivery, why
 	}
 	d.log.WarnContext(ctx, "event not handled; it will be delivered again", "sequence", recorded.Message.Sequence,
 		"subject", recorded.Message.Subject, "deliveries", delivery.Deliveries(), "again_in", delay, "error", why)
-	if err := delivery.Later(ctx, delay); err != nil {
+	if err := delivery.Nak(ctx, delay); err != nil {
 		return errors.Join(why, err)
 	}
 	return handedBack{why, away}
@@ -185,19 +185,19 @@ func (d *Dispatcher) handBack(ctx context.Context, delivery events.Delivery, why
 
 // refuse ends an event that never can start a run: it publishes the dead letter, then an event if a
 // run is known, then terminates the delivery.
-func (d *Dispatcher) refuse(ctx context.Context, delivery events.Delivery, failure *events.Failure) error {
+func (d *Dispatcher) refuse(ctx context.Context, delivery events.EventDelivery, failure *events.Failure) error {
 	recorded := delivery.Recorded()
 	reason := failure.Reason()
 	d.log.ErrorContext(ctx, "event refused", "sequence", recorded.Message.Sequence, "subject", recorded.Message.Subject, "error", failure)
-	if err := d.box.Bury(ctx, events.DeadLetter{Message: recorded.Message, Reason: reason}); err != nil {
+	if err := d.bus.DeadLetter(ctx, events.DeadLetter{Message: recorded.Message, Reason: reason}); err != nil {
 		return fmt.Errorf("dead-letter event %d: %w", recorded.Message.Sequence, err)
 	}
 	if recorded.Err == nil {
-		if err := d.publish(ctx, events.NewFactRefused(recorded, failure)); err != nil {
+		if err := d.publish(ctx, events.NewEventRefused(recorded, failure)); err != nil {
 			return fmt.Errorf("publish refusal of event %d: %w", recorded.Message.Sequence, err)
 		}
 	}
-	return delivery.Never(ctx, reason)
+	return delivery.Term(ctx, reason)
 }
 
 // settleTime bounds handing back an event when the dispatcher itself is stopping.

@@ -100,7 +100,7 @@ func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job, retry j
 // accepts ends. While a run waits for its search it may still end, or get its hyperparameters from
 // elsewhere, between the mark and this: the job is cancelled then.
 func (d *Dispatcher) enqueue(ctx context.Context, run held, job events.Job) (held, error) {
-	if err := d.box.Offer(caused(ctx, run), job); err != nil {
+	if err := d.bus.Enqueue(caused(ctx, run), job); err != nil {
 		err = fmt.Errorf("enqueue the job of run %s of %s: %w", run.Run, run.Pipeline, err)
 		if hopeless(err) {
 			return d.endUndeliverable(ctx, run, job, err)
@@ -164,7 +164,7 @@ func (d *Dispatcher) reenqueue(ctx context.Context, run held, current deployed) 
 		err = fmt.Errorf("what its join has pinned makes job %s now", job.ID)
 	}
 	if err == nil {
-		err = d.box.Offer(caused(ctx, run), job)
+		err = d.bus.Enqueue(caused(ctx, run), job)
 	}
 	if err != nil {
 		return fmt.Errorf("enqueue job %s of run %s of %s again: %w", stage.Job, run.Run, run.Pipeline, err)
@@ -200,7 +200,7 @@ func (d *Dispatcher) withdraw(ctx context.Context, run held, function events.Fun
 		}
 		id = job.ID
 	}
-	if err := d.box.Cancel(ctx, id); err != nil {
+	if err := d.bus.Cancel(ctx, id); err != nil {
 		return fmt.Errorf("cancel %s job %s of run %s of %s: %w", function, id, run.Run, run.Pipeline, err)
 	}
 	return nil

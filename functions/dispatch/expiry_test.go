@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
@@ -25,14 +25,14 @@ trainer: {hyperparameters: run, expire_after: 2h}
 `
 
 // failures returns the TrainingFailed events of a run.
-func failures(t *testing.T, box events.Letterbox, run string) (all []events.Fact) {
+func failures(t *testing.T, bus events.Bus, run string) (all []events.Event) {
 	t.Helper()
 	query := events.Query{Kinds: []events.Kind{events.KindTrainingFailed}, Pipeline: "penguin", Run: run}
-	for r, err := range box.Read(t.Context(), query) {
+	for r, err := range bus.Read(t.Context(), query) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, r.Fact)
+		all = append(all, r.Event)
 	}
 	return all
 }
@@ -44,9 +44,9 @@ func sweep(t *testing.T, d *dispatch.Dispatcher) {
 	}
 }
 
-func joinOf(t *testing.T, box events.Letterbox, run string) join.Join {
+func joinOf(t *testing.T, bus events.Bus, run string) join.Join {
 	t.Helper()
-	j, err := dispatch.ReadJoin(t.Context(), box, "penguin", run)
+	j, err := dispatch.ReadJoin(t.Context(), bus, "penguin", run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,16 +56,16 @@ func joinOf(t *testing.T, box events.Letterbox, run string) join.Join {
 func TestARunThatWaitsForTooLongEndsOnceAndNamesWhatWasMissing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, d := setup(t, expiring)
-		publish(t, box, "monday", "t", transform())
+		bus, d := setup(t, expiring)
+		publish(t, bus, "monday", "t", transform())
 		drain(t, d)
 		time.Sleep(2 * time.Hour)
 		sweep(t, d)
-		if early := failures(t, box, "monday"); len(early) != 0 {
+		if early := failures(t, bus, "monday"); len(early) != 0 {
 			t.Fatalf("expired at its deadline: %+v", early)
 		}
 		time.Sleep(time.Second)
-		other, err := dispatch.New(t.Context(), box, nil)
+		other, err := dispatch.New(t.Context(), bus, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestARunThatWaitsForTooLongEndsOnceAndNamesWhatWasMissing(t *testing.T) {
 			sweep(t, d)
 			sweep(t, other)
 		}
-		got := failures(t, box, "monday")
+		got := failures(t, bus, "monday")
 		if len(got) != 1 {
 			t.Fatalf("%d failures, want one", len(got))
 		}
@@ -88,22 +88,22 @@ func TestARunThatWaitsForTooLongEndsOnceAndNamesWhatWasMissing(t *testing.T) {
 func TestALateEventOfAnExpiredRunChangesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, _ := setup(t, expiring)
+		bus, _ := setup(t, expiring)
 		var log bytes.Buffer
-		d, err := dispatch.New(t.Context(), box, slog.New(slog.NewTextHandler(&log, nil)))
+		d, err := dispatch.New(t.Context(), bus, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		publish(t, box, "monday", "t", transform())
+		publish(t, bus, "monday", "t", transform())
 		drain(t, d)
 		time.Sleep(3 * time.Hour)
 		sweep(t, d)
-		publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
+		publish(t, bus, "monday", "h", hparams("s3://bkt/hp"))
 		drain(t, d)
-		if got := jobs(t, box); len(got) != 0 {
+		if got := jobs(t, bus); len(got) != 0 {
 			t.Errorf("%d jobs of a run that expired", len(got))
 		}
-		if j := joinOf(t, box, "monday"); j.State != join.Ended || !j.Ending.Announced || len(j.Events) != 1 {
+		if j := joinOf(t, bus, "monday"); j.State != join.Ended || !j.Ending.Announced || len(j.Events) != 1 {
 			t.Errorf("the tombstone is %+v", j)
 		}
 		if !strings.Contains(log.String(), `msg="event ignored" pipeline=penguin run=monday kind=hparams.ready id=h `) {
@@ -118,24 +118,24 @@ func TestALateEventOfAnExpiredRunChangesNothing(t *testing.T) {
 func TestEventsThatTheLogHoldsWhenARunExpiresCount(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, d := setup(t, expiring)
-		publish(t, box, "in time, but nobody was there to handle it", "t", transform())
-		publish(t, box, "late, but nobody swept", "t", transform())
-		publish(t, box, "too late", "t", transform())
+		bus, d := setup(t, expiring)
+		publish(t, bus, "in time, but nobody was there to handle it", "t", transform())
+		publish(t, bus, "late, but nobody swept", "t", transform())
+		publish(t, bus, "too late", "t", transform())
 		for range 3 { // the first event of each run
 			if err := d.Next(t.Context(), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
 		time.Sleep(time.Hour)
-		publish(t, box, "in time, but nobody was there to handle it", "h", hparams("s3://bkt/hp"))
+		publish(t, bus, "in time, but nobody was there to handle it", "h", hparams("s3://bkt/hp"))
 		time.Sleep(2 * time.Hour)
-		publish(t, box, "late, but nobody swept", "h", hparams("s3://bkt/hp"))
+		publish(t, bus, "late, but nobody swept", "h", hparams("s3://bkt/hp"))
 		sweep(t, d) // is ahead of those that handle events
-		publish(t, box, "too late", "h", hparams("s3://bkt/hp"))
+		publish(t, bus, "too late", "h", hparams("s3://bkt/hp"))
 		drain(t, d)
-		wantJobs(t, box, "both that had all their facts", "in time, but nobody was there to handle it", "late, but nobody swept")
-		late := failures(t, box, "too late")
+		wantJobs(t, bus, "both that had all their facts", "in time, but nobody was there to handle it", "late, but nobody swept")
+		late := failures(t, bus, "too late")
 		if len(late) != 1 || late[0].Data.(*events.TrainingFailed).Through != 3 {
 			t.Errorf("failures of the run that expired: %+v", late)
 		}
@@ -146,11 +146,11 @@ func TestAnEndThatWasNotAnnouncedIsAnnouncedByTheNextSweep(t *testing.T) {
 	t.Parallel()
 	for effects, when := range map[int]string{2: "before it was announced", 3: "before it was marked"} {
 		synctest.Test(t, func(t *testing.T) {
-			box, d := setup(t, expiring)
-			publish(t, box, "monday", "t", transform())
+			bus, d := setup(t, expiring)
+			publish(t, bus, "monday", "t", transform())
 			drain(t, d)
 			time.Sleep(3 * time.Hour)
-			dying := newCrashing(box, effects+1, false, func(events.Job) {}) // the first effect asks for the time
+			dying := newCrashing(bus, effects+1, false, func(events.Job) {}) // the first effect asks for the time
 			other, err := dispatch.New(t.Context(), dying, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -158,11 +158,11 @@ func TestAnEndThatWasNotAnnouncedIsAnnouncedByTheNextSweep(t *testing.T) {
 			if err := other.Sweep(t.Context()); err == nil {
 				t.Fatalf("%s: nothing went wrong", when)
 			}
-			if j := joinOf(t, box, "monday"); j.State != join.Ended || j.Ending.Announced {
+			if j := joinOf(t, bus, "monday"); j.State != join.Ended || j.Ending.Announced {
 				t.Fatalf("%s: the join is %+v", when, j)
 			}
 			sweep(t, d)
-			if got := failures(t, box, "monday"); len(got) != 1 || !joinOf(t, box, "monday").Ending.Announced {
+			if got := failures(t, bus, "monday"); len(got) != 1 || !joinOf(t, bus, "monday").Ending.Announced {
 				t.Errorf("%s: announced %d times", when, len(got))
 			}
 		})
@@ -172,15 +172,15 @@ func TestAnEndThatWasNotAnnouncedIsAnnouncedByTheNextSweep(t *testing.T) {
 func TestHyperparametersThatNoRunWaitsForMakeNoRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, d := setup(t, alone)
-		publish(t, box, "tuning", "h", hparams("s3://bkt/hp"))
+		bus, d := setup(t, alone)
+		publish(t, bus, "tuning", "h", hparams("s3://bkt/hp"))
 		drain(t, d)
 		time.Sleep(1000 * time.Hour)
 		sweep(t, d)
-		if got := failures(t, box, ""); len(got) != 0 {
+		if got := failures(t, bus, ""); len(got) != 0 {
 			t.Errorf("published %+v", got[0].Data)
 		}
-		if _, err := dispatch.ReadJoin(t.Context(), box, "penguin", "tuning"); !errors.Is(err, events.ErrNotFound) {
+		if _, err := dispatch.ReadJoin(t.Context(), bus, "penguin", "tuning"); !errors.Is(err, events.ErrNotFound) {
 			t.Errorf("they have a join: %v", err)
 		}
 	})
@@ -188,7 +188,7 @@ func TestHyperparametersThatNoRunWaitsForMakeNoRun(t *testing.T) {
 
 // elsewhen is a bus whose clock is unrelated to this machine's.
 type elsewhen struct {
-	*eventstest.Memory
+	*bustest.Memory
 	off time.Duration
 }
 
@@ -203,34 +203,34 @@ func (b *elsewhen) Read(ctx context.Context, q events.Query) iter.Seq2[events.Re
 	}
 }
 
-func (b *elsewhen) Follow(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
+func (b *elsewhen) Follow(ctx context.Context, reader string, wait time.Duration) (events.EventDelivery, error) {
 	delivery, err := b.Memory.Follow(ctx, reader, wait)
 	return elsewhenDelivery{delivery, b.off}, err
 }
 
 type elsewhenDelivery struct {
-	events.Delivery
+	events.EventDelivery
 	off time.Duration
 }
 
 func (d elsewhenDelivery) Recorded() events.Recorded {
-	r := d.Delivery.Recorded()
+	r := d.EventDelivery.Recorded()
 	r.Message.Stored = r.Message.Stored.Add(d.off)
 	return r
 }
 
-func (b *elsewhen) Register(ctx context.Context, name string) (events.Register, error) {
-	register, err := b.Memory.Register(ctx, name)
+func (b *elsewhen) KV(ctx context.Context, name string) (events.KV, error) {
+	register, err := b.Memory.KV(ctx, name)
 	return elsewhenRegister{register, b.off}, err
 }
 
 type elsewhenRegister struct {
-	events.Register
+	events.KV
 	off time.Duration
 }
 
 func (r elsewhenRegister) Get(ctx context.Context, key string) (events.Entry, error) {
-	entry, err := r.Register.Get(ctx, key)
+	entry, err := r.KV.Get(ctx, key)
 	entry.Written = entry.Written.Add(r.off)
 	return entry, err
 }
@@ -241,16 +241,16 @@ func TestTheOffsetOfTheBussClockDoesNotMatter(t *testing.T) {
 	for _, off := range []time.Duration{years, -years} {
 		synctest.Test(t, func(t *testing.T) {
 			memory, _ := setup(t, expiring)
-			box := &elsewhen{memory, off}
-			d, err := dispatch.New(t.Context(), box, nil)
+			bus := &elsewhen{memory, off}
+			d, err := dispatch.New(t.Context(), bus, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			publish(t, box, "monday", "t", transform())
+			publish(t, bus, "monday", "t", transform())
 			drain(t, d)
 			for looks, want := range []int{0, 0, 0, 1} {
 				sweep(t, d)
-				if got := failures(t, box, "monday"); len(got) != want {
+				if got := failures(t, bus, "monday"); len(got) != want {
 					t.Errorf("a bus that is %s away: look %d finds %d failures, want %d", off, looks, len(got), want)
 				}
 				time.Sleep(59 * time.Minute)
@@ -262,8 +262,8 @@ func TestTheOffsetOfTheBussClockDoesNotMatter(t *testing.T) {
 func TestOneDispatcherSweepsAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, _ := setup(t, expiring)
-		counted := &counting{Memory: box}
+		bus, _ := setup(t, expiring)
+		counted := &counting{Memory: bus}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 3)
 		for range 3 {
@@ -289,24 +289,24 @@ func TestOneDispatcherSweepsAtATime(t *testing.T) {
 
 // counting counts how often all joins are listed.
 type counting struct {
-	*eventstest.Memory
+	*bustest.Memory
 	sweeps atomic.Int32
 }
 
-func (c *counting) Register(ctx context.Context, name string) (events.Register, error) {
-	register, err := c.Memory.Register(ctx, name)
-	if name != events.RegisterJoins {
+func (c *counting) KV(ctx context.Context, name string) (events.KV, error) {
+	register, err := c.Memory.KV(ctx, name)
+	if name != events.KVJoins {
 		return register, err
 	}
 	return countingRegister{register, c}, err
 }
 
 type countingRegister struct {
-	events.Register
+	events.KV
 	c *counting
 }
 
 func (r countingRegister) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	r.c.sweeps.Add(1)
-	return r.Register.All(ctx)
+	return r.KV.All(ctx)
 }

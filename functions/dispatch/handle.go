@@ -16,11 +16,11 @@ import (
 // Next handles the next event of the log and acknowledges it. It waits up to wait for one; then it
 // returns events.ErrEmpty.
 func (d *Dispatcher) Next(ctx context.Context, wait time.Duration) error {
-	delivery, err := d.box.Follow(ctx, Reader, wait)
+	delivery, err := d.bus.Follow(ctx, Reader, wait)
 	if err != nil {
 		return err
 	}
-	ctx, span := d.Telemetry.Fact(ctx, delivery.Recorded())
+	ctx, span := d.Telemetry.Event(ctx, delivery.Recorded())
 	err = d.handleSafely(ctx, delivery.Recorded())
 	handled := err
 	defer span.End(&handled)
@@ -32,7 +32,7 @@ func (d *Dispatcher) Next(ctx context.Context, wait time.Duration) error {
 	if err != nil {
 		return d.handBack(ctx, delivery, err)
 	}
-	return delivery.Done(ctx)
+	return delivery.Ack(ctx)
 }
 
 // handleSafely recovers from a panic that one event causes, so that others are still handled.
@@ -53,8 +53,8 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 	if recorded.Err != nil {
 		return events.Fail(events.FailureInput, recorded.Err)
 	}
-	defer d.inTurn.lock(JoinKey(recorded.Fact.Pipeline, recorded.Fact.Run))() // else two events of a run write its join at once, and one in vain
-	if events.EndsJob(recorded.Fact) {
+	defer d.inTurn.lock(JoinKey(recorded.Event.Pipeline, recorded.Event.Run))() // else two events of a run write its join at once, and one in vain
+	if events.EndsJob(recorded.Event) {
 		return d.conclude(ctx, recorded)
 	}
 	event, ok := join.EventOf(recorded)
@@ -64,10 +64,10 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 	if here := telemetry.PlaceOf(ctx); event.Trace == "" { // upstream traces nothing: the run's trace begins here
 		event.Trace, event.TraceState = here.Parent, here.State
 	}
-	if err := refuseInline(recorded.Fact.Data); err != nil {
+	if err := refuseInline(recorded.Event.Data); err != nil {
 		return err
 	}
-	current, err := d.pipeline(ctx, recorded.Fact.Pipeline)
+	current, err := d.pipeline(ctx, recorded.Event.Pipeline)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 		d.warnIgnored(ctx, recorded, join.Meaningless(current.spec, event.Kind))
 		return nil
 	}
-	run, err := d.add(ctx, recorded.Fact.Run, event, current)
+	run, err := d.add(ctx, recorded.Event.Run, event, current)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (d *Dispatcher) warnIgnored(ctx context.Context, recorded events.Recorded, 
 	if why == "" {
 		return
 	}
-	event := recorded.Fact
+	event := recorded.Event
 	d.log.WarnContext(ctx, "event ignored", "pipeline", event.Pipeline, "run", event.Run, "kind", event.Data.Kind(), "id", event.ID,
 		"sequence", recorded.Message.Sequence, "why", why)
 }

@@ -22,7 +22,7 @@ func (d *Dispatcher) eventsOf(ctx context.Context, j join.Join) ([]join.Event, e
 // past is all that the log holds of a run.
 func (d *Dispatcher) past(ctx context.Context, pipeline, run string) (*join.Past, error) {
 	var past join.Past
-	for recorded, err := range d.box.Read(ctx, events.Query{Pipeline: pipeline, Run: run}) {
+	for recorded, err := range d.bus.Read(ctx, events.Query{Pipeline: pipeline, Run: run}) {
 		if err != nil {
 			return &past, fmt.Errorf("read the events of run %s of %s: %w", run, pipeline, err)
 		}
@@ -33,7 +33,7 @@ func (d *Dispatcher) past(ctx context.Context, pipeline, run string) (*join.Past
 
 // usable reports whether a message of the log holds an event that is taken into account at all: one
 // that was refused for its content never is.
-func usable(r events.Recorded) bool { return r.Err == nil && refuseInline(r.Fact.Data) == nil }
+func usable(r events.Recorded) bool { return r.Err == nil && refuseInline(r.Event.Data) == nil }
 
 // latest looks up the events of the pipeline that were stored before the join completed. The log
 // never changes below that sequence, so that a replay finds the same.
@@ -49,7 +49,7 @@ func (d *Dispatcher) latest(ctx context.Context, j join.Join, wants join.Wants) 
 		})
 	}
 	if err == nil && wants.Blessed {
-		latest.BaseModel, err = Blessed(ctx, d.box, j.Pipeline, j.Completed())
+		latest.BaseModel, err = Blessed(ctx, d.bus, j.Pipeline, j.Completed())
 	}
 	if err == nil && wants.Spans > 0 {
 		latest.Spans, err = d.spans(ctx, j, wants.Spans)
@@ -68,11 +68,11 @@ func (d *Dispatcher) outcome(ctx context.Context, j join.Join) (outcome events.R
 		Kinds:    events.OutcomeKinds(),
 		Pipeline: j.Pipeline, Run: j.Run, From: max(j.Completed(), train.After) + 1,
 	}
-	for recorded, err := range d.box.Read(ctx, query) {
+	for recorded, err := range d.bus.Read(ctx, query) {
 		if err != nil {
 			return outcome, false, fmt.Errorf("look up the outcome of run %s of %s: %w", j.Run, j.Pipeline, err)
 		}
-		if recorded.Err == nil && events.MayEnd(recorded.Fact, train.Job) {
+		if recorded.Err == nil && events.MayEnd(recorded.Event, train.Job) {
 			outcome, found = recorded, true
 		}
 	}
@@ -88,7 +88,7 @@ const (
 
 // newest calls use with the newest event of the kind below a sequence, if there is one.
 func (d *Dispatcher) newest(ctx context.Context, pipeline string, kind events.Kind, below uint64, use func(events.Data)) error {
-	for data, err := range backwards(ctx, d.box, pipeline, kind, below) {
+	for data, err := range backwards(ctx, d.bus, pipeline, kind, below) {
 		if err == nil {
 			use(data)
 		}
@@ -100,9 +100,9 @@ func (d *Dispatcher) newest(ctx context.Context, pipeline string, kind events.Ki
 // Blessed is the address of the model of a pipeline that the newest events below a sequence, 0 for
 // all, bless: the one that was blessed last, and of which no later event says otherwise. "" if
 // there is none.
-func Blessed(ctx context.Context, box events.Log, pipeline string, below uint64) (string, error) {
+func Blessed(ctx context.Context, bus events.EventLog, pipeline string, below uint64) (string, error) {
 	judged := map[string]bool{} // by address; the newest event on a model comes first
-	for data, err := range backwards(ctx, box, pipeline, events.KindModelBlessed, below) {
+	for data, err := range backwards(ctx, bus, pipeline, events.KindModelBlessed, below) {
 		if err != nil {
 			return "", err
 		}
@@ -118,12 +118,12 @@ func Blessed(ctx context.Context, box events.Log, pipeline string, below uint64)
 
 // backwards goes through the events of a kind below a sequence, 0 for all, the newest first. An
 // error comes last.
-func backwards(ctx context.Context, box events.Log, pipeline string, kind events.Kind, below uint64) iter.Seq2[events.Data, error] {
+func backwards(ctx context.Context, bus events.EventLog, pipeline string, kind events.Kind, below uint64) iter.Seq2[events.Data, error] {
 	return func(yield func(events.Data, error) bool) {
 		query := events.Query{Kinds: []events.Kind{kind}, Pipeline: pipeline, Until: below}
 		for reach := uint64(lookBack); query.Until != 1; reach *= lookBackMore {
 			query.From = max(query.Until, reach+1) - reach
-			found, err := collect(ctx, box, query)
+			found, err := collect(ctx, bus, query)
 			if err != nil {
 				yield(nil, fmt.Errorf("look up the latest %s of %s: %w", kind, pipeline, err))
 				return
@@ -138,13 +138,13 @@ func backwards(ctx context.Context, box events.Log, pipeline string, kind events
 	}
 }
 
-func collect(ctx context.Context, box events.Log, query events.Query) (found []events.Data, err error) {
-	for recorded, err := range box.Read(ctx, query) {
+func collect(ctx context.Context, bus events.EventLog, query events.Query) (found []events.Data, err error) {
+	for recorded, err := range bus.Read(ctx, query) {
 		if err != nil {
 			return nil, err
 		}
 		if usable(recorded) {
-			found = append(found, recorded.Fact.Data)
+			found = append(found, recorded.Event.Data)
 		}
 	}
 	return found, nil
@@ -198,7 +198,7 @@ func (d *Dispatcher) readSpans(ctx context.Context, known *readSpans, j join.Joi
 	if query.From >= query.Until {
 		return nil
 	}
-	for recorded, err := range d.box.Read(ctx, query) {
+	for recorded, err := range d.bus.Read(ctx, query) {
 		if err != nil {
 			return err
 		}

@@ -18,8 +18,8 @@ func JoinKey(pipeline, run string) string { return pipeline + "/" + run }
 
 // ReadJoin returns the join of a run as it stands; events.ErrNotFound if no dispatcher has handled
 // an event of the run, or if the entry is no join of the run.
-func ReadJoin(ctx context.Context, box events.Letterbox, pipeline, run string) (join.Join, error) {
-	joins, err := box.Register(ctx, events.RegisterJoins)
+func ReadJoin(ctx context.Context, bus events.Bus, pipeline, run string) (join.Join, error) {
+	joins, err := bus.KV(ctx, events.KVJoins)
 	if err != nil {
 		return join.Join{}, fmt.Errorf("open joins: %w", err)
 	}
@@ -63,7 +63,7 @@ func (d *Dispatcher) read(ctx context.Context, pipeline, run string) (held, erro
 	return found, err
 }
 
-func readJoin(ctx context.Context, joins events.Register, key string) (held, error) {
+func readJoin(ctx context.Context, joins events.KV, key string) (held, error) {
 	entry, err := joins.Get(ctx, key)
 	if err != nil {
 		return held{}, fmt.Errorf("read join %s: %w", key, err)

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // many are examples whose addresses take about a hundred bytes each.
@@ -29,35 +29,35 @@ trainer: {wait_for: [examples, transform], train_args: {num_steps: 1}, hyperpara
 `
 
 // wantTooLarge checks that a run has ended for its size, announced once, with figures.
-func wantTooLarge(t *testing.T, box events.Letterbox, run string) {
+func wantTooLarge(t *testing.T, bus events.Bus, run string) {
 	t.Helper()
-	if j := joinOf(t, box, run); j.State != join.Ended || !j.Ending.Announced || j.Ending.Kind != events.FailureInput {
+	if j := joinOf(t, bus, run); j.State != join.Ended || !j.Ending.Announced || j.Ending.Kind != events.FailureInput {
 		t.Errorf("%s is %s: %+v", run, j.State, j.Ending)
 	}
-	if got := called(t, box, run); !strings.HasPrefix(got, "input: ") || !strings.Contains(got, " bytes, where a message may have 1048576") {
+	if got := called(t, bus, run); !strings.HasPrefix(got, "input: ") || !strings.Contains(got, " bytes, where a message may have 1048576") {
 		t.Errorf("%s failed with %q", run, got)
 	}
 }
 
 // boxes are the buses that know what is too large; of the real one, client and server both decide.
-func boxes(t *testing.T) map[string]*following {
+func buses(t *testing.T) map[string]*following {
 	t.Helper()
-	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
+	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
-	return map[string]*following{"in memory": {Letterbox: eventstest.NewMemory(0)}, "NATS": {Letterbox: connect(t, server)}}
+	return map[string]*following{"in memory": {Bus: bustest.NewMemory(0)}, "NATS": {Bus: connect(t, server)}}
 }
 
 // following knows which event was delivered last.
 type following struct {
-	events.Letterbox
+	events.Bus
 	last uint64
 }
 
-func (f *following) Follow(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
-	delivery, err := f.Letterbox.Follow(ctx, reader, wait)
+func (f *following) Follow(ctx context.Context, reader string, wait time.Duration) (events.EventDelivery, error) {
+	delivery, err := f.Bus.Follow(ctx, reader, wait)
 	if err == nil {
 		f.last = max(f.last, delivery.Recorded().Message.Sequence)
 	}
@@ -66,17 +66,17 @@ func (f *following) Follow(ctx context.Context, reader string, wait time.Duratio
 
 // handled handles every event that is there; none may fail. Delivery of a large one may take long
 // on a slow machine.
-func handled(t *testing.T, box *following) *dispatch.Dispatcher {
+func handled(t *testing.T, bus *following) *dispatch.Dispatcher {
 	t.Helper()
-	d, err := dispatch.New(t.Context(), box, nil)
+	d, err := dispatch.New(t.Context(), bus, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for recorded, err := range box.Read(t.Context(), events.Query{}) {
+	for recorded, err := range bus.Read(t.Context(), events.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for box.last < recorded.Message.Sequence {
+		for bus.last < recorded.Message.Sequence {
 			if err := d.Next(t.Context(), 2*time.Minute); err != nil {
 				t.Fatal(err)
 			}
@@ -87,35 +87,35 @@ func handled(t *testing.T, box *following) *dispatch.Dispatcher {
 
 func TestARunWhoseEventsAreTooLargeTogetherEnds(t *testing.T) {
 	t.Parallel()
-	for name, box := range boxes(t) {
+	for name, bus := range buses(t) {
 		t.Run(name, func(t *testing.T) {
-			apply(t, box, twoLists)
-			publish(t, box, "big", "e", &events.ExamplesReady{Examples: many(9000)})
-			publish(t, box, "big", "t", &events.TransformReady{TransformGraph: "s3://bkt/graph", TransformedExamples: many(9000)})
-			publish(t, box, "big", "late", &events.ExamplesReady{Examples: many(1)})
-			d := handled(t, box)
-			wantTooLarge(t, box, "big")
+			apply(t, bus, twoLists)
+			publish(t, bus, "big", "e", &events.ExamplesReady{Examples: many(9000)})
+			publish(t, bus, "big", "t", &events.TransformReady{TransformGraph: "s3://bkt/graph", TransformedExamples: many(9000)})
+			publish(t, bus, "big", "late", &events.ExamplesReady{Examples: many(1)})
+			d := handled(t, bus)
+			wantTooLarge(t, bus, "big")
 			sweep(t, d)
-			wantJobs(t, box, "swept")
+			wantJobs(t, bus, "swept")
 		})
 	}
 }
 
 func TestAJobThatIsTooLargeEndsItsRunAndHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	for name, box := range boxes(t) {
+	for name, bus := range buses(t) {
 		t.Run(name, func(t *testing.T) {
-			apply(t, box, "pipeline: penguin\nmodule: builtin:dnn\ntrainer:\n  wait_for: [examples]\n  hyperparameters: none\n"+
+			apply(t, bus, "pipeline: penguin\nmodule: builtin:dnn\ntrainer:\n  wait_for: [examples]\n  hyperparameters: none\n"+
 				"  custom_config: {vocabulary: "+strings.Repeat("v", 200_000)+"}\nconcurrency: 1\n")
-			publish(t, box, "big", "e", &events.ExamplesReady{Examples: many(9000)})
+			publish(t, bus, "big", "e", &events.ExamplesReady{Examples: many(9000)})
 			for _, run := range []string{"a", "b"} {
-				publish(t, box, run, "e", &events.ExamplesReady{Examples: many(1)})
+				publish(t, bus, run, "e", &events.ExamplesReady{Examples: many(1)})
 			}
-			d := handled(t, box)
-			wantTooLarge(t, box, "big")
-			finish(t, box, d, wantJobs(t, box, "behind it", "a")[0])
-			handled(t, box)
-			wantJobs(t, box, "and then", "b")
+			d := handled(t, bus)
+			wantTooLarge(t, bus, "big")
+			finish(t, bus, d, wantJobs(t, bus, "behind it", "a")[0])
+			handled(t, bus)
+			wantJobs(t, bus, "and then", "b")
 		})
 	}
 }

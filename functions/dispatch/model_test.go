@@ -26,8 +26,8 @@ func (w *world) model(log []events.Recorded, run string, now time.Time) expected
 	var due []uint64
 	expired, ended := expiry(log, run)
 	for _, r := range log {
-		kind := r.Fact.Data.Kind()
-		if r.Fact.Run != run || !w.counts(kind) || ended && r.Message.Sequence > expired.Fact.Data.(*events.TrainingFailed).Through {
+		kind := r.Event.Data.Kind()
+		if r.Event.Run != run || !w.counts(kind) || ended && r.Message.Sequence > expired.Event.Data.(*events.TrainingFailed).Through {
 			continue
 		}
 		if began.IsZero() && w.starts(kind) {
@@ -62,8 +62,8 @@ func (w *world) model(log []events.Recorded, run string, now time.Time) expected
 // the model checks that the run was not complete by then.
 func expiry(log []events.Recorded, run string) (events.Recorded, bool) {
 	for _, r := range log {
-		failed, ok := r.Fact.Data.(*events.TrainingFailed)
-		if ok && r.Fact.Run == run && r.Fact.ID == events.EndedID(r.Fact.Pipeline, run) && strings.Contains(failed.Message, "and expired after") {
+		failed, ok := r.Event.Data.(*events.TrainingFailed)
+		if ok && r.Event.Run == run && r.Event.ID == events.EndedID(r.Event.Pipeline, run) && strings.Contains(failed.Message, "and expired after") {
 			return r, true
 		}
 	}
@@ -81,7 +81,7 @@ func (w *world) earlier(log []events.Recorded, due []uint64) (newest string) {
 
 func newestBefore(log []events.Recorded, at uint64) (newest string) {
 	for _, r := range log {
-		if data, ok := r.Fact.Data.(*events.HParamsReady); ok && r.Message.Sequence < at {
+		if data, ok := r.Event.Data.(*events.HParamsReady); ok && r.Message.Sequence < at {
 			newest = data.Hyperparameters
 		}
 	}
@@ -90,7 +90,7 @@ func newestBefore(log []events.Recorded, at uint64) (newest string) {
 
 // data returns the events of a run that has all it waits for except hyperparameters; nil if it
 // hasn't.
-func (w *world) data(first map[events.Kind]events.Recorded) (facts []uint64) {
+func (w *world) data(first map[events.Kind]events.Recorded) (evs []uint64) {
 	for _, kind := range w.policy.waits {
 		if _, known := first[kind]; !known && kind != events.KindHParamsReady {
 			return nil
@@ -98,11 +98,11 @@ func (w *world) data(first map[events.Kind]events.Recorded) (facts []uint64) {
 	}
 	for kind, r := range first {
 		if kind == events.KindExamplesReady || kind == events.KindTransformReady {
-			facts = append(facts, r.Message.Sequence)
+			evs = append(evs, r.Message.Sequence)
 		}
 	}
-	slices.Sort(facts)
-	return facts
+	slices.Sort(evs)
+	return evs
 }
 
 func (w *world) counts(kind events.Kind) bool {
@@ -133,12 +133,12 @@ func (w *world) completed(log []events.Recorded, first map[events.Kind]events.Re
 	e := expected{state: join.Dispatched, superseding: w.policy.supersedes}
 	newest := newestBefore(log, at)
 	for _, r := range log {
-		if have, known := first[r.Fact.Data.Kind()]; known && have.Message.Sequence == r.Message.Sequence {
+		if have, known := first[r.Event.Data.Kind()]; known && have.Message.Sequence == r.Message.Sequence {
 			e.causes = append(e.causes, r.Message.Sequence)
 		}
 	}
 	if own, tuned := first[events.KindHParamsReady]; tuned {
-		e.hparams = own.Fact.Data.(*events.HParamsReady).Hyperparameters
+		e.hparams = own.Event.Data.(*events.HParamsReady).Hyperparameters
 	} else if w.policy.latest || untuned {
 		e.hparams = newest
 	}

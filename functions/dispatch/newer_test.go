@@ -11,9 +11,9 @@ import (
 )
 
 // sayMore adds a member to each object of an entry, as a newer dispatcher may.
-func sayMore(t *testing.T, box events.Letterbox, register, key string) {
+func sayMore(t *testing.T, bus events.Bus, register, key string) {
 	t.Helper()
-	at, err := box.Register(t.Context(), register)
+	at, err := bus.KV(t.Context(), register)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,39 +53,39 @@ func more(value any) any {
 // version that writes the entry drops them.
 func TestMembersOfANewerVersionAreIgnored(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, joined+"concurrency: {runs: 1, newest: queue}\n")
+	bus, d := setup(t, joined+"concurrency: {runs: 1, newest: queue}\n")
 	for i := range 3 {
 		run := fmt.Sprint("run-", i)
-		publish(t, box, run, "t"+run, transform())
+		publish(t, bus, run, "t"+run, transform())
 		drain(t, d)
-		sayMore(t, box, events.RegisterJoins, dispatch.JoinKey("penguin", run))
-		publish(t, box, run, "h"+run, hparams("s3://bkt/best"))
+		sayMore(t, bus, events.KVJoins, dispatch.JoinKey("penguin", run))
+		publish(t, bus, run, "h"+run, hparams("s3://bkt/best"))
 	}
 	drain(t, d)
 	for i := range 3 { // each run that has failed is followed by the next
-		sayMore(t, box, events.RegisterGates, "penguin")
-		job := one(t, box)
+		sayMore(t, bus, events.KVGates, "penguin")
+		job := one(t, bus)
 		if want := fmt.Sprint("run-", i); job.Run != want {
 			t.Errorf("job of %s, want %s", job.Run, want)
 		}
-		publishOutcome(t, box, job)
+		publishOutcome(t, bus, job)
 		drain(t, d)
 	}
 }
 
-func one(t *testing.T, box events.Letterbox) events.Job {
+func one(t *testing.T, bus events.Bus) events.Job {
 	t.Helper()
-	all := jobs(t, box)
+	all := jobs(t, bus)
 	if len(all) != 1 {
 		t.Fatalf("%d jobs", len(all))
 	}
 	return all[0]
 }
 
-func publishOutcome(t *testing.T, box events.Letterbox, job events.Job) {
+func publishOutcome(t *testing.T, bus events.Bus, job events.Job) {
 	t.Helper()
 	failed := events.NewJobFailed(job, events.Attempt{ID: "a", Number: 1}, &events.Failure{Kind: events.FailureModule, Err: errors.New("it raised")})
-	if _, err := box.Publish(t.Context(), failed); err != nil {
+	if _, err := bus.Publish(t.Context(), failed); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -15,17 +15,17 @@ var ErrTooLate = errors.New("too late")
 // Pause lets no further runs of a pipeline be dispatched. Jobs that are on the queue go on, and so
 // does a run that a dispatcher has admitted and is giving its job in this moment.
 // events.ErrNotFound if there is no such pipeline.
-func Pause(ctx context.Context, box events.Letterbox, pipeline string) error {
-	return setPaused(ctx, box, pipeline, true)
+func Pause(ctx context.Context, bus events.Bus, pipeline string) error {
+	return setPaused(ctx, bus, pipeline, true)
 }
 
 // Resume dispatches the runs of a pipeline that wait, as many as its concurrency allows.
-func Resume(ctx context.Context, box events.Letterbox, pipeline string) error {
-	return setPaused(ctx, box, pipeline, false)
+func Resume(ctx context.Context, bus events.Bus, pipeline string) error {
+	return setPaused(ctx, bus, pipeline, false)
 }
 
-func setPaused(ctx context.Context, box events.Letterbox, pipeline string, paused bool) error {
-	d, current, err := open(ctx, box, pipeline)
+func setPaused(ctx context.Context, bus events.Bus, pipeline string, paused bool) error {
+	d, current, err := open(ctx, bus, pipeline)
 	if err == nil {
 		err = d.admissions.Sync(ctx) // where the entry says so already, nothing is written that would be refused if it were old
 	}
@@ -37,8 +37,8 @@ func setPaused(ctx context.Context, box events.Letterbox, pipeline string, pause
 }
 
 // open returns a dispatcher for one command, and the pipeline that it concerns.
-func open(ctx context.Context, box events.Letterbox, pipeline string) (*Dispatcher, deployed, error) {
-	d, err := New(ctx, box, nil)
+func open(ctx context.Context, bus events.Bus, pipeline string) (*Dispatcher, deployed, error) {
+	d, err := New(ctx, bus, nil)
 	if err != nil {
 		return nil, deployed{}, err
 	}
@@ -57,10 +57,10 @@ type Cancelled struct {
 // Cancel ends a run, or asks the worker that has its job to stop. It returns ErrTooLate if the run
 // has its outcome already, and events.ErrNotFound if no event of it is known. Cancelling again is
 // success for as long as the job has not ended.
-func Cancel(ctx context.Context, box events.Letterbox, pipeline, run string) (Cancelled, error) {
-	d, current, err := open(ctx, box, pipeline)
+func Cancel(ctx context.Context, bus events.Bus, pipeline, run string) (Cancelled, error) {
+	d, current, err := open(ctx, bus, pipeline)
 	if errors.Is(err, events.ErrNotFound) { // it may have been removed: its runs can be cancelled still
-		d, err = New(ctx, box, nil)
+		d, err = New(ctx, bus, nil)
 		current.spec.Name = pipeline
 	}
 	if err != nil {
@@ -133,12 +133,12 @@ func (d *Dispatcher) cancelJob(ctx context.Context, run held, current deployed) 
 			return Cancelled{}, err
 		}
 		if !again {
-			return Cancelled{}, tooLate(run.Join, string(outcome.Fact.Data.Kind()))
+			return Cancelled{}, tooLate(run.Join, string(outcome.Event.Data.Kind()))
 		}
 	} else {
 		err = d.reenqueue(ctx, run, current)
 	}
-	if err := errors.Join(err, d.box.Cancel(ctx, job)); err != nil {
+	if err := errors.Join(err, d.bus.Cancel(ctx, job)); err != nil {
 		return Cancelled{}, fmt.Errorf("cancel job %s of run %s: %w", job, run.Run, err)
 	}
 	return Cancelled{Job: job}, nil
@@ -147,7 +147,7 @@ func (d *Dispatcher) cancelJob(ctx context.Context, run held, current deployed) 
 // tried reports whether a job that has not ended has been claimed by a worker: its lease is there,
 // and counts attempts.
 func (d *Dispatcher) tried(ctx context.Context, job string) (bool, error) {
-	leases, err := d.box.Register(ctx, events.RegisterLeases)
+	leases, err := d.bus.KV(ctx, events.KVLeases)
 	if err != nil {
 		return false, fmt.Errorf("open leases: %w", err)
 	}
@@ -226,7 +226,7 @@ func (d *Dispatcher) retrySearch(ctx context.Context, pipeline, run string, retr
 	}
 	job, err := d.job(ctx, found.Join, events.FunctionTune, deployed{}, retry)
 	if err == nil {
-		err = d.box.Offer(caused(ctx, found), job)
+		err = d.bus.Enqueue(caused(ctx, found), job)
 	}
 	if err != nil {
 		return events.Job{}, fmt.Errorf("enqueue the tune job of run %s of %s again: %w", run, pipeline, err)

@@ -22,8 +22,8 @@ type deployed struct {
 }
 
 // Spec returns a pipeline as it is deployed; events.ErrNotFound if it is not.
-func Spec(ctx context.Context, box events.Letterbox, name string) (pipeline.Pipeline, error) {
-	pipelines, err := box.Register(ctx, events.RegisterPipelines)
+func Spec(ctx context.Context, bus events.Bus, name string) (pipeline.Pipeline, error) {
+	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return pipeline.Pipeline{}, fmt.Errorf("open pipelines: %w", err)
 	}
@@ -34,7 +34,7 @@ func Spec(ctx context.Context, box events.Letterbox, name string) (pipeline.Pipe
 // SpecAt returns a pipeline at the revision that a stage has pinned, which a newer apply does not
 // change; at revision 0 as it is deployed, which counts while nothing is pinned. pipelines is
 // RegisterPipelines.
-func SpecAt(ctx context.Context, pipelines events.Register, name string, revision uint64) (pipeline.Pipeline, error) {
+func SpecAt(ctx context.Context, pipelines events.KV, name string, revision uint64) (pipeline.Pipeline, error) {
 	if revision == 0 {
 		found, err := readPipeline(ctx, pipelines, name)
 		return found.spec, err
@@ -105,7 +105,7 @@ func (d *Dispatcher) pinned(ctx context.Context, name string, revision uint64, c
 	return spec, err
 }
 
-func readPipeline(ctx context.Context, pipelines events.Register, name string) (deployed, error) {
+func readPipeline(ctx context.Context, pipelines events.KV, name string) (deployed, error) {
 	entry, err := pipelines.Get(ctx, name)
 	if err != nil {
 		return deployed{}, fmt.Errorf("read pipeline %s: %w", name, err)
@@ -133,8 +133,8 @@ func refuseInline(data events.Data) error {
 
 // Apply deploys a pipeline: from now on new runs use it. It returns the pipeline's revision, and
 // whether it is a new one; an equal pipeline is left as it is.
-func Apply(ctx context.Context, box events.Letterbox, p pipeline.Pipeline) (revision uint64, changed bool, err error) {
-	pipelines, err := box.Register(ctx, events.RegisterPipelines)
+func Apply(ctx context.Context, bus events.Bus, p pipeline.Pipeline) (revision uint64, changed bool, err error) {
+	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return 0, false, fmt.Errorf("open pipelines: %w", err)
 	}
@@ -155,7 +155,7 @@ func Apply(ctx context.Context, box events.Letterbox, p pipeline.Pipeline) (revi
 
 // swapPipeline writes value once, over what is there now. Before an equal value is left as it is,
 // it is read again after a write: no write of ours would be refused if it were not the newest.
-func swapPipeline(ctx context.Context, pipelines events.Register, name string, value []byte) (uint64, bool, error) {
+func swapPipeline(ctx context.Context, pipelines events.KV, name string, value []byte) (uint64, bool, error) {
 	entry, err := pipelines.Get(ctx, name)
 	if err == nil && bytes.Equal(entry.Value, value) {
 		if err = pipelines.Sync(ctx); err == nil {
@@ -187,8 +187,8 @@ type Revision struct {
 // Revisions returns all revisions of a pipeline, the oldest first, as some copy of the bucket has
 // them: the newest may be missing for a moment. events.ErrNotFound if there never was such a
 // pipeline.
-func Revisions(ctx context.Context, box events.Letterbox, name string) ([]Revision, error) {
-	pipelines, err := box.Register(ctx, events.RegisterPipelines)
+func Revisions(ctx context.Context, bus events.Bus, name string) ([]Revision, error) {
+	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return nil, fmt.Errorf("open pipelines: %w", err)
 	}
@@ -230,8 +230,8 @@ func (a *ActiveRuns) Error() string {
 // The error is events.ErrNotFound for a pipeline that is not applied, and events.ErrConflict if it
 // was applied again meanwhile. The runs that are checked are those of a copy of the joins, each
 // read from the leader.
-func Remove(ctx context.Context, box events.Letterbox, name string, cancel bool) (removed uint64, cancelled []string, err error) {
-	d, err := New(ctx, box, nil)
+func Remove(ctx context.Context, bus events.Bus, name string, cancel bool) (removed uint64, cancelled []string, err error) {
+	d, err := New(ctx, bus, nil)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -247,7 +247,7 @@ func Remove(ctx context.Context, box events.Letterbox, name string, cancel bool)
 		return 0, nil, &ActiveRuns{name, active}
 	}
 	for _, run := range active {
-		_, err := Cancel(ctx, box, name, run)
+		_, err := Cancel(ctx, bus, name, run)
 		if err != nil && !errors.Is(err, ErrTooLate) && !errors.Is(err, events.ErrNotFound) {
 			return 0, cancelled, err
 		}

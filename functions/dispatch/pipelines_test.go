@@ -18,63 +18,63 @@ const both = "pipeline: penguin\nmodule: builtin:dnn\ntrainer: {wait_for: [trans
 
 func TestAPipelineWithActiveRunsIsNotRemoved(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
-	arrive(t, box, d, "queued", "trained")
-	all := wantJobs(t, box, "at first", "queued", "trained")
-	finish(t, box, d, all[1])
-	apply(t, box, both)
-	publish(t, box, "waits", "t", transform())
-	publish(t, box, "cancelled", "t", transform())
+	bus, d := setup(t, alone)
+	arrive(t, bus, d, "queued", "trained")
+	all := wantJobs(t, bus, "at first", "queued", "trained")
+	finish(t, bus, d, all[1])
+	apply(t, bus, both)
+	publish(t, bus, "waits", "t", transform())
+	publish(t, bus, "cancelled", "t", transform())
 	drain(t, d)
-	if _, err := dispatch.Cancel(t.Context(), box, "penguin", "cancelled"); err != nil {
+	if _, err := dispatch.Cancel(t.Context(), bus, "penguin", "cancelled"); err != nil {
 		t.Fatal(err)
 	}
-	apply(t, box, strings.Replace(both, "penguin", "penguin-2", 1))
-	other := events.Fact{ID: "o", Source: "/up", Pipeline: "penguin-2", Run: "its own", Data: transform()}
-	if _, err := box.Publish(t.Context(), other); err != nil {
+	apply(t, bus, strings.Replace(both, "penguin", "penguin-2", 1))
+	other := events.Event{ID: "o", Source: "/up", Pipeline: "penguin-2", Run: "its own", Data: transform()}
+	if _, err := bus.Publish(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
 	drain(t, d)
-	if err := dispatch.Pause(t.Context(), box, "penguin"); err != nil {
+	if err := dispatch.Pause(t.Context(), bus, "penguin"); err != nil {
 		t.Fatal(err)
 	}
 
-	_, _, err := dispatch.Remove(t.Context(), box, "penguin", false)
+	_, _, err := dispatch.Remove(t.Context(), bus, "penguin", false)
 	active, ok := errors.AsType[*dispatch.ActiveRuns](err)
 	if !ok || !slices.Equal(active.Runs, []string{"queued", "waits"}) {
 		t.Fatalf("%+v, %v", active, err)
 	}
-	if _, err := dispatch.Spec(t.Context(), box, "penguin"); err != nil {
+	if _, err := dispatch.Spec(t.Context(), bus, "penguin"); err != nil {
 		t.Errorf("it is gone all the same: %v", err)
 	}
 
-	removed, cancelled, err := dispatch.Remove(t.Context(), box, "penguin", true)
+	removed, cancelled, err := dispatch.Remove(t.Context(), bus, "penguin", true)
 	if err != nil || removed != 2 || !slices.Equal(cancelled, []string{"queued", "waits"}) {
 		t.Fatalf("revision %d, cancelled %v, %v", removed, cancelled, err)
 	}
-	if _, err := dispatch.Spec(t.Context(), box, "penguin"); !errors.Is(err, events.ErrNotFound) {
+	if _, err := dispatch.Spec(t.Context(), bus, "penguin"); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("it is applied still: %v", err)
 	}
-	if j := joinOf(t, box, "waits"); j.State != join.Ended || j.Ending.Kind != events.FailureCancelled {
+	if j := joinOf(t, bus, "waits"); j.State != join.Ended || j.Ending.Kind != events.FailureCancelled {
 		t.Errorf("the run that waited is %+v", j)
 	}
-	if failed := failures(t, box, "waits"); len(failed) != 1 {
+	if failed := failures(t, bus, "waits"); len(failed) != 1 {
 		t.Errorf("its end is announced %d times", len(failed))
 	}
-	if _, _, err := dispatch.Remove(t.Context(), box, "penguin", false); !errors.Is(err, events.ErrNotFound) {
+	if _, _, err := dispatch.Remove(t.Context(), bus, "penguin", false); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("removed twice: %v", err)
 	}
-	if j, err := dispatch.ReadJoin(t.Context(), box, "penguin-2", "its own"); err != nil || j.State != join.Waiting {
+	if j, err := dispatch.ReadJoin(t.Context(), bus, "penguin-2", "its own"); err != nil || j.State != join.Waiting {
 		t.Errorf("a run of another pipeline is %+v, %v", j, err)
 	}
-	gates, err := box.Register(t.Context(), events.RegisterGates)
+	gates, err := bus.KV(t.Context(), events.KVGates)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if entry, err := gates.Get(t.Context(), "penguin"); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("its gate is there still: %s, %v", entry.Value, err)
 	}
-	revisions, err := dispatch.Revisions(t.Context(), box, "penguin")
+	revisions, err := dispatch.Revisions(t.Context(), bus, "penguin")
 	for _, r := range revisions {
 		if r.Applied.IsZero() || r.Err != nil {
 			t.Errorf("%+v", r)
@@ -83,13 +83,13 @@ func TestAPipelineWithActiveRunsIsNotRemoved(t *testing.T) {
 	if err != nil || len(revisions) != 3 || !revisions[2].Removed || revisions[1].Removed || revisions[0].Spec.Name != "penguin" {
 		t.Errorf("%+v, %v", revisions, err)
 	}
-	if _, err := dispatch.Revisions(t.Context(), box, "nobody"); !errors.Is(err, events.ErrNotFound) {
+	if _, err := dispatch.Revisions(t.Context(), bus, "nobody"); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("a pipeline that never was: %v", err)
 	}
 
-	publish(t, box, "late", "t", transform())
+	publish(t, bus, "late", "t", transform())
 	drain(t, d)
-	if failed := failures(t, box, "late"); len(failed) != 1 || !strings.Contains(failed[0].Data.(*events.TrainingFailed).Message, "applied pipeline") {
+	if failed := failures(t, bus, "late"); len(failed) != 1 || !strings.Contains(failed[0].Data.(*events.TrainingFailed).Message, "applied pipeline") {
 		t.Errorf("an event of a pipeline that was removed: %+v", failed)
 	}
 }
@@ -99,35 +99,35 @@ func TestAPipelineWithActiveRunsIsNotRemoved(t *testing.T) {
 func TestARunThatBeganWhileItsPipelineWasRemovedEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, d := setup(t, alone)
-		arrive(t, box, d, "queued")
-		first := wantJobs(t, box, "at first", "queued")
-		apply(t, box, both)
-		publish(t, box, "swept", "t", transform())
-		publish(t, box, "by hand", "t", transform())
+		bus, d := setup(t, alone)
+		arrive(t, bus, d, "queued")
+		first := wantJobs(t, bus, "at first", "queued")
+		apply(t, bus, both)
+		publish(t, bus, "swept", "t", transform())
+		publish(t, bus, "by hand", "t", transform())
 		drain(t, d)
-		pipelines, err := box.Register(t.Context(), events.RegisterPipelines)
+		pipelines, err := bus.KV(t.Context(), events.KVPipelines)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := pipelines.Delete(t.Context(), "penguin", 2); err != nil { // as Remove does if it did not see the runs
 			t.Fatal(err)
 		}
-		if got, err := dispatch.Cancel(t.Context(), box, "penguin", "by hand"); err != nil || got.Job != "" {
+		if got, err := dispatch.Cancel(t.Context(), bus, "penguin", "by hand"); err != nil || got.Job != "" {
 			t.Errorf("cancelled by hand: %+v, %v", got, err)
 		}
 		sweep(t, d)
 		for _, run := range []string{"swept", "by hand"} {
-			if j := joinOf(t, box, run); j.State != join.Ended || j.Ending.Kind != events.FailureCancelled {
+			if j := joinOf(t, bus, run); j.State != join.Ended || j.Ending.Kind != events.FailureCancelled {
 				t.Errorf("%s: %+v", run, j)
 			}
 		}
-		if j := joinOf(t, box, "swept"); !strings.Contains(j.Ending.Message, "its pipeline was removed") {
+		if j := joinOf(t, bus, "swept"); !strings.Contains(j.Ending.Message, "its pipeline was removed") {
 			t.Errorf("ended because %s", j.Ending.Message)
 		}
 		time.Sleep(missed)
 		sweep(t, d)
-		if again := wantJobs(t, box, "enqueued again", "queued"); again[0].ID != first[0].ID {
+		if again := wantJobs(t, bus, "enqueued again", "queued"); again[0].ID != first[0].ID {
 			t.Errorf("job %s became %s", first[0].ID, again[0].ID)
 		}
 	})
@@ -136,8 +136,8 @@ func TestARunThatBeganWhileItsPipelineWasRemovedEnds(t *testing.T) {
 // A bus that has lost its pipelines has removed none: their runs wait until they are applied again.
 func TestARunOfAPipelineThatTheBusHasLostWaits(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, both)
-	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	bus, d := setup(t, both)
+	joins, err := bus.KV(t.Context(), events.KVJoins)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,10 +156,10 @@ func TestARunOfAPipelineThatTheBusHasLostWaits(t *testing.T) {
 func TestAPipelineThatCanNotBeReadMakesItsEventsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, d := setup(t, fmt.Sprintf(limited, "1"))
-		arrive(t, box, d, "a")
-		first := wantJobs(t, box, "at first", "a")[0]
-		pipelines, err := box.Register(t.Context(), events.RegisterPipelines)
+		bus, d := setup(t, fmt.Sprintf(limited, "1"))
+		arrive(t, bus, d, "a")
+		first := wantJobs(t, bus, "at first", "a")[0]
+		pipelines, err := bus.KV(t.Context(), events.KVPipelines)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,8 +171,8 @@ func TestAPipelineThatCanNotBeReadMakesItsEventsWait(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		publish(t, box, "b", "t", transform())
-		if _, err := box.Publish(t.Context(), outcomeOf(first)); err != nil {
+		publish(t, bus, "b", "t", transform())
+		if _, err := bus.Publish(t.Context(), outcomeOf(first)); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -185,11 +185,11 @@ func TestAPipelineThatCanNotBeReadMakesItsEventsWait(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		drain(t, d)
-		wantJobs(t, box, "then", "b")
-		for letter := range box.Dead(t.Context()) {
-			t.Errorf("buried %s", letter.Message.Subject)
+		wantJobs(t, bus, "then", "b")
+		for deadLetter := range bus.DeadLetters(t.Context()) {
+			t.Errorf("buried %s", deadLetter.Message.Subject)
 		}
-		if published := failures(t, box, "a"); len(published) != 0 {
+		if published := failures(t, bus, "a"); len(published) != 0 {
 			t.Errorf("a has a model, and failed with %+v", published)
 		}
 	})
@@ -197,10 +197,10 @@ func TestAPipelineThatCanNotBeReadMakesItsEventsWait(t *testing.T) {
 
 func TestAnOutcomeOfARemovedPipelineIsNotRefused(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, fmt.Sprintf(limited, "1"))
-	arrive(t, box, d, "a")
-	first := wantJobs(t, box, "at first", "a")[0]
-	pipelines, err := box.Register(t.Context(), events.RegisterPipelines)
+	bus, d := setup(t, fmt.Sprintf(limited, "1"))
+	arrive(t, bus, d, "a")
+	first := wantJobs(t, bus, "at first", "a")[0]
+	pipelines, err := bus.KV(t.Context(), events.KVPipelines)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,8 +211,8 @@ func TestAnOutcomeOfARemovedPipelineIsNotRefused(t *testing.T) {
 	if err := pipelines.Delete(t.Context(), "penguin", entry.Revision); err != nil {
 		t.Fatal(err)
 	}
-	finish(t, box, d, first)
-	if published := failures(t, box, "a"); len(published) != 0 {
+	finish(t, bus, d, first)
+	if published := failures(t, bus, "a"); len(published) != 0 {
 		t.Errorf("a has a model, and failed with %+v", published)
 	}
 }

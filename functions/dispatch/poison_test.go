@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // poisonName is the pipeline whose events can't be handled.
@@ -30,7 +30,7 @@ concurrency: 1
 
 // poisonBus counts deliveries, and fails what one pipeline needs.
 type poisonBus struct {
-	events.Letterbox
+	events.Bus
 	write    func() error // of the pipeline's joins
 	revision error        // of the pipeline
 	offer    error        // of the pipeline's jobs
@@ -49,13 +49,13 @@ func (b *poisonBus) deliveries(pipeline string) int {
 	return b.delivered[pipeline]
 }
 
-func (b *poisonBus) Follow(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
-	delivery, err := b.Letterbox.Follow(ctx, reader, wait)
+func (b *poisonBus) Follow(ctx context.Context, reader string, wait time.Duration) (events.EventDelivery, error) {
+	delivery, err := b.Bus.Follow(ctx, reader, wait)
 	if err != nil {
 		return nil, err
 	}
 	time.Sleep(b.cost)
-	name, _, _ := events.ParseFactSubject(delivery.Message().Subject)
+	name, _, _ := events.ParseEventSubject(delivery.Message().Subject)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.delivered[name]++
@@ -64,48 +64,48 @@ func (b *poisonBus) Follow(ctx context.Context, reader string, wait time.Duratio
 
 // delayed notes the delays with which events are handed back.
 type delayed struct {
-	events.Delivery
+	events.EventDelivery
 	b *poisonBus
 }
 
-func (d delayed) Later(ctx context.Context, delay time.Duration) error {
+func (d delayed) Nak(ctx context.Context, delay time.Duration) error {
 	time.Sleep(d.b.cost)
 	d.b.mu.Lock()
 	d.b.delays = append(d.b.delays, delay)
 	d.b.mu.Unlock()
-	return d.Delivery.Later(ctx, delay)
+	return d.EventDelivery.Nak(ctx, delay)
 }
 
-func (b *poisonBus) Offer(ctx context.Context, j events.Job) error {
+func (b *poisonBus) Enqueue(ctx context.Context, j events.Job) error {
 	time.Sleep(b.cost)
 	if j.Pipeline == poisonName && b.offer != nil {
 		return b.offer
 	}
-	return b.Letterbox.Offer(ctx, j)
+	return b.Bus.Enqueue(ctx, j)
 }
 
-func (b *poisonBus) Bury(ctx context.Context, d events.DeadLetter) error {
+func (b *poisonBus) DeadLetter(ctx context.Context, d events.DeadLetter) error {
 	time.Sleep(b.cost)
 	if b.bury != nil {
 		return b.bury
 	}
-	return b.Letterbox.Bury(ctx, d)
+	return b.Bus.DeadLetter(ctx, d)
 }
 
-func (b *poisonBus) Register(ctx context.Context, name string) (events.Register, error) {
-	register, err := b.Letterbox.Register(ctx, name)
+func (b *poisonBus) KV(ctx context.Context, name string) (events.KV, error) {
+	register, err := b.Bus.KV(ctx, name)
 	return poisonRegister{register, name, b}, err
 }
 
 type poisonRegister struct {
-	events.Register
+	events.KV
 	name string
 	b    *poisonBus
 }
 
 func (r poisonRegister) fails(key string) error {
 	time.Sleep(r.b.cost)
-	if r.name == events.RegisterJoins && r.b.write != nil && strings.HasPrefix(key, poisonName+"/") {
+	if r.name == events.KVJoins && r.b.write != nil && strings.HasPrefix(key, poisonName+"/") {
 		return r.b.write()
 	}
 	return nil
@@ -115,27 +115,27 @@ func (r poisonRegister) Create(ctx context.Context, key string, value []byte) (u
 	if err := r.fails(key); err != nil {
 		return 0, err
 	}
-	return r.Register.Create(ctx, key, value)
+	return r.KV.Create(ctx, key, value)
 }
 
 func (r poisonRegister) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	if err := r.fails(key); err != nil {
 		return 0, err
 	}
-	return r.Register.Update(ctx, key, value, revision)
+	return r.KV.Update(ctx, key, value, revision)
 }
 
 func (r poisonRegister) Revision(ctx context.Context, key string, revision uint64) (events.Entry, error) {
 	if key == poisonName && r.b.revision != nil {
 		return events.Entry{}, r.b.revision
 	}
-	return r.Register.Revision(ctx, key, revision)
+	return r.KV.Revision(ctx, key, revision)
 }
 
 // entry writes an invalid entry.
 func (b *poisonBus) entry(t *testing.T, register, key, value string) {
 	t.Helper()
-	into, err := b.Letterbox.Register(t.Context(), register)
+	into, err := b.Bus.KV(t.Context(), register)
 	if err == nil {
 		_, err = into.Create(t.Context(), key, []byte(value))
 	}
@@ -150,7 +150,7 @@ func (b *poisonBus) applyPoison(t *testing.T, steps string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := dispatch.Apply(t.Context(), b.Letterbox, p); err != nil {
+	if _, _, err := dispatch.Apply(t.Context(), b.Bus, p); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -158,15 +158,15 @@ func (b *poisonBus) applyPoison(t *testing.T, steps string) {
 func (b *poisonBus) publishPoison(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
-		fact := events.Fact{ID: fmt.Sprint(i), Source: "/test", Pipeline: poisonName, Run: fmt.Sprint("p", i), Data: transform()}
-		if _, err := b.Publish(t.Context(), fact); err != nil {
+		event := events.Event{ID: fmt.Sprint(i), Source: "/test", Pipeline: poisonName, Run: fmt.Sprint("p", i), Data: transform()}
+		if _, err := b.Publish(t.Context(), event); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 func unreadablePipeline(t *testing.T, b *poisonBus) {
-	b.entry(t, events.RegisterPipelines, poisonName, `{"pipeline":"poison","module":"builtin:dnn","added_later":{"a":1}}`)
+	b.entry(t, events.KVPipelines, poisonName, `{"pipeline":"poison","module":"builtin:dnn","added_later":{"a":1}}`)
 }
 
 // unanswered is the class of events for which the bus does not answer: they are delivered again
@@ -182,12 +182,12 @@ func poisons() map[string]func(*testing.T, *poisonBus) {
 		"a pipeline of a newer version": unreadablePipeline,
 		"an unreadable gate": func(t *testing.T, b *poisonBus) {
 			b.applyPoison(t, "1")
-			b.entry(t, events.RegisterGates, poisonName, `{"waiting": 7}`)
+			b.entry(t, events.KVGates, poisonName, `{"waiting": 7}`)
 		},
 		"unreadable joins that can't be repaired": func(t *testing.T, b *poisonBus) {
 			failing(events.ErrRefused)(t, b)
 			for i := range poisonEvents {
-				b.entry(t, events.RegisterJoins, dispatch.JoinKey(poisonName, fmt.Sprint("p", i)), "{")
+				b.entry(t, events.KVJoins, dispatch.JoinKey(poisonName, fmt.Sprint("p", i)), "{")
 			}
 		},
 		"a pinned revision that is gone": func(t *testing.T, b *poisonBus) {
@@ -239,9 +239,9 @@ func TestEventsThatAlwaysFailDoNotHoldUpOthers(t *testing.T) {
 func timeOfOthers(t *testing.T, name string, poison func(*testing.T, *poisonBus)) (took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &poisonBus{Letterbox: eventstest.NewMemory(0), cost: time.Millisecond, delivered: map[string]int{}}
+		b := &poisonBus{Bus: bustest.NewMemory(0), cost: time.Millisecond, delivered: map[string]int{}}
 		poison(t, b)
-		apply(t, b.Letterbox, alone)
+		apply(t, b.Bus, alone)
 		stop := b.dispatches(t)
 		defer stop()
 		if name != "nothing" {
@@ -281,20 +281,20 @@ func rounds(within time.Duration, away bool) (n int) {
 func (b *poisonBus) othersAreDispatched(t *testing.T, failed int) time.Duration {
 	t.Helper()
 	for i := range otherEvents {
-		publish(t, b.Letterbox, fmt.Sprint("run", i), "t", transform())
+		publish(t, b.Bus, fmt.Sprint("run", i), "t", transform())
 	}
 	began := time.Now()
 	for b.deliveries("penguin") < otherEvents && time.Since(began) < enough {
 		time.Sleep(time.Millisecond)
 	}
-	for dispatchedRuns(t, b.Letterbox, "penguin") < otherEvents && time.Since(began) < enough {
+	for dispatchedRuns(t, b.Bus, "penguin") < otherEvents && time.Since(began) < enough {
 		time.Sleep(time.Millisecond)
 	}
 	took := time.Since(began)
 	if again := b.deliveries(poisonName) - failed; again > poisonEvents {
 		t.Errorf("failing events were delivered %d times while %d others waited", again, otherEvents)
 	}
-	if done := dispatchedRuns(t, b.Letterbox, "penguin"); done != otherEvents {
+	if done := dispatchedRuns(t, b.Bus, "penguin"); done != otherEvents {
 		t.Errorf("%d of %d events of another pipeline are dispatched", done, otherEvents)
 	}
 	return took
@@ -318,9 +318,9 @@ func (b *poisonBus) dispatches(t *testing.T) (stop func()) {
 	}
 }
 
-func dispatchedRuns(t *testing.T, box events.Letterbox, pipeline string) (n int) {
+func dispatchedRuns(t *testing.T, bus events.Bus, pipeline string) (n int) {
 	t.Helper()
-	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	joins, err := bus.KV(t.Context(), events.KVJoins)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,40 +339,40 @@ func dispatchedRuns(t *testing.T, box events.Letterbox, pipeline string) (n int)
 // as after an outage, come first, each once, and do not hold up others after that.
 func TestManyFailingEventsOnARealBusDoNotHoldUpOthers(t *testing.T) {
 	t.Parallel()
-	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
+	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
-	box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
+	bus, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = box.Close() })
+	t.Cleanup(func() { _ = bus.Close() })
 	const failing = 100
-	b := &poisonBus{Letterbox: box, delivered: map[string]int{}}
+	b := &poisonBus{Bus: bus, delivered: map[string]int{}}
 	unreadablePipeline(t, b)
-	apply(t, box, alone)
+	apply(t, bus, alone)
 	b.publishPoison(t, failing)
-	var earlier []events.Delivery // a dispatcher before this one had them, and lost its bus
+	var earlier []events.EventDelivery // a dispatcher before this one had them, and lost its bus
 	for range failing {
-		delivery, err := box.Follow(t.Context(), dispatch.Reader, time.Minute)
+		delivery, err := bus.Follow(t.Context(), dispatch.Reader, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
 		earlier = append(earlier, delivery)
 	}
 	for _, delivery := range earlier {
-		if err := delivery.Later(t.Context(), 0); err != nil {
+		if err := delivery.Nak(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range otherEvents {
-		publish(t, box, fmt.Sprint("run", i), "t", transform())
+		publish(t, bus, fmt.Sprint("run", i), "t", transform())
 	}
 	stop := b.dispatches(t)
 	defer stop()
-	until(t, "the other events are dispatched", func() bool { return dispatchedRuns(t, box, "penguin") == otherEvents })
+	until(t, "the other events are dispatched", func() bool { return dispatchedRuns(t, bus, "penguin") == otherEvents })
 	if got := b.deliveries(poisonName); got < failing {
 		t.Errorf("failing events were delivered %d times, want each once at least", got)
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
@@ -82,8 +82,8 @@ func TestWhateverHappensEveryRunIsWhatTheLogImplies(t *testing.T) {
 // world is one run of the property test.
 type world struct {
 	t      *testing.T
-	box    *eventstest.Memory
-	stale  *eventstest.Stale // the same, as dispatchers and operators see it
+	bus    *bustest.Memory
+	stale  *bustest.Stale // the same, as dispatchers and operators see it
 	random *rand.Rand
 	policy policy
 	runs   []string
@@ -93,18 +93,18 @@ type world struct {
 	cancelled map[string]bool                  // runs that were cancelled in time
 	enqueued  map[string]map[string]events.Job // by run and id
 	tuned     map[string]map[string]events.Job // by run and id: tune jobs
-	committed map[string]events.Fact           // by job: its outcome
+	committed map[string]events.Event          // by job: its outcome
 	busy      map[string]bool                  // runs with a job and no outcome
 	most      int                              // of busy, ever
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
-		t: t, box: eventstest.NewMemory(0), random: rand.New(rand.NewPCG(seed, 99)), policy: policies[seed%uint64(len(policies))],
+		t: t, bus: bustest.NewMemory(0), random: rand.New(rand.NewPCG(seed, 99)), policy: policies[seed%uint64(len(policies))],
 		cancelled: map[string]bool{}, enqueued: map[string]map[string]events.Job{}, busy: map[string]bool{},
-		committed: map[string]events.Fact{}, tuned: map[string]map[string]events.Job{},
+		committed: map[string]events.Event{}, tuned: map[string]map[string]events.Job{},
 	}
-	w.stale = eventstest.NewStale(w.box)
+	w.stale = bustest.NewStale(w.bus)
 	apply(t, w.stale.Client(w.random, staleness), w.policy.text())
 	for i := range 12 {
 		w.runs = append(w.runs, fmt.Sprintf("run %d", i))
@@ -134,9 +134,9 @@ func (w *world) live() {
 
 // publishAll publishes all events of upstream, in some order, some twice, over an hour or so.
 func (w *world) publishAll() {
-	var facts []events.Fact
+	var evs []events.Event
 	for i, run := range w.runs {
-		for _, fact := range []struct {
+		for _, event := range []struct {
 			id   string
 			rare bool
 			data events.Data
@@ -148,19 +148,19 @@ func (w *world) publishAll() {
 			{"i", true, hparams(fmt.Sprintf("s3://bkt/another-hp-%d", i))},
 			{"f", true, &events.TuningFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "boom"}}},
 		} {
-			if w.random.IntN(8) < map[bool]int{true: 2, false: 7}[fact.rare] {
-				facts = append(facts, events.Fact{ID: fact.id, Source: "/test", Pipeline: "penguin", Run: run, Data: fact.data})
+			if w.random.IntN(8) < map[bool]int{true: 2, false: 7}[event.rare] {
+				evs = append(evs, events.Event{ID: event.id, Source: "/test", Pipeline: "penguin", Run: run, Data: event.data})
 			}
 		}
 	}
-	facts = append(facts, facts[:len(facts)/3]...)
-	w.random.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
-	for i, fact := range facts {
-		if _, err := w.box.Publish(w.t.Context(), fact); err != nil {
+	evs = append(evs, evs[:len(evs)/3]...)
+	w.random.Shuffle(len(evs), func(i, j int) { evs[i], evs[j] = evs[j], evs[i] })
+	for i, event := range evs {
+		if _, err := w.bus.Publish(w.t.Context(), event); err != nil {
 			w.t.Fatal(err)
 		}
 		if i%7 == 3 {
-			if err := w.box.Inject(w.t.Context(), fmt.Sprintf("facts.transform-ready.penguin.poison.%d", i), nil, []byte("{")); err != nil {
+			if err := w.bus.Inject(w.t.Context(), fmt.Sprintf("facts.transform-ready.penguin.poison.%d", i), nil, []byte("{")); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -202,22 +202,22 @@ func (w *world) cancel(run string) {
 }
 
 // operator is the bus of a process whose jobs are recorded and that does not crash.
-func (w *world) operator() events.Letterbox {
+func (w *world) operator() events.Bus {
 	random := rand.New(rand.NewPCG(w.random.Uint64(), 4))
 	return newCrashing(w.stale.Client(random, staleness), -1, false, w.note)
 }
 
-// staleness is how old the reads of dispatchers and operators may be. With eventstest.AnyCopy the
+// staleness is how old the reads of dispatchers and operators may be. With bustest.AnyCopy the
 // test fails: it finds the errors that dispatchers would make if they decided by direct gets and by
 // consumers of replicas.
-const staleness = eventstest.OnlyByContract
+const staleness = bustest.OnlyByContract
 
 // dispatchers runs one dispatcher after the other, each until it crashes.
 func (w *world) dispatchers(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
-		box := newCrashing(w.stale.Client(rand.New(rand.NewPCG(random.Uint64(), 5)), staleness), 1+random.IntN(60), random.IntN(2) == 0, w.note)
-		box.calm = &w.calm
-		d, err := dispatch.New(ctx, box, nil)
+		bus := newCrashing(w.stale.Client(rand.New(rand.NewPCG(random.Uint64(), 5)), staleness), 1+random.IntN(60), random.IntN(2) == 0, w.note)
+		bus.calm = &w.calm
+		d, err := dispatch.New(ctx, bus, nil)
 		if err != nil {
 			w.t.Error(err)
 			return
@@ -233,7 +233,7 @@ func (w *world) dispatchers(ctx context.Context, random *rand.Rand) {
 			}
 		}()
 		select {
-		case <-box.crashed:
+		case <-bus.crashed:
 		case <-ctx.Done():
 		}
 		crash()
@@ -264,19 +264,19 @@ func (w *world) note(job events.Job) {
 // work is a worker that takes some time, and now and then fails, or loses a job.
 func (w *world) work(ctx context.Context, function events.Function, random *rand.Rand) {
 	for ctx.Err() == nil {
-		claim, err := w.box.Take(ctx, function, []string{"cpu"}, time.Minute)
+		claim, err := w.bus.Claim(ctx, function, []string{"cpu"}, time.Minute)
 		if err != nil {
 			continue
 		}
 		if !w.calm.Load() && random.IntN(12) == 0 {
-			_ = claim.Done(ctx) // the bus has lost the job: it has no outcome
+			_ = claim.Ack(ctx) // the bus has lost the job: it has no outcome
 			continue
 		}
-		err = claim.Hold(ctx, func(ctx context.Context) error {
+		err = claim.KeepAlive(ctx, func(ctx context.Context) error {
 			return w.train(ctx, claim, time.Duration(random.IntN(300))*time.Second)
 		})
 		if err == nil {
-			err = claim.Done(ctx)
+			err = claim.Ack(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			w.t.Error(err)
@@ -290,21 +290,21 @@ func (w *world) train(ctx context.Context, claim events.Claim, takes time.Durati
 	if err != nil {
 		return err
 	}
-	fact := outcomeOf(job)
+	event := outcomeOf(job)
 	select {
 	case <-ctx.Done():
 	case <-time.After(takes):
 	}
 	if errors.Is(context.Cause(ctx), events.ErrCancelled) || claim.Attempt().Cancelled {
-		fact = events.NewJobFailed(job, claim.Attempt(), &events.Failure{Kind: events.FailureCancelled, Err: errors.New("cancelled")})
+		event = events.NewJobFailed(job, claim.Attempt(), &events.Failure{Kind: events.FailureCancelled, Err: errors.New("cancelled")})
 	}
-	_, err = w.box.Publish(context.WithoutCancel(ctx), w.commit(job, fact))
+	_, err = w.bus.Publish(context.WithoutCancel(ctx), w.commit(job, event))
 	return err
 }
 
 // commit keeps the first outcome of a job, as the store does: a job that was enqueued twice has the
 // same outcome, even if it is cancelled the second time.
-func (w *world) commit(job events.Job, fact events.Fact) events.Fact {
+func (w *world) commit(job events.Job, event events.Event) events.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if job.Function == events.FunctionTrain {
@@ -313,12 +313,12 @@ func (w *world) commit(job events.Job, fact events.Fact) events.Fact {
 	if first, done := w.committed[job.ID]; done {
 		return first
 	}
-	w.committed[job.ID] = fact
-	return fact
+	w.committed[job.ID] = event
+	return event
 }
 
 // outcomeOf is the result of most jobs, and a failure of some; the same for the same job.
-func outcomeOf(job events.Job) events.Fact {
+func outcomeOf(job events.Job) events.Event {
 	if job.ID[0] == '0' {
 		return events.NewJobFailed(job, events.Attempt{Number: 1}, &events.Failure{Kind: events.FailureModule, Err: errors.New("boom")})
 	}
@@ -339,7 +339,7 @@ func outcomeOf(job events.Job) events.Fact {
 func (w *world) check() {
 	var log []events.Recorded
 	published := map[string]map[string]int{} // by run: its outcomes
-	for r, err := range w.box.Read(w.t.Context(), events.Query{}) {
+	for r, err := range w.bus.Read(w.t.Context(), events.Query{}) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -347,15 +347,15 @@ func (w *world) check() {
 			continue
 		}
 		log = append(log, r)
-		if published[r.Fact.Run] == nil {
-			published[r.Fact.Run] = map[string]int{}
+		if published[r.Event.Run] == nil {
+			published[r.Event.Run] = map[string]int{}
 		}
-		switch r.Fact.Data.(type) {
+		switch r.Event.Data.(type) {
 		case *events.ModelTrained:
-			published[r.Fact.Run]["model"]++
-			published[r.Fact.Run][r.Fact.Source]++
+			published[r.Event.Run]["model"]++
+			published[r.Event.Run][r.Event.Source]++
 		case *events.TrainingFailed:
-			published[r.Fact.Run][r.Fact.Source]++
+			published[r.Event.Run][r.Event.Source]++
 		}
 	}
 	for _, run := range w.runs {
@@ -370,10 +370,10 @@ func (w *world) check() {
 	if w.policy.limit > 0 && w.most > w.policy.limit {
 		w.t.Errorf("%d runs at once, at most %d are allowed", w.most, w.policy.limit)
 	}
-	if gate, err := dispatch.ReadAdmission(w.t.Context(), w.box, "penguin"); err != nil || !gate.IsOpen() {
+	if gate, err := dispatch.ReadAdmission(w.t.Context(), w.bus, "penguin"); err != nil || !gate.IsOpen() {
 		w.t.Errorf("at the end the gate is %+v, %v", gate, err)
 	}
-	if left := jobs(w.t, w.box); len(left) != 0 {
+	if left := jobs(w.t, w.bus); len(left) != 0 {
 		w.t.Errorf("%d jobs are left on the queue", len(left))
 	}
 }
@@ -381,7 +381,7 @@ func (w *world) check() {
 // checkCancelled checks that a cancelled run has one outcome, and no model if it ended before.
 func (w *world) checkCancelled(run string, published map[string]int) {
 	ended, ofJob := published["/stoker/dispatch"], published[events.Source(events.FunctionTrain)]
-	j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
+	j, err := dispatch.ReadJoin(w.t.Context(), w.bus, "penguin", run)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -393,7 +393,7 @@ func (w *world) checkCancelled(run string, published map[string]int) {
 // checkTuning checks that a run has one tune job at most, made from the events that the run had
 // when its tuning was due, and that no run still waits for one.
 func (w *world) checkTuning(run string, want expected) {
-	if j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run); err == nil && j.State == join.Waiting && len(want.tuned) > 0 {
+	if j, err := dispatch.ReadJoin(w.t.Context(), w.bus, "penguin", run); err == nil && j.State == join.Waiting && len(want.tuned) > 0 {
 		w.t.Errorf("%s still waits for its tuning: %+v", run, j.Current())
 	}
 	if len(w.tuned[run]) > 1 || len(w.tuned[run]) > 0 && len(want.tuned) == 0 {
@@ -411,7 +411,7 @@ func (w *world) checkTuning(run string, want expected) {
 }
 
 func (w *world) checkRun(run string, want expected, published map[string]int) {
-	j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
+	j, err := dispatch.ReadJoin(w.t.Context(), w.bus, "penguin", run)
 	if errors.Is(err, events.ErrNotFound) {
 		j.State = join.Waiting // no event that starts a run was published
 	} else if err != nil {

@@ -242,12 +242,12 @@ func (s *sweep) replay(ctx context.Context, joins knownJoins) error {
 	s.rechecked.mu.Lock()
 	from := max(s.rechecked.handled, replayLast) - replayLast + 1
 	s.rechecked.mu.Unlock()
-	delivered, err := s.box.Delivered(ctx, Reader) // what is behind it is still to be handled for the first time
+	delivered, err := s.bus.Delivered(ctx, Reader) // what is behind it is still to be handled for the first time
 	if err != nil {
 		return err
 	}
 	kinds := []events.Kind{events.KindExamplesReady, events.KindTransformReady, events.KindHParamsReady, events.KindTuningFailed}
-	for recorded, err := range s.box.Read(ctx, events.Query{Kinds: kinds, From: from, Until: delivered + 1}) {
+	for recorded, err := range s.bus.Read(ctx, events.Query{Kinds: kinds, From: from, Until: delivered + 1}) {
 		if err != nil {
 			return fmt.Errorf("read the latest events: %w", err)
 		}
@@ -261,10 +261,10 @@ func (s *sweep) replay(ctx context.Context, joins knownJoins) error {
 
 func (s *sweep) replayEvent(ctx context.Context, recorded events.Recorded, joins knownJoins) error {
 	event, ok := join.EventOf(recorded)
-	if recorded.Err != nil || !ok || !usable(recorded) || s.of(ctx, recorded.Fact.Pipeline).err != nil {
+	if recorded.Err != nil || !ok || !usable(recorded) || s.of(ctx, recorded.Event.Pipeline).err != nil {
 		return nil // refused when it came, or delivered again until its pipeline can be read
 	}
-	key, current := JoinKey(recorded.Fact.Pipeline, recorded.Fact.Run), s.of(ctx, recorded.Fact.Pipeline).current
+	key, current := JoinKey(recorded.Event.Pipeline, recorded.Event.Run), s.of(ctx, recorded.Event.Pipeline).current
 	known, there := joins[key]
 	switch {
 	case there && known.Knows(event):
@@ -275,7 +275,7 @@ func (s *sweep) replayEvent(ctx context.Context, recorded events.Recorded, joins
 		return nil
 	}
 	joins[key] = join.Join{State: join.Complete} // rebuilt from all that the log holds, once
-	lost, err := s.read(ctx, recorded.Fact.Pipeline, recorded.Fact.Run)
+	lost, err := s.read(ctx, recorded.Event.Pipeline, recorded.Event.Run)
 	if err != nil || lost.at != 0 {
 		return err
 	}

@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // spoil overwrites the join of a run with an invalid value.
-func spoil(t *testing.T, box *eventstest.Memory, run, value string) {
+func spoil(t *testing.T, bus *bustest.Memory, run, value string) {
 	t.Helper()
-	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	joins, err := bus.KV(t.Context(), events.KVJoins)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,34 +43,34 @@ func TestADamagedJoinIsRebuiltFromTheLog(t *testing.T) {
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for state, arrange := range map[join.State]func(*eventstest.Memory, *dispatch.Dispatcher){
-				join.Waiting: func(box *eventstest.Memory, d *dispatch.Dispatcher) {
-					publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
+			for state, arrange := range map[join.State]func(*bustest.Memory, *dispatch.Dispatcher){
+				join.Waiting: func(bus *bustest.Memory, d *dispatch.Dispatcher) {
+					publish(t, bus, "monday", "h", hparams("s3://bkt/hp"))
 					drain(t, d)
 				},
-				join.Dispatched: func(box *eventstest.Memory, d *dispatch.Dispatcher) {
-					publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
-					arrive(t, box, d, "monday")
-					finish(t, box, d, wantJobs(t, box, "at first", "monday")[0])
+				join.Dispatched: func(bus *bustest.Memory, d *dispatch.Dispatcher) {
+					publish(t, bus, "monday", "h", hparams("s3://bkt/hp"))
+					arrive(t, bus, d, "monday")
+					finish(t, bus, d, wantJobs(t, bus, "at first", "monday")[0])
 				},
-				join.Ended: func(box *eventstest.Memory, d *dispatch.Dispatcher) {
-					arrive(t, box, d, "monday")
-					if _, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil {
+				join.Ended: func(bus *bustest.Memory, d *dispatch.Dispatcher) {
+					arrive(t, bus, d, "monday")
+					if _, err := dispatch.Cancel(t.Context(), bus, "penguin", "monday"); err != nil {
 						t.Fatal(err)
 					}
 				},
 			} {
-				box, d := setup(t, joined)
-				arrange(box, d)
-				before := joinOf(t, box, "monday")
-				spoil(t, box, "monday", damage)
+				bus, d := setup(t, joined)
+				arrange(bus, d)
+				before := joinOf(t, bus, "monday")
+				spoil(t, bus, "monday", damage)
 				sweep(t, d)
-				after := joinOf(t, box, "monday")
+				after := joinOf(t, bus, "monday")
 				if after.State != state || after.Current().Job != before.Current().Job || len(after.Events) != len(before.Events) && state != join.Ended {
 					t.Errorf("%s: repaired it is %+v; it was %+v", state, after, before)
 				}
-				wantJobs(t, box, "mended")
-				if published := failures(t, box, "monday"); state == join.Ended && len(published) != 1 {
+				wantJobs(t, bus, "mended")
+				if published := failures(t, bus, "monday"); state == join.Ended && len(published) != 1 {
 					t.Errorf("%s: announced %d times", state, len(published))
 				}
 			}
@@ -81,12 +81,12 @@ func TestADamagedJoinIsRebuiltFromTheLog(t *testing.T) {
 func TestAnEventOfARunWithADamagedJoinIsNotLost(t *testing.T) {
 	t.Parallel()
 	for name, damage := range damages {
-		box, d := setup(t, joined)
-		publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
+		bus, d := setup(t, joined)
+		publish(t, bus, "monday", "h", hparams("s3://bkt/hp"))
 		drain(t, d)
-		spoil(t, box, "monday", damage)
-		arrive(t, box, d, "monday")
-		if got := wantJobs(t, box, name, "monday"); len(got[0].Causes) != 2 {
+		spoil(t, bus, "monday", damage)
+		arrive(t, bus, d, "monday")
+		if got := wantJobs(t, bus, name, "monday"); len(got[0].Causes) != 2 {
 			t.Errorf("%s: made of %+v", name, got[0].Causes)
 		}
 	}
@@ -94,32 +94,32 @@ func TestAnEventOfARunWithADamagedJoinIsNotLost(t *testing.T) {
 
 func TestARunWithADamagedJoinHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, fmt.Sprintf(limited, "2"))
-	arrive(t, box, d, "a")
-	first := wantJobs(t, box, "at first", "a")[0]
-	spoil(t, box, "a", "\x00garbage")
-	arrive(t, box, d, "b")
-	finish(t, box, d, wantJobs(t, box, "b comes", "b")[0])
-	finish(t, box, d, first)
+	bus, d := setup(t, fmt.Sprintf(limited, "2"))
+	arrive(t, bus, d, "a")
+	first := wantJobs(t, bus, "at first", "a")[0]
+	spoil(t, bus, "a", "\x00garbage")
+	arrive(t, bus, d, "b")
+	finish(t, bus, d, wantJobs(t, bus, "b comes", "b")[0])
+	finish(t, bus, d, first)
 	sweep(t, d)
-	if gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin"); err != nil || !gate.IsOpen() {
+	if gate, err := dispatch.ReadAdmission(t.Context(), bus, "penguin"); err != nil || !gate.IsOpen() {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}
-	wantJobs(t, box, "afterwards")
+	wantJobs(t, bus, "afterwards")
 }
 
 func TestADamagedJoinOfARunWithoutEventsIsRemoved(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, joined)
+	bus, d := setup(t, joined)
 	for _, damage := range damages {
-		spoil(t, box, "monday", damage)
+		spoil(t, bus, "monday", damage)
 		sweep(t, d)
-		if _, err := dispatch.ReadJoin(t.Context(), box, "penguin", "monday"); !errors.Is(err, events.ErrNotFound) {
+		if _, err := dispatch.ReadJoin(t.Context(), bus, "penguin", "monday"); !errors.Is(err, events.ErrNotFound) {
 			t.Errorf("%s: %v", damage, err)
 		}
 	}
-	wantJobs(t, box, "swept")
-	if published := failures(t, box, "monday"); len(published) != 0 {
+	wantJobs(t, bus, "swept")
+	if published := failures(t, bus, "monday"); len(published) != 0 {
 		t.Errorf("published %+v", published)
 	}
 }

@@ -18,35 +18,35 @@ var replayed = join.Retry{Salt: "salt", Request: "replay-1"}
 func TestTheOutcomeOfAnEarlierJobIsNoneOfALaterOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, d := setup(t, alone)
-		arrive(t, box, d, "monday")
-		first := wantJobs(t, box, "at first", "monday")[0]
+		bus, d := setup(t, alone)
+		arrive(t, bus, d, "monday")
+		first := wantJobs(t, bus, "at first", "monday")[0]
 		second, err := d.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, replayed)
 		if err != nil || second.ID == first.ID {
 			t.Fatalf("asked for job %s again: %s, %v", first.ID, second.ID, err)
 		}
-		wantJobs(t, box, "lost by the queue", "monday")
-		finish(t, box, d, first)
-		if j := joinOf(t, box, "monday"); j.Current().Job != second.ID || j.Current().Outcome != 0 {
+		wantJobs(t, bus, "lost by the queue", "monday")
+		finish(t, bus, d, first)
+		if j := joinOf(t, bus, "monday"); j.Current().Job != second.ID || j.Current().Outcome != 0 {
 			t.Errorf("the join names job %s with outcome %d, want %s with none", j.Current().Job, j.Current().Outcome, second.ID)
 		}
 		time.Sleep(missed)
 		sweep(t, d)
-		wantJobs(t, box, "enqueued again", "monday")
+		wantJobs(t, bus, "enqueued again", "monday")
 	})
 }
 
 func TestAJobThatIsAskedForAgainCanBeCancelledAfterTheFirstOneEnded(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
-	arrive(t, box, d, "monday")
-	first := wantJobs(t, box, "at first", "monday")[0]
+	bus, d := setup(t, alone)
+	arrive(t, bus, d, "monday")
+	first := wantJobs(t, bus, "at first", "monday")[0]
 	second, err := d.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, replayed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	finish(t, box, d, first)
-	if got, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil || got.Job != second.ID {
+	finish(t, bus, d, first)
+	if got, err := dispatch.Cancel(t.Context(), bus, "penguin", "monday"); err != nil || got.Job != second.ID {
 		t.Errorf("cancelled %+v, %v; want job %s", got, err, second.ID)
 	}
 }
@@ -59,13 +59,13 @@ func TestAnOutcomeNotedAsAJobIsAskedForAgainIsThatOfTheEarlierOne(t *testing.T) 
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				box, d := setup(t, alone)
-				arrive(t, box, d, "monday")
-				first := wantJobs(t, box, "at first", "monday")[0]
-				if _, err := box.Publish(t.Context(), outcomeOf(first)); err != nil {
+				bus, d := setup(t, alone)
+				arrive(t, bus, d, "monday")
+				first := wantJobs(t, bus, "at first", "monday")[0]
+				if _, err := bus.Publish(t.Context(), outcomeOf(first)); err != nil {
 					t.Fatal(err)
 				}
-				racing := &interrupted{Memory: box, before: func() { drain(t, d) }} // notes the outcome between read and write
+				racing := &interrupted{Memory: bus, before: func() { drain(t, d) }} // notes the outcome between read and write
 				other, err := dispatch.New(t.Context(), racing, nil)
 				if err == nil {
 					_, err = other.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, again)
@@ -73,10 +73,10 @@ func TestAnOutcomeNotedAsAJobIsAskedForAgainIsThatOfTheEarlierOne(t *testing.T) 
 				if err != nil {
 					t.Fatal(err)
 				}
-				wantJobs(t, box, "lost by the queue", "monday")
+				wantJobs(t, bus, "lost by the queue", "monday")
 				time.Sleep(missed)
 				sweep(t, d)
-				wantJobs(t, box, "enqueued again", "monday")
+				wantJobs(t, bus, "enqueued again", "monday")
 			})
 		})
 	}
@@ -86,10 +86,10 @@ func TestAnOutcomeNotedAsAJobIsAskedForAgainIsThatOfTheEarlierOne(t *testing.T) 
 // job of a run that has its model, even if its pipeline has changed.
 func TestARunWithAModelAndALostJoinGetsNoSecondJob(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
-	arrive(t, box, d, "monday")
-	finish(t, box, d, wantJobs(t, box, "at first", "monday")[0])
-	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	bus, d := setup(t, alone)
+	arrive(t, bus, d, "monday")
+	finish(t, bus, d, wantJobs(t, bus, "at first", "monday")[0])
+	joins, err := bus.KV(t.Context(), events.KVJoins)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,8 +100,8 @@ func TestARunWithAModelAndALostJoinGetsNoSecondJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	apply(t, box, strings.Replace(alone, "num_steps: 1", "num_steps: 2", 1))
-	for recorded, err := range box.Read(t.Context(), events.Query{Pipeline: "penguin", Run: "monday", Kinds: []events.Kind{events.KindTransformReady}}) {
+	apply(t, bus, strings.Replace(alone, "num_steps: 1", "num_steps: 2", 1))
+	for recorded, err := range bus.Read(t.Context(), events.Query{Pipeline: "penguin", Run: "monday", Kinds: []events.Kind{events.KindTransformReady}}) {
 		if err == nil {
 			err = d.Handle(t.Context(), recorded)
 		}
@@ -109,8 +109,8 @@ func TestARunWithAModelAndALostJoinGetsNoSecondJob(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantJobs(t, box, "delivered again")
-	if j := joinOf(t, box, "monday"); j.State != join.Dispatched || j.Current().Outcome == 0 {
+	wantJobs(t, bus, "delivered again")
+	if j := joinOf(t, bus, "monday"); j.State != join.Dispatched || j.Current().Outcome == 0 {
 		t.Errorf("the join is %+v", j)
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
 // stuckBus enqueues no job before the request is given up.
-type stuckBus struct{ events.Letterbox }
+type stuckBus struct{ events.Bus }
 
-func (b *stuckBus) Offer(ctx context.Context, _ events.Job) error {
+func (b *stuckBus) Enqueue(ctx context.Context, _ events.Job) error {
 	<-ctx.Done()
 	return context.Cause(ctx)
 }
@@ -28,18 +28,18 @@ func (b *stuckBus) Offer(ctx context.Context, _ events.Job) error {
 func TestAnEventOfAStoppingDispatcherIsHandledByAnotherAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		bus := &stuckBus{eventstest.NewMemory(0)}
-		apply(t, bus.Letterbox, alone)
+		bus := &stuckBus{bustest.NewMemory(0)}
+		apply(t, bus.Bus, alone)
 		var log bytes.Buffer
 		first, err := dispatch.New(t.Context(), bus, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := dispatch.New(t.Context(), bus.Letterbox, nil)
+		second, err := dispatch.New(t.Context(), bus.Bus, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		publish(t, bus.Letterbox, "run", "t", transform())
+		publish(t, bus.Bus, "run", "t", transform())
 		ctx, stop := context.WithCancelCause(t.Context())
 		go func() { time.Sleep(time.Second); stop(errors.New("interrupt signal received")) }()
 		if err := first.Next(ctx, time.Minute); err == nil {

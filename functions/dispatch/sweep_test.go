@@ -10,20 +10,20 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 func TestALostJobOfAnAdmittedRunIsEnqueuedAtOnce(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, fmt.Sprintf(limited, "1"))
-	arrive(t, box, d, "a", "b")
-	wantJobs(t, box, "it vanishes from the queue", "a")
+	bus, d := setup(t, fmt.Sprintf(limited, "1"))
+	arrive(t, bus, d, "a", "b")
+	wantJobs(t, bus, "it vanishes from the queue", "a")
 	sweep(t, d)
-	again := wantJobs(t, box, "swept", "a")
-	finish(t, box, d, again[0])
-	wantJobs(t, box, "a is done", "b")
+	again := wantJobs(t, bus, "swept", "a")
+	finish(t, bus, d, again[0])
+	wantJobs(t, bus, "a is done", "b")
 }
 
 // missed is how long a job is gone before a sweep rechecks it, and a bit.
@@ -32,26 +32,26 @@ const missed = 11 * time.Minute
 func TestALostJobIsEnqueuedAgainLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, d := setup(t, alone)
-		arrive(t, box, d, "lost", "done", "announced before it was marked")
-		first := wantJobs(t, box, "they vanish from the queue", "lost", "done", "announced before it was marked")
-		finish(t, box, d, first[1])
-		if _, err := box.Publish(t.Context(), outcomeOf(first[2])); err != nil { // no dispatcher handles it
+		bus, d := setup(t, alone)
+		arrive(t, bus, d, "lost", "done", "announced before it was marked")
+		first := wantJobs(t, bus, "they vanish from the queue", "lost", "done", "announced before it was marked")
+		finish(t, bus, d, first[1])
+		if _, err := bus.Publish(t.Context(), outcomeOf(first[2])); err != nil { // no dispatcher handles it
 			t.Fatal(err)
 		}
 		sweep(t, d)
-		wantJobs(t, box, "too early to worry")
+		wantJobs(t, bus, "too early to worry")
 		for range 3 {
 			time.Sleep(missed)
 			sweep(t, d)
-			if got := wantJobs(t, box, "later", "lost"); got[0].ID != first[0].ID {
+			if got := wantJobs(t, bus, "later", "lost"); got[0].ID != first[0].ID {
 				t.Errorf("job %s, it was %s", got[0].ID, first[0].ID)
 			}
 			sweep(t, d)
-			wantJobs(t, box, "looked at before")
+			wantJobs(t, bus, "looked at before")
 		}
 		for _, run := range []string{"done", "announced before it was marked"} {
-			if j := joinOf(t, box, run); j.Current().Outcome == 0 {
+			if j := joinOf(t, bus, run); j.Current().Outcome == 0 {
 				t.Errorf("%s: its outcome is not noted: %+v", run, j)
 			}
 		}
@@ -61,17 +61,17 @@ func TestALostJobIsEnqueuedAgainLater(t *testing.T) {
 func TestALostRetriedJobIsEnqueuedAsItWasRetried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, d := setup(t, alone)
-		arrive(t, box, d, "monday")
-		finish(t, box, d, wantJobs(t, box, "at first", "monday")[0])
+		bus, d := setup(t, alone)
+		arrive(t, bus, d, "monday")
+		finish(t, bus, d, wantJobs(t, bus, "at first", "monday")[0])
 		again, err := d.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, join.Retry{Generation: 2, Salt: "salt", Request: "replay-1"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantJobs(t, box, "it vanishes from the queue", "monday")
+		wantJobs(t, bus, "it vanishes from the queue", "monday")
 		time.Sleep(missed)
 		sweep(t, d)
-		if got := wantJobs(t, box, "missed", "monday")[0]; got.ID != again.ID || got.Generation != 2 || got.Salt != "salt" || got.Request != "replay-1" {
+		if got := wantJobs(t, bus, "missed", "monday")[0]; got.ID != again.ID || got.Generation != 2 || got.Salt != "salt" || got.Request != "replay-1" {
 			t.Errorf("job %+v, want %+v", got, again)
 		}
 	})
@@ -80,17 +80,17 @@ func TestALostRetriedJobIsEnqueuedAsItWasRetried(t *testing.T) {
 func TestASweepRechecksALimitedNumberOfJobs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, d := setup(t, alone)
+		bus, d := setup(t, alone)
 		for i := range 250 {
-			publish(t, box, fmt.Sprint(i), "t", transform())
+			publish(t, bus, fmt.Sprint(i), "t", transform())
 		}
 		drain(t, d)
-		jobs(t, box)
+		jobs(t, bus)
 		time.Sleep(missed)
 		var found []int
 		for range 4 {
 			sweep(t, d)
-			found = append(found, len(jobs(t, box)))
+			found = append(found, len(jobs(t, bus)))
 		}
 		if got := fmt.Sprint(found); got != "[100 100 50 0]" {
 			t.Errorf("%s jobs were rechecked", got)
@@ -102,13 +102,13 @@ func TestASweepRechecksALimitedNumberOfJobs(t *testing.T) {
 // lost enqueues it.
 func TestCancelEnqueuesALostJobForAWorkerToEnd(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, fmt.Sprintf(limited, "1"))
-	arrive(t, box, d, "a")
-	lost := wantJobs(t, box, "it vanishes from the queue", "a")[0]
-	if got, err := dispatch.Cancel(t.Context(), box, "penguin", "a"); err != nil || got.Job != lost.ID {
+	bus, d := setup(t, fmt.Sprintf(limited, "1"))
+	arrive(t, bus, d, "a")
+	lost := wantJobs(t, bus, "it vanishes from the queue", "a")[0]
+	if got, err := dispatch.Cancel(t.Context(), bus, "penguin", "a"); err != nil || got.Job != lost.ID {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
+	claim, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
 	if err != nil || !claim.Attempt().Cancelled {
 		t.Errorf("%v, %v; want a cancelled job for a worker", claim, err)
 	}
@@ -116,11 +116,11 @@ func TestCancelEnqueuesALostJobForAWorkerToEnd(t *testing.T) {
 
 func TestCancelOfALostJobThatCanNotBeMadeSaysSo(t *testing.T) {
 	t.Parallel()
-	box, d := setup(t, alone)
-	arrive(t, box, d, "monday")
-	lost := wantJobs(t, box, "it vanishes from the queue", "monday")[0]
-	spoil(t, box, "monday", fmt.Sprintf(`{"pipeline":"penguin","run":"monday","state":"dispatched","events":[{"sequence":1}],"stages":[{"function":"train","through":1,"revision":999,"job":%q}]}`, lost.ID))
-	_, err := dispatch.Cancel(t.Context(), box, "penguin", "monday")
+	bus, d := setup(t, alone)
+	arrive(t, bus, d, "monday")
+	lost := wantJobs(t, bus, "it vanishes from the queue", "monday")[0]
+	spoil(t, bus, "monday", fmt.Sprintf(`{"pipeline":"penguin","run":"monday","state":"dispatched","events":[{"sequence":1}],"stages":[{"function":"train","through":1,"revision":999,"job":%q}]}`, lost.ID))
+	_, err := dispatch.Cancel(t.Context(), bus, "penguin", "monday")
 	if err == nil || errors.Is(err, dispatch.ErrTooLate) || !strings.Contains(err.Error(), "revision 999") {
 		t.Errorf("got %v", err)
 	}
@@ -129,25 +129,25 @@ func TestCancelOfALostJobThatCanNotBeMadeSaysSo(t *testing.T) {
 // losing is a bus whose joins were set back to an earlier revision: looks is how many reads of one
 // find that, until it is written again.
 type losing struct {
-	*eventstest.Memory
+	*bustest.Memory
 	looks int
 }
 
-func (l *losing) Register(ctx context.Context, name string) (events.Register, error) {
-	register, err := l.Memory.Register(ctx, name)
-	if name != events.RegisterJoins {
+func (l *losing) KV(ctx context.Context, name string) (events.KV, error) {
+	register, err := l.Memory.KV(ctx, name)
+	if name != events.KVJoins {
 		return register, err
 	}
 	return losingRegister{register, l}, err
 }
 
 type losingRegister struct {
-	events.Register
+	events.KV
 	l *losing
 }
 
 func (r losingRegister) Get(ctx context.Context, key string) (events.Entry, error) {
-	entry, err := r.Register.Get(ctx, key)
+	entry, err := r.KV.Get(ctx, key)
 	if r.l.looks > 0 {
 		r.l.looks--
 		entry.Revision = 1
@@ -167,40 +167,40 @@ func TestARunWhoseJoinTheBusHasLostIsHandledAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			memory, _ := setup(t, two)
-			box := &losing{Memory: memory}
-			d, err := dispatch.New(t.Context(), box, nil)
+			bus := &losing{Memory: memory}
+			d, err := dispatch.New(t.Context(), bus, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			sweep(t, d) // the one at the start
-			publish(t, box, "whole", "t", transform())
-			publish(t, box, "half", "t", transform())
+			publish(t, bus, "whole", "t", transform())
+			publish(t, bus, "half", "t", transform())
 			drain(t, d)
-			before := joinOf(t, box, "half")
-			publish(t, box, "whole", "h", hparams("s3://bkt/hp"))
-			publish(t, box, "half", "h", hparams("s3://bkt/hp"))
+			before := joinOf(t, bus, "half")
+			publish(t, bus, "whole", "h", hparams("s3://bkt/hp"))
+			publish(t, bus, "half", "h", hparams("s3://bkt/hp"))
 			drain(t, d)
-			first := wantJobs(t, box, "at first", "whole", "half")
-			if _, err := box.Publish(t.Context(), outcomeOf(first[0])); err != nil {
+			first := wantJobs(t, bus, "at first", "whole", "half")
+			if _, err := bus.Publish(t.Context(), outcomeOf(first[0])); err != nil {
 				t.Fatal(err)
 			}
 			drain(t, d)
-			put(t, box, before)
+			put(t, bus, before)
 			if tc.gone {
-				lose(t, box, "whole")
+				lose(t, bus, "whole")
 			} else {
-				box.looks = 2
+				bus.looks = 2
 			}
 			if tc.restarted {
-				if d, err = dispatch.New(t.Context(), box, nil); err != nil {
+				if d, err = dispatch.New(t.Context(), bus, nil); err != nil {
 					t.Fatal(err)
 				}
 			}
 			sweep(t, d)
-			if got := wantJobs(t, box, "after its join was lost", "half"); got[0].ID != first[1].ID {
+			if got := wantJobs(t, bus, "after its join was lost", "half"); got[0].ID != first[1].ID {
 				t.Errorf("job %s, it was %s", got[0].ID, first[1].ID)
 			}
-			if j := joinOf(t, box, "whole"); j.State != join.Dispatched || j.Current().Outcome == 0 {
+			if j := joinOf(t, bus, "whole"); j.State != join.Dispatched || j.Current().Outcome == 0 {
 				t.Errorf("the run that has its model is %+v", j)
 			}
 		})
@@ -208,9 +208,9 @@ func TestARunWhoseJoinTheBusHasLostIsHandledAgain(t *testing.T) {
 }
 
 // lose removes the join of a run.
-func lose(t *testing.T, box events.Letterbox, run string) {
+func lose(t *testing.T, bus events.Bus, run string) {
 	t.Helper()
-	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	joins, err := bus.KV(t.Context(), events.KVJoins)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // The servers here are real: what they tell of themselves is theirs to change.
@@ -17,7 +17,7 @@ func TestWhatABusWritesAtOnceIsTold(t *testing.T) {
 		true:  "ok durability: what is acknowledged is on the disk",
 		false: "warning durability: facts of the last 2m0s may be lost when the machine loses power | jetstream { sync_interval: always }",
 	} {
-		server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir(), Monitor: true, SyncAlways: always})
+		server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir(), Monitor: true, SyncAlways: always})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ const cancelTime = time.Minute
 // not know yet: the execution gets a cancelled commit, by the condition that any commit is written
 // with. If a result was committed before, its event is returned. cancel continues after ctx has
 // ended, for as long as the lease is held.
-func (x *Executor) cancel(ctx context.Context, task worker.Task, c Component) ([]events.Fact, error) {
+func (x *Executor) cancel(ctx context.Context, task worker.Task, c Component) ([]events.Event, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()
 	e, err := x.Identify(ctx, task, c)
@@ -37,8 +37,8 @@ func (x *Executor) cancel(ctx context.Context, task worker.Task, c Component) ([
 	if err != nil {
 		return nil, e.failed(err)
 	}
-	facts, err := e.event(c, *done)
-	return facts, e.failed(err)
+	evs, err := e.event(c, *done)
+	return evs, e.failed(err)
 }
 
 // commitCancelled returns a result if one was committed before, else the failure of kind cancelled.

@@ -21,7 +21,7 @@ type Component interface {
 	// Start begins the work of an attempt at an execution that has no result yet.
 	Start(ctx context.Context, a *Attempt) (Work, error)
 	// Event makes the event of a job whose execution is committed.
-	Event(job events.Job, done Committed, made result.Result) events.Fact
+	Event(job events.Job, done Committed, made result.Result) events.Event
 }
 
 // Description is what a Component says of a job before any of its inputs is known.

@@ -73,20 +73,20 @@ func New(store storage.Store, g Guest, opts Options) *Executor {
 
 // Execute works on one job, or makes sure that a cancelled one has no result. It keeps the contract
 // of worker.Function.Handle.
-func (x *Executor) Execute(ctx context.Context, task worker.Task, c Component) ([]events.Fact, error) {
+func (x *Executor) Execute(ctx context.Context, task worker.Task, c Component) ([]events.Event, error) {
 	if task.Attempt.Cancelled {
 		return x.cancel(ctx, task, c)
 	}
-	facts, err := x.execute(ctx, task, c)
+	evs, err := x.execute(ctx, task, c)
 	if err != nil && errors.Is(context.Cause(ctx), events.ErrCancelled) {
 		return x.cancel(ctx, task, c)
 	}
-	return facts, deniedTooOften(task.Attempt, err)
+	return evs, deniedTooOften(task.Attempt, err)
 }
 
 // execute is the main path of every job. Each step can be repeated; see the package comment for
 // what each one does.
-func (x *Executor) execute(ctx context.Context, task worker.Task, c Component) (_ []events.Fact, err error) {
+func (x *Executor) execute(ctx context.Context, task worker.Task, c Component) (_ []events.Event, err error) {
 	e, err := x.Identify(ctx, task, c)
 	if err != nil {
 		return nil, err

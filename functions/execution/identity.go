@@ -82,12 +82,12 @@ func (e *Execution) replaces(c storage.Commit, generation int) {
 
 // event makes the event of a committed result. It reads the result from the manifest, so that a
 // cache hit announces the same.
-func (e Execution) event(c Component, done Committed) ([]events.Fact, error) {
+func (e Execution) event(c Component, done Committed) ([]events.Event, error) {
 	made, err := result.Of(done.Manifest)
 	if err != nil {
 		return nil, InputFailure(fmt.Errorf("manifest of execution %s: %w", e.ID, err))
 	}
-	return []events.Fact{c.Event(e.Job, done, made)}, nil
+	return []events.Event{c.Event(e.Job, done, made)}, nil
 }
 
 // failed adds the execution to a failure, so that the event of the failure names it.

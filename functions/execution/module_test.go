@@ -103,7 +103,7 @@ func (at) Start(context.Context, *execution.Attempt) (execution.Work, error) {
 	return nil, errors.New("a test of modules starts no work")
 }
 
-func (at) Event(events.Job, execution.Committed, result.Result) events.Fact { return events.Fact{} }
+func (at) Event(events.Job, execution.Committed, result.Result) events.Event { return events.Event{} }
 
 func task() worker.Task {
 	job := events.Job{Inputs: events.Inputs{Examples: []events.Examples{{URI: "s3://modules/" + examples, Splits: []string{"train"}}}}}

@@ -48,7 +48,7 @@ type Removal struct {
 // removal is finished then. The commit of an execution is read right before the effect, and only
 // counts if it is the one that was listed. An execution whose commit can't be read stays as it is,
 // is named in the error, and keeps no other from being collected.
-func Collect(ctx context.Context, box events.Letterbox, store storage.Store, opts Options, on func(Removal)) error {
+func Collect(ctx context.Context, bus events.Bus, store storage.Store, opts Options, on func(Removal)) error {
 	if opts.OlderThan < 0 || opts.KeepModels < 0 {
 		return errors.New("collect garbage: age and number of models may not be negative")
 	}
@@ -60,11 +60,11 @@ func Collect(ctx context.Context, box events.Letterbox, store storage.Store, opt
 	if err != nil {
 		return fmt.Errorf("collect garbage: list %s: %w", opts.Root, err)
 	}
-	outcomes, err := readOutcomes(ctx, box)
+	outcomes, err := readOutcomes(ctx, bus)
 	if err != nil {
 		return fmt.Errorf("collect garbage: read events: %w", err)
 	}
-	work, err := readWork(ctx, box, opts.Root, outcomes)
+	work, err := readWork(ctx, bus, opts.Root, outcomes)
 	if err != nil {
 		return fmt.Errorf("collect garbage: read leases and joins: %w", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/gc"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -15,14 +15,14 @@ import (
 // An attempt died and left its log, and nothing else.
 func ExampleCollect() {
 	ctx := context.Background()
-	box, store := eventstest.NewMemory(0), storagetest.NewMemory()
+	bus, store := bustest.NewMemory(0), storagetest.NewMemory()
 	bucket := storage.Ref{Bucket: "stoker"}
 	place := storage.Place{Root: bucket.Join("penguin", "Trainer"), Execution: "sha256:" + strings.Repeat("ab", 32), Attempt: "a1"}
 	if _, err := store.Put(ctx, place.Log(), strings.NewReader("it died"), 7); err != nil {
 		fmt.Println(err)
 	}
 	for _, age := range []time.Duration{24 * time.Hour, 0} {
-		err := gc.Collect(ctx, box, store, gc.Options{Root: bucket, OlderThan: age}, func(r gc.Removal) {
+		err := gc.Collect(ctx, bus, store, gc.Options{Root: bucket, OlderThan: age}, func(r gc.Removal) {
 			fmt.Printf("%s %s, %d bytes: %s\n", r.What, r.Attempt, r.Bytes, r.Why)
 		})
 		if err != nil {

@@ -42,16 +42,16 @@ func (f *finding) find(ctx context.Context) {
 
 // A model that was found, at whatever moment, and announced after the collection, still exists.
 func TestAModelThatARunHasFoundStays(t *testing.T) {
-	moments := map[string]func(w world) (box events.Letterbox, store *finding){
-		"before the models are read": func(w world) (events.Letterbox, *finding) {
+	moments := map[string]func(w world) (bus events.Bus, store *finding){
+		"before the models are read": func(w world) (events.Bus, *finding) {
 			f := &finding{Store: w.store, w: w}
-			return &hitting{Letterbox: w.box, announce: func() { f.find(w.t.Context()) }, at: 1}, f
+			return &hitting{Bus: w.bus, announce: func() { f.find(w.t.Context()) }, at: 1}, f
 		},
-		"before the last look at the facts": func(w world) (events.Letterbox, *finding) {
+		"before the last look at the facts": func(w world) (events.Bus, *finding) {
 			f := &finding{Store: w.store, w: w}
-			return &hitting{Letterbox: w.box, announce: func() { f.find(w.t.Context()) }, at: 2}, f
+			return &hitting{Bus: w.bus, announce: func() { f.find(w.t.Context()) }, at: 2}, f
 		},
-		"right before the model is retired": func(w world) (events.Letterbox, *finding) { return w.box, &finding{Store: w.store, w: w} },
+		"right before the model is retired": func(w world) (events.Bus, *finding) { return w.bus, &finding{Store: w.store, w: w} },
 	}
 	for name, moment := range moments {
 		t.Run(name, func(t *testing.T) {
@@ -60,10 +60,10 @@ func TestAModelThatARunHasFoundStays(t *testing.T) {
 				w.announce("r1", one, storage.Place{})
 				w.announce("r2", w.commit(2, "b"), storage.Place{})
 				time.Sleep(2 * day)
-				box, store := moment(w)
+				bus, store := moment(w)
 				opts := gc.Options{Root: root, OlderThan: day, KeepModels: 1}
 				for range 2 { // a later collection finds it young
-					if err := gc.Collect(t.Context(), box, store, opts, func(gc.Removal) {}); err != nil {
+					if err := gc.Collect(t.Context(), bus, store, opts, func(gc.Removal) {}); err != nil {
 						t.Fatal(err)
 					}
 				}

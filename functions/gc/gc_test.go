@@ -158,7 +158,7 @@ func keeping(models ...storage.Ref) func(context.Context) ([]storage.Ref, error)
 // hitting announces a model while it is about to be removed, as a run does that finds its execution
 // done.
 type hitting struct {
-	events.Letterbox
+	events.Bus
 	reads    int
 	at       int // which read
 	announce func()
@@ -168,7 +168,7 @@ func (h *hitting) Read(ctx context.Context, q events.Query) iter.Seq2[events.Rec
 	if h.reads++; h.reads == h.at {
 		h.announce()
 	}
-	return h.Letterbox.Read(ctx, q)
+	return h.Bus.Read(ctx, q)
 }
 
 func TestAModelThatARunHasJustGotStays(t *testing.T) {
@@ -178,9 +178,9 @@ func TestAModelThatARunHasJustGotStays(t *testing.T) {
 		w.announce("r1", one, none)
 		w.announce("r2", two, none)
 		time.Sleep(2 * day)
-		box := &hitting{Letterbox: w.box, announce: func() { w.announce("r3", one, none) }, at: 2}
+		bus := &hitting{Bus: w.bus, announce: func() { w.announce("r3", one, none) }, at: 2}
 		opts := gc.Options{Root: root, OlderThan: day, KeepModels: 1}
-		if err := gc.Collect(t.Context(), box, w.store, opts, func(gc.Removal) {}); err != nil {
+		if err := gc.Collect(t.Context(), bus, w.store, opts, func(gc.Removal) {}); err != nil {
 			t.Fatal(err)
 		}
 		if !w.valid(1) {
@@ -230,7 +230,7 @@ func TestACommitThatCanNotBeReadKeepsNoOtherFromBeingCollected(t *testing.T) {
 		w.attempt(2, "alone")
 		time.Sleep(2 * day)
 		var removed []string
-		err := gc.Collect(t.Context(), w.box, w.store, gc.Options{Root: root, OlderThan: day}, func(r gc.Removal) { removed = append(removed, r.Attempt) })
+		err := gc.Collect(t.Context(), w.bus, w.store, gc.Options{Root: root, OlderThan: day}, func(r gc.Removal) { removed = append(removed, r.Attempt) })
 		if !errors.Is(err, storage.ErrIncomplete) || !slices.Equal(removed, []string{"alone"}) {
 			t.Errorf("removed %q, %v", removed, err)
 		}

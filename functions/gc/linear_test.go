@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
@@ -18,7 +18,7 @@ import (
 // many is a bus on which one pipeline has announced many models, and a store that holds them. It
 // counts requests to the bus.
 type many struct {
-	*eventstest.Memory
+	*bustest.Memory
 	store  *storagetest.Memory
 	events []events.Recorded
 
@@ -32,7 +32,7 @@ var (
 
 func manyModels(t testing.TB, n int) *many {
 	t.Helper()
-	m := &many{Memory: eventstest.NewMemory(0), store: storagetest.NewMemory()}
+	m := &many{Memory: bustest.NewMemory(0), store: storagetest.NewMemory()}
 	for i := range n {
 		place := storage.Place{Root: manyTrainer, Execution: fmt.Sprintf("sha256:%064x", i), Attempt: fmt.Sprint("a", i)}
 		for _, ref := range []storage.Ref{place.Manifest(), place.Output("model").Join("saved_model.pb")} {
@@ -46,7 +46,7 @@ func manyModels(t testing.TB, n int) *many {
 		}
 		m.events = append(m.events, events.Recorded{
 			Message: events.Message{Sequence: uint64(i + 1), Stored: time.Now()},
-			Fact: events.Fact{
+			Event: events.Event{
 				Pipeline: "penguin", Run: fmt.Sprint("run", i), Source: events.Source(events.FunctionTrain),
 				Data: &events.ModelTrained{Model: events.Model{URI: place.Output("model").String()}},
 			},
@@ -71,9 +71,9 @@ func (m *many) Queued(ctx context.Context, job string) (events.Message, error) {
 	return m.Memory.Queued(ctx, job)
 }
 
-func (m *many) Register(ctx context.Context, name string) (events.Register, error) {
+func (m *many) KV(ctx context.Context, name string) (events.KV, error) {
 	m.registers++
-	return m.Memory.Register(ctx, name)
+	return m.Memory.KV(ctx, name)
 }
 
 func (m *many) collect(t testing.TB, opts Options) (removed int) {

@@ -10,7 +10,7 @@ import (
 
 // outcomes is what the log of events holds of models and of how runs ended.
 type outcomes struct {
-	log   events.Log
+	log   events.EventLog
 	named map[string][]model // by pipeline, oldest first
 	runs  map[run]uint64     // sequence of the last event that ended a run
 	last  uint64             // sequence of the newest event seen
@@ -31,7 +31,7 @@ func modelOf(models *events.ModelTrained) (m model) {
 	return m
 }
 
-func readOutcomes(ctx context.Context, log events.Log) (*outcomes, error) {
+func readOutcomes(ctx context.Context, log events.EventLog) (*outcomes, error) {
 	o := &outcomes{log: log, named: map[string][]model{}, runs: map[run]uint64{}}
 	return o, o.refresh(ctx)
 }
@@ -52,7 +52,7 @@ func (o *outcomes) refresh(ctx context.Context) error {
 }
 
 func (o *outcomes) add(recorded events.Recorded) {
-	event := recorded.Fact
+	event := recorded.Event
 	if data, ok := event.Data.(*events.ModelTrained); ok {
 		o.named[event.Pipeline] = append(o.named[event.Pipeline], modelOf(data))
 	}

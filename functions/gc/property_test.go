@@ -125,7 +125,7 @@ func TestNoCollectionRemovesWhatIsNeeded(t *testing.T) {
 func (h *history) collectDespiteFaults(opts gc.Options) {
 	store := storagetest.Faulty(h.store, storagetest.OneIn(30, h.random.Uint64(), storagetest.Fault{Refuse: storage.ErrUnavailable}))
 	for range 1000 {
-		if gc.Collect(h.t.Context(), h.box, store, opts, func(gc.Removal) {}) == nil {
+		if gc.Collect(h.t.Context(), h.bus, store, opts, func(gc.Removal) {}) == nil {
 			return
 		}
 	}
@@ -156,7 +156,7 @@ func (h *history) check(before map[string]int64, opts gc.Options) {
 	if again := h.collect(opts); len(again) > 0 || !maps.Equal(h.objects(), now) {
 		h.t.Errorf("collected again: %q", again)
 	}
-	for recorded, err := range h.box.Read(h.t.Context(), events.Query{}) {
+	for recorded, err := range h.bus.Read(h.t.Context(), events.Query{}) {
 		if err != nil || recorded.Err != nil {
 			h.t.Errorf("event %d: %v %v", recorded.Message.Sequence, err, recorded.Err)
 		}

@@ -21,8 +21,8 @@ const searcher = "Tuner"
 
 // work is what is under way by the leases and joins of the bus.
 type work struct {
-	queue     events.Queue
-	joins     events.Register
+	queue     events.JobQueue
+	joins     events.KV
 	outcomes  *outcomes
 	leased    map[string]bool      // attempts that hold a lease
 	searching map[storage.Ref]bool // components whose search has not ended
@@ -31,16 +31,16 @@ type work struct {
 
 // readWork reads leases and joins. It is called after the store was listed: see the package
 // comment.
-func readWork(ctx context.Context, box events.Letterbox, root storage.Ref, o *outcomes) (*work, error) {
-	joins, err := box.Register(ctx, events.RegisterJoins)
+func readWork(ctx context.Context, bus events.Bus, root storage.Ref, o *outcomes) (*work, error) {
+	joins, err := bus.KV(ctx, events.KVJoins)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", events.RegisterJoins, err)
+		return nil, fmt.Errorf("open %s: %w", events.KVJoins, err)
 	}
 	w := &work{
-		queue: box, joins: joins, outcomes: o,
+		queue: bus, joins: joins, outcomes: o,
 		leased: map[string]bool{}, searching: map[storage.Ref]bool{}, runs: map[string]string{},
 	}
-	if err := w.readLeases(ctx, box, root); err != nil {
+	if err := w.readLeases(ctx, bus, root); err != nil {
 		return nil, err
 	}
 	return w, w.readJoins(ctx, root)
@@ -49,8 +49,8 @@ func readWork(ctx context.Context, box events.Letterbox, root storage.Ref, o *ou
 // readLeases finds the attempts that hold a lease, and the pipelines with a tune job on the queue
 // that a worker has begun: trials have left states and models for trials to come and for the
 // search's end, by attempts that only its study knows.
-func (w *work) readLeases(ctx context.Context, box events.Letterbox, root storage.Ref) error {
-	entries, seen, err := leases(ctx, box, w.outcomes.seen)
+func (w *work) readLeases(ctx context.Context, bus events.Bus, root storage.Ref) error {
+	entries, seen, err := leases(ctx, bus, w.outcomes.seen)
 	if err != nil {
 		return err
 	}
@@ -79,16 +79,16 @@ func (w *work) readLeases(ctx context.Context, box events.Letterbox, root storag
 
 // leases returns the entries of the leases as the leader has them, and a time that has been reached
 // by the bus's clock.
-func leases(ctx context.Context, box events.Letterbox, seen time.Time) (all []events.Entry, _ time.Time, err error) {
-	register, err := box.Register(ctx, events.RegisterLeases)
+func leases(ctx context.Context, bus events.Bus, seen time.Time) (all []events.Entry, _ time.Time, err error) {
+	register, err := bus.KV(ctx, events.KVLeases)
 	if err != nil {
-		return nil, seen, fmt.Errorf("open %s: %w", events.RegisterLeases, err)
+		return nil, seen, fmt.Errorf("open %s: %w", events.KVLeases, err)
 	}
-	listed, err := entriesOf(ctx, box, events.RegisterLeases)
+	listed, err := entriesOf(ctx, bus, events.KVLeases)
 	if err != nil {
 		return nil, seen, err
 	}
-	gates, err := entriesOf(ctx, box, events.RegisterGates) // dispatchers write there every minute
+	gates, err := entriesOf(ctx, bus, events.KVGates) // dispatchers write there every minute
 	if err != nil {
 		return nil, seen, err
 	}
@@ -112,7 +112,7 @@ func leases(ctx context.Context, box events.Letterbox, seen time.Time) (all []ev
 func (w *work) readJoins(ctx context.Context, root storage.Ref) error {
 	for entry, err := range w.joins.All(ctx) {
 		if err != nil {
-			return fmt.Errorf("read %s: %w", events.RegisterJoins, err)
+			return fmt.Errorf("read %s: %w", events.KVJoins, err)
 		}
 		j, err := dispatch.DecodeJoin(events.Entry(entry))
 		if err != nil {
@@ -186,8 +186,8 @@ func (w *work) awaitsModel(j join.Join) bool {
 	return j.State == join.Dispatched && j.Current().Outcome == 0 && ended <= max(j.Completed(), j.Current().After)
 }
 
-func entriesOf(ctx context.Context, box events.Letterbox, name string) (all []events.Copy, err error) {
-	register, err := box.Register(ctx, name)
+func entriesOf(ctx context.Context, bus events.Bus, name string) (all []events.Copy, err error) {
+	register, err := bus.KV(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/gc"
 	"github.com/stoker-ml/stoker/storage"
@@ -25,7 +25,7 @@ func (w world) enqueue(id string, function events.Function) events.Job {
 		ID: id, Function: function, Class: "cpu", Pipeline: "penguin", Revision: 1, Spec: []byte("{}"), Run: id,
 		Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/up", ID: id, Sequence: 1}},
 	}
-	if err := w.box.Offer(w.t.Context(), job); err != nil {
+	if err := w.bus.Enqueue(w.t.Context(), job); err != nil {
 		w.t.Fatal(err)
 	}
 	return job
@@ -34,9 +34,9 @@ func (w world) enqueue(id string, function events.Function) events.Job {
 // dequeue has a worker claim a job and acknowledge it.
 func (w world) dequeue(function events.Function) {
 	w.t.Helper()
-	claim, err := w.box.Take(w.t.Context(), function, []string{"cpu"}, time.Minute)
+	claim, err := w.bus.Claim(w.t.Context(), function, []string{"cpu"}, time.Minute)
 	if err == nil {
-		err = claim.Done(w.t.Context())
+		err = claim.Ack(w.t.Context())
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -107,9 +107,9 @@ func joinOf(change func(*join.Join)) []byte {
 	return value
 }
 
-func (w world) join(box events.Letterbox, value []byte) {
+func (w world) join(bus events.Bus, value []byte) {
 	w.t.Helper()
-	joins, err := box.Register(w.t.Context(), events.RegisterJoins)
+	joins, err := bus.KV(w.t.Context(), events.KVJoins)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -125,16 +125,16 @@ func (w world) join(box events.Letterbox, value []byte) {
 }
 
 // failed publishes that the run's training failed.
-func (w world) failed(change func(*events.Fact)) {
+func (w world) failed(change func(*events.Event)) {
 	w.t.Helper()
-	fact := events.Fact{
+	event := events.Event{
 		ID: "failed", Source: events.Source(events.FunctionTrain), Pipeline: "penguin", Run: "r1",
 		Data: &events.TrainingFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "it failed", Attempt: 1}},
 	}
 	if change != nil {
-		change(&fact)
+		change(&event)
 	}
-	if _, err := w.box.Publish(w.t.Context(), fact); err != nil {
+	if _, err := w.bus.Publish(w.t.Context(), event); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -150,18 +150,18 @@ func TestTheCheckpointOfARunWithoutAnOutcomeStays(t *testing.T) {
 		stays bool
 	}{
 		"nothing has come of it":      {func(world) {}, true},
-		"another run failed":          {func(w world) { w.failed(func(f *events.Fact) { f.Run = "r2" }) }, true},
-		"one event was refused":       {func(w world) { w.failed(func(f *events.Fact) { f.Source = "/stoker/dispatch" }) }, true},
+		"another run failed":          {func(w world) { w.failed(func(f *events.Event) { f.Run = "r2" }) }, true},
+		"one event was refused":       {func(w world) { w.failed(func(f *events.Event) { f.Source = "/stoker/dispatch" }) }, true},
 		"it failed":                   {func(w world) { w.failed(nil) }, false},
-		"its outcome is noted":        {func(w world) { w.join(w.box, noted) }, false},
-		"it has ended":                {func(w world) { w.join(w.box, ended) }, false},
-		"it failed and is dispatched": {func(w world) { w.failed(nil); w.join(w.box, joinOf(func(j *join.Join) { j.Stages[0].After = 99 })) }, true},
+		"its outcome is noted":        {func(w world) { w.join(w.bus, noted) }, false},
+		"it has ended":                {func(w world) { w.join(w.bus, ended) }, false},
+		"it failed and is dispatched": {func(w world) { w.failed(nil); w.join(w.bus, joinOf(func(j *join.Join) { j.Stages[0].After = 99 })) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w world) {
 				w.announce("earlier", w.commit(9, "a"), storage.Place{}) // the sequence of the event that completed the run
 				w.checkpointFor(trainer, 1, "j1")
-				w.join(w.box, joinOf(nil))
+				w.join(w.bus, joinOf(nil))
 				c.then(w)
 				time.Sleep(2 * day)
 				if got := w.collect(gc.Options{OlderThan: day}); c.stays != (len(got) == 0) {
@@ -177,14 +177,14 @@ func TestTheStateOfTheTrialsOfAWaitingRunStays(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		search := join.Stage{Function: events.FunctionTune, Through: 1, Revision: 1, Job: "t1"}
 		w.checkpointFor(root.Join("penguin", "Tuner"), 1, "trial 0000")
-		w.join(w.box, joinOf(func(j *join.Join) {
+		w.join(w.bus, joinOf(func(j *join.Join) {
 			j.State, j.Stages = join.Waiting, []join.Stage{search}
 		}))
 		time.Sleep(2 * day)
 		if got := w.collect(gc.Options{OlderThan: day}); len(got) > 0 {
 			t.Errorf("removed %q while the run waits for its search", got)
 		}
-		w.join(w.box, joinOf(func(j *join.Join) { j.Stages = append([]join.Stage{search}, j.Stages...) }))
+		w.join(w.bus, joinOf(func(j *join.Join) { j.Stages = append([]join.Stage{search}, j.Stages...) }))
 		if got := w.collect(gc.Options{OlderThan: day}); !slices.Equal(got, []string{"checkpoints"}) {
 			t.Errorf("removed %q once the search had ended", got)
 		}
@@ -193,23 +193,23 @@ func TestTheStateOfTheTrialsOfAWaitingRunStays(t *testing.T) {
 
 // lagging is a bus whose listings lack the newest change of each key.
 type lagging struct {
-	events.Letterbox
+	events.Bus
 	old map[string]map[string][]byte // by bucket and key: what a listing returns instead
 }
 
-func (l lagging) Register(ctx context.Context, name string) (events.Register, error) {
-	register, err := l.Letterbox.Register(ctx, name)
+func (l lagging) KV(ctx context.Context, name string) (events.KV, error) {
+	register, err := l.Bus.KV(ctx, name)
 	return laggingRegister{register, l.old[name]}, err
 }
 
 type laggingRegister struct {
-	events.Register
+	events.KV
 	old map[string][]byte
 }
 
 func (r laggingRegister) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {
-		for entry, err := range r.Register.All(ctx) {
+		for entry, err := range r.KV.All(ctx) {
 			if old, is := r.old[entry.Key]; is && err == nil {
 				entry.Value = old
 			}
@@ -231,11 +231,11 @@ func TestAnOldListingRemovesNothing(t *testing.T) {
 	}{
 		"of leases: it says that nobody works on the job": {
 			func(w world) { w.attempt(1, "leased"); w.lease("leased") },
-			map[string]map[string][]byte{events.RegisterLeases: {"job-of-leased": released}},
+			map[string]map[string][]byte{events.KVLeases: {"job-of-leased": released}},
 		},
 		"of joins: it says that the run has an outcome": {
-			func(w world) { w.checkpointFor(trainer, 1, "j1"); w.join(w.box, joinOf(nil)) },
-			map[string]map[string][]byte{events.RegisterJoins: {"penguin/r1": joinOf(func(j *join.Join) { j.Stages[0].Outcome = 9 })}},
+			func(w world) { w.checkpointFor(trainer, 1, "j1"); w.join(w.bus, joinOf(nil)) },
+			map[string]map[string][]byte{events.KVJoins: {"penguin/r1": joinOf(func(j *join.Join) { j.Stages[0].Outcome = 9 })}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +243,7 @@ func TestAnOldListingRemovesNothing(t *testing.T) {
 				c.make(w)
 				time.Sleep(2 * day)
 				before := len(w.objects())
-				err := gc.Collect(t.Context(), lagging{w.box, c.old}, w.store, gc.Options{Root: root, OlderThan: day}, func(r gc.Removal) {
+				err := gc.Collect(t.Context(), lagging{w.bus, c.old}, w.store, gc.Options{Root: root, OlderThan: day}, func(r gc.Removal) {
 					t.Errorf("removed %s %s: %s", r.What, r.Attempt, r.Why)
 				})
 				if err != nil || len(w.objects()) != before {
@@ -260,8 +260,8 @@ func TestTheQueueIsCheckedRightBeforeACheckpointIsRemoved(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		w.checkpointFor(trainer, 1, "j1")
 		time.Sleep(2 * day)
-		box := &hitting{Letterbox: w.box, at: 1, announce: func() { w.enqueue("j1", events.FunctionTrain) }}
-		err := gc.Collect(t.Context(), box, w.store, gc.Options{Root: root, OlderThan: day}, func(r gc.Removal) {
+		bus := &hitting{Bus: w.bus, at: 1, announce: func() { w.enqueue("j1", events.FunctionTrain) }}
+		err := gc.Collect(t.Context(), bus, w.store, gc.Options{Root: root, OlderThan: day}, func(r gc.Removal) {
 			t.Errorf("removed %s %s: %s", r.What, r.Attempt, r.Why)
 		})
 		if err != nil {
@@ -274,15 +274,15 @@ func TestTheQueueIsCheckedRightBeforeACheckpointIsRemoved(t *testing.T) {
 func TestCollectOnABusWithOldListings(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {
 		for seed := range uint64(50) {
-			stale := eventstest.NewStale(w.box)
-			writer := stale.Client(rand.New(rand.NewPCG(seed, 1)), eventstest.OnlyByContract)
+			stale := bustest.NewStale(w.bus)
+			writer := stale.Client(rand.New(rand.NewPCG(seed, 1)), bustest.OnlyByContract)
 			job := fmt.Sprint("j", seed)
 			w.checkpointFor(trainer, int(seed), job)
 			w.enqueue(job, events.FunctionTrain)
 			w.join(writer, joinOf(func(j *join.Join) { j.Stages[0].Job = job }))
 			w.join(writer, joinOf(func(j *join.Join) { j.Stages[0].Job, j.Stages[0].Outcome = job, 9 }))
 			time.Sleep(2 * day)
-			reader := stale.Client(rand.New(rand.NewPCG(seed, 2)), eventstest.OnlyByContract)
+			reader := stale.Client(rand.New(rand.NewPCG(seed, 2)), bustest.OnlyByContract)
 			err := gc.Collect(t.Context(), reader, w.store, gc.Options{Root: root, OlderThan: day}, func(r gc.Removal) {
 				t.Errorf("seed %d: removed %s of %s: %s", seed, r.What, r.Execution, r.Why)
 			})

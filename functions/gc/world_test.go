@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/gc"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -28,7 +28,7 @@ var (
 type world struct {
 	t     *testing.T
 	store *storagetest.Memory
-	box   *eventstest.Memory
+	bus   *bustest.Memory
 	model string // directory of a small model
 	saves *int   // checkpoints so far
 }
@@ -39,7 +39,7 @@ func setup(t *testing.T) world {
 	if err := os.WriteFile(filepath.Join(dir, "saved_model.pb"), []byte("graph"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return world{t: t, store: storagetest.NewMemory(), box: eventstest.NewMemory(0), model: dir, saves: new(int)}
+	return world{t: t, store: storagetest.NewMemory(), bus: bustest.NewMemory(0), model: dir, saves: new(int)}
 }
 
 func execution(n int) string { return fmt.Sprintf("sha256:%064x", n) }
@@ -90,8 +90,8 @@ func (w world) announce(run string, of, base storage.Place) {
 	if base.Attempt != "" {
 		data.BaseModel = base.Output("model").String()
 	}
-	fact := events.Fact{ID: run, Source: "/stoker/train", Pipeline: "penguin", Run: run, Data: data}
-	if _, err := w.box.Publish(w.t.Context(), fact); err != nil {
+	event := events.Event{ID: run, Source: "/stoker/train", Pipeline: "penguin", Run: run, Data: data}
+	if _, err := w.bus.Publish(w.t.Context(), event); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -106,7 +106,7 @@ func (w world) queued(function events.Function, attempt string) {
 		ID: "job-of-" + attempt, Function: function, Class: "cpu", Pipeline: "penguin", Revision: 1, Spec: []byte("{}"), Run: attempt,
 		Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/up", ID: attempt, Sequence: 1}},
 	}
-	if err := w.box.Offer(w.t.Context(), job); err != nil {
+	if err := w.bus.Enqueue(w.t.Context(), job); err != nil {
 		w.t.Fatal(err)
 	}
 	w.leaseAlone(attempt)
@@ -115,7 +115,7 @@ func (w world) queued(function events.Function, attempt string) {
 // leaseAlone is a lease whose job has left the queue.
 func (w world) leaseAlone(attempt string) {
 	w.t.Helper()
-	leases, err := w.box.Register(w.t.Context(), events.RegisterLeases)
+	leases, err := w.bus.KV(w.t.Context(), events.KVLeases)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func (w world) collect(opts gc.Options) []string {
 	w.t.Helper()
 	opts.Root = root
 	var removed []string
-	err := gc.Collect(w.t.Context(), w.box, w.store, opts, func(r gc.Removal) {
+	err := gc.Collect(w.t.Context(), w.bus, w.store, opts, func(r gc.Removal) {
 		removed = append(removed, strings.TrimSpace(r.What+" "+r.Attempt))
 	})
 	if err != nil {

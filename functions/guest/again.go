@@ -45,7 +45,7 @@ func (e *errand) stopHelpers() {
 	e.helpers.Wait()
 	setDeadlines(p, time.Time{})
 	for {
-		text := unheard(p.Output)
+		text := drainPipe(p.Output)
 		if len(text) == 0 {
 			return
 		}
@@ -65,7 +65,7 @@ func (e *errand) unfit(resident int64) error {
 		return errors.New("it did not read its assignment")
 	case p.served >= servedMost:
 		return fmt.Errorf("it has served %d times", p.served)
-	case e.listener.chatty || len(unheard(p.Progress)) > 0:
+	case e.listener.chatty || len(drainPipe(p.Progress)) > 0:
 		return errors.New("it said something after its last word")
 	case e.mayHold > 0 && resident > e.mayHold:
 		return fmt.Errorf("it has grown to %s", bytesText(resident))
@@ -90,7 +90,7 @@ func (e *errand) strayed() bool {
 }
 
 // unheard reads what waits in a pipe, without waiting for more. It is nil if there is nothing, and at its end.
-func unheard(pipe *os.File) []byte {
+func drainPipe(pipe *os.File) []byte {
 	conn, err := pipe.SyscallConn()
 	if err != nil {
 		return nil
@@ -106,7 +106,7 @@ func unheard(pipe *os.File) []byte {
 // ready says whether a process that has been idle can take an assignment that is bound to limit bytes, 0 for none. One that
 // has served keeps memory from before, which must not count much against another job.
 func (p *child) ready(limit int64) bool {
-	if p.Dead() || len(unheard(p.Output)) > 0 || len(unheard(p.Progress)) > 0 {
+	if p.Dead() || len(drainPipe(p.Output)) > 0 || len(drainPipe(p.Progress)) > 0 {
 		return false
 	}
 	if p.served == 0 || limit == 0 {

@@ -27,7 +27,7 @@ func TestALogIsBoundedHoweverItIsWritten(t *testing.T) {
 	if len(log.last) > 2*tailBytes || cap(log.last) > 4*tailBytes {
 		t.Errorf("keeps %d bytes in %d", len(log.last), cap(log.last))
 	}
-	if tail := log.tail(); len(tail) > factTailBytes || !strings.HasPrefix(tail, "0123") || !strings.HasSuffix(tail, "abcde\n") {
+	if tail := log.tail(); len(tail) > eventTailBytes || !strings.HasPrefix(tail, "0123") || !strings.HasSuffix(tail, "abcde\n") {
 		t.Errorf("tail has %d bytes", len(tail))
 	}
 	_, _ = log.Write([]byte("\xff\xfe end"))

@@ -13,9 +13,9 @@ import (
 
 // Bounds of a log, whatever a module prints.
 const (
-	headBytes     = 8 << 20 // written as it comes
-	tailBytes     = 1 << 20 // kept for the end of a longer log
-	factTailBytes = 8 << 10 // told in a fact
+	headBytes      = 8 << 20 // written as it comes
+	tailBytes      = 1 << 20 // kept for the end of a longer log
+	eventTailBytes = 8 << 10 // told in a fact
 )
 
 // boundedLog keeps the beginning and the end of what is written to it. Write never fails: a log that can't be kept is no
@@ -88,8 +88,8 @@ func (l *boundedLog) tail() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.last
-	if len(last) > factTailBytes {
-		last = last[len(last)-factTailBytes:]
+	if len(last) > eventTailBytes {
+		last = last[len(last)-eventTailBytes:]
 		if i := bytes.IndexByte(last, '\n'); i >= 0 && i < len(last)-1 {
 			last = last[i+1:]
 		}

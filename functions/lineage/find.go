@@ -21,29 +21,29 @@ type Named struct {
 var digits = regexp.MustCompile(`^(sha256:)?[0-9a-f]{8,64}$`)
 
 // Find finds a model by what people call it, as Of does.
-func Find(ctx context.Context, box events.Letterbox, ref string) (Named, error) {
-	return find(ctx, box, ref)
+func Find(ctx context.Context, bus events.Bus, ref string) (Named, error) {
+	return find(ctx, bus, ref)
 }
 
-func find(ctx context.Context, box events.Letterbox, ref string) (Named, error) {
+func find(ctx context.Context, bus events.Bus, ref string) (Named, error) {
 	var query events.Query
-	fits := func(events.Fact, *events.ModelTrained) bool { return true }
+	fits := func(events.Event, *events.ModelTrained) bool { return true }
 	pipeline, run, atRun := strings.Cut(ref, "@")
 	switch {
 	case strings.HasPrefix(ref, "s3://"):
 		uri := strings.TrimSuffix(ref, "/")
-		fits = func(_ events.Fact, told *events.ModelTrained) bool { return told.Model.URI == uri }
+		fits = func(_ events.Event, told *events.ModelTrained) bool { return told.Model.URI == uri }
 	case events.CheckName("pipeline", pipeline) == nil && (atRun || !digits.MatchString(ref)):
 		query.Pipeline, query.Run = pipeline, run
 	case digits.MatchString(ref):
 		prefix := "sha256:" + strings.TrimPrefix(ref, "sha256:")
-		fits = func(_ events.Fact, told *events.ModelTrained) bool {
+		fits = func(_ events.Event, told *events.ModelTrained) bool {
 			return strings.HasPrefix(told.Execution, prefix) || strings.HasPrefix(told.Model.Digest, prefix)
 		}
 	default:
 		return Named{}, fmt.Errorf("model %q: expected its address, a digest, PIPELINE@RUN or PIPELINE: %w", ref, events.ErrNotFound)
 	}
-	named, err := newest(ctx, box, query, fits)
+	named, err := newest(ctx, bus, query, fits)
 	if errors.Is(err, events.ErrNotFound) && strings.HasPrefix(ref, "s3://") {
 		return addressed(ref)
 	}
@@ -66,15 +66,15 @@ func addressed(uri string) (Named, error) {
 }
 
 // newest is the newest model of a query that fits; one whose fits only by several executions is the newest of them.
-func newest(ctx context.Context, box events.Letterbox, query events.Query, fits func(events.Fact, *events.ModelTrained) bool) (Named, error) {
+func newest(ctx context.Context, bus events.Bus, query events.Query, fits func(events.Event, *events.ModelTrained) bool) (Named, error) {
 	query.Kinds = []events.Kind{events.KindModelTrained}
 	var found Named
-	for recorded, err := range box.Read(ctx, query) {
+	for recorded, err := range bus.Read(ctx, query) {
 		if err != nil {
 			return found, err
 		}
-		if told, ok := recorded.Fact.Data.(*events.ModelTrained); ok && recorded.Err == nil && fits(recorded.Fact, told) {
-			found = Named{recorded.Fact.Pipeline, recorded.Fact.Run, told.Model.URI, told.Model.Digest, told}
+		if told, ok := recorded.Event.Data.(*events.ModelTrained); ok && recorded.Err == nil && fits(recorded.Event, told) {
+			found = Named{recorded.Event.Pipeline, recorded.Event.Run, told.Model.URI, told.Model.Digest, told}
 		}
 	}
 	if found.Told == nil {

@@ -17,12 +17,12 @@ import (
 // PIPELINE for the newest model of that. events.ErrNotFound if there is none of that name. o may be nil.
 //
 // That something is gone or has changed is no error, but said in its node; that the bus or the store does not answer is one.
-func Of(ctx context.Context, box events.Letterbox, store storage.Store, ref string, o *Options) (Graph, error) {
-	named, err := find(ctx, box, ref)
+func Of(ctx context.Context, bus events.Bus, store storage.Store, ref string, o *Options) (Graph, error) {
+	named, err := find(ctx, bus, ref)
 	if err != nil {
 		return Graph{}, err
 	}
-	w := walk{records: records{box: box, store: store, told: map[string]*told{}, near: events.Query{Pipeline: named.Pipeline, Run: named.Run}}, nodes: map[string]int{}}
+	w := walk{records: records{bus: bus, store: store, told: map[string]*told{}, near: events.Query{Pipeline: named.Pipeline, Run: named.Run}}, nodes: map[string]int{}}
 	if o != nil {
 		w.Options = *o
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/lineage"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -30,7 +30,7 @@ func TestAModelIsFoundByWhatPeopleCallIt(t *testing.T) {
 		}
 	}
 	for _, ref := range []string{"taxi", "penguin@never", hexed(0xa3), graph.String(), "s3://bkt", "?"} {
-		if g, err := lineage.Of(t.Context(), w.box, w.store, ref, nil); err == nil {
+		if g, err := lineage.Of(t.Context(), w.bus, w.store, ref, nil); err == nil {
 			t.Errorf("%s: %+v", ref, g)
 		} else if ref != "s3://bkt" && !errors.Is(err, events.ErrNotFound) {
 			t.Errorf("%s: %v", ref, err)
@@ -84,7 +84,7 @@ func TestAStoreThatDoesNotAnswerIsAnError(t *testing.T) {
 			}
 			return storagetest.Fault{}
 		})
-		g, got := lineage.Of(t.Context(), w.box, store, "penguin", nil)
+		g, got := lineage.Of(t.Context(), w.bus, store, "penguin", nil)
 		if state == "" && !errors.Is(got, err) {
 			t.Errorf("%v: %+v, %v", err, g, got)
 		}
@@ -95,7 +95,7 @@ func TestAStoreThatDoesNotAnswerIsAnError(t *testing.T) {
 }
 
 // A manifest that is lost is made up for by the fact, and where there is neither, that is what the graph says.
-func TestALostManifestIsMadeUpForByTheFact(t *testing.T) {
+func TestALostManifestIsMadeUpForByTheEvent(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	model, place := w.trained("monday", 0xa1, w.input)
@@ -105,7 +105,7 @@ func TestALostManifestIsMadeUpForByTheFact(t *testing.T) {
 	if g := w.of("penguin", nil); w.one(g, lineage.TransformGraph).State != lineage.Same || w.one(g, lineage.Module).Digest != "builtin:dnn@1" {
 		t.Errorf("by the fact: %+v", g.Nodes)
 	}
-	nothing := eventstest.NewMemory(time.Minute)
+	nothing := bustest.NewMemory(time.Minute)
 	defer nothing.Close()
 	g, err := lineage.Of(t.Context(), nothing, w.store, model.URI, nil)
 	if err != nil {

@@ -37,7 +37,7 @@ var errNoRecord = errors.New("no record of how it was made is left: neither a ma
 
 // records finds what is known of executions.
 type records struct {
-	box   events.Letterbox
+	bus   events.Bus
 	store storage.Store
 	told  map[string]*told // by pipeline/run
 	near  events.Query     // the run that was asked for, if one was
@@ -45,7 +45,7 @@ type records struct {
 
 // told is what facts tell of a pipeline's executions.
 type told struct {
-	first map[string]events.Fact   // by execution: the first that was not cached, else the first
+	first map[string]events.Event  // by execution: the first that was not cached, else the first
 	data  map[string]events.Inputs // by run: examples with their patterns
 }
 
@@ -56,19 +56,19 @@ func (r *records) record(ctx context.Context, place storage.Place) (record, erro
 		return record{}, err
 	}
 	pipeline := path.Base(path.Dir(place.Root.Key)) // <root>/<pipeline>/<Component>
-	fact, there, factsErr := r.fact(ctx, pipeline, place.Execution)
-	if factsErr != nil {
-		return record{}, factsErr
+	event, there, eventsErr := r.event(ctx, pipeline, place.Execution)
+	if eventsErr != nil {
+		return record{}, eventsErr
 	}
 	if !there {
 		found.pipeline = pipeline
 		return found, err
 	}
 	if err != nil {
-		found = byFact(fact)
+		found = byEvent(event)
 	}
-	found.pipeline, found.run = fact.Pipeline, fact.Run
-	switch data := fact.Data.(type) {
+	found.pipeline, found.run = event.Pipeline, event.Run
+	switch data := event.Data.(type) {
 	case *events.ModelTrained:
 		found.generation = data.Generation
 	case *events.HParamsReady:
@@ -92,8 +92,8 @@ func (r *records) manifest(ctx context.Context, place storage.Place) (found reco
 }
 
 // byFact is what a fact alone tells.
-func byFact(fact events.Fact) record {
-	switch data := fact.Data.(type) {
+func byEvent(event events.Event) record {
+	switch data := event.Data.(type) {
 	case *events.ModelTrained:
 		return record{Result: result.Result{
 			Module: data.Module, Inputs: data.Inputs, Started: data.Started, Finished: data.Finished,
@@ -101,7 +101,7 @@ func byFact(fact events.Fact) record {
 		}}
 	case *events.HParamsReady:
 		return record{Result: result.Result{
-			Finished: fact.Time, Search: result.Search{Values: data.Values, Study: strings.TrimPrefix(data.Execution, "sha256:")},
+			Finished: event.Time, Search: result.Search{Values: data.Values, Study: strings.TrimPrefix(data.Execution, "sha256:")},
 		}}
 	}
 	return record{}
@@ -109,41 +109,41 @@ func byFact(fact events.Fact) record {
 
 // fact is the one that tells of an execution. The run that was asked for is looked at first: it did the work itself as a rule, and a log may
 // be long.
-func (r *records) fact(ctx context.Context, pipeline, execution string) (events.Fact, bool, error) {
+func (r *records) event(ctx context.Context, pipeline, execution string) (events.Event, bool, error) {
 	if r.near.Run != "" && r.near.Pipeline == pipeline {
-		facts, err := r.facts(ctx, r.near)
+		evs, err := r.events(ctx, r.near)
 		if err != nil {
-			return events.Fact{}, false, err
+			return events.Event{}, false, err
 		}
-		if fact, there := facts.first[execution]; there && !isCached(fact) {
-			return fact, true, nil
+		if event, there := evs.first[execution]; there && !isCached(event) {
+			return event, true, nil
 		}
 	}
-	facts, err := r.facts(ctx, events.Query{Pipeline: pipeline})
+	evs, err := r.events(ctx, events.Query{Pipeline: pipeline})
 	if err != nil {
-		return events.Fact{}, false, err
+		return events.Event{}, false, err
 	}
-	fact, there := facts.first[execution]
-	return fact, there, nil
+	event, there := evs.first[execution]
+	return event, there, nil
 }
 
 // facts reads what the log tells of a pipeline, or of one run, once.
-func (r *records) facts(ctx context.Context, of events.Query) (*told, error) {
+func (r *records) events(ctx context.Context, of events.Query) (*told, error) {
 	name := of.Pipeline + "/" + of.Run
 	if known := r.told[name]; known != nil {
 		return known, nil
 	}
-	t := &told{first: map[string]events.Fact{}, data: map[string]events.Inputs{}}
+	t := &told{first: map[string]events.Event{}, data: map[string]events.Inputs{}}
 	if events.CheckName("pipeline", of.Pipeline) == nil {
 		query := events.Query{Pipeline: of.Pipeline, Run: of.Run, Kinds: []events.Kind{
 			events.KindModelTrained, events.KindHParamsReady, events.KindExamplesReady, events.KindTransformReady,
 		}}
-		for recorded, err := range r.box.Read(ctx, query) {
+		for recorded, err := range r.bus.Read(ctx, query) {
 			if err != nil {
 				return nil, err
 			}
 			if recorded.Err == nil {
-				t.add(recorded.Fact)
+				t.add(recorded.Event)
 			}
 		}
 	}
@@ -151,36 +151,36 @@ func (r *records) facts(ctx context.Context, of events.Query) (*told, error) {
 	return t, nil
 }
 
-func (t *told) add(fact events.Fact) {
-	switch data := fact.Data.(type) {
+func (t *told) add(event events.Event) {
+	switch data := event.Data.(type) {
 	case *events.ModelTrained:
-		t.keep(data.Execution, fact, data.Cached)
+		t.keep(data.Execution, event, data.Cached)
 	case *events.HParamsReady:
 		if data.Execution != "" {
-			t.keep(data.Execution, fact, data.Cached || data.Reused)
+			t.keep(data.Execution, event, data.Cached || data.Reused)
 		}
 	case *events.ExamplesReady:
-		in := t.data[fact.Run]
+		in := t.data[event.Run]
 		in.Examples = append(in.Examples, data.Examples...)
-		t.data[fact.Run] = in
+		t.data[event.Run] = in
 	case *events.TransformReady:
-		in := t.data[fact.Run]
+		in := t.data[event.Run]
 		in.Examples = append(in.Examples, data.Examples...)
 		in.TransformedExamples = append(in.TransformedExamples, data.TransformedExamples...)
-		t.data[fact.Run] = in
+		t.data[event.Run] = in
 	}
 }
 
 // keep prefers who did the work to who found it done.
-func (t *told) keep(execution string, fact events.Fact, cached bool) {
+func (t *told) keep(execution string, event events.Event, cached bool) {
 	have, there := t.first[execution]
 	if !there || isCached(have) && !cached {
-		t.first[execution] = fact
+		t.first[execution] = event
 	}
 }
 
-func isCached(fact events.Fact) bool {
-	switch data := fact.Data.(type) {
+func isCached(event events.Event) bool {
+	switch data := event.Data.(type) {
 	case *events.ModelTrained:
 		return data.Cached
 	case *events.HParamsReady:
@@ -191,7 +191,7 @@ func isCached(fact events.Fact) bool {
 
 // join adds what the run's join has pinned. A join that is gone, or can't be read, is no reason to say nothing.
 func (r *records) join(ctx context.Context, found *record) error {
-	join, err := dispatch.ReadJoin(ctx, r.box, found.pipeline, found.run)
+	join, err := dispatch.ReadJoin(ctx, r.bus, found.pipeline, found.run)
 	if errors.Is(err, events.ErrNotFound) {
 		return nil
 	}
@@ -203,7 +203,7 @@ func (r *records) join(ctx context.Context, found *record) error {
 		stage = search
 	}
 	found.revision = stage.Revision
-	pipelines, err := r.box.Register(ctx, events.RegisterPipelines)
+	pipelines, err := r.bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return err
 	}

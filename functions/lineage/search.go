@@ -35,7 +35,7 @@ func (w *walk) trials(ctx context.Context, search string, found record) error {
 	if name.Validate() != nil {
 		return nil
 	}
-	state, err := studies.Read(ctx, w.box, name)
+	state, err := studies.Read(ctx, w.bus, name)
 	switch {
 	case err != nil && ctx.Err() == nil && !errors.Is(err, events.ErrRefused):
 		w.node(search).Why = fmt.Sprintf("its log can't be read: %v", err) // one that is broken hides nothing else

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/lineage"
 	"github.com/stoker-ml/stoker/storage"
@@ -28,15 +28,15 @@ var (
 // world is a bus and a store in memory, with a transform graph.
 type world struct {
 	*testing.T
-	box   *eventstest.Memory
+	bus   *bustest.Memory
 	store *storagetest.Memory
 	input events.Artifact
 }
 
 func setup(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, box: eventstest.NewMemory(time.Minute), store: storagetest.NewMemory("bkt")}
-	t.Cleanup(func() { _ = w.box.Close() })
+	w := &world{T: t, bus: bustest.NewMemory(time.Minute), store: storagetest.NewMemory("bkt")}
+	t.Cleanup(func() { _ = w.bus.Close() })
 	w.put(graph.Join("saved_model.pb"), "graph")
 	w.input = events.Artifact{Type: "TransformGraph", URI: graph.String(), Digest: w.digest(graph)}
 	return w
@@ -92,8 +92,8 @@ func (w *world) trained(run string, n int, inputs ...events.Artifact) (events.Ar
 		Model: events.Model{URI: model.URI, Digest: model.Digest, Formats: []string{"Format-Serving"}}, Execution: execution,
 		Inputs: inputs, Module: "builtin:dnn@1", Started: noon, Finished: noon.Add(time.Minute),
 	}
-	fact := events.NewModelTrained(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: run}, told)
-	if _, err := w.box.Publish(w.Context(), fact); err != nil {
+	event := events.NewModelTrained(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: run}, told)
+	if _, err := w.bus.Publish(w.Context(), event); err != nil {
 		w.Fatal(err)
 	}
 	return model, place
@@ -103,7 +103,7 @@ func hexed(n int) string { return "sha256:" + fmt.Sprintf("%064x", n) }
 
 func (w *world) of(ref string, o *lineage.Options) lineage.Graph {
 	w.Helper()
-	g, err := lineage.Of(w.Context(), w.box, w.store, ref, o)
+	g, err := lineage.Of(w.Context(), w.bus, w.store, ref, o)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func (w *world) search(study events.Study, trials int) {
 		body, err := e.Bytes()
 		previous = tune.HashOf(body)
 		if err == nil {
-			after, err = w.box.AppendStudy(w.Context(), study, body, after)
+			after, err = w.bus.AppendStudy(w.Context(), study, body, after)
 		}
 		if err != nil {
 			w.Fatal(err)
@@ -163,7 +163,7 @@ func (w *world) search(study events.Study, trials int) {
 // pinned applies a pipeline, as its second revision, and pins that for a run.
 func (w *world) pinned(run, spec string) {
 	w.Helper()
-	pipelines, err := w.box.Register(w.Context(), events.RegisterPipelines)
+	pipelines, err := w.bus.KV(w.Context(), events.KVPipelines)
 	if err == nil {
 		_, err = pipelines.Create(w.Context(), "penguin", []byte(`{"pipeline": "penguin", "module": "another.py"}`))
 	}
@@ -173,7 +173,7 @@ func (w *world) pinned(run, spec string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	joins, err := w.box.Register(w.Context(), events.RegisterJoins)
+	joins, err := w.bus.KV(w.Context(), events.KVJoins)
 	if err == nil {
 		join := fmt.Sprintf(`{"pipeline": "penguin", "run": %q, "state": "complete", "events": [{"sequence": 1}],
 			"stages": [{"function": "train", "through": 1, "revision": 2}]}`, run)

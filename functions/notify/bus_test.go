@@ -8,23 +8,23 @@ import (
 
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/notify"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // On a real bus a notifier is stopped and started again, while the receiver takes every other request alone: each failure arrives, and in
 // order. One may come twice, with the same id.
 func TestANotifierThatIsStartedAgainGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
-	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
+	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
-	box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
+	bus, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = box.Close() })
+	t.Cleanup(func() { _ = bus.Close() })
 	hook := receive(t, func(try int, _ *http.Request) int {
 		if try%2 == 0 {
 			return http.StatusBadGateway
@@ -32,18 +32,18 @@ func TestANotifierThatIsStartedAgainGoesOnWhereItWas(t *testing.T) {
 		return http.StatusOK
 	})
 	var want []string
-	start(t, box, notify.Options{URL: hook.URL})()
+	start(t, bus, notify.Options{URL: hook.URL})()
 	for i := range 6 {
-		stop := resume(t, box, notify.Options{URL: hook.URL})
+		stop := resume(t, bus, notify.Options{URL: hook.URL})
 		id := strconv.Itoa(i)
 		want = append(want, id)
-		fail(t, box, "penguin", id)
+		fail(t, bus, "penguin", id)
 		if i%2 == 0 {
 			hook.wait(1)
 		}
 		stop()
 	}
-	resume(t, box, notify.Options{URL: hook.URL})
+	resume(t, bus, notify.Options{URL: hook.URL})
 	for !slices.Contains(hook.ids(), want[len(want)-1]) {
 		hook.wait(1)
 	}

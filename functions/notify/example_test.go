@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/notify"
 )
 
@@ -17,7 +17,7 @@ func ExampleNotifier_Try() {
 		fmt.Println(string(body))
 	}))
 	defer chat.Close()
-	n, err := notify.New(eventstest.NewMemory(0), notify.Options{URL: chat.URL, Format: notify.Text, Template: "{{.Kind}}: {{.Message}}"})
+	n, err := notify.New(bustest.NewMemory(0), notify.Options{URL: chat.URL, Format: notify.Text, Template: "{{.Kind}}: {{.Message}}"})
 	if err != nil {
 		fmt.Println(err)
 		return

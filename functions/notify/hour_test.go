@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/notify"
 )
 
@@ -48,19 +48,19 @@ func (d *down) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestAReceiverThatIsDownForAnHourIsNotFlooded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box := eventstest.NewMemory(time.Minute)
-		defer box.Close()
+		bus := bustest.NewMemory(time.Minute)
+		defer bus.Close()
 		network := &down{until: time.Now().Add(time.Hour)}
-		listening(t, box)
-		stop := running(t, box, network)
+		listening(t, bus)
+		stop := running(t, bus, network)
 		var want []string
 		for i := range 60 {
 			want = append(want, strconv.Itoa(i))
-			fail(t, box, "penguin", want[i])
+			fail(t, bus, "penguin", want[i])
 			time.Sleep(time.Minute)
 			if i%15 == 14 {
 				stop()
-				stop = running(t, box, network)
+				stop = running(t, bus, network)
 			}
 		}
 		synctest.Wait()
@@ -83,19 +83,19 @@ func TestAReceiverThatIsDownForAnHourIsNotFlooded(t *testing.T) {
 }
 
 // listening gives the notifier its place on the bus: what comes from now on is told.
-func listening(t *testing.T, box events.Letterbox) {
+func listening(t *testing.T, bus events.Bus) {
 	t.Helper()
-	_, fact := box.Listen(t.Context(), "notify-default", nil, 0)
-	_, letter := box.ListenDead(t.Context(), "notify-default", 0)
-	if !errors.Is(fact, events.ErrEmpty) || !errors.Is(letter, events.ErrEmpty) {
-		t.Fatalf("a listener that is new hears %v, %v", fact, letter)
+	_, event := bus.Listen(t.Context(), "notify-default", nil, 0)
+	_, letter := bus.ListenDead(t.Context(), "notify-default", 0)
+	if !errors.Is(event, events.ErrEmpty) || !errors.Is(letter, events.ErrEmpty) {
+		t.Fatalf("a listener that is new hears %v, %v", event, letter)
 	}
 }
 
 // running is a notifier until it is stopped.
-func running(t *testing.T, box events.Letterbox, network http.RoundTripper) (stop func()) {
+func running(t *testing.T, bus events.Bus, network http.RoundTripper) (stop func()) {
 	t.Helper()
-	n, err := notify.New(box, notify.Options{URL: "http://receiver", Client: &http.Client{Transport: network}})
+	n, err := notify.New(bus, notify.Options{URL: "http://receiver", Client: &http.Client{Transport: network}})
 	if err != nil {
 		t.Fatal(err)
 	}

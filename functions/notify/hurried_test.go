@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 )
 
 // hurried is a letterbox in which later is now.
-type hurried struct{ *eventstest.Memory }
+type hurried struct{ *bustest.Memory }
 
 // Listen hands out facts that come again as soon as they are handed back.
-func (h hurried) Listen(ctx context.Context, listener string, kinds []events.Kind, wait time.Duration) (events.Delivery, error) {
+func (h hurried) Listen(ctx context.Context, listener string, kinds []events.Kind, wait time.Duration) (events.EventDelivery, error) {
 	delivery, err := h.Memory.Listen(ctx, listener, kinds, wait)
 	if err != nil {
 		return nil, err
@@ -20,8 +20,8 @@ func (h hurried) Listen(ctx context.Context, listener string, kinds []events.Kin
 	return hurriedDelivery{delivery}, nil
 }
 
-type hurriedDelivery struct{ events.Delivery }
+type hurriedDelivery struct{ events.EventDelivery }
 
-func (d hurriedDelivery) Later(ctx context.Context, _ time.Duration) error {
-	return d.Delivery.Later(ctx, 0)
+func (d hurriedDelivery) Nak(ctx context.Context, _ time.Duration) error {
+	return d.EventDelivery.Nak(ctx, 0)
 }

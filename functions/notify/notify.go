@@ -40,7 +40,7 @@ func DefaultKinds() []string {
 
 // Notifier tells a webhook what happens.
 type Notifier struct {
-	box   events.Listeners
+	bus   events.Listeners
 	opts  Options
 	kinds []events.Kind
 	dead  bool
@@ -54,7 +54,7 @@ const (
 )
 
 // New returns a notifier that listens to box. It says which option is wrong.
-func New(box events.Listeners, opts Options) (*Notifier, error) {
+func New(bus events.Listeners, opts Options) (*Notifier, error) {
 	opts.Name = cmp.Or(opts.Name, "default")
 	opts.Timeout = cmp.Or(opts.Timeout, defaultTimeout)
 	if err := events.CheckName("name", opts.Name); err != nil {
@@ -63,7 +63,7 @@ func New(box events.Listeners, opts Options) (*Notifier, error) {
 	if opts.Timeout < 0 || opts.Timeout > maxTimeout {
 		return nil, fmt.Errorf("timeout %v: expected at most %v", opts.Timeout, maxTimeout)
 	}
-	n := &Notifier{box: box, opts: opts, log: opts.Logger}
+	n := &Notifier{bus: bus, opts: opts, log: opts.Logger}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
@@ -118,13 +118,13 @@ func (n *Notifier) Run(ctx context.Context) error {
 
 // ear is one of the two places on the bus at which a notifier is.
 type ear struct {
-	listen func(ctx context.Context, wait time.Duration) (events.Notice, telling, error)
+	listen func(ctx context.Context, wait time.Duration) (events.Delivery, telling, error)
 	tried  *tried
 }
 
 func (n *Notifier) ears() (ears []ear) {
 	if len(n.kinds) > 0 {
-		ears = append(ears, ear{listen: n.nextFact, tried: new(tried)})
+		ears = append(ears, ear{listen: n.nextEvent, tried: new(tried)})
 	}
 	if n.dead {
 		ears = append(ears, ear{listen: n.nextDead, tried: new(tried)})
@@ -135,7 +135,7 @@ func (n *Notifier) ears() (ears []ear) {
 // Places are where it listens, and by which name: streams of facts and of dead letters, as far as it tells of them.
 func (n *Notifier) Places() (name string, streams []string) {
 	if len(n.kinds) > 0 {
-		streams = append(streams, events.StreamFacts)
+		streams = append(streams, events.StreamEvents)
 	}
 	if n.dead {
 		streams = append(streams, events.StreamDead)
@@ -162,14 +162,14 @@ func (n *Notifier) run(ctx context.Context, e ear) error {
 
 // next tells of one message, and settles it by what the receiver says.
 func (n *Notifier) next(ctx context.Context, e ear) error {
-	notice, t, err := e.listen(ctx, listenWait)
+	delivery, t, err := e.listen(ctx, listenWait)
 	if err != nil {
 		return err
 	}
 	if !t.wanted(n.opts.Pipelines) {
-		return notice.Done(ctx)
+		return delivery.Ack(ctx)
 	}
-	tries := e.tried.again(notice.Message().Sequence)
+	tries := e.tried.again(delivery.Message().Sequence)
 	err = n.hook.tell(ctx, t)
 	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime) // what was told is not told again because of Ctrl-C
 	defer cancel()
@@ -178,16 +178,16 @@ func (n *Notifier) next(ctx context.Context, e ear) error {
 	switch {
 	case err == nil:
 		log.Info("told")
-		return notice.Done(settle)
+		return delivery.Ack(settle)
 	case ctx.Err() != nil:
-		return notice.Later(settle, 0)
+		return delivery.Nak(settle, 0)
 	case forGood(err) && tries >= maxRefusals:
 		log.Error("given up: it can't be sent, or the receiver refuses it", "tries", tries, "error", err)
-		return notice.Done(settle)
+		return delivery.Ack(settle)
 	}
 	wait := max(backOff(tries), refusal.after())
 	log.Warn("not told; it is tried again", "tries", tries, "in", wait, "error", err)
-	return notice.Later(settle, wait)
+	return delivery.Nak(settle, wait)
 }
 
 // maxRefusals is how often what the receiver can't take is sent before it is given up.

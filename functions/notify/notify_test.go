@@ -18,23 +18,23 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/notify"
 )
 
-func memory(t *testing.T) *eventstest.Memory {
+func memory(t *testing.T) *bustest.Memory {
 	t.Helper()
-	box := eventstest.NewMemory(time.Minute)
-	t.Cleanup(func() { _ = box.Close() })
-	return box
+	bus := bustest.NewMemory(time.Minute)
+	t.Cleanup(func() { _ = bus.Close() })
+	return bus
 }
 
 func TestAFailureArrivesAsTheCloudEventThatItIs(t *testing.T) {
 	t.Parallel()
-	box, hook := memory(t), receive(t, always(http.StatusAccepted))
-	fail(t, box, "penguin", "before")
-	start(t, box, notify.Options{URL: hook.URL, Token: "t0ken"})
-	fact := fail(t, box, "penguin", "1")
+	bus, hook := memory(t), receive(t, always(http.StatusAccepted))
+	fail(t, bus, "penguin", "before")
+	start(t, bus, notify.Options{URL: hook.URL, Token: "t0ken"})
+	event := fail(t, bus, "penguin", "1")
 	taken := hook.wait(1)[0]
 	if got := taken.header.Get("Content-Type"); got != "application/cloudevents+json; charset=UTF-8" {
 		t.Errorf("Content-Type %s", got)
@@ -43,19 +43,19 @@ func TestAFailureArrivesAsTheCloudEventThatItIs(t *testing.T) {
 		t.Errorf("Authorization %s", got)
 	}
 	heard, err := events.Decode(map[string][]string{"Content-Type": {"application/cloudevents+json"}}, taken.body)
-	if err != nil || heard.ID != "1" || heard.Run != fact.Run || heard.Data.(*events.TrainingFailed).LogTail != "ValueError: no" {
-		t.Errorf("got %+v, %v, want %+v", heard, err, fact)
+	if err != nil || heard.ID != "1" || heard.Run != event.Run || heard.Data.(*events.TrainingFailed).LogTail != "ValueError: no" {
+		t.Errorf("got %+v, %v, want %+v", heard, err, event)
 	}
 }
 
 // What is asked for is told; what no one asked for, and what was there before, is not.
 func TestOnlyWhatIsAskedForIsTold(t *testing.T) {
 	t.Parallel()
-	box, hook := memory(t), receive(t, always(http.StatusOK))
-	start(t, box, notify.Options{URL: hook.URL, Pipelines: []string{"penguin"}, Kinds: []string{"training.failed", "training.failed"}})
-	fail(t, box, "taxi", "1")
-	bury(t, box, events.Message{Stream: "FACTS", Sequence: 7, Subject: "facts.examples-ready.penguin.monday"})
-	fail(t, box, "penguin", "2")
+	bus, hook := memory(t), receive(t, always(http.StatusOK))
+	start(t, bus, notify.Options{URL: hook.URL, Pipelines: []string{"penguin"}, Kinds: []string{"training.failed", "training.failed"}})
+	fail(t, bus, "taxi", "1")
+	deadLetter(t, bus, events.Message{Stream: "FACTS", Sequence: 7, Subject: "facts.examples-ready.penguin.monday"})
+	fail(t, bus, "penguin", "2")
 	hook.wait(1)
 	if ids := hook.ids(); !slices.Equal(ids, []string{"2"}) {
 		t.Errorf("told %v", ids)
@@ -64,9 +64,9 @@ func TestOnlyWhatIsAskedForIsTold(t *testing.T) {
 
 func TestADeadLetterIsToldWithoutItsMessage(t *testing.T) {
 	t.Parallel()
-	box, hook := memory(t), receive(t, always(http.StatusOK))
-	start(t, box, notify.Options{URL: hook.URL})
-	bury(t, box, events.Message{Stream: "FACTS", Sequence: 7, Subject: "facts.examples-ready.penguin.monday%201.x", Body: []byte(`"private"`)})
+	bus, hook := memory(t), receive(t, always(http.StatusOK))
+	start(t, bus, notify.Options{URL: hook.URL})
+	deadLetter(t, bus, events.Message{Stream: "FACTS", Sequence: 7, Subject: "facts.examples-ready.penguin.monday%201.x", Body: []byte(`"private"`)})
 	taken := hook.wait(1)[0]
 	e := taken.event
 	var data struct {
@@ -88,8 +88,8 @@ func TestADeadLetterIsToldWithoutItsMessage(t *testing.T) {
 // A job that failed is a dead letter and a fact: one event. One that nobody can read has no fact.
 func TestAFailedJobIsToldOnce(t *testing.T) {
 	t.Parallel()
-	box, hook := memory(t), receive(t, always(http.StatusOK))
-	start(t, box, notify.Options{URL: hook.URL})
+	bus, hook := memory(t), receive(t, always(http.StatusOK))
+	start(t, bus, notify.Options{URL: hook.URL})
 	job := events.Job{
 		ID: "j1", Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Revision: 1, Spec: json.RawMessage(`{}`), Run: "monday",
 		Causes: []events.Cause{{Kind: events.KindExamplesReady, Source: "/x", ID: "1", Sequence: 1}},
@@ -98,18 +98,18 @@ func TestAFailedJobIsToldOnce(t *testing.T) {
 	if err = errors.Join(err, job.Validate()); err != nil {
 		t.Fatal(err)
 	}
-	bury(t, box, events.Message{Stream: "JOBS", Sequence: 1, Subject: events.JobSubject(job), Body: body})
-	bury(t, box, events.Message{Stream: "JOBS", Sequence: 2, Subject: "jobs.train.cpu.x", Body: []byte("no job")})
+	deadLetter(t, bus, events.Message{Stream: "JOBS", Sequence: 1, Subject: events.JobSubject(job), Body: body})
+	deadLetter(t, bus, events.Message{Stream: "JOBS", Sequence: 2, Subject: "jobs.train.cpu.x", Body: []byte("no job")})
 	hook.wait(1)
 	if ids := hook.ids(); !slices.Equal(ids, []string{"JOBS-2"}) {
 		t.Errorf("told %v", ids)
 	}
 }
 
-func bury(t *testing.T, box events.Letterbox, message events.Message) {
+func deadLetter(t *testing.T, bus events.Bus, message events.Message) {
 	t.Helper()
-	letter := events.DeadLetter{Message: message, Reason: events.DeadReason{Kind: events.FailureInput, Message: "bad", Field: "run"}}
-	if err := box.Bury(t.Context(), letter); err != nil {
+	deadLetter := events.DeadLetter{Message: message, Reason: events.DeadReason{Kind: events.FailureInput, Message: "bad", Field: "run"}}
+	if err := bus.DeadLetter(t.Context(), deadLetter); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -118,9 +118,9 @@ func bury(t *testing.T, box events.Letterbox, message events.Message) {
 func TestRequestsAreSignedAsStandardWebhooksAre(t *testing.T) {
 	t.Parallel()
 	key := []byte("0123456789abcdef0123456789abcdef")
-	box, hook := memory(t), receive(t, always(http.StatusOK))
-	start(t, box, notify.Options{URL: hook.URL, Secret: "whsec_" + base64.StdEncoding.EncodeToString(key)})
-	fail(t, box, "penguin", "1")
+	bus, hook := memory(t), receive(t, always(http.StatusOK))
+	start(t, bus, notify.Options{URL: hook.URL, Secret: "whsec_" + base64.StdEncoding.EncodeToString(key)})
+	fail(t, bus, "penguin", "1")
 	taken := hook.wait(1)[0]
 	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "%s.%s.%s", taken.header.Get("webhook-id"), taken.header.Get("webhook-timestamp"), taken.body)
@@ -136,9 +136,9 @@ func TestChatRoomsGetText(t *testing.T) {
 		"":                                   "training.failed: pipeline penguin, run monday 1 (module): it raised\n```\nValueError: no\n```",
 		`{{.Pipeline}}/{{.Run}} {{.Reason}}`: "penguin/monday 1 module",
 	} {
-		box, hook := memory(t), receive(t, always(http.StatusOK))
-		start(t, box, notify.Options{URL: hook.URL, Format: notify.Text, Template: template})
-		fail(t, box, "penguin", "1")
+		bus, hook := memory(t), receive(t, always(http.StatusOK))
+		start(t, bus, notify.Options{URL: hook.URL, Format: notify.Text, Template: template})
+		fail(t, bus, "penguin", "1")
 		var said map[string]string
 		if err := json.Unmarshal(hook.wait(1)[0].body, &said); err != nil || len(said) != 1 || said["text"] != want {
 			t.Errorf("said %q, %v, want %q", said, err, want)
@@ -153,13 +153,13 @@ func TestChatRoomsAreNotCalledByWhatAModuleSays(t *testing.T) {
 		"":                                "training.failed: pipeline penguin, run &lt;!here&gt; (module): &lt;!channel&gt; a &amp; b\n```\n&lt;@U1&gt;\n```",
 		`{{plain .Message}} {{.LogTail}}`: "&lt;!channel&gt; a &amp; b <@U1>",
 	} {
-		box, hook := memory(t), receive(t, always(http.StatusOK))
-		start(t, box, notify.Options{URL: hook.URL, Format: notify.Text, Template: template})
-		fact := events.Fact{
+		bus, hook := memory(t), receive(t, always(http.StatusOK))
+		start(t, bus, notify.Options{URL: hook.URL, Format: notify.Text, Template: template})
+		event := events.Event{
 			ID: "1", Source: "/stoker/train", Pipeline: "penguin", Run: "<!here>",
 			Data: &events.TrainingFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "<!channel> a & b", LogTail: "<@U1>"}},
 		}
-		if _, err := box.Publish(t.Context(), fact); err != nil {
+		if _, err := bus.Publish(t.Context(), event); err != nil {
 			t.Fatal(err)
 		}
 		var said map[string]string
@@ -172,7 +172,7 @@ func TestChatRoomsAreNotCalledByWhatAModuleSays(t *testing.T) {
 // The receiver is away (its connection is cut), then out of order, then too busy: everything comes, in order.
 func TestATroubledReceiverGetsEverythingInOrder(t *testing.T) {
 	t.Parallel()
-	box := memory(t)
+	bus := memory(t)
 	hook := receive(t, func(try int, _ *http.Request) int {
 		switch try {
 		case 1:
@@ -183,9 +183,9 @@ func TestATroubledReceiverGetsEverythingInOrder(t *testing.T) {
 		return http.StatusOK
 	})
 	var said logged
-	start(t, hurried{box}, notify.Options{URL: hook.URL, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+	start(t, hurried{bus}, notify.Options{URL: hook.URL, Logger: slog.New(slog.NewTextHandler(&said, nil))})
 	for _, id := range []string{"1", "2", "3"} {
-		fail(t, box, "penguin", id)
+		fail(t, bus, "penguin", id)
 	}
 	hook.wait(3)
 	if ids := hook.ids(); !slices.Equal(ids, []string{"1", "2", "3"}) {
@@ -199,7 +199,7 @@ func TestATroubledReceiverGetsEverythingInOrder(t *testing.T) {
 // A receiver that refuses one event for its own sake gets it so often, and then the next.
 func TestWhatAReceiverCannotTakeKeepsNothingBackForEver(t *testing.T) {
 	t.Parallel()
-	box := memory(t)
+	bus := memory(t)
 	var refusals int
 	hook := receive(t, func(_ int, r *http.Request) int {
 		if r.Header.Get("webhook-id") == "1" {
@@ -208,9 +208,9 @@ func TestWhatAReceiverCannotTakeKeepsNothingBackForEver(t *testing.T) {
 		}
 		return http.StatusOK
 	})
-	start(t, hurried{box}, notify.Options{URL: hook.URL})
-	fail(t, box, "penguin", "1")
-	fail(t, box, "penguin", "2")
+	start(t, hurried{bus}, notify.Options{URL: hook.URL})
+	fail(t, bus, "penguin", "1")
+	fail(t, bus, "penguin", "2")
 	hook.wait(1)
 	hook.mu.Lock()
 	defer hook.mu.Unlock()

@@ -36,8 +36,8 @@ func (t telling) wanted(pipelines []string) bool {
 }
 
 // nextFact takes the next fact. A message that is none is a dead letter soon, by the dispatcher.
-func (n *Notifier) nextFact(ctx context.Context, wait time.Duration) (events.Notice, telling, error) {
-	delivery, err := n.box.Listen(ctx, n.listener(), n.kinds, wait)
+func (n *Notifier) nextEvent(ctx context.Context, wait time.Duration) (events.Delivery, telling, error) {
+	delivery, err := n.bus.Listen(ctx, n.listener(), n.kinds, wait)
 	if err != nil {
 		return nil, telling{}, err
 	}
@@ -45,21 +45,21 @@ func (n *Notifier) nextFact(ctx context.Context, wait time.Duration) (events.Not
 	if recorded.Err != nil {
 		return delivery, telling{}, nil
 	}
-	return delivery, ofFact(recorded.Fact), nil
+	return delivery, ofEvent(recorded.Event), nil
 }
 
-func (n *Notifier) nextDead(ctx context.Context, wait time.Duration) (events.Notice, telling, error) {
-	burial, err := n.box.ListenDead(ctx, n.listener(), wait)
+func (n *Notifier) nextDead(ctx context.Context, wait time.Duration) (events.Delivery, telling, error) {
+	deadLetter, err := n.bus.ListenDead(ctx, n.listener(), wait)
 	if err != nil {
 		return nil, telling{}, err
 	}
-	return burial, ofLetter(burial.Letter()), nil
+	return deadLetter, ofDeadLetter(deadLetter.DeadLetter()), nil
 }
 
 // listener is the name of the place on the bus.
 func (n *Notifier) listener() string { return "notify-" + n.opts.Name }
 
-func ofFact(f events.Fact) telling {
+func ofEvent(f events.Event) telling {
 	w := Words{Type: f.Data.Kind().Type(), Kind: string(f.Data.Kind()), ID: f.ID, Pipeline: f.Pipeline, Run: f.Run}
 	switch data := f.Data.(type) {
 	case *events.TrainingFailed:
@@ -101,9 +101,9 @@ type deadData struct {
 }
 
 // ofLetter is empty for a job whose failure a fact tells.
-func ofLetter(letter events.DeadLetter) telling {
-	message := letter.Message
-	pipeline, run, _ := events.ParseFactSubject(message.Subject)
+func ofDeadLetter(deadLetter events.DeadLetter) telling {
+	message := deadLetter.Message
+	pipeline, run, _ := events.ParseEventSubject(message.Subject)
 	if message.Stream == events.StreamJobs {
 		job, err := events.DecodeJob(message.Body)
 		if err == nil && job.Function != events.FunctionTrial {
@@ -113,14 +113,14 @@ func ofLetter(letter events.DeadLetter) telling {
 	}
 	w := Words{
 		Type: deadType, Kind: Dead, ID: fmt.Sprintf("%s-%d", message.Stream, message.Sequence), Pipeline: pipeline, Run: run,
-		Reason: string(letter.Reason.Kind), Message: letter.Reason.Message, Number: letter.Sequence,
+		Reason: string(deadLetter.Reason.Kind), Message: deadLetter.Reason.Message, Number: deadLetter.Sequence,
 	}
 	return telling{Words: w, event: func() ([]byte, error) {
 		return json.Marshal(deadEvent{
-			SpecVersion: "1.0", Type: w.Type, ID: w.ID, Source: "/stoker/dead", Subject: pipeline, Run: run, Time: letter.Buried.UTC(),
+			SpecVersion: "1.0", Type: w.Type, ID: w.ID, Source: "/stoker/dead", Subject: pipeline, Run: run, Time: deadLetter.Stored.UTC(),
 			DataContentType: "application/json",
-			Data: deadData{Number: letter.Sequence, Stream: message.Stream, Sequence: message.Sequence, Subject: message.Subject,
-				Reason: letter.Reason},
+			Data: deadData{Number: deadLetter.Sequence, Stream: message.Stream, Sequence: message.Sequence, Subject: message.Subject,
+				Reason: deadLetter.Reason},
 		})
 	}}
 }

@@ -100,16 +100,16 @@ func (r *receiver) ids() (ids []string) {
 const patience = 2 * time.Minute
 
 // start runs a new notifier until the test ends, or stop is called. What the bus has by then it doesn't hear of.
-func start(t *testing.T, box events.Letterbox, opts notify.Options) (stop func()) {
+func start(t *testing.T, bus events.Bus, opts notify.Options) (stop func()) {
 	t.Helper()
-	listening(t, box)
-	return resume(t, box, opts)
+	listening(t, bus)
+	return resume(t, bus, opts)
 }
 
 // resume is start of one that has its place on the bus.
-func resume(t *testing.T, box events.Letterbox, opts notify.Options) (stop func()) {
+func resume(t *testing.T, bus events.Bus, opts notify.Options) (stop func()) {
 	t.Helper()
-	n, err := notify.New(box, opts)
+	n, err := notify.New(bus, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,14 +127,14 @@ func resume(t *testing.T, box events.Letterbox, opts notify.Options) (stop func(
 }
 
 // fail tells that a training failed.
-func fail(t *testing.T, box events.Letterbox, pipeline, id string) events.Fact {
+func fail(t *testing.T, bus events.Bus, pipeline, id string) events.Event {
 	t.Helper()
-	fact := events.Fact{
+	event := events.Event{
 		ID: id, Source: "/stoker/train", Pipeline: pipeline, Run: "monday 1", Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Data: &events.TrainingFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "it raised", LogTail: "ValueError: no"}},
 	}
-	if _, err := box.Publish(t.Context(), fact); err != nil {
+	if _, err := bus.Publish(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}
-	return fact
+	return event
 }

@@ -30,7 +30,7 @@ func (r *Refused) Unwrap() error { return r.Err }
 // Exporter tells a Sender of the log of facts.
 type Exporter struct {
 	Teller
-	Box      events.Letterbox
+	Bus      events.Bus
 	Store    storage.Store
 	Sender   Sender
 	Pipeline string       // only this one; "" for all
@@ -45,7 +45,7 @@ func kinds() []events.Kind {
 // Replay sends what the log tells from a sequence on, and ends at the newest fact. It returns how many events were sent. An event that is
 // refused, or a receiver that is away, ends it.
 func (x *Exporter) Replay(ctx context.Context, from uint64) (sent int, err error) {
-	for recorded, err := range x.Box.Read(ctx, events.Query{Kinds: kinds(), Pipeline: x.Pipeline, From: from}) {
+	for recorded, err := range x.Bus.Read(ctx, events.Query{Kinds: kinds(), Pipeline: x.Pipeline, From: from}) {
 		if err != nil {
 			return sent, err
 		}
@@ -75,9 +75,9 @@ func (x *Exporter) tell(ctx context.Context, recorded events.Recorded) (sent int
 // search gathers what a fact of a search does not tell; nil where there is nothing. What is gone by now is left out.
 func (x *Exporter) search(ctx context.Context, recorded events.Recorded) (*Search, error) {
 	var s Search
-	switch data := recorded.Fact.Data.(type) {
+	switch data := recorded.Event.Data.(type) {
 	case *events.HParamsReady:
-		if recorded.Fact.Source != events.Source(events.FunctionTune) {
+		if recorded.Event.Source != events.Source(events.FunctionTune) {
 			return nil, nil
 		}
 		made, err := lineage.MadeAt(ctx, x.Store, data.Hyperparameters)
@@ -85,9 +85,9 @@ func (x *Exporter) search(ctx context.Context, recorded events.Recorded) (*Searc
 			return nil, err
 		}
 		s.Inputs, s.Module, s.Started = made.Inputs, made.Module, made.Started
-		return &s, x.trials(ctx, recorded.Fact.Pipeline, data.Execution, &s)
+		return &s, x.trials(ctx, recorded.Event.Pipeline, data.Execution, &s)
 	case *events.TuningFailed:
-		return &s, x.trials(ctx, recorded.Fact.Pipeline, data.Execution, &s)
+		return &s, x.trials(ctx, recorded.Event.Pipeline, data.Execution, &s)
 	}
 	return nil, nil
 }
@@ -98,7 +98,7 @@ func (x *Exporter) trials(ctx context.Context, pipeline, execution string, s *Se
 	if name.Validate() != nil {
 		return nil
 	}
-	state, err := studies.Read(ctx, x.Box, name)
+	state, err := studies.Read(ctx, x.Bus, name)
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -138,7 +138,7 @@ func (x *Exporter) Follow(ctx context.Context, name string) error {
 func (x *Exporter) follow(ctx context.Context, name string) error {
 	tries := map[uint64]int{}
 	for ctx.Err() == nil {
-		delivery, err := x.Box.Listen(ctx, name, kinds(), listenWait)
+		delivery, err := x.Bus.Listen(ctx, name, kinds(), listenWait)
 		switch {
 		case errors.Is(err, events.ErrClosed), errors.Is(err, events.ErrRefused):
 			return err
@@ -155,11 +155,11 @@ func (x *Exporter) follow(ctx context.Context, name string) error {
 }
 
 // settle tells of one fact and says to the bus what became of that.
-func (x *Exporter) settle(ctx context.Context, delivery events.Delivery, tries map[uint64]int) {
+func (x *Exporter) settle(ctx context.Context, delivery events.EventDelivery, tries map[uint64]int) {
 	recorded := delivery.Recorded()
 	at := recorded.Message.Sequence
 	var err error
-	if x.Pipeline == "" || recorded.Fact.Pipeline == x.Pipeline {
+	if x.Pipeline == "" || recorded.Event.Pipeline == x.Pipeline {
 		_, err = x.tell(ctx, recorded)
 	}
 	settling, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
@@ -171,11 +171,11 @@ func (x *Exporter) settle(ctx context.Context, delivery events.Delivery, tries m
 	}
 	if err == nil {
 		delete(tries, at)
-		err = delivery.Done(settling)
+		err = delivery.Ack(settling)
 	} else {
 		wait := min(pause<<min(tries[at]-1, 6), longPause)
 		x.log().Warn("events are not taken; they are sent again", "sequence", at, "in", wait, "error", err)
-		err = delivery.Later(settling, wait)
+		err = delivery.Nak(settling, wait)
 	}
 	if err != nil {
 		x.log().Warn("the bus has not heard what became of a fact; it comes again", "sequence", at, "error", err)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 )
 
 // receiver is one of OpenLineage's, that is away for its first requests.
@@ -47,23 +47,23 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-func exporter(t *testing.T, r *receiver) (*Exporter, *eventstest.Memory) {
+func exporter(t *testing.T, r *receiver) (*Exporter, *bustest.Memory) {
 	t.Helper()
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
-	box := eventstest.NewMemory(time.Minute)
-	t.Cleanup(func() { box.Close() })
+	bus := bustest.NewMemory(time.Minute)
+	t.Cleanup(func() { bus.Close() })
 	at, err := Receiver(server.URL, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Exporter{Box: box, Sender: HTTP{URL: at, APIKey: "k3y"}}, box
+	return &Exporter{Bus: bus, Sender: HTTP{URL: at, APIKey: "k3y"}}, bus
 }
 
-func publish(t *testing.T, box *eventstest.Memory, run string, data events.Data) {
+func publish(t *testing.T, bus *bustest.Memory, run string, data events.Data) {
 	t.Helper()
-	fact := events.Fact{ID: run, Source: "/stoker/train", Pipeline: "penguin", Run: run, Time: noon, Data: data}
-	if _, err := box.Publish(t.Context(), fact); err != nil {
+	event := events.Event{ID: run, Source: "/stoker/train", Pipeline: "penguin", Run: run, Time: noon, Data: data}
+	if _, err := bus.Publish(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -71,9 +71,9 @@ func publish(t *testing.T, box *eventstest.Memory, run string, data events.Data)
 func TestTheLogIsToldToAReceiver(t *testing.T) {
 	t.Parallel()
 	r := &receiver{}
-	x, box := exporter(t, r)
-	publish(t, box, "monday", trained(false))
-	publish(t, box, "tuesday", &events.TrainingFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "boom"}})
+	x, bus := exporter(t, r)
+	publish(t, bus, "monday", trained(false))
+	publish(t, bus, "tuesday", &events.TrainingFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "boom"}})
 	sent, err := x.Replay(t.Context(), 1)
 	if err != nil || sent != 4 || len(r.events) != 4 || r.key != "Bearer k3y" {
 		t.Fatalf("sent %d, %v; got %d with %q", sent, err, len(r.events), r.key)
@@ -93,8 +93,8 @@ func TestTheLogIsToldToAReceiver(t *testing.T) {
 func TestWhatAReceiverRefusesIsAnErrorOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for status, never := range map[int]bool{400: true, 422: true, 401: false, 429: false, 500: false, 503: false, 302: false} {
-		x, box := exporter(t, &receiver{away: 1, status: status})
-		publish(t, box, "monday", trained(false))
+		x, bus := exporter(t, &receiver{away: 1, status: status})
+		publish(t, bus, "monday", trained(false))
 		_, err := x.Replay(t.Context(), 1)
 		if _, refused := errors.AsType[*Refused](err); err == nil || refused != never {
 			t.Errorf("%d: %v", status, err)
@@ -105,20 +105,20 @@ func TestWhatAReceiverRefusesIsAnErrorOfItsOwn(t *testing.T) {
 func TestAFollowerTellsWhatComesAlthoughTheReceiverIsAway(t *testing.T) {
 	t.Parallel()
 	r := &receiver{away: 2, status: http.StatusServiceUnavailable, told: make(chan Event, 16)}
-	x, box := exporter(t, r)
+	x, bus := exporter(t, r)
 	following, stop := context.WithCancel(t.Context())
 	done := make(chan error)
-	if _, err := box.Listen(t.Context(), "openlineage", kinds(), time.Millisecond); !errors.Is(err, events.ErrEmpty) {
+	if _, err := bus.Listen(t.Context(), "openlineage", kinds(), time.Millisecond); !errors.Is(err, events.ErrEmpty) {
 		t.Fatal(err) // it listens from now on
 	}
 	go func() { done <- x.Follow(following, "openlineage") }()
-	publish(t, box, "monday", trained(false))
+	publish(t, bus, "monday", trained(false))
 	for _, want := range []State{Start, Complete} {
 		if e := <-r.told; e.Type != want {
 			t.Errorf("%s, want %s", e.Type, want)
 		}
 	}
-	publish(t, box, "tuesday", trained(true))
+	publish(t, bus, "tuesday", trained(true))
 	if e := <-r.told; e.Run.ID != RunID(events.FunctionTrain, "penguin", "tuesday", "") {
 		t.Errorf("then %+v", e.Run)
 	}

@@ -32,15 +32,15 @@ func (d *dying) Send(ctx context.Context, e Event) error {
 func TestAnExporterThatIsKilledLosesNothing(t *testing.T) {
 	t.Parallel()
 	for takes := range 5 {
-		x, box := exporter(t, &receiver{})
-		if _, err := box.Listen(t.Context(), "openlineage", kinds(), time.Millisecond); !errors.Is(err, events.ErrEmpty) {
+		x, bus := exporter(t, &receiver{})
+		if _, err := bus.Listen(t.Context(), "openlineage", kinds(), time.Millisecond); !errors.Is(err, events.ErrEmpty) {
 			t.Fatal(err) // it listens from now on
 		}
 		var want []Event
 		for _, run := range []string{"monday", "tuesday"} {
-			publish(t, box, run, trained(false))
+			publish(t, bus, run, trained(false))
 		}
-		for recorded, err := range box.Read(t.Context(), events.Query{Kinds: kinds()}) {
+		for recorded, err := range bus.Read(t.Context(), events.Query{Kinds: kinds()}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestAnExporterThatIsKilledLosesNothing(t *testing.T) {
 			ctx, kill := context.WithTimeout(t.Context(), time.Minute)
 			d := &dying{takes: n, kill: kill}
 			x.Sender = d
-			publish(t, box, "wednesday", trained(false)) // behind those that count: the second exporter is killed too, once it has told all
+			publish(t, bus, "wednesday", trained(false)) // behind those that count: the second exporter is killed too, once it has told all
 			if err := x.Follow(ctx, "openlineage"); err != nil {
 				t.Fatal(err)
 			}

@@ -28,16 +28,16 @@ func (t Teller) Of(recorded events.Recorded, search *Search) []Event {
 	if recorded.Err != nil {
 		return nil
 	}
-	fact := recorded.Fact
-	switch data := fact.Data.(type) {
+	event := recorded.Event
+	switch data := event.Data.(type) {
 	case *events.ModelTrained:
 		return t.trained(recorded, data)
 	case *events.HParamsReady:
-		if fact.Source == events.Source(events.FunctionTune) && data.Execution != "" {
+		if event.Source == events.Source(events.FunctionTune) && data.Execution != "" {
 			return t.tuned(recorded, data, search)
 		}
 	case *events.TrainingFailed:
-		if events.EndsRun(fact) {
+		if events.EndsRun(event) {
 			return t.failed(recorded, events.FunctionTrain, data.Failed, nil)
 		}
 	case *events.TuningFailed:
@@ -76,7 +76,7 @@ func (e Event) as(state State, at time.Time, facets map[string]any) Event {
 func span(recorded events.Recorded, before bool, started, finished time.Time) (from, to time.Time) {
 	told := recorded.Message.Stored
 	if told.IsZero() {
-		told = recorded.Fact.Time
+		told = recorded.Event.Time
 	}
 	if before || finished.IsZero() {
 		started, finished = told, told
@@ -88,7 +88,7 @@ func span(recorded events.Recorded, before bool, started, finished time.Time) (f
 }
 
 func (t Teller) trained(recorded events.Recorded, data *events.ModelTrained) []Event {
-	e := t.base(events.FunctionTrain, recorded.Fact.Pipeline, recorded.Fact.Run, data.Salt)
+	e := t.base(events.FunctionTrain, recorded.Event.Pipeline, recorded.Event.Run, data.Salt)
 	e.Inputs = datasets(data.Inputs)
 	from, to := span(recorded, data.Cached, data.Started, data.Finished)
 	facets := map[string]any{"stoker_training": facet(ownURL+"StokerTrainingRunFacet", map[string]any{
@@ -113,12 +113,12 @@ func (t Teller) trained(recorded events.Recorded, data *events.ModelTrained) []E
 }
 
 func (t Teller) tuned(recorded events.Recorded, data *events.HParamsReady, search *Search) []Event {
-	e := t.base(events.FunctionTune, recorded.Fact.Pipeline, recorded.Fact.Run, data.Salt)
+	e := t.base(events.FunctionTune, recorded.Event.Pipeline, recorded.Event.Run, data.Salt)
 	before, module, started := data.Cached || data.Reused, "", time.Time{}
 	if search != nil {
 		e.Inputs, module, started = datasets(search.Inputs), search.Module, search.Started
 	}
-	from, to := span(recorded, before, started, recorded.Fact.Time)
+	from, to := span(recorded, before, started, recorded.Event.Time)
 	members := map[string]any{
 		"execution": data.Execution, "generation": data.Generation, "cached": data.Cached, "reused": data.Reused, "objective": data.Objective,
 		"module": module,
@@ -138,18 +138,18 @@ func (t Teller) tuned(recorded events.Recorded, data *events.HParamsReady, searc
 	}
 	all := []Event{e.as(Start, from, nil)}
 	if search != nil && !before {
-		all = append(all, t.trials(recorded.Fact, e, search.Trials)...)
+		all = append(all, t.trials(recorded.Event, e, search.Trials)...)
 	}
 	return append(all, done)
 }
 
 func (t Teller) failed(recorded events.Recorded, f events.Function, data events.Failed, search *Search) []Event {
-	e := t.base(f, recorded.Fact.Pipeline, recorded.Fact.Run, "")
-	from, to := span(recorded, false, time.Time{}, recorded.Fact.Time)
+	e := t.base(f, recorded.Event.Pipeline, recorded.Event.Run, "")
+	from, to := span(recorded, false, time.Time{}, recorded.Event.Time)
 	all := []Event{e.as(Start, from, nil)}
 	if search != nil {
 		e.Inputs = datasets(search.Inputs)
-		all = append(all, t.trials(recorded.Fact, e, search.Trials)...)
+		all = append(all, t.trials(recorded.Event, e, search.Trials)...)
 	}
 	state := Fail
 	if data.Reason == events.FailureCancelled {
@@ -168,9 +168,9 @@ func (t Teller) failed(recorded events.Recorded, f events.Function, data events.
 }
 
 // trials are those of a search, each a run of its own below it. One that has not ended is told of as begun.
-func (t Teller) trials(fact events.Fact, parent Event, trials []*tune.Trial) (all []Event) {
+func (t Teller) trials(event events.Event, parent Event, trials []*tune.Trial) (all []Event) {
 	for _, trial := range trials {
-		e := t.below(parent, fact.Pipeline, fact.Run, trial.ID)
+		e := t.below(parent, event.Pipeline, event.Run, trial.ID)
 		e.Run.Facets["stoker_hyperparameters"] = hyperparameters(trial.Values.Map())
 		all = append(all, e.as(Start, trial.Started, nil))
 		state, over := trialStates[trial.Status]

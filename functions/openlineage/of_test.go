@@ -108,7 +108,7 @@ var (
 func recorded(source string, data events.Data) events.Recorded {
 	return events.Recorded{
 		Message: events.Message{Sequence: 7, Stored: noon.Add(time.Hour)},
-		Fact:    events.Fact{ID: "x", Source: source, Pipeline: "penguin", Run: "mon/day", Time: noon.Add(time.Minute), Data: data},
+		Event:   events.Event{ID: "x", Source: source, Pipeline: "penguin", Run: "mon/day", Time: noon.Add(time.Minute), Data: data},
 	}
 }
 
@@ -186,7 +186,7 @@ func TestEventsAreWhatTheSpecSaysAndInTheOrderOfARun(t *testing.T) {
 	s.event(t, Teller{}.Progress(events.FunctionTrain, "", events.Progress{Pipeline: "penguin", Run: "r", Phase: "training", Step: 3, Time: noon}))
 }
 
-func TestTheSameFactMakesTheSameEvents(t *testing.T) {
+func TestTheSameEventMakesTheSameEvents(t *testing.T) {
 	t.Parallel()
 	tuner := events.Source(events.FunctionTune)
 	first, second := Teller{}.Of(recorded(tuner, found()), search()), Teller{}.Of(recorded(tuner, found()), search())

@@ -22,7 +22,7 @@ type running struct {
 func (x *Exporter) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		jobs := map[string]*running{}
-		for p, err := range x.Box.Watch(ctx, x.Pipeline, "") {
+		for p, err := range x.Bus.Watch(ctx, x.Pipeline, "") {
 			if err != nil {
 				break
 			}
@@ -69,7 +69,7 @@ func (x *Exporter) heard(ctx context.Context, jobs map[string]*running, p events
 // lookUp finds out what a job is: a run's training or its search, as its join has it, or one that works on a trial of that search. Those
 // that nobody knows are not told of while they run.
 func (x *Exporter) lookUp(ctx context.Context, p events.Progress) *running {
-	join, err := dispatch.ReadJoin(ctx, x.Box, p.Pipeline, p.Run)
+	join, err := dispatch.ReadJoin(ctx, x.Bus, p.Pipeline, p.Run)
 	if err != nil {
 		return &running{}
 	}
@@ -81,7 +81,7 @@ func (x *Exporter) lookUp(ctx context.Context, p events.Progress) *running {
 			return &running{}
 		}
 	}
-	pipelines, err := x.Box.Register(ctx, events.RegisterPipelines)
+	pipelines, err := x.Bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return &running{}
 	}

@@ -53,7 +53,7 @@ func TestAnUnmadeBaseHoldsUpItsRunAlone(t *testing.T) {
 		w.wipe()
 		w.broken["a"] = true
 		equal(t, w.replay(replay.Options{}), "a offered", "a failed", "b skipped")
-		if len(letters(t, w.box)) != 1 {
+		if len(deadLetters(t, w.bus)) != 1 {
 			t.Error("b was tried without the model that it starts from")
 		}
 	})
@@ -96,9 +96,9 @@ func TestARunMayHaveTwoModelsToMake(t *testing.T) {
 func (w *world) outcomeOf(run string) (execution string) {
 	w.t.Helper()
 	query := events.Query{Run: run, Kinds: []events.Kind{events.KindModelTrained}}
-	for recorded, err := range w.box.Read(w.t.Context(), query) {
+	for recorded, err := range w.bus.Read(w.t.Context(), query) {
 		w.check(err)
-		execution = recorded.Fact.Data.(*events.ModelTrained).Execution
+		execution = recorded.Event.Data.(*events.ModelTrained).Execution
 	}
 	return execution
 }
@@ -141,7 +141,7 @@ func TestAnErrorOfOneRunHoldsUpNoOther(t *testing.T) {
 			w.ready(run)
 			w.settle()
 		}
-		joins, err := w.box.Register(t.Context(), events.RegisterJoins)
+		joins, err := w.bus.KV(t.Context(), events.KVJoins)
 		w.check(err)
 		entry, err := joins.Get(t.Context(), dispatch.JoinKey("penguin", "b"))
 		w.check(err)

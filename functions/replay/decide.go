@@ -17,17 +17,17 @@ type evidence struct {
 	waits  []events.Kind // for what, if it is waiting
 	ending string        // why there is no job, if it has ended
 
-	completed uint64     // sequence of the newest event that counts for it
-	held      string     // why it is not admitted, "" if it is
-	asked     bool       // the run's job is of Options.Request, and has an outcome
-	model     modelState // of the run's model, if it was trained
-	letter    uint64     // the dead letter of its job, 0 for none
+	completed  uint64     // sequence of the newest event that counts for it
+	held       string     // why it is not admitted, "" if it is
+	asked      bool       // the run's job is of Options.Request, and has an outcome
+	model      modelState // of the run's model, if it was trained
+	deadLetter uint64     // the dead letter of its job, 0 for none
 }
 
 // decide says what a run lacks. It is pure, so that a dry run prints what a replay does.
 func decide(k evidence, opts Options) Step {
-	step := Step{Run: k.run, facts: k.facts(), completed: k.completed, WaitsFor: k.waits}
-	if k.lost && k.outcome == nil && len(step.facts) == 0 {
+	step := Step{Run: k.run, events: k.events(), completed: k.completed, WaitsFor: k.waits}
+	if k.lost && k.outcome == nil && len(step.events) == 0 {
 		step.WaitsFor = nil
 		return step.leave("it has no fact that counts: one that was refused counts once `stoker dead retry` has handled it again")
 	}
@@ -41,7 +41,7 @@ func decide(k evidence, opts Options) Step {
 		return step.trained(k, data)
 	}
 	if data, ok := k.failed(); ok {
-		return step.leave(failedWhy(data, k.letter))
+		return step.leave(failedWhy(data, k.deadLetter))
 	}
 	return step.unfinished(k)
 }
@@ -101,7 +101,7 @@ func (s Step) unfinished(k evidence) Step {
 	return s.joined("it has all that it waits for, and was given no job", k)
 }
 
-func failedWhy(data *events.TrainingFailed, letter uint64) string {
+func failedWhy(data *events.TrainingFailed, deadLetter uint64) string {
 	line, _, _ := strings.Cut(data.Message, "\n")
 	why := fmt.Sprintf("it failed: %s: %s", data.Reason, line)
 	if data.Reason == events.FailureCancelled {
@@ -109,8 +109,8 @@ func failedWhy(data *events.TrainingFailed, letter uint64) string {
 	} else if strings.HasPrefix(line, string(data.Reason)) {
 		why = "it failed: " + line
 	}
-	if letter != 0 {
-		why += fmt.Sprintf("; `stoker dead retry %d` tries again", letter)
+	if deadLetter != 0 {
+		why += fmt.Sprintf("; `stoker dead retry %d` tries again", deadLetter)
 	}
 	return why
 }

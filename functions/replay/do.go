@@ -15,9 +15,9 @@ type Progress struct {
 	Number int // of the step, in Plan.Steps
 	Step   Step
 	Did    Did
-	Job    string       // id, once there is one
-	Fact   *events.Fact // the outcome, once there is one
-	Err    error        // why a step failed or was skipped
+	Job    string        // id, once there is one
+	Event  *events.Event // the outcome, once there is one
+	Err    error         // why a step failed or was skipped
 }
 
 // Did is what Do did for a step, or its outcome.
@@ -46,11 +46,11 @@ func (r *Replay) Do(ctx context.Context, p Plan, wait bool, on func(Progress)) e
 		return errors.New("the steps wait for one another")
 	}
 	query := events.Query{Kinds: kinds(), From: p.tail + 1, Follow: true}
-	for recorded, err := range r.box.Read(ctx, query) {
+	for recorded, err := range r.bus.Read(ctx, query) {
 		if err != nil {
 			return fmt.Errorf("follow the log: %w", err)
 		}
-		if recorded.Err != nil || !w.hear(recorded.Fact) {
+		if recorded.Err != nil || !w.hear(recorded.Event) {
 			continue
 		}
 		if err := w.start(ctx); err != nil || w.rests(wait) {
@@ -143,21 +143,21 @@ func (w *work) move(i int, to stage, p Progress) {
 }
 
 // hear notes an outcome; false if no step waits for it.
-func (w *work) hear(fact events.Fact) bool {
+func (w *work) hear(event events.Event) bool {
 	for i, step := range w.steps {
-		if w.at[i] != begun || !step.answered(fact) {
+		if w.at[i] != begun || !step.answered(event) {
 			continue
 		}
-		did, err := outcome(fact)
-		w.move(i, map[bool]stage{true: made, false: closed}[err == nil], Progress{Did: did, Fact: &fact, Err: err})
+		did, err := outcome(event)
+		w.move(i, map[bool]stage{true: made, false: closed}[err == nil], Progress{Did: did, Event: &event, Err: err})
 		return true
 	}
 	return false
 }
 
 // outcome returns the result of a step that an event announces.
-func outcome(fact events.Fact) (Did, error) {
-	switch data := fact.Data.(type) {
+func outcome(event events.Event) (Did, error) {
+	switch data := event.Data.(type) {
 	case *events.TrainingFailed:
 		return Failed, errors.New(data.Message)
 	case *events.TuningFailed:
@@ -182,15 +182,15 @@ func (s Step) lacking() error {
 }
 
 // answered reports whether an event has the outcome of the step, and not of another job.
-func (s Step) answered(fact events.Fact) bool {
-	data, trained := fact.Data.(*events.ModelTrained)
+func (s Step) answered(event events.Event) bool {
+	data, trained := event.Data.(*events.ModelTrained)
 	switch {
-	case s.Run != Run{fact.Pipeline, fact.Run}:
+	case s.Run != Run{event.Pipeline, event.Run}:
 		return false
 	case s.Action == Tune:
-		return s.searched(fact.Data)
+		return s.searched(event.Data)
 	case !trained:
-		return events.EndsRun(fact)
+		return events.EndsRun(event)
 	case s.Action == Train:
 		made, _ := storage.ExecutionAt(data.Model.URI)
 		return made == s.makes && data.Generation >= s.again.Generation

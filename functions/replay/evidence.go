@@ -36,7 +36,7 @@ func (l *survey) evidence(ctx context.Context, h *history) (k evidence, needs ne
 			return k, needs, err
 		}
 	}
-	j, err := dispatch.ReadJoin(ctx, l.box, h.run.Pipeline, h.run.Run)
+	j, err := dispatch.ReadJoin(ctx, l.bus, h.run.Pipeline, h.run.Run)
 	if errors.Is(err, events.ErrNotFound) {
 		return k, needs, l.lostJoin(ctx, &k)
 	}
@@ -46,7 +46,7 @@ func (l *survey) evidence(ctx context.Context, h *history) (k evidence, needs ne
 	if k.state = j.State; k.state == join.Ended {
 		k.ending = j.Ending.Message
 	}
-	k.letter, k.completed = l.letters[j.Stage(events.FunctionTrain).Job], j.Completed()
+	k.deadLetter, k.completed = l.deadLetters[j.Stage(events.FunctionTrain).Job], j.Completed()
 	if err := l.whatHolds(ctx, j, &k); err != nil {
 		return k, needs, err
 	}
@@ -62,7 +62,7 @@ func (l *survey) evidence(ctx context.Context, h *history) (k evidence, needs ne
 // lostJoin derives a run's join from the events alone.
 func (l *survey) lostJoin(ctx context.Context, k *evidence) error {
 	k.lost = true
-	spec, err := dispatch.Spec(ctx, l.box, k.run.Pipeline)
+	spec, err := dispatch.Spec(ctx, l.bus, k.run.Pipeline)
 	if errors.Is(err, events.ErrNotFound) {
 		k.state, k.ending = join.Ended, "its pipeline is not applied"
 		return nil
@@ -86,7 +86,7 @@ func (l *survey) lostJoin(ctx context.Context, k *evidence) error {
 func (l *survey) whatHolds(ctx context.Context, j join.Join, k *evidence) error {
 	switch j.State {
 	case join.Waiting:
-		spec, err := dispatch.Spec(ctx, l.box, j.Pipeline)
+		spec, err := dispatch.Spec(ctx, l.bus, j.Pipeline)
 		k.waits = j.Missing(spec)
 		return err
 	case join.Complete:
@@ -101,7 +101,7 @@ func (l *survey) gate(ctx context.Context, pipeline string) (join.Admission, err
 	if gate, ok := l.gates[pipeline]; ok {
 		return gate, nil
 	}
-	gate, err := dispatch.ReadAdmission(ctx, l.box, pipeline)
+	gate, err := dispatch.ReadAdmission(ctx, l.bus, pipeline)
 	l.gates[pipeline] = gate
 	return gate, err
 }
@@ -123,7 +123,7 @@ func (l *survey) job(ctx context.Context, k *evidence, j join.Join) (events.Job,
 		return job, err
 	}
 	data, trained := k.trained()
-	k.asked = trained && data.Salt == job.Salt || j.Current().Job == job.ID && k.letter != 0
+	k.asked = trained && data.Salt == job.Salt || j.Current().Job == job.ID && k.deadLetter != 0
 	return job, nil
 }
 

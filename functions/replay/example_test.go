@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/replay"
@@ -15,12 +15,12 @@ import (
 // An event is in the log, but no dispatcher has handled it. The replay handles it.
 func ExampleReplay() {
 	ctx := context.Background()
-	box, store := eventstest.NewMemory(0), storagetest.NewMemory()
-	if err := prepare(ctx, box); err != nil {
+	bus, store := bustest.NewMemory(0), storagetest.NewMemory()
+	if err := prepare(ctx, bus); err != nil {
 		fmt.Println(err)
 		return
 	}
-	r, err := replay.New(ctx, box, store, nil)
+	r, err := replay.New(ctx, bus, store, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -42,15 +42,15 @@ func ExampleReplay() {
 	// run monday: offered
 }
 
-func prepare(ctx context.Context, box events.Letterbox) error {
+func prepare(ctx context.Context, bus events.Bus) error {
 	p, err := pipeline.Parse("penguin.yaml", []byte(plain))
 	if err != nil {
 		return err
 	}
-	if _, _, err := dispatch.Apply(ctx, box, p); err != nil {
+	if _, _, err := dispatch.Apply(ctx, bus, p); err != nil {
 		return err
 	}
 	ready := &events.TransformReady{TransformGraph: "s3://inputs/monday"}
-	_, err = box.Publish(ctx, events.Fact{ID: "t1", Source: "/up", Pipeline: "penguin", Run: "monday", Data: ready})
+	_, err = bus.Publish(ctx, events.Event{ID: "t1", Source: "/up", Pipeline: "penguin", Run: "monday", Data: ready})
 	return err
 }

@@ -27,9 +27,9 @@ type timeline struct {
 }
 
 // readLog reads the log once. Invalid events belong to no run: they are dead letters.
-func readLog(ctx context.Context, box events.Letterbox, from From) (timeline, error) {
+func readLog(ctx context.Context, bus events.Bus, from From) (timeline, error) {
 	c := timeline{runs: map[Run]*history{}, made: map[storage.Place]*events.Recorded{}, found: map[storage.Place]*events.Recorded{}, latest: map[string]Run{}}
-	for recorded, err := range box.Read(ctx, events.Query{}) {
+	for recorded, err := range bus.Read(ctx, events.Query{}) {
 		if err != nil {
 			return c, fmt.Errorf("read the log: %w", err)
 		}
@@ -42,7 +42,7 @@ func readLog(ctx context.Context, box events.Letterbox, from From) (timeline, er
 }
 
 func (c timeline) add(recorded events.Recorded, from From) {
-	run := Run{recorded.Fact.Pipeline, recorded.Fact.Run}
+	run := Run{recorded.Event.Pipeline, recorded.Event.Run}
 	h := c.runs[run]
 	if h == nil {
 		h = &history{run: run}
@@ -50,18 +50,18 @@ func (c timeline) add(recorded events.Recorded, from From) {
 	}
 	h.touched = h.touched || from.reached(recorded.Message)
 	h.past.Add(recorded)
-	switch data := recorded.Fact.Data.(type) {
+	switch data := recorded.Event.Data.(type) {
 	case *events.ModelTrained:
 		h.outcome, c.latest[run.Pipeline] = &recorded, run
 		if made, ok := storage.ExecutionAt(data.Model.URI); ok {
 			c.made[made] = &recorded
 		}
 	case *events.HParamsReady:
-		if by, ok := storage.ExecutionAt(data.Hyperparameters); ok && !data.Reused && recorded.Fact.Source == events.Source(events.FunctionTune) {
+		if by, ok := storage.ExecutionAt(data.Hyperparameters); ok && !data.Reused && recorded.Event.Source == events.Source(events.FunctionTune) {
 			c.found[by] = &recorded
 		}
 	case *events.TrainingFailed:
-		if events.EndsRun(recorded.Fact) {
+		if events.EndsRun(recorded.Event) {
 			h.outcome = &recorded
 		}
 	}
@@ -72,7 +72,7 @@ func (h *history) trained() (*events.ModelTrained, bool) {
 	if h.outcome == nil {
 		return nil, false
 	}
-	data, ok := h.outcome.Fact.Data.(*events.ModelTrained)
+	data, ok := h.outcome.Event.Data.(*events.ModelTrained)
 	return data, ok
 }
 
@@ -80,24 +80,24 @@ func (h *history) failed() (*events.TrainingFailed, bool) {
 	if h.outcome == nil {
 		return nil, false
 	}
-	data, ok := h.outcome.Fact.Data.(*events.TrainingFailed)
+	data, ok := h.outcome.Event.Data.(*events.TrainingFailed)
 	return data, ok
 }
 
 // facts are the sequences of the events that a join can be made from. Refused events are dead
 // letters, and are not handled again.
-func (h *history) facts() (all []uint64) {
-	for _, fact := range h.past.Events(0) {
-		all = append(all, fact.Sequence)
+func (h *history) events() (all []uint64) {
+	for _, event := range h.past.Events(0) {
+		all = append(all, event.Sequence)
 	}
 	return all
 }
 
 // newest is the sequence of the last of them, 0 if there are none.
 func (h *history) newest() uint64 {
-	facts := h.facts()
-	if len(facts) == 0 {
+	evs := h.events()
+	if len(evs) == 0 {
 		return 0
 	}
-	return facts[len(facts)-1]
+	return evs[len(evs)-1]
 }

@@ -13,22 +13,22 @@ import (
 
 // reading is a bus and a store on which any write fails the test.
 type reading struct {
-	events.Letterbox
+	events.Bus
 	t *testing.T
 }
 
-func (r reading) Publish(context.Context, events.Fact) (events.Receipt, error) {
+func (r reading) Publish(context.Context, events.Event) (events.Receipt, error) {
 	r.t.Error("published")
 	return events.Receipt{}, errors.New("read only")
 }
-func (r reading) Offer(context.Context, events.Job) error { r.t.Error("enqueued"); return nil }
-func (r reading) Register(ctx context.Context, name string) (events.Register, error) {
-	register, err := r.Letterbox.Register(ctx, name)
+func (r reading) Enqueue(context.Context, events.Job) error { r.t.Error("enqueued"); return nil }
+func (r reading) KV(ctx context.Context, name string) (events.KV, error) {
+	register, err := r.Bus.KV(ctx, name)
 	return readingRegister{register, r.t}, err
 }
 
 type readingRegister struct {
-	events.Register
+	events.KV
 	t *testing.T
 }
 
@@ -72,7 +72,7 @@ func TestASurveyChangesNothing(t *testing.T) {
 		w.ready("waits")
 		for _, lose := range []func(){func() {}, w.wipe, w.forget} {
 			lose()
-			r, err := replay.New(t.Context(), reading{w.box, t}, readingStore{w.store, t}, nil)
+			r, err := replay.New(t.Context(), reading{w.bus, t}, readingStore{w.store, t}, nil)
 			w.check(err)
 			for _, force := range []bool{false, true} {
 				_, err = r.Survey(t.Context(), replay.Options{Force: force, Request: "x"})

@@ -16,7 +16,7 @@ import (
 // lose removes the joins of runs.
 func (w *world) lose(runs ...string) {
 	w.t.Helper()
-	joins, err := w.box.Register(w.t.Context(), events.RegisterJoins)
+	joins, err := w.bus.KV(w.t.Context(), events.KVJoins)
 	w.check(err)
 	for _, run := range runs {
 		entry, err := joins.Get(w.t.Context(), dispatch.JoinKey("penguin", run))
@@ -27,7 +27,7 @@ func (w *world) lose(runs ...string) {
 
 func (w *world) state(run string) join.State {
 	w.t.Helper()
-	j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
+	j, err := dispatch.ReadJoin(w.t.Context(), w.bus, "penguin", run)
 	w.check(err)
 	return j.State
 }
@@ -35,7 +35,7 @@ func (w *world) state(run string) join.State {
 // unconfirmed reports whether a run has a job that was not enqueued.
 func (w *world) unconfirmed(run string) bool {
 	w.t.Helper()
-	j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
+	j, err := dispatch.ReadJoin(w.t.Context(), w.bus, "penguin", run)
 	w.check(err)
 	return j.State == join.Dispatched && j.Current().Unconfirmed
 }
@@ -44,7 +44,7 @@ func (w *world) unconfirmed(run string) bool {
 func (w *world) admitted(run string) {
 	w.t.Helper()
 	w.ready(run)
-	dying, err := dispatch.New(w.t.Context(), noQueue{w.box}, nil)
+	dying, err := dispatch.New(w.t.Context(), noQueue{w.bus}, nil)
 	w.check(err)
 	if err := dying.Next(w.t.Context(), 0); err == nil || !w.unconfirmed(run) {
 		w.t.Fatalf("run %s is %s, %v; want it to be dispatched without a job on the queue", run, w.state(run), err)
@@ -52,9 +52,9 @@ func (w *world) admitted(run string) {
 }
 
 // noQueue is a bus whose queue accepts nothing.
-type noQueue struct{ events.Letterbox }
+type noQueue struct{ events.Bus }
 
-func (noQueue) Offer(context.Context, events.Job) error { return events.ErrRefused }
+func (noQueue) Enqueue(context.Context, events.Job) error { return events.ErrRefused }
 
 func TestALostJoinComesBackWithoutChangingOtherRuns(t *testing.T) {
 	inWorld(t, plain+"concurrency: 2\n", func(t *testing.T, w *world) {
@@ -90,9 +90,9 @@ func TestAReplaySupersedesNoRunThatHasItsModel(t *testing.T) {
 				t.Errorf("run %s is %s", run, now)
 			}
 		}
-		for r, err := range w.box.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindTrainingFailed}}) {
+		for r, err := range w.bus.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindTrainingFailed}}) {
 			w.check(err)
-			t.Errorf("run %s failed: %s", r.Fact.Run, r.Fact.Data.(*events.TrainingFailed).Message)
+			t.Errorf("run %s failed: %s", r.Event.Run, r.Event.Data.(*events.TrainingFailed).Message)
 		}
 	})
 }
@@ -102,13 +102,13 @@ func TestAReplaySupersedesNoRunThatHasItsModel(t *testing.T) {
 func (w *world) late() func(id, graph string) {
 	w.t.Helper()
 	ready := func(id, graph string) {
-		w.publish(events.Fact{ID: id, Source: "/up", Pipeline: "puffin", Run: "monday", Data: &events.TransformReady{TransformGraph: graph}})
+		w.publish(events.Event{ID: id, Source: "/up", Pipeline: "puffin", Run: "monday", Data: &events.TransformReady{TransformGraph: graph}})
 	}
 	ready("first", "s3://inputs/first")
 	w.settle()
 	p, err := pipeline.Parse("puffin.yaml", []byte(strings.Replace(plain, "penguin", "puffin", 1)))
 	w.check(err)
-	_, _, err = dispatch.Apply(w.t.Context(), w.box, p)
+	_, _, err = dispatch.Apply(w.t.Context(), w.bus, p)
 	w.check(err)
 	return ready
 }
@@ -116,9 +116,9 @@ func (w *world) late() func(id, graph string) {
 // executions are those that events of a pipeline name, in order.
 func (w *world) executions() (all []string) {
 	w.t.Helper()
-	for r, err := range w.box.Read(w.t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
+	for r, err := range w.bus.Read(w.t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
 		w.check(err)
-		all = append(all, r.Fact.Data.(*events.ModelTrained).Execution)
+		all = append(all, r.Event.Data.(*events.ModelTrained).Execution)
 	}
 	return all
 }
@@ -145,7 +145,7 @@ func TestARefusedEventIsNotJoinedAgain(t *testing.T) {
 		w.check(w.d.Next(t.Context(), 0))
 		w.forget() // with its job on the queue
 		equal(t, w.replay(replay.Options{}), "monday offered", "monday trained")
-		j, err := dispatch.ReadJoin(t.Context(), w.box, "puffin", "monday")
+		j, err := dispatch.ReadJoin(t.Context(), w.bus, "puffin", "monday")
 		if w.check(err); len(j.Events) != 1 || j.Events[0].ID != "second" {
 			t.Errorf("joined %+v", j.Events)
 		}
@@ -155,7 +155,7 @@ func TestARefusedEventIsNotJoinedAgain(t *testing.T) {
 func TestAnEventThatWasHandledAgainCountsForALostJoin(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
 		ready := w.late()
-		w.check(replay.Retry(t.Context(), w.box, w.d, letters(t, w.box)[0]))
+		w.check(replay.Retry(t.Context(), w.bus, w.d, deadLetters(t, w.bus)[0]))
 		ready("second", "s3://inputs/second") // comes too late for the run
 		w.settle()
 		w.forget()

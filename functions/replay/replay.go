@@ -11,19 +11,19 @@ import (
 
 // Replay finds what is missing on a bus and in a store, and repeats it.
 type Replay struct {
-	box        events.Letterbox
+	bus        events.Bus
 	store      storage.Store
 	dispatcher *dispatch.Dispatcher
 }
 
 // New opens the buckets that a replay needs. log may be nil.
-func New(ctx context.Context, box events.Letterbox, store storage.Store, log *slog.Logger) (*Replay, error) {
+func New(ctx context.Context, bus events.Bus, store storage.Store, log *slog.Logger) (*Replay, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	dispatcher, err := dispatch.New(ctx, box, log)
+	dispatcher, err := dispatch.New(ctx, bus, log)
 	if err != nil {
 		return nil, err
 	}
-	return &Replay{box: box, store: store, dispatcher: dispatcher}, nil
+	return &Replay{bus: bus, store: store, dispatcher: dispatcher}, nil
 }

@@ -60,9 +60,9 @@ func TestEachLossIsAnotherGeneration(t *testing.T) {
 			equal(t, w.replay(replay.Options{}), "a offered", "a trained")
 		}
 		var generations []int
-		for recorded, err := range w.box.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
+		for recorded, err := range w.bus.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
 			w.check(err)
-			generations = append(generations, recorded.Fact.Data.(*events.ModelTrained).Generation)
+			generations = append(generations, recorded.Event.Data.(*events.ModelTrained).Generation)
 		}
 		if !slices.Equal(generations, []int{0, 1, 2, 3}) {
 			t.Errorf("generations %v", generations)
@@ -75,7 +75,7 @@ func TestAModelThatAnotherRunMadeAgainIsAnnounced(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
 		graph := &events.TransformReady{TransformGraph: "s3://inputs/same"}
 		for _, run := range []string{"a", "b"} {
-			w.publish(events.Fact{ID: run, Source: "/up", Pipeline: "penguin", Run: run, Data: graph})
+			w.publish(events.Event{ID: run, Source: "/up", Pipeline: "penguin", Run: run, Data: graph})
 		}
 		w.settle()
 		w.wipe()
@@ -93,9 +93,9 @@ func TestARefusedEventIsNotTheEndOfItsRun(t *testing.T) {
 		w.settle()
 		w.wipe()
 		inline := &events.TransformReady{TransformGraph: "s3://inputs/a", Request: events.Request{PipelineSpec: []byte("{}")}}
-		w.publish(events.Fact{ID: "inline", Source: "/up", Pipeline: "penguin", Run: "a", Data: inline})
+		w.publish(events.Event{ID: "inline", Source: "/up", Pipeline: "penguin", Run: "a", Data: inline})
 		w.settle()
-		if len(letters(t, w.box)) != 1 {
+		if len(deadLetters(t, w.bus)) != 1 {
 			t.Fatal("the fact was not refused")
 		}
 		equal(t, w.replay(replay.Options{}), "a offered", "a trained")
@@ -114,7 +114,7 @@ func TestAWaitingRunIsJoinedAgain(t *testing.T) {
 				t.Errorf("waits for %v", waits)
 			}
 			equal(t, w.replay(replay.Options{}), "a joined")
-			if j, err := dispatch.ReadJoin(t.Context(), w.box, "penguin", "a"); err != nil || j.State != join.Waiting {
+			if j, err := dispatch.ReadJoin(t.Context(), w.bus, "penguin", "a"); err != nil || j.State != join.Waiting {
 				t.Errorf("join %+v, %v", j, err)
 			}
 		}
@@ -125,15 +125,15 @@ func TestALostJobIsEnqueuedAgain(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
 		w.ready("a")
 		w.check(w.d.Next(t.Context(), 0))
-		claim, err := w.box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
+		claim, err := w.bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
 		w.check(err)
-		r, err := replay.New(t.Context(), w.box, w.store, nil)
+		r, err := replay.New(t.Context(), w.bus, w.store, nil)
 		w.check(err)
 		w.check(r.Do(t.Context(), w.survey(replay.Options{}), false, func(replay.Progress) {}))
 		if w.work(t.Context()) {
 			t.Error("a job that a worker has was enqueued once more")
 		}
-		w.check(claim.Done(t.Context())) // the job is lost
+		w.check(claim.Ack(t.Context())) // the job is lost
 		equal(t, w.replay(replay.Options{}), "a offered", "a trained")
 		w.ready("b")
 		w.check(w.d.Next(t.Context(), 0))
@@ -150,11 +150,11 @@ func TestFailedAndCancelledRunsAreLeft(t *testing.T) {
 		w.broken["a"] = true
 		w.ready("a")
 		w.settle()
-		w.check(dispatch.Pause(t.Context(), w.box, "penguin"))
+		w.check(dispatch.Pause(t.Context(), w.bus, "penguin"))
 		w.ready("b")
 		w.ready("c")
 		w.settle()
-		_, err := dispatch.Cancel(t.Context(), w.box, "penguin", "b")
+		_, err := dispatch.Cancel(t.Context(), w.bus, "penguin", "b")
 		w.check(err)
 		for _, lose := range []func(){func() {}, w.forget} {
 			got := w.survey(replay.Options{})
@@ -169,7 +169,7 @@ func TestFailedAndCancelledRunsAreLeft(t *testing.T) {
 
 func TestARunThatWaitsForAdmissionIsLeft(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
-		w.check(dispatch.Pause(t.Context(), w.box, "penguin"))
+		w.check(dispatch.Pause(t.Context(), w.bus, "penguin"))
 		w.ready("a")
 		w.settle()
 		got := w.survey(replay.Options{})

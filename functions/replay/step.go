@@ -38,7 +38,7 @@ type Step struct {
 
 	completed uint64     // sequence of the run's newest event: steps are taken in this order
 	again     join.Retry // how the job differs from the first
-	facts     []uint64   // what the join is made of, by sequence
+	events    []uint64   // what the join is made of, by sequence
 	rejoin    bool       // there is no join: it comes back from the log first
 
 	makes      storage.Place // the execution whose result the step makes again; zero for none

@@ -14,7 +14,7 @@ import (
 // anything. It adds other runs whose model or hyperparameters are gone and needed by a selected
 // run.
 func (r *Replay) Survey(ctx context.Context, opts Options) (Plan, error) {
-	log, err := readLog(ctx, r.box, opts.From)
+	log, err := readLog(ctx, r.bus, opts.From)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -46,22 +46,22 @@ type Plan struct {
 // survey is one pass over the runs.
 type survey struct {
 	*Replay
-	opts    Options
-	log     timeline
-	letters map[string]uint64         // by job
-	gates   map[string]join.Admission // by pipeline
+	opts        Options
+	log         timeline
+	deadLetters map[string]uint64         // by job
+	gates       map[string]join.Admission // by pipeline
 
 	steps []Step
 }
 
 func (r *Replay) newSurvey(ctx context.Context, opts Options, log timeline) (*survey, error) {
-	l := &survey{Replay: r, opts: opts, log: log, letters: map[string]uint64{}, gates: map[string]join.Admission{}}
-	for letter, err := range r.box.Dead(ctx) {
+	l := &survey{Replay: r, opts: opts, log: log, deadLetters: map[string]uint64{}, gates: map[string]join.Admission{}}
+	for deadLetter, err := range r.bus.DeadLetters(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("read dead letters: %w", err)
 		}
-		if letter.Message.Stream == events.StreamJobs {
-			l.letters[events.JobID(letter.Message.Subject)] = letter.Sequence
+		if deadLetter.Message.Stream == events.StreamJobs {
+			l.deadLetters[events.JobID(deadLetter.Message.Subject)] = deadLetter.Sequence
 		}
 	}
 	return l, nil
@@ -132,10 +132,10 @@ func (l *survey) fetch(ctx context.Context, user Step) error {
 	if recorded == nil {
 		return fmt.Errorf("%s in %s is gone, and no event says how it was made", base.Execution, base.Root)
 	}
-	data := recorded.Fact.Data.(*events.ModelTrained)
-	k, _, err := l.evidence(ctx, l.log.runs[Run{recorded.Fact.Pipeline, recorded.Fact.Run}])
+	data := recorded.Event.Data.(*events.ModelTrained)
+	k, _, err := l.evidence(ctx, l.log.runs[Run{recorded.Event.Pipeline, recorded.Event.Run}])
 	if err != nil {
-		return fmt.Errorf("run %s made it: %w", recorded.Fact.Run, err)
+		return fmt.Errorf("run %s made it: %w", recorded.Event.Run, err)
 	}
 	lost, err := verify(ctx, l.store, data)
 	if err != nil {

@@ -30,10 +30,10 @@ func (r *Replay) take(ctx context.Context, step Step) (Progress, error) {
 
 // rejoin handles the events of a run again. The run may get its job by that.
 func (r *Replay) rejoin(ctx context.Context, step Step) (Progress, error) {
-	if err := redo(ctx, r.box, r.dispatcher, step.facts); err != nil {
+	if err := redo(ctx, r.bus, r.dispatcher, step.events); err != nil {
 		return Progress{}, err
 	}
-	j, err := dispatch.ReadJoin(ctx, r.box, step.Pipeline, step.Run.Run)
+	j, err := dispatch.ReadJoin(ctx, r.bus, step.Pipeline, step.Run.Run)
 	if errors.Is(err, events.ErrNotFound) {
 		return Progress{Did: Joined}, nil // its events alone make no join
 	}
@@ -45,11 +45,11 @@ func (r *Replay) rejoin(ctx context.Context, step Step) (Progress, error) {
 
 // redo handles events again, in order. An event that is refused was refused before, and is a dead
 // letter; if all are refused, redo returns that error.
-func redo(ctx context.Context, box events.Letterbox, d Handler, facts []uint64) error {
+func redo(ctx context.Context, bus events.Bus, d Handler, evs []uint64) error {
 	var refused error
 	taken := 0
-	for _, sequence := range facts {
-		recorded, err := readFact(ctx, box, sequence)
+	for _, sequence := range evs {
+		recorded, err := readEventOrData(ctx, bus, sequence)
 		if err != nil {
 			return err
 		}

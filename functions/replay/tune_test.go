@@ -26,9 +26,9 @@ tuner: {when: always, on_failed: fail}
 `
 
 // tune does what the tuner does, with hyperparameters derived from the job's inputs.
-func (w *world) tune(ctx context.Context, job events.Job, attempt events.Attempt) (events.Fact, error) {
+func (w *world) tune(ctx context.Context, job events.Job, attempt events.Attempt) (events.Event, error) {
 	if w.broken["search of "+job.Run] {
-		return events.Fact{}, errors.New("it raised")
+		return events.Event{}, errors.New("it raised")
 	}
 	execution := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("search "+job.Inputs.TransformGraph+job.Salt)))
 	tuner := root.Join(job.Pipeline, "Tuner")
@@ -109,9 +109,9 @@ func TestALostTuneJobIsEnqueuedAgain(t *testing.T) {
 	inWorld(t, tuned, func(t *testing.T, w *world) {
 		w.ready("a")
 		w.check(w.d.Next(t.Context(), 0))
-		claim, err := w.box.Take(t.Context(), events.FunctionTune, []string{"cpu"}, 0)
+		claim, err := w.bus.Claim(t.Context(), events.FunctionTune, []string{"cpu"}, 0)
 		w.check(err)
-		w.check(claim.Done(t.Context())) // without an outcome
+		w.check(claim.Ack(t.Context())) // without an outcome
 		equal(t, actions(w.survey(replay.Options{})), "a join")
 		equal(t, w.replay(replay.Options{}), "a joined")
 		w.settle()
@@ -124,12 +124,12 @@ func TestASearchThatFailedIsTriedAgainByItsDeadLetter(t *testing.T) {
 		w.broken["search of a"] = true
 		w.ready("a")
 		w.settle()
-		dead := letters(t, w.box)
+		dead := deadLetters(t, w.bus)
 		if len(dead) != 1 {
 			t.Fatalf("%d dead letters", len(dead))
 		}
 		w.broken = map[string]bool{}
-		w.check(replay.Retry(t.Context(), w.box, w.d, dead[0]))
+		w.check(replay.Retry(t.Context(), w.bus, w.d, dead[0]))
 		w.settle()
 		equal(t, w.trained, "search of a") // its run has failed, but others may use the result
 	})

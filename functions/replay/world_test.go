@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/replay"
@@ -48,7 +48,7 @@ var root = storage.Ref{Bucket: "stoker"}
 // world is a bus and a store with a dispatcher and a worker, in a synctest bubble.
 type world struct {
 	t     *testing.T
-	box   *eventstest.Memory
+	bus   *bustest.Memory
 	store *storagetest.Memory
 	d     *dispatch.Dispatcher
 
@@ -62,12 +62,12 @@ func inWorld(t *testing.T, pipelineFile string, test func(t *testing.T, w *world
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, box: eventstest.NewMemory(0), store: storagetest.NewMemory(), broken: map[string]bool{}}
+		w := &world{t: t, bus: bustest.NewMemory(0), store: storagetest.NewMemory(), broken: map[string]bool{}}
 		p, err := pipeline.Parse("penguin.yaml", []byte(pipelineFile))
 		w.check(err)
-		_, _, err = dispatch.Apply(t.Context(), w.box, p)
+		_, _, err = dispatch.Apply(t.Context(), w.bus, p)
 		w.check(err)
-		w.d, err = dispatch.New(t.Context(), w.box, nil)
+		w.d, err = dispatch.New(t.Context(), w.bus, nil)
 		w.check(err)
 		test(t, w)
 	})
@@ -83,12 +83,12 @@ func (w *world) check(err error) {
 // ready publishes that the transform of a run is ready.
 func (w *world) ready(run string) {
 	w.t.Helper()
-	w.publish(events.Fact{ID: run, Source: "/up", Pipeline: "penguin", Run: run, Data: &events.TransformReady{TransformGraph: "s3://inputs/" + run}})
+	w.publish(events.Event{ID: run, Source: "/up", Pipeline: "penguin", Run: run, Data: &events.TransformReady{TransformGraph: "s3://inputs/" + run}})
 }
 
-func (w *world) publish(fact events.Fact) {
+func (w *world) publish(event events.Event) {
 	w.t.Helper()
-	_, err := w.box.Publish(w.t.Context(), fact)
+	_, err := w.bus.Publish(w.t.Context(), event)
 	w.check(err)
 }
 
@@ -107,9 +107,9 @@ func (w *world) settle() {
 
 // work does one job; false if there is none.
 func (w *world) work(ctx context.Context) bool {
-	claim, err := w.box.Take(ctx, events.FunctionTrain, []string{"cpu"}, 0)
+	claim, err := w.bus.Claim(ctx, events.FunctionTrain, []string{"cpu"}, 0)
 	if errors.Is(err, events.ErrEmpty) {
-		claim, err = w.box.Take(ctx, events.FunctionTune, []string{"cpu"}, 0)
+		claim, err = w.bus.Claim(ctx, events.FunctionTune, []string{"cpu"}, 0)
 	}
 	if errors.Is(err, events.ErrEmpty) {
 		return false
@@ -124,27 +124,27 @@ func (w *world) work(ctx context.Context) bool {
 	if job.Function == events.FunctionTune {
 		do = w.tune
 	}
-	fact, err := do(ctx, job, claim.Attempt())
+	event, err := do(ctx, job, claim.Attempt())
 	if err != nil {
 		failure := &events.Failure{Kind: events.FailureInput, Err: err}
-		w.check(w.box.Bury(ctx, events.DeadLetter{Message: claim.Message(), Reason: failure.Reason()}))
+		w.check(w.bus.DeadLetter(ctx, events.DeadLetter{Message: claim.Message(), Reason: failure.Reason()}))
 		w.publish(events.NewJobFailed(job, claim.Attempt(), failure))
-		w.check(claim.Never(ctx, failure.Reason()))
+		w.check(claim.Term(ctx, failure.Reason()))
 		return true
 	}
-	w.publish(fact)
-	w.check(claim.Done(ctx))
+	w.publish(event)
+	w.check(claim.Ack(ctx))
 	return true
 }
 
 // train does what the trainer does, with a model derived from the job's inputs.
-func (w *world) train(ctx context.Context, job events.Job, attempt events.Attempt) (events.Fact, error) {
+func (w *world) train(ctx context.Context, job events.Job, attempt events.Attempt) (events.Event, error) {
 	if w.broken[job.Run] {
-		return events.Fact{}, errors.New("it raised")
+		return events.Event{}, errors.New("it raised")
 	}
 	inputs, err := w.tunedBy(ctx, job)
 	if err != nil {
-		return events.Fact{}, err
+		return events.Event{}, err
 	}
 	base := ""
 	if uri := job.Inputs.BaseModel; uri != "" {
@@ -153,7 +153,7 @@ func (w *world) train(ctx context.Context, job events.Job, attempt events.Attemp
 		ref, err = storage.Resolve(ctx, w.store, ref)
 		w.check(err)
 		if _, err := storage.List(ctx, w.store, ref); err != nil {
-			return events.Fact{}, err
+			return events.Event{}, err
 		}
 		place, _ := storage.PlaceOf(ref)
 		base = place.Execution
@@ -206,7 +206,7 @@ func (w *world) wipe() {
 // forget loses the bucket of joins.
 func (w *world) forget() {
 	w.t.Helper()
-	joins, err := w.box.Register(w.t.Context(), events.RegisterJoins)
+	joins, err := w.bus.KV(w.t.Context(), events.KVJoins)
 	w.check(err)
 	for entry, err := range joins.All(w.t.Context()) {
 		w.check(err)
@@ -216,7 +216,7 @@ func (w *world) forget() {
 
 func (w *world) survey(opts replay.Options) replay.Plan {
 	w.t.Helper()
-	r, err := replay.New(w.t.Context(), w.box, w.store, nil)
+	r, err := replay.New(w.t.Context(), w.bus, w.store, nil)
 	w.check(err)
 	plan, err := r.Survey(w.t.Context(), opts)
 	w.check(err)
@@ -227,7 +227,7 @@ func (w *world) survey(opts replay.Options) replay.Plan {
 // happened.
 func (w *world) replay(opts replay.Options) []string {
 	w.t.Helper()
-	r, err := replay.New(w.t.Context(), w.box, w.store, nil)
+	r, err := replay.New(w.t.Context(), w.bus, w.store, nil)
 	w.check(err)
 	plan := w.survey(opts) // before the worker changes what it finds
 	ctx, stop := context.WithCancel(w.t.Context())
@@ -261,9 +261,9 @@ func actions(plan replay.Plan) (all []string) {
 func (w *world) models() map[string]string {
 	w.t.Helper()
 	all := map[string]string{}
-	for recorded, err := range w.box.Read(w.t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
+	for recorded, err := range w.bus.Read(w.t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
 		w.check(err)
-		data := recorded.Fact.Data.(*events.ModelTrained)
+		data := recorded.Event.Data.(*events.ModelTrained)
 		_, m, err := storage.Committed(w.t.Context(), w.store, root.Join("penguin", "Trainer"), data.Execution)
 		if err != nil {
 			all[data.Execution] = "gone"

@@ -27,8 +27,8 @@ const Suffix = "-reproduced"
 
 // Prepare makes the job that makes a model again: that of the run that made it, at the pipeline's revision of then, as a run of a
 // pipeline of its own name with Suffix. request names the try: the same request makes the same job. ref is as lineage.Of has it.
-func Prepare(ctx context.Context, box events.Letterbox, store storage.Store, ref, request string) (Plan, error) {
-	named, err := lineage.Find(ctx, box, ref)
+func Prepare(ctx context.Context, bus events.Bus, store storage.Store, ref, request string) (Plan, error) {
+	named, err := lineage.Find(ctx, bus, ref)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -36,7 +36,7 @@ func Prepare(ctx context.Context, box events.Letterbox, store storage.Store, ref
 		return Plan{}, fmt.Errorf("%s: no fact tells of it: %w", ref, ErrLost)
 	}
 	p := Plan{Model: named}
-	graph, err := lineage.Of(ctx, box, store, ref, &lineage.Options{Depth: 1})
+	graph, err := lineage.Of(ctx, bus, store, ref, &lineage.Options{Depth: 1})
 	if err != nil {
 		return p, err
 	}
@@ -52,20 +52,20 @@ func Prepare(ctx context.Context, box events.Letterbox, store storage.Store, ref
 	if target.Run == "" {
 		return p, fmt.Errorf("%s: no fact tells which run made it: %w", ref, ErrLost)
 	}
-	p.Job, err = job(ctx, box, target, named.Told, request)
+	p.Job, err = job(ctx, bus, target, named.Told, request)
 	return p, err
 }
 
 // job is that of the run that made a model, under another name.
-func job(ctx context.Context, box events.Letterbox, made lineage.Node, told *events.ModelTrained, request string) (events.Job, error) {
-	j, err := dispatch.ReadJoin(ctx, box, made.Pipeline, made.Run)
+func job(ctx context.Context, bus events.Bus, made lineage.Node, told *events.ModelTrained, request string) (events.Job, error) {
+	j, err := dispatch.ReadJoin(ctx, bus, made.Pipeline, made.Run)
 	if errors.Is(err, events.ErrNotFound) {
 		return events.Job{}, fmt.Errorf("run %s of pipeline %s has no join any more; `stoker replay` makes it anew: %w", made.Run, made.Pipeline, ErrLost)
 	}
 	if err != nil {
 		return events.Job{}, err
 	}
-	pipelines, err := box.Register(ctx, events.RegisterPipelines)
+	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return events.Job{}, err
 	}

@@ -15,7 +15,7 @@ type RunEvent struct {
 
 // NewRunEvent keeps of an event in the log what Ignored needs.
 func NewRunEvent(recorded events.Recorded) RunEvent {
-	e := RunEvent{id: recorded.Fact.ID, refusal: events.RefusedID(recorded.Fact)}
+	e := RunEvent{id: recorded.Event.ID, refusal: events.RefusedID(recorded.Event)}
 	e.pinned, e.counts = join.EventOf(recorded)
 	return e
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // JSON is an event as a structured CloudEvent, for printing.
-func JSON(fact events.Fact) json.RawMessage {
-	_, body, err := events.EncodeStructured(fact)
+func JSON(event events.Event) json.RawMessage {
+	_, body, err := events.EncodeStructured(event)
 	if err != nil {
 		body, _ = json.Marshal(map[string]string{"error": err.Error()})
 	}

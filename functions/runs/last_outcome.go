@@ -11,7 +11,7 @@ type LastOutcome struct {
 
 // OutcomeOf is the outcome in an event of one of events.OutcomeKinds.
 func OutcomeOf(recorded events.Recorded) LastOutcome {
-	return LastOutcome{Outcome(recorded), recorded.Message.Sequence, !events.EndsRun(recorded.Fact)}
+	return LastOutcome{Outcome(recorded), recorded.Message.Sequence, !events.EndsRun(recorded.Event)}
 }
 
 // Then is what counts once a newer outcome is there: the last one, but one of the whole run before

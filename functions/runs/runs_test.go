@@ -38,13 +38,13 @@ func spec(t *testing.T) pipeline.Pipeline {
 func TestAStateIsThatOfTheJoinUntilTheLogHasAnOutcome(t *testing.T) {
 	t.Parallel()
 	noon := time.Unix(43200, 0)
-	fact := join.Event{Cause: events.Cause{Kind: events.KindTransformReady, Sequence: 1}, Stored: noon}
+	event := join.Event{Cause: events.Cause{Kind: events.KindTransformReady, Sequence: 1}, Stored: noon}
 	at := func(state join.State) join.Join {
 		var stages []join.Stage
 		if state != join.Waiting {
 			stages = []join.Stage{{Function: events.FunctionTrain, Through: 1, Revision: 1, Job: "j", After: 5}}
 		}
-		return join.Join{Pipeline: "penguin", Run: "monday", State: state, Events: []join.Event{fact}, Stages: stages}
+		return join.Join{Pipeline: "penguin", Run: "monday", State: state, Events: []join.Event{event}, Stages: stages}
 	}
 	held := func(cancelled bool, written time.Time) map[string]Lease {
 		return map[string]Lease{"j": {Lease: events.Lease{Holder: "me", Cancelled: cancelled}, Written: written}}

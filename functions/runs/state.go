@@ -84,8 +84,8 @@ func (r State) What() string {
 
 // Outcome is the state of a run by an event with its outcome.
 func Outcome(recorded events.Recorded) State {
-	r := State{Pipeline: recorded.Fact.Pipeline, Run: recorded.Fact.Run, Updated: recorded.Message.Stored}
-	switch data := recorded.Fact.Data.(type) {
+	r := State{Pipeline: recorded.Event.Pipeline, Run: recorded.Event.Run, Updated: recorded.Message.Stored}
+	switch data := recorded.Event.Data.(type) {
 	case *events.ModelTrained:
 		r.State, r.Model = Trained, data.Model.URI
 	case *events.TrainingFailed:

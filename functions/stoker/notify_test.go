@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // The command hears of what fails on its bus, says it in a chat room's words, and ends well when it is interrupted.
@@ -31,17 +31,17 @@ func TestNotifyTellsAChatRoom(t *testing.T) {
 	if err := os.WriteFile(address, []byte(chat.URL+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
+	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
-	box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
+	bus, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = box.Close() })
-	if _, err := box.ListenDead(t.Context(), "notify-default", 0); err == nil { // it is there from here on
+	t.Cleanup(func() { _ = bus.Close() })
+	if _, err := bus.ListenDead(t.Context(), "notify-default", 0); err == nil { // it is there from here on
 		t.Fatal("a letter that nobody buried")
 	}
 
@@ -51,11 +51,11 @@ func TestNotifyTellsAChatRoom(t *testing.T) {
 	go func() {
 		ended <- execute(ctx, []string{"stoker", "notify", "--nats", server.URL(), "--url-file", address, "--format", "text"}, &stdout, &stderr)
 	}()
-	letter := events.DeadLetter{
+	deadLetter := events.DeadLetter{
 		Message: events.Message{Stream: "FACTS", Sequence: 7, Subject: "facts.examples-ready.penguin.monday"},
 		Reason:  events.DeadReason{Kind: events.FailureInput, Message: "no such split"},
 	}
-	if err := box.Bury(t.Context(), letter); err != nil {
+	if err := bus.DeadLetter(t.Context(), deadLetter); err != nil {
 		t.Fatal(err)
 	}
 	select {

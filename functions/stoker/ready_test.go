@@ -13,23 +13,23 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/local/bucket"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
 // servers are a bus and a store that go away and come back, each on its own port with what it has.
 type servers struct {
 	*testing.T
-	bus    bus.Options
+	bus    natsserver.Options
 	bucket bucket.Options
 
-	at   *bus.Server
+	at   *natsserver.Server
 	here *bucket.Server
 }
 
 func startServers(t *testing.T) *servers {
 	t.Helper()
-	s := &servers{T: t, bus: bus.Options{Dir: t.TempDir()}, bucket: bucket.Options{Dir: t.TempDir()}}
+	s := &servers{T: t, bus: natsserver.Options{Dir: t.TempDir()}, bucket: bucket.Options{Dir: t.TempDir()}}
 	s.startBus()
 	s.startBucket()
 	s.bus.Port, s.bucket.Port = portIn(t, s.at.URL()), portIn(t, s.here.Endpoint())
@@ -40,7 +40,7 @@ func startServers(t *testing.T) *servers {
 func (s *servers) startBus() {
 	s.Helper()
 	var err error
-	if s.at, err = bus.Start(context.Background(), s.bus); err != nil {
+	if s.at, err = natsserver.Start(context.Background(), s.bus); err != nil {
 		s.Fatal(err)
 	}
 }

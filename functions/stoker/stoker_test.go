@@ -112,10 +112,10 @@ func forget(ts *testscript.TestScript, neg bool, args []string) {
 	ctx := context.Background()
 	connection, err := local.ReadConnection(ts.MkAbs("data/stoker"))
 	ts.Check(err)
-	box, err := jetstream.Connect(ctx, connection.NATS, jetstream.Options{})
+	bus, err := jetstream.Connect(ctx, connection.NATS, jetstream.Options{})
 	ts.Check(err)
-	defer box.Close()
-	joins, err := box.Register(ctx, events.RegisterJoins)
+	defer bus.Close()
+	joins, err := bus.KV(ctx, events.KVJoins)
 	ts.Check(err)
 	for entry, err := range joins.All(ctx) {
 		ts.Check(err)

@@ -18,7 +18,7 @@ type Listed struct {
 }
 
 // List reads all studies of a pipeline, or of every one for "": those first whose logs have grown last.
-func List(ctx context.Context, log events.Studies, pipeline string) ([]Listed, error) {
+func List(ctx context.Context, log events.StudyLog, pipeline string) ([]Listed, error) {
 	var list []Listed
 	for newest, err := range log.Studies(ctx, pipeline) {
 		if err != nil {
@@ -35,7 +35,7 @@ func List(ctx context.Context, log events.Studies, pipeline string) ([]Listed, e
 }
 
 // Find is the one study whose id begins so: ErrAmbiguous if several do, events.ErrNotFound if none does.
-func Find(ctx context.Context, log events.Studies, prefix string) (events.Study, error) {
+func Find(ctx context.Context, log events.StudyLog, prefix string) (events.Study, error) {
 	var found []events.Study
 	for newest, err := range log.Studies(ctx, "") {
 		if err != nil {
@@ -49,7 +49,7 @@ func Find(ctx context.Context, log events.Studies, prefix string) (events.Study,
 }
 
 // OfJob is the study that a tune job asked for. events.ErrNotFound if it has asked for none, as when it found another's outcome.
-func OfJob(ctx context.Context, log events.Studies, pipeline, job string) (events.Study, error) {
+func OfJob(ctx context.Context, log events.StudyLog, pipeline, job string) (events.Study, error) {
 	list, err := List(ctx, log, pipeline)
 	if err != nil {
 		return events.Study{}, err
@@ -63,7 +63,7 @@ func OfJob(ctx context.Context, log events.Studies, pipeline, job string) (event
 }
 
 // At is the study whose outcome lies at an address: its execution is a part of the path.
-func At(ctx context.Context, log events.Studies, pipeline, address string) (events.Study, error) {
+func At(ctx context.Context, log events.StudyLog, pipeline, address string) (events.Study, error) {
 	parts := strings.FieldsFunc(address, func(r rune) bool { return r == '/' || r == ':' })
 	var found []events.Study
 	for newest, err := range log.Studies(ctx, pipeline) {

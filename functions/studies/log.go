@@ -15,7 +15,7 @@ import (
 // Log is a study's log as one reader and writer has it: Now is what it came to when it was read last. What is written follows
 // what was read, or is refused by the bus. Methods may be called from several goroutines.
 type Log struct {
-	bus   events.Studies
+	bus   events.StudyLog
 	name  events.Study
 	prove func() error
 	log   *slog.Logger
@@ -34,7 +34,7 @@ type Options struct {
 }
 
 // Open reads a study's log to its end. One that nobody has begun has no entries.
-func Open(ctx context.Context, bus events.Studies, name events.Study, o Options) (*Log, error) {
+func Open(ctx context.Context, bus events.StudyLog, name events.Study, o Options) (*Log, error) {
 	l := &Log{
 		bus: bus, name: name, prove: o.Prove, log: o.Logger,
 		state: State{Name: name}, changed: make(chan struct{}),

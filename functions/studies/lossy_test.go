@@ -207,7 +207,7 @@ func otherStudy(ctx context.Context, bus *studiestest.Bus) {
 }
 
 // settled waits for the end of the study, as one who comes anew reads it.
-func settled(t *testing.T, bus events.Studies) studies.State {
+func settled(t *testing.T, bus events.StudyLog) studies.State {
 	t.Helper()
 	for range 600 {
 		time.Sleep(time.Second)

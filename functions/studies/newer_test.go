@@ -16,12 +16,12 @@ func TestAStudyOfANewerVersionIsLeftToNewerWorkers(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
 	d.write(name("a"), begun("j "))
-	log, err := studies.Open(t.Context(), d.box, name("a"), studies.Options{})
+	log, err := studies.Open(t.Context(), d.bus, name("a"), studies.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	study := log.Now()
-	newest, err := d.box.AppendStudy(t.Context(), name("a"), fmt.Appendf(nil, `{"previous":%q,"added_later":{"a":1}}`, study.Head()), log.State().After)
+	newest, err := d.bus.AppendStudy(t.Context(), name("a"), fmt.Appendf(nil, `{"previous":%q,"added_later":{"a":1}}`, study.Head()), log.State().After)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,12 +29,12 @@ func TestAStudyOfANewerVersionIsLeftToNewerWorkers(t *testing.T) {
 	if _, back := events.AsKind(err, events.FailureUnavailable); !back || !errors.Is(err, tune.ErrNewer) {
 		t.Errorf("an older worker says %v", err)
 	}
-	for entry, err := range d.box.ReadStudy(t.Context(), name("a"), 0, false) {
+	for entry, err := range d.bus.ReadStudy(t.Context(), name("a"), 0, false) {
 		if err != nil || entry.Sequence > newest {
 			t.Errorf("entry %d, %v: %s", entry.Sequence, err, entry.Body)
 		}
 	}
-	if _, err := studies.Open(t.Context(), d.box, name("a"), studies.Options{}); !errors.Is(err, tune.ErrNewer) {
+	if _, err := studies.Open(t.Context(), d.bus, name("a"), studies.Options{}); !errors.Is(err, tune.ErrNewer) {
 		t.Errorf("opened: %v", err)
 	}
 }

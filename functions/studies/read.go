@@ -50,7 +50,7 @@ func (s *State) enter(entry events.StudyEntry) error {
 }
 
 // Read returns a study as it stands. It holds all entries that were acknowledged before the call and not lost since.
-func Read(ctx context.Context, log events.Studies, name events.Study) (State, error) {
+func Read(ctx context.Context, log events.StudyLog, name events.Study) (State, error) {
 	s, _, err := read(ctx, log, name, nil)
 	if err != nil {
 		return s, s.about(err)
@@ -64,7 +64,7 @@ const readings = 20
 // read folds a log from its beginning. It returns the hashes of the entries that continue it, too, and hears of the time of each
 // entry. Where an entry doesn't continue the log, the log is read again until a second reading continues what the first came to:
 // the bus may have lost entries during the first, and what came before doesn't belong to what came after.
-func read(ctx context.Context, log events.Studies, name events.Study, hear func(time.Time)) (s State, chain map[string]bool, err error) {
+func read(ctx context.Context, log events.StudyLog, name events.Study, hear func(time.Time)) (s State, chain map[string]bool, err error) {
 	if s, chain, err = fold(ctx, log, name, hear); err != nil || s.Study.Skipped == 0 {
 		return s, chain, err
 	}
@@ -82,7 +82,7 @@ func read(ctx context.Context, log events.Studies, name events.Study, hear func(
 	return s, chain, errUnstable
 }
 
-func fold(ctx context.Context, log events.Studies, name events.Study, hear func(time.Time)) (State, map[string]bool, error) {
+func fold(ctx context.Context, log events.StudyLog, name events.Study, hear func(time.Time)) (State, map[string]bool, error) {
 	s, chain := State{Name: name}, map[string]bool{"": true}
 	for entry, err := range log.ReadStudy(ctx, name, 0, false) {
 		if err != nil {
@@ -105,7 +105,7 @@ func fold(ctx context.Context, log events.Studies, name events.Study, hear func(
 //
 // errLost if another entry stands where one was read before, errBehind if the log ends before the state, tune.ErrUnchained if an
 // entry behind the state doesn't continue it: either that entry counts for nobody, or the state is of entries that are lost.
-func (s State) advance(ctx context.Context, log events.Studies, hear func(time.Time)) (State, map[string]bool, error) {
+func (s State) advance(ctx context.Context, log events.StudyLog, hear func(time.Time)) (State, map[string]bool, error) {
 	next := State{Name: s.Name}
 	if s.base != nil {
 		next = *s.base
@@ -150,7 +150,7 @@ func (s State) advance(ctx context.Context, log events.Studies, hear func(time.T
 
 // ReadOn returns a study as it stands, of which a state was read before: only what is new is read, as long as the log still
 // holds what was read.
-func ReadOn(ctx context.Context, log events.Studies, s State) (State, error) {
+func ReadOn(ctx context.Context, log events.StudyLog, s State) (State, error) {
 	next, _, err := s.advance(ctx, log, nil)
 	switch {
 	case errors.Is(err, errLost) || errors.Is(err, errBehind) || errors.Is(err, tune.ErrUnchained):
@@ -166,7 +166,7 @@ const checkTime = 15 * time.Second
 
 // Follow yields a study as it stands, then with each entry that is new, until it is settled: finished, with nothing of it running.
 // A study that has lost entries is yielded as it stands then.
-func Follow(ctx context.Context, log events.Studies, name events.Study) iter.Seq2[State, error] {
+func Follow(ctx context.Context, log events.StudyLog, name events.Study) iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		s, err := Read(ctx, log, name)
 		for more := err == nil && yield(s, nil) && !s.Study.Settled(); more && err == nil && ctx.Err() == nil; {
@@ -180,7 +180,7 @@ func Follow(ctx context.Context, log events.Studies, name events.Study) iter.Seq
 
 // followOn yields the states that new entries lead to, for up to checkTime, and checks then what was read. It returns false when
 // there is nothing more to yield.
-func followOn(ctx context.Context, log events.Studies, s State, yield func(State, error) bool) (State, bool, error) {
+func followOn(ctx context.Context, log events.StudyLog, s State, yield func(State, error) bool) (State, bool, error) {
 	following, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	for entry, err := range log.ReadStudy(following, s.Name, s.After, true) {
@@ -216,14 +216,14 @@ func followOn(ctx context.Context, log events.Studies, s State, yield func(State
 
 // Copy writes the entries that a state was folded from, an entry a line, without those that don't continue the log. It is an
 // error if the log no longer holds all of the state; what was written is not the study's log then.
-func Copy(ctx context.Context, log events.Studies, state State, w io.Writer) error {
+func Copy(ctx context.Context, log events.StudyLog, state State, w io.Writer) error {
 	if err := copyTo(ctx, log, state, w); err != nil {
 		return state.about(fmt.Errorf("copy the log up to entry %d: %w", state.After, err))
 	}
 	return nil
 }
 
-func copyTo(ctx context.Context, log events.Studies, state State, w io.Writer) error {
+func copyTo(ctx context.Context, log events.StudyLog, state State, w io.Writer) error {
 	s := State{Name: state.Name}
 	if state.After == 0 {
 		return nil

@@ -12,21 +12,21 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
 // desk writes logs of studies to a letterbox in memory.
 type desk struct {
 	testing.TB
-	box *eventstest.Memory
+	bus *bustest.Memory
 }
 
 func setup(t *testing.T) desk {
 	t.Helper()
-	box := eventstest.NewMemory(time.Minute)
-	t.Cleanup(func() { box.Close() })
-	return desk{t, box}
+	bus := bustest.NewMemory(time.Minute)
+	t.Cleanup(func() { bus.Close() })
+	return desk{t, bus}
 }
 
 func name(first string) events.Study {
@@ -37,7 +37,7 @@ func name(first string) events.Study {
 func (d desk) write(study events.Study, entries ...tune.Entry) {
 	d.Helper()
 	after, previous := uint64(0), ""
-	for entry, err := range d.box.ReadStudy(d.Context(), study, 0, false) {
+	for entry, err := range d.bus.ReadStudy(d.Context(), study, 0, false) {
 		if err != nil {
 			d.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func (d desk) write(study events.Study, entries ...tune.Entry) {
 		body, err := e.Bytes()
 		previous = tune.HashOf(body)
 		if err == nil {
-			after, err = d.box.AppendStudy(d.Context(), study, body, after)
+			after, err = d.bus.AppendStudy(d.Context(), study, body, after)
 		}
 		if err != nil {
 			d.Fatal(err)
@@ -81,7 +81,7 @@ func TestStudiesAreListedTheNewestFirst(t *testing.T) {
 	d.write(name("b"), begun("j2 "))
 	d.write(name("a"), ended("0000", 1))
 	d.write(events.Study{Pipeline: "taxi", ID: name("c").ID}, begun("j3 "))
-	list, err := studies.List(t.Context(), d.box, "penguin")
+	list, err := studies.List(t.Context(), d.bus, "penguin")
 	if err != nil || len(list) != 2 || list[0].Name != name("a") || list[1].Name != name("b") {
 		t.Fatalf("%v, %v", list, err)
 	}
@@ -94,10 +94,10 @@ func TestALogOfANewerVersionHidesNoOther(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
 	d.write(name("a"), begun("j1 "))
-	if _, err := d.box.AppendStudy(t.Context(), name("b"), []byte(`{"added_later":{"a":1}}`), 0); err != nil {
+	if _, err := d.bus.AppendStudy(t.Context(), name("b"), []byte(`{"added_later":{"a":1}}`), 0); err != nil {
 		t.Fatal(err)
 	}
-	list, err := studies.List(t.Context(), d.box, "")
+	list, err := studies.List(t.Context(), d.bus, "")
 	if err != nil || len(list) != 2 || list[0].Err == nil || !strings.Contains(list[0].Err.Error(), "entry") || list[1].Err != nil {
 		t.Errorf("%v, %v", list, err)
 	}
@@ -108,25 +108,25 @@ func TestAStudyIsFoundByWhatPeopleCallIt(t *testing.T) {
 	d := setup(t)
 	d.write(name("ab"), begun("j1 "))
 	d.write(name("ac"), begun("j2 letter 7"))
-	if got, err := studies.Find(t.Context(), d.box, "ab"); err != nil || got != name("ab") {
+	if got, err := studies.Find(t.Context(), d.bus, "ab"); err != nil || got != name("ab") {
 		t.Errorf("by prefix: %v, %v", got, err)
 	}
-	if _, err := studies.Find(t.Context(), d.box, "a"); !errors.Is(err, studies.ErrAmbiguous) {
+	if _, err := studies.Find(t.Context(), d.bus, "a"); !errors.Is(err, studies.ErrAmbiguous) {
 		t.Errorf("by the prefix of two: %v", err)
 	}
 	for _, none := range []string{"f", "b0"} {
-		if _, err := studies.Find(t.Context(), d.box, none); !errors.Is(err, events.ErrNotFound) {
+		if _, err := studies.Find(t.Context(), d.bus, none); !errors.Is(err, events.ErrNotFound) {
 			t.Errorf("by %s, with which none begins: %v", none, err)
 		}
 	}
-	if got, err := studies.OfJob(t.Context(), d.box, "penguin", "j2"); err != nil || got != name("ac") {
+	if got, err := studies.OfJob(t.Context(), d.bus, "penguin", "j2"); err != nil || got != name("ac") {
 		t.Errorf("by job: %v, %v", got, err)
 	}
-	if _, err := studies.OfJob(t.Context(), d.box, "penguin", "j"); !errors.Is(err, events.ErrNotFound) {
+	if _, err := studies.OfJob(t.Context(), d.bus, "penguin", "j"); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("by a job that asked for none: %v", err)
 	}
 	address := "s3://stoker/penguin/Tuner/tuner_results/" + name("ac").ID + "/1"
-	if got, err := studies.At(t.Context(), d.box, "penguin", address); err != nil || got != name("ac") {
+	if got, err := studies.At(t.Context(), d.bus, "penguin", address); err != nil || got != name("ac") {
 		t.Errorf("by the address of its outcome: %v, %v", got, err)
 	}
 }
@@ -136,7 +136,7 @@ func TestFollowYieldsEachEntryUntilTheStudyIsSettled(t *testing.T) {
 	d := setup(t)
 	d.write(name("a"), begun("j "), started("0000", 0.5))
 	var trials []int
-	for s, err := range studies.Follow(t.Context(), d.box, name("a")) {
+	for s, err := range studies.Follow(t.Context(), d.bus, name("a")) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	seen := 0
-	for _, err := range studies.Follow(ctx, d.box, name("a")) {
+	for _, err := range studies.Follow(ctx, d.bus, name("a")) {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
@@ -183,10 +183,10 @@ func TestStopEndsAStudyOnce(t *testing.T) {
 	if len(s.Study.Best()) != 1 {
 		t.Error("the trial that ended meanwhile is not in what was returned")
 	}
-	if _, err := studies.Stop(t.Context(), d.box, name("a"), ""); !errors.Is(err, studies.ErrFinished) {
+	if _, err := studies.Stop(t.Context(), d.bus, name("a"), ""); !errors.Is(err, studies.ErrFinished) {
 		t.Errorf("stopped again: %v", err)
 	}
-	if _, err := studies.Stop(t.Context(), d.box, name("b"), ""); !errors.Is(err, events.ErrNotFound) {
+	if _, err := studies.Stop(t.Context(), d.bus, name("b"), ""); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("one that nobody has begun: %v", err)
 	}
 }
@@ -195,16 +195,16 @@ func TestStopEndsAStudyOnce(t *testing.T) {
 type racing struct{ desk }
 
 func (r racing) ReadStudy(ctx context.Context, study events.Study, after uint64, follow bool) iter.Seq2[events.StudyEntry, error] {
-	return r.box.ReadStudy(ctx, study, after, follow)
+	return r.bus.ReadStudy(ctx, study, after, follow)
 }
 
 func (r racing) Studies(ctx context.Context, pipeline string) iter.Seq2[events.StudyEntry, error] {
-	return r.box.Studies(ctx, pipeline)
+	return r.bus.Studies(ctx, pipeline)
 }
 
 func (r racing) AppendStudy(ctx context.Context, study events.Study, body []byte, after uint64) (uint64, error) {
-	if s, err := studies.Read(ctx, r.box, study); err == nil && len(s.Study.Best()) == 0 {
+	if s, err := studies.Read(ctx, r.bus, study); err == nil && len(s.Study.Best()) == 0 {
 		r.write(study, ended("0000", 1))
 	}
-	return r.box.AppendStudy(ctx, study, body, after)
+	return r.bus.AppendStudy(ctx, study, body, after)
 }

@@ -14,13 +14,13 @@ import (
 // claim counts the outcome of an attempt at a job.
 type claim struct {
 	events.Claim
-	box    *letterbox
+	box    *observedBus
 	labels []attribute.KeyValue
 	began  time.Time
 	held   error // the error of Hold
 }
 
-func (b *letterbox) claim(ctx context.Context, f events.Function, taken events.Claim) *claim {
+func (b *observedBus) claim(ctx context.Context, f events.Function, taken events.Claim) *claim {
 	c := &claim{Claim: taken, box: b, began: time.Now(), labels: []attribute.KeyValue{attribute.String("function", string(f))}}
 	if job, err := taken.Job(); err == nil {
 		c.labels = append(c.labels, pipelineKey(job.Pipeline))
@@ -35,8 +35,8 @@ func (b *letterbox) claim(ctx context.Context, f events.Function, taken events.C
 const leaveTime = 5 * time.Minute
 
 // Hold implements events.Claim. Work that doesn't return in time after its ctx has ended hangs.
-func (c *claim) Hold(ctx context.Context, work func(context.Context) error) error {
-	c.held = c.Claim.Hold(ctx, func(ctx context.Context) error {
+func (c *claim) KeepAlive(ctx context.Context, work func(context.Context) error) error {
+	c.held = c.Claim.KeepAlive(ctx, func(ctx context.Context) error {
 		returned := make(chan struct{})
 		defer close(returned)
 		defer context.AfterFunc(ctx, func() {
@@ -54,26 +54,26 @@ func (c *claim) Hold(ctx context.Context, work func(context.Context) error) erro
 }
 
 // Done implements events.Claim.
-func (c *claim) Done(ctx context.Context) error {
+func (c *claim) Ack(ctx context.Context) error {
 	outcome := "done"
 	if _, cancelled := events.AsKind(c.held, events.FailureCancelled); cancelled {
 		outcome = "cancelled"
 	}
-	return c.settle(ctx, "ack", outcome, "", func() error { return c.Claim.Done(ctx) })
+	return c.settle(ctx, "ack", outcome, "", func() error { return c.Claim.Ack(ctx) })
 }
 
 // Later implements events.Claim.
-func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
+func (c *claim) Nak(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
 	outcome, kind := "later", cause
 	if _, waits := errors.AsType[Waiting](c.held); waits {
 		outcome, kind = "waits", ""
 	}
-	return c.settle(ctx, "nak", outcome, kind, func() error { return c.Claim.Later(ctx, delay, cause, why) })
+	return c.settle(ctx, "nak", outcome, kind, func() error { return c.Claim.Nak(ctx, delay, cause, why) })
 }
 
 // Never implements events.Claim.
-func (c *claim) Never(ctx context.Context, reason events.DeadReason) error {
-	return c.settle(ctx, "bury", "failed", reason.Kind, func() error { return c.Claim.Never(ctx, reason) })
+func (c *claim) Term(ctx context.Context, reason events.DeadReason) error {
+	return c.settle(ctx, "bury", "failed", reason.Kind, func() error { return c.Claim.Term(ctx, reason) })
 }
 
 func (c *claim) settle(ctx context.Context, operation, outcome string, kind events.FailureKind, do func() error) error {

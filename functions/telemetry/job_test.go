@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
@@ -26,11 +26,11 @@ type quick struct {
 
 func (quick) Name() events.Function           { return events.FunctionTrain }
 func (quick) Limits(events.Job) worker.Limits { return worker.Limits{Attempts: 1, Crashes: 2} }
-func (quick) Failed(task worker.Task, failure *events.Failure) events.Fact {
+func (quick) Failed(task worker.Task, failure *events.Failure) events.Event {
 	return events.NewJobFailed(task.Job, task.Attempt, failure)
 }
 
-func (q quick) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+func (q quick) Handle(ctx context.Context, task worker.Task) ([]events.Event, error) {
 	if err := q.does(ctx, task); err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (q quick) Handle(ctx context.Context, task worker.Task) ([]events.Fact, err
 		Model: events.Model{URI: "s3://bucket/model", Digest: digest, Formats: []string{"Format-Serving"}}, Execution: digest, Module: digest, Generation: 1, Inputs: []events.Artifact{},
 		Started: time.Unix(1, 0).UTC(), Finished: time.Unix(2, 0).UTC(), Attempts: 1,
 	}
-	return []events.Fact{events.NewModelTrained(task.Job, data)}, nil
+	return []events.Event{events.NewModelTrained(task.Job, data)}, nil
 }
 
 const digest = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -51,12 +51,12 @@ func job(id string) events.Job {
 }
 
 // work enqueues a job and has it worked on.
-func work(t testing.TB, box events.Letterbox, tele *telemetry.Telemetry, j events.Job, does func(context.Context, worker.Task) error) {
+func work(t testing.TB, bus events.Bus, tele *telemetry.Telemetry, j events.Job, does func(context.Context, worker.Task) error) {
 	t.Helper()
-	if err := box.Offer(context.Background(), j); err != nil {
+	if err := bus.Enqueue(context.Background(), j); err != nil {
 		t.Fatal(err)
 	}
-	w := worker.New(box, worker.Options{Functions: []worker.Function{quick{does}}, Telemetry: tele})
+	w := worker.New(bus, worker.Options{Functions: []worker.Function{quick{does}}, Telemetry: tele})
 	if worked, err := w.Once(context.Background(), 0); !worked || err != nil {
 		t.Fatal(worked, err)
 	}
@@ -78,8 +78,8 @@ func TestAJobThatFailsIsASpanWithItsError(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewInMemoryExporter()
 	tele := traced(t, spans)
-	box := tele.Letterbox(eventstest.NewMemory(0))
-	work(t, box, tele, job("one"), func(ctx context.Context, _ worker.Task) (err error) {
+	bus := tele.Bus(bustest.NewMemory(0))
+	work(t, bus, tele, job("one"), func(ctx context.Context, _ worker.Task) (err error) {
 		_, span := telemetry.Start(ctx, "module")
 		defer span.End(&err)
 		return events.Fail(events.FailureCheck, errors.New("no model"))
@@ -103,8 +103,8 @@ func TestNilTelemetryCostsNothing(t *testing.T) {
 	if tele != nil || err != nil {
 		t.Fatal(tele, err)
 	}
-	box := eventstest.NewMemory(0)
-	if tele.Letterbox(box) != events.Letterbox(box) {
+	bus := bustest.NewMemory(0)
+	if tele.Bus(bus) != events.Bus(bus) {
 		t.Error("the bus is wrapped without telemetry")
 	}
 	ctx := t.Context()
@@ -127,10 +127,10 @@ func TestTracingAJobCostsABoundedNumberOfAllocations(t *testing.T) {
 
 // oneJob returns a function that does one more job, with the spans that a training has.
 func oneJob(t testing.TB, tele *telemetry.Telemetry) func() {
-	box, n := tele.Letterbox(eventstest.NewMemory(0)), 0
+	bus, n := tele.Bus(bustest.NewMemory(0)), 0
 	return func() {
 		n++
-		work(t, box, tele, job("job-"+strconv.Itoa(n)), stages)
+		work(t, bus, tele, job("job-"+strconv.Itoa(n)), stages)
 	}
 }
 

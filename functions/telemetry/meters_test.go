@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
@@ -22,19 +22,19 @@ func scrapeAll(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	box := tele.Letterbox(eventstest.NewMemory(0))
-	work(t, box, tele, job("good"), func(_ context.Context, task worker.Task) error {
+	bus := tele.Bus(bustest.NewMemory(0))
+	work(t, bus, tele, job("good"), func(_ context.Context, task worker.Task) error {
 		for _, step := range []int{10, 25} {
 			task.Report(events.Progress{Phase: "training", Step: step})
 		}
 		return nil
 	})
-	work(t, box, tele, job("bad"), func(context.Context, worker.Task) error {
+	work(t, bus, tele, job("bad"), func(context.Context, worker.Task) error {
 		return events.Fail(events.FailureInput, errors.New("no such split"))
 	})
-	work(t, box, tele, job("lost"), func(context.Context, worker.Task) error { return events.ErrLeaseLost })
-	hparams := events.Fact{ID: "1", Source: "/up", Pipeline: "penguin", Run: "r", Data: &events.HParamsReady{Hyperparameters: "s3://bucket/h"}}
-	if _, err := box.Publish(t.Context(), hparams); err != nil {
+	work(t, bus, tele, job("lost"), func(context.Context, worker.Task) error { return events.ErrLeaseLost })
+	hparams := events.Event{ID: "1", Source: "/up", Pipeline: "penguin", Run: "r", Data: &events.HParamsReady{Hyperparameters: "s3://bucket/h"}}
+	if _, err := bus.Publish(t.Context(), hparams); err != nil {
 		t.Fatal(err)
 	}
 	tele.Trial(t.Context(), "penguin", "COMPLETED")

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
@@ -77,9 +77,9 @@ func TestANeedThatNeverAnswersTimesOut(t *testing.T) {
 }
 
 // stuck is a bus that never answers, whatever its contract.
-type stuck struct{ *eventstest.Memory }
+type stuck struct{ *bustest.Memory }
 
-func (s stuck) Take(context.Context, eventsFunction, []string, time.Duration) (eventsClaim, error) {
+func (s stuck) Claim(context.Context, eventsFunction, []string, time.Duration) (eventsClaim, error) {
 	select {}
 }
 
@@ -89,8 +89,8 @@ func TestAnOverdueOperationIsReported(t *testing.T) {
 	clock := newClock()
 	telemetry.SetClock(tele, clock.now)
 	p := tele.Probes(t.Context(), nil)
-	box := tele.Letterbox(stuck{eventstest.NewMemory(0)})
-	go func() { _, _ = box.Take(context.Background(), "train", []string{"cpu"}, 5*time.Second) }() // it ends with the test
+	bus := tele.Bus(stuck{bustest.NewMemory(0)})
+	go func() { _, _ = bus.Claim(context.Background(), "train", []string{"cpu"}, 5*time.Second) }() // it ends with the test
 	for telemetry.Going(tele) == 0 {
 		time.Sleep(time.Millisecond)
 	}

@@ -26,23 +26,23 @@ func (t *Telemetry) Job(ctx context.Context, job events.Job, message uint64, att
 }
 
 // factTime bounds the handling of an event.
-const factTime = 5 * time.Minute
+const eventTime = 5 * time.Minute
 
-// Fact begins the handling of a delivered event. A message that is no event has no span. If spans
+// Event begins the handling of a delivered event. A message that is no event has no span. If spans
 // are not collected here, ctx is at the event's position in the trace.
-func (t *Telemetry) Fact(ctx context.Context, r events.Recorded) (context.Context, Span) {
+func (t *Telemetry) Event(ctx context.Context, r events.Recorded) (context.Context, Span) {
 	if t == nil {
-		return Place{r.Fact.Trace, r.Fact.TraceState}.Within(ctx), Span{}
+		return Place{r.Event.Trace, r.Event.TraceState}.Within(ctx), Span{}
 	}
-	ended := t.loops.begin("the handling of a fact", factTime)
+	ended := t.loops.begin("the handling of a fact", eventTime)
 	if r.Err != nil {
 		return ctx, Span{then: func(error) { ended() }}
 	}
-	kind := r.Fact.Data.Kind()
+	kind := r.Event.Data.Kind()
 	ctx, span := t.handle(ctx, handling{
-		destination: "facts." + string(kind), template: factTemplate, id: r.Fact.ID,
-		run: run{r.Fact.Pipeline, r.Fact.Run}, place: Place{r.Fact.Trace, r.Fact.TraceState},
-	}, attribute.String("cloudevents.event_id", r.Fact.ID), attribute.String("cloudevents.event_source", r.Fact.Source),
+		destination: "facts." + string(kind), template: eventTemplate, id: r.Event.ID,
+		run: run{r.Event.Pipeline, r.Event.Run}, place: Place{r.Event.Trace, r.Event.TraceState},
+	}, attribute.String("cloudevents.event_id", r.Event.ID), attribute.String("cloudevents.event_source", r.Event.Source),
 		attribute.String("cloudevents.event_type", kind.Type()), attribute.String("cloudevents.event_spec_version", "1.0"))
 	measured := span.then
 	span.then = func(err error) { ended(); measured(err) }
@@ -51,7 +51,7 @@ func (t *Telemetry) Fact(ctx context.Context, r events.Recorded) (context.Contex
 
 // Marker begins the publication of an event for an upload, by a bridge, in the trace of the event's
 // run.
-func (t *Telemetry) Marker(ctx context.Context, f events.Fact) (context.Context, Span) {
+func (t *Telemetry) Marker(ctx context.Context, f events.Event) (context.Context, Span) {
 	if t == nil {
 		return Place{f.Trace, f.TraceState}.Within(ctx), Span{}
 	}

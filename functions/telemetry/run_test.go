@@ -48,7 +48,7 @@ func TestARunIsOneTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	options := stack.Options{DataDir: t.TempDir(), Builtins: builtin.Digests(), Slots: 2, Telemetry: tele}
-	var first, second events.Fact
+	var first, second events.Event
 	err = stack.With(t.Context(), options, func(ctx context.Context, s *stack.Stack) error {
 		spec, err := pipeline.Parse("penguin.yaml", []byte(searched))
 		if err != nil {
@@ -60,7 +60,7 @@ func TestARunIsOneTrace(t *testing.T) {
 		if err := demo.Upload(ctx, s.Store, s.Root.Join("demo")); err != nil {
 			return err
 		}
-		traced, plain := demo.Facts(s.Root.Join("demo"), "monday")[1], demo.Facts(s.Root.Join("demo"), "tuesday")[1]
+		traced, plain := demo.Events(s.Root.Join("demo"), "monday")[1], demo.Events(s.Root.Join("demo"), "tuesday")[1]
 		traced.Trace, traced.TraceState = "00-"+upstreamTrace+"-"+upstreamSpan+"-01", "rojo=1"
 		first = outcome(ctx, t, s, traced)
 		second = outcome(ctx, t, s, plain)
@@ -103,23 +103,23 @@ func TestARunIsOneTrace(t *testing.T) {
 }
 
 // outcome publishes an event and waits for the outcome of its run.
-func outcome(ctx context.Context, t *testing.T, s *stack.Stack, fact events.Fact) events.Fact {
+func outcome(ctx context.Context, t *testing.T, s *stack.Stack, event events.Event) events.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	if _, err := s.Bus.Publish(ctx, fact); err != nil {
+	if _, err := s.Bus.Publish(ctx, event); err != nil {
 		t.Fatal(err)
 	}
-	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: fact.Pipeline, Run: fact.Run, Follow: true}
+	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: event.Pipeline, Run: event.Run, Follow: true}
 	for recorded, err := range s.Bus.Read(ctx, query) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if recorded.Fact.Data.Kind() != events.KindModelTrained {
-			t.Fatalf("run %s: %+v", fact.Run, recorded.Fact.Data)
+		if recorded.Event.Data.Kind() != events.KindModelTrained {
+			t.Fatalf("run %s: %+v", event.Run, recorded.Event.Data)
 		}
-		return recorded.Fact
+		return recorded.Event
 	}
-	t.Fatal("nothing came of run ", fact.Run)
-	return events.Fact{}
+	t.Fatal("nothing came of run ", event.Run)
+	return events.Event{}
 }

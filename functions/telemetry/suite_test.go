@@ -7,27 +7,27 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// watchedBox is a bus with telemetry, for the conformance suite.
-type watchedBox struct {
-	events.Letterbox
-	below *eventstest.Memory
+// watchedBus is a bus with telemetry, for the conformance suite.
+type watchedBus struct {
+	events.Bus
+	below *bustest.Memory
 }
 
-func (w watchedBox) Inject(ctx context.Context, subject string, header map[string][]string, body []byte) error {
+func (w watchedBus) Inject(ctx context.Context, subject string, header map[string][]string, body []byte) error {
 	return w.below.Inject(ctx, subject, header, body)
 }
 
-func (w watchedBox) Close() error { return w.below.Close() }
+func (w watchedBus) Close() error { return w.below.Close() }
 
 func TestABusWithTelemetryPassesTheSuite(t *testing.T) {
 	t.Parallel()
-	eventstest.RunInBubble(t, func(t *testing.T) eventstest.Box {
-		box := eventstest.NewMemory(eventstest.Lease)
-		return watchedBox{counting(t).Letterbox(box), box} // traced, messages would not come as they were sent
+	bustest.RunInBubble(t, func(t *testing.T) bustest.Bus {
+		bus := bustest.NewMemory(bustest.Lease)
+		return watchedBus{counting(t).Bus(bus), bus} // traced, messages would not come as they were sent
 	})
 }
 

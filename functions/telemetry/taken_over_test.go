@@ -43,7 +43,7 @@ func TestARunIsOneTraceThoughAnAttemptFailsAndAWorkerDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var trained events.Fact
+	var trained events.Event
 	var lost string // the span of the killed worker
 	options := stack.Options{DataDir: t.TempDir(), Builtins: builtin.Digests(), NoWorker: true, Telemetry: tele}
 	err = stack.With(t.Context(), options, func(ctx context.Context, s *stack.Stack) error {
@@ -81,7 +81,7 @@ func TestARunIsOneTraceThoughAnAttemptFailsAndAWorkerDies(t *testing.T) {
 // hands do jobs of a real bus, by the real functions, one at a time.
 type hands struct {
 	*testing.T
-	box     events.Letterbox
+	bus     events.Bus
 	tele    *telemetry.Telemetry
 	trainer worker.Function
 	tuner   worker.Function
@@ -89,19 +89,19 @@ type hands struct {
 
 func newHands(ctx context.Context, t *testing.T, s *stack.Stack, tele *telemetry.Telemetry) hands {
 	t.Helper()
-	bus, err := jetstream.Connect(ctx, s.Connection().NATS, jetstream.Options{Create: true, Lease: shortLease})
+	connection, err := jetstream.Connect(ctx, s.Connection().NATS, jetstream.Options{Create: true, Lease: shortLease})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = bus.Close() })
+	t.Cleanup(func() { _ = connection.Close() })
 	host, err := guest.New(guest.Options{CacheDir: t.TempDir(), Builtins: builtin.Digests()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(host.Close)
-	box := tele.Letterbox(bus)
+	bus := tele.Bus(connection)
 	executor := execution.New(s.Store, host, execution.Options{Root: s.Root, WorkDir: t.TempDir(), Telemetry: tele})
-	return hands{t, box, tele, trainer.New(executor, trainer.Options{}), tuner.New(executor, box)}
+	return hands{t, bus, tele, trainer.New(executor, trainer.Options{}), tuner.New(executor, bus)}
 }
 
 // publish deploys the pipeline, and publishes as upstream.
@@ -115,9 +115,9 @@ func (h hands) publish(ctx context.Context, s *stack.Stack) {
 		err = demo.Upload(ctx, s.Store, s.Root.Join("demo"))
 	}
 	if err == nil {
-		fact := demo.Facts(s.Root.Join("demo"), "monday")[1]
-		fact.Trace = "00-" + upstreamTrace + "-" + upstreamSpan + "-01"
-		_, err = s.Bus.Publish(ctx, fact)
+		event := demo.Events(s.Root.Join("demo"), "monday")[1]
+		event.Trace = "00-" + upstreamTrace + "-" + upstreamSpan + "-01"
+		_, err = s.Bus.Publish(ctx, event)
 	}
 	if err != nil {
 		h.Fatal(err)
@@ -127,28 +127,28 @@ func (h hands) publish(ctx context.Context, s *stack.Stack) {
 // once works on the next job of a function.
 func (h hands) once(ctx context.Context, f worker.Function) {
 	h.Helper()
-	w := worker.New(h.box, worker.Options{Functions: []worker.Function{f}, Telemetry: h.tele})
+	w := worker.New(h.bus, worker.Options{Functions: []worker.Function{f}, Telemetry: h.tele})
 	if worked, err := w.Once(ctx, 2*time.Minute); !worked || err != nil {
 		h.Fatal(f.Name(), worked, err)
 	}
 }
 
-func (h hands) outcome(ctx context.Context) events.Fact {
+func (h hands) outcome(ctx context.Context) events.Event {
 	h.Helper()
-	for recorded, err := range h.box.Read(ctx, events.Query{Kinds: events.OutcomeKinds(), Pipeline: "penguin", Run: "monday"}) {
-		if err != nil || recorded.Fact.Data.Kind() != events.KindModelTrained {
-			h.Fatalf("%+v, %v", recorded.Fact.Data, err)
+	for recorded, err := range h.bus.Read(ctx, events.Query{Kinds: events.OutcomeKinds(), Pipeline: "penguin", Run: "monday"}) {
+		if err != nil || recorded.Event.Data.Kind() != events.KindModelTrained {
+			h.Fatalf("%+v, %v", recorded.Event.Data, err)
 		}
-		return recorded.Fact
+		return recorded.Event
 	}
 	h.Fatal("the run has no outcome")
-	return events.Fact{}
+	return events.Event{}
 }
 
 // crashing ends like a module whose process crashes.
 type crashing struct{ worker.Function }
 
-func (crashing) Handle(context.Context, worker.Task) ([]events.Fact, error) {
+func (crashing) Handle(context.Context, worker.Task) ([]events.Event, error) {
 	return nil, events.Fail(events.FailureCrash, errors.New("signal: killed"))
 }
 
@@ -177,12 +177,12 @@ func dieAtWork(ctx context.Context, t *testing.T, bus string) string {
 }
 
 // doom claims a train job, prints its position in the trace, and never ends.
-func doom(ctx context.Context, bus string) error {
+func doom(ctx context.Context, url string) error {
 	tele, err := telemetry.Open(ctx, telemetry.Options{Service: "stoker-doomed"})
 	if err != nil {
 		return err
 	}
-	box, err := jetstream.Connect(ctx, bus, jetstream.Options{Lease: shortLease})
+	bus, err := jetstream.Connect(ctx, url, jetstream.Options{Lease: shortLease})
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func doom(ctx context.Context, bus string) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}}
-	return worker.New(tele.Letterbox(box), worker.Options{Functions: []worker.Function{stuck}, Telemetry: tele}).Run(ctx)
+	return worker.New(tele.Bus(bus), worker.Options{Functions: []worker.Function{stuck}, Telemetry: tele}).Run(ctx)
 }
 
 // inOneTree fails for a span of another trace, or whose parent is unknown. It returns how many

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
@@ -23,15 +23,15 @@ func TestATraceIsPassedOnWithoutACollector(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		box := tele.Letterbox(eventstest.NewMemory(0))
+		bus := tele.Bus(bustest.NewMemory(0))
 		j := job("one")
 		j.Trace, j.TraceState = "00-"+upstreamTrace+"-"+upstreamSpan+"-01", "rojo=1"
-		if err := box.Offer(t.Context(), j); err != nil {
+		if err := bus.Enqueue(t.Context(), j); err != nil {
 			t.Fatal(err)
 		}
 		var within telemetry.Place
 		does := func(ctx context.Context, _ worker.Task) error { within = telemetry.PlaceOf(ctx); return nil }
-		w := worker.New(box, worker.Options{Functions: []worker.Function{quick{does}}, Telemetry: tele, Logger: slog.New(handler)})
+		w := worker.New(bus, worker.Options{Functions: []worker.Function{quick{does}}, Telemetry: tele, Logger: slog.New(handler)})
 		if worked, err := w.Once(t.Context(), 0); !worked || err != nil {
 			t.Fatal(worked, err)
 		}
@@ -41,9 +41,9 @@ func TestATraceIsPassedOnWithoutACollector(t *testing.T) {
 		if n := strings.Count(lines.String(), `"trace_id":"`+upstreamTrace+`","span_id":"`+upstreamSpan+`"`); n < 2 {
 			t.Errorf("%s: %d lines name the trace:\n%s", name, n, &lines)
 		}
-		for recorded, err := range box.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
-			if err != nil || recorded.Fact.Trace != j.Trace || recorded.Fact.TraceState != "rojo=1" {
-				t.Errorf("%s: the fact has %q %q, %v", name, recorded.Fact.Trace, recorded.Fact.TraceState, err)
+		for recorded, err := range bus.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
+			if err != nil || recorded.Event.Trace != j.Trace || recorded.Event.TraceState != "rojo=1" {
+				t.Errorf("%s: the fact has %q %q, %v", name, recorded.Event.Trace, recorded.Event.TraceState, err)
 			}
 		}
 	}

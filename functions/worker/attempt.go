@@ -12,7 +12,7 @@ import (
 
 // attempt is one try at a claimed job.
 type attempt struct {
-	box      events.Letterbox
+	bus      events.Bus
 	function Function
 	claim    events.Claim
 	task     Task
@@ -28,16 +28,16 @@ func (w *Worker) see(ctx context.Context, function Function, claim events.Claim,
 	if err != nil {
 		failure := &events.Failure{Kind: events.FailureInput, Err: err}
 		w.opts.Logger.ErrorContext(ctx, "message is no job", "subject", claim.Message().Subject, "error", err)
-		return claim.Never(ctx, failure.Reason())
+		return claim.Term(ctx, failure.Reason())
 	}
 	a := attempt{
-		box: w.box, function: function, claim: claim,
+		bus: w.bus, function: function, claim: claim,
 		task: Task{Job: job, Attempt: claim.Attempt(), Report: w.reporter(ctx, job, claim.Attempt()), Prove: claim.Prove, WithoutSlot: wait},
 		log:  w.opts.Logger.With("job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "attempt", claim.Attempt().ID),
 	}
 	ctx, span := w.opts.Telemetry.Job(ctx, job, claim.Message().Sequence, a.task.Attempt)
 	a.log.InfoContext(ctx, "job taken", "function", job.Function, "number", a.task.Attempt.Number)
-	err = claim.Hold(ctx, a.work)
+	err = claim.KeepAlive(ctx, a.work)
 	cause := reported(err)
 	defer span.End(&cause)
 	return a.end(ctx, err)
@@ -80,11 +80,11 @@ func (a attempt) work(ctx context.Context) error {
 		return err
 	}
 	for {
-		facts, err := a.handle(ctx)
+		evs, err := a.handle(ctx)
 		if err != nil {
 			return err
 		}
-		generation, err := a.publish(ctx, facts)
+		generation, err := a.publish(ctx, evs)
 		if err != nil || generation == 0 {
 			return err
 		}
@@ -98,7 +98,7 @@ func (a attempt) work(ctx context.Context) error {
 
 // handle recovers from panics of the function, in this one place: a panic is a fault of ours in
 // handling this job.
-func (a attempt) handle(ctx context.Context) (facts []events.Fact, err error) {
+func (a attempt) handle(ctx context.Context) (evs []events.Event, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = events.Fail(events.FailureCrash, fmt.Errorf("panic in %s: %v", a.function.Name(), p))
@@ -129,17 +129,17 @@ func (a attempt) settle(ctx context.Context, err error) error {
 	switch {
 	case how == ack:
 		a.log.InfoContext(ctx, "job done")
-		return a.claim.Done(ctx)
+		return a.claim.Ack(ctx)
 	case stopping:
 		a.log.InfoContext(ctx, "job handed back: this worker stops", "error", failure)
-		return a.claim.Later(ctx, stopDelay, events.FailureUnavailable, "its worker is stopping")
+		return a.claim.Nak(ctx, stopDelay, events.FailureUnavailable, "its worker is stopping")
 	case waits:
 		a.log.InfoContext(ctx, "job handed back: it waits", "again_in", waiting.After, "why", waiting.Why)
-		return a.claim.Later(ctx, waiting.After, events.FailureUnavailable, waiting.Why)
+		return a.claim.Nak(ctx, waiting.After, events.FailureUnavailable, waiting.Why)
 	case how == retry:
 		delay := backoff(a.task.Attempt)
 		a.log.WarnContext(ctx, "job handed back", "kind", failure.Kind, "again_in", delay, "error", failure)
-		return a.claim.Later(ctx, delay, failure.Kind, failure.Error())
+		return a.claim.Nak(ctx, delay, failure.Kind, failure.Error())
 	default:
 		return a.giveUp(ctx, how, failure)
 	}
@@ -152,7 +152,7 @@ func (a attempt) acknowledge(ctx context.Context, found over) error {
 		message = "job acknowledged as cancelled: its run has ended"
 	}
 	a.log.InfoContext(ctx, message, "event", found.event.ID, "kind", found.event.Data.Kind())
-	return a.claim.Done(ctx)
+	return a.claim.Ack(ctx)
 }
 
 // giveUp ends a job that is cancelled or that can't be done. The order for the latter is a note in
@@ -180,13 +180,13 @@ func (a attempt) giveUp(ctx context.Context, how disposition, failure *events.Fa
 	if err := a.task.Prove(); err != nil {
 		return err
 	}
-	if _, err := a.box.Publish(ctx, a.function.Failed(a.task, failure)); err != nil {
+	if _, err := a.bus.Publish(ctx, a.function.Failed(a.task, failure)); err != nil {
 		return fmt.Errorf("publish the failure of job %s: %w", a.task.Job.ID, err)
 	}
 	if how == cancelled {
-		return a.claim.Done(ctx)
+		return a.claim.Ack(ctx)
 	}
-	return a.claim.Never(ctx, failure.Reason())
+	return a.claim.Term(ctx, failure.Reason())
 }
 
 // deadLetter keeps the job, with its reason and the events behind it.
@@ -198,8 +198,8 @@ func (a attempt) deadLetter(ctx context.Context, failure *events.Failure) error 
 	if err := a.task.Prove(); err != nil {
 		return err
 	}
-	letter := events.DeadLetter{Message: a.claim.Message(), Reason: failure.Reason(), Causes: causes}
-	if err := a.box.Bury(ctx, letter); err != nil {
+	deadLetter := events.DeadLetter{Message: a.claim.Message(), Reason: failure.Reason(), Causes: causes}
+	if err := a.bus.DeadLetter(ctx, deadLetter); err != nil {
 		return fmt.Errorf("keep the dead letter of job %s: %w", a.task.Job.ID, err)
 	}
 	return nil
@@ -210,7 +210,7 @@ func (a attempt) deadLetter(ctx context.Context, failure *events.Failure) error 
 func (a attempt) causes(ctx context.Context) ([]events.Message, error) {
 	var out []events.Message
 	for _, cause := range a.task.Job.Causes {
-		for recorded, err := range a.box.Read(ctx, events.Query{From: cause.Sequence, Until: cause.Sequence + 1}) {
+		for recorded, err := range a.bus.Read(ctx, events.Query{From: cause.Sequence, Until: cause.Sequence + 1}) {
 			if err != nil {
 				return nil, fmt.Errorf("read fact %d, a cause of job %s: %w", cause.Sequence, a.task.Job.ID, err)
 			}

@@ -19,12 +19,12 @@ type Function interface {
 	// When ctx ends with cause events.ErrCancelled, or the attempt was cancelled before it began,
 	// Handle makes sure that the job has no later effect and returns a Failure of kind cancelled;
 	// or the events, if the work was committed before.
-	Handle(ctx context.Context, task Task) ([]events.Fact, error)
+	Handle(ctx context.Context, task Task) ([]events.Event, error)
 	// Limits says how often a failure that is the job's own fault may happen before the job is
 	// given up.
 	Limits(job events.Job) Limits
 	// Failed makes the event that announces that a job is given up.
-	Failed(task Task, failure *events.Failure) events.Fact
+	Failed(task Task, failure *events.Failure) events.Event
 }
 
 // Task is one attempt at a job.

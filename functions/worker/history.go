@@ -11,8 +11,8 @@ import (
 // over is why a job is acknowledged without work: the log holds its outcome, or the end of its run.
 type over struct {
 	why   string
-	event events.Fact // in the log
-	err   error       // for telemetry; nil where the job has its outcome
+	event events.Event // in the log
+	err   error        // for telemetry; nil where the job has its outcome
 }
 
 func (o over) Error() string { return o.why }
@@ -30,16 +30,16 @@ func (a attempt) isOver(ctx context.Context) error {
 	for _, cause := range job.Causes {
 		caused = max(caused, cause.Sequence)
 	}
-	for recorded, err := range a.box.Read(ctx, events.Query{Pipeline: job.Pipeline, Run: job.Run, From: caused + 1}) {
+	for recorded, err := range a.bus.Read(ctx, events.Query{Pipeline: job.Pipeline, Run: job.Run, From: caused + 1}) {
 		switch {
 		case err != nil:
 			return fmt.Errorf("read what the log holds of run %s, before job %s: %w", job.Run, job.ID, err)
 		case recorded.Err != nil:
-		case events.Announces(recorded.Fact, job):
-			return over{why: "its outcome was published before", event: recorded.Fact}
-		case events.EndsRunWithoutJob(recorded.Fact):
+		case events.Announces(recorded.Event, job):
+			return over{why: "its outcome was published before", event: recorded.Event}
+		case events.EndsRunWithoutJob(recorded.Event):
 			err := events.Fail(events.FailureCancelled, errors.New("its run has ended"))
-			return over{why: "its run has ended", event: recorded.Fact, err: err}
+			return over{why: "its run has ended", event: recorded.Event, err: err}
 		}
 	}
 	return nil

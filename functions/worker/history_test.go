@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
 // mortalBus is the bus of a worker that dies when die returns true before an effect of that name:
 // nothing of it reaches the bus then.
 type mortalBus struct {
-	events.Letterbox
+	events.Bus
 	die  func(effect string) bool
 	dead bool
 }
@@ -31,32 +31,32 @@ func (b *mortalBus) lives(effect string) error {
 	return nil
 }
 
-func (b *mortalBus) Publish(ctx context.Context, f events.Fact) (events.Receipt, error) {
+func (b *mortalBus) Publish(ctx context.Context, f events.Event) (events.Receipt, error) {
 	if err := b.lives("event"); err != nil {
 		return events.Receipt{}, err
 	}
-	return b.Letterbox.Publish(ctx, f)
+	return b.Bus.Publish(ctx, f)
 }
 
-func (b *mortalBus) Bury(ctx context.Context, letter events.DeadLetter) error {
+func (b *mortalBus) DeadLetter(ctx context.Context, deadLetter events.DeadLetter) error {
 	if err := b.lives("dead letter"); err != nil {
 		return err
 	}
-	return b.Letterbox.Bury(ctx, letter)
+	return b.Bus.DeadLetter(ctx, deadLetter)
 }
 
-func (b *mortalBus) Register(ctx context.Context, name string) (events.Register, error) {
+func (b *mortalBus) KV(ctx context.Context, name string) (events.KV, error) {
 	if err := b.lives("report"); err != nil {
 		return nil, err
 	}
-	return b.Letterbox.Register(ctx, name)
+	return b.Bus.KV(ctx, name)
 }
 
-func (b *mortalBus) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+func (b *mortalBus) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
 	if err := b.lives("claim"); err != nil {
 		return nil, err
 	}
-	claim, err := b.Letterbox.Take(ctx, f, classes, wait)
+	claim, err := b.Bus.Claim(ctx, f, classes, wait)
 	if err != nil {
 		return nil, err
 	}
@@ -65,45 +65,45 @@ func (b *mortalBus) Take(ctx context.Context, f events.Function, classes []strin
 
 type mortalClaim struct {
 	events.Claim
-	box *mortalBus
+	bus *mortalBus
 }
 
-func (c mortalClaim) Done(ctx context.Context) error {
-	if err := c.box.lives("ack"); err != nil {
+func (c mortalClaim) Ack(ctx context.Context) error {
+	if err := c.bus.lives("ack"); err != nil {
 		return err
 	}
-	return c.Claim.Done(ctx)
+	return c.Claim.Ack(ctx)
 }
 
-func (c mortalClaim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
-	if err := c.box.lives("nak"); err != nil {
+func (c mortalClaim) Nak(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
+	if err := c.bus.lives("nak"); err != nil {
 		return err
 	}
-	return c.Claim.Later(ctx, delay, cause, why)
+	return c.Claim.Nak(ctx, delay, cause, why)
 }
 
 // dieBefore has one worker work until it dies before an effect. Its lease has expired then.
-func dieBefore(t *testing.T, box events.Letterbox, effect string, f *function) {
+func dieBefore(t *testing.T, bus events.Bus, effect string, f *function) {
 	t.Helper()
-	bus := &mortalBus{Letterbox: box, die: func(at string) bool { return at == effect }}
+	mortal := &mortalBus{Bus: bus, die: func(at string) bool { return at == effect }}
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 	defer stop()
-	if err := worker.New(bus, worker.Options{Functions: []worker.Function{f}}).Run(ctx); err != nil {
+	if err := worker.New(mortal, worker.Options{Functions: []worker.Function{f}}).Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if !bus.dead {
+	if !mortal.dead {
 		t.Fatalf("the worker did not reach its %s", effect)
 	}
 }
 
 // trainsAs makes the model of the execution that a module's digest determines.
-func trainsAs(digit string) func(context.Context, worker.Task) ([]events.Fact, error) {
-	return func(_ context.Context, task worker.Task) ([]events.Fact, error) {
-		return []events.Fact{modelOf(task.Job, digit)}, nil
+func trainsAs(digit string) func(context.Context, worker.Task) ([]events.Event, error) {
+	return func(_ context.Context, task worker.Task) ([]events.Event, error) {
+		return []events.Event{modelOf(task.Job, digit)}, nil
 	}
 }
 
-func modelOf(job events.Job, digit string) events.Fact {
+func modelOf(job events.Job, digit string) events.Event {
 	digest := fmt.Sprintf("sha256:%064s", digit)
 	return events.NewModelTrained(job, &events.ModelTrained{
 		Model:     events.Model{URI: "s3://bkt/model/" + digit, Digest: digest, Formats: []string{"Format-Serving"}},
@@ -115,11 +115,11 @@ func TestAJobThatWasAnnouncedIsNotDoneAgainAsAnotherExecution(t *testing.T) {
 	t.Parallel()
 	for effect, models := range map[string]string{"event": "s3://bkt/model/2", "ack": "s3://bkt/model/1"} {
 		synctest.Test(t, func(t *testing.T) {
-			box, later := offered(t), &function{handle: trainsAs("2")}
-			dieBefore(t, box, effect, &function{handle: trainsAs("1")})
-			work(t, box, later, 5*time.Minute)
-			published := facts(t, box, events.KindModelTrained)
-			if len(published) != 1 || published[0].Data.(*events.ModelTrained).Model.URI != models || left(t, box) {
+			bus, later := offered(t), &function{handle: trainsAs("2")}
+			dieBefore(t, bus, effect, &function{handle: trainsAs("1")})
+			work(t, bus, later, 5*time.Minute)
+			published := evs(t, bus, events.KindModelTrained)
+			if len(published) != 1 || published[0].Data.(*events.ModelTrained).Model.URI != models || left(t, bus) {
 				t.Errorf("died before its %s: events %+v, want one of %s", effect, published, models)
 			}
 			if effect == "ack" && later.calls.Load() != 0 {
@@ -134,10 +134,10 @@ func TestAJobThatWasAnnouncedIsNotDoneAgainAsAnotherExecution(t *testing.T) {
 func TestTheFirstAttemptAtAnAnnouncedJobDoesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, f := offered(t), &function{handle: trainsAs("2")}
-		publish(t, box, modelOf(queued(t, box), "1"))
-		work(t, box, f, time.Minute)
-		if published := facts(t, box, events.KindModelTrained); len(published) != 1 || f.calls.Load() != 0 || left(t, box) {
+		bus, f := offered(t), &function{handle: trainsAs("2")}
+		publish(t, bus, modelOf(queued(t, bus), "1"))
+		work(t, bus, f, time.Minute)
+		if published := evs(t, bus, events.KindModelTrained); len(published) != 1 || f.calls.Load() != 0 || left(t, bus) {
 			t.Errorf("%d events, worked on %d times", len(published), f.calls.Load())
 		}
 	})
@@ -151,16 +151,16 @@ func TestOnlyTheOutcomeOfThisVeryJobCounts(t *testing.T) {
 		"another run":           func(j *events.Job) { j.Run = "tuesday" },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			box, f := eventstest.NewMemory(0), &function{handle: trainsAs("1")}
+			bus, f := bustest.NewMemory(0), &function{handle: trainsAs("1")}
 			job := queued(t, offered(t))
-			publish(t, box, modelOf(job, "0"))
-			publish(t, box, events.NewJobFailed(job, events.Attempt{Number: 1}, &events.Failure{Kind: events.FailureModule, Err: errors.New("x")}))
+			publish(t, bus, modelOf(job, "0"))
+			publish(t, bus, events.NewJobFailed(job, events.Attempt{Number: 1}, &events.Failure{Kind: events.FailureModule, Err: errors.New("x")}))
 			change(&job)
-			if err := box.Offer(t.Context(), job); err != nil {
+			if err := bus.Enqueue(t.Context(), job); err != nil {
 				t.Fatal(err)
 			}
-			work(t, box, f, time.Minute)
-			if published := facts(t, box, events.KindModelTrained); len(published) != 2 || f.calls.Load() != 1 || left(t, box) {
+			work(t, bus, f, time.Minute)
+			if published := evs(t, bus, events.KindModelTrained); len(published) != 2 || f.calls.Load() != 1 || left(t, bus) {
 				t.Errorf("%s: %d events, worked on %d times", name, len(published), f.calls.Load())
 			}
 		})
@@ -170,10 +170,10 @@ func TestOnlyTheOutcomeOfThisVeryJobCounts(t *testing.T) {
 func TestAJobOfAnEndedRunIsNotWorkedOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, f := offered(t), &function{handle: trainsAs("1")}
-		publish(t, box, ended(events.FailureCancelled))
-		work(t, box, f, time.Minute)
-		wantEndedOnly(t, box)
+		bus, f := offered(t), &function{handle: trainsAs("1")}
+		publish(t, bus, ended(events.FailureCancelled))
+		work(t, bus, f, time.Minute)
+		wantEndedOnly(t, bus)
 		if f.calls.Load() != 0 {
 			t.Errorf("worked on %d times", f.calls.Load())
 		}
@@ -183,19 +183,19 @@ func TestAJobOfAnEndedRunIsNotWorkedOn(t *testing.T) {
 // The run ends while its job is worked on, whatever the result of that is.
 func TestNothingIsPublishedForAJobWhoseRunEndsMeanwhile(t *testing.T) {
 	t.Parallel()
-	for name, then := range map[string]func(context.Context, worker.Task) ([]events.Fact, error){
+	for name, then := range map[string]func(context.Context, worker.Task) ([]events.Event, error){
 		"a model": trainsAs("1"), "a failure": fails(events.FailureModule), "a cancellation": fails(events.FailureCancelled),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				box := offered(t)
-				f := &function{handle: func(ctx context.Context, task worker.Task) ([]events.Fact, error) {
-					publish(t, box, ended(events.FailureIncomplete))
+				bus := offered(t)
+				f := &function{handle: func(ctx context.Context, task worker.Task) ([]events.Event, error) {
+					publish(t, bus, ended(events.FailureIncomplete))
 					return then(ctx, task)
 				}}
-				work(t, box, f, time.Hour)
-				wantEndedOnly(t, box)
+				work(t, bus, f, time.Hour)
+				wantEndedOnly(t, bus)
 			})
 		})
 	}
@@ -206,13 +206,13 @@ func TestNothingIsPublishedForAJobWhoseRunEndsMeanwhile(t *testing.T) {
 func TestTheFunctionEndsACancelledJobOfAnEndedRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, f := offered(t), &function{handle: fails(events.FailureCancelled)}
-		if err := box.Cancel(t.Context(), "j1"); err != nil {
+		bus, f := offered(t), &function{handle: fails(events.FailureCancelled)}
+		if err := bus.Cancel(t.Context(), "j1"); err != nil {
 			t.Fatal(err)
 		}
-		publish(t, box, ended(events.FailureCancelled))
-		work(t, box, f, time.Minute)
-		wantEndedOnly(t, box)
+		publish(t, bus, ended(events.FailureCancelled))
+		work(t, bus, f, time.Minute)
+		wantEndedOnly(t, bus)
 		if f.calls.Load() != 1 {
 			t.Errorf("worked on %d times", f.calls.Load())
 		}
@@ -221,31 +221,31 @@ func TestTheFunctionEndsACancelledJobOfAnEndedRun(t *testing.T) {
 
 // wantEndedOnly checks that the job is off its queue with no event but the run's end, and no dead
 // letter.
-func wantEndedOnly(t *testing.T, box *eventstest.Memory) {
+func wantEndedOnly(t *testing.T, bus *bustest.Memory) {
 	t.Helper()
-	models, failures := facts(t, box, events.KindModelTrained), facts(t, box, events.KindTrainingFailed)
-	if len(models) != 0 || len(failures) != 1 || len(dead(t, box)) != 0 || left(t, box) {
-		t.Errorf("models %+v, failures %+v, %d dead letters", models, failures, len(dead(t, box)))
+	models, failures := evs(t, bus, events.KindModelTrained), evs(t, bus, events.KindTrainingFailed)
+	if len(models) != 0 || len(failures) != 1 || len(dead(t, bus)) != 0 || left(t, bus) {
+		t.Errorf("models %+v, failures %+v, %d dead letters", models, failures, len(dead(t, bus)))
 	}
 }
 
-func ended(kind events.FailureKind) events.Fact {
+func ended(kind events.FailureKind) events.Event {
 	return events.NewRunEnded(events.RunEnded{
 		Pipeline: "penguin", Run: "monday", At: time.Unix(1, 0), Failure: &events.Failure{Kind: kind, Err: errors.New("it is over")},
 	})
 }
 
-func publish(t *testing.T, box events.Letterbox, fact events.Fact) {
+func publish(t *testing.T, bus events.Bus, event events.Event) {
 	t.Helper()
-	if _, err := box.Publish(t.Context(), fact); err != nil {
+	if _, err := bus.Publish(t.Context(), event); err != nil {
 		t.Error(err)
 	}
 }
 
 // queued returns the job on the queue.
-func queued(t *testing.T, box events.Letterbox) events.Job {
+func queued(t *testing.T, bus events.Bus) events.Job {
 	t.Helper()
-	message, err := box.Queued(t.Context(), "j1")
+	message, err := bus.Queued(t.Context(), "j1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // changed is false if there is nothing to write. A lease that can't be decoded is left as it is.
 // events.ErrNotFound if the job has left its queue.
 func (a attempt) rewriteLease(ctx context.Context, change func(events.Lease) (lease events.Lease, changed bool, err error)) error {
-	leases, err := a.box.Register(ctx, events.RegisterLeases)
+	leases, err := a.bus.KV(ctx, events.KVLeases)
 	if err != nil {
 		return fmt.Errorf("open the leases: %w", err)
 	}
@@ -33,7 +33,7 @@ func (a attempt) rewriteLease(ctx context.Context, change func(events.Lease) (le
 }
 
 // replaceLease writes what change makes of one revision of the lease.
-func (a attempt) replaceLease(ctx context.Context, leases events.Register, entry events.Entry, change func(events.Lease) (events.Lease, bool, error)) error {
+func (a attempt) replaceLease(ctx context.Context, leases events.KV, entry events.Entry, change func(events.Lease) (events.Lease, bool, error)) error {
 	lease, err := events.DecodeLease(entry)
 	if err != nil {
 		return nil // not written by a worker

@@ -38,7 +38,7 @@ func (a attempt) countLost(ctx context.Context) error {
 
 // lost counts the attempts whose worker died, as far as is known now.
 func (a attempt) lost(ctx context.Context) (int, error) {
-	leases, err := a.box.Register(ctx, events.RegisterLeases)
+	leases, err := a.bus.KV(ctx, events.KVLeases)
 	if err != nil {
 		return 0, fmt.Errorf("open the leases: %w", err)
 	}

@@ -15,10 +15,10 @@ import (
 
 // killWorkers has n workers die with the job in turn, like an out-of-memory kill of their pods: the
 // lease is not released.
-func killWorkers(t *testing.T, box events.Letterbox, n int) {
+func killWorkers(t *testing.T, bus events.Bus, n int) {
 	t.Helper()
 	for range n {
-		if _, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 5*time.Minute); err != nil {
+		if _, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, 5*time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,15 +38,15 @@ func TestAJobThatKillsItsWorkersIsGivenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				box, f := offered(t), &function{handle: trainsAs("1"), limits: tc.limits}
-				killWorkers(t, box, tc.lost)
-				work(t, box, f, time.Hour)
-				models, failures := facts(t, box, events.KindModelTrained), facts(t, box, events.KindTrainingFailed)
-				if left(t, box) || (f.calls.Load() == 1) != tc.done || (len(models) == 1) != tc.done || (len(failures) == 0) != tc.done {
+				bus, f := offered(t), &function{handle: trainsAs("1"), limits: tc.limits}
+				killWorkers(t, bus, tc.lost)
+				work(t, bus, f, time.Hour)
+				models, failures := evs(t, bus, events.KindModelTrained), evs(t, bus, events.KindTrainingFailed)
+				if left(t, bus) || (f.calls.Load() == 1) != tc.done || (len(models) == 1) != tc.done || (len(failures) == 0) != tc.done {
 					t.Fatalf("worked on %d times, models %v, failures %v", f.calls.Load(), models, failures)
 				}
 				if !tc.done {
-					wantLost(t, box, failures, tc.lost)
+					wantLost(t, bus, failures, tc.lost)
 				}
 			})
 		})
@@ -54,15 +54,15 @@ func TestAJobThatKillsItsWorkersIsGivenUp(t *testing.T) {
 }
 
 // wantLost checks for one failure that names how many workers died, and a dead letter of it.
-func wantLost(t *testing.T, box events.Letterbox, failures []events.Fact, lost int) {
+func wantLost(t *testing.T, bus events.Bus, failures []events.Event, lost int) {
 	t.Helper()
-	failed, letters := failures[0].Data.(*events.TrainingFailed), dead(t, box)
+	failed, deadLetters := failures[0].Data.(*events.TrainingFailed), dead(t, bus)
 	says := map[int]string{2: "2 workers died", 5: "5 workers died"}[lost]
 	if len(failures) != 1 || failed.Reason != events.FailureCrash || !strings.Contains(failed.Message, says) {
 		t.Errorf("%d failures, the first %+v, want one crash that says %q", len(failures), failed, says)
 	}
-	if len(letters) != 1 || letters[0].Reason.Kind != events.FailureCrash || !strings.Contains(letters[0].Reason.Message, says) {
-		t.Errorf("dead letters %+v", letters)
+	if len(deadLetters) != 1 || deadLetters[0].Reason.Kind != events.FailureCrash || !strings.Contains(deadLetters[0].Reason.Message, says) {
+		t.Errorf("dead letters %+v", deadLetters)
 	}
 }
 
@@ -70,18 +70,18 @@ func wantLost(t *testing.T, box events.Letterbox, failures []events.Fact, lost i
 func TestAJobOfWorkersThatAreDrainedIsNeverGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box := offered(t)
-		killWorkers(t, box, 4)
-		until := func(ctx context.Context, _ worker.Task) ([]events.Fact, error) {
+		bus := offered(t)
+		killWorkers(t, bus, 4)
+		until := func(ctx context.Context, _ worker.Task) ([]events.Event, error) {
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		}
 		for range 20 {
-			work(t, box, &function{handle: until}, 5*time.Minute)
+			work(t, bus, &function{handle: until}, 5*time.Minute)
 		}
 		f := &function{handle: trainsAs("1")}
-		work(t, box, f, 5*time.Minute)
-		if published := facts(t, box, events.KindModelTrained); len(published) != 1 || f.calls.Load() != 1 {
+		work(t, bus, f, 5*time.Minute)
+		if published := evs(t, bus, events.KindModelTrained); len(published) != 1 || f.calls.Load() != 1 {
 			t.Errorf("%d models, worked on %d times", len(published), f.calls.Load())
 		}
 	})
@@ -91,16 +91,16 @@ func TestAJobOfWorkersThatAreDrainedIsNeverGivenUp(t *testing.T) {
 func TestARetriedJobCountsItsLostWorkersAnew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, f := offered(t), &function{handle: trainsAs("1")}
-		job := queued(t, box)
-		killWorkers(t, box, 5)
-		work(t, box, f, time.Hour)
+		bus, f := offered(t), &function{handle: trainsAs("1")}
+		job := queued(t, bus)
+		killWorkers(t, bus, 5)
+		work(t, bus, f, time.Hour)
 		job.Request = "dead-1"
-		if err := box.Offer(t.Context(), job); err != nil {
+		if err := bus.Enqueue(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
-		work(t, box, f, time.Hour)
-		if published := facts(t, box, events.KindModelTrained); len(published) != 1 || f.calls.Load() != 1 {
+		work(t, bus, f, time.Hour)
+		if published := evs(t, bus, events.KindModelTrained); len(published) != 1 || f.calls.Load() != 1 {
 			t.Errorf("%d models, worked on %d times", len(published), f.calls.Load())
 		}
 	})
@@ -108,7 +108,7 @@ func TestARetriedJobCountsItsLostWorkersAnew(t *testing.T) {
 
 // cutBus is the bus of a worker whose connection may be cut.
 type cutBus struct {
-	events.Letterbox
+	events.Bus
 	mu  sync.Mutex
 	cut bool
 }
@@ -130,18 +130,18 @@ func (b *cutBus) up() error {
 	return nil
 }
 
-func (b *cutBus) Register(ctx context.Context, name string) (events.Register, error) {
+func (b *cutBus) KV(ctx context.Context, name string) (events.KV, error) {
 	if err := b.up(); err != nil {
 		return nil, err
 	}
-	return b.Letterbox.Register(ctx, name)
+	return b.Bus.KV(ctx, name)
 }
 
-func (b *cutBus) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+func (b *cutBus) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
 	if err := b.up(); err != nil {
 		return nil, err
 	}
-	claim, err := b.Letterbox.Take(ctx, f, classes, wait)
+	claim, err := b.Bus.Claim(ctx, f, classes, wait)
 	if err != nil {
 		return nil, err
 	}
@@ -151,22 +151,22 @@ func (b *cutBus) Take(ctx context.Context, f events.Function, classes []string, 
 // cutClaim loses its lease when its bus is cut.
 type cutClaim struct {
 	events.Claim
-	box *cutBus
+	bus *cutBus
 }
 
-func (c cutClaim) Hold(ctx context.Context, work func(context.Context) error) error {
-	err := c.Claim.Hold(ctx, work)
-	if c.box.up() != nil {
+func (c cutClaim) KeepAlive(ctx context.Context, work func(context.Context) error) error {
+	err := c.Claim.KeepAlive(ctx, work)
+	if c.bus.up() != nil {
 		return events.ErrLeaseLost
 	}
 	return err
 }
 
-func (c cutClaim) Done(ctx context.Context) error {
-	if err := c.box.up(); err != nil {
+func (c cutClaim) Ack(ctx context.Context) error {
+	if err := c.bus.up(); err != nil {
 		return err
 	}
-	return c.Claim.Done(ctx)
+	return c.Claim.Ack(ctx)
 }
 
 // The bus is away repeatedly until the lease has expired. When it is back another worker takes the
@@ -177,8 +177,8 @@ func TestAnOutageOfTheBusEndsNoJob(t *testing.T) {
 		memory := offered(t)
 		var running sync.WaitGroup
 		for range 12 {
-			bus := &cutBus{Letterbox: memory}
-			f := &function{handle: func(context.Context, worker.Task) ([]events.Fact, error) {
+			bus := &cutBus{Bus: memory}
+			f := &function{handle: func(context.Context, worker.Task) ([]events.Event, error) {
 				bus.set(true)
 				return nil, nil
 			}}
@@ -189,7 +189,7 @@ func TestAnOutageOfTheBusEndsNoJob(t *testing.T) {
 		f := &function{handle: trainsAs("1")}
 		work(t, memory, f, time.Hour)
 		running.Wait()
-		if published := facts(t, memory, events.KindModelTrained); len(published) != 1 || len(dead(t, memory)) != 0 {
+		if published := evs(t, memory, events.KindModelTrained); len(published) != 1 || len(dead(t, memory)) != 0 {
 			t.Errorf("%d models, dead letters %+v", len(published), dead(t, memory))
 		}
 	})
@@ -201,10 +201,10 @@ func TestAJobWaitsForReportsOfItsWorkersBeforeItIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := offered(t)
 		killWorkers(t, memory, 4)
-		bus := &cutBus{Letterbox: memory}
+		bus := &cutBus{Bus: memory}
 		var running sync.WaitGroup
 		running.Go(func() {
-			once(t, bus, &function{handle: func(context.Context, worker.Task) ([]events.Fact, error) {
+			once(t, bus, &function{handle: func(context.Context, worker.Task) ([]events.Event, error) {
 				bus.set(true)
 				return nil, nil
 			}})
@@ -217,7 +217,7 @@ func TestAJobWaitsForReportsOfItsWorkersBeforeItIsGivenUp(t *testing.T) {
 		})
 		work(t, memory, f, time.Hour)
 		running.Wait()
-		if published := facts(t, memory, events.KindModelTrained); len(published) != 1 || f.calls.Load() != 1 || len(dead(t, memory)) != 0 {
+		if published := evs(t, memory, events.KindModelTrained); len(published) != 1 || f.calls.Load() != 1 || len(dead(t, memory)) != 0 {
 			t.Errorf("%d models, worked on %d times, dead letters %+v", len(published), f.calls.Load(), dead(t, memory))
 		}
 	})

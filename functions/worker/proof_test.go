@@ -13,7 +13,7 @@ import (
 // frozenBus is the bus of a worker that is frozen right after an effect, for longer than its lease.
 // Another worker settles the job meanwhile.
 type frozenBus struct {
-	events.Letterbox
+	events.Bus
 	after   string
 	frozen  bool
 	settles func()
@@ -29,18 +29,18 @@ func (b *frozenBus) did(effect string) {
 	}
 }
 
-func (b *frozenBus) Bury(ctx context.Context, letter events.DeadLetter) error {
+func (b *frozenBus) DeadLetter(ctx context.Context, deadLetter events.DeadLetter) error {
 	defer b.did("dead letter")
-	return b.Letterbox.Bury(ctx, letter)
+	return b.Bus.DeadLetter(ctx, deadLetter)
 }
 
-func (b *frozenBus) Publish(ctx context.Context, f events.Fact) (events.Receipt, error) {
+func (b *frozenBus) Publish(ctx context.Context, f events.Event) (events.Receipt, error) {
 	defer b.did("event")
-	return b.Letterbox.Publish(ctx, f)
+	return b.Bus.Publish(ctx, f)
 }
 
-func (b *frozenBus) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
-	claim, err := b.Letterbox.Take(ctx, f, classes, wait)
+func (b *frozenBus) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+	claim, err := b.Bus.Claim(ctx, f, classes, wait)
 	if err != nil {
 		return nil, err
 	}
@@ -49,12 +49,12 @@ func (b *frozenBus) Take(ctx context.Context, f events.Function, classes []strin
 
 type frozenClaim struct {
 	events.Claim
-	box *frozenBus
+	bus *frozenBus
 }
 
-func (c frozenClaim) Hold(ctx context.Context, work func(context.Context) error) error {
-	defer c.box.did("work")
-	return c.Claim.Hold(ctx, work)
+func (c frozenClaim) KeepAlive(ctx context.Context, work func(context.Context) error) error {
+	defer c.bus.did("work")
+	return c.Claim.KeepAlive(ctx, work)
 }
 
 // A job that is given up or cancelled has its effects after the work, when no heartbeat keeps its
@@ -76,13 +76,13 @@ func TestAWorkerThatLosesItsLeaseWhileItGivesUpDoesNothingMore(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				memory := offered(t)
-				bus := &frozenBus{Letterbox: memory, after: tc.after, settles: func() { time.Sleep(2 * time.Minute) }}
+				bus := &frozenBus{Bus: memory, after: tc.after, settles: func() { time.Sleep(2 * time.Minute) }}
 				once(t, bus, &function{handle: fails(tc.kind)})
 				if !bus.frozen || len(bus.effects) != 0 {
 					t.Errorf("after it was frozen (%t): %v", bus.frozen, bus.effects)
 				}
 				work(t, memory, &function{handle: fails(tc.kind)}, time.Hour)
-				if published := facts(t, memory, events.KindTrainingFailed); len(published) != 1 || left(t, memory) {
+				if published := evs(t, memory, events.KindTrainingFailed); len(published) != 1 || left(t, memory) {
 					t.Errorf("%d events, want one", len(published))
 				}
 			})
@@ -91,9 +91,9 @@ func TestAWorkerThatLosesItsLeaseWhileItGivesUpDoesNothingMore(t *testing.T) {
 }
 
 // once works on one job.
-func once(t *testing.T, box events.Letterbox, f *function) {
+func once(t *testing.T, bus events.Bus, f *function) {
 	t.Helper()
-	if worked, err := worker.New(box, worker.Options{Functions: []worker.Function{f}}).Once(t.Context(), 5*time.Minute); !worked {
+	if worked, err := worker.New(bus, worker.Options{Functions: []worker.Function{f}}).Once(t.Context(), 5*time.Minute); !worked {
 		t.Errorf("no work: %v", err)
 	}
 }
@@ -107,19 +107,19 @@ func TestAGivenUpJobIsNotWorkedOnByTheNextWorker(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				memory := offered(t)
-				bus := &frozenBus{Letterbox: memory, after: after, settles: func() { time.Sleep(2 * time.Minute) }}
+				bus := &frozenBus{Bus: memory, after: after, settles: func() { time.Sleep(2 * time.Minute) }}
 				once(t, bus, &function{handle: fails(events.FailureInput)})
 				next := &function{handle: trainsAs("1")}
 				work(t, memory, next, time.Hour)
-				published, letters := facts(t, memory, events.KindTrainingFailed), dead(t, memory)
-				if next.calls.Load() != 0 || len(facts(t, memory, events.KindModelTrained)) != 0 || left(t, memory) {
+				published, deadLetters := evs(t, memory, events.KindTrainingFailed), dead(t, memory)
+				if next.calls.Load() != 0 || len(evs(t, memory, events.KindModelTrained)) != 0 || left(t, memory) {
 					t.Errorf("worked on %d times more", next.calls.Load())
 				}
 				if len(published) != 1 || published[0].Data.(*events.TrainingFailed).Message != "it went wrong" {
 					t.Errorf("failures %+v", published)
 				}
-				if len(letters) != 1 || letters[0].Reason.Message != "it went wrong" {
-					t.Errorf("dead letters %+v", letters)
+				if len(deadLetters) != 1 || deadLetters[0].Reason.Message != "it went wrong" {
+					t.Errorf("dead letters %+v", deadLetters)
 				}
 			})
 		})

@@ -12,21 +12,21 @@ import (
 // that was lost before its generation was counted, publish returns the generation that the task's
 // result must have instead; else 0. It returns an over, and publishes nothing, if the job's outcome
 // or its run's end has come into the log meanwhile.
-func (a attempt) publish(ctx context.Context, facts []events.Fact) (generation int, err error) {
-	if len(facts) > 0 {
+func (a attempt) publish(ctx context.Context, evs []events.Event) (generation int, err error) {
+	if len(evs) > 0 {
 		if err := a.isOver(ctx); err != nil {
 			return 0, err
 		}
 	}
-	for _, fact := range facts {
+	for _, event := range evs {
 		if err := a.task.Prove(); err != nil {
 			return 0, err
 		}
-		receipt, err := a.box.Publish(ctx, fact)
+		receipt, err := a.bus.Publish(ctx, event)
 		if err != nil {
-			return 0, unpublished(fact, err)
+			return 0, unpublished(event, err)
 		}
-		uri, generation := result(fact.Data)
+		uri, generation := result(event.Data)
 		if uri == "" || !receipt.Duplicate {
 			continue
 		}
@@ -55,11 +55,11 @@ func result(data events.Data) (uri string, generation int) {
 
 // names reports whether an event of the log names that result.
 func (a attempt) names(ctx context.Context, sequence uint64, uri string) (bool, error) {
-	for recorded, err := range a.box.Read(ctx, events.Query{From: sequence, Until: sequence + 1}) {
+	for recorded, err := range a.bus.Read(ctx, events.Query{From: sequence, Until: sequence + 1}) {
 		if err != nil {
 			return false, fmt.Errorf("read event %d, which was published before: %w", sequence, err)
 		}
-		published, _ := result(recorded.Fact.Data)
+		published, _ := result(recorded.Event.Data)
 		return published == uri, nil
 	}
 	return false, fmt.Errorf("read event %d, which was published before: %w", sequence, events.ErrNotFound)
@@ -68,8 +68,8 @@ func (a attempt) names(ctx context.Context, sequence uint64, uri string) (bool, 
 // unpublished is the error of a job whose event the bus refused: one that is invalid, or too large,
 // never will be accepted, however often the job is done. A permission that the worker lacks may be
 // granted later.
-func unpublished(fact events.Fact, err error) error {
-	err = fmt.Errorf("publish %s of run %s: %w", fact.Data.Kind(), fact.Run, err)
+func unpublished(event events.Event, err error) error {
+	err = fmt.Errorf("publish %s of run %s: %w", event.Data.Kind(), event.Run, err)
 	if _, invalid := errors.AsType[*events.Invalid](err); invalid || errors.Is(err, events.ErrTooLarge) {
 		return events.Fail(events.FailureCheck, err)
 	}

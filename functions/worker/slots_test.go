@@ -12,7 +12,7 @@ import (
 
 // resting is a function whose job j1 waits for a minute without its slot, and j2 takes other.
 func resting(other time.Duration, finished func(job string)) *function {
-	return &function{handle: func(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+	return &function{handle: func(ctx context.Context, task worker.Task) ([]events.Event, error) {
 		took := other
 		wait := func(ctx context.Context) error {
 			select {
@@ -48,17 +48,17 @@ func TestAWaitingJobReleasesItsSlotToOthers(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			order := ""
 			f := resting(other, func(job string) { order += job + " " })
-			box := offered(t)
+			bus := offered(t)
 			second := events.Job{
 				ID: "j2", Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Revision: 1, Run: "tuesday", Spec: []byte("{}"),
 				Inputs: events.Inputs{TransformGraph: "s3://bkt/g"}, Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "cause", Sequence: 1}},
 				Created: time.Now(),
 			}
-			if err := box.Offer(t.Context(), second); err != nil {
+			if err := bus.Enqueue(t.Context(), second); err != nil {
 				t.Fatal(err)
 			}
-			work(t, box, f, 3*time.Minute)
-			if order != want.order || f.calls.Load() != want.calls || left(t, box) {
+			work(t, bus, f, 3*time.Minute)
+			if order != want.order || f.calls.Load() != want.calls || left(t, bus) {
 				t.Errorf("with another job of %v: done are %q in %d attempts, expected %q in %d", other, order, f.calls.Load(), want.order, want.calls)
 			}
 		})
@@ -70,9 +70,9 @@ func TestAStoppingWorkerHandsBackAWaitingJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := resting(0, func(string) { t.Error("it was done") })
-		box := offered(t)
-		work(t, box, f, 50*time.Second)
-		if f.calls.Load() != 1 || !left(t, box) {
+		bus := offered(t)
+		work(t, bus, f, 50*time.Second)
+		if f.calls.Load() != 1 || !left(t, bus) {
 			t.Errorf("%d attempts, or the job is gone", f.calls.Load())
 		}
 	})
@@ -82,7 +82,7 @@ func TestAStoppingWorkerHandsBackAWaitingJob(t *testing.T) {
 // back: what it waits for may be the next job that such a worker takes.
 func TestOnceOfSeveralFunctionsDoesNotReleaseItsSlot(t *testing.T) {
 	t.Parallel()
-	f := &function{handle: func(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+	f := &function{handle: func(ctx context.Context, task worker.Task) ([]events.Event, error) {
 		if task.WithoutSlot != nil {
 			t.Error("a job of a worker that does one may release its slot")
 		}
@@ -99,8 +99,8 @@ func TestOnceOfOneFunctionWaitsInItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var finished []string
 		f := resting(0, func(job string) { finished = append(finished, job) })
-		began, box := time.Now(), offered(t)
-		if worked, err := worker.New(box, worker.Options{Functions: []worker.Function{f}}).Once(t.Context(), time.Second); !worked || err != nil {
+		began, bus := time.Now(), offered(t)
+		if worked, err := worker.New(bus, worker.Options{Functions: []worker.Function{f}}).Once(t.Context(), time.Second); !worked || err != nil {
 			t.Errorf("worked %v: %v", worked, err)
 		}
 		if took := time.Since(began); len(finished) != 1 || finished[0] != "j1" || took < time.Minute {

@@ -15,7 +15,7 @@ import (
 
 // Worker runs Functions on the jobs of a bus.
 type Worker struct {
-	box   events.Letterbox
+	bus   events.Bus
 	opts  Options
 	slots slots
 }
@@ -33,7 +33,7 @@ type Options struct {
 }
 
 // New returns a worker on box. Nothing runs before Run or Once.
-func New(box events.Letterbox, opts Options) *Worker {
+func New(bus events.Bus, opts Options) *Worker {
 	if len(opts.Classes) == 0 {
 		opts.Classes = []string{"cpu"}
 	}
@@ -44,7 +44,7 @@ func New(box events.Letterbox, opts Options) *Worker {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Worker{box: box, opts: opts, slots: make(slots, opts.Slots)}
+	return &Worker{bus: bus, opts: opts, slots: make(slots, opts.Slots)}
 }
 
 const (
@@ -150,7 +150,7 @@ func (w *Worker) next(ctx context.Context, function Function, wait time.Duration
 
 // take claims one job, and acquires a slot for it; a nil claim if there is none.
 func (w *Worker) take(ctx context.Context, function Function, wait time.Duration) (events.Claim, *slot, error) {
-	claim, err := w.box.Take(ctx, function.Name(), w.opts.Classes, wait)
+	claim, err := w.bus.Claim(ctx, function.Name(), w.opts.Classes, wait)
 	if errors.Is(err, events.ErrEmpty) {
 		return nil, nil, nil
 	}
@@ -159,7 +159,7 @@ func (w *Worker) take(ctx context.Context, function Function, wait time.Duration
 	}
 	slot := &slot{slots: w.slots}
 	if !slot.acquire() { // a job of another function has come meanwhile
-		return nil, nil, claim.Later(ctx, stopDelay, events.FailureUnavailable, "its worker was at another job")
+		return nil, nil, claim.Nak(ctx, stopDelay, events.FailureUnavailable, "its worker was at another job")
 	}
 	return claim, slot, nil
 }
@@ -168,7 +168,7 @@ func (w *Worker) take(ctx context.Context, function Function, wait time.Duration
 func (w *Worker) reporter(ctx context.Context, job events.Job, attempt events.Attempt) func(events.Progress) {
 	return func(p events.Progress) {
 		p.Job, p.Pipeline, p.Run, p.Attempt, p.Time = job.ID, job.Pipeline, job.Run, attempt.ID, w.opts.Now()
-		if err := w.box.Report(ctx, p); err != nil {
+		if err := w.bus.Report(ctx, p); err != nil {
 			w.opts.Logger.DebugContext(ctx, "progress lost", "job", job.ID, "error", err)
 		}
 	}

@@ -11,64 +11,64 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
 // function is a worker.Function whose Handle is handle.
 type function struct {
 	calls  atomic.Int32
-	handle func(ctx context.Context, task worker.Task) ([]events.Fact, error)
+	handle func(ctx context.Context, task worker.Task) ([]events.Event, error)
 	limits worker.Limits
 }
 
 func (f *function) Name() events.Function { return events.FunctionTrain }
 
-func (f *function) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+func (f *function) Handle(ctx context.Context, task worker.Task) ([]events.Event, error) {
 	f.calls.Add(1)
 	return f.handle(ctx, task)
 }
 
 func (f *function) Limits(events.Job) worker.Limits { return f.limits }
 
-func (f *function) Failed(task worker.Task, failure *events.Failure) events.Fact {
+func (f *function) Failed(task worker.Task, failure *events.Failure) events.Event {
 	return events.NewJobFailed(task.Job, task.Attempt, failure)
 }
 
-func fails(kind events.FailureKind) func(context.Context, worker.Task) ([]events.Fact, error) {
-	return func(context.Context, worker.Task) ([]events.Fact, error) {
+func fails(kind events.FailureKind) func(context.Context, worker.Task) ([]events.Event, error) {
+	return func(context.Context, worker.Task) ([]events.Event, error) {
 		return nil, events.Fail(kind, errors.New("it went wrong"))
 	}
 }
 
-func announce(_ context.Context, task worker.Task) ([]events.Fact, error) {
-	return []events.Fact{{ID: "done-" + task.Job.ID, Source: "/test", Pipeline: task.Job.Pipeline, Run: task.Job.Run,
+func announce(_ context.Context, task worker.Task) ([]events.Event, error) {
+	return []events.Event{{ID: "done-" + task.Job.ID, Source: "/test", Pipeline: task.Job.Pipeline, Run: task.Job.Run,
 		Data: &events.HParamsReady{Hyperparameters: "s3://bkt/hp"}}}, nil
 }
 
 // run works for a virtual while on one job that an event led to, and returns the bus.
-func run(t *testing.T, f *function, while time.Duration) *eventstest.Memory {
+func run(t *testing.T, f *function, while time.Duration) *bustest.Memory {
 	t.Helper()
-	box := offered(t)
-	work(t, box, f, while)
-	return box
+	bus := offered(t)
+	work(t, bus, f, while)
+	return bus
 }
 
-func work(t *testing.T, box events.Letterbox, f *function, while time.Duration) {
+func work(t *testing.T, bus events.Bus, f *function, while time.Duration) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), while)
 	defer stop()
-	if err := worker.New(box, worker.Options{Functions: []worker.Function{f}}).Run(ctx); err != nil {
+	if err := worker.New(bus, worker.Options{Functions: []worker.Function{f}}).Run(ctx); err != nil {
 		t.Error(err)
 	}
 }
 
 // offered returns a bus with one job on its queue, and the event that led to it.
-func offered(t *testing.T) *eventstest.Memory {
+func offered(t *testing.T) *bustest.Memory {
 	t.Helper()
-	box := eventstest.NewMemory(0)
-	cause := events.Fact{ID: "cause", Source: "/test", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://bkt/g"}}
-	receipt, err := box.Publish(t.Context(), cause)
+	bus := bustest.NewMemory(0)
+	cause := events.Event{ID: "cause", Source: "/test", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://bkt/g"}}
+	receipt, err := bus.Publish(t.Context(), cause)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,40 +77,40 @@ func offered(t *testing.T) *eventstest.Memory {
 		Inputs: events.Inputs{TransformGraph: "s3://bkt/g"}, Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "cause", Sequence: receipt.Sequence}},
 		Created: time.Now(),
 	}
-	if err := box.Offer(t.Context(), job); err != nil {
+	if err := bus.Enqueue(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
-	return box
+	return bus
 }
 
-func dead(t *testing.T, box events.Letterbox) []events.DeadLetter {
+func dead(t *testing.T, bus events.Bus) []events.DeadLetter {
 	t.Helper()
 	var all []events.DeadLetter
-	for letter, err := range box.Dead(t.Context()) {
+	for deadLetter, err := range bus.DeadLetters(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, letter)
+		all = append(all, deadLetter)
 	}
 	return all
 }
 
-func facts(t *testing.T, box events.Letterbox, kind events.Kind) []events.Fact {
+func evs(t *testing.T, bus events.Bus, kind events.Kind) []events.Event {
 	t.Helper()
-	var all []events.Fact
-	for recorded, err := range box.Read(t.Context(), events.Query{Kinds: []events.Kind{kind}}) {
+	var all []events.Event
+	for recorded, err := range bus.Read(t.Context(), events.Query{Kinds: []events.Kind{kind}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, recorded.Fact)
+		all = append(all, recorded.Event)
 	}
 	return all
 }
 
 // left reports whether the job is still on the queue, once every lease has expired.
-func left(t *testing.T, box events.Letterbox) bool {
+func left(t *testing.T, bus events.Bus) bool {
 	t.Helper()
-	_, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 5*time.Minute)
+	_, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, 5*time.Minute)
 	return !errors.Is(err, events.ErrEmpty)
 }
 
@@ -118,8 +118,8 @@ func TestADoneJobIsAnnouncedAndAcknowledged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &function{handle: announce}
-		box := run(t, f, time.Minute)
-		if published := facts(t, box, events.KindHParamsReady); len(published) != 1 || f.calls.Load() != 1 || left(t, box) {
+		bus := run(t, f, time.Minute)
+		if published := evs(t, bus, events.KindHParamsReady); len(published) != 1 || f.calls.Load() != 1 || left(t, bus) {
 			t.Errorf("published %d events in %d calls", len(published), f.calls.Load())
 		}
 	})
@@ -145,13 +145,13 @@ func TestDispositions(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := &function{handle: fails(tc.kind), limits: tc.limits}
-				box := run(t, f, time.Hour)
+				bus := run(t, f, time.Hour)
 				if f.calls.Load() != tc.calls {
 					t.Errorf("%d tries, want %d", f.calls.Load(), tc.calls)
 				}
-				letters, published := dead(t, box), facts(t, box, events.KindTrainingFailed)
+				deadLetters, published := dead(t, bus), evs(t, bus, events.KindTrainingFailed)
 				if !tc.over {
-					if len(letters)+len(published) > 0 || !left(t, box) {
+					if len(deadLetters)+len(published) > 0 || !left(t, bus) {
 						t.Error("it was given up")
 					}
 					return
@@ -160,15 +160,15 @@ func TestDispositions(t *testing.T) {
 				if tc.kind == events.FailureCancelled {
 					wantLetters = 0 // no operator needs to act
 				}
-				if len(letters) != wantLetters || len(published) != 1 || left(t, box) {
-					t.Fatalf("%d dead letters, %d events", len(letters), len(published))
+				if len(deadLetters) != wantLetters || len(published) != 1 || left(t, bus) {
+					t.Fatalf("%d dead letters, %d events", len(deadLetters), len(published))
 				}
 				if failed := published[0].Data.(*events.TrainingFailed); failed.Reason != tc.kind || failed.Message != "it went wrong" || failed.Attempt != int(tc.calls) {
 					t.Errorf("published %+v", failed)
 				}
-				for _, letter := range letters {
-					if len(letter.Causes) != 1 || letter.Causes[0].Sequence != 1 || letter.Reason.Kind != tc.kind {
-						t.Errorf("dead letter %+v", letter)
+				for _, deadLetter := range deadLetters {
+					if len(deadLetter.Causes) != 1 || deadLetter.Causes[0].Sequence != 1 || deadLetter.Reason.Kind != tc.kind {
+						t.Errorf("dead letter %+v", deadLetter)
 					}
 				}
 			})
@@ -182,8 +182,8 @@ func TestAJobWhoseEndWasAnnouncedIsNotWorkedOnAgain(t *testing.T) {
 	for _, kind := range []events.FailureKind{events.FailureModule, events.FailureInput, events.FailureCancelled} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &function{handle: announce, limits: worker.Limits{Attempts: 3, Crashes: 3}}
-			box := offered(t)
-			claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
+			bus := offered(t)
+			claim, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,15 +192,15 @@ func TestAJobWhoseEndWasAnnouncedIsNotWorkedOnAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			failure := &events.Failure{Kind: kind, Err: errors.New("it went wrong")}
-			if _, err := box.Publish(t.Context(), events.NewJobFailed(job, claim.Attempt(), failure)); err != nil {
+			if _, err := bus.Publish(t.Context(), events.NewJobFailed(job, claim.Attempt(), failure)); err != nil {
 				t.Fatal(err)
 			}
-			work(t, box, f, time.Hour)
-			if published := facts(t, box, events.KindTrainingFailed); f.calls.Load() != 0 || len(published) != 1 || left(t, box) {
+			work(t, bus, f, time.Hour)
+			if published := evs(t, bus, events.KindTrainingFailed); f.calls.Load() != 0 || len(published) != 1 || left(t, bus) {
 				t.Errorf("%s: worked on it %d times, published %d events", kind, f.calls.Load(), len(published))
 			}
-			if letters := len(dead(t, box)); letters != 0 { // it was kept before the event was published
-				t.Errorf("%s: %d dead letters", kind, letters)
+			if deadLetters := len(dead(t, bus)); deadLetters != 0 { // it was kept before the event was published
+				t.Errorf("%s: %d dead letters", kind, deadLetters)
 			}
 		})
 	}
@@ -209,9 +209,9 @@ func TestAJobWhoseEndWasAnnouncedIsNotWorkedOnAgain(t *testing.T) {
 func TestAPanicInAFunctionIsACrashOfItsJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := &function{handle: func(context.Context, worker.Task) ([]events.Fact, error) { panic("oh") }, limits: worker.Limits{Attempts: 1, Crashes: 2}}
-		box := run(t, f, time.Hour)
-		if published := facts(t, box, events.KindTrainingFailed); len(published) != 1 || f.calls.Load() != 2 {
+		f := &function{handle: func(context.Context, worker.Task) ([]events.Event, error) { panic("oh") }, limits: worker.Limits{Attempts: 1, Crashes: 2}}
+		bus := run(t, f, time.Hour)
+		if published := evs(t, bus, events.KindTrainingFailed); len(published) != 1 || f.calls.Load() != 2 {
 			t.Errorf("%d events after %d tries", len(published), f.calls.Load())
 		}
 	})
@@ -220,15 +220,15 @@ func TestAPanicInAFunctionIsACrashOfItsJob(t *testing.T) {
 func TestAStoppingWorkerHandsItsJobBackSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := &function{handle: func(ctx context.Context, _ worker.Task) ([]events.Fact, error) {
+		f := &function{handle: func(ctx context.Context, _ worker.Task) ([]events.Event, error) {
 			<-ctx.Done()
 			return nil, events.Fail(events.FailureModule, context.Cause(ctx))
 		}}
-		box := run(t, f, time.Minute)
-		if _, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0); !errors.Is(err, events.ErrEmpty) {
+		bus := run(t, f, time.Minute)
+		if _, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, 0); !errors.Is(err, events.ErrEmpty) {
 			t.Error("another slot of the same worker could take it")
 		}
-		claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 2*time.Second)
+		claim, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, 2*time.Second)
 		if err != nil {
 			t.Fatal("the job is not free: ", err)
 		}
@@ -242,18 +242,18 @@ func TestAMessageThatIsNoJobIsBuried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &function{handle: announce}
-		box := eventstest.NewMemory(0)
-		if err := box.Inject(t.Context(), "jobs.train.cpu.j1", nil, []byte(`{"id": 5}`)); err != nil {
+		bus := bustest.NewMemory(0)
+		if err := bus.Inject(t.Context(), "jobs.train.cpu.j1", nil, []byte(`{"id": 5}`)); err != nil {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
-		if err := worker.New(box, worker.Options{Functions: []worker.Function{f}}).Run(ctx); err != nil {
+		if err := worker.New(bus, worker.Options{Functions: []worker.Function{f}}).Run(ctx); err != nil {
 			t.Error(err)
 		}
-		letters := dead(t, box)
-		if len(letters) != 1 || letters[0].Reason.Field != "id" || string(letters[0].Message.Body) != `{"id": 5}` || f.calls.Load() != 0 {
-			t.Errorf("dead letters %+v", letters)
+		deadLetters := dead(t, bus)
+		if len(deadLetters) != 1 || deadLetters[0].Reason.Field != "id" || string(deadLetters[0].Message.Body) != `{"id": 5}` || f.calls.Load() != 0 {
+			t.Errorf("dead letters %+v", deadLetters)
 		}
 	})
 }
@@ -261,15 +261,15 @@ func TestAMessageThatIsNoJobIsBuried(t *testing.T) {
 func TestOnceWorksOnOneJobAtMost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box, f := eventstest.NewMemory(0), &function{handle: announce}
-		w := worker.New(box, worker.Options{Functions: []worker.Function{f}})
+		bus, f := bustest.NewMemory(0), &function{handle: announce}
+		w := worker.New(bus, worker.Options{Functions: []worker.Function{f}})
 		if worked, err := w.Once(t.Context(), time.Second); worked || err != nil {
 			t.Errorf("on an empty queue: %v, %v", worked, err)
 		}
 		for _, id := range []string{"j1", "j2"} {
-			offer(t, box, id)
+			offer(t, bus, id)
 		}
-		if worked, err := w.Once(t.Context(), time.Second); !worked || err != nil || f.calls.Load() != 1 || !left(t, box) {
+		if worked, err := w.Once(t.Context(), time.Second); !worked || err != nil || f.calls.Load() != 1 || !left(t, bus) {
 			t.Errorf("with two jobs: %v, %v after %d calls", worked, err, f.calls.Load())
 		}
 	})
@@ -284,11 +284,11 @@ func TestAnEventThatTheBusRefusesIsTheJobsOwnFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := &function{limits: worker.Limits{Attempts: 2, Crashes: 9}, handle: func(context.Context, worker.Task) ([]events.Fact, error) {
-					return []events.Fact{{ID: "x", Source: "/test", Pipeline: "penguin", Run: "monday", Data: data}}, nil
+				f := &function{limits: worker.Limits{Attempts: 2, Crashes: 9}, handle: func(context.Context, worker.Task) ([]events.Event, error) {
+					return []events.Event{{ID: "x", Source: "/test", Pipeline: "penguin", Run: "monday", Data: data}}, nil
 				}}
-				box := run(t, f, time.Hour)
-				if published := facts(t, box, events.KindTrainingFailed); len(published) != 1 || f.calls.Load() != 2 || len(dead(t, box)) != 1 {
+				bus := run(t, f, time.Hour)
+				if published := evs(t, bus, events.KindTrainingFailed); len(published) != 1 || f.calls.Load() != 2 || len(dead(t, bus)) != 1 {
 					t.Errorf("%d events after %d tries", len(published), f.calls.Load())
 				}
 			})
@@ -298,22 +298,22 @@ func TestAnEventThatTheBusRefusesIsTheJobsOwnFault(t *testing.T) {
 
 func TestAWorkerStopsWhenItsBusIsClosed(t *testing.T) {
 	t.Parallel()
-	err := worker.New(closed{eventstest.NewMemory(0)}, worker.Options{Functions: []worker.Function{&function{handle: announce}}}).Run(t.Context())
+	err := worker.New(closed{bustest.NewMemory(0)}, worker.Options{Functions: []worker.Function{&function{handle: announce}}}).Run(t.Context())
 	if !errors.Is(err, events.ErrClosed) {
 		t.Errorf("ended with %v", err)
 	}
 }
 
 // closed is a bus that was closed while its worker ran.
-type closed struct{ events.Letterbox }
+type closed struct{ events.Bus }
 
-func (closed) Take(context.Context, events.Function, []string, time.Duration) (events.Claim, error) {
+func (closed) Claim(context.Context, events.Function, []string, time.Duration) (events.Claim, error) {
 	return nil, events.ErrClosed
 }
 
-func offer(t *testing.T, box events.Letterbox, id string) {
+func offer(t *testing.T, bus events.Bus, id string) {
 	t.Helper()
-	err := box.Offer(t.Context(), events.Job{
+	err := bus.Enqueue(t.Context(), events.Job{
 		ID: id, Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Run: "monday", Spec: []byte("{}"), Created: time.Now(),
 		Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/x", ID: "c", Sequence: 1}},
 	})
@@ -326,15 +326,15 @@ func TestProgressNamesItsJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		seen := make(chan events.Progress, 1)
-		var box *eventstest.Memory
-		f := &function{handle: func(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+		var bus *bustest.Memory
+		f := &function{handle: func(ctx context.Context, task worker.Task) ([]events.Event, error) {
 			task.Report(events.Progress{Phase: "training", Step: 3})
 			return announce(ctx, task)
 		}}
-		box = eventstest.NewMemory(0)
+		bus = bustest.NewMemory(0)
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
-		watched := box.Watch(ctx, "penguin", "")
+		watched := bus.Watch(ctx, "penguin", "")
 		go func() {
 			for p := range watched {
 				seen <- p
@@ -342,8 +342,8 @@ func TestProgressNamesItsJob(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		offer(t, box, "j1")
-		if _, err := worker.New(box, worker.Options{Functions: []worker.Function{f}}).Once(ctx, time.Second); err != nil {
+		offer(t, bus, "j1")
+		if _, err := worker.New(bus, worker.Options{Functions: []worker.Function{f}}).Once(ctx, time.Second); err != nil {
 			t.Fatal(err)
 		}
 		if p := <-seen; p.Job != "j1" || p.Pipeline != "penguin" || p.Run != "monday" || p.Attempt == "" || p.Step != 3 || p.Time.IsZero() {
@@ -356,18 +356,18 @@ func TestProgressNamesItsJob(t *testing.T) {
 func TestAModelUnderTheNameOfALostOneIsTheNextGeneration(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		trained := func(job events.Job, attempt string) events.Fact {
+		trained := func(job events.Job, attempt string) events.Event {
 			digest := "sha256:" + strings.Repeat("0", 64)
 			return events.NewModelTrained(job, &events.ModelTrained{
 				Model:     events.Model{URI: "s3://bkt/model/" + attempt, Digest: digest, Formats: []string{"Format-Serving"}},
 				Execution: digest, Generation: job.Generation, Inputs: []events.Artifact{}, Module: "m",
 			})
 		}
-		f := &function{handle: func(_ context.Context, task worker.Task) ([]events.Fact, error) {
-			return []events.Fact{trained(task.Job, "second")}, nil
+		f := &function{handle: func(_ context.Context, task worker.Task) ([]events.Event, error) {
+			return []events.Event{trained(task.Job, "second")}, nil
 		}}
-		box := offered(t)
-		claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
+		bus := offered(t)
+		claim, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -377,14 +377,14 @@ func TestAModelUnderTheNameOfALostOneIsTheNextGeneration(t *testing.T) {
 		}
 		for _, generation := range []int{0, 1} { // lost twice
 			job.ID, job.Generation = fmt.Sprint("earlier", generation), generation
-			if _, err := box.Publish(t.Context(), trained(job, "first")); err != nil {
+			if _, err := bus.Publish(t.Context(), trained(job, "first")); err != nil {
 				t.Fatal(err)
 			}
 		}
-		work(t, box, f, time.Hour)
-		published := facts(t, box, events.KindModelTrained)
+		work(t, bus, f, time.Hour)
+		published := evs(t, bus, events.KindModelTrained)
 		last, _ := published[len(published)-1].Data.(*events.ModelTrained)
-		if len(published) != 3 || last.Generation != 2 || last.Model.URI != "s3://bkt/model/second" || left(t, box) {
+		if len(published) != 3 || last.Generation != 2 || last.Model.URI != "s3://bkt/model/second" || left(t, bus) {
 			t.Errorf("published %d events, the last of %+v", len(published), last)
 		}
 	})
@@ -395,20 +395,20 @@ func TestAGenerationThatIsNotMadeIsAskedForOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		digest := "sha256:" + strings.Repeat("0", 64)
-		trained := func(job events.Job, uri string) events.Fact {
+		trained := func(job events.Job, uri string) events.Event {
 			return events.NewModelTrained(job, &events.ModelTrained{
 				Model: events.Model{URI: uri, Digest: digest, Formats: []string{"Format-Serving"}}, Execution: digest, Inputs: []events.Artifact{}, Module: "m",
 			})
 		}
-		f := &function{limits: worker.Limits{Attempts: 1, Crashes: 1}, handle: func(_ context.Context, task worker.Task) ([]events.Fact, error) {
-			return []events.Fact{trained(task.Job, "s3://bkt/model/second")}, nil
+		f := &function{limits: worker.Limits{Attempts: 1, Crashes: 1}, handle: func(_ context.Context, task worker.Task) ([]events.Event, error) {
+			return []events.Event{trained(task.Job, "s3://bkt/model/second")}, nil
 		}}
-		box := offered(t)
-		if _, err := box.Publish(t.Context(), trained(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: "monday"}, "s3://bkt/model/first")); err != nil {
+		bus := offered(t)
+		if _, err := bus.Publish(t.Context(), trained(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: "monday"}, "s3://bkt/model/first")); err != nil {
 			t.Fatal(err)
 		}
-		work(t, box, f, time.Hour)
-		if published := facts(t, box, events.KindTrainingFailed); len(published) != 1 || f.calls.Load() != 2 {
+		work(t, bus, f, time.Hour)
+		if published := evs(t, bus, events.KindTrainingFailed); len(published) != 1 || f.calls.Load() != 2 {
 			t.Errorf("called %d times, published %d failures", f.calls.Load(), len(published))
 		}
 	})

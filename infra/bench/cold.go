@@ -41,8 +41,8 @@ func (b bench) coldRounds(ctx context.Context, stack up) (figures []figure, err 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, w.box.Close()) }()
-	if _, _, err := dispatch.Apply(ctx, w.box, w.spec); err != nil {
+	defer func() { err = errors.Join(err, w.bus.Close()) }()
+	if _, _, err := dispatch.Apply(ctx, w.bus, w.spec); err != nil {
 		return nil, err
 	}
 	var taken, ended samples
@@ -95,13 +95,13 @@ func (b bench) coldRound(ctx context.Context, w walker, to local.Connection, run
 
 // queued publishes the facts of a run, and waits until its job is on the queue.
 func (w walker) queued(ctx context.Context, run string) (job string, err error) {
-	for _, fact := range demo.Facts(w.artifacts, run) {
-		if _, err := w.box.Publish(ctx, fact); err != nil {
+	for _, event := range demo.Events(w.artifacts, run) {
+		if _, err := w.bus.Publish(ctx, event); err != nil {
 			return "", err
 		}
 	}
 	for {
-		j, err := dispatch.ReadJoin(ctx, w.box, demo.PipelineName, run)
+		j, err := dispatch.ReadJoin(ctx, w.bus, demo.PipelineName, run)
 		switch {
 		case err == nil && j.State == join.Dispatched:
 			return j.Current().Job, nil
@@ -118,7 +118,7 @@ func (w walker) queued(ctx context.Context, run string) (job string, err error) 
 
 // leased waits until somebody has a job, and says when it heard of that. It closes ready once it watches.
 func (w walker) leased(ctx context.Context, job string, ready chan<- struct{}) (time.Time, error) {
-	leases, err := w.box.Register(ctx, events.RegisterLeases)
+	leases, err := w.bus.KV(ctx, events.KVLeases)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -88,15 +88,15 @@ func renamed(f figure, name string) figure {
 
 // seeDispatched looks what a dispatcher that handles one event at a time, and doesn't sweep, writes for a run.
 func seeDispatched(ctx context.Context) (seen dispatched, err error) {
-	err = withDispatched(ctx, false, func(ctx context.Context, on ownBus, box events.Letterbox) error {
-		facts := benchFacts(0)
-		if err := publishAll(ctx, box, facts); err != nil {
+	err = withDispatched(ctx, false, func(ctx context.Context, on ownBus, bus events.Bus) error {
+		evs := benchEvents(0)
+		if err := publishAll(ctx, bus, evs); err != nil {
 			return err
 		}
 		sent, err := withWiretap(on, func(tapped ownBus) error {
-			return tapped.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
-				d, err := dispatch.New(ctx, box, nil)
-				for range facts {
+			return tapped.with(ctx, jetstream.Options{}, func(bus events.Bus) error {
+				d, err := dispatch.New(ctx, bus, nil)
+				for range evs {
 					if err == nil {
 						err = d.Next(ctx, patience)
 					}
@@ -107,7 +107,7 @@ func seeDispatched(ctx context.Context) (seen dispatched, err error) {
 		if err != nil {
 			return err
 		}
-		seen, err = asDispatched(sent, facts[0].Run)
+		seen, err = asDispatched(sent, evs[0].Run)
 		return err
 	})
 	return seen, err
@@ -115,9 +115,9 @@ func seeDispatched(ctx context.Context) (seen dispatched, err error) {
 
 // withBacklog runs a bus on which the events of backlog runs wait for dispatchers.
 func withBacklog(ctx context.Context, synced bool, do func(context.Context, ownBus) error) error {
-	return withDispatched(ctx, synced, func(ctx context.Context, on ownBus, box events.Letterbox) error {
+	return withDispatched(ctx, synced, func(ctx context.Context, on ownBus, bus events.Bus) error {
 		for run := range backlog {
-			if err := publishAll(ctx, box, benchFacts(run)); err != nil {
+			if err := publishAll(ctx, bus, benchEvents(run)); err != nil {
 				return err
 			}
 		}
@@ -140,10 +140,10 @@ func dispatchRate(ctx context.Context, synced bool, dispatchers int) (rate float
 
 // dispatchLatency is the time from before a run's last fact is published until a worker has its job, one run at a time.
 func dispatchLatency(ctx context.Context, synced bool, rounds int) (took samples, err error) {
-	err = withDispatched(ctx, synced, func(ctx context.Context, on ownBus, box events.Letterbox) error {
+	err = withDispatched(ctx, synced, func(ctx context.Context, on ownBus, bus events.Bus) error {
 		return withDispatchers(ctx, on, 1, nil, func(ctx context.Context) error {
 			for round := range rounds {
-				one, err := eventToJob(ctx, box, benchFacts(round))
+				one, err := eventToJob(ctx, bus, benchEvents(round))
 				if err != nil {
 					return err
 				}
@@ -155,21 +155,21 @@ func dispatchLatency(ctx context.Context, synced bool, rounds int) (took samples
 	return took, err
 }
 
-func eventToJob(ctx context.Context, box events.Letterbox, facts []events.Fact) (took time.Duration, err error) {
-	if err := publishAll(ctx, box, facts[:1]); err != nil {
+func eventToJob(ctx context.Context, bus events.Bus, evs []events.Event) (took time.Duration, err error) {
+	if err := publishAll(ctx, bus, evs[:1]); err != nil {
 		return 0, err
 	}
 	taking, ctx := errgroup.WithContext(ctx)
 	var began, taken time.Time
 	taking.Go(func() error {
 		for {
-			claim, err := box.Take(ctx, events.FunctionTrain, []string{"cpu"}, patience)
+			claim, err := bus.Claim(ctx, events.FunctionTrain, []string{"cpu"}, patience)
 			taken = time.Now()
 			if err != nil {
 				return err
 			}
 			job, err := claim.Job()
-			if err = errors.Join(err, settle(ctx, box, claim)); err != nil || job.Run == facts[0].Run {
+			if err = errors.Join(err, settle(ctx, bus, claim)); err != nil || job.Run == evs[0].Run {
 				return err
 			} // else the job of an earlier run, which the first sweep has enqueued again
 		}
@@ -177,7 +177,7 @@ func eventToJob(ctx context.Context, box events.Letterbox, facts []events.Fact) 
 	taking.Go(func() error {
 		time.Sleep(2 * time.Millisecond) // the worker waits before there is anything, as a rule
 		began = time.Now()
-		return publishAll(ctx, box, facts[1:])
+		return publishAll(ctx, bus, evs[1:])
 	})
 	err = taking.Wait()
 	return taken.Sub(began), err
@@ -185,32 +185,32 @@ func eventToJob(ctx context.Context, box events.Letterbox, facts []events.Fact) 
 
 // settle publishes an outcome before it acknowledges a job: else the dispatcher takes the job for lost and enqueues it again, into the
 // next round.
-func settle(ctx context.Context, box events.Letterbox, claim events.Claim) error {
+func settle(ctx context.Context, bus events.Bus, claim events.Claim) error {
 	job, err := claim.Job()
 	if err != nil {
 		return err
 	}
 	execution := "sha256:" + events.DerivedID(job.ID) + events.DerivedID(job.ID)
 	for _, f := range unmade(job, execution) {
-		if _, err := box.Publish(ctx, f); err != nil {
+		if _, err := bus.Publish(ctx, f); err != nil {
 			return err
 		}
 	}
-	return claim.Done(ctx)
+	return claim.Ack(ctx)
 }
 
 // withDispatched runs a bus with the demo's pipeline deployed, which joins two facts.
-func withDispatched(ctx context.Context, synced bool, do func(context.Context, ownBus, events.Letterbox) error) error {
+func withDispatched(ctx context.Context, synced bool, do func(context.Context, ownBus, events.Bus) error) error {
 	spec, err := pipeline.Parse(demo.PipelineFile())
 	if err != nil {
 		return err
 	}
 	return withOwnBus(ctx, synced, 0, func(ctx context.Context, on ownBus) error {
-		return on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
-			if _, _, err := dispatch.Apply(ctx, box, spec); err != nil {
+		return on.with(ctx, jetstream.Options{}, func(bus events.Bus) error {
+			if _, _, err := dispatch.Apply(ctx, bus, spec); err != nil {
 				return err
 			}
-			return do(ctx, on, box)
+			return do(ctx, on, bus)
 		})
 	})
 }
@@ -222,8 +222,8 @@ func withDispatchers(ctx context.Context, on ownBus, n int, offered *tally, do f
 	defer stop()
 	for range n {
 		running.Go(func() error {
-			return on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
-				d, err := dispatch.New(ctx, counted{box, offered}, nil)
+			return on.with(ctx, jetstream.Options{}, func(bus events.Bus) error {
+				d, err := dispatch.New(ctx, counted{bus, offered}, nil)
 				if err != nil {
 					return err
 				}
@@ -239,17 +239,17 @@ func withDispatchers(ctx context.Context, on ownBus, n int, offered *tally, do f
 }
 
 // benchFacts are those of one run, in one order or the other.
-func benchFacts(run int) []events.Fact {
-	facts := demo.Facts(storage.Ref{Bucket: "stoker", Key: "demo"}, fmt.Sprintf("run-%d", run))
+func benchEvents(run int) []events.Event {
+	evs := demo.Events(storage.Ref{Bucket: "stoker", Key: "demo"}, fmt.Sprintf("run-%d", run))
 	if run%2 == 1 {
-		facts[0], facts[1] = facts[1], facts[0]
+		evs[0], evs[1] = evs[1], evs[0]
 	}
-	return facts
+	return evs
 }
 
-func publishAll(ctx context.Context, box events.Letterbox, facts []events.Fact) error {
-	for _, fact := range facts {
-		if _, err := box.Publish(ctx, fact); err != nil {
+func publishAll(ctx context.Context, bus events.Bus, evs []events.Event) error {
+	for _, event := range evs {
+		if _, err := bus.Publish(ctx, event); err != nil {
 			return err
 		}
 	}

@@ -37,7 +37,7 @@ func (b bench) walkBesidePlain(ctx context.Context, stack up, interpreter string
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, w.box.Close()) }()
+	defer func() { err = errors.Join(err, w.bus.Close()) }()
 	if w.spec, err = examplePipeline(); err != nil {
 		return nil, err
 	}

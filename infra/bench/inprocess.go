@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/local/bucket"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/s3"
 )
@@ -27,23 +27,23 @@ func withOwnBus(ctx context.Context, synced bool, lease time.Duration, do func(c
 		return err
 	}
 	defer os.RemoveAll(dir)
-	server, err := bus.Start(ctx, bus.Options{Dir: dir, SyncAlways: synced})
+	server, err := natsserver.Start(ctx, natsserver.Options{Dir: dir, SyncAlways: synced})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
 	own := ownBus{url: server.URL()}
-	return own.with(ctx, jetstream.Options{Create: true, Lease: lease}, func(events.Letterbox) error { return do(ctx, own) })
+	return own.with(ctx, jetstream.Options{Create: true, Lease: lease}, func(events.Bus) error { return do(ctx, own) })
 }
 
 // with connects for as long as do runs. Each client has a connection of its own.
-func (b ownBus) with(ctx context.Context, opts jetstream.Options, do func(events.Letterbox) error) (err error) {
-	box, err := jetstream.Connect(ctx, b.url, opts)
+func (b ownBus) with(ctx context.Context, opts jetstream.Options, do func(events.Bus) error) (err error) {
+	bus, err := jetstream.Connect(ctx, b.url, opts)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, box.Close()) }()
-	return do(box)
+	defer func() { err = errors.Join(err, bus.Close()) }()
+	return do(bus)
 }
 
 // withOwnStore runs a new store for as long as do runs.

@@ -40,10 +40,10 @@ var errThere = errors.New("the model is there")
 func (w walker) travel(ctx context.Context, run string) (journey, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	facts := demo.Facts(w.artifacts, run)
-	last := len(facts) - 1
-	for _, fact := range facts[:last] {
-		if _, err := w.box.Publish(ctx, fact); err != nil {
+	evs := demo.Events(w.artifacts, run)
+	last := len(evs) - 1
+	for _, event := range evs[:last] {
+		if _, err := w.bus.Publish(ctx, event); err != nil {
 			return journey{}, err
 		}
 	}
@@ -51,7 +51,7 @@ func (w walker) travel(ctx context.Context, run string) (journey, error) {
 	if err != nil {
 		return journey{}, err
 	}
-	j, err := w.listen(ctx, facts[last])
+	j, err := w.listen(ctx, evs[last])
 	if err != nil {
 		return j, err
 	}
@@ -61,10 +61,10 @@ func (w walker) travel(ctx context.Context, run string) (journey, error) {
 }
 
 // listen watches before the fact is published, so that nothing is missed.
-func (w walker) listen(ctx context.Context, fact events.Fact) (journey, error) {
+func (w walker) listen(ctx context.Context, event events.Event) (journey, error) {
 	j := journey{phase: map[string]time.Duration{}}
 	group, ctx := errgroup.WithContext(ctx)
-	progress := w.box.Watch(ctx, fact.Pipeline, fact.Run)
+	progress := w.bus.Watch(ctx, event.Pipeline, event.Run)
 	began := time.Now()
 	group.Go(func() error {
 		for p, err := range progress {
@@ -76,10 +76,10 @@ func (w walker) listen(ctx context.Context, fact events.Fact) (journey, error) {
 		return nil
 	})
 	group.Go(func() error {
-		if _, err := w.box.Publish(ctx, fact); err != nil {
+		if _, err := w.bus.Publish(ctx, event); err != nil {
 			return err
 		}
-		model, err := w.await(ctx, fact)
+		model, err := w.await(ctx, event)
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (w walker) listen(ctx context.Context, fact events.Fact) (journey, error) {
 		return j, err
 	}
 	if j.module == 0 {
-		return j, fmt.Errorf("run %s: no word of its module", fact.Run)
+		return j, fmt.Errorf("run %s: no word of its module", event.Run)
 	}
 	return j, nil
 }
@@ -108,21 +108,21 @@ func (j *journey) heard(phase string, at time.Duration) {
 }
 
 // await returns when the run's model is there.
-func (w walker) await(ctx context.Context, fact events.Fact) (*events.ModelTrained, error) {
+func (w walker) await(ctx context.Context, event events.Event) (*events.ModelTrained, error) {
 	query := events.Query{
 		Kinds:    events.OutcomeKinds(),
-		Pipeline: fact.Pipeline, Run: fact.Run, Follow: true,
+		Pipeline: event.Pipeline, Run: event.Run, Follow: true,
 	}
-	for recorded, err := range w.box.Read(ctx, query) {
+	for recorded, err := range w.bus.Read(ctx, query) {
 		if err != nil {
 			return nil, err
 		}
-		switch told := recorded.Fact.Data.(type) {
+		switch told := recorded.Event.Data.(type) {
 		case *events.TrainingFailed:
-			return nil, fmt.Errorf("run %s failed: %s", fact.Run, told.Message)
+			return nil, fmt.Errorf("run %s failed: %s", event.Run, told.Message)
 		case *events.ModelTrained:
 			if told.Cached {
-				return nil, fmt.Errorf("run %s: nothing was trained, the model was there before", fact.Run)
+				return nil, fmt.Errorf("run %s: nothing was trained, the model was there before", event.Run)
 			}
 			return told, nil
 		}

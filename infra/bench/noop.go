@@ -56,12 +56,12 @@ func (b bench) noop(ctx context.Context) (all []figure, err error) {
 
 // noopRate is how many jobs a second one slot works on, from the worker's start to the acknowledgement of the last.
 func noopRate(ctx context.Context, on ownBus, noop *noopFunction, first int) (rate float64, err error) {
-	err = on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
-		if err := offerJobs(ctx, box, first, noopJobs); err != nil {
+	err = on.with(ctx, jetstream.Options{}, func(bus events.Bus) error {
+		if err := offerJobs(ctx, bus, first, noopJobs); err != nil {
 			return err
 		}
 		began := time.Now()
-		if err := workOnJobs(ctx, box, noop, noopJobs); err != nil {
+		if err := workOnJobs(ctx, bus, noop, noopJobs); err != nil {
 			return err
 		}
 		rate = noopJobs / time.Since(began).Seconds()
@@ -70,17 +70,17 @@ func noopRate(ctx context.Context, on ownBus, noop *noopFunction, first int) (ra
 	return rate, err
 }
 
-func offerJobs(ctx context.Context, box events.Letterbox, first, n int) error {
+func offerJobs(ctx context.Context, bus events.Bus, first, n int) error {
 	for i := range n {
-		if err := box.Offer(ctx, benchJob(first+i)); err != nil {
+		if err := bus.Enqueue(ctx, benchJob(first+i)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func workOnJobs(ctx context.Context, box events.Letterbox, noop *noopFunction, n int) error {
-	w := worker.New(box, worker.Options{Functions: []worker.Function{noop}})
+func workOnJobs(ctx context.Context, bus events.Bus, noop *noopFunction, n int) error {
+	w := worker.New(bus, worker.Options{Functions: []worker.Function{noop}})
 	for i := range n {
 		if worked, err := w.Once(ctx, patience); err != nil || !worked {
 			return fmt.Errorf("job %d: worked %v: %w", i, worked, err)
@@ -92,12 +92,12 @@ func workOnJobs(ctx context.Context, box events.Letterbox, noop *noopFunction, n
 // seeJob looks what a worker sends for a job.
 func seeJob(ctx context.Context, on ownBus, noop *noopFunction) (seen jobSeen, err error) {
 	const jobs = 3
-	err = on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error { return offerJobs(ctx, box, 0, jobs) })
+	err = on.with(ctx, jetstream.Options{}, func(bus events.Bus) error { return offerJobs(ctx, bus, 0, jobs) })
 	if err != nil {
 		return seen, err
 	}
 	sent, err := withWiretap(on, func(tapped ownBus) error {
-		return tapped.with(ctx, jetstream.Options{}, func(box events.Letterbox) error { return workOnJobs(ctx, box, noop, jobs) })
+		return tapped.with(ctx, jetstream.Options{}, func(bus events.Bus) error { return workOnJobs(ctx, bus, noop, jobs) })
 	})
 	if err != nil {
 		return seen, err
@@ -108,18 +108,18 @@ func seeJob(ctx context.Context, on ownBus, noop *noopFunction) (seen jobSeen, e
 // noopLatency is the time from before a job is offered to the first word of the module's code, one job at a time.
 func noopLatency(ctx context.Context, on ownBus, noop *noopFunction, first, rounds int) (took samples, err error) {
 	noop.heard = make(chan time.Time, 1)
-	err = on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
+	err = on.with(ctx, jetstream.Options{}, func(bus events.Bus) error {
 		running, ctx := errgroup.WithContext(ctx)
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		running.Go(func() error {
-			return worker.New(box, worker.Options{Functions: []worker.Function{noop}}).Run(ctx)
+			return worker.New(bus, worker.Options{Functions: []worker.Function{noop}}).Run(ctx)
 		})
 		running.Go(func() error {
 			defer stop()
 			for round := range rounds {
 				began := time.Now()
-				if err := box.Offer(ctx, benchJob(first+round)); err != nil {
+				if err := bus.Enqueue(ctx, benchJob(first+round)); err != nil {
 					return err
 				}
 				select {
@@ -162,11 +162,11 @@ type noopFunction struct {
 func (*noopFunction) Name() events.Function           { return events.FunctionTrain }
 func (*noopFunction) Limits(events.Job) worker.Limits { return worker.Limits{Attempts: 1, Crashes: 1} }
 
-func (n *noopFunction) Failed(task worker.Task, failure *events.Failure) events.Fact {
+func (n *noopFunction) Failed(task worker.Task, failure *events.Failure) events.Event {
 	return events.NewJobFailed(task.Job, task.Attempt, failure)
 }
 
-func (n *noopFunction) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+func (n *noopFunction) Handle(ctx context.Context, task worker.Task) ([]events.Event, error) {
 	if err := n.run(ctx); err != nil {
 		return nil, events.Fail(events.FailureModule, err)
 	}
@@ -175,8 +175,8 @@ func (n *noopFunction) Handle(ctx context.Context, task worker.Task) ([]events.F
 }
 
 // unmade is what a job leads to whose model nobody made.
-func unmade(job events.Job, execution string) []events.Fact {
-	return []events.Fact{events.NewModelTrained(job, &events.ModelTrained{
+func unmade(job events.Job, execution string) []events.Event {
+	return []events.Event{events.NewModelTrained(job, &events.ModelTrained{
 		Model:     events.Model{URI: "s3://bench/model", Digest: execution, Formats: []string{"Format-Serving"}},
 		Execution: execution, Module: "builtin:noop@1", Inputs: []events.Artifact{}, Finished: time.Now(),
 	})}

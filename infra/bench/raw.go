@@ -145,7 +145,7 @@ func (r *rawRuns) run(name string) *rawRun {
 
 // handle writes what a dispatcher writes for an event, one after another, and acknowledges it.
 func (r *rawRuns) handle(ctx context.Context, by raw, msg jetstream.Msg) (err error) {
-	_, name, _ := events.ParseFactSubject(msg.Subject())
+	_, name, _ := events.ParseEventSubject(msg.Subject())
 	run := r.run(name)
 	run.Lock()
 	defer run.Unlock()
@@ -175,7 +175,7 @@ func (r *rawRuns) handle(ctx context.Context, by raw, msg jetstream.Msg) (err er
 // rawDispatchRate is how many events a second programs that write what dispatchers write get done, concurrency at once each.
 func rawDispatchRate(ctx context.Context, synced bool, programs, concurrency int, seen dispatched) (rate float64, err error) {
 	err = withBacklog(ctx, synced, func(ctx context.Context, on ownBus) error {
-		return withRaw(ctx, on, programs, events.StreamFacts, dispatch.Reader, func(ctx context.Context, all []raw) error {
+		return withRaw(ctx, on, programs, events.StreamEvents, dispatch.Reader, func(ctx context.Context, all []raw) error {
 			done, began := newTally(backlog), time.Now()
 			err := writeRuns(ctx, all, concurrency, seen, done)
 			rate = 2 * backlog / done.last.Sub(began).Seconds()

@@ -42,7 +42,7 @@ func asJob(sent [][]request) (seen jobSeen, err error) {
 
 // rawJobRate is how many jobs a second a program gets done that sends what a worker sends for each, one after another.
 func rawJobRate(ctx context.Context, on ownBus, seen jobSeen, first int) (rate float64, err error) {
-	err = on.with(ctx, stokerjetstream.Options{}, func(box events.Letterbox) error { return offerJobs(ctx, box, first, noopJobs) })
+	err = on.with(ctx, stokerjetstream.Options{}, func(bus events.Bus) error { return offerJobs(ctx, bus, first, noopJobs) })
 	if err != nil {
 		return 0, err
 	}

@@ -50,19 +50,19 @@ type takeover struct{ beaten, killed, taken time.Time }
 func takenOver(ctx context.Context, round int) (when takeover, err error) {
 	options := jetstream.Options{Lease: recoverLease}
 	err = withOwnBus(ctx, false, recoverLease, func(ctx context.Context, on ownBus) error {
-		return on.with(ctx, options, func(box events.Letterbox) error {
+		return on.with(ctx, options, func(bus events.Bus) error {
 			holder, err := startHolder(ctx, on.url)
 			if err != nil {
 				return err
 			}
 			defer holder.kill()
-			if err := box.Offer(ctx, benchJob(round)); err != nil {
+			if err := bus.Enqueue(ctx, benchJob(round)); err != nil {
 				return err
 			}
 			if err := holder.holds(); err != nil {
 				return err
 			}
-			when, err = heirTakes(ctx, box, func() (when takeover, err error) {
+			when, err = heirTakes(ctx, bus, func() (when takeover, err error) {
 				if err := wait(ctx, recoverLease/2+time.Duration(round%5)*recoverLease/15); err != nil {
 					return when, err
 				}
@@ -70,7 +70,7 @@ func takenOver(ctx context.Context, round int) (when takeover, err error) {
 					return when, err
 				}
 				when.killed = time.Now()
-				when.beaten, err = lastBeat(ctx, box, benchJob(round).ID)
+				when.beaten, err = lastBeat(ctx, bus, benchJob(round).ID)
 				return when, err
 			})
 			return err
@@ -80,8 +80,8 @@ func takenOver(ctx context.Context, round int) (when takeover, err error) {
 }
 
 // lastBeat is when the holder of a job last confirmed its lease, by the bus's clock: that of this machine.
-func lastBeat(ctx context.Context, box events.Letterbox, job string) (time.Time, error) {
-	leases, err := box.Register(ctx, events.RegisterLeases)
+func lastBeat(ctx context.Context, bus events.Bus, job string) (time.Time, error) {
+	leases, err := bus.KV(ctx, events.KVLeases)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -90,13 +90,13 @@ func lastBeat(ctx context.Context, box events.Letterbox, job string) (time.Time,
 }
 
 // heirTakes runs a second worker, kills the first, and adds to what kill tells when the job came.
-func heirTakes(ctx context.Context, box events.Letterbox, kill func() (takeover, error)) (when takeover, err error) {
+func heirTakes(ctx context.Context, bus events.Bus, kill func() (takeover, error)) (when takeover, err error) {
 	heir := &holdFunction{taken: make(chan time.Time, 1)}
 	running, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	running.Go(func() error {
-		return worker.New(box, worker.Options{Functions: []worker.Function{heir}}).Run(ctx)
+		return worker.New(bus, worker.Options{Functions: []worker.Function{heir}}).Run(ctx)
 	})
 	running.Go(func() (err error) {
 		defer stop()
@@ -159,8 +159,8 @@ func (h *holder) kill() error {
 
 // hold is the main function of a holder.
 func hold(ctx context.Context, url string) error {
-	return ownBus{url}.with(ctx, jetstream.Options{Lease: recoverLease}, func(box events.Letterbox) error {
-		return worker.New(box, worker.Options{Functions: []worker.Function{&holdFunction{told: os.Stdout}}}).Run(ctx)
+	return ownBus{url}.with(ctx, jetstream.Options{Lease: recoverLease}, func(bus events.Bus) error {
+		return worker.New(bus, worker.Options{Functions: []worker.Function{&holdFunction{told: os.Stdout}}}).Run(ctx)
 	})
 }
 
@@ -171,7 +171,7 @@ type holdFunction struct {
 	taken chan time.Time
 }
 
-func (h *holdFunction) Handle(ctx context.Context, _ worker.Task) ([]events.Fact, error) {
+func (h *holdFunction) Handle(ctx context.Context, _ worker.Task) ([]events.Event, error) {
 	if h.told != nil {
 		fmt.Fprintln(h.told, "taken")
 	}

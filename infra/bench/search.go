@@ -44,7 +44,7 @@ func (b bench) searching(ctx context.Context) (figures []figure, err error) {
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, w.box.Close()) }()
+		defer func() { err = errors.Join(err, w.bus.Close()) }()
 		figures, err = w.searches(ctx, b.times(20))
 		return err
 	})
@@ -60,7 +60,7 @@ func (w walker) searches(ctx context.Context, n int) ([]figure, error) {
 	var took, cpu, score samples
 	for round := range n + 1 {
 		spec.Trainer.Seed = int64(round) + 1
-		if _, _, err := dispatch.Apply(ctx, w.box, spec); err != nil {
+		if _, _, err := dispatch.Apply(ctx, w.bus, spec); err != nil {
 			return nil, err
 		}
 		s, err := w.search(ctx, fmt.Sprintf("search-%d", round))
@@ -91,18 +91,18 @@ type found struct {
 func (w walker) search(ctx context.Context, run string) (f found, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	facts := demo.Facts(w.artifacts, run)
-	fact := facts[len(facts)-1]
-	fact.Pipeline = "penguin-search"
+	evs := demo.Events(w.artifacts, run)
+	event := evs[len(evs)-1]
+	event.Pipeline = "penguin-search"
 	before, err := cpuTime(w.pid)
 	if err != nil {
 		return f, err
 	}
 	began := time.Now()
-	if _, err := w.box.Publish(ctx, fact); err != nil {
+	if _, err := w.bus.Publish(ctx, event); err != nil {
 		return f, err
 	}
-	hparams, err := w.awaitTuning(ctx, fact)
+	hparams, err := w.awaitTuning(ctx, event)
 	if err != nil {
 		return f, err
 	}
@@ -110,27 +110,27 @@ func (w walker) search(ctx context.Context, run string) (f found, err error) {
 	after, err := cpuTime(w.pid)
 	if err == nil {
 		f.cpu = after - before
-		_, err = w.await(ctx, fact)
+		_, err = w.await(ctx, event)
 	}
 	return f, err
 }
 
 // awaitTuning returns when the run's hyperparameters are there.
-func (w walker) awaitTuning(ctx context.Context, fact events.Fact) (*events.HParamsReady, error) {
+func (w walker) awaitTuning(ctx context.Context, event events.Event) (*events.HParamsReady, error) {
 	query := events.Query{
 		Kinds:    []events.Kind{events.KindHParamsReady, events.KindTuningFailed},
-		Pipeline: fact.Pipeline, Run: fact.Run, Follow: true,
+		Pipeline: event.Pipeline, Run: event.Run, Follow: true,
 	}
-	for recorded, err := range w.box.Read(ctx, query) {
+	for recorded, err := range w.bus.Read(ctx, query) {
 		if err != nil {
 			return nil, err
 		}
-		switch told := recorded.Fact.Data.(type) {
+		switch told := recorded.Event.Data.(type) {
 		case *events.TuningFailed:
-			return nil, fmt.Errorf("run %s: its search failed: %s", fact.Run, told.Message)
+			return nil, fmt.Errorf("run %s: its search failed: %s", event.Run, told.Message)
 		case *events.HParamsReady:
 			if told.Cached || told.Reused || told.Score == nil {
-				return nil, fmt.Errorf("run %s: nothing was searched: %+v", fact.Run, *told)
+				return nil, fmt.Errorf("run %s: nothing was searched: %+v", event.Run, *told)
 			}
 			return told, nil
 		}

@@ -102,12 +102,12 @@ func sleep(ctx context.Context, a *module.Args) error {
 func studied(ctx context.Context, s studySetting) (took time.Duration, err error) {
 	err = withOwnBus(ctx, false, 0, func(ctx context.Context, on ownBus) error {
 		return withOwnStore(ctx, func(store storage.Store) error {
-			return on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
+			return on.with(ctx, jetstream.Options{}, func(bus events.Bus) error {
 				job, err := s.job(ctx, store)
 				if err != nil {
 					return err
 				}
-				if err := box.Offer(ctx, job); err != nil {
+				if err := bus.Enqueue(ctx, job); err != nil {
 					return err
 				}
 				working, stop := context.WithCancel(ctx)
@@ -115,7 +115,7 @@ func studied(ctx context.Context, s studySetting) (took time.Duration, err error
 				for range s.workers {
 					running.Go(func() error { return s.work(working, on, store) })
 				}
-				took, err = searched(ctx, box)
+				took, err = searched(ctx, bus)
 				stop()
 				return errors.Join(err, running.Wait())
 			})
@@ -125,30 +125,30 @@ func studied(ctx context.Context, s studySetting) (took time.Duration, err error
 }
 
 // searched waits for what comes of the study, and reads how long its trials took.
-func searched(ctx context.Context, box events.Letterbox) (time.Duration, error) {
+func searched(ctx context.Context, bus events.Bus) (time.Duration, error) {
 	waiting, cancel := context.WithTimeout(ctx, studyPatience)
 	defer cancel()
-	for recorded, err := range box.Read(waiting, events.Query{Pipeline: "bench", Follow: true}) {
+	for recorded, err := range bus.Read(waiting, events.Query{Pipeline: "bench", Follow: true}) {
 		if err != nil {
 			return 0, err
 		}
-		if _, ready := recorded.Fact.Data.(*events.HParamsReady); !ready {
-			return 0, fmt.Errorf("told %s: %+v", recorded.Fact.Data.Kind(), recorded.Fact.Data)
+		if _, ready := recorded.Event.Data.(*events.HParamsReady); !ready {
+			return 0, fmt.Errorf("told %s: %+v", recorded.Event.Data.Kind(), recorded.Event.Data)
 		}
 		break
 	}
-	for newest, err := range box.Studies(ctx, "bench") {
+	for newest, err := range bus.Studies(ctx, "bench") {
 		if err != nil {
 			return 0, err
 		}
-		return trialsTook(ctx, box, newest.Study)
+		return trialsTook(ctx, bus, newest.Study)
 	}
 	return 0, errors.New("the study has no log")
 }
 
 // trialsTook is from when a study's first trial began to when its last one ended.
-func trialsTook(ctx context.Context, box events.Letterbox, study events.Study) (time.Duration, error) {
-	s, err := studies.Read(ctx, box, study)
+func trialsTook(ctx context.Context, bus events.Bus, study events.Study) (time.Duration, error) {
+	s, err := studies.Read(ctx, bus, study)
 	switch {
 	case err != nil:
 		return 0, err
@@ -172,9 +172,9 @@ func (s studySetting) work(ctx context.Context, on ownBus, store storage.Store) 
 		return err
 	}
 	defer os.RemoveAll(dir)
-	return on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
-		search := tuner.New(execution.New(store, host, execution.Options{Root: storage.Ref{Bucket: studyBucket}, WorkDir: dir}), box)
-		return worker.New(box, worker.Options{Functions: []worker.Function{search, search.Trials()}, Slots: s.slots}).Run(ctx)
+	return on.with(ctx, jetstream.Options{}, func(bus events.Bus) error {
+		search := tuner.New(execution.New(store, host, execution.Options{Root: storage.Ref{Bucket: studyBucket}, WorkDir: dir}), bus)
+		return worker.New(bus, worker.Options{Functions: []worker.Function{search, search.Trials()}, Slots: s.slots}).Run(ctx)
 	})
 }
 

@@ -11,12 +11,12 @@ import (
 
 // counted is a letterbox that notes which jobs were offered.
 type counted struct {
-	events.Letterbox
+	events.Bus
 	offered *tally // nil: nobody asks
 }
 
-func (c counted) Offer(ctx context.Context, job events.Job) error {
-	err := c.Letterbox.Offer(ctx, job)
+func (c counted) Enqueue(ctx context.Context, job events.Job) error {
+	err := c.Bus.Enqueue(ctx, job)
 	if err == nil && c.offered != nil {
 		c.offered.note(job.ID)
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
@@ -94,14 +94,14 @@ func traceRound(ctx context.Context) (plain, traced traceCost, err error) {
 // traceHalf works on so many jobs, and measures from the first offer until the last one's spans are sent.
 func traceHalf(ctx context.Context, tele *telemetry.Telemetry) (cost traceCost, err error) {
 	runtime.GC()
-	box := tele.Letterbox(eventstest.NewMemory(0))
-	w := worker.New(box, worker.Options{Functions: []worker.Function{staged{}}, Telemetry: tele})
+	bus := tele.Bus(bustest.NewMemory(0))
+	w := worker.New(bus, worker.Options{Functions: []worker.Function{staged{}}, Telemetry: tele})
 	before, err := spent()
 	if err != nil {
 		return cost, err
 	}
 	for i := range traceJobs {
-		if err := box.Offer(ctx, benchJob(i)); err != nil {
+		if err := bus.Enqueue(ctx, benchJob(i)); err != nil {
 			return cost, err
 		}
 		if worked, err := w.Once(ctx, 0); err != nil || !worked {
@@ -142,7 +142,7 @@ func spent() (s spending, err error) {
 // staged has the parts of a training, each with its span, and no work in them.
 type staged struct{ *noopFunction }
 
-func (staged) Handle(ctx context.Context, task worker.Task) (_ []events.Fact, err error) {
+func (staged) Handle(ctx context.Context, task worker.Task) (_ []events.Event, err error) {
 	execution := "sha256:" + events.DerivedID(task.Job.ID) + events.DerivedID(task.Job.ID)
 	for _, name := range []string{"identify", "stage", "module", "check", "publish", "commit"} {
 		_, span := telemetry.Start(ctx, name)

@@ -36,7 +36,7 @@ func (b bench) walkThrough(ctx context.Context, stack up) (figures []figure, err
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, w.box.Close()) }()
+	defer func() { err = errors.Join(err, w.bus.Close()) }()
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (b bench) walkThrough(ctx context.Context, stack up) (figures []figure, err
 // walker is upstream and downstream of one stack.
 type walker struct {
 	pid       int
-	box       *jetstream.Letterbox
+	bus       *jetstream.Bus
 	artifacts storage.Ref
 	spec      pipeline.Pipeline
 }
@@ -79,7 +79,7 @@ func newWalker(ctx context.Context, pid int, to local.Connection) (walker, error
 	if err := demo.Upload(ctx, store, w.artifacts); err != nil {
 		return w, err
 	}
-	w.box, err = jetstream.Connect(ctx, to.NATS, jetstream.Options{Name: "stoker-bench"})
+	w.bus, err = jetstream.Connect(ctx, to.NATS, jetstream.Options{Name: "stoker-bench"})
 	return w, err
 }
 
@@ -110,7 +110,7 @@ func (w walker) round(ctx context.Context, run, module string, seed int64) (jour
 
 func (w walker) walkWith(ctx context.Context, spec pipeline.Pipeline, run string, seed int64) (journey, error) {
 	spec.Trainer.Seed = seed
-	if _, _, err := dispatch.Apply(ctx, w.box, spec); err != nil {
+	if _, _, err := dispatch.Apply(ctx, w.bus, spec); err != nil {
 		return journey{}, err
 	}
 	return w.travel(ctx, run)

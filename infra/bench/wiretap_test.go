@@ -68,7 +68,7 @@ func TestRawJetStreamWritesWhatADispatcherWrites(t *testing.T) {
 	}
 	err = withBacklog(t.Context(), false, func(ctx context.Context, on ownBus) error {
 		sent, err := withWiretap(on, func(tapped ownBus) error {
-			return withRaw(ctx, tapped, 1, events.StreamFacts, dispatch.Reader, func(ctx context.Context, all []raw) error {
+			return withRaw(ctx, tapped, 1, events.StreamEvents, dispatch.Reader, func(ctx context.Context, all []raw) error {
 				return writeRuns(ctx, all, 1, seen, newTally(backlog))
 			})
 		})

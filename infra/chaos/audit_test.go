@@ -26,27 +26,27 @@ func (w *world) outcome(ctx context.Context) (o outcome, err error) {
 	o.trained, o.failed = map[string][]*events.ModelTrained{}, map[string][]*events.TrainingFailed{}
 	o.found = map[string][]*events.HParamsReady{}
 	kinds := append(events.OutcomeKinds(), events.KindHParamsReady)
-	for recorded, err := range w.box.Read(ctx, events.Query{Kinds: kinds}) {
+	for recorded, err := range w.bus.Read(ctx, events.Query{Kinds: kinds}) {
 		if err != nil {
 			return o, err
 		}
-		name := recorded.Fact.Pipeline + "/" + recorded.Fact.Run
-		switch data := recorded.Fact.Data.(type) {
+		name := recorded.Event.Pipeline + "/" + recorded.Event.Run
+		switch data := recorded.Event.Data.(type) {
 		case *events.ModelTrained:
 			o.trained[name] = append(o.trained[name], data)
 		case *events.TrainingFailed:
 			o.failed[name] = append(o.failed[name], data)
 		case *events.HParamsReady:
-			if recorded.Fact.Source == events.Source(events.FunctionTune) {
+			if recorded.Event.Source == events.Source(events.FunctionTune) {
 				o.found[name] = append(o.found[name], data)
 			}
 		}
 	}
-	for letter, err := range w.box.Dead(ctx) {
+	for deadLetter, err := range w.bus.DeadLetters(ctx) {
 		if err != nil {
 			return o, err
 		}
-		o.dead = append(o.dead, letter)
+		o.dead = append(o.dead, deadLetter)
 	}
 	stream, err := w.js.Stream(ctx, "JOBS")
 	if err != nil {
@@ -85,13 +85,13 @@ func (o outcome) missing(runs []run, poisons []*poison) string {
 	return ""
 }
 
-func (p *poison) is(letter events.DeadLetter) bool {
-	return letter.Message.Stream == p.stream && letter.Message.Sequence == p.sequence
+func (p *poison) is(deadLetter events.DeadLetter) bool {
+	return deadLetter.Message.Stream == p.stream && deadLetter.Message.Sequence == p.sequence
 }
 
 // audit lists all that is not as it must be.
 func (w *world) audit(ctx context.Context, o outcome, runs []run, poisons []*poison) (faults []string) {
-	faults = slices.Concat(o.facts(runs), o.searches(runs), o.letters(poisons), w.faults())
+	faults = slices.Concat(o.events(runs), o.searches(runs), o.deadLetters(poisons), w.faults())
 	for name, failures := range o.failed {
 		if !slices.ContainsFunc(poisons, func(p *poison) bool { return p.failed == name }) || len(failures) > 1 {
 			faults = append(faults, fmt.Sprintf("%s: %d failures told, the first: %s", name, len(failures), failures[0].Message))
@@ -108,7 +108,7 @@ func (w *world) audit(ctx context.Context, o outcome, runs []run, poisons []*poi
 }
 
 // facts wants one ModelTrained for each run, and equal ones for runs that ask for the same.
-func (o outcome) facts(runs []run) (faults []string) {
+func (o outcome) events(runs []run) (faults []string) {
 	known, same := map[string]bool{}, map[string]*events.ModelTrained{}
 	digests, executions := map[string]string{}, map[string]string{}
 	for _, r := range runs {
@@ -167,13 +167,13 @@ func (o outcome) searches(runs []run) (faults []string) {
 }
 
 // letters wants every poison among the dead letters once, and nothing else.
-func (o outcome) letters(poisons []*poison) (faults []string) {
+func (o outcome) deadLetters(poisons []*poison) (faults []string) {
 	for _, p := range poisons {
 		count := 0
-		for _, letter := range o.dead {
-			if p.is(letter) {
+		for _, deadLetter := range o.dead {
+			if p.is(deadLetter) {
 				count++
-				if string(letter.Message.Body) != string(p.body) {
+				if string(deadLetter.Message.Body) != string(p.body) {
 					faults = append(faults, p.name+": its dead letter is not verbatim")
 				}
 			}
@@ -182,9 +182,9 @@ func (o outcome) letters(poisons []*poison) (faults []string) {
 			faults = append(faults, fmt.Sprintf("%s: %d dead letters", p.name, count))
 		}
 	}
-	for _, letter := range o.dead {
-		if !slices.ContainsFunc(poisons, func(p *poison) bool { return p.is(letter) }) {
-			faults = append(faults, fmt.Sprintf("message %d of %s is dead: %s", letter.Message.Sequence, letter.Message.Stream, letter.Reason.Message))
+	for _, deadLetter := range o.dead {
+		if !slices.ContainsFunc(poisons, func(p *poison) bool { return p.is(deadLetter) }) {
+			faults = append(faults, fmt.Sprintf("message %d of %s is dead: %s", deadLetter.Message.Sequence, deadLetter.Message.Stream, deadLetter.Reason.Message))
 		}
 	}
 	return faults

@@ -20,8 +20,8 @@ func TestAStoreMayBeAwayForLong(t *testing.T) {
 	w.proxy.leave(true)
 	w.add(roleDispatcher, never)
 	worker := w.add(roleWorker, never)
-	for _, fact := range up.runs[0].facts {
-		w.must(publish(t.Context(), w.box, fact))
+	for _, event := range up.runs[0].events {
+		w.must(publish(t.Context(), w.bus, event))
 	}
 	began := time.Now()
 	w.eventually(2*time.Minute, func(ctx context.Context) string {

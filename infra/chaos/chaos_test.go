@@ -21,7 +21,7 @@ var (
 	serversFlag = flag.Int("servers", 1, "of the bus in TestOneModelForEveryCause: 1 or 3")
 	minutesFlag = flag.Int("minutes", 0, "over which TestOperationsOnThreeServers spreads its operations; 0: one each second")
 	onlyFlag    = flag.String("only", "", "pattern of the operations that TestOperationsOnThreeServers does; default: all")
-	factsFlag   = flag.Int("facts", 1000, "facts that TestAFloodOfEqualFacts publishes")
+	eventsFlag  = flag.Int("facts", 1000, "facts that TestAFloodOfEqualFacts publishes")
 )
 
 // newPlan tells its seed before anything happens.
@@ -61,7 +61,7 @@ func TestOneModelForEveryCause(t *testing.T) {
 func oneModelOnOneServer(t *testing.T, p plan) {
 	w := newWorld(t, p, lease)
 	up := newUpstream(w, p.jobs)
-	reader := &reader{w: w, box: w.connect("reader")}
+	reader := &reader{w: w, bus: w.connect("reader")}
 	poisons := w.chaos(up, reader)
 
 	var o outcome
@@ -80,7 +80,7 @@ func oneModelOnOneServer(t *testing.T, p plan) {
 
 // chaos runs the plan until all of it was told and done; the functions work on after it.
 func (w *world) chaos(up *upstream, reader *reader) (poisons []*poison) {
-	boxes := w.clients()
+	buses := w.clients()
 	workerCuts, dispatcherCuts := inTurn(w.plan.workerCuts()), inTurn(w.plan.dispatcherCuts())
 	for range dispatchers {
 		w.add(roleDispatcher, dispatcherCuts)
@@ -96,7 +96,7 @@ func (w *world) chaos(up *upstream, reader *reader) (poisons []*poison) {
 
 	defer cancel()
 	running, ctx := errgroup.WithContext(ctx)
-	running.Go(func() error { return up.tell(ctx, boxes, reader.told) })
+	running.Go(func() error { return up.tell(ctx, buses, reader.told) })
 	for round := range 1 + w.plan.jobs/60 {
 		poisons = append(poisons, w.poisons(round)...)
 	}

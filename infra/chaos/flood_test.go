@@ -28,7 +28,7 @@ trainer:
 // Eight clients tell at once, over and over, that the same examples are ready, naming five runs between them. Half of the
 // facts are told under one id, which the bus takes once; the others each have their own, and all reach the dispatchers. There
 // is one model, and one fact for each run.
-func TestAFloodOfEqualFacts(t *testing.T) {
+func TestAFloodOfEqualEvents(t *testing.T) {
 	t.Parallel()
 	p := newPlan(t, floodRuns)
 	w := newWorld(t, p, 4*lease)
@@ -47,10 +47,10 @@ func TestAFloodOfEqualFacts(t *testing.T) {
 			pipeline: "flood", key: fmt.Sprintf("run %d", i), work: "flood", inputs: "flood", seed: tinySeed([]byte("null"), []byte("rows"), []byte("eval rows")),
 		})
 	}
-	w.must(w.flood(runs, *factsFlag))
+	w.must(w.flood(runs, *eventsFlag))
 
 	var o outcome
-	w.eventually(time.Minute+time.Duration(*factsFlag)*50*time.Millisecond, func(ctx context.Context) string {
+	w.eventually(time.Minute+time.Duration(*eventsFlag)*50*time.Millisecond, func(ctx context.Context) string {
 		var err error
 		if o, err = w.outcome(ctx); err != nil {
 			return err.Error()
@@ -69,10 +69,10 @@ func TestAFloodOfEqualFacts(t *testing.T) {
 func (w *world) flood(runs []run, count int) error {
 	telling, ctx := errgroup.WithContext(w.t.Context())
 	for c := range flooders {
-		box, r := w.connect(fmt.Sprintf("client-%d", c)), w.plan.rand(streamUpstream+uint64(c))
+		bus, r := w.connect(fmt.Sprintf("client-%d", c)), w.plan.rand(streamUpstream+uint64(c))
 		telling.Go(func() error {
 			for i := range count / flooders {
-				if err := publish(ctx, box, w.ready(runs[r.IntN(len(runs))], r, c, i)); err != nil {
+				if err := publish(ctx, bus, w.ready(runs[r.IntN(len(runs))], r, c, i)); err != nil {
 					return err
 				}
 			}
@@ -83,12 +83,12 @@ func (w *world) flood(runs []run, count int) error {
 }
 
 // ready is one more time that the examples of a run are said to be ready.
-func (w *world) ready(r run, random *rand.Rand, client, number int) events.Fact {
+func (w *world) ready(r run, random *rand.Rand, client, number int) events.Event {
 	id := "ready"
 	if random.IntN(2) == 0 {
 		id = fmt.Sprintf("ready-%d-%d", client, number)
 	}
-	return events.Fact{ID: id, Source: "/upstream", Pipeline: r.pipeline, Run: r.key, Data: &events.ExamplesReady{
+	return events.Event{ID: id, Source: "/upstream", Pipeline: r.pipeline, Run: r.key, Data: &events.ExamplesReady{
 		Examples: []events.Examples{{URI: w.root.Join("flood").String()}},
 	}}
 }

@@ -102,25 +102,25 @@ func (s *step) run(pipeline, what string) history.Run {
 	return history.Run{Pipeline: pipeline, Run: fmt.Sprintf("%s %d", what, s.n)}
 }
 
-func (s *step) transform(r history.Run) events.Fact {
-	return fact(r, "t", &events.TransformReady{
+func (s *step) transform(r history.Run) events.Event {
+	return event(r, "t", &events.TransformReady{
 		TransformGraph:      s.at("tiny/graph"),
 		TransformedExamples: []events.Examples{{URI: s.at(fmt.Sprintf("tiny/examples-%d", s.r.IntN(inputFolders)))}},
 	})
 }
 
-func (s *step) hparams(r history.Run) events.Fact {
-	return fact(r, "h", &events.HParamsReady{Hyperparameters: s.at("tiny/hp")})
+func (s *step) hparams(r history.Run) events.Event {
+	return event(r, "h", &events.HParamsReady{Hyperparameters: s.at("tiny/hp")})
 }
 
-func fact(r history.Run, id string, data events.Data) events.Fact {
-	return events.Fact{ID: id, Source: "/upstream", Pipeline: r.Pipeline, Run: r.Run, Data: data}
+func event(r history.Run, id string, data events.Data) events.Event {
+	return events.Event{ID: id, Source: "/upstream", Pipeline: r.Pipeline, Run: r.Run, Data: data}
 }
 
 // tell publishes events in any order, each one to three times.
-func (s *step) tell(ctx context.Context, facts ...events.Fact) error {
-	s.r.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
-	for _, f := range facts {
+func (s *step) tell(ctx context.Context, evs ...events.Event) error {
+	s.r.Shuffle(len(evs), func(i, j int) { evs[i], evs[j] = evs[j], evs[i] })
+	for _, f := range evs {
 		if err := s.publish(ctx, s.r, f); err != nil {
 			return err
 		}
@@ -147,9 +147,9 @@ func (s *step) fresh(ctx context.Context) error {
 // cancel asks for the end of a run; that it is too late for that is an answer, too.
 func (s *step) cancel(ctx context.Context, r history.Run) error {
 	s.ledger.stopped(r)
-	box := s.boxes[s.server()]
+	bus := s.buses[s.server()]
 	err := s.insist(ctx, func(ctx context.Context) error {
-		cancelled, err := dispatch.Cancel(ctx, box, r.Pipeline, r.Run)
+		cancelled, err := dispatch.Cancel(ctx, bus, r.Pipeline, r.Run)
 		if err == nil && cancelled.Job == "" {
 			s.ledger.cancelled(r)
 			s.count("runs cancelled without a job")
@@ -175,10 +175,10 @@ func (s *step) cancelAtGate(ctx context.Context) error {
 	if err := s.publish(ctx, s.r, s.transform(b)); err != nil {
 		return err
 	}
-	box := s.boxes[s.server()]
+	bus := s.buses[s.server()]
 	err := s.insist(ctx, func(ctx context.Context) error {
 		return waitFor(ctx, func() bool {
-			gate, err := dispatch.ReadAdmission(ctx, box, b.Pipeline)
+			gate, err := dispatch.ReadAdmission(ctx, bus, b.Pipeline)
 			if err != nil {
 				return false
 			}
@@ -232,7 +232,7 @@ func (s *step) pause(ctx context.Context) error {
 	if err := s.apply(ctx, s.server(), fmt.Sprintf(narrowText, r.Pipeline, "queue")); err != nil {
 		return err
 	}
-	err := s.insist(ctx, func(ctx context.Context) error { return dispatch.Pause(ctx, s.boxes[s.server()], r.Pipeline) })
+	err := s.insist(ctx, func(ctx context.Context) error { return dispatch.Pause(ctx, s.buses[s.server()], r.Pipeline) })
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (s *step) pause(ctx context.Context) error {
 	if s.has(ctx, r, events.OutcomeKinds()...) {
 		return fmt.Errorf("run %s has an outcome while its pipeline is paused", r)
 	}
-	return s.insist(ctx, func(ctx context.Context) error { return dispatch.Resume(ctx, s.boxes[s.server()], r.Pipeline) })
+	return s.insist(ctx, func(ctx context.Context) error { return dispatch.Resume(ctx, s.buses[s.server()], r.Pipeline) })
 }
 
 // supersede publishes several runs at once, of which all but the newest may be superseded.
@@ -286,7 +286,7 @@ func (s *step) latest(ctx context.Context) error {
 func (s *step) window(ctx context.Context) error {
 	r := s.run("window", "span")
 	s.ledger.trains(r)
-	return s.tell(ctx, fact(r, "e", &events.ExamplesReady{
+	return s.tell(ctx, event(r, "e", &events.ExamplesReady{
 		Examples: []events.Examples{{URI: s.at(fmt.Sprintf("tiny/examples-%d", s.n%inputFolders)), Span: int64(s.n)}},
 	}))
 }
@@ -316,7 +316,7 @@ func (s *step) retry(ctx context.Context) error {
 	if err := s.tell(ctx, f, s.hparams(r)); err != nil {
 		return err
 	}
-	letter, err := s.letter(ctx, r)
+	deadLetter, err := s.deadLetter(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -327,10 +327,10 @@ func (s *step) retry(ctx context.Context) error {
 	s.retries.RLock()
 	defer s.retries.RUnlock()
 	err = s.insist(ctx, func(ctx context.Context) error {
-		box := s.boxes[s.server()]
-		d, err := dispatch.New(ctx, box, nil)
+		bus := s.buses[s.server()]
+		d, err := dispatch.New(ctx, bus, nil)
 		if err == nil {
-			err = replay.Retry(ctx, box, d, letter)
+			err = replay.Retry(ctx, bus, d, deadLetter)
 		}
 		return err
 	})
@@ -347,20 +347,20 @@ func (s *step) bring(ctx context.Context, key, body string) error {
 }
 
 // letter waits for the dead letter of a run's job.
-func (s *step) letter(ctx context.Context, r history.Run) (letter events.DeadLetter, err error) {
+func (s *step) deadLetter(ctx context.Context, r history.Run) (deadLetter events.DeadLetter, err error) {
 	err = s.insist(ctx, func(ctx context.Context) error {
-		for l, err := range s.boxes[s.server()].Dead(ctx) {
+		for l, err := range s.buses[s.server()].DeadLetters(ctx) {
 			if err != nil {
 				return err
 			}
 			if pipeline, run := replay.RunOf(l); pipeline == r.Pipeline && run == r.Run {
-				letter = l
+				deadLetter = l
 				return nil
 			}
 		}
 		return fmt.Errorf("run %s has no dead letter", r)
 	})
-	return letter, err
+	return deadLetter, err
 }
 
 // poison puts messages on the log that can't be handled.
@@ -380,7 +380,7 @@ func (s *step) poison(ctx context.Context) error {
 // replay does again what is missing, of everything.
 func (s *step) replay(ctx context.Context) error {
 	return s.insist(ctx, func(ctx context.Context) error {
-		again, err := replay.New(ctx, s.boxes[s.server()], s.store, nil)
+		again, err := replay.New(ctx, s.buses[s.server()], s.store, nil)
 		if err != nil {
 			return err
 		}
@@ -400,7 +400,7 @@ func (s *step) replay(ctx context.Context) error {
 // collect removes what nobody needs any more and is older than anything that is under way.
 func (s *step) collect(ctx context.Context) error {
 	return s.insist(ctx, func(ctx context.Context) error {
-		return gc.Collect(ctx, s.boxes[s.server()], s.store, gc.Options{Root: s.root, OlderThan: 5 * time.Minute}, func(gc.Removal) {})
+		return gc.Collect(ctx, s.buses[s.server()], s.store, gc.Options{Root: s.root, OlderThan: 5 * time.Minute}, func(gc.Removal) {})
 	})
 }
 
@@ -430,7 +430,7 @@ func (s *step) upload(ctx context.Context) error {
 	at := s.root.Join(folder + "/_SUCCESS")
 	told := fmt.Sprintf(`{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": %q}, "object": {"key": %q}}}]}`, at.Bucket, at.Key)
 	for range 1 + s.r.IntN(2) {
-		if err := s.insist(ctx, func(ctx context.Context) error { return s.boxes[s.server()].Notify(ctx, "data", []byte(told)) }); err != nil {
+		if err := s.insist(ctx, func(ctx context.Context) error { return s.buses[s.server()].Notify(ctx, "data", []byte(told)) }); err != nil {
 			return err
 		}
 	}
@@ -512,7 +512,7 @@ func (s *step) holder(ctx context.Context, r history.Run) (*process, error) {
 
 // has says whether the log has an event of a kind for a run.
 func (s *step) has(ctx context.Context, r history.Run, kinds ...events.Kind) bool {
-	for recorded, err := range s.boxes[s.server()].Read(ctx, events.Query{Kinds: kinds, Pipeline: r.Pipeline, Run: r.Run}) {
+	for recorded, err := range s.buses[s.server()].Read(ctx, events.Query{Kinds: kinds, Pipeline: r.Pipeline, Run: r.Run}) {
 		return err == nil && recorded.Err == nil
 	}
 	return false

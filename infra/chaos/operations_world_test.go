@@ -30,7 +30,7 @@ type campaign struct {
 	*world
 	cluster *cluster.Cluster
 	ledger  *ledger
-	boxes   [cluster.Size]*jetstream.Letterbox // one through each server
+	buses   [cluster.Size]*jetstream.Bus // one through each server
 	raw     [cluster.Size]*nats.Conn
 
 	// A job that was enqueued again for its dead letter, and is lost with the queue, is not enqueued once more: its run has an outcome, that
@@ -60,7 +60,7 @@ func newCampaign(t testing.TB, p plan) *campaign {
 	w.open()
 	for i := range cluster.Size {
 		w.address = c.cluster.URL(i)
-		c.boxes[i] = w.connect(fmt.Sprintf("operator-%d", i))
+		c.buses[i] = w.connect(fmt.Sprintf("operator-%d", i))
 		nc, err := nats.Connect(w.address, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.PingInterval(time.Second))
 		w.must(err)
 		t.Cleanup(nc.Close)
@@ -139,27 +139,27 @@ func (c *campaign) apply(ctx context.Context, server int, text string) error {
 	}
 	p.Trainer.MaxLost = manyLost
 	return c.insist(ctx, func(ctx context.Context) error {
-		_, _, err := dispatch.Apply(ctx, c.boxes[server], p)
+		_, _, err := dispatch.Apply(ctx, c.buses[server], p)
 		return err
 	})
 }
 
 // publish publishes an event one to three times, each time through another server, and notes what was acknowledged.
-func (c *campaign) publish(ctx context.Context, r *rand.Rand, fact events.Fact) error {
+func (c *campaign) publish(ctx context.Context, r *rand.Rand, event events.Event) error {
 	began, first := time.Now(), r.IntN(cluster.Size)
 	for i := range 1 + r.IntN(cluster.Size) {
 		err := c.insist(ctx, func(ctx context.Context) error {
-			receipt, err := c.boxes[(first+i)%cluster.Size].Publish(ctx, fact)
+			receipt, err := c.buses[(first+i)%cluster.Size].Publish(ctx, event)
 			if err == nil {
 				c.ledger.acked(history.Published{
-					Run: history.Run{Pipeline: fact.Pipeline, Run: fact.Run}, Kind: string(fact.Data.Kind()), Source: fact.Source, ID: fact.ID,
+					Run: history.Run{Pipeline: event.Pipeline, Run: event.Run}, Kind: string(event.Data.Kind()), Source: event.Source, ID: event.ID,
 					Sequence: receipt.Sequence, Sent: began,
 				})
 			}
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("publish %s of run %s/%s: %w", fact.Data.Kind(), fact.Pipeline, fact.Run, err)
+			return fmt.Errorf("publish %s of run %s/%s: %w", event.Data.Kind(), event.Pipeline, event.Run, err)
 		}
 		c.count("events published")
 	}
@@ -244,14 +244,14 @@ const mostRunsShown = 20 // runs whose history is printed
 // models wants the newest model of each run whole, committed, and as its event says.
 func (c *campaign) models() (faults []string) {
 	newest := map[history.Run]events.Recorded{}
-	for recorded, err := range c.boxes[0].Read(c.t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
+	for recorded, err := range c.buses[0].Read(c.t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
 		if err = errors.Join(err, recorded.Err); err != nil {
 			return []string{fmt.Sprintf("read models: %v", err)}
 		}
-		newest[history.Run{Pipeline: recorded.Fact.Pipeline, Run: recorded.Fact.Run}] = recorded
+		newest[history.Run{Pipeline: recorded.Event.Pipeline, Run: recorded.Event.Run}] = recorded
 	}
 	for run, recorded := range newest {
-		if err := c.whole(c.t.Context(), recorded.Fact.Data.(*events.ModelTrained)); err != nil {
+		if err := c.whole(c.t.Context(), recorded.Event.Data.(*events.ModelTrained)); err != nil {
 			faults = append(faults, fmt.Sprintf("event %d, model of run %s: %v", recorded.Message.Sequence, run, err))
 		}
 	}

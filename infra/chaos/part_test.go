@@ -26,7 +26,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/scratch"
 	"github.com/stoker-ml/stoker/functions/worker"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/s3"
 )
@@ -112,7 +112,7 @@ func (p part) run(ctx context.Context, log *slog.Logger) error {
 
 // runBus prints where it listens.
 func (p part) runBus(ctx context.Context, log *slog.Logger) error {
-	server, err := bus.Start(ctx, bus.Options{Dir: p.Dir, Port: p.Port, SyncAlways: p.Sync, Logger: log})
+	server, err := natsserver.Start(ctx, natsserver.Options{Dir: p.Dir, Port: p.Port, SyncAlways: p.Sync, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -122,14 +122,14 @@ func (p part) runBus(ctx context.Context, log *slog.Logger) error {
 }
 
 func (p part) runDispatcher(ctx context.Context, log *slog.Logger) error {
-	box, err := p.connect(ctx, log)
+	bus, err := p.connect(ctx, log)
 	if err != nil {
 		return err
 	}
-	defer box.Close()
+	defer bus.Close()
 	var dispatcher *dispatch.Dispatcher
 	err = persist(ctx, log, func() (err error) {
-		dispatcher, err = dispatch.New(ctx, cutBox{box, newCutter(p, log)}, log)
+		dispatcher, err = dispatch.New(ctx, cutBus{bus, newCutter(p, log)}, log)
 		return err
 	})
 	if err != nil {
@@ -147,12 +147,12 @@ func (p part) runBridge(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer store.Close()
-	box, err := p.connect(ctx, log)
+	bus, err := p.connect(ctx, log)
 	if err != nil {
 		return err
 	}
-	defer box.Close()
-	b, err := bridge.New(box, store, bridge.Options{Logger: log})
+	defer bus.Close()
+	b, err := bridge.New(bus, store, bridge.Options{Logger: log})
 	if err != nil {
 		return err
 	}
@@ -166,11 +166,11 @@ func (p part) runWorker(ctx context.Context, log *slog.Logger) (err error) {
 		return err
 	}
 	defer store.Close()
-	box, err := p.connect(ctx, log)
+	bus, err := p.connect(ctx, log)
 	if err != nil {
 		return err
 	}
-	defer box.Close()
+	defer bus.Close()
 	desks, err := scratch.Open(p.Dir, nil)
 	if err != nil {
 		return err
@@ -183,19 +183,19 @@ func (p part) runWorker(ctx context.Context, log *slog.Logger) (err error) {
 	}
 	defer modules.host.Close()
 	executor := execution.New(cutStore{store, cutter}, modules, execution.Options{Root: p.Root, WorkDir: desks.Path(), Logger: log})
-	tune := tuner.New(executor, cutBox{box, cutter})
+	tune := tuner.New(executor, cutBus{bus, cutter})
 	functions := []worker.Function{trainer.New(executor, trainer.Options{}), tune, tune.Trials()}
 	options := worker.Options{Functions: functions, Slots: p.Slots, Logger: log}
-	return worker.New(cutBox{box, cutter}, options).Run(ctx)
+	return worker.New(cutBus{bus, cutter}, options).Run(ctx)
 }
 
 // connect waits for the bus: it may be away just when a part begins.
-func (p part) connect(ctx context.Context, log *slog.Logger) (box *jetstream.Letterbox, err error) {
+func (p part) connect(ctx context.Context, log *slog.Logger) (bus *jetstream.Bus, err error) {
 	err = persist(ctx, log, func() (err error) {
-		box, err = jetstream.Connect(ctx, p.Bus, jetstream.Options{Lease: p.Lease, Name: p.Name, Logger: log})
+		bus, err = jetstream.Connect(ctx, p.Bus, jetstream.Options{Lease: p.Lease, Name: p.Name, Logger: log})
 		return err
 	})
-	return box, err
+	return bus, err
 }
 
 // persist does what can't be done while the bus is away, until it can.

@@ -15,7 +15,7 @@ const (
 	pointBlob     point = "blob"
 	pointManifest point = "manifest"
 	pointCommit   point = "commit"
-	pointFact     point = "fact"
+	pointEvent    point = "fact"
 	pointDone     point = "acknowledgement"
 
 	pointCheckpoint point = "file of a checkpoint"
@@ -75,7 +75,7 @@ func (p plan) rand(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(p.see
 // workerCuts are the ends of the first lives of workers, in the order in which these lives begin. Each point comes once, or
 // several times in a large chaos; between two deaths there is time for a few jobs.
 func (p plan) workerCuts() []cut {
-	points := []point{pointBlob, pointManifest, pointCommit, pointFact, pointDone, pointCheckpoint, pointPointer, pointRemoval}
+	points := []point{pointBlob, pointManifest, pointCommit, pointEvent, pointDone, pointCheckpoint, pointPointer, pointRemoval}
 	return p.cuts(streamWorkers, points, []cut{{Point: pointTrain}, {Point: pointAny}, {Point: pointAny, After: true}})
 }
 

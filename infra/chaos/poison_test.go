@@ -28,7 +28,7 @@ type poison struct {
 // poisons are all that comes of one round of them.
 func (w *world) poisons(round int) []*poison {
 	id := fmt.Sprintf("poison-%d", round)
-	unknown := events.Fact{
+	unknown := events.Event{
 		ID: id, Source: "/stranger", Pipeline: "nobody", Run: id,
 		Data: &events.TransformReady{TransformGraph: "s3://bucket/graph"},
 	}
@@ -51,7 +51,7 @@ func (w *world) poisons(round int) []*poison {
 	return []*poison{
 		{name: "a fact that is no JSON", subject: "facts.examples-ready.tiny." + id, body: []byte(`{"specversion": "1.0"`)},
 		{name: "a fact without data", subject: "facts.transform-ready.nobody." + id + ".empty", header: empty, body: []byte(`{}`)},
-		{name: "a fact of an unknown pipeline", subject: events.FactSubject(unknown), header: nats.Header(header), body: body, failed: "nobody/" + id},
+		{name: "a fact of an unknown pipeline", subject: events.EventSubject(unknown), header: nats.Header(header), body: body, failed: "nobody/" + id},
 		{name: "a job that is no JSON", subject: "jobs.train.cpu." + id, body: []byte("\x00\xff")},
 		{name: "a job in another's place", subject: "jobs.train.cpu." + id + "-elsewhere", body: w.encode(astray)},
 		{name: "a job without its inputs", subject: events.JobSubject(lost), body: w.encode(lost), failed: "tiny/" + lost.Run},
@@ -95,9 +95,9 @@ func (w *world) answers(ctx context.Context) error {
 func (w *world) stopBus(ctx context.Context, stop busStop) error {
 	w.busIsUp.Lock()
 	defer w.busIsUp.Unlock()
-	life := strings.Count(w.logOf(w.bus), "msg=begins")
-	w.bus.end(stop.signal)
-	err := waitFor(ctx, func() bool { return strings.Count(w.logOf(w.bus), "msg=begins") > life })
+	life := strings.Count(w.logOf(w.busProcess), "msg=begins")
+	w.busProcess.end(stop.signal)
+	err := waitFor(ctx, func() bool { return strings.Count(w.logOf(w.busProcess), "msg=begins") > life })
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 // whole, committed, and what the fact says.
 type reader struct {
 	w   *world
-	box events.Letterbox
+	bus events.Bus
 
 	mu     sync.Mutex
 	models int
@@ -28,7 +28,7 @@ type reader struct {
 func (r *reader) follow(ctx context.Context) {
 	next := uint64(1)
 	for ctx.Err() == nil {
-		for recorded, err := range r.box.Read(ctx, events.Query{Kinds: []events.Kind{events.KindModelTrained}, From: next, Follow: true}) {
+		for recorded, err := range r.bus.Read(ctx, events.Query{Kinds: []events.Kind{events.KindModelTrained}, From: next, Follow: true}) {
 			if err != nil {
 				break // the bus is away; it goes on from there
 			}
@@ -45,13 +45,13 @@ func (r *reader) follow(ctx context.Context) {
 func (r *reader) take(ctx context.Context, recorded events.Recorded) {
 	err := recorded.Err
 	if err == nil {
-		err = r.w.whole(ctx, recorded.Fact.Data.(*events.ModelTrained))
+		err = r.w.whole(ctx, recorded.Event.Data.(*events.ModelTrained))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.models++
 	if err != nil && ctx.Err() == nil {
-		r.faults = append(r.faults, fmt.Sprintf("the reader of fact %d, run %s: %v", recorded.Message.Sequence, recorded.Fact.Run, err))
+		r.faults = append(r.faults, fmt.Sprintf("the reader of fact %d, run %s: %v", recorded.Message.Sequence, recorded.Event.Run, err))
 	}
 }
 

@@ -125,11 +125,11 @@ func (w *servers) removeJobs(ctx context.Context) error {
 	return persist(ctx, slog.New(slog.DiscardHandler), func() error {
 		try, cancel := context.WithTimeout(ctx, tryTime)
 		defer cancel()
-		box, err := jetstream.Connect(try, w.cluster.URL(0), jetstream.Options{Create: true, Replicas: cluster.Size, Lease: clusterLease})
+		bus, err := jetstream.Connect(try, w.cluster.URL(0), jetstream.Options{Create: true, Replicas: cluster.Size, Lease: clusterLease})
 		if err != nil {
 			return fmt.Errorf("make JOBS again: %w", err)
 		}
-		return box.Close()
+		return bus.Close()
 	})
 }
 

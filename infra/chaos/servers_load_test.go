@@ -22,7 +22,7 @@ const (
 
 // retry tries with one client after another, from a first one on, until an answer stands: nil, or an error that no other try would
 // change.
-func (w *servers) retry(ctx context.Context, first int, try func(context.Context, events.Letterbox) error, final ...error) error {
+func (w *servers) retry(ctx context.Context, first int, try func(context.Context, events.Bus) error, final ...error) error {
 	for i := 0; ; i++ {
 		one, cancel := context.WithTimeout(ctx, tryTime)
 		err := try(one, w.clients[(first+i)%cluster.Size])
@@ -54,8 +54,8 @@ func (w *servers) apply(ctx context.Context, client int, name string) error {
 	if err != nil {
 		return err
 	}
-	return w.retry(ctx, client, func(ctx context.Context, box events.Letterbox) error {
-		_, _, err := dispatch.Apply(ctx, box, spec)
+	return w.retry(ctx, client, func(ctx context.Context, bus events.Bus) error {
+		_, _, err := dispatch.Apply(ctx, bus, spec)
 		w.note("apply", fmt.Sprintf("%s: %v", name, err))
 		return err
 	})
@@ -78,12 +78,12 @@ func (w *servers) begin(ctx context.Context) error {
 }
 
 func (w *servers) pause(ctx context.Context, name string, paused bool) error {
-	return w.retry(ctx, 1, func(ctx context.Context, box events.Letterbox) error {
+	return w.retry(ctx, 1, func(ctx context.Context, bus events.Bus) error {
 		what, do := "resume", dispatch.Resume
 		if paused {
 			what, do = "pause", dispatch.Pause
 		}
-		err := do(ctx, box, name)
+		err := do(ctx, bus, name)
 		w.note(what, fmt.Sprintf("%s: %v", name, err))
 		return err
 	})
@@ -140,18 +140,18 @@ func (w *servers) order(ctx context.Context, o order) error {
 func (w *servers) publish(ctx context.Context, m message) error {
 	sent := time.Now()
 	var receipt events.Receipt
-	err := w.retry(ctx, m.client, func(ctx context.Context, box events.Letterbox) (err error) {
-		receipt, err = box.Publish(ctx, m.fact)
+	err := w.retry(ctx, m.client, func(ctx context.Context, bus events.Bus) (err error) {
+		receipt, err = bus.Publish(ctx, m.event)
 		return err
 	}, events.ErrConflict)
-	w.note("publish", fmt.Sprintf("%s/%s %s: %v", m.fact.Pipeline, m.fact.Run, m.fact.ID, err))
+	w.note("publish", fmt.Sprintf("%s/%s %s: %v", m.event.Pipeline, m.event.Run, m.event.ID, err))
 	if err != nil {
 		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.published = append(w.published, history.Published{
-		Run: history.Run{Pipeline: m.fact.Pipeline, Run: m.fact.Run}, Kind: string(m.fact.Data.Kind()), Source: m.fact.Source, ID: m.fact.ID,
+		Run: history.Run{Pipeline: m.event.Pipeline, Run: m.event.Run}, Kind: string(m.event.Data.Kind()), Source: m.event.Source, ID: m.event.ID,
 		Sequence: receipt.Sequence, Sent: sent,
 	})
 	return nil
@@ -163,8 +163,8 @@ func (w *servers) cancel(ctx context.Context, o order) error {
 	defer stop()
 	for {
 		var said dispatch.Cancelled
-		err := w.retry(ctx, o.messages[0].client, func(ctx context.Context, box events.Letterbox) (err error) {
-			said, err = dispatch.Cancel(ctx, box, o.pipeline, o.run)
+		err := w.retry(ctx, o.messages[0].client, func(ctx context.Context, bus events.Bus) (err error) {
+			said, err = dispatch.Cancel(ctx, bus, o.pipeline, o.run)
 			return err
 		}, events.ErrNotFound, dispatch.ErrTooLate)
 		if !errors.Is(err, events.ErrNotFound) {

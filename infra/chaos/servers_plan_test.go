@@ -62,7 +62,7 @@ type order struct {
 
 // message is one copy of an event and who publishes it.
 type message struct {
-	fact   events.Fact
+	event  events.Event
 	client int
 }
 
@@ -104,9 +104,9 @@ func (o order) publications(r *rand.Rand, span int64) (all []message) {
 		data = append(data, transformOf(span+1))
 	}
 	for i, d := range data {
-		fact := events.Fact{ID: fmt.Sprintf("%s-%d", d.Kind(), i), Source: "/upstream", Pipeline: o.pipeline, Run: o.run, Data: d}
+		event := events.Event{ID: fmt.Sprintf("%s-%d", d.Kind(), i), Source: "/upstream", Pipeline: o.pipeline, Run: o.run, Data: d}
 		for range 1 + r.IntN(3) {
-			all = append(all, message{fact, r.IntN(cluster.Size)})
+			all = append(all, message{event, r.IntN(cluster.Size)})
 		}
 	}
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })

@@ -39,7 +39,7 @@ type servers struct {
 	dir     string
 	cluster *cluster.Cluster
 	nc      *nats.Conn // of the test itself; it leaves a server that doesn't answer soon
-	clients [cluster.Size]*jetstream.Letterbox
+	clients [cluster.Size]*jetstream.Bus
 	commits *commits
 
 	dispatchers, workers []*member
@@ -101,18 +101,18 @@ func (w *servers) staff() {
 		w.dispatchers = append(w.dispatchers, w.hire(named(roleDispatcher, i+1), (behind+i)%cluster.Size, runDispatcher))
 	}
 	for i := range clusterWorkers {
-		run := func(ctx context.Context, box *jetstream.Letterbox, log *slog.Logger) error {
+		run := func(ctx context.Context, bus *jetstream.Bus, log *slog.Logger) error {
 			functions := []worker.Function{quick{w.commits}}
-			return worker.New(box, worker.Options{Functions: functions, Slots: 2, Logger: log}).Run(ctx)
+			return worker.New(bus, worker.Options{Functions: functions, Slots: 2, Logger: log}).Run(ctx)
 		}
 		w.workers = append(w.workers, w.hire(named(roleWorker, i+1), (i+2)%cluster.Size, run))
 	}
 }
 
-func runDispatcher(ctx context.Context, box *jetstream.Letterbox, log *slog.Logger) error {
+func runDispatcher(ctx context.Context, bus *jetstream.Bus, log *slog.Logger) error {
 	var d *dispatch.Dispatcher
 	err := persist(ctx, log, func() (err error) {
-		d, err = dispatch.New(ctx, box, log)
+		d, err = dispatch.New(ctx, bus, log)
 		return err
 	})
 	if err != nil {
@@ -127,16 +127,16 @@ type member struct {
 	w      *servers
 	name   string
 	server int
-	run    func(context.Context, *jetstream.Letterbox, *slog.Logger) error
+	run    func(context.Context, *jetstream.Bus, *slog.Logger) error
 
 	mu      sync.Mutex
-	box     *jetstream.Letterbox
+	bus     *jetstream.Bus
 	cancel  context.CancelFunc
 	ended   chan struct{}
 	stopped atomic.Bool
 }
 
-func (w *servers) hire(name string, server int, run func(context.Context, *jetstream.Letterbox, *slog.Logger) error) *member {
+func (w *servers) hire(name string, server int, run func(context.Context, *jetstream.Bus, *slog.Logger) error) *member {
 	m := &member{w: w, name: name, server: server, run: run}
 	w.t.Cleanup(func() { m.stop(false) })
 	m.start()
@@ -163,19 +163,19 @@ func (m *member) live(ctx context.Context) error {
 	}
 	defer file.Close()
 	log := slog.New(slog.NewTextHandler(file, nil)).With("member", m.name)
-	var box *jetstream.Letterbox
+	var bus *jetstream.Bus
 	err = persist(ctx, log, func() (err error) {
-		box, err = jetstream.Connect(ctx, m.w.cluster.URL(m.server), m.w.options(m.name, log))
+		bus, err = jetstream.Connect(ctx, m.w.cluster.URL(m.server), m.w.options(m.name, log))
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	defer box.Close()
+	defer bus.Close()
 	m.mu.Lock()
-	m.box = box
+	m.bus = bus
 	m.mu.Unlock()
-	return m.run(ctx, box, log)
+	return m.run(ctx, bus, log)
 }
 
 // lifeEnd bounds how long a dispatcher or a worker takes to end.
@@ -185,10 +185,10 @@ const lifeEnd = time.Minute
 func (m *member) stop(abrupt bool) {
 	m.stopped.Store(true)
 	m.mu.Lock()
-	box := m.box
+	bus := m.bus
 	m.mu.Unlock()
-	if abrupt && box != nil {
-		box.Close()
+	if abrupt && bus != nil {
+		bus.Close()
 	}
 	m.cancel()
 	select {
@@ -216,11 +216,11 @@ func (q quick) Name() events.Function { return events.FunctionTrain }
 
 func (q quick) Limits(events.Job) worker.Limits { return worker.Limits{Attempts: 1, Crashes: 1} }
 
-func (q quick) Failed(task worker.Task, failure *events.Failure) events.Fact {
+func (q quick) Failed(task worker.Task, failure *events.Failure) events.Event {
 	return events.NewJobFailed(task.Job, task.Attempt, failure)
 }
 
-func (q quick) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+func (q quick) Handle(ctx context.Context, task worker.Task) ([]events.Event, error) {
 	job := task.Job
 	if job.Pipeline == pipeBroken {
 		return nil, events.Fail(events.FailureModule, errors.New("this pipeline's module raises"))
@@ -244,7 +244,7 @@ func (q quick) Handle(ctx context.Context, task worker.Task) ([]events.Fact, err
 	if q.commits.commit(sum, cancelled) {
 		return nil, events.Fail(events.FailureCancelled, errors.New("cancelled"))
 	}
-	return []events.Fact{events.NewModelTrained(job, quickModel(job, sum))}, nil
+	return []events.Event{events.NewModelTrained(job, quickModel(job, sum))}, nil
 }
 
 // duration is longer where runs wait for each other.

@@ -70,20 +70,20 @@ func TestStoriesOnThreeServers(t *testing.T) {
 const slowStory = 5 * time.Millisecond
 
 // modelsOf are the events that announce models of a pipeline, in their order.
-func (s *step) modelsOf(ctx context.Context, pipeline string) (all []events.Fact, err error) {
-	for recorded, err := range s.boxes[s.server()].Read(ctx, events.Query{Kinds: []events.Kind{events.KindModelTrained}, Pipeline: pipeline}) {
+func (s *step) modelsOf(ctx context.Context, pipeline string) (all []events.Event, err error) {
+	for recorded, err := range s.buses[s.server()].Read(ctx, events.Query{Kinds: []events.Kind{events.KindModelTrained}, Pipeline: pipeline}) {
 		if err = errors.Join(err, recorded.Err); err != nil {
 			return nil, err
 		}
-		all = append(all, recorded.Fact)
+		all = append(all, recorded.Event)
 	}
 	return all, nil
 }
 
 // trained publishes the events of a run and returns the event that announces its model.
-func (s *step) trained(ctx context.Context, r history.Run, facts ...events.Fact) (*events.ModelTrained, error) {
+func (s *step) trained(ctx context.Context, r history.Run, evs ...events.Event) (*events.ModelTrained, error) {
 	s.ledger.trains(r)
-	if err := errors.Join(s.tell(ctx, facts...), s.await(ctx, r, events.KindModelTrained)); err != nil {
+	if err := errors.Join(s.tell(ctx, evs...), s.await(ctx, r, events.KindModelTrained)); err != nil {
 		return nil, err
 	}
 	models, err := s.modelsOf(ctx, r.Pipeline)
@@ -100,7 +100,7 @@ func (s *step) waiting(ctx context.Context, name, newest string, count int) (run
 	if err := s.apply(ctx, s.server(), fmt.Sprintf(narrowText, name, newest)); err != nil {
 		return nil, err
 	}
-	if err := dispatch.Pause(ctx, s.boxes[s.server()], name); err != nil {
+	if err := dispatch.Pause(ctx, s.buses[s.server()], name); err != nil {
 		return nil, err
 	}
 	for i := range count {
@@ -111,7 +111,7 @@ func (s *step) waiting(ctx context.Context, name, newest string, count int) (run
 		}
 	}
 	return runs, waitFor(ctx, func() bool {
-		gate, err := dispatch.ReadAdmission(ctx, s.boxes[s.server()], name)
+		gate, err := dispatch.ReadAdmission(ctx, s.buses[s.server()], name)
 		return err == nil && len(gate.Waiting) == count
 	})
 }
@@ -121,7 +121,7 @@ func (s *step) queueStory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := dispatch.Resume(ctx, s.boxes[s.server()], "queued"); err != nil {
+	if err := dispatch.Resume(ctx, s.buses[s.server()], "queued"); err != nil {
 		return err
 	}
 	for _, r := range runs {
@@ -145,12 +145,12 @@ func (s *step) cancelStory(ctx context.Context) error {
 		return err
 	}
 	s.ledger.stopped(runs[0])
-	cancelled, err := dispatch.Cancel(ctx, s.boxes[s.server()], "closed", runs[0].Run)
+	cancelled, err := dispatch.Cancel(ctx, s.buses[s.server()], "closed", runs[0].Run)
 	if err != nil || cancelled.Job != "" {
 		return fmt.Errorf("cancel: %+v, %w", cancelled, err)
 	}
 	s.ledger.cancelled(runs[0])
-	if err := dispatch.Resume(ctx, s.boxes[s.server()], "closed"); err != nil {
+	if err := dispatch.Resume(ctx, s.buses[s.server()], "closed"); err != nil {
 		return err
 	}
 	after := s.run("closed", "after")
@@ -170,7 +170,7 @@ func (s *step) supersedeStory(ctx context.Context) error {
 	}
 	newest := runs[len(runs)-1]
 	s.ledger.trains(newest)
-	if err := dispatch.Resume(ctx, s.boxes[s.server()], "replaced"); err != nil {
+	if err := dispatch.Resume(ctx, s.buses[s.server()], "replaced"); err != nil {
 		return err
 	}
 	if err := s.await(ctx, newest, events.KindModelTrained); err != nil {
@@ -193,7 +193,7 @@ func (s *step) waitingFewer(ctx context.Context, name string, count int) (runs [
 	if err := s.apply(ctx, s.server(), fmt.Sprintf(narrowText, name, "supersede")); err != nil {
 		return nil, err
 	}
-	if err := dispatch.Pause(ctx, s.boxes[s.server()], name); err != nil {
+	if err := dispatch.Pause(ctx, s.buses[s.server()], name); err != nil {
 		return nil, err
 	}
 	for i := range count {
@@ -207,7 +207,7 @@ func (s *step) waitingFewer(ctx context.Context, name string, count int) (runs [
 		}
 	}
 	return runs, waitFor(ctx, func() bool {
-		gate, err := dispatch.ReadAdmission(ctx, s.boxes[s.server()], name)
+		gate, err := dispatch.ReadAdmission(ctx, s.buses[s.server()], name)
 		if err != nil {
 			return false
 		}
@@ -240,7 +240,7 @@ func (s *step) latestStory(ctx context.Context) error {
 func (s *step) windowStory(ctx context.Context) error {
 	for span := range 5 {
 		r := s.run("window", fmt.Sprintf("span-%d", span))
-		model, err := s.trained(ctx, r, fact(r, "e", &events.ExamplesReady{
+		model, err := s.trained(ctx, r, event(r, "e", &events.ExamplesReady{
 			Examples: []events.Examples{{URI: s.at(fmt.Sprintf("tiny/examples-%d", span)), Span: int64(span)}},
 		}))
 		if err != nil {
@@ -279,7 +279,7 @@ func (s *step) studyStory(ctx context.Context) error {
 		return err
 	}
 	studies := 0
-	for _, err := range s.boxes[s.server()].Studies(ctx, r.Pipeline) {
+	for _, err := range s.buses[s.server()].Studies(ctx, r.Pipeline) {
 		if err != nil {
 			return err
 		}
@@ -303,7 +303,7 @@ func (s *step) replayStory(ctx context.Context) error {
 	if err := s.lose(ctx, model.Model.URI); err != nil {
 		return err
 	}
-	again, err := replay.New(ctx, s.boxes[s.server()], s.store, nil)
+	again, err := replay.New(ctx, s.buses[s.server()], s.store, nil)
 	if err != nil {
 		return err
 	}
@@ -353,11 +353,11 @@ func (s *step) lostQueueStory(ctx context.Context) error {
 		return err
 	}
 	err := waitFor(ctx, func() bool {
-		join, err := dispatch.ReadJoin(ctx, s.boxes[s.server()], r.Pipeline, r.Run)
+		join, err := dispatch.ReadJoin(ctx, s.buses[s.server()], r.Pipeline, r.Run)
 		if err != nil || join.Current().Job == "" {
 			return false
 		}
-		_, err = s.boxes[s.server()].Queued(ctx, join.Current().Job)
+		_, err = s.buses[s.server()].Queued(ctx, join.Current().Job)
 		return err == nil
 	})
 	if err == nil {
@@ -366,11 +366,11 @@ func (s *step) lostQueueStory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	box, err := jetstream.Connect(ctx, s.cluster.URL(s.server()), jetstream.Options{Create: true, Replicas: cluster.Size, Lease: lease})
+	bus, err := jetstream.Connect(ctx, s.cluster.URL(s.server()), jetstream.Options{Create: true, Replicas: cluster.Size, Lease: lease})
 	if err != nil {
 		return fmt.Errorf("make JOBS again: %w", err)
 	}
-	defer box.Close()
+	defer bus.Close()
 	for _, p := range s.processes {
 		if p.part.Role == roleWorker {
 			if err := p.wake(); err != nil {
@@ -403,7 +403,7 @@ func (s *step) restartStory(ctx context.Context) error {
 // collectStory collects all that is older than a moment; that models stay is judged in the end.
 func (s *step) collectStory(ctx context.Context) error {
 	removed := 0
-	err := gc.Collect(ctx, s.boxes[s.server()], s.store, gc.Options{Root: s.root, OlderThan: time.Second}, func(gc.Removal) { removed++ })
+	err := gc.Collect(ctx, s.buses[s.server()], s.store, gc.Options{Root: s.root, OlderThan: time.Second}, func(gc.Removal) { removed++ })
 	if err == nil && removed == 0 {
 		err = errors.New("nothing was removed, though a lost model was made again")
 	}

@@ -52,7 +52,7 @@ func TestAStudySurvivesKills(t *testing.T) {
 			for range studyWorkers {
 				workers = append(workers, w.add(roleWorker, never))
 			}
-			w.must(publish(t.Context(), w.box, w.tinyRun("study", "monday")))
+			w.must(publish(t.Context(), w.bus, w.tinyRun("study", "monday")))
 			kills := w.killUntilTold(workers)
 			log := w.studyLog()
 			t.Logf("%d kills, %d entries", kills, len(log))
@@ -77,8 +77,8 @@ func (w *world) tinyInputs() {
 	w.put("tiny/rows/Split-eval/data", "eval rows")
 }
 
-func (w *world) tinyRun(pipeline, key string) events.Fact {
-	return events.Fact{ID: "transform", Source: "/upstream", Pipeline: pipeline, Run: key, Data: &events.TransformReady{
+func (w *world) tinyRun(pipeline, key string) events.Event {
+	return events.Event{ID: "transform", Source: "/upstream", Pipeline: pipeline, Run: key, Data: &events.TransformReady{
 		TransformGraph:      w.root.Join("tiny/graph").String(),
 		TransformedExamples: []events.Examples{{URI: w.root.Join("tiny/rows").String()}},
 	}}
@@ -95,11 +95,11 @@ func (w *world) killUntilTold(workers []*process) (kills int) {
 			next = time.Now().Add(time.Duration(300+r.IntN(900)) * time.Millisecond)
 			kills++
 		}
-		for recorded, err := range w.box.Read(ctx, events.Query{Pipeline: "study", Kinds: []events.Kind{events.KindHParamsReady, events.KindTuningFailed}}) {
+		for recorded, err := range w.bus.Read(ctx, events.Query{Pipeline: "study", Kinds: []events.Kind{events.KindHParamsReady, events.KindTuningFailed}}) {
 			if err != nil {
 				return err.Error()
 			}
-			if failed, is := recorded.Fact.Data.(*events.TuningFailed); is {
+			if failed, is := recorded.Event.Data.(*events.TuningFailed); is {
 				w.t.Fatal(failed.Message)
 			}
 			return ""
@@ -112,9 +112,9 @@ func (w *world) killUntilTold(workers []*process) (kills int) {
 // studyLog is the log of the only study.
 func (w *world) studyLog() (log []events.StudyEntry) {
 	w.t.Helper()
-	for last, err := range w.box.Studies(w.t.Context(), "study") {
+	for last, err := range w.bus.Studies(w.t.Context(), "study") {
 		w.must(err)
-		for entry, err := range w.box.ReadStudy(w.t.Context(), last.Study, 0, false) {
+		for entry, err := range w.bus.ReadStudy(w.t.Context(), last.Study, 0, false) {
 			w.must(err)
 			log = append(log, entry)
 		}

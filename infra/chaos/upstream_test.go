@@ -18,7 +18,7 @@ import (
 type run struct {
 	pipeline string
 	key      string
-	facts    []events.Fact
+	events   []events.Event
 	work     string // runs of one pipeline with the same work are one execution
 	inputs   string // runs with equal inputs have equal models
 	seed     uint64 // of tiny's weights; 0 for another module
@@ -102,28 +102,28 @@ func (u *upstream) tinies(count int) {
 		if i%10 == 9 {
 			r.work = "another training for " + r.key
 		}
-		r.facts = u.tiny(r)
+		r.events = u.tiny(r)
 		u.runs = append(u.runs, r)
 	}
 }
 
 // tiny are the facts that lead to a run on the examples in a folder.
-func (u *upstream) tiny(r run) []events.Fact {
+func (u *upstream) tiny(r run) []events.Event {
 	at := func(path string) string { return u.w.root.Join(path).String() }
-	fact := func(id string, data events.Data) events.Fact {
-		return events.Fact{ID: id, Source: "/upstream", Pipeline: r.pipeline, Run: r.key, Data: data}
+	event := func(id string, data events.Data) events.Event {
+		return events.Event{ID: id, Source: "/upstream", Pipeline: r.pipeline, Run: r.key, Data: data}
 	}
-	facts := []events.Fact{
-		fact("transform-"+events.Escape(r.key), &events.TransformReady{
+	evs := []events.Event{
+		event("transform-"+events.Escape(r.key), &events.TransformReady{
 			TransformGraph: at("tiny/graph"), TransformedExamples: []events.Examples{{URI: at(r.inputs)}},
 			Request: events.Request{Force: r.work != r.inputs},
 		}),
-		fact("hparams-"+events.Escape(r.key), &events.HParamsReady{Hyperparameters: at("tiny/hp")}),
+		event("hparams-"+events.Escape(r.key), &events.HParamsReady{Hyperparameters: at("tiny/hp")}),
 	}
 	if r.tuned() {
-		return facts[:1]
+		return evs[:1]
 	}
-	return facts
+	return evs
 }
 
 const penguinPipelines = 4
@@ -139,9 +139,9 @@ func (u *upstream) penguins(count int) {
 			u.w.apply(strings.Replace(string(text), "pipeline: penguin", "pipeline: "+name, 1))
 		}
 		r := run{pipeline: name, key: fmt.Sprintf("penguins %d", i), work: "penguins", inputs: "penguins"}
-		for _, fact := range demo.Facts(root, r.key) {
-			fact.ID, fact.Pipeline = fmt.Sprintf("%s-%d", fact.Data.Kind(), i), name
-			r.facts = append(r.facts, fact)
+		for _, event := range demo.Events(root, r.key) {
+			event.ID, event.Pipeline = fmt.Sprintf("%s-%d", event.Data.Kind(), i), name
+			r.events = append(r.events, event)
 		}
 		u.runs = append(u.runs, r)
 	}
@@ -153,32 +153,32 @@ const (
 )
 
 // clients connect while the bus is there.
-func (w *world) clients() (boxes [clients]events.Letterbox) {
-	for c := range boxes {
-		boxes[c] = w.connect(fmt.Sprintf("client-%d", c))
+func (w *world) clients() (buses [clients]events.Bus) {
+	for c := range buses {
+		buses[c] = w.connect(fmt.Sprintf("client-%d", c))
 	}
-	return boxes
+	return buses
 }
 
 // tell has several clients publish every fact, each one to three times, in an order of their own. They go wave by wave:
 // a wave begins when half of the models of the one before have been told.
-func (u *upstream) tell(ctx context.Context, boxes [clients]events.Letterbox, told func() int) error {
+func (u *upstream) tell(ctx context.Context, buses [clients]events.Bus, told func() int) error {
 	var telling errgroup.Group
 	size := (len(u.runs) + waves - 1) / waves
-	lists := make([][][]events.Fact, clients)
+	lists := make([][][]events.Event, clients)
 	for from := 0; from < len(u.runs); from += size {
-		for c, facts := range u.wave(u.runs[from:min(from+size, len(u.runs))]) {
-			lists[c] = append(lists[c], facts)
+		for c, evs := range u.wave(u.runs[from:min(from+size, len(u.runs))]) {
+			lists[c] = append(lists[c], evs)
 		}
 	}
 	for c, list := range lists {
 		telling.Go(func() error {
-			for wave, facts := range list {
+			for wave, evs := range list {
 				if err := waitFor(ctx, func() bool { return told() >= (wave-1)*size+size/2 || wave == 0 }); err != nil {
 					return err
 				}
-				for _, fact := range facts {
-					if err := publish(ctx, boxes[c], fact); err != nil {
+				for _, event := range evs {
+					if err := publish(ctx, buses[c], event); err != nil {
 						return err
 					}
 				}
@@ -190,13 +190,13 @@ func (u *upstream) tell(ctx context.Context, boxes [clients]events.Letterbox, to
 }
 
 // wave deals the facts of some runs to the clients.
-func (u *upstream) wave(runs []run) [clients][]events.Fact {
-	var lists [clients][]events.Fact
+func (u *upstream) wave(runs []run) [clients][]events.Event {
+	var lists [clients][]events.Event
 	for _, r := range runs {
-		for _, fact := range r.facts {
+		for _, event := range r.events {
 			for range 1 + u.rand.IntN(3) {
 				c := u.rand.IntN(clients)
-				lists[c] = append(lists[c], fact)
+				lists[c] = append(lists[c], event)
 			}
 		}
 	}
@@ -207,10 +207,10 @@ func (u *upstream) wave(runs []run) [clients][]events.Fact {
 }
 
 // publish tells until it was heard.
-func publish(ctx context.Context, box events.Letterbox, fact events.Fact) error {
+func publish(ctx context.Context, bus events.Bus, event events.Event) error {
 	for {
 		try, cancel := context.WithTimeout(ctx, 5*time.Second)
-		_, err := box.Publish(try, fact)
+		_, err := bus.Publish(try, event)
 		cancel()
 		invalid, _ := errors.AsType[*events.Invalid](err)
 		if err == nil || ctx.Err() != nil || invalid != nil || errors.Is(err, events.ErrConflict) {

@@ -36,12 +36,12 @@ type world struct {
 	store *s3.Store
 	proxy *proxy
 
-	bus      *process // nil where the bus is a cluster
-	replicas int      // of what connect makes; 0: the bus's default
-	sweep    time.Duration
-	address  string
-	box      *jetstream.Letterbox
-	js       natsjs.JetStream
+	busProcess *process // nil where the bus is a cluster
+	replicas   int      // of what connect makes; 0: the bus's default
+	sweep      time.Duration
+	address    string
+	bus        *jetstream.Bus
+	js         natsjs.JetStream
 
 	busIsUp   sync.Mutex // held by who needs it to stay as it is
 	processes []*process
@@ -51,9 +51,9 @@ type world struct {
 func newWorld(t testing.TB, p plan, lease time.Duration) *world {
 	t.Helper()
 	w := newStore(t, p, lease)
-	w.bus = start(t, part{Role: roleBus, Name: roleBus, Dir: filepath.Join(w.dir, "bus"), Cuts: w.cutsFile(), Sync: true}, never)
+	w.busProcess = start(t, part{Role: roleBus, Name: roleBus, Dir: filepath.Join(w.dir, "bus"), Cuts: w.cutsFile(), Sync: true}, never)
 	select {
-	case w.address = <-w.bus.address:
+	case w.address = <-w.busProcess.address:
 	case <-time.After(2 * time.Minute):
 		t.Fatal("the bus does not start")
 	}
@@ -77,7 +77,7 @@ func newStore(t testing.TB, p plan, lease time.Duration) *world {
 // open connects the test itself to the bus.
 func (w *world) open() {
 	w.t.Helper()
-	w.box = w.connect("test")
+	w.bus = w.connect("test")
 	nc, err := nats.Connect(w.address, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectBufSize(-1))
 	w.must(err)
 	w.t.Cleanup(nc.Close)
@@ -86,12 +86,12 @@ func (w *world) open() {
 }
 
 // connect opens a letterbox of its own, as each client has.
-func (w *world) connect(name string) *jetstream.Letterbox {
+func (w *world) connect(name string) *jetstream.Bus {
 	w.t.Helper()
-	box, err := jetstream.Connect(w.t.Context(), w.address, jetstream.Options{Create: true, Replicas: w.replicas, Lease: w.lease, Name: name})
+	bus, err := jetstream.Connect(w.t.Context(), w.address, jetstream.Options{Create: true, Replicas: w.replicas, Lease: w.lease, Name: name})
 	w.must(err)
-	w.t.Cleanup(func() { box.Close() })
-	return box
+	w.t.Cleanup(func() { bus.Close() })
+	return bus
 }
 
 func (w *world) must(err error) {
@@ -125,7 +125,7 @@ func (w *world) apply(text string) pipeline.Pipeline {
 	p, err := pipeline.Parse("chaos.yaml", []byte(text))
 	w.must(err)
 	p.Trainer.MaxLost = manyLost
-	_, _, err = dispatch.Apply(w.t.Context(), w.box, p)
+	_, _, err = dispatch.Apply(w.t.Context(), w.bus, p)
 	w.must(err)
 	return p
 }
@@ -165,7 +165,7 @@ func (w *world) tell() {
 	if !w.t.Failed() {
 		return
 	}
-	w.t.Logf("to repeat it: go test ./infra/chaos -run '^%s$' -servers %d -seed %d -jobs %d -facts %d -minutes %d", w.t.Name(), *serversFlag, w.plan.seed, *jobsFlag, *factsFlag, *minutesFlag)
+	w.t.Logf("to repeat it: go test ./infra/chaos -run '^%s$' -servers %d -seed %d -jobs %d -facts %d -minutes %d", w.t.Name(), *serversFlag, w.plan.seed, *jobsFlag, *eventsFlag, *minutesFlag)
 	logs, _ := filepath.Glob(filepath.Join(w.dir, "*.log"))
 	for _, path := range append(logs, w.cutsFile()) {
 		text, err := os.ReadFile(path)
@@ -186,8 +186,8 @@ func (w *world) logOf(p *process) string {
 // faults are what no process may ever say.
 func (w *world) faults() (faults []string) {
 	all := w.processes
-	if w.bus != nil {
-		all = append(slices.Clip(all), w.bus)
+	if w.busProcess != nil {
+		all = append(slices.Clip(all), w.busProcess)
 	}
 	for _, p := range all {
 		for _, word := range []string{"WARNING: DATA RACE", "panic: ", "panic in", "fatal error: "} {

@@ -11,45 +11,45 @@ import (
 )
 
 // cutBox is a letterbox at whose effects its process can be cut off.
-type cutBox struct {
-	events.Letterbox
+type cutBus struct {
+	events.Bus
 	cutter *cutter
 }
 
-func (b cutBox) Publish(ctx context.Context, f events.Fact) (receipt events.Receipt, err error) {
-	err = b.cutter.around(pointFact, func() error {
-		receipt, err = b.Letterbox.Publish(ctx, f)
+func (b cutBus) Publish(ctx context.Context, f events.Event) (receipt events.Receipt, err error) {
+	err = b.cutter.around(pointEvent, func() error {
+		receipt, err = b.Bus.Publish(ctx, f)
 		return err
 	})
 	return receipt, err
 }
 
-func (b cutBox) Offer(ctx context.Context, j events.Job) error {
-	return b.cutter.around(pointOffer, func() error { return b.Letterbox.Offer(ctx, j) })
+func (b cutBus) Enqueue(ctx context.Context, j events.Job) error {
+	return b.cutter.around(pointOffer, func() error { return b.Bus.Enqueue(ctx, j) })
 }
 
-func (b cutBox) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
-	claim, err := b.Letterbox.Take(ctx, f, classes, wait)
+func (b cutBus) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+	claim, err := b.Bus.Claim(ctx, f, classes, wait)
 	if err != nil {
 		return nil, err
 	}
 	return cutClaim{claim, b.cutter}, nil
 }
 
-func (b cutBox) Follow(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
-	delivery, err := b.Letterbox.Follow(ctx, reader, wait)
+func (b cutBus) Follow(ctx context.Context, reader string, wait time.Duration) (events.EventDelivery, error) {
+	delivery, err := b.Bus.Follow(ctx, reader, wait)
 	if err != nil {
 		return nil, err
 	}
 	return cutDelivery{delivery, b.cutter}, nil
 }
 
-func (b cutBox) Register(ctx context.Context, name string) (events.Register, error) {
-	register, err := b.Letterbox.Register(ctx, name)
-	if err != nil || name == events.RegisterPipelines {
-		return register, err
+func (b cutBus) KV(ctx context.Context, name string) (events.KV, error) {
+	kv, err := b.Bus.KV(ctx, name)
+	if err != nil || name == events.KVPipelines {
+		return kv, err
 	}
-	return cutRegister{register, b.cutter}, nil
+	return cutKV{kv, b.cutter}, nil
 }
 
 type cutClaim struct {
@@ -59,35 +59,35 @@ type cutClaim struct {
 
 func (c cutClaim) Prove() error { return c.cutter.proof(c.Claim.Prove) }
 
-func (c cutClaim) Done(ctx context.Context) error {
-	return c.cutter.around(pointDone, func() error { return c.Claim.Done(ctx) })
+func (c cutClaim) Ack(ctx context.Context) error {
+	return c.cutter.around(pointDone, func() error { return c.Claim.Ack(ctx) })
 }
 
 type cutDelivery struct {
-	events.Delivery
+	events.EventDelivery
 	cutter *cutter
 }
 
-func (d cutDelivery) Done(ctx context.Context) error {
-	return d.cutter.around(pointSettle, func() error { return d.Delivery.Done(ctx) })
+func (d cutDelivery) Ack(ctx context.Context) error {
+	return d.cutter.around(pointSettle, func() error { return d.EventDelivery.Ack(ctx) })
 }
 
-type cutRegister struct {
-	events.Register
+type cutKV struct {
+	events.KV
 	cutter *cutter
 }
 
-func (r cutRegister) Create(ctx context.Context, key string, value []byte) (revision uint64, err error) {
+func (r cutKV) Create(ctx context.Context, key string, value []byte) (revision uint64, err error) {
 	err = r.cutter.around(pointJoin, func() error {
-		revision, err = r.Register.Create(ctx, key, value)
+		revision, err = r.KV.Create(ctx, key, value)
 		return err
 	})
 	return revision, err
 }
 
-func (r cutRegister) Update(ctx context.Context, key string, value []byte, at uint64) (revision uint64, err error) {
+func (r cutKV) Update(ctx context.Context, key string, value []byte, at uint64) (revision uint64, err error) {
 	err = r.cutter.around(pointJoin, func() error {
-		revision, err = r.Register.Update(ctx, key, value, at)
+		revision, err = r.KV.Update(ctx, key, value, at)
 		return err
 	})
 	return revision, err

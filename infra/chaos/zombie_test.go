@@ -21,7 +21,7 @@ func TestAZombiePublishesNothing(t *testing.T) {
 		"before it proves to commit":      {Point: proofAfter(pointManifest), Nth: 1},
 		"right before its commit":         {Point: pointCommit, Nth: 1},
 		"before it proves to tell a fact": {Point: proofAfter(pointCommit), Nth: 1},
-		"right before its fact":           {Point: pointFact, Nth: 1},
+		"right before its fact":           {Point: pointEvent, Nth: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -32,8 +32,8 @@ func TestAZombiePublishesNothing(t *testing.T) {
 			up := newUpstream(w, 1)
 			w.add(roleDispatcher, never)
 			zombie := w.add(roleWorker, inTurn([]cut{at}))
-			for _, fact := range up.runs[0].facts {
-				w.must(publish(t.Context(), w.box, fact))
+			for _, event := range up.runs[0].events {
+				w.must(publish(t.Context(), w.bus, event))
 			}
 			w.frozen(zombie)
 			w.add(roleWorker, never)
@@ -94,7 +94,7 @@ func (w *world) frozen(p *process) {
 
 // everything is each fact and each object there is, by all that would show that it was written again.
 func (w *world) everything() (all []string) {
-	for recorded, err := range w.box.Read(w.t.Context(), events.Query{}) {
+	for recorded, err := range w.bus.Read(w.t.Context(), events.Query{}) {
 		w.must(err)
 		all = append(all, recorded.Message.Subject)
 	}

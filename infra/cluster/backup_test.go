@@ -188,7 +188,7 @@ func (l lagging) fill(t *testing.T, streams []string) contents {
 	}
 	publish(t, l.leader, event(plain, "claimed"))
 	claim(t, l.leader, "claimed")
-	for _, f := range []events.Fact{event(plain, "queued"), event(paired, "half"), event(paused, "waits"), event("unknown", "dead")} {
+	for _, f := range []events.Event{event(plain, "queued"), event(paired, "half"), event(paused, "waits"), event("unknown", "dead")} {
 		publish(t, l.leader, f)
 	}
 	l.quiet(t)
@@ -316,11 +316,11 @@ func (c *Cluster) goesOn(t *testing.T, saved contents) {
 	for stream := range saved.lines {
 		lead(t, c, conn, stream, 0)
 	}
-	boxes := c.boxes(t, Size)
-	for _, box := range []*jetstream.Letterbox{boxes[0], boxes[2]} {
-		isRead(t, box, saved)
+	buses := c.buses(t, Size)
+	for _, bus := range []*jetstream.Bus{buses[0], buses[2]} {
+		isRead(t, bus, saved)
 	}
-	late := boxes[2]
+	late := buses[2]
 	for _, run := range []string{"trained", "unhandled"} {
 		if receipt := publish(t, late, event(plain, run)); !receipt.Duplicate {
 			t.Errorf("the event of run %s was lost: %+v", run, receipt)
@@ -336,7 +336,7 @@ func (c *Cluster) goesOn(t *testing.T, saved contents) {
 	working.Go(func() { _ = w.on(late).Run(ctx) })
 	defer func() { stop(); working.Wait() }()
 	end := startDispatcher(t, late)
-	publish(t, boxes[0], events.Fact{ID: "h", Source: "/up", Pipeline: paired, Run: "half", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}})
+	publish(t, buses[0], events.Event{ID: "h", Source: "/up", Pipeline: paired, Run: "half", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}})
 	must(t, dispatch.Resume(t.Context(), late, paused))
 
 	want := []string{paired + "/half", paused + "/waits", plain + "/claimed", plain + "/queued", plain + "/unhandled"}
@@ -357,13 +357,13 @@ func (c *Cluster) goesOn(t *testing.T, saved contents) {
 		t.Errorf("%d jobs were enqueued, want %d", last-saved.jobs, enqueued)
 	}
 	want = append(want, plain+"/trained")
-	for _, box := range boxes {
+	for _, bus := range buses {
 		models := map[string]int{}
-		for r, err := range box.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
+		for r, err := range bus.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
 			if err = errors.Join(err, r.Err); err != nil {
 				t.Fatal(err)
 			}
-			models[r.Fact.Pipeline+"/"+r.Fact.Run]++
+			models[r.Event.Pipeline+"/"+r.Event.Run]++
 		}
 		for _, run := range want {
 			if models[run] != 1 {
@@ -383,20 +383,20 @@ func (c *Cluster) done(t *testing.T) bool {
 }
 
 // isRead reads what was backed up as Stoker's programs do.
-func isRead(t *testing.T, box *jetstream.Letterbox, saved contents) {
+func isRead(t *testing.T, bus *jetstream.Bus, saved contents) {
 	t.Helper()
-	if now, err := dispatch.Spec(t.Context(), box, plain); err != nil || now.Trainer.TrainArgs.NumSteps != 2 {
+	if now, err := dispatch.Spec(t.Context(), bus, plain); err != nil || now.Trainer.TrainArgs.NumSteps != 2 {
 		t.Errorf("the pipeline is %+v, %v", now.Trainer, err)
 	}
-	join, err := dispatch.ReadJoin(t.Context(), box, paired, "half")
+	join, err := dispatch.ReadJoin(t.Context(), bus, paired, "half")
 	if err != nil || len(join.Events) != 1 || len(join.Stages) != 0 {
 		t.Errorf("the run that waits for an event is %+v, %v", join, err)
 	}
-	if gate, err := dispatch.ReadAdmission(t.Context(), box, paused); err != nil || !gate.Paused || len(gate.Waiting) != 1 {
+	if gate, err := dispatch.ReadAdmission(t.Context(), bus, paused); err != nil || !gate.Paused || len(gate.Waiting) != 1 {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}
 	var study []uint64
-	for entry, err := range box.ReadStudy(t.Context(), savedStudy, 0, false) {
+	for entry, err := range bus.ReadStudy(t.Context(), savedStudy, 0, false) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -405,15 +405,15 @@ func isRead(t *testing.T, box *jetstream.Letterbox, saved contents) {
 	if len(study) < len(saved.study) || !slices.Equal(study[:len(saved.study)], saved.study) {
 		t.Errorf("the study has the entries %d, want %d", study, saved.study)
 	}
-	oneDeadLetter(t, box)
+	oneDeadLetter(t, bus)
 }
 
-func oneDeadLetter(t *testing.T, box *jetstream.Letterbox) {
+func oneDeadLetter(t *testing.T, bus *jetstream.Bus) {
 	t.Helper()
 	count := 0
-	for letter, err := range box.Dead(t.Context()) {
-		if err != nil || letter.Reason.Kind != events.FailureInput || !strings.Contains(letter.Message.Subject, ".unknown.") {
-			t.Errorf("dead letter %+v, %v", letter, err)
+	for deadLetter, err := range bus.DeadLetters(t.Context()) {
+		if err != nil || deadLetter.Reason.Kind != events.FailureInput || !strings.Contains(deadLetter.Message.Subject, ".unknown.") {
+			t.Errorf("dead letter %+v, %v", deadLetter, err)
 		}
 		count++
 	}
@@ -424,9 +424,9 @@ func oneDeadLetter(t *testing.T, box *jetstream.Letterbox) {
 
 // missNone has a new dispatcher sweep: it compares the log with the joins, and looks for the job of every run without an outcome, as it
 // does when it has heard nothing for long. The event that is a dead letter is refused once more.
-func missNone(t *testing.T, box *jetstream.Letterbox) {
+func missNone(t *testing.T, bus *jetstream.Bus) {
 	t.Helper()
-	d, err := dispatch.New(t.Context(), box, slog.New(slog.DiscardHandler))
+	d, err := dispatch.New(t.Context(), bus, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,20 +16,20 @@ import (
 // cancelling is a bus whose dispatcher is beaten to it: right before it marks a run as dispatched, the run is cancelled through another
 // server.
 type cancelling struct {
-	events.Letterbox
+	events.Bus
 	cancel func(key string) error
 }
 
-func (b cancelling) Register(ctx context.Context, name string) (events.Register, error) {
-	register, err := b.Letterbox.Register(ctx, name)
-	if err != nil || name != events.RegisterJoins {
-		return register, err
+func (b cancelling) KV(ctx context.Context, name string) (events.KV, error) {
+	kv, err := b.Bus.KV(ctx, name)
+	if err != nil || name != events.KVJoins {
+		return kv, err
 	}
-	return cancellingJoins{register, b.cancel}, nil
+	return cancellingJoins{kv, b.cancel}, nil
 }
 
 type cancellingJoins struct {
-	events.Register
+	events.KV
 	cancel func(key string) error
 }
 
@@ -39,7 +39,7 @@ func (r cancellingJoins) Update(ctx context.Context, key string, value []byte, a
 			return 0, err
 		}
 	}
-	return r.Register.Update(ctx, key, value, at)
+	return r.KV.Update(ctx, key, value, at)
 }
 
 // A run whose cancelling was acknowledged, while a dispatcher whose server hears of it late was about to enqueue its job, is not trained.
@@ -90,17 +90,17 @@ func TestARunThatIsCancelledAsItIsDispatchedIsNotTrained(t *testing.T) {
 }
 
 // endOf describes the events that end a run: run.ended if it ended without a job, and the kinds of other outcomes.
-func endOf(t *testing.T, box events.Letterbox, run string) (end string) {
+func endOf(t *testing.T, bus events.Bus, run string) (end string) {
 	t.Helper()
-	for recorded, err := range box.Read(t.Context(), events.Query{Pipeline: "penguin", Run: run}) {
+	for recorded, err := range bus.Read(t.Context(), events.Query{Pipeline: "penguin", Run: run}) {
 		if err = errors.Join(err, recorded.Err); err != nil {
 			t.Fatal(err)
 		}
 		switch {
-		case events.EndsRunWithoutJob(recorded.Fact):
+		case events.EndsRunWithoutJob(recorded.Event):
 			end += "run.ended"
-		case events.EndsRun(recorded.Fact):
-			end += string(recorded.Fact.Data.Kind())
+		case events.EndsRun(recorded.Event):
+			end += string(recorded.Event.Data.Kind())
 		}
 	}
 	return end

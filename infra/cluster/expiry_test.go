@@ -38,6 +38,6 @@ func TestARunOutlivesAJumpOfTheLeadersClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(20 * d.SweepEvery) // sweeps that would end it
-	publish(t, c.leader, events.Fact{ID: "h", Source: "/up", Pipeline: "paired", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}})
+	publish(t, c.leader, events.Event{ID: "h", Source: "/up", Pipeline: "paired", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}})
 	claim(t, c.leader, "monday")
 }

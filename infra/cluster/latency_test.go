@@ -28,11 +28,11 @@ func BenchmarkLatency(b *testing.B) {
 	for _, replicas := range []int{1, 3} {
 		b.Run(fmt.Sprintf("R%d", replicas), func(b *testing.B) {
 			c := Start(b, b.TempDir())
-			boxes := c.boxes(b, replicas)
-			b.Run("get-leader", func(b *testing.B) { measureGet(b, boxes) })
+			buses := c.buses(b, replicas)
+			b.Run("get-leader", func(b *testing.B) { measureGet(b, buses) })
 			b.Run("get-direct", func(b *testing.B) { measureDirect(b, c) })
-			b.Run("lease", func(b *testing.B) { measureLease(b, boxes) })
-			b.Run("dispatch", func(b *testing.B) { measureDispatch(b, boxes) })
+			b.Run("lease", func(b *testing.B) { measureLease(b, buses) })
+			b.Run("dispatch", func(b *testing.B) { measureDispatch(b, buses) })
 		})
 	}
 }
@@ -41,17 +41,17 @@ func BenchmarkLatency(b *testing.B) {
 var measured atomic.Int64
 
 // boxes are a bus for each server.
-func (c *Cluster) boxes(tb testing.TB, replicas int) (boxes [Size]*jetstream.Letterbox) {
+func (c *Cluster) buses(tb testing.TB, replicas int) (buses [Size]*jetstream.Bus) {
 	tb.Helper()
-	for i := range boxes {
-		box, err := jetstream.Connect(tb.Context(), c.URL(i), jetstream.Options{Create: i == 0, Replicas: replicas})
+	for i := range buses {
+		bus, err := jetstream.Connect(tb.Context(), c.URL(i), jetstream.Options{Create: i == 0, Replicas: replicas})
 		if err != nil {
 			tb.Fatal(err)
 		}
-		tb.Cleanup(func() { _ = box.Close() })
-		boxes[i] = box
+		tb.Cleanup(func() { _ = bus.Close() })
+		buses[i] = bus
 	}
-	return boxes
+	return buses
 }
 
 // times runs do for as long as the benchmark wants, and reports how long it took.
@@ -70,16 +70,16 @@ func times(b *testing.B, do func() error) {
 	b.ReportMetric(float64(all[len(all)*99/100].Microseconds()), "p99-us")
 }
 
-func measureGet(b *testing.B, boxes [Size]*jetstream.Letterbox) {
-	register, err := boxes[1].Register(b.Context(), events.RegisterGates)
+func measureGet(b *testing.B, buses [Size]*jetstream.Bus) {
+	kv, err := buses[1].KV(b.Context(), events.KVGates)
 	if err == nil {
-		_, err = register.Create(b.Context(), "measured", []byte("{}"))
+		_, err = kv.Create(b.Context(), "measured", []byte("{}"))
 	}
 	if err != nil && !isConflict(err) {
 		b.Fatal(err)
 	}
 	times(b, func() error {
-		_, err := register.Get(b.Context(), "measured")
+		_, err := kv.Get(b.Context(), "measured")
 		return err
 	})
 }
@@ -94,7 +94,7 @@ func measureDirect(b *testing.B, c *Cluster) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	gates, err := stream.KeyValue(b.Context(), events.RegisterGates)
+	gates, err := stream.KeyValue(b.Context(), events.KVGates)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -104,32 +104,32 @@ func measureDirect(b *testing.B, c *Cluster) {
 	})
 }
 
-func measureLease(b *testing.B, boxes [Size]*jetstream.Letterbox) {
+func measureLease(b *testing.B, buses [Size]*jetstream.Bus) {
 	times(b, func() error {
 		job := events.Job{
 			ID: fmt.Sprintf("job-%d", measured.Add(1)), Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Run: "r", Spec: []byte("{}"),
 			Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/up", ID: "x", Sequence: 1}},
 		}
-		if err := boxes[0].Offer(b.Context(), job); err != nil {
+		if err := buses[0].Enqueue(b.Context(), job); err != nil {
 			return err
 		}
-		claim, err := boxes[2].Take(b.Context(), events.FunctionTrain, []string{"cpu"}, 10*time.Second)
+		claim, err := buses[2].Claim(b.Context(), events.FunctionTrain, []string{"cpu"}, 10*time.Second)
 		if err != nil {
 			return err
 		}
-		return claim.Done(b.Context())
+		return claim.Ack(b.Context())
 	})
 }
 
-func measureDispatch(b *testing.B, boxes [Size]*jetstream.Letterbox) {
+func measureDispatch(b *testing.B, buses [Size]*jetstream.Bus) {
 	spec, err := pipeline.Parse("p.yaml", []byte("pipeline: measured\nmodule: builtin:dnn\ntrainer: {wait_for: [transform], hyperparameters: none}\n"))
 	if err == nil {
-		_, _, err = dispatch.Apply(b.Context(), boxes[0], spec)
+		_, _, err = dispatch.Apply(b.Context(), buses[0], spec)
 	}
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := dispatch.New(b.Context(), boxes[1], slog.New(slog.DiscardHandler))
+	d, err := dispatch.New(b.Context(), buses[1], slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -139,18 +139,18 @@ func measureDispatch(b *testing.B, boxes [Size]*jetstream.Letterbox) {
 	running.Go(func() { _ = d.Run(ctx) })
 	defer func() { stop(); running.Wait() }()
 	times(b, func() error {
-		_, err := boxes[0].Publish(b.Context(), events.Fact{
+		_, err := buses[0].Publish(b.Context(), events.Event{
 			ID: "t", Source: "/up", Pipeline: "measured", Run: fmt.Sprintf("run-%d", measured.Add(1)),
 			Data: &events.TransformReady{TransformGraph: "s3://bkt/g", TransformedExamples: []events.Examples{{URI: "s3://bkt/tx", Splits: []string{"train"}}}},
 		})
 		if err != nil {
 			return err
 		}
-		claim, err := boxes[2].Take(b.Context(), events.FunctionTrain, []string{"cpu"}, 10*time.Second)
+		claim, err := buses[2].Claim(b.Context(), events.FunctionTrain, []string{"cpu"}, 10*time.Second)
 		if err != nil {
 			return err
 		}
-		return claim.Done(b.Context())
+		return claim.Ack(b.Context())
 	})
 }
 

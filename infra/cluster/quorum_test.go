@@ -15,9 +15,9 @@ func TestALeaderThatHasLostTheOthersDecidesNothing(t *testing.T) {
 	c := startLagging(t)
 	d, err := dispatch.New(t.Context(), c.leader, nil)
 	must(t, err)
-	pipelines, err := c.leader.Register(t.Context(), events.RegisterPipelines)
+	pipelines, err := c.leader.KV(t.Context(), events.KVPipelines)
 	must(t, err)
-	unknown := events.Recorded{Fact: event("nobody", "monday"), Message: events.Message{Stream: events.StreamFacts, Sequence: 1}}
+	unknown := events.Recorded{Event: event("nobody", "monday"), Message: events.Message{Stream: events.StreamEvents, Sequence: 1}}
 	if _, refused := events.AsKind(d.Handle(t.Context(), unknown), events.FailureInput); !refused {
 		t.Fatal("an event of a pipeline that nobody applied is not refused by a whole cluster")
 	}

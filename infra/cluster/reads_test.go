@@ -24,7 +24,7 @@ const slowLink = 100 * time.Millisecond
 // lagging is a cluster in which one server leads every stream and another one hears of it late, and a bus at each of the two.
 type lagging struct {
 	*Cluster
-	leader, late *jetstream.Letterbox
+	leader, late *jetstream.Bus
 	conn         *nats.Conn // to the late server
 }
 
@@ -36,21 +36,21 @@ func startLagging(t *testing.T) lagging {
 
 func (c *Cluster) lag(t *testing.T, leads, late int) lagging {
 	t.Helper()
-	boxes := c.boxes(t, Size)
+	buses := c.buses(t, Size)
 	nc, _ := connect(t, c, leads)
 	for _, stream := range []string{"FACTS", "JOBS", "DEAD", "STUDIES", "KV_PIPELINES", "KV_JOINS", "KV_GATES", "KV_LEASES"} {
 		lead(t, c, nc, stream, leads)
 	}
 	c.Slow(leads, late, slowLink)
 	conn, _ := connect(t, c, late)
-	return lagging{c, boxes[leads], boxes[late], conn}
+	return lagging{c, buses[leads], buses[late], conn}
 }
 
-func (l lagging) registers(t *testing.T, name string) (leader, late events.Register) {
+func (l lagging) buckets(t *testing.T, name string) (leader, late events.KV) {
 	t.Helper()
-	leader, err := l.leader.Register(t.Context(), name)
+	leader, err := l.leader.KV(t.Context(), name)
 	if err == nil {
-		late, err = l.late.Register(t.Context(), name)
+		late, err = l.late.KV(t.Context(), name)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -65,12 +65,12 @@ func TestReadsSeeWhatWasAcknowledged(t *testing.T) {
 	// The leader of the metadata makes consumers: where it is the late server, none is made later than what the leader of a stream sends.
 	makes := started.metaLeader(t)
 	c := started.lag(t, (makes+1)%Size, makes)
-	leader, late := c.registers(t, events.RegisterGates)
+	leader, late := c.buckets(t, events.KVGates)
 	stream, err := js.New(c.conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	copied, err := stream.KeyValue(t.Context(), events.RegisterGates)
+	copied, err := stream.KeyValue(t.Context(), events.KVGates)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,8 +150,8 @@ func (l lagging) readsStudy(t *testing.T) {
 	}
 }
 
-func event(pipeline, run string) events.Fact {
-	return events.Fact{
+func event(pipeline, run string) events.Event {
+	return events.Event{
 		ID: "t", Source: "/up", Pipeline: pipeline, Run: run,
 		Data: &events.TransformReady{TransformGraph: "s3://bkt/g", TransformedExamples: []events.Examples{{URI: "s3://bkt/tx", Splits: []string{"train"}}}},
 	}
@@ -189,16 +189,16 @@ func TestAnEventBehindItsPipelineIsNoDeadLetter(t *testing.T) {
 		}
 	}
 	for range runs {
-		claim, err := c.leader.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 2*time.Minute)
+		claim, err := c.leader.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, 2*time.Minute)
 		if err == nil {
-			err = claim.Done(t.Context())
+			err = claim.Ack(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	for letter, err := range c.leader.Dead(t.Context()) {
-		t.Errorf("dead letter %+v, %v", letter.Reason, err)
+	for deadLetter, err := range c.leader.DeadLetters(t.Context()) {
+		t.Errorf("dead letter %+v, %v", deadLetter.Reason, err)
 	}
 }
 
@@ -239,7 +239,7 @@ func TestEqualMessagesAtOnceAreOne(t *testing.T) {
 	t.Parallel()
 	c := startLagging(t)
 	c.Slow(0, 1, slowLink) // so that none is acknowledged sooner
-	letter := func(i int) events.DeadLetter {
+	deadLetter := func(i int) events.DeadLetter {
 		return events.DeadLetter{Message: events.Message{Stream: "FACTS", Sequence: uint64(i + 1)}, Reason: events.DeadReason{Message: "bad"}}
 	}
 	for i := range 10 {
@@ -247,10 +247,10 @@ func TestEqualMessagesAtOnceAreOne(t *testing.T) {
 		var new int
 		var publishers sync.WaitGroup
 		for n := range 6 {
-			box := []*jetstream.Letterbox{c.leader, c.late}[n%2]
+			bus := []*jetstream.Bus{c.leader, c.late}[n%2]
 			publishers.Go(func() {
-				receipt, err := box.Publish(t.Context(), event("penguin", fmt.Sprint("run", i)))
-				if err = errors.Join(err, box.Bury(t.Context(), letter(i))); err != nil {
+				receipt, err := bus.Publish(t.Context(), event("penguin", fmt.Sprint("run", i)))
+				if err = errors.Join(err, bus.DeadLetter(t.Context(), deadLetter(i))); err != nil {
 					t.Errorf("event %d: %v", i, err)
 				}
 				mu.Lock()
@@ -265,14 +265,14 @@ func TestEqualMessagesAtOnceAreOne(t *testing.T) {
 			t.Errorf("event %d: %d publishers were told that it is new", i, new)
 		}
 	}
-	letters := 0
-	for _, err := range c.leader.Dead(t.Context()) {
+	deadLetters := 0
+	for _, err := range c.leader.DeadLetters(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		letters++
+		deadLetters++
 	}
-	if letters != 10 {
-		t.Errorf("%d dead letters, want 10", letters)
+	if deadLetters != 10 {
+		t.Errorf("%d dead letters, want 10", deadLetters)
 	}
 }

@@ -18,9 +18,9 @@ import (
 )
 
 // startDispatcher runs a dispatcher; the function that it returns ends it.
-func startDispatcher(t *testing.T, box events.Letterbox) (stop func()) {
+func startDispatcher(t *testing.T, bus events.Bus) (stop func()) {
 	t.Helper()
-	d, err := dispatch.New(t.Context(), box, slog.New(slog.DiscardHandler))
+	d, err := dispatch.New(t.Context(), bus, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,9 +30,9 @@ func startDispatcher(t *testing.T, box events.Letterbox) (stop func()) {
 	return func() { cancel(); running.Wait() }
 }
 
-func publish(t *testing.T, box *jetstream.Letterbox, f events.Fact) events.Receipt {
+func publish(t *testing.T, bus *jetstream.Bus, f events.Event) events.Receipt {
 	t.Helper()
-	receipt, err := box.Publish(t.Context(), f)
+	receipt, err := bus.Publish(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,19 +61,19 @@ type trainer struct {
 	runs map[string]int
 }
 
-func (f *trainer) on(box events.Letterbox) *worker.Worker {
-	return worker.New(box, worker.Options{Functions: []worker.Function{f}, Slots: 2})
+func (f *trainer) on(bus events.Bus) *worker.Worker {
+	return worker.New(bus, worker.Options{Functions: []worker.Function{f}, Slots: 2})
 }
 
 func (*trainer) Name() events.Function { return events.FunctionTrain }
 
 func (*trainer) Limits(events.Job) worker.Limits { return worker.Limits{Attempts: 1, Crashes: 1} }
 
-func (*trainer) Failed(task worker.Task, failure *events.Failure) events.Fact {
+func (*trainer) Failed(task worker.Task, failure *events.Failure) events.Event {
 	return events.NewJobFailed(task.Job, task.Attempt, failure)
 }
 
-func (f *trainer) Handle(_ context.Context, task worker.Task) ([]events.Fact, error) {
+func (f *trainer) Handle(_ context.Context, task worker.Task) ([]events.Event, error) {
 	job := task.Job
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,7 +82,7 @@ func (f *trainer) Handle(_ context.Context, task worker.Task) ([]events.Fact, er
 	}
 	f.runs[job.Pipeline+"/"+job.Run] = task.Attempt.Number
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(job.ID)))
-	return []events.Fact{events.NewModelTrained(job, &events.ModelTrained{
+	return []events.Event{events.NewModelTrained(job, &events.ModelTrained{
 		Model:     events.Model{URI: "s3://bkt/" + job.ID, Digest: digest, Formats: []string{"Format-Serving"}},
 		Execution: digest, Inputs: []events.Artifact{{Type: "TransformGraph", URI: "s3://bkt/g", Digest: digest}},
 		Module: "builtin:dnn", Started: job.Created, Finished: job.Created, Attempts: task.Attempt.Number,
@@ -113,10 +113,10 @@ const longWait = 2 * time.Minute
 
 // claim takes the job of a run and leaves it as a worker that dies. Another run's job is there only if it was enqueued once more while a
 // worker was done with it: that is acknowledged.
-func claim(t *testing.T, box *jetstream.Letterbox, run string) {
+func claim(t *testing.T, bus *jetstream.Bus, run string) {
 	t.Helper()
 	for {
-		claimed, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, longWait)
+		claimed, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, longWait)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,6 +125,6 @@ func claim(t *testing.T, box *jetstream.Letterbox, run string) {
 		if job.Run == run {
 			return
 		}
-		must(t, claimed.Done(t.Context()))
+		must(t, claimed.Ack(t.Context()))
 	}
 }

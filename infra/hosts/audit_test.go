@@ -21,15 +21,15 @@ func (c *cluster) outcomes(ctx context.Context) (trained map[string][]*events.Mo
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	trained, failed = map[string][]*events.ModelTrained{}, map[string]string{}
-	for recorded, err := range c.box.Read(ctx, events.Query{Kinds: events.OutcomeKinds()}) {
+	for recorded, err := range c.bus.Read(ctx, events.Query{Kinds: events.OutcomeKinds()}) {
 		if err != nil {
 			return nil, nil, err
 		}
-		switch data := recorded.Fact.Data.(type) {
+		switch data := recorded.Event.Data.(type) {
 		case *events.ModelTrained:
-			trained[recorded.Fact.Run] = append(trained[recorded.Fact.Run], data)
+			trained[recorded.Event.Run] = append(trained[recorded.Event.Run], data)
 		case *events.TrainingFailed:
-			failed[recorded.Fact.Run] = data.Message
+			failed[recorded.Event.Run] = data.Message
 		}
 	}
 	return trained, failed, nil
@@ -55,9 +55,9 @@ func (c *cluster) audit(ctx context.Context, runs []string) (faults []string) {
 	if len(trained) != len(runs) {
 		faults = append(faults, fmt.Sprintf("%d runs have models, %d were asked for", len(trained), len(runs)))
 	}
-	for letter, err := range c.box.Dead(ctx) {
+	for deadLetter, err := range c.bus.DeadLetters(ctx) {
 		c.must(err)
-		faults = append(faults, fmt.Sprintf("a dead letter: %v", letter.Reason))
+		faults = append(faults, fmt.Sprintf("a dead letter: %v", deadLetter.Reason))
 	}
 	if lag, err := c.lag(ctx); err != nil || lag != 0 {
 		faults = append(faults, fmt.Sprintf("lag of the queue: %d, %v", lag, err))

@@ -32,7 +32,7 @@ type cluster struct {
 	servers map[string]*process
 	workers map[string]*process
 
-	box    *jetstream.Letterbox
+	bus    *jetstream.Bus
 	store  *s3.Store
 	config s3.Config
 	root   storage.Ref
@@ -150,10 +150,10 @@ func (c *cluster) connect(stoker string) {
 		}
 		return ""
 	})
-	box, err := jetstream.Connect(c.t.Context(), c.urls, jetstream.Options{Name: "test"})
+	bus, err := jetstream.Connect(c.t.Context(), c.urls, jetstream.Options{Name: "test"})
 	c.must(err)
-	c.box = box
-	c.t.Cleanup(func() { _ = box.Close() })
+	c.bus = bus
+	c.t.Cleanup(func() { _ = bus.Close() })
 }
 
 // prepare uploads the penguins, and applies a pipeline that takes some seconds for a run.
@@ -165,7 +165,7 @@ func (c *cluster) prepare() {
 	longer := strings.Replace(string(text), "num_steps: 100", "num_steps: 60000", 1)
 	p, err := pipeline.Parse("penguin.yaml", []byte(longer))
 	c.must(err)
-	_, _, err = dispatch.Apply(c.t.Context(), c.box, p)
+	_, _, err = dispatch.Apply(c.t.Context(), c.bus, p)
 	c.must(err)
 }
 
@@ -175,15 +175,15 @@ func (c *cluster) publish(wave string, runs int) (names []string) {
 	for i := range runs {
 		run := fmt.Sprintf("%s-%d", wave, i)
 		names = append(names, run)
-		for _, fact := range demo.Facts(c.data, run) {
-			if transform, ok := fact.Data.(*events.TransformReady); ok {
+		for _, event := range demo.Events(c.data, run) {
+			if transform, ok := event.Data.(*events.TransformReady); ok {
 				transform.Force = true // the data is that of the others
 			}
 			for range 2 {
-				c.eventually("fact "+fact.ID+" is heard", func(ctx context.Context) string {
+				c.eventually("fact "+event.ID+" is heard", func(ctx context.Context) string {
 					ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 					defer cancel()
-					if _, err := c.box.Publish(ctx, fact); err != nil {
+					if _, err := c.bus.Publish(ctx, event); err != nil {
 						return err.Error()
 					}
 					return ""

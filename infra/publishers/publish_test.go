@@ -40,7 +40,7 @@ const data = `{"examples": [{"uri": "s3://data/penguin/monday", "splits": ["trai
 func check(t *testing.T, publish publisher) {
 	file := filepath.Join(t.TempDir(), "data.json")
 	must(t, os.WriteFile(file, []byte(data), 0o600))
-	for name, start := range map[string]func(*testing.T) bus{"credentials": trusting, "nkey": keyed} {
+	for name, start := range map[string]func(*testing.T) broker{"credentials": trusting, "nkey": keyed} {
 		for _, mode := range []string{"binary", "structured"} {
 			t.Run(name+"/"+mode, func(t *testing.T) {
 				t.Parallel()
@@ -50,12 +50,12 @@ func check(t *testing.T, publish publisher) {
 						t.Fatalf("%v: %s", err, said)
 					}
 				}
-				wantFact(t, b)
+				wantEvent(t, b)
 				stranger := slices.DeleteFunc(slices.Clone(b.env), func(v string) bool { return !strings.HasPrefix(v, "NATS_URL") && !strings.HasPrefix(v, "NATS_CA") })
 				if said, err := publish(t, stranger, "examples.ready", "penguin", "tuesday", file); err == nil {
 					t.Errorf("a stranger is let in: %s", said)
 				}
-				wantFact(t, b)
+				wantEvent(t, b)
 			})
 		}
 	}
@@ -64,21 +64,21 @@ func check(t *testing.T, publish publisher) {
 }
 
 // wantFact wants that one fact, under the subject where Stoker itself would put it.
-func wantFact(t *testing.T, b bus) {
+func wantEvent(t *testing.T, b broker) {
 	t.Helper()
-	var facts []events.Fact
-	for recorded, err := range b.box.Read(t.Context(), events.Query{}) {
+	var evs []events.Event
+	for recorded, err := range b.bus.Read(t.Context(), events.Query{}) {
 		must(t, err)
 		must(t, recorded.Err)
-		if want := events.FactSubject(recorded.Fact); recorded.Message.Subject != want {
+		if want := events.EventSubject(recorded.Event); recorded.Message.Subject != want {
 			t.Errorf("subject %s, want %s", recorded.Message.Subject, want)
 		}
-		facts = append(facts, recorded.Fact)
+		evs = append(evs, recorded.Event)
 	}
-	if len(facts) != 1 {
-		t.Fatalf("%d facts, want 1", len(facts))
+	if len(evs) != 1 {
+		t.Fatalf("%d facts, want 1", len(evs))
 	}
-	f := facts[0]
+	f := evs[0]
 	told, ok := f.Data.(*events.ExamplesReady)
 	if !ok || f.Pipeline != "penguin" || f.Run != run || told.Examples[0].URI != "s3://data/penguin/monday" || told.Schema == "" {
 		t.Errorf("got %+v", f)

@@ -48,7 +48,7 @@ func TestPythonPublishesOverHTTP(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			b := keyed(t)
-			e, err := endpoint.New(b.box, endpoint.Options{Token: func() string { return "0123456789abcdef" }, Pipelines: []string{"penguin"}})
+			e, err := endpoint.New(b.bus, endpoint.Options{Token: func() string { return "0123456789abcdef" }, Pipelines: []string{"penguin"}})
 			must(t, err)
 			server := httptest.NewServer(e)
 			t.Cleanup(server.Close)
@@ -58,7 +58,7 @@ func TestPythonPublishesOverHTTP(t *testing.T) {
 					t.Fatalf("%v: %s", err, said)
 				}
 			}
-			wantFact(t, b)
+			wantEvent(t, b)
 			for want, c := range map[string]struct{ env, pipeline string }{
 				"401: expected Authorization": {"STOKER_BRIDGE_TOKEN=another-token-16", "penguin"},
 				"403: none of":                {env[1], "taxi"},
@@ -67,7 +67,7 @@ func TestPythonPublishesOverHTTP(t *testing.T) {
 					t.Errorf("%v: %s, want %q", err, said, want)
 				}
 			}
-			wantFact(t, b)
+			wantEvent(t, b)
 		})
 	}
 }

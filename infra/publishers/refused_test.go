@@ -56,9 +56,9 @@ func wantRefused(t *testing.T, said string, err error, words ...string) {
 }
 
 // told is what the log has.
-func told(t *testing.T, b bus) (all []events.Recorded) {
+func told(t *testing.T, b broker) (all []events.Recorded) {
 	t.Helper()
-	for recorded, err := range b.box.Read(t.Context(), events.Query{}) {
+	for recorded, err := range b.bus.Read(t.Context(), events.Query{}) {
 		must(t, err)
 		all = append(all, recorded)
 	}

@@ -22,13 +22,13 @@ import (
 )
 
 // bus is a NATS server, and what the environment of a publisher has to say to be let in.
-type bus struct {
-	box *jetstream.Letterbox
+type broker struct {
+	bus *jetstream.Bus
 	env []string
 }
 
 // trusting starts a server with TLS that lets in who has credentials by an operator's word; everybody else is refused.
-func trusting(t *testing.T) bus {
+func trusting(t *testing.T) broker {
 	t.Helper()
 	operator, system, account := newKey(t, nkeys.CreateOperator), newKey(t, nkeys.CreateAccount), newKey(t, nkeys.CreateAccount)
 	accounts := &server.MemAccResolver{}
@@ -53,23 +53,23 @@ func trusting(t *testing.T) bus {
 	must(t, err)
 	creds := filepath.Join(t.TempDir(), "upstream.creds")
 	must(t, os.WriteFile(creds, text, 0o600))
-	return bus{open(t, url, jetstream.Options{RootCA: ca, Creds: creds}), []string{"NATS_URL=" + url, "NATS_CA=" + ca, "NATS_CREDS=" + creds}}
+	return broker{open(t, url, jetstream.Options{RootCA: ca, Creds: creds}), []string{"NATS_URL=" + url, "NATS_CA=" + ca, "NATS_CREDS=" + creds}}
 }
 
 // keyed starts a server with TLS that lets in one nkey.
-func keyed(t *testing.T) bus {
+func keyed(t *testing.T) broker {
 	t.Helper()
 	user := newKey(t, nkeys.CreateUser)
 	url, ca := start(t, &server.Options{Nkeys: []*server.NkeyUser{{Nkey: user.public}}})
 	file := seedFile(t, user)
-	return bus{
+	return broker{
 		open(t, url, jetstream.Options{RootCA: ca, NKey: file}),
 		[]string{"NATS_URL=" + url, "NATS_CA=" + ca, "NATS_NKEY=" + file, "NATS_INBOX_PREFIX=_INBOX.upstream"},
 	}
 }
 
 // wary starts a server that lets in one nkey, which may tell of the pipeline taxi alone. Its box is let in as somebody else.
-func wary(t *testing.T) bus {
+func wary(t *testing.T) broker {
 	t.Helper()
 	user, admin := newKey(t, nkeys.CreateUser), newKey(t, nkeys.CreateUser)
 	may := &server.Permissions{
@@ -77,7 +77,7 @@ func wary(t *testing.T) bus {
 		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.upstream.>"}},
 	}
 	url, ca := start(t, &server.Options{Nkeys: []*server.NkeyUser{{Nkey: user.public, Permissions: may}, {Nkey: admin.public}}})
-	return bus{open(t, url, jetstream.Options{RootCA: ca, NKey: seedFile(t, admin)}),
+	return broker{open(t, url, jetstream.Options{RootCA: ca, NKey: seedFile(t, admin)}),
 		[]string{"NATS_URL=" + url, "NATS_CA=" + ca, "NATS_NKEY=" + seedFile(t, user), "NATS_INBOX_PREFIX=_INBOX.upstream"}}
 }
 
@@ -98,13 +98,13 @@ func seedFile(t *testing.T, of key) string {
 	return file
 }
 
-func open(t *testing.T, url string, opts jetstream.Options) *jetstream.Letterbox {
+func open(t *testing.T, url string, opts jetstream.Options) *jetstream.Bus {
 	t.Helper()
 	opts.Create = true
-	box, err := jetstream.Connect(t.Context(), url, opts)
+	bus, err := jetstream.Connect(t.Context(), url, opts)
 	must(t, err)
-	t.Cleanup(func() { _ = box.Close() })
-	return box
+	t.Cleanup(func() { _ = bus.Close() })
+	return bus
 }
 
 // start runs a server with a certificate of its own, and returns its address and who vouches for it.

@@ -21,7 +21,7 @@ const patience = time.Minute
 
 // shared is the bus of a tenant with two upstream teams, each with the permissions that `stoker access nats` writes for its pipeline.
 type shared struct {
-	bus            // the team of pipeline penguin; box has the operator's permissions
+	broker         // the team of pipeline penguin; box has the operator's permissions
 	foreign string // the address for the team of pipeline taxi
 	options []nats.Option
 }
@@ -43,7 +43,7 @@ func share(t *testing.T) shared {
 	key, err := nats.NkeyOptionFromSeed(seedFile(t, taxi))
 	must(t, err)
 	return shared{
-		bus: bus{
+		broker: broker{
 			open(t, url, jetstream.Options{RootCA: ca, NKey: seedFile(t, operator), InboxPrefix: "_INBOX.operator"}),
 			[]string{"NATS_URL=" + url, "NATS_CA=" + ca, "NATS_NKEY=" + seedFile(t, penguin), "NATS_INBOX_PREFIX=_INBOX.penguin", "NATS_JETSTREAM_DOMAIN=acme"},
 		},
@@ -61,11 +61,11 @@ func silenced(t *testing.T, publish publisher, file string) {
 		if said, err := publish(t, guess.env, "examples.ready", "penguin", run, file); err != nil {
 			t.Fatalf("%v: %s", err, said)
 		}
-		id := told(t, guess)[0].Fact.ID
+		id := told(t, guess)[0].Event.ID
 		conn, err := nats.Connect(b.foreign, b.options...)
 		must(t, err)
 		defer conn.Close()
-		for _, header := range []string{id, events.FactSubject(told(t, guess)[0].Fact)} {
+		for _, header := range []string{id, events.EventSubject(told(t, guess)[0].Event)} {
 			message := nats.NewMsg("facts.examples-ready.taxi.x." + events.Escape(header))
 			message.Header.Set("Nats-Msg-Id", header)
 			_, err := conn.RequestMsg(message, patience)
@@ -76,7 +76,7 @@ func silenced(t *testing.T, publish publisher, file string) {
 				t.Fatalf("%v: %s", err, said)
 			}
 		}
-		if all := toldOf(t, b.bus, "penguin"); len(all) != 1 || all[0].Err != nil || all[0].Fact.ID != id {
+		if all := toldOf(t, b.broker, "penguin"); len(all) != 1 || all[0].Err != nil || all[0].Event.ID != id {
 			t.Errorf("got %+v, want the event %s once", all, id)
 		}
 	})
@@ -86,18 +86,18 @@ func silenced(t *testing.T, publish publisher, file string) {
 		if said, err := publish(t, guess.env, "examples.ready", "penguin", run, file); err != nil {
 			t.Fatalf("%v: %s", err, said)
 		}
-		other := told(t, guess)[0].Fact
+		other := told(t, guess)[0].Event
 		other.Data = &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://data/penguin/other"}}}
-		_, err := b.box.Publish(t.Context(), other)
+		_, err := b.bus.Publish(t.Context(), other)
 		must(t, err)
 		said, err := publish(t, b.env, "examples.ready", "penguin", run, file)
 		wantRefused(t, said, err, "another event", "facts.examples-ready.penguin")
 	})
 }
 
-func toldOf(t *testing.T, b bus, pipeline string) (all []events.Recorded) {
+func toldOf(t *testing.T, b broker, pipeline string) (all []events.Recorded) {
 	t.Helper()
-	for recorded, err := range b.box.Read(t.Context(), events.Query{Pipeline: pipeline}) {
+	for recorded, err := range b.bus.Read(t.Context(), events.Query{Pipeline: pipeline}) {
 		must(t, err)
 		all = append(all, recorded)
 	}

@@ -9,32 +9,32 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/infra/scale"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // A job counts from its offer to its end, whoever has it, and in its own class alone.
 func TestLagGoesUpWithJobsAndDownWithAcks(t *testing.T) {
 	t.Parallel()
-	server, box := startBus(t)
+	server, bus := startBus(t)
 	cpu := scale.Consumer{Monitor: server.MonitorAddress(), Stream: events.StreamJobs, Name: "train-cpu"}
 	gpu := cpu
 	gpu.Name = "train-gpu"
 	wantLag(t, "at first", cpu, 0)
 
 	for i := range 3 {
-		offer(t, box, fmt.Sprintf("job-%d", i), "cpu")
+		offer(t, bus, fmt.Sprintf("job-%d", i), "cpu")
 	}
-	offer(t, box, "other", "gpu")
+	offer(t, bus, "other", "gpu")
 	wantLag(t, "3 queued", cpu, 3)
 	wantLag(t, "1 queued", gpu, 1)
 
-	first, second := take(t, box, "cpu"), take(t, box, "cpu")
+	first, second := take(t, bus, "cpu"), take(t, bus, "cpu")
 	wantLag(t, "2 of 3 in flight", cpu, 3)
-	must(t, first.Done(t.Context()))
+	must(t, first.Ack(t.Context()))
 	wantLag(t, "1 done", cpu, 2)
-	must(t, second.Later(t.Context(), time.Hour, events.FailureUnavailable, "why"))
+	must(t, second.Nak(t.Context(), time.Hour, events.FailureUnavailable, "why"))
 	wantLag(t, "1 handed back for later", cpu, 2)
-	must(t, take(t, box, "cpu").Done(t.Context()))
+	must(t, take(t, bus, "cpu").Ack(t.Context()))
 	wantLag(t, "2 done", cpu, 1)
 	wantLag(t, "as before", gpu, 1)
 }
@@ -53,29 +53,29 @@ func TestAConsumerThatIsNotThereIsNamed(t *testing.T) {
 	}
 }
 
-func startBus(t *testing.T) (*bus.Server, *jetstream.Letterbox) {
+func startBus(t *testing.T) (*natsserver.Server, *jetstream.Bus) {
 	t.Helper()
-	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir(), Monitor: true})
+	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir(), Monitor: true})
 	must(t, err)
 	t.Cleanup(func() { _ = server.Close() })
-	box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
+	bus, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
 	must(t, err)
-	t.Cleanup(func() { _ = box.Close() })
-	return server, box
+	t.Cleanup(func() { _ = bus.Close() })
+	return server, bus
 }
 
-func offer(t *testing.T, box *jetstream.Letterbox, id, class string) {
+func offer(t *testing.T, bus *jetstream.Bus, id, class string) {
 	t.Helper()
-	must(t, box.Offer(t.Context(), events.Job{
+	must(t, bus.Enqueue(t.Context(), events.Job{
 		ID: id, Function: events.FunctionTrain, Class: class, Pipeline: "penguin", Run: id, Created: time.Now(),
 		Spec:   []byte(`{"pipeline":"penguin"}`),
 		Causes: []events.Cause{{Kind: events.KindExamplesReady, Source: "/upstream", ID: id, Sequence: 1}},
 	}))
 }
 
-func take(t *testing.T, box *jetstream.Letterbox, class string) events.Claim {
+func take(t *testing.T, bus *jetstream.Bus, class string) events.Claim {
 	t.Helper()
-	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{class}, patience)
+	claim, err := bus.Claim(t.Context(), events.FunctionTrain, []string{class}, patience)
 	must(t, err)
 	return claim
 }

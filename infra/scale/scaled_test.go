@@ -77,7 +77,7 @@ func (s *scaled) working() *process {
 		if job == nil {
 			return false
 		}
-		progress, err := s.w.box.LastProgress(s.w.t.Context(), job[2], job[3], job[1])
+		progress, err := s.w.bus.LastProgress(s.w.t.Context(), job[2], job[3], job[1])
 		return err == nil && progress.Attempt == job[4] && progress.Step > 0
 	})
 	return newest

@@ -27,7 +27,7 @@ type world struct {
 	dir     string
 	environ []string
 	monitor string
-	box     *jetstream.Letterbox
+	bus     *jetstream.Bus
 	data    storage.Ref
 }
 
@@ -45,8 +45,8 @@ func newWorld(t *testing.T, judge judge) *world {
 	t.Helper()
 	store, root := buckettest.New(t)
 	config := buckettest.Config(t)
-	server, box := startBus(t)
-	w := &world{t: t, judge: judge, dir: t.TempDir(), monitor: server.MonitorAddress(), box: box, data: root.Join("data")}
+	server, bus := startBus(t)
+	w := &world{t: t, judge: judge, dir: t.TempDir(), monitor: server.MonitorAddress(), bus: bus, data: root.Join("data")}
 	w.binary = build(t, w.dir)
 	w.environ = []string{ // a container's: nothing but this
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "TMPDIR=" + w.dir,
@@ -58,7 +58,7 @@ func newWorld(t *testing.T, judge judge) *world {
 	for name, change := range pipelines {
 		p, err := pipeline.Parse(name+".yaml", []byte(change(string(text))))
 		must(t, err)
-		_, _, err = dispatch.Apply(t.Context(), box, p)
+		_, _, err = dispatch.Apply(t.Context(), bus, p)
 		must(t, err)
 	}
 	w.start("dispatcher", "dispatch")
@@ -80,12 +80,12 @@ func (w *world) publish(name string, runs int) {
 	w.t.Helper()
 	for i := range runs {
 		run := fmt.Sprintf("%s-%d", name, i)
-		for _, fact := range demo.Facts(w.data, run) {
-			fact.Pipeline = name
-			if transform, ok := fact.Data.(*events.TransformReady); ok {
+		for _, event := range demo.Events(w.data, run) {
+			event.Pipeline = name
+			if transform, ok := event.Data.(*events.TransformReady); ok {
 				transform.Force = true
 			}
-			_, err := w.box.Publish(w.t.Context(), fact)
+			_, err := w.bus.Publish(w.t.Context(), event)
 			must(w.t, err)
 		}
 	}
@@ -113,13 +113,13 @@ func (w *world) eventually(what string, so func() bool) {
 func (w *world) wantModels(want int) {
 	w.t.Helper()
 	trained := map[string]int{}
-	for recorded, err := range w.box.Read(w.t.Context(), events.Query{Kinds: events.OutcomeKinds()}) {
+	for recorded, err := range w.bus.Read(w.t.Context(), events.Query{Kinds: events.OutcomeKinds()}) {
 		must(w.t, err)
-		if failed, ok := recorded.Fact.Data.(*events.TrainingFailed); ok {
-			w.t.Errorf("run %s failed: %s", recorded.Fact.Run, failed.Message)
+		if failed, ok := recorded.Event.Data.(*events.TrainingFailed); ok {
+			w.t.Errorf("run %s failed: %s", recorded.Event.Run, failed.Message)
 			continue
 		}
-		trained[recorded.Fact.Run]++
+		trained[recorded.Event.Run]++
 	}
 	if len(trained) != want {
 		w.t.Errorf("%d runs have models, want %d: %v", len(trained), want, trained)

@@ -49,13 +49,13 @@ func Upload(ctx context.Context, store storage.Store, root storage.Ref) error {
 
 // Facts are what upstream tells of the uploaded artifacts for one run: hyperparameters first, then the transform, which
 // completes the join.
-func Facts(root storage.Ref, run string) []events.Fact {
-	fact := func(kind string, data events.Data) events.Fact {
-		return events.Fact{ID: run + "-" + kind, Source: "/stoker/demo", Pipeline: PipelineName, Run: run, Data: data}
+func Events(root storage.Ref, run string) []events.Event {
+	event := func(kind string, data events.Data) events.Event {
+		return events.Event{ID: run + "-" + kind, Source: "/stoker/demo", Pipeline: PipelineName, Run: run, Data: data}
 	}
-	return []events.Fact{
-		fact("hparams", &events.HParamsReady{Hyperparameters: root.Join("best_hyperparameters").String()}),
-		fact("transform", &events.TransformReady{
+	return []events.Event{
+		event("hparams", &events.HParamsReady{Hyperparameters: root.Join("best_hyperparameters").String()}),
+		event("transform", &events.TransformReady{
 			TransformGraph:      root.Join("transform_graph").String(),
 			TransformedExamples: []events.Examples{{URI: root.Join("transformed_examples").String(), Splits: []string{"train", "eval"}}},
 			Examples:            []events.Examples{{URI: root.Join("examples").String(), Splits: []string{"train", "eval"}}},

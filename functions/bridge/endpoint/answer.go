@@ -27,7 +27,7 @@ type eventError struct {
 
 var busy = problem{Status: http.StatusServiceUnavailable, Detail: "too many requests are in progress: repeat this one"}
 
-func (p *problem) add(index int, f events.Fact, err error) {
+func (p *problem) add(index int, f events.Event, err error) {
 	failed := eventError{Index: index, ID: f.ID, Detail: err.Error()}
 	if invalid, ok := errors.AsType[*events.Invalid](err); ok {
 		failed.Field = invalid.Field
@@ -50,7 +50,7 @@ func problemOf(err error) problem {
 		p.Detail = "the body could not be read"
 	}
 	if invalid {
-		p.add(0, events.Fact{}, err)
+		p.add(0, events.Event{}, err)
 	}
 	return p
 }

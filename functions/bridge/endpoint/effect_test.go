@@ -15,7 +15,7 @@ import (
 )
 
 // checked is an endpoint that checks what events will do. Runs of its pipeline wait for examples.
-func checked(t *testing.T, anyway bool, see func(events.Letterbox) events.Letterbox) world {
+func checked(t *testing.T, anyway bool, see func(events.Bus) events.Bus) world {
 	t.Helper()
 	return setup(t, func(opts *endpoint.Options, w *world) {
 		spec, err := pipeline.Parse("p.yaml", []byte("pipeline: penguin\nmodule: ./mine\ntrainer: {wait_for: [examples], hyperparameters: none}\n"))
@@ -29,7 +29,7 @@ func checked(t *testing.T, anyway bool, see func(events.Letterbox) events.Letter
 	})
 }
 
-func all(box events.Letterbox) events.Letterbox { return box }
+func all(bus events.Bus) events.Bus { return bus }
 
 const (
 	otherData = `{"examples":[{"uri":"s3://data/penguin/other"}]}`
@@ -95,22 +95,22 @@ func TestEventsWithoutEffectAreStoredAnyway(t *testing.T) {
 }
 
 // closed is a bus whose key-value buckets the credentials permit nobody to read, as those of an upstream.
-type closed struct{ events.Letterbox }
+type closed struct{ events.Bus }
 
-func (closed) Register(context.Context, string) (events.Register, error) {
+func (closed) KV(context.Context, string) (events.KV, error) {
 	return nil, events.ErrRefused
 }
 
 // away is a bus that does not answer about its key-value buckets.
-type away struct{ events.Letterbox }
+type away struct{ events.Bus }
 
-func (away) Register(context.Context, string) (events.Register, error) {
+func (away) KV(context.Context, string) (events.KV, error) {
 	return nil, events.ErrUnavailable
 }
 
 func TestTheKeyOfAnUpstreamPublishesUnchecked(t *testing.T) {
 	t.Parallel()
-	w := checked(t, false, func(box events.Letterbox) events.Letterbox { return closed{box} })
+	w := checked(t, false, func(bus events.Bus) events.Bus { return closed{bus} })
 	for _, id := range []string{"1", "2"} {
 		if r := w.post(structured(id, "data", `{"examples":[{"uri":"s3://data/`+id+`"}]}`), "Content-Type", jsonType); r.StatusCode != http.StatusAccepted {
 			t.Errorf("event %s: %d", id, r.StatusCode)
@@ -120,7 +120,7 @@ func TestTheKeyOfAnUpstreamPublishesUnchecked(t *testing.T) {
 
 func TestAnEventThatCannotBeCheckedNowIsToBeRepeated(t *testing.T) {
 	t.Parallel()
-	w := checked(t, false, func(box events.Letterbox) events.Letterbox { return away{box} })
+	w := checked(t, false, func(bus events.Bus) events.Bus { return away{bus} })
 	r := w.post(structured("1"), "Content-Type", jsonType)
 	if w.wantProblem("the bus is away", r, http.StatusServiceUnavailable, ""); r.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")

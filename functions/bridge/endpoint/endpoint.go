@@ -50,7 +50,7 @@ type Options struct {
 
 // Log is what an endpoint needs of an events.Log.
 type Log interface {
-	Publish(ctx context.Context, f events.Fact) (events.Receipt, error)
+	Publish(ctx context.Context, f events.Event) (events.Receipt, error)
 }
 
 // Endpoint is the HTTP handler. Any number may run; it keeps no state.
@@ -155,7 +155,7 @@ func (e *Endpoint) check(candidates []candidate) *problem {
 }
 
 // permits returns why an event must not be published, and with which status.
-func (e *Endpoint) permits(f events.Fact) (status int, err error) {
+func (e *Endpoint) permits(f events.Event) (status int, err error) {
 	if !slices.Contains(Kinds(), f.Data.Kind()) {
 		return http.StatusBadRequest, &events.Invalid{Field: "type", Expected: "one that pipelines take: " + types(), Got: f.Data.Kind().Type()}
 	}

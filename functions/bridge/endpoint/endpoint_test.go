@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/bridge/endpoint"
 )
 
@@ -29,13 +29,13 @@ const token = "a-token-of-some-length"
 type world struct {
 	*testing.T
 	log     endpoint.Log
-	memory  *eventstest.Memory
+	memory  *bustest.Memory
 	handler http.Handler
 }
 
 func setup(t *testing.T, change func(*endpoint.Options, *world)) world {
 	t.Helper()
-	w := world{T: t, memory: eventstest.NewMemory(time.Second)}
+	w := world{T: t, memory: bustest.NewMemory(time.Second)}
 	w.log = w.memory
 	opts := endpoint.Options{Token: func() string { return token }}
 	if change != nil {
@@ -116,13 +116,13 @@ func (w world) wantProblem(name string, r *http.Response, status int, field stri
 	return p
 }
 
-func (w world) facts() (all []events.Fact) {
+func (w world) events() (all []events.Event) {
 	w.Helper()
 	for recorded, err := range w.memory.Read(w.Context(), events.Query{}) {
 		if err = errors.Join(err, recorded.Err); err != nil {
 			w.Fatal(err)
 		}
-		all = append(all, recorded.Fact)
+		all = append(all, recorded.Event)
 	}
 	return all
 }
@@ -130,7 +130,7 @@ func (w world) facts() (all []events.Fact) {
 func (w world) wantIDs(name string, want ...string) {
 	w.Helper()
 	var got []string
-	for _, f := range w.facts() {
+	for _, f := range w.events() {
 		got = append(got, f.ID)
 	}
 	if !slices.Equal(got, want) {
@@ -154,12 +154,12 @@ var binaryHeaders = []string{
 func TestEventsAreStoredInEachContentMode(t *testing.T) {
 	t.Parallel()
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	want := events.Fact{ID: "1", Source: "/etl", Pipeline: "penguin", Run: "monday", Trace: parent,
+	want := events.Event{ID: "1", Source: "/etl", Pipeline: "penguin", Run: "monday", Trace: parent,
 		Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://data/penguin/monday"}}}}
 	w := setup(t, nil)
 	wantStored(w, "structured", w.post(structured("1"), "Content-Type", jsonType+"; charset=utf-8", "traceparent", parent))
 	wantStored(w, "again", w.post(structured("1"), "Content-Type", jsonType))
-	if diff := cmp.Diff([]events.Fact{want}, w.facts()); diff != "" {
+	if diff := cmp.Diff([]events.Event{want}, w.events()); diff != "" {
 		t.Errorf("structured (-want +got):\n%s", diff)
 	}
 
@@ -167,7 +167,7 @@ func TestEventsAreStoredInEachContentMode(t *testing.T) {
 	wantStored(w, "binary", w.post(data, append(slices.Clone(binaryHeaders), "ce-traceparent", parent)...))
 	binary := want
 	binary.Run, binary.Extensions = "monday 50%", map[string]string{"partitionkey": "k"}
-	if diff := cmp.Diff([]events.Fact{binary}, w.facts()); diff != "" {
+	if diff := cmp.Diff([]events.Event{binary}, w.events()); diff != "" {
 		t.Errorf("binary (-want +got):\n%s", diff)
 	}
 
@@ -228,7 +228,7 @@ func TestTheSDKsClientPublishes(t *testing.T) {
 		t.Errorf("a batch of %q: %d", r.Header.Get("Content-Type"), answer.StatusCode)
 	}
 	w.wantIDs("client", "1", "2", "3", "4")
-	if got := w.facts()[0].Extensions["attempt"]; got != "3" {
+	if got := w.events()[0].Extensions["attempt"]; got != "3" {
 		t.Errorf("extension attempt is %q", got)
 	}
 }
@@ -304,11 +304,11 @@ type failing struct {
 	ids map[string]error
 }
 
-func (f failing) Publish(ctx context.Context, fact events.Fact) (events.Receipt, error) {
-	if err := f.ids[fact.ID]; err != nil {
+func (f failing) Publish(ctx context.Context, event events.Event) (events.Receipt, error) {
+	if err := f.ids[event.ID]; err != nil {
 		return events.Receipt{}, fmt.Errorf("publish to nats://secret-host: %w", err)
 	}
-	return f.Log.Publish(ctx, fact)
+	return f.Log.Publish(ctx, event)
 }
 
 func TestWhatIsNotStoredOfABatchIsListed(t *testing.T) {
@@ -441,7 +441,7 @@ func FuzzRequest(f *testing.F) {
 		r.Header.Set(name, value)
 		r.Header.Set("Authorization", "Bearer "+token)
 		answer := w.do(r)
-		stored := w.facts()
+		stored := w.events()
 		text, _ := io.ReadAll(answer.Body)
 		if answer.StatusCode == http.StatusAccepted {
 			if len(text) > 0 {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/binding"
-	"github.com/cloudevents/sdk-go/v2/event"
+	cloudevents "github.com/cloudevents/sdk-go/v2/event"
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 
 	"github.com/stoker-ml/stoker/events"
@@ -19,7 +19,7 @@ import (
 
 // candidate is one event of a request, or why it is none.
 type candidate struct {
-	event events.Fact
+	event events.Event
 	err   error
 }
 
@@ -88,7 +88,7 @@ func readBatch(header http.Header, body []byte) ([]candidate, error) {
 var errLongBatch = fmt.Errorf("expected at most %d events in a batch", MaxBatch)
 
 // traced gives an event without a place in a trace that of its request (W3C Trace Context).
-func traced(received events.Fact, err error, header http.Header) candidate {
+func traced(received events.Event, err error, header http.Header) candidate {
 	if err == nil && received.Trace == "" {
 		withTrace := received
 		withTrace.Trace, withTrace.TraceState = header.Get("traceparent"), header.Get("tracestate")
@@ -114,13 +114,13 @@ func (e formatError) Unwrap() error { return e.Invalid }
 
 // unknownEncoding says of a request that is no event by its header which header is missing.
 func unknownEncoding(header http.Header, media string) error {
-	const modes = event.ApplicationCloudEventsJSON + ", " + event.ApplicationCloudEventsBatchJSON + ", or headers ce-specversion, ce-id and so on"
+	const modes = cloudevents.ApplicationCloudEventsJSON + ", " + cloudevents.ApplicationCloudEventsBatchJSON + ", or headers ce-specversion, ce-id and so on"
 	version := header.Get("ce-specversion")
 	switch {
 	case strings.HasPrefix(media, "application/cloudevents"):
 		return formatError{&events.Invalid{Field: "Content-Type", Expected: modes, Got: media}}
 	case version != "":
-		return &events.Invalid{Field: "specversion", Expected: event.CloudEventsVersionV1, Got: fmt.Sprintf("%.20q", version)}
+		return &events.Invalid{Field: "specversion", Expected: cloudevents.CloudEventsVersionV1, Got: fmt.Sprintf("%.20q", version)}
 	}
 	return &events.Invalid{Field: "specversion", Expected: "an event: content type " + modes}
 }

@@ -20,7 +20,7 @@ type slow struct {
 	began, goOn chan struct{}
 }
 
-func (s slow) Publish(ctx context.Context, f events.Fact) (events.Receipt, error) {
+func (s slow) Publish(ctx context.Context, f events.Event) (events.Receipt, error) {
 	s.began <- struct{}{}
 	<-s.goOn
 	return s.Log.Publish(ctx, f)

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 )
 
 // authority signs certificates.
@@ -120,7 +120,7 @@ func TestClientsWithoutACertificateOfTheAuthorityAreNotHeard(t *testing.T) {
 	clock <- time.Now()
 	now := func() time.Time { at := <-clock; clock <- at; return at }
 	used := &tlsFiles{TLS: files, logger: slog.New(slog.DiscardHandler), now: now, config: config, read: now()}
-	e, err := New(eventstest.NewMemory(time.Second), Options{Certificates: true})
+	e, err := New(bustest.NewMemory(time.Second), Options{Certificates: true})
 	if err != nil {
 		t.Fatal(err)
 	}

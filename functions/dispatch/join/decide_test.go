@@ -16,11 +16,11 @@ import (
 func at(hour int, id string, data events.Data) join.Event {
 	r := recorded(uint64(hour), id, data)
 	r.Message.Stored = time.Unix(0, 0).UTC().Add(time.Duration(hour) * time.Hour)
-	fact, ok := join.EventOf(r)
+	event, ok := join.EventOf(r)
 	if !ok {
 		panic("no fact that a run can wait for: " + id)
 	}
-	return fact
+	return event
 }
 
 func graph() events.Data { return &events.TransformReady{TransformGraph: "s3://bkt/graph"} }
@@ -37,54 +37,54 @@ func TestWhatBecomesOfARun(t *testing.T) {
 	none, best := join.Latest{}, join.Latest{Hyperparameters: "s3://bkt/best"}
 	for name, tc := range map[string]struct {
 		text   string
-		facts  []join.Event
+		events []join.Event
 		latest join.Latest
 		want   join.State
 		say    string // kinds that are missing, or how it ended
 		hp     string
 	}{
 		"nothing of it": {text: head, want: join.Waiting, say: "transform.ready"},
-		"run: waits for its own": {text: head + "trainer: {hyperparameters: run}\n", facts: []join.Event{at(1, "t", graph())},
+		"run: waits for its own": {text: head + "trainer: {hyperparameters: run}\n", events: []join.Event{at(1, "t", graph())},
 			latest: best, want: join.Waiting, say: "hparams.ready"},
 		"run: its own, however late they are published": {text: head + "trainer: {hyperparameters: run}\n",
-			facts: []join.Event{at(1, "t", graph()), at(100, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
+			events: []join.Event{at(1, "t", graph()), at(100, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"latest: its own, published before": {text: head + "trainer: {hyperparameters: latest}\n",
-			facts: []join.Event{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: join.Complete, hp: "s3://bkt/hp"},
+			events: []join.Event{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: join.Complete, hp: "s3://bkt/hp"},
 		"latest: published too late, they change nothing": {text: head + "trainer: {hyperparameters: latest}\n",
-			facts: []join.Event{at(1, "t", graph()), at(2, "h", tuned())}, latest: best, want: join.Complete, hp: "s3://bkt/best"},
+			events: []join.Event{at(1, "t", graph()), at(2, "h", tuned())}, latest: best, want: join.Complete, hp: "s3://bkt/best"},
 		"none: its own change nothing": {text: head + "trainer: {hyperparameters: none}\n",
-			facts: []join.Event{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: join.Complete},
-		"auto without a tuner is latest": {text: head, facts: []join.Event{at(1, "t", graph())}, latest: best, want: join.Complete, hp: "s3://bkt/best"},
-		"auto with a tuner is run":       {text: tuner, facts: []join.Event{at(1, "t", graph())}, latest: best, want: join.Waiting, say: "hparams.ready"},
-		"a failed tuning, latest": {text: tuner, facts: []join.Event{at(1, "t", graph()), at(2, "f", untuned())}, latest: best,
+			events: []join.Event{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: join.Complete},
+		"auto without a tuner is latest": {text: head, events: []join.Event{at(1, "t", graph())}, latest: best, want: join.Complete, hp: "s3://bkt/best"},
+		"auto with a tuner is run":       {text: tuner, events: []join.Event{at(1, "t", graph())}, latest: best, want: join.Waiting, say: "hparams.ready"},
+		"a failed tuning, latest": {text: tuner, events: []join.Event{at(1, "t", graph()), at(2, "f", untuned())}, latest: best,
 			want: join.Complete, hp: "s3://bkt/best"},
-		"a failed tuning, latest, and the data later": {text: tuner, facts: []join.Event{at(1, "f", untuned()), at(2, "t", graph())},
+		"a failed tuning, latest, and the data later": {text: tuner, events: []join.Event{at(1, "f", untuned()), at(2, "t", graph())},
 			latest: best, want: join.Complete, hp: "s3://bkt/best"},
 		"a failed tuning, but tuned all the same": {text: tuner,
-			facts:  []join.Event{at(1, "f", untuned()), at(2, "h", tuned()), at(3, "t", graph())},
+			events: []join.Event{at(1, "f", untuned()), at(2, "h", tuned()), at(3, "t", graph())},
 			latest: best, want: join.Complete, hp: "s3://bkt/hp"},
-		"a failed tuning, latest, and there is none": {text: tuner, facts: []join.Event{at(1, "t", graph()), at(2, "f", untuned())}, latest: none,
+		"a failed tuning, latest, and there is none": {text: tuner, events: []join.Event{at(1, "t", graph()), at(2, "f", untuned())}, latest: none,
 			want: join.Ended, say: "incomplete: tuning failed: boom; the pipeline has no earlier hyperparameters to go on with"},
-		"a failed tuning, fail": {text: head + "tuner: {when: never, on_failed: fail}\n", facts: []join.Event{at(1, "f", untuned())}, latest: best,
+		"a failed tuning, fail": {text: head + "tuner: {when: never, on_failed: fail}\n", events: []join.Event{at(1, "f", untuned())}, latest: best,
 			want: join.Ended, say: "incomplete: tuning failed: boom; the pipeline's tuner.on_failed is fail"},
-		"a failed tuning of a pipeline that does not tune": {text: head, facts: []join.Event{at(1, "f", untuned()), at(2, "t", graph())},
+		"a failed tuning of a pipeline that does not tune": {text: head, events: []join.Event{at(1, "f", untuned()), at(2, "t", graph())},
 			latest: best, want: join.Complete, hp: "s3://bkt/best"},
 		"the last fact in time": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
-			facts: []join.Event{at(1, "t", graph()), at(3, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
+			events: []join.Event{at(1, "t", graph()), at(3, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"the last fact late, before anybody found the run expired": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
-			facts: []join.Event{at(1, "t", graph()), at(4, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
+			events: []join.Event{at(1, "t", graph()), at(4, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"a run may wait forever": {text: head + "trainer: {hyperparameters: run, expire_after: never}\n",
-			facts: []join.Event{at(1, "t", graph()), at(100_000, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
+			events: []join.Event{at(1, "t", graph()), at(100_000, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"hyperparameters that nobody waits for start no clock": {text: head + "trainer: {hyperparameters: latest, expire_after: 2h}\n",
-			facts: []join.Event{at(1, "h", tuned()), at(50, "t", graph())}, want: join.Complete, hp: "s3://bkt/hp"},
+			events: []join.Event{at(1, "h", tuned()), at(50, "t", graph())}, want: join.Complete, hp: "s3://bkt/hp"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := parse(t, tc.text)
 			random := rand.New(rand.NewPCG(3, 4))
 			for range 10 { // the order in which events are passed does not matter
-				random.Shuffle(len(tc.facts), func(i, j int) { tc.facts[i], tc.facts[j] = tc.facts[j], tc.facts[i] })
-				j, say := become(p, tc.facts, tc.latest)
+				random.Shuffle(len(tc.events), func(i, j int) { tc.events[i], tc.events[j] = tc.events[j], tc.events[i] })
+				j, say := become(p, tc.events, tc.latest)
 				if j.State != tc.want || say != tc.say {
 					t.Fatalf("%s, %q; want %s, %q", j.State, say, tc.want, tc.say)
 				}
@@ -101,8 +101,8 @@ func TestWhatBecomesOfARun(t *testing.T) {
 }
 
 // become advances a run as far as it can go.
-func become(p pipeline.Pipeline, facts []join.Event, latest join.Latest) (join.Join, string) {
-	j := join.Decide(p, "monday", facts)
+func become(p pipeline.Pipeline, evs []join.Event, latest join.Latest) (join.Join, string) {
+	j := join.Decide(p, "monday", evs)
 	if j.Ready(p) {
 		if !j.Wants(p, events.FunctionTrain).Hyperparameters {
 			latest.Hyperparameters = ""
@@ -174,7 +174,7 @@ func TestSaltComesFromWhatAsksForAnotherTraining(t *testing.T) {
 	for name, tc := range map[string]struct {
 		p     pipeline.Pipeline
 		run   string
-		fact  join.Event
+		event join.Event
 		again join.Retry
 	}{
 		"plain":                  {plain, "monday", at(1, "t", graph()), join.Retry{}},
@@ -186,7 +186,7 @@ func TestSaltComesFromWhatAsksForAnotherTraining(t *testing.T) {
 		"asked for again":        {plain, "monday", at(1, "t", graph()), join.Retry{Salt: "request-1"}},
 	} {
 		make := func() events.Job {
-			job, err := join.Decide(tc.p, tc.run, []join.Event{tc.fact}).Pin(tc.p, 1, join.Latest{}).Job(tc.p, events.FunctionTrain, tc.again)
+			job, err := join.Decide(tc.p, tc.run, []join.Event{tc.event}).Pin(tc.p, 1, join.Latest{}).Job(tc.p, events.FunctionTrain, tc.again)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -240,12 +240,12 @@ func TestASkippedTuningNamesTheFirstEventThatCouldBeTunedOn(t *testing.T) {
 	if !ok || skipped.Cause.ID != "e" || skipped.Cause.Sequence != 1 {
 		t.Errorf("skipped for %+v, %t", skipped, ok)
 	}
-	for name, facts := range map[string][]join.Event{
+	for name, evs := range map[string][]join.Event{
 		"nothing to tune on":       {},
 		"its own are there":        {at(1, "e", raw), at(2, "h", tuned())},
 		"its failure is published": {at(1, "e", raw), at(2, "f", untuned())},
 	} {
-		if _, ok := join.Decide(p, "monday", facts).Skipped(p); ok {
+		if _, ok := join.Decide(p, "monday", evs).Skipped(p); ok {
 			t.Errorf("%s, and the skip is published", name)
 		}
 	}

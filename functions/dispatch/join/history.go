@@ -26,25 +26,25 @@ func (p *Past) Add(r events.Recorded) {
 	if r.Err != nil {
 		return
 	}
-	if r.Fact.Data.Kind() == events.KindTrainingFailed {
+	if r.Event.Data.Kind() == events.KindTrainingFailed {
 		if p.refused == nil {
 			p.refused = map[string]bool{}
 		}
-		p.refused[r.Fact.ID] = true
+		p.refused[r.Event.ID] = true
 	}
-	if r.Fact.ID == events.EndedID(r.Fact.Pipeline, r.Fact.Run) {
+	if r.Event.ID == events.EndedID(r.Event.Pipeline, r.Event.Run) {
 		p.ended = &r
 	}
-	if p.outcome == nil && events.EndsJob(r.Fact) {
+	if p.outcome == nil && events.EndsJob(r.Event) {
 		p.outcome = &r
 	}
-	if event, ok := EventOf(r); ok && !bringsPipeline(r.Fact) {
-		p.events = append(p.events, pastEvent{event, events.RefusedID(r.Fact)})
+	if event, ok := EventOf(r); ok && !bringsPipeline(r.Event) {
+		p.events = append(p.events, pastEvent{event, events.RefusedID(r.Event)})
 	}
 }
 
 // bringsPipeline reports whether an event is refused for its content, whenever it is handled.
-func bringsPipeline(f events.Fact) bool { return len(events.RequestOf(f.Data).PipelineSpec) > 0 }
+func bringsPipeline(f events.Event) bool { return len(events.RequestOf(f.Data).PipelineSpec) > 0 }
 
 // Events are those below a sequence, 0 for all, that were not refused when they came. One that was
 // refused counts only if it was handled again since, which the run's join knows.
@@ -73,7 +73,7 @@ func (p *Past) endedBy() uint64 {
 	if p.ended == nil {
 		return 0
 	}
-	if failed, ok := p.ended.Fact.Data.(*events.TrainingFailed); ok && failed.Through != 0 {
+	if failed, ok := p.ended.Event.Data.(*events.TrainingFailed); ok && failed.Through != 0 {
 		return failed.Through + 1
 	}
 	return 0
@@ -84,11 +84,11 @@ func (p *Past) Ended(j Join) (Join, bool) {
 	if p.ended == nil {
 		return j, false
 	}
-	failed, ok := p.ended.Fact.Data.(*events.TrainingFailed)
+	failed, ok := p.ended.Event.Data.(*events.TrainingFailed)
 	if !ok {
 		return j, false
 	}
-	return j.End(failed.Reason, failed.Message, p.ended.Fact.Time).Announced(), true
+	return j.End(failed.Reason, failed.Message, p.ended.Event.Time).Announced(), true
 }
 
 // Outcome is the first outcome of a job of the run; false if there is none.
@@ -104,7 +104,7 @@ func (p *Past) Outcome() (events.Recorded, bool) {
 func (p *Past) completedBy() uint64 {
 	last := p.outcome.Message.Sequence
 	for _, event := range p.events {
-		if event.Sequence < p.outcome.Message.Sequence && events.CausedBy(p.outcome.Fact, event.Cause) {
+		if event.Sequence < p.outcome.Message.Sequence && events.CausedBy(p.outcome.Event, event.Cause) {
 			last = event.Sequence
 		}
 	}

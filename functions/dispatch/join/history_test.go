@@ -77,11 +77,11 @@ func TestAWindowIsTheLastSpansInTheirNewestVersions(t *testing.T) {
 func TestAWindowTakesThePlaceOfTheExamplesThatAreTrainedOn(t *testing.T) {
 	t.Parallel()
 	p := parse(t, head+"trainer: {window: 2}\n")
-	fact := at(1, "t", &events.TransformReady{
+	event := at(1, "t", &events.TransformReady{
 		TransformGraph: "s3://bkt/g", Examples: []events.Examples{span(1, 0, "raw")}, TransformedExamples: []events.Examples{span(1, 0, "")},
 	})
 	latest := join.Latest{Spans: []events.Examples{span(0, 0, ""), span(1, 0, "")}}
-	job, err := join.Decide(p, "monday", []join.Event{fact}).Pin(p, 1, latest).Job(p, events.FunctionTrain, join.Retry{})
+	job, err := join.Decide(p, "monday", []join.Event{event}).Pin(p, 1, latest).Job(p, events.FunctionTrain, join.Retry{})
 	if err != nil || len(job.Inputs.TransformedExamples) != 2 || len(job.Inputs.Examples) != 1 {
 		t.Errorf("inputs %+v, %v", job.Inputs, err)
 	}

@@ -32,7 +32,7 @@ func parse(t *testing.T, text string) pipeline.Pipeline {
 func recorded(sequence uint64, id string, data events.Data) events.Recorded {
 	return events.Recorded{
 		Message: events.Message{Stream: "FACTS", Sequence: sequence, Stored: time.Unix(int64(sequence), 0).UTC()},
-		Fact:    events.Fact{ID: id, Source: "/test", Pipeline: "penguin", Run: "monday", Data: data},
+		Event:   events.Event{ID: id, Source: "/test", Pipeline: "penguin", Run: "monday", Data: data},
 	}
 }
 
@@ -47,9 +47,9 @@ func story() []events.Recorded {
 	}
 }
 
-func joinOf(facts []events.Recorded) join.Join {
+func joinOf(evs []events.Recorded) join.Join {
 	j := join.Join{Pipeline: "penguin", Run: "monday", State: join.Waiting}
-	for _, r := range facts {
+	for _, r := range evs {
 		if pinned, ok := join.EventOf(r); ok {
 			j = j.Add(pinned)
 		}
@@ -78,9 +78,9 @@ func TestEventsInAnyOrderAndNumberMakeTheSameJob(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
-		facts := slices.Concat(story(), story())
-		random.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
-		got, err := joinOf(facts).Pin(p, 1, join.Latest{}).Job(p, events.FunctionTrain, join.Retry{})
+		evs := slices.Concat(story(), story())
+		random.Shuffle(len(evs), func(i, j int) { evs[i], evs[j] = evs[j], evs[i] })
+		got, err := joinOf(evs).Pin(p, 1, join.Latest{}).Job(p, events.FunctionTrain, join.Retry{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestHyperparameterAndBaseModelPolicies(t *testing.T) {
 	latest := join.Latest{Hyperparameters: "s3://b/latest", BaseModel: "s3://b/model"}
 	for name, tc := range map[string]struct {
 		policy             string
-		facts              int // of story
+		events             int // of story
 		wantHParams        string
 		wantBase           string
 		wantsHParams, base bool
@@ -150,7 +150,7 @@ func TestHyperparameterAndBaseModelPolicies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := parse(t, "pipeline: penguin\nmodule: ./mine\ntrainer:\n  wait_for: [transform]\n  train_args: {num_steps: 1}\n  "+tc.policy+"\n")
-			j := joinOf(story()[:tc.facts])
+			j := joinOf(story()[:tc.events])
 			if wants := j.Wants(p, events.FunctionTrain); wants.Hyperparameters != tc.wantsHParams || wants.BaseModel != tc.base {
 				t.Errorf("wants %+v", wants)
 			}

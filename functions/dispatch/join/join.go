@@ -73,18 +73,18 @@ type Event struct {
 
 // EventOf returns what a join keeps of a recorded event; false if no run takes events of its kind.
 func EventOf(r events.Recorded) (Event, bool) {
-	inputs, ok := inputsOf(r.Fact.Data)
+	inputs, ok := inputsOf(r.Event.Data)
 	if !ok {
 		return Event{}, false
 	}
 	return Event{
-		Cause:      events.Cause{Kind: r.Fact.Data.Kind(), Source: r.Fact.Source, ID: r.Fact.ID, Sequence: r.Message.Sequence},
+		Cause:      events.Cause{Kind: r.Event.Data.Kind(), Source: r.Event.Source, ID: r.Event.ID, Sequence: r.Message.Sequence},
 		Stored:     r.Message.Stored,
-		Trace:      r.Fact.Trace,
-		TraceState: r.Fact.TraceState,
+		Trace:      r.Event.Trace,
+		TraceState: r.Event.TraceState,
 		Inputs:     inputs,
-		Force:      events.RequestOf(r.Fact.Data).Force,
-		Why:        whyOf(r.Fact.Data),
+		Force:      events.RequestOf(r.Event.Data).Force,
+		Why:        whyOf(r.Event.Data),
 	}, true
 }
 

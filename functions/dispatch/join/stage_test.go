@@ -20,9 +20,9 @@ func TestWhenATuningIsDue(t *testing.T) {
 	t.Parallel()
 	const both = "pipeline: penguin\nmodule: ./m.py\ntrainer: {wait_for: [examples, transform, hparams]}\ntuner: {when: always}\n"
 	for name, tc := range map[string]struct {
-		text  string
-		facts []join.Event
-		at    uint64 // sequence of the event by which it is due; 0: it is not
+		text   string
+		events []join.Event
+		at     uint64 // sequence of the event by which it is due; 0: it is not
 	}{
 		"no data yet":                 {tunes, nil, 0},
 		"the transform":               {tunes, []join.Event{at(1, "e", rawExamples()), at(2, "t", graph()), at(3, "u", graph())}, 2},
@@ -35,7 +35,7 @@ func TestWhenATuningIsDue(t *testing.T) {
 		"a pipeline without a tuner":  {head + "trainer: {hyperparameters: run}\n", []join.Event{at(1, "t", graph())}, 0},
 		"longer than a run may wait":  {tunes, []join.Event{at(1, "t", graph()), at(100, "h", tuned())}, 1},
 	} {
-		j := join.Decide(parse(t, tc.text), "monday", tc.facts)
+		j := join.Decide(parse(t, tc.text), "monday", tc.events)
 		got := uint64(0)
 		if search := j.Stage(events.FunctionTune); search.Exists() {
 			got = search.Through
@@ -104,9 +104,9 @@ func TestSearchAnnouncedIsTrueForTheRunsOwnSearchAlone(t *testing.T) {
 	t.Parallel()
 	reused, nothing := events.SkippedIDs("penguin", "monday")
 	of := func(source, id string, data events.Data) join.Join {
-		fact := at(3, id, data)
-		fact.Source = source
-		return join.New("penguin", "monday").Add(at(1, "t", graph())).Add(fact)
+		event := at(3, id, data)
+		event.Source = source
+		return join.New("penguin", "monday").Add(at(1, "t", graph())).Add(event)
 	}
 	tune := events.Source(events.FunctionTune)
 	for name, tc := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
 	"github.com/stoker-ml/stoker/functions/worker"
@@ -17,37 +17,37 @@ import (
 )
 
 // told are the facts of a kind.
-func told(t *testing.T, box events.Letterbox, kind events.Kind) (all []events.Fact) {
+func told(t *testing.T, bus events.Bus, kind events.Kind) (all []events.Event) {
 	t.Helper()
-	for recorded, err := range box.Read(t.Context(), events.Query{Kinds: []events.Kind{kind}}) {
+	for recorded, err := range bus.Read(t.Context(), events.Query{Kinds: []events.Kind{kind}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, recorded.Fact)
+		all = append(all, recorded.Event)
 	}
 	return all
 }
 
 // offered is a letterbox with one job on its queue, j1.
-func offered(t *testing.T) *eventstest.Memory {
+func offered(t *testing.T) *bustest.Memory {
 	t.Helper()
-	box := eventstest.NewMemory(0)
+	bus := bustest.NewMemory(0)
 	j := job(t, "j1", "monday", spec)
 	j.Causes = []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "c", Sequence: 1}}
 	j.Created = time.Now()
-	if err := box.Offer(t.Context(), j); err != nil {
+	if err := bus.Enqueue(t.Context(), j); err != nil {
 		t.Fatal(err)
 	}
-	return box
+	return bus
 }
 
 // work is a worker that stops after a while.
-func work(t *testing.T, box events.Letterbox, store storage.Store, g execution.Guest, while time.Duration) {
+func work(t *testing.T, bus events.Bus, store storage.Store, g execution.Guest, while time.Duration) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), while)
 	defer stop()
 	train := trainer.New(execution.New(store, g, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()}), trainer.Options{})
-	if err := worker.New(box, worker.Options{Functions: []worker.Function{train}}).Run(ctx); err != nil {
+	if err := worker.New(bus, worker.Options{Functions: []worker.Function{train}}).Run(ctx); err != nil {
 		t.Error(err)
 	}
 }
@@ -58,40 +58,40 @@ func slow(context.Context, int) error { time.Sleep(time.Second); return nil }
 func TestAWorkerThatStopsHandsItsJobOnWithAllItsSteps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, box, g := setup(t, nil), offered(t), &stepper{steps: 300, every: 30, after: slow}
+		b, bus, g := setup(t, nil), offered(t), &stepper{steps: 300, every: 30, after: slow}
 		for range 4 { // workers, one after another
-			work(t, box, b.store, g, 100*time.Second)
+			work(t, bus, b.store, g, 100*time.Second)
 		}
-		models := told(t, box, events.KindModelTrained)
+		models := told(t, bus, events.KindModelTrained)
 		if taken := g.all(); len(models) != 1 || len(taken) != 300 {
 			t.Errorf("%d models after %d steps", len(models), len(taken))
 		}
 	})
 }
 
-func TestACancelledRunIsToldAndBuriedNowhere(t *testing.T) {
+func TestACancelledRunIsAnEventAndNoDeadLetter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, box, g := setup(t, nil), offered(t), &stepper{steps: 300, every: 30}
+		b, bus, g := setup(t, nil), offered(t), &stepper{steps: 300, every: 30}
 		g.after = func(ctx context.Context, step int) error {
 			if step == 100 {
-				if err := box.Cancel(ctx, "j1"); err != nil {
+				if err := bus.Cancel(ctx, "j1"); err != nil {
 					t.Error(err)
 				}
 			}
 			return slow(ctx, step)
 		}
-		work(t, box, b.store, g, 20*time.Minute)
-		failures := told(t, box, events.KindTrainingFailed)
-		if len(failures) != 1 || len(told(t, box, events.KindModelTrained)) > 0 {
+		work(t, bus, b.store, g, 20*time.Minute)
+		failures := told(t, bus, events.KindTrainingFailed)
+		if len(failures) != 1 || len(told(t, bus, events.KindModelTrained)) > 0 {
 			t.Fatalf("told %+v", failures)
 		}
 		failed := failures[0].Data.(*events.TrainingFailed)
 		if failed.Reason != events.FailureCancelled {
 			t.Errorf("told %+v", failed)
 		}
-		for letter, err := range box.Dead(t.Context()) {
-			t.Errorf("dead letter %+v, %v", letter, err)
+		for deadLetter, err := range bus.DeadLetters(t.Context()) {
+			t.Errorf("dead letter %+v, %v", deadLetter, err)
 		}
 		if taken := g.all(); len(taken) > 101 {
 			t.Errorf("%d steps", len(taken))
@@ -117,14 +117,14 @@ func TestAStoreThatIsAwayForHoursCostsNoModel(t *testing.T) {
 			time.Sleep(time.Second)
 			return nil
 		}}
-		box := offered(t)
-		work(t, box, away, g, 10*time.Hour)
-		models, failures := told(t, box, events.KindModelTrained), told(t, box, events.KindTrainingFailed)
+		bus := offered(t)
+		work(t, bus, away, g, 10*time.Hour)
+		models, failures := told(t, bus, events.KindModelTrained), told(t, bus, events.KindTrainingFailed)
 		if len(models) != 1 || len(failures) > 0 {
 			t.Fatalf("%d models, failures %v", len(models), failures)
 		}
-		for letter, err := range box.Dead(t.Context()) {
-			t.Errorf("dead letter %+v, %v", letter, err)
+		for deadLetter, err := range bus.DeadLetters(t.Context()) {
+			t.Errorf("dead letter %+v, %v", deadLetter, err)
 		}
 		if attempts := models[0].Data.(*events.ModelTrained).Attempts; attempts < 100 {
 			t.Errorf("only %d attempts", attempts)

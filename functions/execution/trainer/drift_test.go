@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -49,7 +49,7 @@ func effectOf(c storagetest.Call) string {
 
 // mortal is one worker process. It dies right before an effect: from then on nothing that it does reaches the bus or the store.
 type mortal struct {
-	events.Letterbox
+	events.Bus
 	before string
 	kill   context.CancelFunc
 
@@ -78,22 +78,22 @@ func (m *mortal) store(b *bench) storage.Store {
 	})
 }
 
-func (m *mortal) Publish(ctx context.Context, f events.Fact) (events.Receipt, error) {
+func (m *mortal) Publish(ctx context.Context, f events.Event) (events.Receipt, error) {
 	if err := m.lives(effectEvent); err != nil {
 		return events.Receipt{}, err
 	}
-	return m.Letterbox.Publish(ctx, f)
+	return m.Bus.Publish(ctx, f)
 }
 
-func (m *mortal) Register(ctx context.Context, name string) (events.Register, error) {
+func (m *mortal) KV(ctx context.Context, name string) (events.KV, error) {
 	if err := m.lives(""); err != nil {
 		return nil, err
 	}
-	return m.Letterbox.Register(ctx, name)
+	return m.Bus.KV(ctx, name)
 }
 
-func (m *mortal) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
-	claim, err := m.Letterbox.Take(ctx, f, classes, wait)
+func (m *mortal) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+	claim, err := m.Bus.Claim(ctx, f, classes, wait)
 	if err != nil {
 		return nil, err
 	}
@@ -105,18 +105,18 @@ type mortalClaim struct {
 	of *mortal
 }
 
-func (c mortalClaim) Done(ctx context.Context) error {
+func (c mortalClaim) Ack(ctx context.Context) error {
 	if err := c.of.lives(effectAck); err != nil {
 		return err
 	}
-	return c.Claim.Done(ctx)
+	return c.Claim.Ack(ctx)
 }
 
-func (c mortalClaim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
+func (c mortalClaim) Nak(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
 	if err := c.of.lives(""); err != nil {
 		return err
 	}
-	return c.Claim.Later(ctx, delay, cause, why)
+	return c.Claim.Nak(ctx, delay, cause, why)
 }
 
 // digestGuest is a guest whose module has a digest.
@@ -160,10 +160,10 @@ func TestOneModelIsAnnouncedHoweverItsIdentityDrifts(t *testing.T) {
 }
 
 func driftAt(t *testing.T, d drift, effect string) {
-	b, box := setup(t, writesModel), eventstest.NewMemory(0)
-	enqueue(t, box, strings.Replace(spec, "builtin:dnn", d.module, 1))
+	b, bus := setup(t, writesModel), bustest.NewMemory(0)
+	enqueue(t, bus, strings.Replace(spec, "builtin:dnn", d.module, 1))
 	ctx, kill := context.WithTimeout(t.Context(), 5*time.Second)
-	first := &mortal{Letterbox: box, before: effect, kill: kill}
+	first := &mortal{Bus: bus, before: effect, kill: kill}
 	trainOn(ctx, t, b, first, first.store(b), d.before)
 	if !first.dead {
 		t.Fatal("the first worker lives")
@@ -171,48 +171,48 @@ func driftAt(t *testing.T, d drift, effect string) {
 	d.change(t, b)
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer stop()
-	trainOn(ctx, t, b, box, b.store, d.after)
-	if _, err := box.Queued(t.Context(), "j1"); !errors.Is(err, events.ErrNotFound) {
+	trainOn(ctx, t, b, bus, b.store, d.after)
+	if _, err := bus.Queued(t.Context(), "j1"); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("the job is on its queue still: %v", err)
 	}
-	wantOneModel(t, b, box, map[bool]string{true: d.before, false: d.after}[effect == effectAck])
+	wantOneModel(t, b, bus, map[bool]string{true: d.before, false: d.after}[effect == effectAck])
 }
 
 // trainOn works on jobs until ctx ends.
-func trainOn(ctx context.Context, t *testing.T, b *bench, box events.Letterbox, store storage.Store, digest string) {
+func trainOn(ctx context.Context, t *testing.T, b *bench, bus events.Bus, store storage.Store, digest string) {
 	t.Helper()
 	executor := execution.New(store, digestGuest{b.guest, digest}, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
 	functions := []worker.Function{trainer.New(executor, trainer.Options{})}
-	if err := worker.New(box, worker.Options{Functions: functions}).Run(ctx); err != nil {
+	if err := worker.New(bus, worker.Options{Functions: functions}).Run(ctx); err != nil {
 		t.Error(err)
 	}
 }
 
-func enqueue(t *testing.T, box events.Letterbox, text string) {
+func enqueue(t *testing.T, bus events.Bus, text string) {
 	t.Helper()
-	cause := events.Fact{ID: "cause", Source: "/test", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://stoker/up/graph"}}
-	receipt, err := box.Publish(t.Context(), cause)
+	cause := events.Event{ID: "cause", Source: "/test", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://stoker/up/graph"}}
+	receipt, err := bus.Publish(t.Context(), cause)
 	if err != nil {
 		t.Fatal(err)
 	}
 	j := job(t, "j1", "monday", text)
 	j.Causes = []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "cause", Sequence: receipt.Sequence}}
-	if err := box.Offer(t.Context(), j); err != nil {
+	if err := bus.Enqueue(t.Context(), j); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // wantOneModel wants one model in the log, which is of a module's digest and whole in the store, and no failure.
-func wantOneModel(t *testing.T, b *bench, box *eventstest.Memory, digest string) {
+func wantOneModel(t *testing.T, b *bench, bus *bustest.Memory, digest string) {
 	t.Helper()
 	var models []*events.ModelTrained
-	for recorded, err := range box.Read(t.Context(), events.Query{Kinds: events.OutcomeKinds(), Run: "monday"}) {
+	for recorded, err := range bus.Read(t.Context(), events.Query{Kinds: events.OutcomeKinds(), Run: "monday"}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, ok := recorded.Fact.Data.(*events.ModelTrained)
-		if !ok || recorded.Fact.Causation != "cause" {
-			t.Fatalf("event %+v", recorded.Fact)
+		data, ok := recorded.Event.Data.(*events.ModelTrained)
+		if !ok || recorded.Event.Causation != "cause" {
+			t.Fatalf("event %+v", recorded.Event)
 		}
 		models = append(models, data)
 	}

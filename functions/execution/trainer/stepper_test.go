@@ -107,14 +107,14 @@ func (b *bench) shift(t *testing.T, store storage.Store, g execution.Guest, atte
 }
 
 func (s *shift) handle(ctx context.Context) (*events.ModelTrained, error) {
-	facts, err := s.trainer.Handle(ctx, worker.Task{Job: s.job, Attempt: s.attempt, Report: s.seen, Prove: s.prove})
+	evs, err := s.trainer.Handle(ctx, worker.Task{Job: s.job, Attempt: s.attempt, Report: s.seen, Prove: s.prove})
 	if err != nil {
 		return nil, err
 	}
-	if len(facts) != 1 {
-		return nil, fmt.Errorf("%d facts", len(facts))
+	if len(evs) != 1 {
+		return nil, fmt.Errorf("%d facts", len(evs))
 	}
-	return facts[0].Data.(*events.ModelTrained), facts[0].Validate()
+	return evs[0].Data.(*events.ModelTrained), evs[0].Validate()
 }
 
 // watched is a store that tells of every write before it is done.

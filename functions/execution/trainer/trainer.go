@@ -41,7 +41,7 @@ func New(x *execution.Executor, opts Options) *Trainer { return &Trainer{executo
 func (t *Trainer) Name() events.Function { return events.FunctionTrain }
 
 // Handle works on one train job, or makes sure that a cancelled one has no result.
-func (t *Trainer) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+func (t *Trainer) Handle(ctx context.Context, task worker.Task) ([]events.Event, error) {
 	return t.executor.Execute(ctx, task, t)
 }
 
@@ -56,7 +56,7 @@ func (t *Trainer) Limits(job events.Job) worker.Limits {
 }
 
 // Failed makes the event of a job that is given up.
-func (t *Trainer) Failed(task worker.Task, failure *events.Failure) events.Fact {
+func (t *Trainer) Failed(task worker.Task, failure *events.Failure) events.Event {
 	return events.NewJobFailed(task.Job, task.Attempt, failure)
 }
 
@@ -152,7 +152,7 @@ func baseModel(e execution.Execution) string {
 }
 
 // Event makes the event of a trained model. It is cached if another job did the work.
-func (t *Trainer) Event(job events.Job, done execution.Committed, made result.Result) events.Fact {
+func (t *Trainer) Event(job events.Job, done execution.Committed, made result.Result) events.Event {
 	model := done.Manifest.Outputs[modelKey]
 	return events.NewModelTrained(job, &events.ModelTrained{
 		Model:           events.Model{URI: model.URI, Digest: model.Digest, Formats: formats(model)},

@@ -132,17 +132,17 @@ func (b *bench) handle(t *testing.T, j events.Job, attempt string) (*events.Mode
 		Job: j, Attempt: events.Attempt{ID: attempt, Number: 1},
 		Report: func(p events.Progress) { b.phases = append(b.phases, p.Phase) }, Prove: func() error { return nil },
 	}
-	facts, err := b.trainer.Handle(t.Context(), task)
+	evs, err := b.trainer.Handle(t.Context(), task)
 	if err != nil {
 		return nil, err
 	}
-	if len(facts) != 1 {
-		t.Fatalf("%d facts, want one", len(facts))
+	if len(evs) != 1 {
+		t.Fatalf("%d facts, want one", len(evs))
 	}
-	if err := facts[0].Validate(); err != nil {
+	if err := evs[0].Validate(); err != nil {
 		t.Errorf("the fact is not valid: %v", err)
 	}
-	return facts[0].Data.(*events.ModelTrained), nil
+	return evs[0].Data.(*events.ModelTrained), nil
 }
 
 // kindOf is the kind of failure that err is.
@@ -179,7 +179,7 @@ func (b *bench) text(t *testing.T, key string) string {
 	return string(text)
 }
 
-func TestAJobBecomesACommittedModelAndItsFact(t *testing.T) {
+func TestAJobBecomesACommittedModelAndItsEvent(t *testing.T) {
 	t.Parallel()
 	var given module.Assignment
 	b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
@@ -330,7 +330,7 @@ func TestWhatCouldNotBePublishedFailsItsCheck(t *testing.T) {
 	}
 }
 
-func TestMoreThanAFactMayCarryFailsItsCheckBeforeTheCommit(t *testing.T) {
+func TestMoreThanAnEventMayCarryFailsItsCheckBeforeTheCommit(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
 	b.put(t, "up/hp/best_hyperparameters.txt", `{"values": {"x": "`+strings.Repeat("y", 1<<19)+`"}}`)
@@ -356,7 +356,7 @@ func TestOfSeveralMissingInputsTheFirstIsTold(t *testing.T) {
 	}
 }
 
-func TestASplitThatTheFactDoesNotListIsRefused(t *testing.T) {
+func TestASplitThatTheEventDoesNotListIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
 	j := job(t, "j1", "monday", spec)
@@ -483,7 +483,7 @@ func TestAnInputThatStaysDeniedIsTheJobsOwnFault(t *testing.T) {
 	}
 }
 
-func TestInputsThatNoFactCouldTellOfAreRefusedBeforeTraining(t *testing.T) {
+func TestInputsThatNoEventCouldTellOfAreRefusedBeforeTraining(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
 	j := job(t, "j1", "monday", spec)

@@ -37,7 +37,7 @@ func (p *plant) patient() {
 // begun waits until a study has as many trials.
 func (p *plant) begun(trials int) {
 	for {
-		for range p.box.Studies(p.Context(), "") {
+		for range p.bus.Studies(p.Context(), "") {
 			if len(p.study().Trials) >= trials {
 				return
 			}
@@ -54,7 +54,7 @@ func TestACancelledStudyStopsItsSeatsAndAnotherRunAsksForItAgain(t *testing.T) {
 		p.with(2, 1, func() {
 			p.offer("j1", "monday")
 			p.begun(4)
-			if err := p.box.Cancel(t.Context(), "j1"); err != nil {
+			if err := p.bus.Cancel(t.Context(), "j1"); err != nil {
 				t.Fatal(err)
 			}
 			if failed, ok := p.told("monday").Data.(*events.TuningFailed); !ok || failed.Reason != events.FailureCancelled {
@@ -101,8 +101,8 @@ func TestAStoppedStudyTellsTheBestSoFar(t *testing.T) {
 
 // stop appends to the study what `stoker studies stop` does.
 func (p *plant) stop() {
-	for entry := range p.box.Studies(p.Context(), "") {
-		if _, err := studies.Stop(p.Context(), p.box, entry.Study, ""); err != nil {
+	for entry := range p.bus.Studies(p.Context(), "") {
+		if _, err := studies.Stop(p.Context(), p.bus, entry.Study, ""); err != nil {
 			p.Fatal(err)
 		}
 	}
@@ -215,18 +215,18 @@ func TestATrialThatNobodyHasIsTakenOver(t *testing.T) {
 		}
 		p.with(1, 1, func() {
 			ctx, kill := context.WithCancel(t.Context())
-			weak := &mortal{Letterbox: p.box, die: kill, left: -1}
+			weak := &mortal{Bus: p.bus, die: kill, left: -1}
 			var gone sync.WaitGroup
 			gone.Go(func() { _ = p.worker(ctx, trialsAlone{weak}, 1) })
 			p.offer("j1", "monday")
 			<-lost
 			weak.kill()
 			gone.Wait()
-			claim, err := p.box.Take(t.Context(), events.FunctionTrial, []string{"cpu"}, time.Minute)
+			claim, err := p.bus.Claim(t.Context(), events.FunctionTrial, []string{"cpu"}, time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := claim.Done(t.Context()); err != nil {
+			if err := claim.Ack(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			p.hparams("monday")
@@ -238,12 +238,12 @@ func TestATrialThatNobodyHasIsTakenOver(t *testing.T) {
 }
 
 // trialsAlone is the letterbox of a worker that finds no tune jobs.
-type trialsAlone struct{ events.Letterbox }
+type trialsAlone struct{ events.Bus }
 
-func (s trialsAlone) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+func (s trialsAlone) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
 	if f != events.FunctionTrial {
 		<-ctx.Done()
 		return nil, events.ErrEmpty
 	}
-	return s.Letterbox.Take(ctx, f, classes, wait)
+	return s.Bus.Claim(ctx, f, classes, wait)
 }

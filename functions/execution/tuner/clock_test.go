@@ -14,13 +14,13 @@ import (
 
 // shifted is a letterbox whose bus has another time than this machine.
 type shifted struct {
-	events.Letterbox
+	events.Bus
 	by time.Duration
 }
 
 func (s shifted) ReadStudy(ctx context.Context, study events.Study, after uint64, follow bool) iter.Seq2[events.StudyEntry, error] {
 	return func(yield func(events.StudyEntry, error) bool) {
-		for entry, err := range s.Letterbox.ReadStudy(ctx, study, after, follow) {
+		for entry, err := range s.Bus.ReadStudy(ctx, study, after, follow) {
 			entry.Stored = entry.Stored.Add(s.by)
 			if !yield(entry, err) {
 				return
@@ -43,7 +43,7 @@ func TestAStudyHasItsTimeByTheBussClock(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				var running sync.WaitGroup
 				for range 2 {
-					running.Go(func() { _ = p.worker(ctx, shifted{p.box, by}, 1) })
+					running.Go(func() { _ = p.worker(ctx, shifted{p.bus, by}, 1) })
 				}
 				p.offer("j1", "monday")
 				began := time.Now()

@@ -20,7 +20,7 @@ import (
 
 // mortal is the letterbox of a process that dies at its n-th effect on a study: nothing of it is heard any more, and nothing taken back.
 type mortal struct {
-	events.Letterbox
+	events.Bus
 	die func()
 
 	mu       sync.Mutex
@@ -70,7 +70,7 @@ func (m *mortal) alive() error {
 func (m *mortal) AppendStudy(ctx context.Context, study events.Study, body []byte, after uint64) (sequence uint64, err error) {
 	taken, heard := m.effect()
 	if taken {
-		sequence, err = m.Letterbox.AppendStudy(ctx, study, body, after)
+		sequence, err = m.Bus.AppendStudy(ctx, study, body, after)
 	}
 	if !heard {
 		return 0, errDead
@@ -78,10 +78,10 @@ func (m *mortal) AppendStudy(ctx context.Context, study events.Study, body []byt
 	return sequence, err
 }
 
-func (m *mortal) Offer(ctx context.Context, job events.Job) (err error) {
+func (m *mortal) Enqueue(ctx context.Context, job events.Job) (err error) {
 	taken, heard := m.effect()
 	if taken {
-		err = m.Letterbox.Offer(ctx, job)
+		err = m.Bus.Enqueue(ctx, job)
 	}
 	if !heard {
 		return errDead
@@ -93,13 +93,13 @@ func (m *mortal) ReadStudy(ctx context.Context, study events.Study, after uint64
 	if err := m.alive(); err != nil {
 		return func(yield func(events.StudyEntry, error) bool) { yield(events.StudyEntry{}, err) }
 	}
-	return m.Letterbox.ReadStudy(ctx, study, after, follow)
+	return m.Bus.ReadStudy(ctx, study, after, follow)
 }
 
-func (m *mortal) Publish(ctx context.Context, fact events.Fact) (receipt events.Receipt, err error) {
+func (m *mortal) Publish(ctx context.Context, event events.Event) (receipt events.Receipt, err error) {
 	taken, heard := m.effect()
 	if taken {
-		receipt, err = m.Letterbox.Publish(ctx, fact)
+		receipt, err = m.Bus.Publish(ctx, event)
 	}
 	if !heard {
 		return receipt, errDead
@@ -107,11 +107,11 @@ func (m *mortal) Publish(ctx context.Context, fact events.Fact) (receipt events.
 	return receipt, err
 }
 
-func (m *mortal) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+func (m *mortal) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
 	if err := m.alive(); err != nil {
 		return nil, err
 	}
-	claim, err := m.Letterbox.Take(ctx, f, classes, wait)
+	claim, err := m.Bus.Claim(ctx, f, classes, wait)
 	if err != nil {
 		return nil, err
 	}
@@ -124,12 +124,12 @@ type mortalClaim struct {
 	of *mortal
 }
 
-func (c mortalClaim) Done(ctx context.Context) error {
-	return c.settle(func() error { return c.Claim.Done(ctx) })
+func (c mortalClaim) Ack(ctx context.Context) error {
+	return c.settle(func() error { return c.Claim.Ack(ctx) })
 }
 
-func (c mortalClaim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
-	return c.settle(func() error { return c.Claim.Later(ctx, delay, cause, why) })
+func (c mortalClaim) Nak(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
+	return c.settle(func() error { return c.Claim.Nak(ctx, delay, cause, why) })
 }
 
 func (c mortalClaim) settle(how func() error) error {
@@ -190,7 +190,7 @@ func dieAt(t *testing.T, algorithm string, step int, after, survives bool) {
 		return map[string]float64{"loss": valueOf(a, "x")}, os.WriteFile(filepath.Join(a.WorkingDir, "state"), nil, 0o600)
 	}
 	ctx, kill := context.WithCancel(t.Context())
-	weak := &mortal{Letterbox: p.client(), die: kill, left: step, after: after, survives: survives}
+	weak := &mortal{Bus: p.client(), die: kill, left: step, after: after, survives: survives}
 	var running sync.WaitGroup
 	running.Go(func() { _ = p.worker(ctx, weak, 1) })
 	p.with(1, 1, func() {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/execution/tuner/oracle/oraclepb"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -31,7 +31,7 @@ func newShared(t *testing.T, c tune.Config) *plant {
 		t.Fatal(err)
 	}
 	p := newPlant(t, c)
-	p.box = eventstest.NewMemory(time.Minute) // processes are reached by TCP, in real time: no job is to be lost on a busy machine
+	p.bus = bustest.NewMemory(time.Minute) // processes are reached by TCP, in real time: no job is to be lost on a busy machine
 	p.spec = fmt.Sprintf(`
 pipeline: penguin
 module: %s
@@ -156,7 +156,7 @@ func TestATFXModuleThatSaysNoStudySearchesByItself(t *testing.T) {
 		if got := p.hparams("monday"); got.Score == nil || len(got.Values) == 0 {
 			t.Errorf("told %+v", got)
 		}
-		for entry := range p.box.Studies(t.Context(), "") {
+		for entry := range p.bus.Studies(t.Context(), "") {
 			t.Errorf("a study was begun: %+v", entry.Study)
 		}
 	})

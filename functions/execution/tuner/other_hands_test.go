@@ -57,7 +57,7 @@ func TestWhatATrialLeavesCountsWhoeverLeftSomethingBefore(t *testing.T) {
 		p.with(1, 1, func() {
 			p.offer("j1", "monday")
 			<-far
-			if err := p.box.Cancel(t.Context(), "j1"); err != nil {
+			if err := p.bus.Cancel(t.Context(), "j1"); err != nil {
 				t.Fatal(err)
 			}
 			p.told("monday")

@@ -120,7 +120,7 @@ func TestDriftIsSeenInTheStatisticsOfATransform(t *testing.T) {
 		b := setup(t, search)
 		last := b.first(t, changed)
 		j := next(t, changed, last)
-		pinned, _ := join.EventOf(events.Recorded{Fact: events.Fact{ID: "t", Source: "/test", Pipeline: j.Pipeline, Run: j.Run, Data: &events.TransformReady{
+		pinned, _ := join.EventOf(events.Recorded{Event: events.Event{ID: "t", Source: "/test", Pipeline: j.Pipeline, Run: j.Run, Data: &events.TransformReady{
 			TransformGraph: j.Inputs.TransformGraph, TransformedExamples: j.Inputs.TransformedExamples, Statistics: "s3://stoker/" + key,
 		}}})
 		pinned.Inputs.Hyperparameters = last.Hyperparameters
@@ -191,17 +191,17 @@ func TestWhatIsReusedIsToldWhole(t *testing.T) {
 	j := next(t, changed, last)
 	var ids []string
 	for _, attempt := range []string{"a2", "a3"} {
-		facts, err := b.tuner.Handle(t.Context(), worker.Task{
+		evs, err := b.tuner.Handle(t.Context(), worker.Task{
 			Job: j, Attempt: events.Attempt{ID: attempt, Number: 1}, Report: func(events.Progress) {}, Prove: func() error { return nil },
 		})
-		if err != nil || len(facts) != 1 || facts[0].Validate() != nil {
-			t.Fatalf("%+v, %v", facts, err)
+		if err != nil || len(evs) != 1 || evs[0].Validate() != nil {
+			t.Fatalf("%+v, %v", evs, err)
 		}
-		got := facts[0].Data.(*events.HParamsReady)
-		if *got.Score != *last.Score || got.Values["units"] != 8.0 || got.Study != last.Study || got.Execution != last.Execution || facts[0].Run != "tuesday" {
+		got := evs[0].Data.(*events.HParamsReady)
+		if *got.Score != *last.Score || got.Values["units"] != 8.0 || got.Study != last.Study || got.Execution != last.Execution || evs[0].Run != "tuesday" {
 			t.Errorf("told %+v, it was %+v", got, last)
 		}
-		ids = append(ids, facts[0].ID)
+		ids = append(ids, evs[0].ID)
 	}
 	if first, _ := events.SkippedIDs("penguin", "tuesday"); ids[0] != ids[1] || ids[0] == first {
 		t.Errorf("told as %q", ids)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/studies"
@@ -26,19 +26,19 @@ import (
 // staleness says which reads of the workers break their contract: none. With OldQueue, and so with AnyCopy, the tests of crashes fail, for
 // a trial is taken over from a job that is on the queue. With OldStudies TestAStudyEndsWithItsJob fails, for whoever gives a job up finds
 // no study. A worker on a study copes with an old log otherwise: it takes what is missing for late, and its appends are refused.
-const staleness = eventstest.OnlyByContract
+const staleness = bustest.OnlyByContract
 
 // lag has each worker from now on read copies of the bus that lag.
 func (p *plant) lag(seed uint64) {
-	stale, workers := eventstest.NewStale(p.box), atomic.Uint64{}
-	p.client = func() events.Letterbox {
+	stale, workers := bustest.NewStale(p.bus), atomic.Uint64{}
+	p.client = func() events.Bus {
 		return stale.Client(rand.New(rand.NewPCG(seed, workers.Add(1))), staleness)
 	}
 }
 
 // lossy is a bus that loses entries of studies.
 type lossy struct {
-	events.Letterbox
+	events.Bus
 	studies *studiestest.Bus
 }
 
@@ -78,7 +78,7 @@ func loseWhileSearching(t *testing.T, seed uint64) (lost int) {
 	bus := studiestest.New(seed)
 	p.lag(seed)
 	client := p.client
-	p.client = func() events.Letterbox { return lossy{client(), bus} }
+	p.client = func() events.Bus { return lossy{client(), bus} }
 	p.trial = func(ctx context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
 		select {
 		case <-ctx.Done():
@@ -141,12 +141,12 @@ func (p *plant) replace(ctx context.Context, bus *studiestest.Bus, name events.S
 // that it was tried with. The bus's own log may lack some of it by then.
 func (p *plant) wantSearched(told *events.HParamsReady, trials int) {
 	p.Helper()
-	facts := 0
-	for recorded, err := range p.box.Read(p.Context(), events.Query{Pipeline: "penguin", Run: "monday"}) {
+	evs := 0
+	for recorded, err := range p.bus.Read(p.Context(), events.Query{Pipeline: "penguin", Run: "monday"}) {
 		if err = errors.Join(err, recorded.Err); err != nil {
 			p.Fatal(err)
 		}
-		facts++
+		evs++
 	}
 	var study tune.Study
 	for line := range strings.Lines(p.read(told.Study, "study/log.jsonl")) {
@@ -154,8 +154,8 @@ func (p *plant) wantSearched(told *events.HParamsReady, trials int) {
 			p.Error(err)
 		}
 	}
-	if facts != 1 || !study.Settled() || len(study.Trials) != trials || len(study.Best()) != trials {
-		p.Fatalf("%d outcomes of a study of %d trials, %d completed, %+v", facts, len(study.Trials), len(study.Best()), study.Finished)
+	if evs != 1 || !study.Settled() || len(study.Trials) != trials || len(study.Best()) != trials {
+		p.Fatalf("%d outcomes of a study of %d trials, %d completed, %+v", evs, len(study.Trials), len(study.Best()), study.Finished)
 	}
 	for _, trial := range study.Trials {
 		if x, _ := trial.Values.Lookup("x"); trial.Metrics["loss"] != x {

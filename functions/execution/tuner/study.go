@@ -172,7 +172,7 @@ func (p *participant) enqueue(ctx context.Context, study tune.Study) {
 		if time.Since(p.enqueued[n]) < enqueueAgain {
 			continue
 		}
-		if err := p.bus.Offer(ctx, job); err != nil {
+		if err := p.bus.Enqueue(ctx, job); err != nil {
 			p.log.WarnContext(ctx, "a trial job is not enqueued", "study", p.Name().ID, "number", n, "error", err)
 			return
 		}

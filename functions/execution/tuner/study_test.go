@@ -21,7 +21,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/tuner"
 	"github.com/stoker-ml/stoker/functions/guest"
@@ -36,8 +36,8 @@ import (
 type plant struct {
 	modelchecktest.Here
 	*testing.T
-	box    *eventstest.Memory
-	client func() events.Letterbox // returns box as one more worker sees it
+	bus    *bustest.Memory
+	client func() events.Bus // returns box as one more worker sees it
 	store  storage.Store
 	config tune.Config
 	trial  func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error)
@@ -50,8 +50,8 @@ type plant struct {
 
 func newPlant(t *testing.T, c tune.Config) *plant {
 	t.Helper()
-	p := &plant{T: t, box: eventstest.NewMemory(time.Second), store: storagetest.NewMemory(), config: c, spec: studySpec}
-	p.client = func() events.Letterbox { return p.box }
+	p := &plant{T: t, bus: bustest.NewMemory(time.Second), store: storagetest.NewMemory(), config: c, spec: studySpec}
+	p.client = func() events.Bus { return p.bus }
 	p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
 		return map[string]float64{"loss": valueOf(a, "x")}, nil
 	}
@@ -105,10 +105,10 @@ func (p *plant) Run(ctx context.Context, a module.Assignment, _ guest.Limits, on
 }
 
 // worker runs one until ctx ends.
-func (p *plant) worker(ctx context.Context, box events.Letterbox, slots int) error {
+func (p *plant) worker(ctx context.Context, bus events.Bus, slots int) error {
 	executor := execution.New(p.store, p, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: p.TempDir(), Logger: p.logger()})
-	search := tuner.New(executor, box)
-	return worker.New(box, worker.Options{Functions: []worker.Function{search, search.Trials()}, Slots: slots, Logger: p.logger()}).Run(ctx)
+	search := tuner.New(executor, bus)
+	return worker.New(bus, worker.Options{Functions: []worker.Function{search, search.Trials()}, Slots: slots, Logger: p.logger()}).Run(ctx)
 }
 
 func (p *plant) logger() *slog.Logger {
@@ -142,7 +142,7 @@ func (p *plant) ask(id, run, request string) {
 	j := job(p.T, id, run, p.spec)
 	j.Request = request
 	j.Causes = []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "1", Sequence: 1}}
-	if err := p.box.Offer(p.Context(), j); err != nil {
+	if err := p.bus.Enqueue(p.Context(), j); err != nil {
 		p.Fatal(err)
 	}
 }
@@ -157,26 +157,26 @@ tuner:
 `
 
 // told is what comes of a run's tuning.
-func (p *plant) told(run string) events.Fact {
+func (p *plant) told(run string) events.Event {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.Context(), 2*time.Minute)
 	defer cancel()
-	for recorded, err := range p.box.Read(ctx, events.Query{Pipeline: "penguin", Run: run, Follow: true}) {
+	for recorded, err := range p.bus.Read(ctx, events.Query{Pipeline: "penguin", Run: run, Follow: true}) {
 		if err != nil {
 			p.Fatal(err)
 		}
-		return recorded.Fact
+		return recorded.Event
 	}
 	p.Fatal("nothing was told")
-	return events.Fact{}
+	return events.Event{}
 }
 
 func (p *plant) hparams(run string) *events.HParamsReady {
 	p.Helper()
-	fact := p.told(run)
-	ready, ok := fact.Data.(*events.HParamsReady)
+	event := p.told(run)
+	ready, ok := event.Data.(*events.HParamsReady)
 	if !ok {
-		p.Fatalf("told %+v", fact.Data)
+		p.Fatalf("told %+v", event.Data)
 	}
 	return ready
 }
@@ -185,14 +185,14 @@ func (p *plant) hparams(run string) *events.HParamsReady {
 func (p *plant) study() tune.Study {
 	p.Helper()
 	var name events.Study
-	for entry, err := range p.box.Studies(p.Context(), "") {
+	for entry, err := range p.bus.Studies(p.Context(), "") {
 		if err != nil {
 			p.Fatal(err)
 		}
 		name = entry.Study
 	}
 	var study tune.Study
-	for entry, err := range p.box.ReadStudy(p.Context(), name, 0, false) {
+	for entry, err := range p.bus.ReadStudy(p.Context(), name, 0, false) {
 		e, parseErr := tune.ParseEntry(entry.Body)
 		e.Stored = entry.Stored
 		if err := errors.Join(err, parseErr, study.Apply(e)); err != nil {
@@ -330,7 +330,7 @@ func TestATrialGoesOnWhereALostWorkerLeftIt(t *testing.T) {
 		}
 		ctx, kill := context.WithCancel(t.Context())
 		var first errgroup.Group
-		first.Go(func() error { return p.worker(ctx, p.box, 1) })
+		first.Go(func() error { return p.worker(ctx, p.bus, 1) })
 		p.offer("j1", "monday")
 		<-lost
 		kill()

@@ -28,14 +28,14 @@ func (t *Trials) Limits(events.Job) worker.Limits {
 }
 
 // Failed is never called.
-func (t *Trials) Failed(task worker.Task, failure *events.Failure) events.Fact {
+func (t *Trials) Failed(task worker.Task, failure *events.Failure) events.Event {
 	return events.NewJobFailed(task.Job, task.Attempt, failure)
 }
 
 // Handle takes trials of the study until there is none for this job. A job with which too many
 // workers died (max_lost) is acknowledged; the tune job, which has a limit of its own, takes over
 // its trial.
-func (t *Trials) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+func (t *Trials) Handle(ctx context.Context, task worker.Task) ([]events.Event, error) {
 	if task.Attempt.Lost >= cmp.Or(t.tuner.Limits(task.Job).Lost, worker.DefaultLost) {
 		t.tuner.executor.Log(task).Error("a trial job is left: too many workers died with it", "study", task.Job.Study, "workers", task.Attempt.Lost)
 		return nil, nil

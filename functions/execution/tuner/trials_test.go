@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
@@ -19,7 +19,7 @@ import (
 func TestATrialJobThatHasKilledItsWorkersIsLeft(t *testing.T) {
 	t.Parallel()
 	executor := execution.New(storagetest.NewMemory("stoker"), nil, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
-	trials := tuner.New(executor, eventstest.NewMemory(0)).Trials()
+	trials := tuner.New(executor, bustest.NewMemory(0)).Trials()
 	ended, end := context.WithCancel(t.Context())
 	end() // what is worked on says so
 	for lost, leaves := range map[int]bool{0: false, 4: false, 5: true, 6: true} {

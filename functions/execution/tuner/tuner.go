@@ -21,8 +21,8 @@ type Tuner struct {
 
 // Bus is what studies need of a letterbox.
 type Bus interface {
-	events.Studies
-	Offer(ctx context.Context, job events.Job) error
+	events.StudyLog
+	Enqueue(ctx context.Context, job events.Job) error
 	Queued(ctx context.Context, job string) (events.Message, error)
 }
 
@@ -34,12 +34,12 @@ func (t *Tuner) Name() events.Function { return events.FunctionTune }
 
 // Handle works on one tune job, or makes sure that a cancelled one has no result. It ends the study
 // of a job that is given up.
-func (t *Tuner) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
-	facts, err := t.executor.Execute(ctx, task, t)
+func (t *Tuner) Handle(ctx context.Context, task worker.Task) ([]events.Event, error) {
+	evs, err := t.executor.Execute(ctx, task, t)
 	if failure, failed := errors.AsType[*events.Failure](err); failed && failure.Execution != "" && t.last(task, failure) {
 		t.endStudy(ctx, task, failure)
 	}
-	return facts, err
+	return evs, err
 }
 
 // Limits says how often the module may fail. A job that nobody could work on fails for good at
@@ -54,7 +54,7 @@ func (t *Tuner) Limits(job events.Job) worker.Limits {
 }
 
 // Failed makes the event of a job that is given up.
-func (t *Tuner) Failed(task worker.Task, failure *events.Failure) events.Fact {
+func (t *Tuner) Failed(task worker.Task, failure *events.Failure) events.Event {
 	return events.NewJobFailed(task.Job, task.Attempt, failure)
 }
 
@@ -138,7 +138,7 @@ func (t *tuning) Run(ctx context.Context) error {
 }
 
 // Event makes the event of a search. It is cached if another job did the work.
-func (t *Tuner) Event(job events.Job, done execution.Committed, made result.Result) events.Fact {
+func (t *Tuner) Event(job events.Job, done execution.Committed, made result.Result) events.Event {
 	return events.NewHParamsFound(job, &events.HParamsReady{
 		Hyperparameters: done.Manifest.Outputs[bestKey].URI,
 		Values:          made.Values,

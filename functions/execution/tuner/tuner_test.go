@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/tuner"
 	"github.com/stoker-ml/stoker/functions/guest"
@@ -99,7 +99,7 @@ func setup(t *testing.T, run func(module.Assignment) error) *bench {
 	}
 	b.tuner = tuner.New(execution.New(b.store, b.guest, execution.Options{
 		Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir(), Now: func() time.Time { return time.Unix(1, 0).UTC() },
-	}), eventstest.NewMemory(0))
+	}), bustest.NewMemory(0))
 	return b
 }
 
@@ -121,16 +121,16 @@ func job(t *testing.T, id, run, text string) events.Job {
 
 func (b *bench) handle(t *testing.T, j events.Job, attempt events.Attempt) (*events.HParamsReady, error) {
 	t.Helper()
-	facts, err := b.tuner.Handle(t.Context(), worker.Task{
+	evs, err := b.tuner.Handle(t.Context(), worker.Task{
 		Job: j, Attempt: attempt, Report: func(events.Progress) {}, Prove: func() error { return nil },
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(facts) != 1 || facts[0].Validate() != nil {
-		t.Fatalf("facts %+v", facts)
+	if len(evs) != 1 || evs[0].Validate() != nil {
+		t.Fatalf("facts %+v", evs)
 	}
-	return facts[0].Data.(*events.HParamsReady), nil
+	return evs[0].Data.(*events.HParamsReady), nil
 }
 
 func (b *bench) read(t *testing.T, uri, file string) string {
@@ -323,9 +323,9 @@ func TestAFailedSearchIsATuningThatFailed(t *testing.T) {
 	if !ok || failure.Kind != events.FailureModule || !strings.HasPrefix(failure.Log, "s3://stoker/penguin/Tuner/") {
 		t.Fatalf("failure %+v", failure)
 	}
-	fact := b.tuner.Failed(worker.Task{Job: j, Attempt: events.Attempt{ID: "a1", Number: 1}}, failure)
-	if _, ok := fact.Data.(*events.TuningFailed); !ok || fact.Source != "/stoker/tune" {
-		t.Errorf("told %+v", fact)
+	event := b.tuner.Failed(worker.Task{Job: j, Attempt: events.Attempt{ID: "a1", Number: 1}}, failure)
+	if _, ok := event.Data.(*events.TuningFailed); !ok || event.Source != "/stoker/tune" {
+		t.Errorf("told %+v", event)
 	}
 	if limits := b.tuner.Limits(j); limits.Attempts != 2 || limits.Crashes != 3 || limits.Lost != 0 {
 		t.Errorf("limits %+v", limits)

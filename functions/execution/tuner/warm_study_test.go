@@ -15,7 +15,7 @@ func (p *plant) offerLearning(id, run, from, pinned string) {
 	j := job(p.T, id, run, "pipeline: penguin\nmodule: ./penguin_utils.py\ntrainer: {train_args: {num_steps: 100}}\ntuner: {when: always, study: {from: "+from+"}}\n")
 	j.Causes = []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "1", Sequence: 1}}
 	j.Inputs.Hyperparameters = pinned
-	if err := p.box.Offer(p.Context(), j); err != nil {
+	if err := p.bus.Enqueue(p.Context(), j); err != nil {
 		p.Fatal(err)
 	}
 }

@@ -21,7 +21,7 @@ type Summary = runs.State
 // Detail is everything that is known of a run.
 type Detail struct {
 	Summary
-	Facts      []Fact           `json:"facts"`
+	Events     []Event          `json:"facts"`
 	Since      time.Time        `json:"since,omitzero"`   // of the first event
 	Expires    time.Time        `json:"expires,omitzero"` // if it waits for events until then
 	Job        string           `json:"job,omitempty"`
@@ -42,8 +42,8 @@ type Detail struct {
 	Failed  events.Failed        `json:"-"` // or the failure; the log is that of the search if the run ended with its tuning
 }
 
-// Fact is one event of a run.
-type Fact struct {
+// Event is one event of a run.
+type Event struct {
 	Sequence uint64      `json:"sequence"`
 	Kind     events.Kind `json:"kind"`
 	ID       string      `json:"id"`
@@ -55,23 +55,23 @@ type Fact struct {
 }
 
 // Of gathers a run's state from the log, the buckets and the dead letters.
-func Of(ctx context.Context, box events.Letterbox, key Key) (Detail, error) {
+func Of(ctx context.Context, bus events.Bus, key Key) (Detail, error) {
 	d := Detail{Summary: Summary{Pipeline: key.Pipeline, Run: key.Run}}
-	if err := d.readFacts(ctx, box); err != nil {
+	if err := d.readEvents(ctx, bus); err != nil {
 		return d, err
 	}
-	finished, err := LastOutcomes(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
+	finished, err := LastOutcomes(ctx, bus, events.Query{Pipeline: key.Pipeline, Run: key.Run})
 	if err != nil {
 		return d, err
 	}
-	known, err := openRegisters(ctx, box)
+	known, err := openBuckets(ctx, bus)
 	if err != nil {
 		return d, err
 	}
 	entry, err := known.joins.Get(ctx, dispatch.JoinKey(key.Pipeline, key.Run))
 	if errors.Is(err, events.ErrNotFound) {
 		d.markIgnored(ctx, known, join.New(key.Pipeline, key.Run))
-		return d.withoutJoin(ctx, box, finished[key])
+		return d.withoutJoin(ctx, bus, finished[key])
 	}
 	if err != nil {
 		return d, err
@@ -84,40 +84,40 @@ func Of(ctx context.Context, box events.Letterbox, key Key) (Detail, error) {
 	if err != nil {
 		return d, err
 	}
-	return d, errors.Join(d.readJoin(ctx, known, j), d.readStudy(ctx, box), d.readDead(ctx, box), d.readProgress(ctx, box))
+	return d, errors.Join(d.readJoin(ctx, known, j), d.readStudy(ctx, bus), d.readDead(ctx, bus), d.readProgress(ctx, bus))
 }
 
 // withoutJoin is a run without a join: no dispatcher has handled its events yet, or they were
 // refused.
-func (d Detail) withoutJoin(ctx context.Context, box events.Letterbox, last runs.LastOutcome) (Detail, error) {
+func (d Detail) withoutJoin(ctx context.Context, bus events.Bus, last runs.LastOutcome) (Detail, error) {
 	d.Summary.State, d.Updated = runs.Waiting, d.Since
 	if last.State.State != "" {
 		d.Summary = last.State
 	}
-	return d, d.readDead(ctx, box)
+	return d, d.readDead(ctx, bus)
 }
 
 // readFacts reads the run's events, and keeps the last outcome whole.
-func (d *Detail) readFacts(ctx context.Context, box events.Letterbox) error {
-	for recorded, err := range box.Read(ctx, events.Query{Pipeline: d.Pipeline, Run: d.Run}) {
+func (d *Detail) readEvents(ctx context.Context, bus events.Bus) error {
+	for recorded, err := range bus.Read(ctx, events.Query{Pipeline: d.Pipeline, Run: d.Run}) {
 		if err != nil {
 			return err
 		}
 		if recorded.Err != nil {
 			continue // it is a dead letter
 		}
-		fact := recorded.Fact
-		d.Facts = append(d.Facts, newFact(recorded))
-		if len(d.Facts) == 1 {
+		event := recorded.Event
+		d.Events = append(d.Events, newEvent(recorded))
+		if len(d.Events) == 1 {
 			d.Since = recorded.Message.Stored
 		}
-		d.readFailure(fact)
-		if ready, ok := fact.Data.(*events.HParamsReady); ok {
+		d.readFailure(event)
+		if ready, ok := event.Data.(*events.HParamsReady); ok {
 			d.Reused = ready.Reused
 		}
-		if events.EndsRun(fact) {
-			d.Outcome = mask.JSON(runs.JSON(fact))
-			d.Trained, _ = fact.Data.(*events.ModelTrained)
+		if events.EndsRun(event) {
+			d.Outcome = mask.JSON(runs.JSON(event))
+			d.Trained, _ = event.Data.(*events.ModelTrained)
 			d.Settings = nil
 			if d.Trained != nil {
 				d.Settings = d.Trained.Settings
@@ -127,32 +127,32 @@ func (d *Detail) readFacts(ctx context.Context, box events.Letterbox) error {
 	return nil
 }
 
-func newFact(recorded events.Recorded) Fact {
-	return Fact{
-		Sequence: recorded.Message.Sequence, Kind: recorded.Fact.Data.Kind(), ID: recorded.Fact.ID, Source: recorded.Fact.Source,
+func newEvent(recorded events.Recorded) Event {
+	return Event{
+		Sequence: recorded.Message.Sequence, Kind: recorded.Event.Data.Kind(), ID: recorded.Event.ID, Source: recorded.Event.Source,
 		Stored: recorded.Message.Stored, event: runs.NewRunEvent(recorded),
 	}
 }
 
 // markIgnored sets why an event of the run has no effect on it.
-func (d *Detail) markIgnored(ctx context.Context, known registers, j join.Join) {
+func (d *Detail) markIgnored(ctx context.Context, known buckets, j join.Join) {
 	spec, err := dispatch.SpecAt(ctx, known.pipelines, d.Pipeline, 0) // the one that is applied now
 	if err != nil {
 		spec = pipeline.Pipeline{} // it was removed, or can't be read: the join alone answers
 	}
-	all := make([]runs.RunEvent, len(d.Facts))
-	for i, f := range d.Facts {
+	all := make([]runs.RunEvent, len(d.Events))
+	for i, f := range d.Events {
 		all[i] = f.event
 	}
 	for i, why := range runs.Ignored(j, spec, all) {
-		d.Facts[i].Ignored = why
+		d.Events[i].Ignored = why
 	}
 }
 
 // readStudy finds the search that the run's hyperparameters are from. A run whose module searches
 // itself, or that is not tuned, has none.
-func (d *Detail) readStudy(ctx context.Context, box events.Letterbox) error {
-	study, err := studyOfRun(ctx, box, d.Pipeline, d.Run)
+func (d *Detail) readStudy(ctx context.Context, bus events.Bus) error {
+	study, err := studyOfRun(ctx, bus, d.Pipeline, d.Run)
 	if errors.Is(err, events.ErrNotFound) {
 		return nil
 	}
@@ -161,9 +161,9 @@ func (d *Detail) readStudy(ctx context.Context, box events.Letterbox) error {
 }
 
 // readFailure keeps the last failure, with a log if any had one.
-func (d *Detail) readFailure(fact events.Fact) {
+func (d *Detail) readFailure(event events.Event) {
 	var failed events.Failed
-	switch data := fact.Data.(type) {
+	switch data := event.Data.(type) {
 	case *events.TuningFailed:
 		failed = data.Failed
 	case *events.TrainingFailed:
@@ -177,7 +177,7 @@ func (d *Detail) readFailure(fact events.Fact) {
 	d.Failed = failed
 }
 
-func (d *Detail) readJoin(ctx context.Context, known registers, j join.Join) error {
+func (d *Detail) readJoin(ctx context.Context, known buckets, j join.Join) error {
 	d.markIgnored(ctx, known, j)
 	stage := j.Current()
 	d.Job, d.Revision = stage.Job, stage.Revision
@@ -203,7 +203,7 @@ func (d *Detail) readJoin(ctx context.Context, known registers, j join.Join) err
 
 // readConfiguration keeps the pipeline that the run is trained with: at the revision that was
 // pinned when its events were complete. If the bus has lost the revision, there is none.
-func (d *Detail) readConfiguration(ctx context.Context, known registers, j join.Join) error {
+func (d *Detail) readConfiguration(ctx context.Context, known buckets, j join.Join) error {
 	if d.Revision == 0 {
 		return nil
 	}
@@ -219,11 +219,11 @@ func (d *Detail) readConfiguration(ctx context.Context, known registers, j join.
 }
 
 // readDead finds the newest dead letter of the run.
-func (d *Detail) readDead(ctx context.Context, box events.Letterbox) error {
-	letters, err := replay.Letters(ctx, box)
-	for _, letter := range letters {
-		if letter.Pipeline == d.Pipeline && letter.Run == d.Run {
-			d.DeadLetter = letter.Number
+func (d *Detail) readDead(ctx context.Context, bus events.Bus) error {
+	deadLetters, err := replay.DeadLetters(ctx, bus)
+	for _, deadLetter := range deadLetters {
+		if deadLetter.Pipeline == d.Pipeline && deadLetter.Run == d.Run {
+			d.DeadLetter = deadLetter.Number
 		}
 	}
 	return err
@@ -234,8 +234,8 @@ type progressKeeper interface {
 	LastProgress(ctx context.Context, pipeline, run, job string) (events.Progress, error)
 }
 
-func (d *Detail) readProgress(ctx context.Context, box events.Letterbox) error {
-	keeper, ok := box.(progressKeeper)
+func (d *Detail) readProgress(ctx context.Context, bus events.Bus) error {
+	keeper, ok := bus.(progressKeeper)
 	if !ok || d.State != runs.Running && d.State != runs.Tuning {
 		return nil
 	}
@@ -249,8 +249,8 @@ func (d *Detail) readProgress(ctx context.Context, box events.Letterbox) error {
 
 // Last is the sequence of the newest event of the run that was read.
 func (d Detail) Last() uint64 {
-	if len(d.Facts) == 0 {
+	if len(d.Events) == 0 {
 		return 0
 	}
-	return d.Facts[len(d.Facts)-1].Sequence
+	return d.Events[len(d.Events)-1].Sequence
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runs"
@@ -14,32 +14,32 @@ import (
 
 func TestTheStateOfARunThatIsTuned(t *testing.T) {
 	t.Parallel()
-	box := eventstest.NewMemory(0)
+	bus := bustest.NewMemory(0)
 	spec, err := pipeline.Parse("p.yaml", []byte("pipeline: penguin\nmodule: ./m.py\ntuner: {when: always, resources: {class: gpu}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, applied := dispatch.Apply(t.Context(), box, spec)
-	d, err := dispatch.New(t.Context(), box, nil)
-	fact := events.Fact{ID: "t", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}}
-	_, published := box.Publish(t.Context(), fact)
-	if err := errors.Join(applied, err, published, dispatch.Pause(t.Context(), box, "penguin"), d.Next(t.Context(), 0)); err != nil {
+	_, _, applied := dispatch.Apply(t.Context(), bus, spec)
+	d, err := dispatch.New(t.Context(), bus, nil)
+	event := events.Event{ID: "t", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}}
+	_, published := bus.Publish(t.Context(), event)
+	if err := errors.Join(applied, err, published, dispatch.Pause(t.Context(), bus, "penguin"), d.Next(t.Context(), 0)); err != nil {
 		t.Fatal(err)
 	}
 	is := func(state, what string) Detail {
 		t.Helper()
-		got, err := Of(t.Context(), box, Key{"penguin", "monday"})
+		got, err := Of(t.Context(), bus, Key{"penguin", "monday"})
 		if err != nil || got.State != state || got.What() != what {
 			t.Errorf("%s: %s, %v; want %s: %s", got.State, got.What(), err, state, what)
 		}
 		return got
 	}
 	is(runs.Held, "its pipeline is paused: `stoker resume` lets it go on")
-	if err := dispatch.Resume(t.Context(), box, "penguin"); err != nil {
+	if err := dispatch.Resume(t.Context(), bus, "penguin"); err != nil {
 		t.Fatal(err)
 	}
 	is(runs.Queued, "waits for a worker of class gpu")
-	claim, err := box.Take(t.Context(), events.FunctionTune, []string{"gpu"}, time.Second)
+	claim, err := bus.Claim(t.Context(), events.FunctionTune, []string{"gpu"}, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +51,8 @@ func TestTheStateOfARunThatIsTuned(t *testing.T) {
 		t.Errorf("shown as %+v", got)
 	}
 	found := events.NewHParamsFound(job, &events.HParamsReady{Hyperparameters: "s3://bkt/hp", Execution: digest}, time.Unix(1, 0))
-	_, err = box.Publish(t.Context(), found)
-	if err := errors.Join(err, claim.Done(t.Context()), d.Next(t.Context(), 0)); err != nil {
+	_, err = bus.Publish(t.Context(), found)
+	if err := errors.Join(err, claim.Ack(t.Context()), d.Next(t.Context(), 0)); err != nil {
 		t.Fatal(err)
 	}
 	is(runs.Queued, "waits for a worker of class cpu")

@@ -12,17 +12,17 @@ import (
 
 // LastOutcomes returns the outcomes of the runs that have one: of each run the last, and one of the
 // whole run before one of a single event.
-func LastOutcomes(ctx context.Context, box events.Letterbox, query events.Query) (map[Key]runs.LastOutcome, error) {
+func LastOutcomes(ctx context.Context, bus events.Bus, query events.Query) (map[Key]runs.LastOutcome, error) {
 	words := map[Key]runs.LastOutcome{}
 	query.Kinds = events.OutcomeKinds()
-	for recorded, err := range box.Read(ctx, query) {
+	for recorded, err := range bus.Read(ctx, query) {
 		if err != nil {
 			return nil, err
 		}
 		if recorded.Err != nil {
 			continue
 		}
-		key := Key{recorded.Fact.Pipeline, recorded.Fact.Run}
+		key := Key{recorded.Event.Pipeline, recorded.Event.Run}
 		words[key] = words[key].Then(runs.OutcomeOf(recorded))
 	}
 	return words, nil
@@ -30,12 +30,12 @@ func LastOutcomes(ctx context.Context, box events.Letterbox, query events.Query)
 
 // List joins the log of events and the bucket of joins, newest first. A join that can't be
 // explained is listed as unclear, and hides no other.
-func List(ctx context.Context, box events.Letterbox, pipeline string) ([]runs.State, error) {
-	finished, err := LastOutcomes(ctx, box, events.Query{Pipeline: pipeline})
+func List(ctx context.Context, bus events.Bus, pipeline string) ([]runs.State, error) {
+	finished, err := LastOutcomes(ctx, bus, events.Query{Pipeline: pipeline})
 	if err != nil {
 		return nil, err
 	}
-	known, err := openRegisters(ctx, box)
+	known, err := openBuckets(ctx, bus)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func List(ctx context.Context, box events.Letterbox, pipeline string) ([]runs.St
 }
 
 // explain is the state of a run by its join and its last outcome in the log.
-func (r registers) explain(ctx context.Context, entry events.Entry, last runs.LastOutcome) runs.State {
+func (r buckets) explain(ctx context.Context, entry events.Entry, last runs.LastOutcome) runs.State {
 	join, err := dispatch.DecodeJoin(entry)
 	if err != nil {
 		name, run, _ := strings.Cut(entry.Key, "/")

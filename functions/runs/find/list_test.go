@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runs"
@@ -13,15 +13,15 @@ import (
 
 func TestOneBadJoinHidesNoOtherRun(t *testing.T) {
 	t.Parallel()
-	box := eventstest.NewMemory(0)
+	bus := bustest.NewMemory(0)
 	spec, err := pipeline.Parse("p.yaml", []byte("pipeline: penguin\nmodule: ./mine\ntrainer: {wait_for: [transform]}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := dispatch.Apply(t.Context(), box, spec); err != nil {
+	if _, _, err := dispatch.Apply(t.Context(), bus, spec); err != nil {
 		t.Fatal(err)
 	}
-	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	joins, err := bus.KV(t.Context(), events.KVJoins)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestOneBadJoinHidesNoOtherRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all, err := List(t.Context(), box, "penguin")
+	all, err := List(t.Context(), bus, "penguin")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,20 +54,20 @@ func TestOneBadJoinHidesNoOtherRun(t *testing.T) {
 
 func TestARunContinuesAfterOneOfItsEventsWasRefused(t *testing.T) {
 	t.Parallel()
-	box := eventstest.NewMemory(0)
+	bus := bustest.NewMemory(0)
 	trained := events.NewModelTrained(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: "monday"}, &events.ModelTrained{
 		Model:     events.Model{URI: "s3://bkt/model", Digest: digest, Formats: []string{"Format-Serving"}},
 		Execution: digest, Inputs: []events.Artifact{}, Module: "m",
 	})
-	bad := events.Fact{ID: "x", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}}
-	refused := events.NewFactRefused(events.Recorded{Fact: bad}, &events.Failure{Kind: events.FailureInput, Err: errors.New("refused")})
-	for i, fact := range []events.Fact{refused, trained, refused} {
-		fact.ID += string(rune('a' + i))
-		if _, err := box.Publish(t.Context(), fact); err != nil {
+	bad := events.Event{ID: "x", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}}
+	refused := events.NewEventRefused(events.Recorded{Event: bad}, &events.Failure{Kind: events.FailureInput, Err: errors.New("refused")})
+	for i, event := range []events.Event{refused, trained, refused} {
+		event.ID += string(rune('a' + i))
+		if _, err := bus.Publish(t.Context(), event); err != nil {
 			t.Fatal(err)
 		}
 	}
-	all, err := List(t.Context(), box, "")
+	all, err := List(t.Context(), bus, "")
 	if err != nil || len(all) != 1 || all[0].State != runs.Trained {
 		t.Errorf("%+v, %v", all, err)
 	}

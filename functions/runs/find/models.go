@@ -14,18 +14,18 @@ import (
 // ModelsInUse returns the models that pipelines start from, and the inputs of runs that have no
 // outcome yet. Pipelines, and runs that are waiting by a listing, are read from the leader of the
 // bus, because a listing may be old.
-func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, error) {
+func ModelsInUse(ctx context.Context, bus events.Bus) ([]storage.Ref, error) {
 	var refs []storage.Ref
 	add := func(uri string) {
 		if ref, err := storage.ParseRef(uri); err == nil { // none, latest and blessed are no addresses
 			refs = append(refs, ref)
 		}
 	}
-	known, err := openRegisters(ctx, box)
+	known, err := openBuckets(ctx, bus)
 	if err != nil {
 		return nil, err
 	}
-	finished, err := LastOutcomes(ctx, box, events.Query{})
+	finished, err := LastOutcomes(ctx, bus, events.Query{})
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 		}
 		add(spec.Trainer.BaseModel)
 		if spec.Trainer.BaseModel == pipeline.BaseModelBlessed {
-			blessed, err := dispatch.Blessed(ctx, box, spec.Name, 0)
+			blessed, err := dispatch.Blessed(ctx, bus, spec.Name, 0)
 			if err != nil {
 				return nil, err
 			}
@@ -72,7 +72,7 @@ func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 }
 
 // join reads a join at the leader of the bus; the zero join if there is none.
-func (r registers) join(ctx context.Context, key string) (join.Join, error) {
+func (r buckets) join(ctx context.Context, key string) (join.Join, error) {
 	entry, err := r.joins.Get(ctx, key)
 	if errors.Is(err, events.ErrNotFound) {
 		return join.Join{}, nil

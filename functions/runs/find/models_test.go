@@ -7,30 +7,30 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
 // lagging is a bus whose listings have older values of some keys.
 type lagging struct {
-	events.Letterbox
+	events.Bus
 	old map[string]string // by key
 }
 
-func (l lagging) Register(ctx context.Context, name string) (events.Register, error) {
-	register, err := l.Letterbox.Register(ctx, name)
-	return laggingRegister{register, l.old}, err
+func (l lagging) KV(ctx context.Context, name string) (events.KV, error) {
+	kv, err := l.Bus.KV(ctx, name)
+	return laggingKV{kv, l.old}, err
 }
 
-type laggingRegister struct {
-	events.Register
+type laggingKV struct {
+	events.KV
 	old map[string]string
 }
 
-func (r laggingRegister) All(ctx context.Context) iter.Seq2[events.Copy, error] {
+func (r laggingKV) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {
-		for entry, err := range r.Register.All(ctx) {
+		for entry, err := range r.KV.All(ctx) {
 			if old, is := r.old[entry.Key]; is && err == nil {
 				entry.Value = []byte(old)
 			}
@@ -44,7 +44,7 @@ func (r laggingRegister) All(ctx context.Context) iter.Seq2[events.Copy, error] 
 // A listing says that the run still waits, and that the pipeline starts from nothing.
 func TestModelsInUseAreNotThoseOfAnOldListing(t *testing.T) {
 	t.Parallel()
-	box := eventstest.NewMemory(0)
+	bus := bustest.NewMemory(0)
 	text := "pipeline: penguin\nmodule: ./mine\ntrainer: {wait_for: [transform]}\n"
 	before, err := pipeline.Parse("p.yaml", []byte(text))
 	if err != nil {
@@ -58,10 +58,10 @@ func TestModelsInUseAreNotThoseOfAnOldListing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := dispatch.Apply(t.Context(), box, now); err != nil {
+	if _, _, err := dispatch.Apply(t.Context(), bus, now); err != nil {
 		t.Fatal(err)
 	}
-	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	joins, err := bus.KV(t.Context(), events.KVJoins)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestModelsInUseAreNotThoseOfAnOldListing(t *testing.T) {
 	if _, err := joins.Create(t.Context(), "penguin/r1", []byte(complete)); err != nil {
 		t.Fatal(err)
 	}
-	stale := lagging{box, map[string]string{
+	stale := lagging{bus, map[string]string{
 		"penguin/r1": `{"pipeline": "penguin", "run": "r1", "state": "waiting"}`,
 		"penguin":    string(old),
 	}}

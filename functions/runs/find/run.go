@@ -25,14 +25,14 @@ func (s *Several) Error() string {
 
 // Run finds a run, of the named pipeline or, for "", of the only one that has an event of such a
 // run: else the error is a *Several. Without an event it is events.ErrNotFound.
-func Run(ctx context.Context, box events.Letterbox, pipeline, run string) (Key, error) {
+func Run(ctx context.Context, bus events.Bus, pipeline, run string) (Key, error) {
 	pipelines := map[string]bool{}
-	for recorded, err := range box.Read(ctx, events.Query{Pipeline: pipeline, Run: run}) {
+	for recorded, err := range bus.Read(ctx, events.Query{Pipeline: pipeline, Run: run}) {
 		if err != nil {
 			return Key{}, err
 		}
 		if recorded.Err == nil {
-			pipelines[recorded.Fact.Pipeline] = true
+			pipelines[recorded.Event.Pipeline] = true
 		}
 	}
 	names := slices.Sorted(maps.Keys(pipelines))

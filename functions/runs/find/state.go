@@ -10,8 +10,8 @@ import (
 
 // Now is the state of one run by its join and its last outcome in the log; ErrNotFound if no
 // dispatcher has handled an event of it.
-func Now(ctx context.Context, box events.Letterbox, key Key, last runs.LastOutcome) (runs.State, error) {
-	known, err := openRegisters(ctx, box)
+func Now(ctx context.Context, bus events.Bus, key Key, last runs.LastOutcome) (runs.State, error) {
+	known, err := openBuckets(ctx, bus)
 	if err != nil {
 		return runs.State{}, err
 	}
@@ -23,13 +23,13 @@ func Now(ctx context.Context, box events.Letterbox, key Key, last runs.LastOutco
 }
 
 // End waits for the first event behind a sequence that ends a run.
-func End(ctx context.Context, box events.Letterbox, key Key, behind uint64) (runs.State, error) {
+func End(ctx context.Context, bus events.Bus, key Key, behind uint64) (runs.State, error) {
 	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: key.Pipeline, Run: key.Run, From: behind + 1, Follow: true}
-	for recorded, err := range box.Read(ctx, query) {
+	for recorded, err := range bus.Read(ctx, query) {
 		if err != nil {
 			return runs.State{}, err
 		}
-		if recorded.Err == nil && events.EndsRun(recorded.Fact) {
+		if recorded.Err == nil && events.EndsRun(recorded.Event) {
 			return runs.Outcome(recorded), nil
 		}
 	}

@@ -12,12 +12,12 @@ import (
 
 // Study is the study of PIPELINE/RUN, the newest of a pipeline, or the one whose id begins with
 // word.
-func Study(ctx context.Context, box events.Letterbox, word string) (events.Study, error) {
+func Study(ctx context.Context, bus events.Bus, word string) (events.Study, error) {
 	if pipeline, run, both := strings.Cut(word, "/"); both {
-		return studyOfRun(ctx, box, pipeline, run)
+		return studyOfRun(ctx, bus, pipeline, run)
 	}
 	var newest events.Study
-	for entry, err := range box.Studies(ctx, "") {
+	for entry, err := range bus.Studies(ctx, "") {
 		if err != nil {
 			return newest, err
 		}
@@ -28,31 +28,31 @@ func Study(ctx context.Context, box events.Letterbox, word string) (events.Study
 	if newest.ID != "" {
 		return newest, nil
 	}
-	return studies.Find(ctx, box, word)
+	return studies.Find(ctx, bus, word)
 }
 
 // studyOfRun is the study that a run's tune job searches, or the one of its hyperparameters:
 // another run's, or an older one.
-func studyOfRun(ctx context.Context, box events.Letterbox, pipeline, run string) (events.Study, error) {
-	join, err := dispatch.ReadJoin(ctx, box, pipeline, run)
+func studyOfRun(ctx context.Context, bus events.Bus, pipeline, run string) (events.Study, error) {
+	join, err := dispatch.ReadJoin(ctx, bus, pipeline, run)
 	if err != nil {
 		return events.Study{}, err
 	}
 	if job := join.Stage(events.FunctionTune).Job; job != "" {
-		study, err := studies.OfJob(ctx, box, pipeline, job)
+		study, err := studies.OfJob(ctx, bus, pipeline, job)
 		if !errors.Is(err, events.ErrNotFound) {
 			return study, err
 		}
 	}
 	address := ""
 	query := events.Query{Kinds: []events.Kind{events.KindHParamsReady}, Pipeline: pipeline, Run: run}
-	for recorded, err := range box.Read(ctx, query) {
+	for recorded, err := range bus.Read(ctx, query) {
 		if err != nil {
 			return events.Study{}, err
 		}
-		if found, ok := recorded.Fact.Data.(*events.HParamsReady); ok && recorded.Err == nil {
+		if found, ok := recorded.Event.Data.(*events.HParamsReady); ok && recorded.Err == nil {
 			address = found.Study
 		}
 	}
-	return studies.At(ctx, box, pipeline, address)
+	return studies.At(ctx, bus, pipeline, address)
 }

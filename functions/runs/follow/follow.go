@@ -21,17 +21,17 @@ type Listener struct {
 // errOver ends the watching of progress once the outcome is there.
 var errOver = errors.New("run is over")
 
-// Facts publishes events of one run and returns the event with its outcome. It follows the log
+// Events publishes events of one run and returns the event with its outcome. It follows the log
 // first and publishes then, so that it misses nothing of the run. It returns a *submit.NoEffect as
 // soon as one of the events is known to be ignored, because the run was over before or another
 // event came first: the run's outcome does not depend on it then.
-func Facts(ctx context.Context, box events.Letterbox, facts []events.Fact, listen Listener) (events.Fact, error) {
-	pipeline, run := facts[0].Pipeline, facts[0].Run
-	var outcome events.Fact
-	f := follower{box: box, published: make(chan struct{}), heard: make(chan struct{}), events: facts}
+func Events(ctx context.Context, bus events.Bus, evs []events.Event, listen Listener) (events.Event, error) {
+	pipeline, run := evs[0].Pipeline, evs[0].Run
+	var outcome events.Event
+	f := follower{bus: bus, published: make(chan struct{}), heard: make(chan struct{}), events: evs}
 	hear := sync.OnceFunc(func() { close(f.heard) })
 	watching, watchCtx := errgroup.WithContext(ctx)
-	progress := box.Watch(watchCtx, pipeline, run)
+	progress := bus.Watch(watchCtx, pipeline, run)
 	watching.Go(func() error {
 		for p, err := range progress {
 			if err != nil {
@@ -50,52 +50,52 @@ func Facts(ctx context.Context, box events.Letterbox, facts []events.Fact, liste
 		return errOver
 	})
 	if err := watching.Wait(); !errors.Is(err, errOver) {
-		return events.Fact{}, err
+		return events.Event{}, err
 	}
 	return outcome, nil
 }
 
 // follower is one call of Facts.
 type follower struct {
-	box       events.Letterbox
-	events    []events.Fact
+	bus       events.Bus
+	events    []events.Event
 	stored    []uint64      // their sequences, once published
 	published chan struct{} // closed then
 	heard     chan struct{} // closed at the first progress
 }
 
 // publish publishes the events and waits for the outcome of their run.
-func (f *follower) publish(ctx context.Context) (events.Fact, error) {
+func (f *follower) publish(ctx context.Context) (events.Event, error) {
 	for _, event := range f.events {
-		receipt, err := f.box.Publish(ctx, event)
+		receipt, err := f.bus.Publish(ctx, event)
 		if err != nil {
-			return events.Fact{}, err
+			return events.Event{}, err
 		}
 		f.stored = append(f.stored, receipt.Sequence)
 	}
 	close(f.published)
 	if err := f.ignored(ctx); err != nil {
-		return events.Fact{}, err
+		return events.Event{}, err
 	}
 	query := events.Query{
 		Kinds:    events.OutcomeKinds(),
 		Pipeline: f.events[0].Pipeline, Run: f.events[0].Run, From: slices.Min(f.stored), Follow: true,
 	}
-	for recorded, err := range f.box.Read(ctx, query) {
+	for recorded, err := range f.bus.Read(ctx, query) {
 		if err != nil {
-			return events.Fact{}, err
+			return events.Event{}, err
 		}
 		if recorded.Err == nil {
-			return recorded.Fact, f.ignored(ctx)
+			return recorded.Event, f.ignored(ctx)
 		}
 	}
-	return events.Fact{}, context.Cause(ctx)
+	return events.Event{}, context.Cause(ctx)
 }
 
 // ignored returns a *submit.NoEffect if one of the published events is known to be ignored.
 func (f *follower) ignored(ctx context.Context) error {
 	for i, event := range f.events {
-		if err := submit.Ignored(ctx, f.box, event, f.stored[i]); err != nil {
+		if err := submit.Ignored(ctx, f.bus, event, f.stored[i]); err != nil {
 			return err
 		}
 	}

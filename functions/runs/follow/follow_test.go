@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runs/follow"
@@ -17,12 +17,12 @@ import (
 
 // raced is a bus on which another publisher is faster, and the dispatcher faster than both.
 type raced struct {
-	*eventstest.Memory
-	rival      events.Fact
+	*bustest.Memory
+	rival      events.Event
 	dispatcher *dispatch.Dispatcher
 }
 
-func (r raced) Publish(ctx context.Context, event events.Fact) (events.Receipt, error) {
+func (r raced) Publish(ctx context.Context, event events.Event) (events.Receipt, error) {
 	if _, err := r.Memory.Publish(ctx, r.rival); err != nil {
 		return events.Receipt{}, err
 	}
@@ -33,19 +33,19 @@ func (r raced) Publish(ctx context.Context, event events.Fact) (events.Receipt, 
 func TestAnEventThatLostARaceEndsTheWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box := eventstest.NewMemory(0)
+		bus := bustest.NewMemory(0)
 		spec, err := pipeline.Parse("p.yaml", []byte("pipeline: penguin\nmodule: ./mine\ntrainer: {wait_for: [transform]}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, applied := dispatch.Apply(t.Context(), box, spec)
-		dispatcher, err := dispatch.New(t.Context(), box, nil)
+		_, _, applied := dispatch.Apply(t.Context(), bus, spec)
+		dispatcher, err := dispatch.New(t.Context(), bus, nil)
 		if err := errors.Join(applied, err); err != nil {
 			t.Fatal(err)
 		}
-		rival := fact("rival")
+		rival := transformed("rival")
 		rival.Data = &events.TransformReady{TransformGraph: "s3://bkt/other"}
-		_, err = follow.Facts(t.Context(), raced{box, rival, dispatcher}, []events.Fact{fact("1")}, follow.Listener{
+		_, err = follow.Events(t.Context(), raced{bus, rival, dispatcher}, []events.Event{transformed("1")}, follow.Listener{
 			Progress: func(events.Progress) {}, Waits: func(string) {},
 		})
 		none, ok := errors.AsType[*submit.NoEffect](err)
@@ -57,11 +57,11 @@ func TestAnEventThatLostARaceEndsTheWait(t *testing.T) {
 
 const digest = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
-func fact(id string) events.Fact {
-	return events.Fact{ID: id, Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}}
+func transformed(id string) events.Event {
+	return events.Event{ID: id, Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}}
 }
 
-func trained() events.Fact {
+func trained() events.Event {
 	return events.NewModelTrained(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: "monday"}, &events.ModelTrained{
 		Model:     events.Model{URI: "s3://bkt/model", Digest: digest, Formats: []string{"Format-Serving"}},
 		Execution: digest, Inputs: []events.Artifact{}, Module: "m",
@@ -71,15 +71,15 @@ func trained() events.Fact {
 func TestFactsReportsWhatTheRunWaitsForAndReturnsItsOutcome(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box := eventstest.NewMemory(0)
+		bus := bustest.NewMemory(0)
 		var why string
 		waits := func(said string) {
 			why = said
-			if _, err := box.Publish(t.Context(), trained()); err != nil {
+			if _, err := bus.Publish(t.Context(), trained()); err != nil {
 				t.Error(err)
 			}
 		}
-		outcome, err := follow.Facts(t.Context(), box, []events.Fact{fact("1")}, follow.Listener{Progress: func(events.Progress) {}, Waits: waits})
+		outcome, err := follow.Events(t.Context(), bus, []events.Event{transformed("1")}, follow.Listener{Progress: func(events.Progress) {}, Waits: waits})
 		if err != nil || outcome.Data.Kind() != events.KindModelTrained {
 			t.Errorf("%+v, %v", outcome, err)
 		}
@@ -94,7 +94,7 @@ func TestAnEndOfTheWaitIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		enough := errors.New("enough")
-		_, err := follow.Facts(ctx, eventstest.NewMemory(0), []events.Fact{fact("1")}, follow.Listener{
+		_, err := follow.Events(ctx, bustest.NewMemory(0), []events.Event{transformed("1")}, follow.Listener{
 			Progress: func(events.Progress) {}, Waits: func(string) { stop(enough) },
 		})
 		if !errors.Is(err, enough) && !errors.Is(err, context.Canceled) {

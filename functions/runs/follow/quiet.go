@@ -31,7 +31,7 @@ func (f *follower) explainQuiet(ctx context.Context, report func(string)) error 
 		if ignored, ok := errors.AsType[*submit.NoEffect](f.ignoredByNow(ctx)); ok {
 			return ignored
 		}
-		why, err := whyQuiet(ctx, f.box, f.events[0])
+		why, err := whyQuiet(ctx, f.bus, f.events[0])
 		if err == nil && why != "" && why != said { // an error is no reason to stop waiting
 			report(why)
 			said = why
@@ -51,13 +51,13 @@ func (f *follower) ignoredByNow(ctx context.Context) error {
 
 // whyQuiet says what the run of an event waits for, and which command helps; "" if it waits no
 // more.
-func whyQuiet(ctx context.Context, box events.Letterbox, of events.Fact) (string, error) {
+func whyQuiet(ctx context.Context, bus events.Bus, of events.Event) (string, error) {
 	key := find.Key{Pipeline: of.Pipeline, Run: of.Run}
-	finished, err := find.LastOutcomes(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
+	finished, err := find.LastOutcomes(ctx, bus, events.Query{Pipeline: key.Pipeline, Run: key.Run})
 	if err != nil {
 		return "", err
 	}
-	state, err := find.Now(ctx, box, key, finished[key])
+	state, err := find.Now(ctx, bus, key, finished[key])
 	switch {
 	case errors.Is(err, events.ErrNotFound):
 		return "waits for a dispatcher: `stoker up` or `stoker dispatch` runs one", nil

@@ -17,10 +17,10 @@ import (
 
 // Address is where the store has the log of a run that has ended, or of its tuning; "" if none is
 // known: a failure names it, and a model's is next to its manifest.
-func Address(ctx context.Context, box events.Letterbox, d find.Detail, tuning bool) (string, error) {
+func Address(ctx context.Context, bus events.Bus, d find.Detail, tuning bool) (string, error) {
 	switch {
 	case tuning:
-		return searchLog(ctx, d, box)
+		return searchLog(ctx, d, bus)
 	case d.Trained != nil && d.Over():
 		return logOf(d.Trained.Model.URI), nil
 	case d.Over():
@@ -31,13 +31,13 @@ func Address(ctx context.Context, box events.Letterbox, d find.Detail, tuning bo
 
 // searchLog is the log of the search that found the run's hyperparameters, or failed. The trials of
 // a study have none.
-func searchLog(ctx context.Context, d find.Detail, box events.Letterbox) (address string, err error) {
+func searchLog(ctx context.Context, d find.Detail, bus events.Bus) (address string, err error) {
 	query := events.Query{Pipeline: d.Pipeline, Run: d.Run, Kinds: []events.Kind{events.KindHParamsReady, events.KindTuningFailed}}
-	for recorded, err := range box.Read(ctx, query) {
+	for recorded, err := range bus.Read(ctx, query) {
 		if err != nil {
 			return "", err
 		}
-		switch data := recorded.Fact.Data.(type) {
+		switch data := recorded.Event.Data.(type) {
 		case *events.HParamsReady:
 			address = logOf(data.Hyperparameters)
 		case *events.TuningFailed:

@@ -22,8 +22,8 @@ type reader interface {
 	Logs(ctx context.Context, pipeline, run string, follow bool) parts
 }
 
-func partsOf(ctx context.Context, box events.Letterbox, key find.Key, follow bool) parts {
-	if keeper, ok := box.(reader); ok {
+func partsOf(ctx context.Context, bus events.Bus, key find.Key, follow bool) parts {
+	if keeper, ok := bus.(reader); ok {
 		return keeper.Logs(ctx, key.Pipeline, key.Run, follow)
 	}
 	return func(func(events.Progress, error) bool) {}
@@ -33,8 +33,8 @@ func partsOf(ctx context.Context, box events.Letterbox, key find.Key, follow boo
 const lastParts = 500 * time.Millisecond
 
 // Follow prints the log until an event behind the sequence ends the run, and returns how it ended.
-func Follow(ctx context.Context, box events.Letterbox, key find.Key, behind uint64, out *Printer) (ended runs.State, err error) {
-	for p, err := range partsOf(ctx, box, key, false) { // --tail applies to what is there already
+func Follow(ctx context.Context, bus events.Bus, key find.Key, behind uint64, out *Printer) (ended runs.State, err error) {
+	for p, err := range partsOf(ctx, bus, key, false) { // --tail applies to what is there already
 		if err != nil {
 			return ended, err
 		}
@@ -45,7 +45,7 @@ func Follow(ctx context.Context, box events.Letterbox, key find.Key, behind uint
 	defer stop(nil)
 	var both errgroup.Group
 	both.Go(func() error {
-		for p, err := range partsOf(following, box, key, true) {
+		for p, err := range partsOf(following, bus, key, true) {
 			if err != nil {
 				return unlessEnded(following, err)
 			}
@@ -54,7 +54,7 @@ func Follow(ctx context.Context, box events.Letterbox, key find.Key, behind uint
 		return nil
 	})
 	both.Go(func() (err error) {
-		ended, err = find.End(following, box, key, behind)
+		ended, err = find.End(following, bus, key, behind)
 		if err == nil {
 			rest := time.NewTimer(lastParts)
 			defer rest.Stop()
@@ -85,8 +85,8 @@ func unlessEnded(ctx context.Context, err error) error {
 }
 
 // Live prints what the bus has of the log of a running module.
-func Live(ctx context.Context, box events.Letterbox, key find.Key, out *Printer) error {
-	for p, err := range partsOf(ctx, box, key, false) {
+func Live(ctx context.Context, bus events.Bus, key find.Key, out *Printer) error {
+	for p, err := range partsOf(ctx, bus, key, false) {
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 
 // NoEffect is the error for an event that has no effect on its run.
 type NoEffect struct {
-	Event   events.Fact
+	Event   events.Event
 	Stored  uint64   // its sequence, if it is in the log; 0: it was not published
 	Why     string   // why it has none
 	Useless bool     // no run of the pipeline, as it is now, takes such an event
@@ -50,16 +50,16 @@ type Effect struct {
 // bucket, which makes that read linearizable, unless the caller's credentials do not permit the
 // write. What is published between Check and the publication of the event is not seen; Ignored says
 // afterwards whether it came first.
-func Check(ctx context.Context, box events.Letterbox, event events.Fact) (Effect, error) {
-	spec, err := deployed(ctx, box, event)
+func Check(ctx context.Context, bus events.Bus, event events.Event) (Effect, error) {
+	spec, err := deployed(ctx, bus, event)
 	if err != nil {
 		return Effect{}, err
 	}
-	pinned, ok := join.EventOf(events.Recorded{Fact: event})
+	pinned, ok := join.EventOf(events.Recorded{Event: event})
 	if !ok {
 		return Effect{}, nil // it is not for a run: a model was blessed, say
 	}
-	past, err := readPast(ctx, box, event)
+	past, err := readPast(ctx, bus, event)
 	if err != nil {
 		return Effect{}, err
 	}
@@ -72,7 +72,7 @@ func Check(ctx context.Context, box events.Letterbox, event events.Fact) (Effect
 		}
 		return Effect{}, &NoEffect{Event: event, Why: fmt.Sprintf("the run has its %s already: event %d, with other data", pinned.Kind, same.Sequence)}
 	}
-	why, err := whyOver(ctx, box, event, spec, past)
+	why, err := whyOver(ctx, bus, event, spec, past)
 	if err != nil {
 		return Effect{}, err
 	}
@@ -84,18 +84,18 @@ func Check(ctx context.Context, box events.Letterbox, event events.Fact) (Effect
 
 // deployed returns the pipeline of an event as it is applied now; *NoEffect if there is none, or
 // none of its runs takes such an event.
-func deployed(ctx context.Context, box events.Letterbox, event events.Fact) (pipeline.Pipeline, error) {
-	spec, why, err := specFor(ctx, box, event)
+func deployed(ctx context.Context, bus events.Bus, event events.Event) (pipeline.Pipeline, error) {
+	spec, why, err := specFor(ctx, bus, event)
 	if err != nil || why == nil {
 		return spec, err
 	}
-	pipelines, err := box.Register(ctx, events.RegisterPipelines)
+	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return spec, err
 	}
 	switch err := pipelines.Sync(ctx); {
 	case err == nil:
-		if spec, why, err = specFor(ctx, box, event); err != nil || why == nil {
+		if spec, why, err = specFor(ctx, bus, event); err != nil || why == nil {
 			return spec, err
 		}
 	case !errors.Is(err, events.ErrRefused): // whose credentials only read has the leader's answer
@@ -112,8 +112,8 @@ func deployed(ctx context.Context, box events.Letterbox, event events.Fact) (pip
 	return spec, why
 }
 
-func specFor(ctx context.Context, box events.Letterbox, event events.Fact) (spec pipeline.Pipeline, why *NoEffect, err error) {
-	spec, err = dispatch.Spec(ctx, box, event.Pipeline)
+func specFor(ctx context.Context, bus events.Bus, event events.Event) (spec pipeline.Pipeline, why *NoEffect, err error) {
+	spec, err = dispatch.Spec(ctx, bus, event.Pipeline)
 	if errors.Is(err, events.ErrNotFound) {
 		return spec, &NoEffect{Event: event, Why: "no pipeline " + event.Pipeline + " is applied", Useless: true, Unknown: true}, nil
 	}
@@ -133,19 +133,19 @@ type past struct {
 	last    runs.LastOutcome
 }
 
-func readPast(ctx context.Context, box events.Letterbox, event events.Fact) (*past, error) {
+func readPast(ctx context.Context, bus events.Bus, event events.Event) (*past, error) {
 	var p past
-	for recorded, err := range box.Read(ctx, events.Query{Pipeline: event.Pipeline, Run: event.Run}) {
+	for recorded, err := range bus.Read(ctx, events.Query{Pipeline: event.Pipeline, Run: event.Run}) {
 		if err != nil {
 			return &p, fmt.Errorf("read the events of run %s of %s: %w", event.Run, event.Pipeline, err)
 		}
 		if recorded.Err != nil {
 			continue
 		}
-		if recorded.Fact.ID == event.ID && recorded.Fact.Data.Kind() == event.Data.Kind() {
+		if recorded.Event.ID == event.ID && recorded.Event.Data.Kind() == event.Data.Kind() {
 			p.repeats = recorded.Message.Sequence
 		}
-		switch recorded.Fact.Data.(type) {
+		switch recorded.Event.Data.(type) {
 		case *events.ModelTrained, *events.TrainingFailed:
 			p.last = p.last.Then(runs.OutcomeOf(recorded))
 		}
@@ -171,8 +171,8 @@ var whatEnded = map[string]string{
 
 // whyOver returns why a run takes no more events; "" if it waits for some. Of a run that has no
 // join, or whose join waits, the log may know more than the dispatchers have come to.
-func whyOver(ctx context.Context, box events.Letterbox, event events.Fact, spec pipeline.Pipeline, p *past) (string, error) {
-	j, err := dispatch.ReadJoin(ctx, box, event.Pipeline, event.Run)
+func whyOver(ctx context.Context, bus events.Bus, event events.Event, spec pipeline.Pipeline, p *past) (string, error) {
+	j, err := dispatch.ReadJoin(ctx, bus, event.Pipeline, event.Run)
 	lost := errors.Is(err, events.ErrNotFound)
 	if err != nil && !lost {
 		return "", err
@@ -186,7 +186,7 @@ func whyOver(ctx context.Context, box events.Letterbox, event events.Fact, spec 
 		}
 		return "", nil
 	}
-	state, err := find.Now(ctx, box, find.Key{Pipeline: event.Pipeline, Run: event.Run}, p.last)
+	state, err := find.Now(ctx, bus, find.Key{Pipeline: event.Pipeline, Run: event.Run}, p.last)
 	if err != nil && !errors.Is(err, events.ErrNotFound) {
 		return "", err
 	}

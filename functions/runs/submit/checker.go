@@ -12,7 +12,7 @@ import (
 // Checker checks the events that a bridge publishes for others. It is safe for concurrent use; a
 // nil Checker checks nothing.
 type Checker struct {
-	bus    events.Letterbox
+	bus    events.Bus
 	anyway bool
 	logger *slog.Logger
 	blind  atomic.Bool // the credentials don't permit the reads
@@ -20,7 +20,7 @@ type Checker struct {
 
 // NewChecker returns a checker. With anyway it only warns of events without effect. A nil logger
 // logs nothing.
-func NewChecker(bus events.Letterbox, anyway bool, logger *slog.Logger) *Checker {
+func NewChecker(bus events.Bus, anyway bool, logger *slog.Logger) *Checker {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
@@ -33,7 +33,7 @@ func NewChecker(bus events.Letterbox, anyway bool, logger *slog.Logger) *Checker
 //
 // Credentials that permit publishing, and no reads of pipelines and runs, are those of an upstream:
 // nothing is checked then, and a warning in the log says so once.
-func (c *Checker) Check(ctx context.Context, event events.Fact, anyway bool) (note string, err error) {
+func (c *Checker) Check(ctx context.Context, event events.Event, anyway bool) (note string, err error) {
 	if c == nil || c.blind.Load() {
 		return "", nil
 	}

@@ -13,19 +13,19 @@ import (
 // because another one came first. nil says that it has one, or that no dispatcher has come to it
 // yet: it is to be asked again then. The join is read from the leader of its bucket, and only goes
 // forward: a reason that is given once stays true.
-func Ignored(ctx context.Context, box events.Letterbox, event events.Fact, sequence uint64) error {
-	pinned, ok := join.EventOf(events.Recorded{Fact: event, Message: events.Message{Sequence: sequence}})
+func Ignored(ctx context.Context, bus events.Bus, event events.Event, sequence uint64) error {
+	pinned, ok := join.EventOf(events.Recorded{Event: event, Message: events.Message{Sequence: sequence}})
 	if !ok {
 		return nil
 	}
-	j, err := dispatch.ReadJoin(ctx, box, event.Pipeline, event.Run)
+	j, err := dispatch.ReadJoin(ctx, bus, event.Pipeline, event.Run)
 	if errors.Is(err, events.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	spec, err := dispatch.Spec(ctx, box, event.Pipeline)
+	spec, err := dispatch.Spec(ctx, bus, event.Pipeline)
 	if err != nil && !errors.Is(err, events.ErrNotFound) {
 		return err
 	}

@@ -28,10 +28,10 @@ type RerunOptions struct {
 // Rerun is a new run that starts with the inputs of another one.
 type Rerun struct {
 	Of       find.Key
-	Run      string        // its name
-	Revision uint64        // of the pipeline as it is applied now
-	Events   []events.Fact // to be published, in this order
-	WaitsFor []events.Kind // what the pipeline waits for now that they do not bring: somebody has to publish it
+	Run      string         // its name
+	Revision uint64         // of the pipeline as it is applied now
+	Events   []events.Event // to be published, in this order
+	WaitsFor []events.Kind  // what the pipeline waits for now that they do not bring: somebody has to publish it
 }
 
 // maxReruns bounds how many names are tried for a new run.
@@ -47,12 +47,12 @@ const maxReruns = 1000
 // The events of the old run and of the new one are read from the leader of the log, which is
 // complete. The error is events.ErrNotFound for a run without events, that and ErrNotApplied for a
 // pipeline that is not applied, and ErrTaken for a name in use.
-func PlanRerun(ctx context.Context, box events.Letterbox, of find.Key, opts RerunOptions) (Rerun, error) {
-	spec, revision, err := current(ctx, box, of.Pipeline)
+func PlanRerun(ctx context.Context, bus events.Bus, of find.Key, opts RerunOptions) (Rerun, error) {
+	spec, revision, err := current(ctx, bus, of.Pipeline)
 	if err != nil {
 		return Rerun{}, err
 	}
-	inputs, err := inputsOf(ctx, box, of, spec)
+	inputs, err := inputsOf(ctx, bus, of, spec)
 	if err != nil {
 		return Rerun{}, err
 	}
@@ -65,7 +65,7 @@ func PlanRerun(ctx context.Context, box events.Letterbox, of find.Key, opts Reru
 			return plan, fmt.Errorf("name the new run: %w", err)
 		}
 		plan.Events = renamed(inputs, plan.Run, opts.Force)
-		free, err := isFree(ctx, box, of.Pipeline, plan)
+		free, err := isFree(ctx, bus, of.Pipeline, plan)
 		switch {
 		case err != nil:
 			return plan, err
@@ -80,8 +80,8 @@ func PlanRerun(ctx context.Context, box events.Letterbox, of find.Key, opts Reru
 }
 
 // current is a pipeline as it is applied now. That there is none is made sure of.
-func current(ctx context.Context, box events.Letterbox, name string) (spec pipeline.Pipeline, revision uint64, err error) {
-	pipelines, err := box.Register(ctx, events.RegisterPipelines)
+func current(ctx context.Context, bus events.Bus, name string) (spec pipeline.Pipeline, revision uint64, err error) {
+	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return spec, 0, fmt.Errorf("open pipelines: %w", err)
 	}
@@ -105,19 +105,19 @@ func current(ctx context.Context, box events.Letterbox, name string) (spec pipel
 
 // inputsOf are the events that a run was made from. The join says which these are; without one the
 // log does.
-func inputsOf(ctx context.Context, box events.Letterbox, of find.Key, spec pipeline.Pipeline) ([]events.Fact, error) {
+func inputsOf(ctx context.Context, bus events.Bus, of find.Key, spec pipeline.Pipeline) ([]events.Event, error) {
 	var past join.Past
-	stored := map[uint64]events.Fact{}
-	for recorded, err := range box.Read(ctx, events.Query{Pipeline: of.Pipeline, Run: of.Run}) {
+	stored := map[uint64]events.Event{}
+	for recorded, err := range bus.Read(ctx, events.Query{Pipeline: of.Pipeline, Run: of.Run}) {
 		if err != nil {
 			return nil, fmt.Errorf("read the events of run %s of %s: %w", of.Run, of.Pipeline, err)
 		}
 		if recorded.Err == nil {
 			past.Add(recorded)
-			stored[recorded.Message.Sequence] = recorded.Fact
+			stored[recorded.Message.Sequence] = recorded.Event
 		}
 	}
-	j, err := dispatch.ReadJoin(ctx, box, of.Pipeline, of.Run)
+	j, err := dispatch.ReadJoin(ctx, bus, of.Pipeline, of.Run)
 	if errors.Is(err, events.ErrNotFound) {
 		j, err = join.New(of.Pipeline, of.Run), nil
 	}
@@ -130,7 +130,7 @@ func inputsOf(ctx context.Context, box events.Letterbox, of find.Key, spec pipel
 			pinned, j = append(pinned, event), j.Add(event)
 		}
 	}
-	var inputs []events.Fact
+	var inputs []events.Event
 	for _, event := range pinned {
 		found, kept := stored[event.Sequence]
 		if !kept {
@@ -148,7 +148,7 @@ func inputsOf(ctx context.Context, box events.Letterbox, of find.Key, spec pipel
 
 // carried reports whether an event is among the inputs of the new run: what upstream published, and
 // what Stoker found where nothing will find it again.
-func carried(spec pipeline.Pipeline, event events.Fact) bool {
+func carried(spec pipeline.Pipeline, event events.Event) bool {
 	switch event.Data.Kind() {
 	case events.KindTuningFailed:
 		return false
@@ -159,8 +159,8 @@ func carried(spec pipeline.Pipeline, event events.Fact) bool {
 }
 
 // renamed are events of one run as those of another.
-func renamed(inputs []events.Fact, run string, force bool) []events.Fact {
-	all := make([]events.Fact, len(inputs))
+func renamed(inputs []events.Event, run string, force bool) []events.Event {
+	all := make([]events.Event, len(inputs))
 	for i, event := range inputs {
 		all[i] = events.NewRerun(event, run, force)
 	}
@@ -169,19 +169,19 @@ func renamed(inputs []events.Fact, run string, force bool) []events.Fact {
 
 // isFree reports whether the log holds no event of the new run but some, and not all, of those that
 // are to be published: what a rerun that was interrupted has left.
-func isFree(ctx context.Context, box events.Letterbox, pipeline string, rerun Rerun) (bool, error) {
+func isFree(ctx context.Context, bus events.Bus, pipeline string, rerun Rerun) (bool, error) {
 	ours := map[string]bool{}
 	for _, event := range rerun.Events {
 		ours[event.ID] = true
 	}
-	for recorded, err := range box.Read(ctx, events.Query{Pipeline: pipeline, Run: rerun.Run}) {
+	for recorded, err := range bus.Read(ctx, events.Query{Pipeline: pipeline, Run: rerun.Run}) {
 		if err != nil {
 			return false, fmt.Errorf("read the events of run %s of %s: %w", rerun.Run, pipeline, err)
 		}
-		if recorded.Err != nil || !ours[recorded.Fact.ID] {
+		if recorded.Err != nil || !ours[recorded.Event.ID] {
 			return false, nil
 		}
-		delete(ours, recorded.Fact.ID)
+		delete(ours, recorded.Event.ID)
 	}
 	return len(ours) > 0, nil
 }
@@ -191,7 +191,7 @@ func isFree(ctx context.Context, box events.Letterbox, pipeline string, rerun Re
 func missing(spec pipeline.Pipeline, rerun Rerun) (kinds []events.Kind) {
 	j := join.New(spec.Name, rerun.Run)
 	for i, event := range rerun.Events {
-		if pinned, ok := join.EventOf(events.Recorded{Fact: event, Message: events.Message{Sequence: uint64(i) + 1}}); ok {
+		if pinned, ok := join.EventOf(events.Recorded{Event: event, Message: events.Message{Sequence: uint64(i) + 1}}); ok {
 			j = j.Add(pinned)
 		}
 	}

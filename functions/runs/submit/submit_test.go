@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runs/find"
@@ -23,16 +23,16 @@ const (
 // world is a bus with a pipeline and a dispatcher that is behind until handle is called.
 type world struct {
 	t          *testing.T
-	box        *eventstest.Memory
+	bus        *bustest.Memory
 	dispatcher *dispatch.Dispatcher
 }
 
 func newWorld(t *testing.T, text string) world {
 	t.Helper()
-	w := world{t: t, box: eventstest.NewMemory(0)}
+	w := world{t: t, bus: bustest.NewMemory(0)}
 	w.apply(text)
 	var err error
-	if w.dispatcher, err = dispatch.New(t.Context(), w.box, nil); err != nil {
+	if w.dispatcher, err = dispatch.New(t.Context(), w.bus, nil); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -42,16 +42,16 @@ func (w world) apply(text string) {
 	w.t.Helper()
 	spec, err := pipeline.Parse("p.yaml", []byte(text))
 	if err == nil {
-		_, _, err = dispatch.Apply(w.t.Context(), w.box, spec)
+		_, _, err = dispatch.Apply(w.t.Context(), w.bus, spec)
 	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w world) publish(event events.Fact) uint64 {
+func (w world) publish(event events.Event) uint64 {
 	w.t.Helper()
-	receipt, err := w.box.Publish(w.t.Context(), event)
+	receipt, err := w.bus.Publish(w.t.Context(), event)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -79,22 +79,22 @@ func (w world) train(run string) {
 	w.handle()
 }
 
-func graph(id, uri string) events.Fact {
-	return events.Fact{ID: id, Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: uri}}
+func graph(id, uri string) events.Event {
+	return events.Event{ID: id, Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: uri}}
 }
 
-func hparams(id string) events.Fact {
-	return events.Fact{ID: id, Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/hp"}}
+func hparams(id string) events.Event {
+	return events.Event{ID: id, Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/hp"}}
 }
 
-func raw(id string) events.Fact {
-	return events.Fact{ID: id, Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/raw"}}}}
+func raw(id string) events.Event {
+	return events.Event{ID: id, Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/raw"}}}}
 }
 
 // refusal is what Check says of an event; "" if it has an effect.
-func (w world) refusal(event events.Fact) string {
+func (w world) refusal(event events.Event) string {
 	w.t.Helper()
-	_, err := submit.Check(w.t.Context(), w.box, event)
+	_, err := submit.Check(w.t.Context(), w.bus, event)
 	none, ok := errors.AsType[*submit.NoEffect](err)
 	if err != nil && !ok {
 		w.t.Fatal(err)
@@ -105,7 +105,7 @@ func (w world) refusal(event events.Fact) string {
 	return none.Why
 }
 
-func (w world) want(what string, event events.Fact, why string) {
+func (w world) want(what string, event events.Event, why string) {
 	w.t.Helper()
 	if got := w.refusal(event); why == "" && got != "" || !strings.Contains(got, why) {
 		w.t.Errorf("%s: %q, want %q", what, got, why)
@@ -148,7 +148,7 @@ func TestEventsOfNoPipelineAreRefused(t *testing.T) {
 	w := newWorld(t, both)
 	event := graph("t", "s3://bkt/graph")
 	event.Pipeline = "pengiun"
-	_, err := submit.Check(t.Context(), w.box, event)
+	_, err := submit.Check(t.Context(), w.bus, event)
 	none, ok := errors.AsType[*submit.NoEffect](err)
 	if !ok || !none.Unknown || len(none.Applied) != 1 || none.Applied[0] != "penguin" || !strings.Contains(err.Error(), "no pipeline pengiun is applied") {
 		t.Errorf("%+v, %v", none, err)
@@ -157,36 +157,36 @@ func TestEventsOfNoPipelineAreRefused(t *testing.T) {
 
 // stale is a bus whose buckets return old values until they are synced.
 type stale struct {
-	*eventstest.Memory
+	*bustest.Memory
 	hidden bool
 }
 
-func (s *stale) Register(ctx context.Context, name string) (events.Register, error) {
-	register, err := s.Memory.Register(ctx, name)
-	return staleRegister{register, s}, err
+func (s *stale) KV(ctx context.Context, name string) (events.KV, error) {
+	kv, err := s.Memory.KV(ctx, name)
+	return staleKV{kv, s}, err
 }
 
-type staleRegister struct {
-	events.Register
+type staleKV struct {
+	events.KV
 	of *stale
 }
 
-func (r staleRegister) Get(ctx context.Context, key string) (events.Entry, error) {
+func (r staleKV) Get(ctx context.Context, key string) (events.Entry, error) {
 	if r.of.hidden {
 		return events.Entry{}, events.ErrNotFound
 	}
-	return r.Register.Get(ctx, key)
+	return r.KV.Get(ctx, key)
 }
 
-func (r staleRegister) Sync(ctx context.Context) error {
+func (r staleKV) Sync(ctx context.Context) error {
 	r.of.hidden = false
-	return r.Register.Sync(ctx)
+	return r.KV.Sync(ctx)
 }
 
 func TestAPipelineThatWasAppliedJustNowIsFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, both)
-	if _, err := submit.Check(t.Context(), &stale{w.box, true}, graph("t", "s3://bkt/graph")); err != nil {
+	if _, err := submit.Check(t.Context(), &stale{w.bus, true}, graph("t", "s3://bkt/graph")); err != nil {
 		t.Errorf("a leader that does not know the pipeline yet refuses its events: %v", err)
 	}
 }
@@ -195,12 +195,12 @@ func TestKindsThatNoRunWaitsForAreNoted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "pipeline: penguin\nmodule: ./mine\ntrainer: {wait_for: [transform], hyperparameters: none}\n")
 	w.want("hyperparameters that are never used", hparams("h"), "takes no hyperparameters")
-	effect, err := submit.Check(t.Context(), w.box, raw("e"))
+	effect, err := submit.Check(t.Context(), w.bus, raw("e"))
 	if err != nil || !strings.Contains(effect.Note, "do not wait for examples.ready") || !strings.Contains(effect.Note, "waits for [transform]") {
 		t.Errorf("%+v, %v", effect, err)
 	}
 	w.apply("pipeline: penguin\nmodule: ./mine\ntrainer: {wait_for: [transform], hyperparameters: latest}\n")
-	effect, err = submit.Check(t.Context(), w.box, hparams("h"))
+	effect, err = submit.Check(t.Context(), w.bus, hparams("h"))
 	if err != nil || !strings.Contains(effect.Note, "none starts from it") {
 		t.Errorf("%+v, %v", effect, err)
 	}
@@ -211,7 +211,7 @@ func TestARunThatWasCancelledTakesNothingMore(t *testing.T) {
 	w := newWorld(t, both)
 	w.publish(graph("t", "s3://bkt/graph"))
 	w.handle()
-	if _, err := dispatch.Cancel(t.Context(), w.box, "penguin", "monday"); err != nil {
+	if _, err := dispatch.Cancel(t.Context(), w.bus, "penguin", "monday"); err != nil {
 		t.Fatal(err)
 	}
 	w.want("what it waited for", hparams("h"), "was cancelled")
@@ -223,26 +223,26 @@ func TestAnEventThatLostARaceIsKnownToBeIgnored(t *testing.T) {
 	first, second := graph("t", "s3://bkt/graph"), graph("t2", "s3://bkt/other")
 	w.publish(first)
 	late := w.publish(second)
-	if err := submit.Ignored(t.Context(), w.box, second, late); err != nil {
+	if err := submit.Ignored(t.Context(), w.bus, second, late); err != nil {
 		t.Errorf("before a dispatcher comes to it: %v", err)
 	}
 	w.handle()
-	err := submit.Ignored(t.Context(), w.box, second, late)
+	err := submit.Ignored(t.Context(), w.bus, second, late)
 	if none, ok := errors.AsType[*submit.NoEffect](err); !ok || none.Stored != late || !strings.Contains(none.Why, "event 1") {
 		t.Errorf("after that: %v", err)
 	}
-	if err := submit.Ignored(t.Context(), w.box, first, 1); err != nil {
+	if err := submit.Ignored(t.Context(), w.bus, first, 1); err != nil {
 		t.Errorf("the one that won: %v", err)
 	}
-	detail, err := find.Of(t.Context(), w.box, find.Key{Pipeline: "penguin", Run: "monday"})
-	if err != nil || len(detail.Facts) != 2 || detail.Facts[0].Ignored != "" || !strings.Contains(detail.Facts[1].Ignored, "event 1") {
-		t.Errorf("shown as %+v, %v", detail.Facts, err)
+	detail, err := find.Of(t.Context(), w.bus, find.Key{Pipeline: "penguin", Run: "monday"})
+	if err != nil || len(detail.Events) != 2 || detail.Events[0].Ignored != "" || !strings.Contains(detail.Events[1].Ignored, "event 1") {
+		t.Errorf("shown as %+v, %v", detail.Events, err)
 	}
 }
 
 func plan(t *testing.T, w world, opts submit.RerunOptions) submit.Rerun {
 	t.Helper()
-	rerun, err := submit.PlanRerun(t.Context(), w.box, find.Key{Pipeline: "penguin", Run: "monday"}, opts)
+	rerun, err := submit.PlanRerun(t.Context(), w.bus, find.Key{Pipeline: "penguin", Run: "monday"}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,20 +273,20 @@ func TestARerunStartsTheSameInputsWithThePipelineAsItIsNow(t *testing.T) {
 		w.publish(event)
 	}
 	w.handle()
-	join, err := dispatch.ReadJoin(t.Context(), w.box, "penguin", "monday-2")
+	join, err := dispatch.ReadJoin(t.Context(), w.bus, "penguin", "monday-2")
 	if err != nil || join.State != "dispatched" || join.Current().Revision != 2 || join.Events[0].Inputs.TransformGraph != "s3://bkt/graph" {
 		t.Errorf("%+v, %v", join, err)
 	}
 	if next := plan(t, w, submit.RerunOptions{Force: true}); next.Run != "monday-3" || !events.RequestOf(next.Events[0].Data).Force {
 		t.Errorf("%+v", next)
 	}
-	if _, err := submit.PlanRerun(t.Context(), w.box, find.Key{Pipeline: "penguin", Run: "monday"}, submit.RerunOptions{As: "monday-2"}); !errors.Is(err, submit.ErrTaken) {
+	if _, err := submit.PlanRerun(t.Context(), w.bus, find.Key{Pipeline: "penguin", Run: "monday"}, submit.RerunOptions{As: "monday-2"}); !errors.Is(err, submit.ErrTaken) {
 		t.Errorf("a name in use: %v", err)
 	}
-	if _, err := submit.PlanRerun(t.Context(), w.box, find.Key{Pipeline: "penguin", Run: "monday"}, submit.RerunOptions{As: "a\x00b"}); err == nil {
+	if _, err := submit.PlanRerun(t.Context(), w.bus, find.Key{Pipeline: "penguin", Run: "monday"}, submit.RerunOptions{As: "a\x00b"}); err == nil {
 		t.Error("an invalid name is accepted")
 	}
-	if _, err := submit.PlanRerun(t.Context(), w.box, find.Key{Pipeline: "penguin", Run: "nobody"}, submit.RerunOptions{}); !errors.Is(err, events.ErrNotFound) {
+	if _, err := submit.PlanRerun(t.Context(), w.bus, find.Key{Pipeline: "penguin", Run: "nobody"}, submit.RerunOptions{}); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("an unknown run: %v", err)
 	}
 }
@@ -308,7 +308,7 @@ func TestHyperparametersThatStokerFoundAreSearchedForAgain(t *testing.T) {
 	w := newWorld(t, tuned)
 	w.publish(graph("t", "s3://bkt/graph"))
 	w.handle()
-	claim, err := w.box.Take(t.Context(), events.FunctionTune, []string{"cpu"}, time.Second)
+	claim, err := w.bus.Claim(t.Context(), events.FunctionTune, []string{"cpu"}, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// facts shows the log from now on, or from its beginning, each event once.
-func (w *watcher) facts(ctx context.Context) error {
-	query := events.Query{Kinds: w.factKinds(), Pipeline: w.Pipeline, Run: w.Options.Run, From: 1}
+// events shows the log from now on, or from its beginning, each event once.
+func (w *watcher) events(ctx context.Context) error {
+	query := events.Query{Kinds: w.eventKinds(), Pipeline: w.Pipeline, Run: w.Options.Run, From: 1}
 	if !w.All {
 		if err := w.again(ctx, func(ctx context.Context) error { return w.skip(ctx, &query) }); !errors.Is(err, errThere) {
 			return err
@@ -20,12 +20,12 @@ func (w *watcher) facts(ctx context.Context) error {
 	}
 	query.Follow = true
 	return w.again(ctx, func(ctx context.Context) error {
-		for recorded, err := range w.box.Read(ctx, query) {
+		for recorded, err := range w.bus.Read(ctx, query) {
 			if err != nil {
 				return err
 			}
 			query.From = recorded.Message.Sequence + 1
-			if err := w.show(ofFact(recorded)); err != nil {
+			if err := w.show(ofEvent(recorded)); err != nil {
 				return err
 			}
 		}
@@ -37,7 +37,7 @@ var errThere = errors.New("what is there was read")
 
 // skip moves to the end of the log.
 func (w *watcher) skip(ctx context.Context, query *events.Query) error {
-	for recorded, err := range w.box.Read(ctx, *query) {
+	for recorded, err := range w.bus.Read(ctx, *query) {
 		if err != nil {
 			return err
 		}
@@ -46,15 +46,15 @@ func (w *watcher) skip(ctx context.Context, query *events.Query) error {
 	return errThere
 }
 
-func ofFact(recorded events.Recorded) Line {
+func ofEvent(recorded events.Recorded) Line {
 	line := Line{Time: recorded.Message.Stored, Sequence: recorded.Message.Sequence}
 	if recorded.Err != nil {
 		line.Kind, line.Error, line.What = "refused", recorded.Err.Error(), recorded.Message.Subject+": "+recorded.Err.Error()
 		return line
 	}
-	fact := recorded.Fact
-	line.Kind, line.Pipeline, line.Run, line.Fact = string(fact.Data.Kind()), fact.Pipeline, fact.Run, runs.JSON(fact)
-	line.What = said(fact.Data)
+	event := recorded.Event
+	line.Kind, line.Pipeline, line.Run, line.Event = string(event.Data.Kind()), event.Pipeline, event.Run, runs.JSON(event)
+	line.What = said(event.Data)
 	return line
 }
 
@@ -81,7 +81,7 @@ func said(data events.Data) string {
 
 // runs shows state changes of joins from now on.
 func (w *watcher) runs(ctx context.Context) error {
-	joins, err := w.box.Register(ctx, events.RegisterJoins)
+	joins, err := w.bus.KV(ctx, events.KVJoins)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (w *watcher) of(pipeline, run string) bool {
 
 // progress shows what jobs report from now on.
 func (w *watcher) progress(ctx context.Context) error {
-	for p, err := range w.box.Watch(ctx, w.Pipeline, w.Options.Run) {
+	for p, err := range w.bus.Watch(ctx, w.Pipeline, w.Options.Run) {
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func (o Options) wants(kind string) bool {
 }
 
 // factKinds are the kinds of events to read; nil for none.
-func (o Options) factKinds() (kinds []events.Kind) {
+func (o Options) eventKinds() (kinds []events.Kind) {
 	for _, kind := range events.Kinds() {
 		if o.wants(string(kind)) {
 			kinds = append(kinds, kind)
@@ -57,7 +57,7 @@ type Line struct {
 	Pipeline string           `json:"pipeline,omitempty"`
 	Run      string           `json:"run,omitempty"`
 	Sequence uint64           `json:"sequence,omitempty"` // of an event, in the log
-	Fact     json.RawMessage  `json:"fact,omitempty"`
+	Event    json.RawMessage  `json:"fact,omitempty"`
 	State    string           `json:"state,omitempty"` // of a run's join
 	Job      string           `json:"job,omitempty"`
 	Progress *events.Progress `json:"progress,omitempty"`
@@ -69,7 +69,7 @@ type Line struct {
 // watcher shows the lines of several sources, one at a time.
 type watcher struct {
 	Options
-	box  events.Letterbox
+	bus  events.Bus
 	show func(Line) error
 
 	telling sync.Mutex
@@ -79,11 +79,11 @@ type watcher struct {
 // Lines calls show for each line until ctx ends, which is no error, or show fails. It waits for a
 // bus that is away and resumes behind the last event that it has shown; progress that came
 // meanwhile is lost. Calls of show don't overlap.
-func Lines(ctx context.Context, box events.Letterbox, opts Options, show func(Line) error) error {
-	w := &watcher{Options: opts, box: box, show: show}
+func Lines(ctx context.Context, bus events.Bus, opts Options, show func(Line) error) error {
+	w := &watcher{Options: opts, bus: bus, show: show}
 	watching, within := errgroup.WithContext(ctx)
-	if len(opts.factKinds()) > 0 {
-		watching.Go(func() error { return w.facts(within) })
+	if len(opts.eventKinds()) > 0 {
+		watching.Go(func() error { return w.events(within) })
 	}
 	if opts.wants(Run) {
 		watching.Go(func() error { return w.again(within, w.runs) })
@@ -109,7 +109,7 @@ func (w *watcher) line(line Line) error {
 }
 
 // unheard reports whether show has failed.
-func (w *watcher) unheard() bool {
+func (w *watcher) writeFailed() bool {
 	w.telling.Lock()
 	defer w.telling.Unlock()
 	return w.err != nil
@@ -131,7 +131,7 @@ func (w *watcher) again(ctx context.Context, watch func(context.Context) error) 
 	for said := false; ; {
 		err := watch(ctx)
 		switch {
-		case ctx.Err() != nil, errors.Is(err, events.ErrRefused), errors.Is(err, events.ErrClosed), errors.Is(err, errThere), w.unheard():
+		case ctx.Err() != nil, errors.Is(err, events.ErrRefused), errors.Is(err, events.ErrClosed), errors.Is(err, errThere), w.writeFailed():
 			return err
 		case err != nil && !said:
 			w.away(err)

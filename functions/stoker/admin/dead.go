@@ -28,12 +28,12 @@ import (
 
 func newDead(a *app.App) *cobra.Command {
 	list := func(cmd *cobra.Command, _ []string) error {
-		return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-			letters, err := replay.Letters(ctx, box)
+		return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+			deadLetters, err := replay.DeadLetters(ctx, bus)
 			if err != nil {
 				return err
 			}
-			return a.Print(letters, func(w io.Writer) { deadTable(w, letters) })
+			return a.Print(deadLetters, func(w io.Writer) { deadTable(w, deadLetters) })
 		})
 	}
 	cmd := &cobra.Command{
@@ -70,8 +70,8 @@ func newDeadShow(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				lines, err := pickLetters(ctx, box, numbers)
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				lines, err := pickDeadLetters(ctx, bus, numbers)
 				if err != nil {
 					return err
 				}
@@ -93,11 +93,11 @@ func parseNumbers(args []string) ([]uint64, error) {
 	return numbers, nil
 }
 
-func deadTable(w io.Writer, letters []replay.Letter) {
+func deadTable(w io.Writer, deadLetters []replay.DeadLetter) {
 	terminal.Row(w, "NUMBER", "BURIED", "PIPELINE", "RUN", "FROM", "KIND", "REASON")
-	for _, line := range letters {
-		terminal.Row(w, line.Number, line.Buried.Local().Format(time.DateTime), line.Pipeline, line.Run, line.From(),
-			line.Letter.Reason.Kind, runs.FirstLine(line.Letter.Reason.Message))
+	for _, line := range deadLetters {
+		terminal.Row(w, line.Number, line.Stored.Local().Format(time.DateTime), line.Pipeline, line.Run, line.From(),
+			line.DeadLetter.Reason.Kind, runs.FirstLine(line.DeadLetter.Reason.Message))
 	}
 }
 
@@ -109,36 +109,36 @@ func shownBody(body []byte) string {
 	return mask.Text(string(body))
 }
 
-func deadLetter(w io.Writer, line replay.Letter) {
-	terminal.Row(w, "reason", runs.FirstLine(line.Letter.Reason.Message))
-	terminal.Row(w, "field", line.Letter.Reason.Field)
+func deadLetter(w io.Writer, line replay.DeadLetter) {
+	terminal.Row(w, "reason", runs.FirstLine(line.DeadLetter.Reason.Message))
+	terminal.Row(w, "field", line.DeadLetter.Reason.Field)
 	terminal.Row(w, "pipeline", line.Pipeline)
 	terminal.Row(w, "run", line.Run)
 	terminal.Row(w, "from", line.From())
-	terminal.Row(w, "subject", line.Letter.Message.Subject)
-	for _, name := range slices.Sorted(maps.Keys(line.Letter.Message.Header)) {
-		terminal.Row(w, name, strings.Join(line.Letter.Message.Header[name], ", "))
+	terminal.Row(w, "subject", line.DeadLetter.Message.Subject)
+	for _, name := range slices.Sorted(maps.Keys(line.DeadLetter.Message.Header)) {
+		terminal.Row(w, name, strings.Join(line.DeadLetter.Message.Header[name], ", "))
 	}
-	if _, rest, more := strings.Cut(line.Letter.Reason.Message, "\n"); more {
+	if _, rest, more := strings.Cut(line.DeadLetter.Reason.Message, "\n"); more {
 		fmt.Fprintf(w, "\n%s\n", rest)
 	}
-	fmt.Fprintf(w, "\n%s\n", shownBody(line.Letter.Message.Body))
-	for _, cause := range line.Letter.Causes {
+	fmt.Fprintf(w, "\n%s\n", shownBody(line.DeadLetter.Message.Body))
+	for _, cause := range line.DeadLetter.Causes {
 		fmt.Fprintf(w, "\ncaused by fact %d, %s\n%s\n", cause.Sequence, terminal.Line(cause.Subject), shownBody(cause.Body))
 	}
 	fmt.Fprintf(w, "\ntry it again: `stoker dead retry %d`; give it up: `stoker dead drop %[1]d`\n", line.Number)
-	if job, ok := replay.JobOf(line.Letter); ok {
+	if job, ok := replay.JobOf(line.DeadLetter); ok {
 		fmt.Fprintln(w, run.PinnedNote(job.Revision))
 	}
 }
 
 // pickLetters are the letters with these numbers.
-func pickLetters(ctx context.Context, box events.Letterbox, numbers []uint64) ([]replay.Letter, error) {
-	letters, err := replay.Pick(ctx, box, numbers)
+func pickDeadLetters(ctx context.Context, bus events.Bus, numbers []uint64) ([]replay.DeadLetter, error) {
+	deadLetters, err := replay.Pick(ctx, bus, numbers)
 	if errors.Is(err, events.ErrNotFound) {
 		return nil, fmt.Errorf("%w: `stoker dead` lists those that there are", err)
 	}
-	return letters, err
+	return deadLetters, err
 }
 
 func newDeadRetry(a *app.App) *cobra.Command {
@@ -150,14 +150,14 @@ func newDeadRetry(a *app.App) *cobra.Command {
 		Long: "A job goes back on the queue as it was; its attempts are counted anew. A fact is handled as if it had just come; if it is\n" +
 			"refused again, its letter stays. What a store told of a bucket is told to the bridge again. Letters of what was handled again\n" +
 			"are dropped. Neither facts nor what caused a job change.\n\n" + run.PinnedHelp,
-	}, func(ctx context.Context, box events.Letterbox) (settle, error) {
-		dispatcher, err := dispatch.New(ctx, box, a.Logger())
+	}, func(ctx context.Context, bus events.Bus) (settle, error) {
+		dispatcher, err := dispatch.New(ctx, bus, a.Logger())
 		if err != nil {
 			return settle{}, err
 		}
-		return settle{"retried", func(line replay.Letter) error {
-			run.WarnPinned(a, ctx, box, line)
-			return replay.Retry(ctx, box, dispatcher, line.Letter)
+		return settle{"retried", func(line replay.DeadLetter) error {
+			run.WarnPinned(a, ctx, bus, line)
+			return replay.Retry(ctx, bus, dispatcher, line.DeadLetter)
 		}}, nil
 	})
 }
@@ -179,9 +179,9 @@ func newDeadDrop(a *app.App) *cobra.Command {
 		ValidArgsFunction: a.DeadNumbers,
 		Short:             "Remove dead letters for good",
 		Long:              "Removes dead letters for good. A fact stays in the log, and what was told of a job stays told.",
-	}, func(ctx context.Context, box events.Letterbox) (settle, error) {
-		return settle{"dropped", func(line replay.Letter) error {
-			if err := box.Drop(ctx, line.Number); !errors.Is(err, events.ErrNotFound) { // who dropped it too was sooner
+	}, func(ctx context.Context, bus events.Bus) (settle, error) {
+		return settle{"dropped", func(line replay.DeadLetter) error {
+			if err := bus.DeleteDeadLetter(ctx, line.Number); !errors.Is(err, events.ErrNotFound) { // who dropped it too was sooner
 				return err
 			}
 			return nil
@@ -192,11 +192,11 @@ func newDeadDrop(a *app.App) *cobra.Command {
 // settle is one way to be done with a dead letter.
 type settle struct {
 	done string
-	do   func(replay.Letter) error
+	do   func(replay.DeadLetter) error
 }
 
 // newDeadSettle completes a command that settles the letters which its arguments or flags name.
-func newDeadSettle(a *app.App, cmd *cobra.Command, open func(context.Context, events.Letterbox) (settle, error)) *cobra.Command {
+func newDeadSettle(a *app.App, cmd *cobra.Command, open func(context.Context, events.Bus) (settle, error)) *cobra.Command {
 	var all bool
 	var pipelineName string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -207,12 +207,12 @@ func newDeadSettle(a *app.App, cmd *cobra.Command, open func(context.Context, ev
 		if all == (len(args) > 0) || pipelineName != "" && !all {
 			return exit.Usage(errors.New("expected numbers from `stoker dead`, or --all, perhaps with --pipeline"))
 		}
-		return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-			how, err := open(ctx, box)
+		return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+			how, err := open(ctx, bus)
 			if err != nil {
 				return err
 			}
-			lines, err := chosen(ctx, box, numbers, all, pipelineName)
+			lines, err := chosen(ctx, bus, numbers, all, pipelineName)
 			if err != nil {
 				return err
 			}
@@ -224,19 +224,19 @@ func newDeadSettle(a *app.App, cmd *cobra.Command, open func(context.Context, ev
 	return cmd
 }
 
-func chosen(ctx context.Context, box events.Letterbox, numbers []uint64, all bool, pipelineName string) ([]replay.Letter, error) {
+func chosen(ctx context.Context, bus events.Bus, numbers []uint64, all bool, pipelineName string) ([]replay.DeadLetter, error) {
 	if !all {
-		return pickLetters(ctx, box, numbers)
+		return pickDeadLetters(ctx, bus, numbers)
 	}
-	lines, err := replay.Letters(ctx, box)
+	lines, err := replay.DeadLetters(ctx, bus)
 	if pipelineName == "" {
 		return lines, err
 	}
-	return slices.DeleteFunc(lines, func(line replay.Letter) bool { return line.Pipeline != pipelineName }), err
+	return slices.DeleteFunc(lines, func(line replay.DeadLetter) bool { return line.Pipeline != pipelineName }), err
 }
 
 // settleAll goes on with the next letter when one fails, and says of each what became of it.
-func settleAll(a *app.App, lines []replay.Letter, how settle) error {
+func settleAll(a *app.App, lines []replay.DeadLetter, how settle) error {
 	results, failed, refused := make([]settled, 0, len(lines)), 0, error(nil)
 	for _, line := range lines {
 		result := settled{Number: line.Number, Pipeline: line.Pipeline, Run: line.Run, From: line.From(), Done: how.done}

@@ -76,9 +76,9 @@ func newGC(a *app.App) *cobra.Command {
 // collect prints what is gone also when it could not go on: that much is done.
 func collect(a *app.App, ctx context.Context, l app.Link, opts gc.Options) (err error) {
 	opts.Root = l.Root
-	opts.Keep = func(ctx context.Context) ([]storage.Ref, error) { return find.ModelsInUse(ctx, l.Box) }
+	opts.Keep = func(ctx context.Context) ([]storage.Ref, error) { return find.ModelsInUse(ctx, l.Bus) }
 	done := garbage{DryRun: opts.DryRun, Removed: []collected{}}
-	err = gc.Collect(ctx, l.Box, l.Store, opts, done.add)
+	err = gc.Collect(ctx, l.Bus, l.Store, opts, done.add)
 	return errors.Join(err, a.Print(done, func(w io.Writer) { garbageTable(w, done) }))
 }
 

@@ -128,7 +128,7 @@ type replayedRun struct {
 
 // replayEvents says what is to be done, then does it.
 func replayEvents(a *app.App, ctx context.Context, l app.Link, f replayFlags) error {
-	r, err := replay.New(ctx, l.Box, l.Store, a.Logger())
+	r, err := replay.New(ctx, l.Bus, l.Store, a.Logger())
 	if err != nil {
 		return err
 	}
@@ -166,8 +166,8 @@ func (r *replayedRun) add(p replay.Progress) {
 	if p.Job != "" {
 		r.Job = p.Job
 	}
-	if p.Fact != nil {
-		r.Model = runs.Outcome(events.Recorded{Fact: *p.Fact}).Model
+	if p.Event != nil {
+		r.Model = runs.Outcome(events.Recorded{Event: *p.Event}).Model
 	}
 	if p.Err != nil {
 		r.Error = p.Err.Error()

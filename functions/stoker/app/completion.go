@@ -55,7 +55,7 @@ func only(values ...string) cobra.CompletionFunc {
 
 // completed is what was found of what a shell asks for; where it can't be had, the shell completes nothing. What is asked of the bus is
 // bounded: who presses a key waits.
-func (a *App) completed(cmd *cobra.Command, find func(context.Context, events.Letterbox) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+func (a *App) completed(cmd *cobra.Command, find func(context.Context, events.Bus) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	const patience = 2 * time.Second
 	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
 	defer cancel()
@@ -64,8 +64,8 @@ func (a *App) completed(cmd *cobra.Command, find func(context.Context, events.Le
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var names []string
-	err := a.WithBus(ctx, func(ctx context.Context, box events.Letterbox) (err error) {
-		names, err = find(ctx, box)
+	err := a.WithBus(ctx, func(ctx context.Context, bus events.Bus) (err error) {
+		names, err = find(ctx, bus)
 		return err
 	})
 	if err != nil {
@@ -90,8 +90,8 @@ func safeNames(names []string) (safe []string) {
 }
 
 func (a *App) PipelineNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return a.completed(cmd, func(ctx context.Context, box events.Letterbox) (names []string, err error) {
-		pipelines, err := box.Register(ctx, events.RegisterPipelines)
+	return a.completed(cmd, func(ctx context.Context, bus events.Bus) (names []string, err error) {
+		pipelines, err := bus.KV(ctx, events.KVPipelines)
 		if err != nil {
 			return nil, err
 		}
@@ -114,9 +114,9 @@ func (a *App) RunNames(cmd *cobra.Command, args []string, _ string) ([]string, c
 	if flag := cmd.Flags().Lookup("pipeline"); flag != nil {
 		pipelineName = flag.Value.String()
 	}
-	return a.completed(cmd, func(ctx context.Context, box events.Letterbox) (names []string, err error) {
+	return a.completed(cmd, func(ctx context.Context, bus events.Bus) (names []string, err error) {
 		const screen = 100
-		list, err := find.List(ctx, box, pipelineName)
+		list, err := find.List(ctx, bus, pipelineName)
 		for _, run := range list[:min(len(list), screen)] {
 			names = append(names, cobra.CompletionWithDesc(run.Run, run.Pipeline+", "+run.State))
 		}
@@ -126,10 +126,10 @@ func (a *App) RunNames(cmd *cobra.Command, args []string, _ string) ([]string, c
 
 // DeadNumbers are those of dead letters, with why each is one.
 func (a *App) DeadNumbers(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return a.completed(cmd, func(ctx context.Context, box events.Letterbox) (numbers []string, err error) {
-		letters, err := replay.Letters(ctx, box)
-		for _, l := range letters {
-			numbers = append(numbers, cobra.CompletionWithDesc(strconv.FormatUint(l.Number, 10), runs.FirstLine(l.Letter.Reason.Message)))
+	return a.completed(cmd, func(ctx context.Context, bus events.Bus) (numbers []string, err error) {
+		deadLetters, err := replay.DeadLetters(ctx, bus)
+		for _, l := range deadLetters {
+			numbers = append(numbers, cobra.CompletionWithDesc(strconv.FormatUint(l.Number, 10), runs.FirstLine(l.DeadLetter.Reason.Message)))
 		}
 		return numbers, err
 	})

@@ -19,18 +19,18 @@ import (
 
 // Link is a connection to both halves of one Stoker.
 type Link struct {
-	Box   *jetstream.Letterbox
+	Bus   *jetstream.Bus
 	Store storage.Store
 	Root  storage.Ref
 }
 
 // WithBus connects to the bus alone for as long as do runs.
-func (a *App) WithBus(ctx context.Context, do func(context.Context, events.Letterbox) error) error {
-	return a.WithBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error { return do(ctx, box) })
+func (a *App) WithBus(ctx context.Context, do func(context.Context, events.Bus) error) error {
+	return a.WithJetStream(ctx, func(ctx context.Context, bus *jetstream.Bus) error { return do(ctx, bus) })
 }
 
 // WithBox is withBus for who asks JetStream itself.
-func (a *App) WithBox(ctx context.Context, do func(context.Context, *jetstream.Letterbox) error) error {
+func (a *App) WithJetStream(ctx context.Context, do func(context.Context, *jetstream.Bus) error) error {
 	at, err := a.Target()
 	if err != nil {
 		return err
@@ -38,12 +38,12 @@ func (a *App) WithBox(ctx context.Context, do func(context.Context, *jetstream.L
 	if at.Bus.Selected && !at.IsLocal {
 		fmt.Fprintf(a.Notes(), "bus %s (%s)\n", at.BusName(), at.Bus.From)
 	}
-	box, err := jetstream.Connect(ctx, at.Bus.URL, at.BusOptions(a.Logger()))
+	bus, err := jetstream.Connect(ctx, at.Bus.URL, at.BusOptions(a.Logger()))
 	if err != nil {
 		return at.Away(err)
 	}
-	defer box.Close()
-	return do(ctx, box)
+	defer bus.Close()
+	return do(ctx, bus)
 }
 
 // WithStore opens the store alone for as long as do runs. root is where artifacts go.
@@ -70,8 +70,8 @@ func (a *App) WithStore(ctx context.Context, do func(ctx context.Context, store 
 // WithLink connects to both for as long as do runs.
 func (a *App) WithLink(ctx context.Context, do func(context.Context, Link) error) error {
 	return a.WithStore(ctx, func(ctx context.Context, store storage.Store, root storage.Ref) error {
-		return a.WithBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error {
-			return do(ctx, Link{Box: box, Store: store, Root: root})
+		return a.WithJetStream(ctx, func(ctx context.Context, bus *jetstream.Bus) error {
+			return do(ctx, Link{Bus: bus, Store: store, Root: root})
 		})
 	})
 }
@@ -106,9 +106,9 @@ func (a *App) targets(found *settings.Settings) target.Sources {
 }
 
 // NoPipeline is the error for a pipeline that is not applied, with the one that may be meant.
-func (a *App) NoPipeline(ctx context.Context, box events.Letterbox, name string) error {
+func (a *App) NoPipeline(ctx context.Context, bus events.Bus, name string) error {
 	var known []string
-	if pipelines, err := box.Register(ctx, events.RegisterPipelines); err == nil {
+	if pipelines, err := bus.KV(ctx, events.KVPipelines); err == nil {
 		for entry, err := range pipelines.All(ctx) {
 			if err != nil {
 				break

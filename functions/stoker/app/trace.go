@@ -11,13 +11,13 @@ import (
 
 // GoOn has a fact go on in the trace that the environment names, where it says nothing of one itself. What can't be read there is said,
 // and no reason to keep a fact back.
-func (a *App) GoOn(fact *events.Fact) {
+func (a *App) GoOn(event *events.Event) {
 	here := a.here()
-	if fact.Trace == "" && here.Parent != "" {
-		fact.Trace, fact.TraceState = here.Parent, here.State
+	if event.Trace == "" && here.Parent != "" {
+		event.Trace, event.TraceState = here.Parent, here.State
 	}
-	if fact.Trace != "" {
-		a.Logger().Info("the run goes on in a trace", "pipeline", fact.Pipeline, "run", fact.Run, "trace_id", TraceID(*fact))
+	if event.Trace != "" {
+		a.Logger().Info("the run goes on in a trace", "pipeline", event.Pipeline, "run", event.Run, "trace_id", TraceID(*event))
 	}
 }
 
@@ -40,6 +40,6 @@ func (a *App) TraceOfModule() *module.Trace {
 }
 
 // TraceID is that of the run that a fact is of: the fact's own, else the one that follows from the run's name.
-func TraceID(fact events.Fact) string {
-	return cmp.Or(telemetry.Place{Parent: fact.Trace}.TraceID(), telemetry.TraceOf(fact.Pipeline, fact.Run))
+func TraceID(event events.Event) string {
+	return cmp.Or(telemetry.Place{Parent: event.Trace}.TraceID(), telemetry.TraceOf(event.Pipeline, event.Run))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // mute stands before a NATS server whose connections are well while none of its messages reach the client: JetStream without quorum.
@@ -93,47 +93,47 @@ func frameOf(from *bufio.Reader) (frame []byte, message bool, err error) {
 }
 
 // asked is what commands ask of a bus.
-var asked = map[string]func(context.Context, *jetstream.Letterbox) error{
-	"publish": func(ctx context.Context, box *jetstream.Letterbox) error {
-		_, err := box.Publish(ctx, events.Fact{ID: "1", Source: "/test", Pipeline: "penguin", Run: "monday",
+var asked = map[string]func(context.Context, *jetstream.Bus) error{
+	"publish": func(ctx context.Context, bus *jetstream.Bus) error {
+		_, err := bus.Publish(ctx, events.Event{ID: "1", Source: "/test", Pipeline: "penguin", Run: "monday",
 			Data: &events.TransformReady{TransformGraph: "s3://bkt/g"}})
 		return err
 	},
-	"read the log": func(ctx context.Context, box *jetstream.Letterbox) error {
-		return failed(box.Read(ctx, events.Query{}))
+	"read the log": func(ctx context.Context, bus *jetstream.Bus) error {
+		return failed(bus.Read(ctx, events.Query{}))
 	},
-	"read a run": func(ctx context.Context, box *jetstream.Letterbox) error {
-		return failed(box.Read(ctx, events.Query{Pipeline: "penguin", Run: "monday"}))
+	"read a run": func(ctx context.Context, bus *jetstream.Bus) error {
+		return failed(bus.Read(ctx, events.Query{Pipeline: "penguin", Run: "monday"}))
 	},
-	"list dead letters": func(ctx context.Context, box *jetstream.Letterbox) error { return failed(box.Dead(ctx)) },
-	"find a job": func(ctx context.Context, box *jetstream.Letterbox) error {
-		_, err := box.Queued(ctx, "job-1")
+	"list dead letters": func(ctx context.Context, bus *jetstream.Bus) error { return failed(bus.DeadLetters(ctx)) },
+	"find a job": func(ctx context.Context, bus *jetstream.Bus) error {
+		_, err := bus.Queued(ctx, "job-1")
 		return err
 	},
-	"cancel a job": func(ctx context.Context, box *jetstream.Letterbox) error { return box.Cancel(ctx, "job-1") },
-	"open a register": func(ctx context.Context, box *jetstream.Letterbox) error {
-		_, err := box.Register(ctx, events.RegisterPipelines)
+	"cancel a job": func(ctx context.Context, bus *jetstream.Bus) error { return bus.Cancel(ctx, "job-1") },
+	"open a register": func(ctx context.Context, bus *jetstream.Bus) error {
+		_, err := bus.KV(ctx, events.KVPipelines)
 		return err
 	},
 }
 
 // inRegister are what commands ask of a register that was opened before.
-var inRegister = map[string]func(context.Context, events.Register) error{
-	"get": func(ctx context.Context, r events.Register) error {
+var inKV = map[string]func(context.Context, events.KV) error{
+	"get": func(ctx context.Context, r events.KV) error {
 		_, err := r.Get(ctx, "penguin")
 		return err
 	},
-	"create": func(ctx context.Context, r events.Register) error {
+	"create": func(ctx context.Context, r events.KV) error {
 		_, err := r.Create(ctx, "penguin", []byte("{}"))
 		return err
 	},
-	"update": func(ctx context.Context, r events.Register) error {
+	"update": func(ctx context.Context, r events.KV) error {
 		_, err := r.Update(ctx, "penguin", []byte("{}"), 1)
 		return err
 	},
-	"delete": func(ctx context.Context, r events.Register) error { return r.Delete(ctx, "penguin", 1) },
-	"list":   func(ctx context.Context, r events.Register) error { return failed(r.All(ctx)) },
-	"sync":   func(ctx context.Context, r events.Register) error { return r.Sync(ctx) },
+	"delete": func(ctx context.Context, r events.KV) error { return r.Delete(ctx, "penguin", 1) },
+	"list":   func(ctx context.Context, r events.KV) error { return failed(r.All(ctx)) },
+	"sync":   func(ctx context.Context, r events.KV) error { return r.Sync(ctx) },
 }
 
 func failed[T any](all iter.Seq2[T, error]) error {
@@ -147,27 +147,27 @@ func failed[T any](all iter.Seq2[T, error]) error {
 
 func TestACommandWhoseBusDoesNotAnswerEndsWithAway(t *testing.T) {
 	t.Parallel()
-	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
+	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
 	line := standBefore(t, server.URL())
-	box, err := jetstream.Connect(t.Context(), line.url, jetstream.Options{Create: true})
+	bus, err := jetstream.Connect(t.Context(), line.url, jetstream.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = box.Close() })
-	pipelines, err := box.Register(t.Context(), events.RegisterPipelines)
+	t.Cleanup(func() { _ = bus.Close() })
+	pipelines, err := bus.KV(t.Context(), events.KVPipelines)
 	if err != nil {
 		t.Fatal(err)
 	}
 	line.silent.Store(true)
 	var waiting sync.WaitGroup // each for some seconds, at once
 	for name, ask := range asked {
-		waiting.Go(func() { wantAway(t, name, ask(t.Context(), box)) })
+		waiting.Go(func() { wantAway(t, name, ask(t.Context(), bus)) })
 	}
-	for name, ask := range inRegister {
+	for name, ask := range inKV {
 		waiting.Go(func() { wantAway(t, name+" in a register", ask(t.Context(), pipelines)) })
 	}
 	waiting.Wait()

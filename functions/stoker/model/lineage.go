@@ -39,7 +39,7 @@ func newLineage(a *app.App) *cobra.Command {
 				return err
 			}
 			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error {
-				graph, err := lineage.Of(ctx, l.Box, l.Store, args[0], &f.opts)
+				graph, err := lineage.Of(ctx, l.Bus, l.Store, args[0], &f.opts)
 				if err != nil {
 					return err
 				}

@@ -50,8 +50,8 @@ func newModels(a *app.App) *cobra.Command {
 		Short: "List trained models, newest first",
 		Args:  app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				models, err := ListModels(ctx, box, events.Query{Pipeline: pipelineName})
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				models, err := ListModels(ctx, bus, events.Query{Pipeline: pipelineName})
 				if err != nil {
 					return err
 				}
@@ -65,16 +65,16 @@ func newModels(a *app.App) *cobra.Command {
 }
 
 // ListModels reads the log for what was trained.
-func ListModels(ctx context.Context, box events.Letterbox, query events.Query) ([]modelLine, error) {
+func ListModels(ctx context.Context, bus events.Bus, query events.Query) ([]modelLine, error) {
 	query.Kinds = []events.Kind{events.KindModelTrained}
 	models := []modelLine{}
-	for recorded, err := range box.Read(ctx, query) {
+	for recorded, err := range bus.Read(ctx, query) {
 		if err != nil {
 			return nil, err
 		}
-		if data, ok := recorded.Fact.Data.(*events.ModelTrained); ok && recorded.Err == nil {
+		if data, ok := recorded.Event.Data.(*events.ModelTrained); ok && recorded.Err == nil {
 			models = append(models, modelLine{
-				Pipeline: recorded.Fact.Pipeline, Run: recorded.Fact.Run, Model: data.Model.URI, ModelRun: data.ModelRun,
+				Pipeline: recorded.Event.Pipeline, Run: recorded.Event.Run, Model: data.Model.URI, ModelRun: data.ModelRun,
 				Digest: data.Model.Digest, Formats: data.Model.Formats, Execution: data.Execution, Metrics: data.Metrics, Cached: data.Cached, Finished: data.Finished,
 			})
 		}
@@ -96,8 +96,8 @@ func formatsLine(folders []string) string {
 }
 
 // newest picks the model that a user means by a pipeline's name and perhaps a run.
-func newest(ctx context.Context, box events.Letterbox, pipelineName, run string) (modelLine, error) {
-	models, err := ListModels(ctx, box, events.Query{Pipeline: pipelineName, Run: run})
+func newest(ctx context.Context, bus events.Bus, pipelineName, run string) (modelLine, error) {
+	models, err := ListModels(ctx, bus, events.Query{Pipeline: pipelineName, Run: run})
 	if err != nil {
 		return modelLine{}, err
 	}
@@ -133,7 +133,7 @@ func newModelsPull(a *app.App) *cobra.Command {
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error {
-				model, err := newest(ctx, l.Box, args[0], run)
+				model, err := newest(ctx, l.Bus, args[0], run)
 				if err != nil {
 					return err
 				}

@@ -56,7 +56,7 @@ func newReproduce(a *app.App) *cobra.Command {
 }
 
 func reproduceModel(a *app.App, ctx context.Context, l app.Link, model string, f reproduceFlags) error {
-	plan, err := reproduce.Prepare(ctx, l.Box, l.Store, model, rand.Text())
+	plan, err := reproduce.Prepare(ctx, l.Bus, l.Store, model, rand.Text())
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func reproduceModel(a *app.App, ctx context.Context, l app.Link, model string, f
 	var made *events.ModelTrained
 	late := fmt.Errorf("%s: nothing came of it within %s; run %s of pipeline %s goes on", model, f.timeout, job.Run, job.Pipeline)
 	err = exit.AtMost(ctx, f.timeout, late, func(ctx context.Context) (err error) {
-		made, err = offerAndFollow(a, ctx, l.Box, job)
+		made, err = offerAndFollow(a, ctx, l.Bus, job)
 		return err
 	})
 	if err != nil {
@@ -102,13 +102,13 @@ func cannotReproduce(a *app.App, model string, plan reproduce.Plan) error {
 }
 
 // offerAndFollow puts a job on the queue and shows how it gets on until a fact tells what came of it.
-func offerAndFollow(a *app.App, ctx context.Context, box events.Letterbox, job events.Job) (made *events.ModelTrained, err error) {
+func offerAndFollow(a *app.App, ctx context.Context, bus events.Bus, job events.Job) (made *events.ModelTrained, err error) {
 	show := a.Display()
 	defer show.Close()
 	watching, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	progress := box.Watch(watching, job.Pipeline, job.Run)
-	if err := box.Offer(ctx, job); err != nil {
+	progress := bus.Watch(watching, job.Pipeline, job.Run)
+	if err := bus.Enqueue(ctx, job); err != nil {
 		return nil, err
 	}
 	var both errgroup.Group
@@ -123,24 +123,24 @@ func offerAndFollow(a *app.App, ctx context.Context, box events.Letterbox, job e
 	})
 	both.Go(func() (err error) {
 		defer stop(exit.ErrOver)
-		made, err = outcomeOf(a, watching, box, job)
+		made, err = outcomeOf(a, watching, bus, job)
 		return err
 	})
 	return made, both.Wait()
 }
 
 // outcomeOf waits for the fact that tells what came of a job whose run is its own.
-func outcomeOf(a *app.App, ctx context.Context, box events.Letterbox, job events.Job) (*events.ModelTrained, error) {
+func outcomeOf(a *app.App, ctx context.Context, bus events.Bus, job events.Job) (*events.ModelTrained, error) {
 	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: job.Pipeline, Run: job.Run, Follow: true}
-	for recorded, err := range box.Read(ctx, query) {
+	for recorded, err := range bus.Read(ctx, query) {
 		if err != nil {
 			return nil, err
 		}
-		switch data := recorded.Fact.Data.(type) {
+		switch data := recorded.Event.Data.(type) {
 		case *events.ModelTrained:
 			return data, nil
 		case *events.TrainingFailed:
-			run.Describe(a.Stderr, recorded.Fact)
+			run.Describe(a.Stderr, recorded.Event)
 			return nil, fmt.Errorf("it can't be made again: %s", runs.FirstLine(data.Message))
 		}
 	}

@@ -61,12 +61,12 @@ func newApply(a *app.App) *cobra.Command {
 				}
 				spec.Module = pipeline.Module(uploaded)
 			}
-			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				spec, err := orApplied(ctx, box, spec)
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				spec, err := orApplied(ctx, bus, spec)
 				if err != nil {
 					return err
 				}
-				revision, changed, err := dispatch.Apply(ctx, box, spec)
+				revision, changed, err := dispatch.Apply(ctx, bus, spec)
 				if err != nil {
 					return err
 				}
@@ -86,8 +86,8 @@ func newApply(a *app.App) *cobra.Command {
 
 // orApplied returns the applied pipeline if it has the same effective configuration as spec, as when the output of
 // `stoker pipelines show` is applied: defaults that are written out are no new revision. Otherwise it returns spec.
-func orApplied(ctx context.Context, box events.Letterbox, spec pipeline.Pipeline) (pipeline.Pipeline, error) {
-	now, err := dispatch.Spec(ctx, box, spec.Name)
+func orApplied(ctx context.Context, bus events.Bus, spec pipeline.Pipeline) (pipeline.Pipeline, error) {
+	now, err := dispatch.Spec(ctx, bus, spec.Name)
 	if err != nil {
 		return spec, ctx.Err() // Apply replaces a pipeline that can't be read, and reports any other error
 	}

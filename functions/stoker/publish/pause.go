@@ -40,15 +40,15 @@ func newResume(a *app.App) *cobra.Command {
 }
 
 // gateChange is dispatch.Pause or dispatch.Resume.
-type gateChange func(ctx context.Context, box events.Letterbox, pipeline string) error
+type gateChange func(ctx context.Context, bus events.Bus, pipeline string) error
 
 // newGateCommand completes a command that changes a pipeline's gate.
 func newGateCommand(a *app.App, change gateChange, cmd *cobra.Command) *cobra.Command {
 	cmd.Args = app.Exactly(1, "a pipeline")
 	cmd.ValidArgsFunction = a.PipelineNames
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-			now, err := changeGate(ctx, box, args[0], change)
+		return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+			now, err := changeGate(ctx, bus, args[0], change)
 			if errors.Is(err, events.ErrNotFound) {
 				return exit.NotFound(fmt.Errorf("no pipeline %s is applied: `%s`", args[0], a.Command("apply FILE")))
 			}
@@ -62,15 +62,15 @@ func newGateCommand(a *app.App, change gateChange, cmd *cobra.Command) *cobra.Co
 }
 
 // changeGate says also how many of the runs that waited go on.
-func changeGate(ctx context.Context, box events.Letterbox, name string, change gateChange) (paused, error) {
-	before, err := dispatch.ReadAdmission(ctx, box, name)
+func changeGate(ctx context.Context, bus events.Bus, name string, change gateChange) (paused, error) {
+	before, err := dispatch.ReadAdmission(ctx, bus, name)
 	if err != nil {
 		return paused{}, err
 	}
-	if err := change(ctx, box, name); err != nil {
+	if err := change(ctx, bus, name); err != nil {
 		return paused{}, err
 	}
-	gate, err := dispatch.ReadAdmission(ctx, box, name)
+	gate, err := dispatch.ReadAdmission(ctx, bus, name)
 	wentOn := max(0, len(before.Waiting)-len(gate.Waiting))
 	return paused{name, gate.Paused, len(gate.Waiting), wentOn}, err
 }

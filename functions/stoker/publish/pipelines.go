@@ -57,8 +57,8 @@ type listedPipeline struct {
 }
 
 func listPipelines(a *app.App, ctx context.Context) error {
-	return a.WithBus(ctx, func(ctx context.Context, box events.Letterbox) error {
-		pipelines, err := box.Register(ctx, events.RegisterPipelines)
+	return a.WithBus(ctx, func(ctx context.Context, bus events.Bus) error {
+		pipelines, err := bus.KV(ctx, events.KVPipelines)
 		if err != nil {
 			return err
 		}
@@ -103,8 +103,8 @@ func newPipelinesRemove(a *app.App) *cobra.Command {
 			"studies and older revisions stay; `stoker apply` brings the pipeline back.",
 		Args: app.Exactly(1, "a pipeline"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				return removePipeline(a, ctx, box, args[0], cancel)
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				return removePipeline(a, ctx, bus, args[0], cancel)
 			})
 		},
 	}
@@ -119,15 +119,15 @@ type removedPipeline struct {
 	Cancelled []string `json:"cancelled,omitempty"`
 }
 
-func removePipeline(a *app.App, ctx context.Context, box events.Letterbox, name string, cancel bool) error {
-	revision, cancelled, err := dispatch.Remove(ctx, box, name, cancel)
+func removePipeline(a *app.App, ctx context.Context, bus events.Bus, name string, cancel bool) error {
+	revision, cancelled, err := dispatch.Remove(ctx, bus, name, cancel)
 	if active, ok := errors.AsType[*dispatch.ActiveRuns](err); ok {
 		shown := active.Runs[:min(len(active.Runs), 5)]
 		return fmt.Errorf("pipeline %s has %d runs that have not ended (%s): `%s` lists them; wait for them, or cancel them with --cancel-runs",
 			name, len(active.Runs), strings.Join(shown, ", "), a.Command("runs --pipeline "+name))
 	}
 	if errors.Is(err, events.ErrNotFound) {
-		return a.NoPipeline(ctx, box, name)
+		return a.NoPipeline(ctx, bus, name)
 	}
 	if errors.Is(err, events.ErrConflict) {
 		return fmt.Errorf("%w: pipeline %s was applied anew meanwhile; the same command removes that", err, name)
@@ -178,8 +178,8 @@ func newPipelinesShow(a *app.App) *cobra.Command {
 			"  stoker pipelines show penguin --diff 7   # what has changed since revision 7",
 		Args: app.Exactly(1, "a pipeline"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				shown, err := findPipeline(a, ctx, box, args[0], revision, against)
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				shown, err := findPipeline(a, ctx, bus, args[0], revision, against)
 				if err != nil {
 					return err
 				}
@@ -193,10 +193,10 @@ func newPipelinesShow(a *app.App) *cobra.Command {
 }
 
 // findPipeline reads a pipeline at a revision, 0 for the last one, and compares it with another one, 0 for none.
-func findPipeline(a *app.App, ctx context.Context, box events.Letterbox, name string, revision, against uint64) (shown shownPipeline, err error) {
-	all, err := dispatch.Revisions(ctx, box, name)
+func findPipeline(a *app.App, ctx context.Context, bus events.Bus, name string, revision, against uint64) (shown shownPipeline, err error) {
+	all, err := dispatch.Revisions(ctx, bus, name)
 	if errors.Is(err, events.ErrNotFound) {
-		return shown, a.NoPipeline(ctx, box, name)
+		return shown, a.NoPipeline(ctx, bus, name)
 	}
 	if err != nil {
 		return shown, err

@@ -73,21 +73,21 @@ func newPublish(a *app.App) *cobra.Command {
   echo '{"transform_graph": "s3://stoker/t/4"}' | stoker publish - --kind transform.ready --pipeline penguin --run monday`,
 		Args: app.Exactly(1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			fact, err := f.fact(cmd, args[0])
-			if err == nil && f.wait && fact.Data.Kind() == events.KindModelBlessed {
+			event, err := f.event(cmd, args[0])
+			if err == nil && f.wait && event.Data.Kind() == events.KindModelBlessed {
 				err = exit.Usage(fmt.Errorf("--wait: a %s starts no run", events.KindModelBlessed))
 			}
 			if err != nil {
 				return err
 			}
-			a.GoOn(&fact)
-			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				note, err := checkEffect(a, ctx, box, fact, f.anyway)
+			a.GoOn(&event)
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				note, err := checkEffect(a, ctx, bus, event, f.anyway)
 				if err != nil {
 					return err
 				}
-				if blessed, ok := fact.Data.(*events.ModelBlessed); ok && !f.anyway && note == "" {
-					if note, err = checkBlessed(a, ctx, box, fact, blessed); err != nil {
+				if blessed, ok := event.Data.(*events.ModelBlessed); ok && !f.anyway && note == "" {
+					if note, err = checkBlessed(a, ctx, bus, event, blessed); err != nil {
 						return err
 					}
 				}
@@ -95,9 +95,9 @@ func newPublish(a *app.App) *cobra.Command {
 					fmt.Fprintln(a.Stderr, terminal.Line(note)) // also with -q: it says what the event does not do
 				}
 				if !f.wait {
-					return publishEvent(a, ctx, box, fact, note)
+					return publishEvent(a, ctx, bus, event, note)
 				}
-				return run.PublishAndFollow(a, ctx, box, []events.Fact{fact}, f.timeout)
+				return run.PublishAndFollow(a, ctx, bus, []events.Event{event}, f.timeout)
 			})
 		},
 	}
@@ -119,22 +119,22 @@ func (f *publishFlags) add(cmd *cobra.Command) {
 }
 
 // fact is what is to be published: the event in a file, or its data with what the flags say of it.
-func (f publishFlags) fact(cmd *cobra.Command, file string) (events.Fact, error) {
+func (f publishFlags) event(cmd *cobra.Command, file string) (events.Event, error) {
 	if err := errors.Join(app.Together(cmd, "kind", "pipeline", "run"), checkKind(f.kind), app.CheckTimeout(f.wait, f.timeout)); err != nil {
-		return events.Fact{}, err
+		return events.Event{}, err
 	}
 	text, err := readInput(cmd.InOrStdin(), file)
 	if err != nil {
-		return events.Fact{}, err
+		return events.Event{}, err
 	}
-	fact, err := readFact(text, f.kind, f.pipeline, f.run)
+	event, err := readEventOrData(text, f.kind, f.pipeline, f.run)
 	if err != nil {
-		return fact, fmt.Errorf("%s: %w", file, err)
+		return event, fmt.Errorf("%s: %w", file, err)
 	}
 	if f.force {
-		return forced(fact, f.kind != "")
+		return forced(event, f.kind != "")
 	}
-	return fact, nil
+	return event, nil
 }
 
 func checkKind(kind string) error {
@@ -152,27 +152,27 @@ func readInput(stdin io.Reader, name string) ([]byte, error) {
 }
 
 // readFact parses a whole event, or data that flags tell the rest of. Equal data of one run are one fact, told again.
-func readFact(text []byte, kind, pipeline, run string) (events.Fact, error) {
+func readEventOrData(text []byte, kind, pipeline, run string) (events.Event, error) {
 	if kind == "" {
 		return readEvent(text)
 	}
 	if !json.Valid(text) {
-		return events.Fact{}, errors.New("expected the event's data as JSON")
+		return events.Event{}, errors.New("expected the event's data as JSON")
 	}
-	event, err := json.Marshal(map[string]any{
+	body, err := json.Marshal(map[string]any{
 		"specversion": "1.0", "id": events.DerivedID(kind, pipeline, run, string(text)), "source": "/stoker/cli",
 		"type": events.Kind(kind).Type(), "subject": pipeline, "run": run,
 		"datacontenttype": "application/json", "data": json.RawMessage(text),
 	})
 	if err != nil {
-		return events.Fact{}, err
+		return events.Event{}, err
 	}
-	return events.Decode(nil, event)
+	return events.Decode(nil, body)
 }
 
 // forced is the fact with data.force set. One whose id was derived from its data gets another: it asks for more.
-func forced(fact events.Fact, derived bool) (events.Fact, error) {
-	switch data := fact.Data.(type) {
+func forced(event events.Event, derived bool) (events.Event, error) {
+	switch data := event.Data.(type) {
 	case *events.ExamplesReady:
 		data.Force = true
 	case *events.TransformReady:
@@ -180,44 +180,44 @@ func forced(fact events.Fact, derived bool) (events.Fact, error) {
 	case *events.HParamsReady:
 		data.Force = true
 	default:
-		return fact, exit.Usage(fmt.Errorf("--force: a %s asks for no training", fact.Data.Kind()))
+		return event, exit.Usage(fmt.Errorf("--force: a %s asks for no training", event.Data.Kind()))
 	}
 	if derived {
-		fact.ID = events.DerivedID(fact.ID, "force")
+		event.ID = events.DerivedID(event.ID, "force")
 	}
-	return fact, nil
+	return event, nil
 }
 
 // readEvent parses a whole event. Data alone looks like an event that lacks everything.
-func readEvent(text []byte) (events.Fact, error) {
-	fact, err := events.Decode(nil, text)
-	var event struct {
+func readEvent(text []byte) (events.Event, error) {
+	event, err := events.Decode(nil, text)
+	var envelope struct {
 		SpecVersion any `json:"specversion"`
 	}
-	if err != nil && json.Unmarshal(text, &event) == nil && event.SpecVersion == nil {
-		return fact, fmt.Errorf("expected a CloudEvent, or give --kind, --pipeline and --run with its data: %w", err)
+	if err != nil && json.Unmarshal(text, &envelope) == nil && envelope.SpecVersion == nil {
+		return event, fmt.Errorf("expected a CloudEvent, or give --kind, --pipeline and --run with its data: %w", err)
 	}
-	return fact, err
+	return event, err
 }
 
-func publishEvent(a *app.App, ctx context.Context, box events.Letterbox, fact events.Fact, note string) error {
-	receipt, err := box.Publish(ctx, fact)
+func publishEvent(a *app.App, ctx context.Context, bus events.Bus, event events.Event, note string) error {
+	receipt, err := bus.Publish(ctx, event)
 	if err != nil {
 		return err
 	}
-	return a.Print(published{fact.ID, fact.Pipeline, fact.Run, receipt.Sequence, receipt.Duplicate, app.TraceID(fact), note}, func(w io.Writer) {
+	return a.Print(published{event.ID, event.Pipeline, event.Run, receipt.Sequence, receipt.Duplicate, app.TraceID(event), note}, func(w io.Writer) {
 		if receipt.Duplicate {
-			fmt.Fprintf(w, "%s of run %s was published before, as fact %d\n", fact.Data.Kind(), fact.Run, receipt.Sequence)
+			fmt.Fprintf(w, "%s of run %s was published before, as fact %d\n", event.Data.Kind(), event.Run, receipt.Sequence)
 			return
 		}
-		fmt.Fprintf(w, "%s of run %s is fact %d\n", fact.Data.Kind(), fact.Run, receipt.Sequence)
+		fmt.Fprintf(w, "%s of run %s is fact %d\n", event.Data.Kind(), event.Run, receipt.Sequence)
 	})
 }
 
 // checkEffect refuses an event that its run would ignore, and returns what is worth knowing of another. With anyway nothing is refused.
 // Who may publish and not read is told that nothing was checked.
-func checkEffect(a *app.App, ctx context.Context, box events.Letterbox, event events.Fact, anyway bool) (note string, err error) {
-	effect, err := submit.Check(ctx, box, event)
+func checkEffect(a *app.App, ctx context.Context, bus events.Bus, event events.Event, anyway bool) (note string, err error) {
+	effect, err := submit.Check(ctx, bus, event)
 	none, ignored := errors.AsType[*submit.NoEffect](err)
 	switch {
 	case errors.Is(err, events.ErrRefused):
@@ -232,7 +232,7 @@ func checkEffect(a *app.App, ctx context.Context, box events.Letterbox, event ev
 	if effect.Repeats == 0 {
 		return effect.Note, nil
 	}
-	err = submit.Ignored(ctx, box, event, effect.Repeats)
+	err = submit.Ignored(ctx, bus, event, effect.Repeats)
 	if none, ignored := errors.AsType[*submit.NoEffect](err); ignored {
 		return fmt.Sprintf("event %d is ignored: %s", effect.Repeats, none.Why), nil
 	}
@@ -241,8 +241,8 @@ func checkEffect(a *app.App, ctx context.Context, box events.Letterbox, event ev
 
 // checkBlessed refuses a model.blessed whose address is no model of the event's pipeline: no run would start from it. A model
 // that the log announces is one; otherwise the store decides. Without a store the event is published with a note.
-func checkBlessed(a *app.App, ctx context.Context, box events.Letterbox, event events.Fact, blessed *events.ModelBlessed) (note string, err error) {
-	models, err := model.ListModels(ctx, box, events.Query{Pipeline: event.Pipeline})
+func checkBlessed(a *app.App, ctx context.Context, bus events.Bus, event events.Event, blessed *events.ModelBlessed) (note string, err error) {
+	models, err := model.ListModels(ctx, bus, events.Query{Pipeline: event.Pipeline})
 	if err != nil && !errors.Is(err, events.ErrRefused) {
 		return "", err
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
-func TestForceAsksForMoreThanTheSameFactWithout(t *testing.T) {
+func TestForceAsksForMoreThanTheSameEventWithout(t *testing.T) {
 	t.Parallel()
 	text := []byte(`{"transform_graph": "s3://bkt/graph"}`)
-	plain, err := readFact(text, "transform.ready", "penguin", "monday")
+	plain, err := readEventOrData(text, "transform.ready", "penguin", "monday")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestForceAsksForMoreThanTheSameFactWithout(t *testing.T) {
 	if given, err := forced(plain, false); err != nil || given.ID != plain.ID {
 		t.Errorf("an id that the publisher gave became %s, %v", given.ID, err)
 	}
-	failed := events.Fact{Data: &events.TrainingFailed{}}
+	failed := events.Event{Data: &events.TrainingFailed{}}
 	if _, err := forced(failed, false); exit.Code(err) != exit.WrongUsage {
 		t.Errorf("a failure is forced: %v", err)
 	}

@@ -42,16 +42,16 @@ func newCancel(a *app.App) *cobra.Command {
 			if err := app.CheckTimeout(wait, timeout); err != nil {
 				return err
 			}
-			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				key, err := findRun(a, ctx, box, pipelineName, args[0])
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				key, err := findRun(a, ctx, bus, pipelineName, args[0])
 				if err != nil {
 					return err
 				}
-				done, err := cancelRun(a, ctx, box, key)
+				done, err := cancelRun(a, ctx, bus, key)
 				if err != nil || !wait || done.Job == "" {
 					return err
 				}
-				return awaitEnd(a, ctx, box, key, timeout)
+				return awaitEnd(a, ctx, bus, key, timeout)
 			})
 		},
 	}
@@ -61,9 +61,9 @@ func newCancel(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func cancelRun(a *app.App, ctx context.Context, box events.Letterbox, key find.Key) (dispatch.Cancelled, error) {
-	done, err := dispatch.Cancel(ctx, box, key.Pipeline, key.Run)
-	if errors.Is(err, dispatch.ErrTooLate) && isCancelled(ctx, box, key) {
+func cancelRun(a *app.App, ctx context.Context, bus events.Bus, key find.Key) (dispatch.Cancelled, error) {
+	done, err := dispatch.Cancel(ctx, bus, key.Pipeline, key.Run)
+	if errors.Is(err, dispatch.ErrTooLate) && isCancelled(ctx, bus, key) {
 		return done, fmt.Errorf("run %s is cancelled already", key.Run)
 	}
 	if err != nil {
@@ -79,17 +79,17 @@ func cancelRun(a *app.App, ctx context.Context, box events.Letterbox, key find.K
 }
 
 // isCancelled reports whether the last outcome of a run in the log is that it was cancelled.
-func isCancelled(ctx context.Context, box events.Letterbox, key find.Key) bool {
-	finished, err := find.LastOutcomes(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
+func isCancelled(ctx context.Context, bus events.Bus, key find.Key) bool {
+	finished, err := find.LastOutcomes(ctx, bus, events.Query{Pipeline: key.Pipeline, Run: key.Run})
 	return err == nil && finished[key].State.State == runs.Cancelled
 }
 
 // awaitEnd waits until something has come of a run that has a job, and says what. A cancelled run is no failure of who cancelled it.
-func awaitEnd(a *app.App, ctx context.Context, box events.Letterbox, key find.Key, timeout time.Duration) error {
+func awaitEnd(a *app.App, ctx context.Context, bus events.Bus, key find.Key, timeout time.Duration) error {
 	var recorded events.Recorded
 	late := fmt.Errorf("run %s: no outcome within %s; its job is still stopping", key.Run, timeout)
 	err := exit.AtMost(ctx, timeout, late, func(ctx context.Context) (err error) {
-		recorded, err = nextOutcome(ctx, box, key)
+		recorded, err = nextOutcome(ctx, bus, key)
 		return err
 	})
 	if err != nil {
@@ -106,8 +106,8 @@ func awaitEnd(a *app.App, ctx context.Context, box events.Letterbox, key find.Ke
 }
 
 // nextOutcome is the first outcome of the run's last job, which may be there already.
-func nextOutcome(ctx context.Context, box events.Letterbox, key find.Key) (events.Recorded, error) {
-	join, err := dispatch.ReadJoin(ctx, box, key.Pipeline, key.Run)
+func nextOutcome(ctx context.Context, bus events.Bus, key find.Key) (events.Recorded, error) {
+	join, err := dispatch.ReadJoin(ctx, bus, key.Pipeline, key.Run)
 	if err != nil {
 		return events.Recorded{}, err
 	}
@@ -115,11 +115,11 @@ func nextOutcome(ctx context.Context, box events.Letterbox, key find.Key) (event
 		Kinds:    events.OutcomeKinds(),
 		Pipeline: key.Pipeline, Run: key.Run, From: max(join.Stage(events.FunctionTrain).After, join.Completed()) + 1, Follow: true,
 	}
-	for recorded, err := range box.Read(ctx, query) {
+	for recorded, err := range bus.Read(ctx, query) {
 		if err != nil {
 			return recorded, err
 		}
-		if recorded.Err == nil && events.EndsRun(recorded.Fact) {
+		if recorded.Err == nil && events.EndsRun(recorded.Event) {
 			return recorded, nil
 		}
 	}

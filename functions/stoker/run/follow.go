@@ -28,12 +28,12 @@ import (
 
 // PublishAndFollow publishes events of one run and shows its progress, until it has ended, or timeout is over and not 0. The run goes on
 // then. An event that turns out to be ignored is an error.
-func PublishAndFollow(a *app.App, ctx context.Context, box events.Letterbox, facts []events.Fact, timeout time.Duration) error {
-	var outcome events.Fact
-	run := facts[0].Run
+func PublishAndFollow(a *app.App, ctx context.Context, bus events.Bus, evs []events.Event, timeout time.Duration) error {
+	var outcome events.Event
+	run := evs[0].Run
 	late := fmt.Errorf("run %s: nothing came of it within %s; `%s` says what it waits for", run, timeout, a.Command("runs"))
 	err := exit.AtMost(ctx, timeout, late, func(ctx context.Context) (err error) {
-		outcome, err = Follow(a, ctx, box, facts)
+		outcome, err = Follow(a, ctx, bus, evs)
 		return err
 	})
 	if none, ignored := errors.AsType[*submit.NoEffect](err); ignored {
@@ -45,17 +45,17 @@ func PublishAndFollow(a *app.App, ctx context.Context, box events.Letterbox, fac
 	if err := a.Print(runs.JSON(outcome), func(w io.Writer) { Describe(w, outcome) }); err != nil {
 		return err
 	}
-	return endedWell(a, ctx, box, runs.Outcome(events.Recorded{Fact: outcome}))
+	return endedWell(a, ctx, bus, runs.Outcome(events.Recorded{Event: outcome}))
 }
 
 // Follow publishes the facts of a run, and shows how it gets on until something has come of it.
-func Follow(a *app.App, ctx context.Context, box events.Letterbox, facts []events.Fact) (events.Fact, error) {
+func Follow(a *app.App, ctx context.Context, bus events.Bus, evs []events.Event) (events.Event, error) {
 	show := a.Display()
 	defer show.Close()
-	return follow.Facts(ctx, box, facts, follow.Listener{
+	return follow.Events(ctx, bus, evs, follow.Listener{
 		Progress: show.Progress,
 		Waits: func(why string) {
-			fmt.Fprintf(a.Notes(), "run %s %s\n", terminal.Line(facts[0].Run), terminal.Line(why))
+			fmt.Fprintf(a.Notes(), "run %s %s\n", terminal.Line(evs[0].Run), terminal.Line(why))
 		},
 	})
 }
@@ -78,15 +78,15 @@ func Refusal(a *app.App, none *submit.NoEffect) error {
 }
 
 // Describe says what an outcome tells, for people.
-func Describe(w io.Writer, fact events.Fact) {
-	switch data := fact.Data.(type) {
+func Describe(w io.Writer, event events.Event) {
+	switch data := event.Data.(type) {
 	case *events.ModelTrained:
-		terminal.Row(w, "run", fact.Run)
+		terminal.Row(w, "run", event.Run)
 		terminal.Row(w, "model", data.Model.URI)
 		terminal.Row(w, "execution", data.Execution)
 		describeModel(w, data)
 	case *events.TrainingFailed:
-		terminal.Row(w, "run", fact.Run)
+		terminal.Row(w, "run", event.Run)
 		terminal.Row(w, "failed", runs.FailureLine(data))
 		if more := runs.Details(data.Message, data.LogTail); more != "" {
 			fmt.Fprintln(w, more)
@@ -136,7 +136,7 @@ func hyperparametersLine(values map[string]any) string {
 }
 
 // endedWell is nil for a run that has a model. For another it is why it has none, in one sentence with what to type next.
-func endedWell(a *app.App, ctx context.Context, box events.Letterbox, ended runs.State) error {
+func endedWell(a *app.App, ctx context.Context, bus events.Bus, ended runs.State) error {
 	switch ended.State {
 	case runs.Trained:
 		return nil
@@ -144,7 +144,7 @@ func endedWell(a *app.App, ctx context.Context, box events.Letterbox, ended runs
 		return fmt.Errorf("run %s was %s", ended.Run, cmp.Or(runs.FirstLine(ended.Error), runs.Cancelled))
 	}
 	why := fmt.Sprintf("run %s %s: %s", ended.Run, ended.State, ended.What())
-	detail, err := find.Of(ctx, box, find.Key{Pipeline: ended.Pipeline, Run: ended.Run})
+	detail, err := find.Of(ctx, bus, find.Key{Pipeline: ended.Pipeline, Run: ended.Run})
 	if err != nil { // the reason counts, even where the way on can't be found out
 		return errors.New(why)
 	}
@@ -157,12 +157,12 @@ func wayOn(a *app.App, d find.Detail) string {
 	if d.DeadLetter == 0 {
 		return fmt.Sprintf("`%s` says how to go on", a.Command("runs show "+name))
 	}
-	letter := fmt.Sprintf("`%s` has its dead letter, `%s` tries again once the cause is fixed",
+	deadLetter := fmt.Sprintf("`%s` has its dead letter, `%s` tries again once the cause is fixed",
 		a.Command(fmt.Sprintf("dead show %d", d.DeadLetter)), a.Command(fmt.Sprintf("dead retry %d", d.DeadLetter)))
 	if d.Failed.Log == "" {
-		return letter
+		return deadLetter
 	}
-	return fmt.Sprintf("`%s` shows its log, %s", a.Command("logs "+name), letter)
+	return fmt.Sprintf("`%s` shows its log, %s", a.Command("logs "+name), deadLetter)
 }
 
 // PinnedHelp is for whoever means to mend a pipeline and try again.
@@ -176,12 +176,12 @@ func PinnedNote(revision uint64) string {
 
 // WarnPinned warns who tries a job again that a newer revision of its pipeline is applied: that one will not be used. It is advice
 // alone, and nothing that goes wrong with it holds up the retry.
-func WarnPinned(a *app.App, ctx context.Context, box events.Letterbox, line replay.Letter) {
-	job, ok := replay.JobOf(line.Letter)
+func WarnPinned(a *app.App, ctx context.Context, bus events.Bus, line replay.DeadLetter) {
+	job, ok := replay.JobOf(line.DeadLetter)
 	if !ok {
 		return
 	}
-	pipelines, err := box.Register(ctx, events.RegisterPipelines)
+	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return
 	}

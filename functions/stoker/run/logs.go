@@ -44,7 +44,7 @@ func newLogs(a *app.App) *cobra.Command {
 				return err
 			}
 			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error {
-				key, err := findRun(a, ctx, l.Box, f.pipeline, args[0])
+				key, err := findRun(a, ctx, l.Bus, f.pipeline, args[0])
 				if err != nil {
 					return err
 				}
@@ -78,11 +78,11 @@ func printLogs(a *app.App, ctx context.Context, l app.Link, key find.Key, f logs
 	if f.follow {
 		return followLog(a, ctx, l, key, out)
 	}
-	detail, err := find.Of(ctx, l.Box, key)
+	detail, err := find.Of(ctx, l.Bus, key)
 	if err != nil {
 		return err
 	}
-	address, err := logs.Address(ctx, l.Box, detail, f.tuning)
+	address, err := logs.Address(ctx, l.Bus, detail, f.tuning)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func printLogs(a *app.App, ctx context.Context, l app.Link, key find.Key, f logs
 		return attemptLog(a, ctx, l, key, address, f.attempt, out)
 	}
 	if address == "" && !f.tuning && !detail.Over() {
-		return logs.Live(ctx, l.Box, key, out)
+		return logs.Live(ctx, l.Bus, key, out)
 	}
 	if address == "" {
 		return exit.NotFound(fmt.Errorf("run %s: no log of it is kept: its module was not run, or what it left is gone", key.Run))
@@ -100,21 +100,21 @@ func printLogs(a *app.App, ctx context.Context, l app.Link, key find.Key, f logs
 
 // followLog prints what is being printed until the run has ended, and says how it did. A run that has ended is printed from the store.
 func followLog(a *app.App, ctx context.Context, l app.Link, key find.Key, out *logs.Printer) error {
-	detail, err := find.Of(ctx, l.Box, key)
+	detail, err := find.Of(ctx, l.Bus, key)
 	if err != nil {
 		return err
 	}
 	ended := detail.Summary
 	if !detail.Over() {
-		ended, err = logs.Follow(ctx, l.Box, key, detail.Last(), out)
+		ended, err = logs.Follow(ctx, l.Bus, key, detail.Last(), out)
 		if err != nil {
 			return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on", key.Run))
 		}
-		if detail, err = find.Of(ctx, l.Box, key); err != nil {
+		if detail, err = find.Of(ctx, l.Bus, key); err != nil {
 			return err
 		}
 	}
-	if address, err := logs.Address(ctx, l.Box, detail, false); err == nil && address != "" && !out.Any() { // it ended before it was looked at
+	if address, err := logs.Address(ctx, l.Bus, detail, false); err == nil && address != "" && !out.Any() { // it ended before it was looked at
 		if err := logs.Copy(ctx, l.Store, address, out); err != nil {
 			fmt.Fprintln(a.Notes(), err)
 		}
@@ -122,7 +122,7 @@ func followLog(a *app.App, ctx context.Context, l app.Link, key find.Key, out *l
 	if err := out.Close(); err != nil {
 		return err
 	}
-	return endedWell(a, ctx, l.Box, ended)
+	return endedWell(a, ctx, l.Bus, ended)
 }
 
 // attemptLog prints the log of one attempt at the execution of which one log is known, or lists them.

@@ -30,8 +30,8 @@ func newRuns(a *app.App) *cobra.Command {
 		Short: "List runs: what each waits for, and what came of it",
 		Args:  app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				runs, err := find.List(ctx, box, pipelineName)
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				runs, err := find.List(ctx, bus, pipelineName)
 				if err != nil {
 					return err
 				}
@@ -86,8 +86,8 @@ func newRunsRerun(a *app.App) *cobra.Command {
 			if err := f.waits.check(); err != nil {
 				return err
 			}
-			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				return rerun(a, ctx, box, args[0], f)
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				return rerun(a, ctx, bus, args[0], f)
 			})
 		},
 	}
@@ -99,17 +99,17 @@ func newRunsRerun(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func rerun(a *app.App, ctx context.Context, box events.Letterbox, name string, f rerunFlags) error {
-	key, err := findRun(a, ctx, box, f.pipeline, name)
+func rerun(a *app.App, ctx context.Context, bus events.Bus, name string, f rerunFlags) error {
+	key, err := findRun(a, ctx, bus, f.pipeline, name)
 	if err != nil {
 		return err
 	}
-	plan, err := submit.PlanRerun(ctx, box, key, f.opts)
+	plan, err := submit.PlanRerun(ctx, bus, key, f.opts)
 	if errors.Is(err, submit.ErrTaken) {
 		return exit.Usage(fmt.Errorf("%w: give another name with --as, or none", err))
 	}
 	if errors.Is(err, submit.ErrNotApplied) {
-		return a.NoPipeline(ctx, box, key.Pipeline)
+		return a.NoPipeline(ctx, bus, key.Pipeline)
 	}
 	if err != nil {
 		return err
@@ -124,16 +124,16 @@ func rerun(a *app.App, ctx context.Context, box events.Letterbox, name string, f
 	if f.waits.wait {
 		fmt.Fprintf(a.Notes(), "run %s starts with the inputs of %s and revision %d of pipeline %s\n",
 			terminal.Line(plan.Run), terminal.Line(key.Run), plan.Revision, key.Pipeline)
-		return PublishAndFollow(a, ctx, box, plan.Events, f.waits.timeout)
+		return PublishAndFollow(a, ctx, bus, plan.Events, f.waits.timeout)
 	}
-	return startRerun(a, ctx, box, plan)
+	return startRerun(a, ctx, bus, plan)
 }
 
 // startRerun publishes the events of the new run, and prints its name.
-func startRerun(a *app.App, ctx context.Context, box events.Letterbox, plan submit.Rerun) error {
+func startRerun(a *app.App, ctx context.Context, bus events.Bus, plan submit.Rerun) error {
 	result := reran{Pipeline: plan.Of.Pipeline, Run: plan.Run, Of: plan.Of.Run, Revision: plan.Revision, WaitsFor: plan.WaitsFor}
 	for _, event := range plan.Events {
-		receipt, err := box.Publish(ctx, event)
+		receipt, err := bus.Publish(ctx, event)
 		if err != nil {
 			return fmt.Errorf("start run %s: %w; the same command does the rest", plan.Run, err)
 		}
@@ -171,16 +171,16 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 func (f *waitFlags) check() error { return app.CheckTimeout(f.wait, f.timeout) }
 
 // awaitRun waits until a run has ended, and says how. The log tells of that before everything else does.
-func awaitRun(a *app.App, ctx context.Context, box events.Letterbox, key find.Key, timeout time.Duration) (ended runs.State, err error) {
+func awaitRun(a *app.App, ctx context.Context, bus events.Bus, key find.Key, timeout time.Duration) (ended runs.State, err error) {
 	late := fmt.Errorf("run %s: it has not ended within %s; `stoker runs show %[1]s` says what it waits for", key.Run, timeout)
 	err = exit.AtMost(ctx, timeout, late, func(ctx context.Context) error {
-		now, err := find.Of(ctx, box, key)
+		now, err := find.Of(ctx, bus, key)
 		if err != nil || now.Over() {
 			ended = now.Summary
 			return err
 		}
 		fmt.Fprintf(a.Notes(), "run %s %s\n", terminal.Line(key.Run), terminal.Line(now.What()))
-		ended, err = find.End(ctx, box, key, now.Last())
+		ended, err = find.End(ctx, bus, key, now.Last())
 		return err
 	})
 	return ended, err

@@ -38,22 +38,22 @@ func newRunsShow(a *app.App) *cobra.Command {
 			if err := waits.check(); err != nil {
 				return err
 			}
-			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				key, err := findRun(a, ctx, box, pipelineName, args[0])
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				key, err := findRun(a, ctx, bus, pipelineName, args[0])
 				if err != nil {
 					return err
 				}
 				if !waits.wait {
-					return showRun(a, ctx, box, key)
+					return showRun(a, ctx, bus, key)
 				}
-				ended, err := awaitRun(a, ctx, box, key, waits.timeout)
+				ended, err := awaitRun(a, ctx, bus, key, waits.timeout)
 				if err != nil {
 					return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on", key.Run))
 				}
-				if err := showRun(a, ctx, box, key); err != nil {
+				if err := showRun(a, ctx, bus, key); err != nil {
 					return err
 				}
-				return endedWell(a, ctx, box, ended)
+				return endedWell(a, ctx, bus, ended)
 			})
 		},
 	}
@@ -70,8 +70,8 @@ type shownRun struct {
 	asked time.Time
 }
 
-func showRun(a *app.App, ctx context.Context, box events.Letterbox, key find.Key) error {
-	detail, err := find.Of(ctx, box, key)
+func showRun(a *app.App, ctx context.Context, bus events.Bus, key find.Key) error {
+	detail, err := find.Of(ctx, bus, key)
 	if err != nil {
 		return err
 	}
@@ -81,20 +81,20 @@ func showRun(a *app.App, ctx context.Context, box events.Letterbox, key find.Key
 
 // findRun is the run that a user means by its name, and perhaps its pipeline's: as a flag, or as PIPELINE@RUN or PIPELINE/RUN.
 // A run whose own name is like that is found first.
-func findRun(a *app.App, ctx context.Context, box events.Letterbox, pipeline, name string) (find.Key, error) {
-	key, err := runNamed(a, ctx, box, pipeline, name)
+func findRun(a *app.App, ctx context.Context, bus events.Bus, pipeline, name string) (find.Key, error) {
+	key, err := runNamed(a, ctx, bus, pipeline, name)
 	at := strings.IndexAny(name, "@/")
 	if at < 0 || pipeline != "" || exit.Code(err) != exit.Missing || events.CheckName("pipeline", name[:at]) != nil {
 		return key, err
 	}
-	if other, otherErr := runNamed(a, ctx, box, name[:at], name[at+1:]); otherErr == nil {
+	if other, otherErr := runNamed(a, ctx, bus, name[:at], name[at+1:]); otherErr == nil {
 		return other, nil
 	}
 	return key, err
 }
 
-func runNamed(a *app.App, ctx context.Context, box events.Letterbox, pipeline, run string) (find.Key, error) {
-	key, err := find.Run(ctx, box, pipeline, run)
+func runNamed(a *app.App, ctx context.Context, bus events.Bus, pipeline, run string) (find.Key, error) {
+	key, err := find.Run(ctx, bus, pipeline, run)
 	if several, ok := errors.AsType[*find.Several](err); ok {
 		return key, exit.Usage(fmt.Errorf("run %s is of several pipelines: %s; name one: --pipeline %s, or %[3]s@%[1]s",
 			run, strings.Join(several.Pipelines, ", "), several.Pipelines[0]))
@@ -123,7 +123,7 @@ func (d shownRun) table(w io.Writer) {
 	if !d.Expires.IsZero() {
 		terminal.Row(w, "expires", "within a minute of "+terminal.Time(d.Expires))
 	}
-	for _, f := range d.Facts {
+	for _, f := range d.Events {
 		terminal.Row(w, fmt.Sprintf("fact %d", f.Sequence), fmt.Sprintf("%s  %s  %s from %s", terminal.Time(f.Stored), f.Kind, f.ID, f.Source))
 		if f.Ignored != "" {
 			terminal.Row(w, "", "ignored: "+runs.FirstLine(f.Ignored))

@@ -38,8 +38,8 @@ func newWatch(a *app.App) *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				return watchRuns(a, ctx, box, f)
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				return watchRuns(a, ctx, bus, f)
 			})
 		},
 	}
@@ -79,10 +79,10 @@ func (f watchFlags) inWords() string {
 }
 
 // watchRuns prints what happens until ctx ends.
-func watchRuns(a *app.App, ctx context.Context, box events.Letterbox, f watchFlags) error {
+func watchRuns(a *app.App, ctx context.Context, bus events.Bus, f watchFlags) error {
 	f.Away = func(err error) { fmt.Fprintf(a.Notes(), "the bus is away: %v; waiting for it\n", err) }
 	fmt.Fprintf(a.Notes(), "waiting for %s; Ctrl-C ends it\n", f.inWords())
-	return watch.Lines(ctx, box, f.Options, func(line watch.Line) error {
+	return watch.Lines(ctx, bus, f.Options, func(line watch.Line) error {
 		if a.ForPrograms() {
 			return terminal.PrintNext(a.Stdout, a.Output, line)
 		}

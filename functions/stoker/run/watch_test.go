@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/watch"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
-	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
 // A watch that the bus has left waits for it, and goes on behind the last fact that it has shown: none twice, and none of those that
@@ -23,7 +23,7 @@ import (
 func TestAWatchGoesOnWhereItWasWhenTheBusIsBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	server, err := bus.Start(t.Context(), bus.Options{Dir: dir})
+	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,49 +36,49 @@ func TestAWatchGoesOnWhereItWasWhenTheBusIsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	box := connected(t, server.URL())
-	publishFacts(t, box, 1, 2)
-	lines, stop := watchedBy(t, box)
+	bus := connected(t, server.URL())
+	publishEvents(t, bus, 1, 2)
+	lines, stop := watchedBy(t, bus)
 	wantSequences(t, lines, 1, 2)
 
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
-	server, err = bus.Start(t.Context(), bus.Options{Dir: dir, Port: port})
+	server, err = natsserver.Start(t.Context(), natsserver.Options{Dir: dir, Port: port})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
-	publishFacts(t, connected(t, server.URL()), 3, 4)
+	publishEvents(t, connected(t, server.URL()), 3, 4)
 	wantSequences(t, lines, 3, 4)
 	stop()
 }
 
-func connected(t *testing.T, url string) events.Letterbox {
+func connected(t *testing.T, url string) events.Bus {
 	t.Helper()
-	box, err := jetstream.Connect(t.Context(), url, jetstream.Options{Create: true})
+	bus, err := jetstream.Connect(t.Context(), url, jetstream.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = box.Close() })
-	return box
+	t.Cleanup(func() { _ = bus.Close() })
+	return bus
 }
 
-func publishFacts(t *testing.T, box events.Letterbox, runs ...int) {
+func publishEvents(t *testing.T, bus events.Bus, runs ...int) {
 	t.Helper()
 	for _, run := range runs {
-		fact := events.Fact{
+		event := events.Event{
 			ID: fmt.Sprint(run), Source: "/gen", Pipeline: "penguin", Run: fmt.Sprint(run), Time: time.Now(),
 			Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://tfx/penguin/1"}}},
 		}
-		if _, err := box.Publish(t.Context(), fact); err != nil {
+		if _, err := bus.Publish(t.Context(), event); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 // watchedBy runs `stoker watch --all -o json` on a letterbox until it is stopped, which is no error.
-func watchedBy(t *testing.T, box events.Letterbox) (lines *json.Decoder, stop func()) {
+func watchedBy(t *testing.T, bus events.Bus) (lines *json.Decoder, stop func()) {
 	t.Helper()
 	read, write := io.Pipe()
 	t.Cleanup(func() { _ = read.Close() })
@@ -86,7 +86,7 @@ func watchedBy(t *testing.T, box events.Letterbox) (lines *json.Decoder, stop fu
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		err := watchRuns(a, ctx, box, watchFlags{watch.Options{All: true}})
+		err := watchRuns(a, ctx, bus, watchFlags{watch.Options{All: true}})
 		_ = write.CloseWithError(io.ErrUnexpectedEOF) // who reads on is told
 		ended <- err
 	}()

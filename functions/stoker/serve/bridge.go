@@ -94,14 +94,14 @@ func newBridge(a *app.App) *cobra.Command {
 func runBridge(a *app.App, ctx context.Context, o *operated, opts bridge.Options, anyway bool) error {
 	return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {
 		opts.Telemetry = o.Telemetry
-		box := o.Letterbox(l.Box)
-		opts.Checker = submit.NewChecker(box, anyway, opts.Logger)
-		b, err := bridge.New(box, l.Store, opts)
+		bus := o.Bus(l.Bus)
+		opts.Checker = submit.NewChecker(bus, anyway, opts.Logger)
+		b, err := bridge.New(bus, l.Store, opts)
 		if err != nil {
 			return err
 		}
 		a.SayStarted("bridge", "store "+fmt.Sprint(l.Store))
-		needs := asReader(l.Box.BucketLag, l.Box.MayFollowBuckets, bridge.Reader)
+		needs := asReader(l.Bus.BucketLag, l.Bus.MayFollowBuckets, bridge.Reader)
 		needs.needs["store"] = storeNeed(l.Store, l.Root)
 		return o.while(ctx, needs, b.Run)
 	})
@@ -252,15 +252,15 @@ func serveEvents(a *app.App, ctx context.Context, f endpointFlags, anyway bool, 
 			"or ask for certificates (--http-client-ca)", f.address, bridgeTokenEnv))
 	}
 	return operate(a, ctx, "bridge", listen, func(ctx context.Context, o *operated) error {
-		return a.WithBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error {
-			watched := o.Letterbox(box)
+		return a.WithJetStream(ctx, func(ctx context.Context, bus *jetstream.Bus) error {
+			watched := o.Bus(bus)
 			opts.Checker = submit.NewChecker(watched, anyway, opts.Logger)
 			e, err := endpoint.New(watched, opts)
 			if err != nil {
 				return err
 			}
 			sayEndpoint(a, listener.Addr(), config != nil, opts)
-			needs := asks{needs: map[string]telemetry.Need{"bus": box.MayLookAtFacts}}
+			needs := asks{needs: map[string]telemetry.Need{"bus": bus.MayLookAtEvents}}
 			return o.while(ctx, needs, func(ctx context.Context) error { return e.Serve(ctx, listener, config) })
 		})
 	})

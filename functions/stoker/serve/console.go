@@ -140,7 +140,7 @@ func (f consoleFlags) token() (token string, made bool, err error) {
 }
 
 func consoleOptions(a *app.App, l app.Link) console.Options {
-	opts := console.Options{Box: l.Box, Store: l.Store, Root: l.Root, Command: app.Invocation(a.Self), Logger: a.Logger()}
+	opts := console.Options{Bus: l.Bus, Store: l.Store, Root: l.Root, Command: app.Invocation(a.Self), Logger: a.Logger()}
 	if a.DataDir != app.DefaultDataDir() {
 		opts.Flags = "--data " + app.Quoted(a.DataDir)
 	}
@@ -149,7 +149,7 @@ func consoleOptions(a *app.App, l app.Link) console.Options {
 
 // console serves the page, and how it is. It needs the bus; without the store, most of what it shows is there all the same.
 func (o *operated) console(ctx context.Context, l app.Link, listener net.Listener, opts console.Options, renewed func() (string, error)) error {
-	needs := asOnlooker(l.Box.FactLag, dispatch.Reader)
+	needs := asOnlooker(l.Bus.EventLag, dispatch.Reader)
 	opts.Probes = o.probes(ctx, needs)
 	return o.while(ctx, needs, func(ctx context.Context) error { return serveConsole(ctx, listener, opts, renewed) })
 }

@@ -27,13 +27,13 @@ func newDispatch(a *app.App) *cobra.Command {
 }
 
 func runDispatch(a *app.App, ctx context.Context, o *operated) error {
-	return a.WithBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error {
-		dispatcher, err := dispatch.New(ctx, o.Letterbox(box), a.Logger())
+	return a.WithJetStream(ctx, func(ctx context.Context, bus *jetstream.Bus) error {
+		dispatcher, err := dispatch.New(ctx, o.Bus(bus), a.Logger())
 		if err != nil {
 			return err
 		}
 		dispatcher.Telemetry = o.Telemetry
 		a.SayStarted("dispatch")
-		return o.while(ctx, asDispatcher(box), dispatcher.Run)
+		return o.while(ctx, asDispatcher(bus), dispatcher.Run)
 	})
 }

@@ -124,7 +124,7 @@ func followLineage(a *app.App, ctx context.Context, c openlineage.Config, f expo
 			defer closer.Close()
 			x := newExporter(a, l, c, f, sender)
 			a.SayStarted("lineage export", "to "+whereTo(c))
-			needs := asListener(l.Box, func() (string, []string) { return f.name, []string{events.StreamFacts} })
+			needs := asListener(l.Bus, func() (string, []string) { return f.name, []string{events.StreamEvents} })
 			needs.needs["store"] = storeNeed(l.Store, l.Root)
 			return o.while(ctx, needs, func(ctx context.Context) error { return x.Follow(ctx, f.name) })
 		})
@@ -134,7 +134,7 @@ func followLineage(a *app.App, ctx context.Context, c openlineage.Config, f expo
 func newExporter(a *app.App, l app.Link, c openlineage.Config, f exportFlags, sender openlineage.Sender) *openlineage.Exporter {
 	return &openlineage.Exporter{
 		Teller: openlineage.Teller{Namespace: c.Namespace, Version: a.Version},
-		Box:    l.Box, Store: l.Store, Sender: sender, Pipeline: f.pipeline, Log: a.Logger(),
+		Bus:    l.Bus, Store: l.Store, Sender: sender, Pipeline: f.pipeline, Log: a.Logger(),
 	}
 }
 

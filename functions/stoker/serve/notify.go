@@ -90,13 +90,13 @@ func runNotify(a *app.App, ctx context.Context, opts notify.Options, try bool, l
 		return nil
 	}
 	return operate(a, ctx, "notify", listen, func(ctx context.Context, o *operated) error {
-		return a.WithBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error {
-			n, err := notify.New(box, opts)
+		return a.WithJetStream(ctx, func(ctx context.Context, bus *jetstream.Bus) error {
+			n, err := notify.New(bus, opts)
 			if err != nil {
 				return err
 			}
 			a.SayStarted("notify")
-			return o.while(ctx, asListener(box, n.Places), n.Run)
+			return o.while(ctx, asListener(bus, n.Places), n.Run)
 		})
 	})
 }

@@ -115,11 +115,11 @@ func (a asks) queues(ctx context.Context) (all []telemetry.Queue, err error) {
 }
 
 // asWorker is what a worker needs: its queues, and the store.
-func asWorker(box *jetstream.Letterbox, store storage.Store, root storage.Ref, functions []events.Function, classes []string) asks {
-	jobs := func(ctx context.Context) ([]jetstream.Lag, error) { return box.JobLags(ctx, functions, classes) }
+func asWorker(bus *jetstream.Bus, store storage.Store, root storage.Ref, functions []events.Function, classes []string) asks {
+	jobs := func(ctx context.Context) ([]jetstream.Lag, error) { return bus.JobLags(ctx, functions, classes) }
 	return asks{
 		needs: map[string]telemetry.Need{
-			"bus":   func(ctx context.Context) error { return box.MayTakeJobs(ctx, functions, classes) },
+			"bus":   func(ctx context.Context) error { return bus.MayTakeJobs(ctx, functions, classes) },
 			"store": storeNeed(store, root),
 		},
 		lags: []func(context.Context) ([]jetstream.Lag, error){jobs},
@@ -129,15 +129,15 @@ func asWorker(box *jetstream.Letterbox, store storage.Store, root storage.Ref, f
 // asStack is what everything in one process needs.
 func asStack(stack *stack.Stack) asks {
 	all := asWorker(stack.Bus, stack.Store, stack.Root, events.Functions(), []string{"cpu"})
-	facts := asDispatcher(stack.Bus)
-	all.needs["facts"], all.lags = facts.needs["bus"], facts.lags
+	evs := asDispatcher(stack.Bus)
+	all.needs["facts"], all.lags = evs.needs["bus"], evs.lags
 	return all
 }
 
 // asDispatcher is what a dispatcher needs. It tells of the queues of jobs too: workers that are scaled to zero can't.
-func asDispatcher(box *jetstream.Letterbox) asks {
-	all := asReader(box.FactLag, box.MayFollowFacts, dispatch.Reader)
-	all.lags = append(all.lags, box.QueueLags)
+func asDispatcher(bus *jetstream.Bus) asks {
+	all := asReader(bus.EventLag, bus.MayFollowEvents, dispatch.Reader)
+	all.lags = append(all.lags, bus.QueueLags)
 	return all
 }
 
@@ -161,11 +161,11 @@ func asOnlooker(lag func(context.Context, string) (jetstream.Lag, error), reader
 }
 
 // asListener is what one needs who listens: its places in streams.
-func asListener(box *jetstream.Letterbox, places func() (name string, streams []string)) asks {
+func asListener(bus *jetstream.Bus, places func() (name string, streams []string)) asks {
 	name, streams := places()
 	ask := func(ctx context.Context) (all []jetstream.Lag, err error) {
 		for _, stream := range streams {
-			lag, failed := box.ListenLag(ctx, stream, name)
+			lag, failed := bus.ListenLag(ctx, stream, name)
 			if err = errors.Join(err, failed); failed == nil {
 				all = append(all, lag)
 			}

@@ -128,7 +128,7 @@ func WithConsole(a *app.App, ctx context.Context, address string, stack *stack.S
 	if err != nil {
 		return err
 	}
-	opts := consoleOptions(a, app.Link{Box: stack.Bus, Store: stack.Store, Root: stack.Root})
+	opts := consoleOptions(a, app.Link{Bus: stack.Bus, Store: stack.Store, Root: stack.Root})
 	opts.Token, opts.Readers, opts.Probes = token, readers(listener.Addr(), false), probes
 	running, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)

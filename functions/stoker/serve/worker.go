@@ -153,15 +153,15 @@ func withWorker(a *app.App, ctx context.Context, f workerFlags, o *operated, do 
 		}
 		return withExecutor(a, f, o, store, l.Root, leader, func(executor *execution.Executor, host *guest.Host) error {
 			train := trainer.New(executor, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
-			box := o.Letterbox(l.Box)
-			tune := tuner.New(executor, box)
+			bus := o.Bus(l.Bus)
+			tune := tuner.New(executor, bus)
 			functions := f.chosen(train, tune, tune.Trials())
 			a.SayStarted("worker", f.takes()...)
-			w := worker.New(box, worker.Options{
+			w := worker.New(bus, worker.Options{
 				Functions: functions, Classes: f.classes, Slots: f.slots, Logger: a.Logger(), Telemetry: o.Telemetry, Ready: f.whole(leader),
 			})
 			probe := &storeProbe{store: l.Store, root: l.Root, log: a.Logger()}
-			needs := asWorker(l.Box, l.Store, l.Root, names(functions), f.classes)
+			needs := asWorker(l.Bus, l.Store, l.Root, names(functions), f.classes)
 			needs.needs["store"] = probe.need
 			return o.while(ctx, needs, func(ctx context.Context) error {
 				if err := probe.await(ctx); err != nil || ctx.Err() != nil {

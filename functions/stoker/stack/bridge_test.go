@@ -80,8 +80,8 @@ func TestAnUploadOfAMarkerStartsOneTraining(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told[string(recorded.Fact.Data.Kind())+" "+recorded.Fact.Run]++
-		if ready, ok := recorded.Fact.Data.(*events.ExamplesReady); ok && !slices.Equal(ready.Examples[0].Splits, []string{"eval", "train"}) {
+		told[string(recorded.Event.Data.Kind())+" "+recorded.Event.Run]++
+		if ready, ok := recorded.Event.Data.(*events.ExamplesReady); ok && !slices.Equal(ready.Examples[0].Splits, []string{"eval", "train"}) {
 			t.Errorf("told of splits %v", ready.Examples[0].Splits)
 		}
 		if told["model.trained monday"]+told["model.trained tuesday"] == 2 {
@@ -99,11 +99,11 @@ func TestAnUploadOfAMarkerStartsOneTraining(t *testing.T) {
 func again(t *testing.T, key string) {
 	t.Helper()
 	for {
-		notice, err := shared.Bus.FollowBuckets(t.Context(), "again", 10*time.Second)
+		delivery, err := shared.Bus.FollowBuckets(t.Context(), "again", 10*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if body := notice.Message().Body; strings.Contains(string(body), key) {
+		if body := delivery.Message().Body; strings.Contains(string(body), key) {
 			if err := shared.Bus.Notify(t.Context(), shared.Root.Bucket, body); err != nil {
 				t.Fatal(err)
 			}

@@ -61,18 +61,18 @@ tuner:
 }
 
 // trainedWithin is trained for a run of two processes with TensorFlow, and of a third one that trains.
-func trainedWithin(t *testing.T, patience time.Duration, fact events.Fact) *events.ModelTrained {
+func trainedWithin(t *testing.T, patience time.Duration, event events.Event) *events.ModelTrained {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if _, err := shared.Bus.Publish(ctx, fact); err != nil {
+	if _, err := shared.Bus.Publish(ctx, event); err != nil {
 		t.Fatal(err)
 	}
-	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: fact.Pipeline, Run: fact.Run, Follow: true}
+	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: event.Pipeline, Run: event.Run, Follow: true}
 	for recorded, err := range shared.Bus.Read(ctx, query) {
-		model, there := recorded.Fact.Data.(*events.ModelTrained)
+		model, there := recorded.Event.Data.(*events.ModelTrained)
 		if err != nil || !there {
-			t.Fatalf("%+v, %v", recorded.Fact.Data, err)
+			t.Fatalf("%+v, %v", recorded.Event.Data, err)
 		}
 		return model
 	}

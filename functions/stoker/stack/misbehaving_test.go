@@ -16,7 +16,7 @@ import (
 
 // moduleRun deploys a pipeline for a TFX module whose run_fn has a body, and returns what came of a run of it. settings are
 // more lines of its trainer.
-func moduleRun(t *testing.T, name, body, settings string) events.Fact {
+func moduleRun(t *testing.T, name, body, settings string) events.Event {
 	t.Helper()
 	python, path := tftest.Python(t), filepath.Join(t.TempDir(), "user_module.py")
 	text := "import os, sys, time\n\ndef run_fn(fn_args):\n    " + strings.ReplaceAll(body, "\n", "\n    ") + "\n"
@@ -38,9 +38,9 @@ trainer:
 	if _, _, err := dispatch.Apply(t.Context(), shared.Bus, spec); err != nil {
 		t.Fatal(err)
 	}
-	fact := demo.Facts(penguins(), "monday")[1]
-	fact.Pipeline, fact.ID = name, name+"-transform"
-	return outcome(t, fact)
+	event := demo.Events(penguins(), "monday")[1]
+	event.Pipeline, event.ID = name, name+"-transform"
+	return outcome(t, event)
 }
 
 func TestWhatAMisbehavingModuleDidIsToldAndTheWorkerLivesOn(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // notifier sends the store's notifications of new markers to the bus, where a bridge reads them. The store runs before the bus is
 // connected; until then an upload of a marker fails, so that the uploader tries again.
 type notifier struct {
-	to atomic.Pointer[jetstream.Letterbox]
+	to atomic.Pointer[jetstream.Bus]
 }
 
 // sendTimeout bounds how long an upload of a marker waits for the bus.
@@ -47,9 +47,9 @@ func (s *Stack) runBridge(ctx context.Context, opts Options) error {
 	}
 	chosen := *opts.Bridge
 	chosen.Logger, chosen.Telemetry = cmp.Or(chosen.Logger, opts.Logger), opts.Telemetry
-	box := opts.Telemetry.Letterbox(s.Bus)
-	chosen.Checker = submit.NewChecker(box, false, chosen.Logger)
-	b, err := bridge.New(box, s.Store, chosen)
+	bus := opts.Telemetry.Bus(s.Bus)
+	chosen.Checker = submit.NewChecker(bus, false, chosen.Logger)
+	b, err := bridge.New(bus, s.Store, chosen)
 	if err != nil {
 		return err
 	}

@@ -30,9 +30,9 @@ func TestARunIsTunedWhenItIsDue(t *testing.T) {
 	run := func(name, spec string, force bool) *events.HParamsReady {
 		t.Helper()
 		deploy(t, spec)
-		fact := transformOf("penguin-retuned", name)
-		fact.Data.(*events.TransformReady).Force = force
-		model, hparams := trained(t, fact), tuningOf(t, "penguin-retuned", name)
+		event := transformOf("penguin-retuned", name)
+		event.Data.(*events.TransformReady).Force = force
+		model, hparams := trained(t, event), tuningOf(t, "penguin-retuned", name)
 		if fmt.Sprint(model.Hyperparameters) != fmt.Sprint(hparams.Values) {
 			t.Errorf("%s: trained with %v, told %v", name, model.Hyperparameters, hparams.Values)
 		}

@@ -28,7 +28,7 @@ def check(c):
 
 func TestTensorFlowServesTheDemosModel(t *testing.T) {
 	t.Parallel()
-	model := trained(t, demo.Facts(penguins(), "served-by-tensorflow")...)
+	model := trained(t, demo.Events(penguins(), "served-by-tensorflow")...)
 	ref, err := storage.ParseRef(model.Model.URI)
 	if err != nil {
 		t.Fatal(err)

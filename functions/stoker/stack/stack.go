@@ -48,7 +48,7 @@ type Options struct {
 
 // Stack is a running Stoker.
 type Stack struct {
-	Bus   *jetstream.Letterbox
+	Bus   *jetstream.Bus
 	Store *s3.Store
 	Root  storage.Ref // where artifacts go
 
@@ -115,7 +115,7 @@ func withClients(ctx context.Context, opts Options, servers *local.Servers, noti
 
 // run runs dispatcher, worker and bridge while do runs.
 func (s *Stack) run(ctx context.Context, opts Options, servers *local.Servers, do func(context.Context, *Stack) error) error {
-	bus := opts.Telemetry.Letterbox(s.Bus)
+	bus := opts.Telemetry.Bus(s.Bus)
 	dispatcher, err := dispatch.New(ctx, bus, opts.Logger)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (s *Stack) run(ctx context.Context, opts Options, servers *local.Servers, d
 
 // withFunctions makes the functions that a worker calls with jobs. Working directories that a killed stack left behind are removed first:
 // its jobs are done again, in directories of their own.
-func (s *Stack) withFunctions(opts Options, bus events.Letterbox, do func(...worker.Function) error) (err error) {
+func (s *Stack) withFunctions(opts Options, bus events.Bus, do func(...worker.Function) error) (err error) {
 	work := filepath.Join(opts.DataDir, "work")
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return fmt.Errorf("make a folder to work in: %w", err)

@@ -84,37 +84,37 @@ func penguins() storage.Ref { return shared.Root.Join("demo", demo.PipelineName)
 const patience = 2 * time.Minute
 
 // outcome publishes facts and returns what came of their run.
-func outcome(t *testing.T, facts ...events.Fact) events.Fact {
+func outcome(t *testing.T, evs ...events.Event) events.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for _, fact := range facts {
-		if _, err := shared.Bus.Publish(ctx, fact); err != nil {
+	for _, event := range evs {
+		if _, err := shared.Bus.Publish(ctx, event); err != nil {
 			t.Fatal(err)
 		}
 	}
 	query := events.Query{
 		Kinds:    events.OutcomeKinds(),
-		Pipeline: facts[0].Pipeline, Run: facts[0].Run, Follow: true,
+		Pipeline: evs[0].Pipeline, Run: evs[0].Run, Follow: true,
 	}
 	for recorded, err := range shared.Bus.Read(ctx, query) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return recorded.Fact
+		return recorded.Event
 	}
 	t.Fatal("nothing came of the run: ", context.Cause(ctx))
-	return events.Fact{}
+	return events.Event{}
 }
 
 // trained is the outcome of facts that must lead to a model.
-func trained(t *testing.T, facts ...events.Fact) *events.ModelTrained {
+func trained(t *testing.T, evs ...events.Event) *events.ModelTrained {
 	t.Helper()
-	fact := outcome(t, facts...)
-	if failed, ok := fact.Data.(*events.TrainingFailed); ok {
+	event := outcome(t, evs...)
+	if failed, ok := event.Data.(*events.TrainingFailed); ok {
 		t.Fatalf("training failed: %s: %s\n%s", failed.Reason, failed.Message, failed.LogTail)
 	}
-	return fact.Data.(*events.ModelTrained)
+	return event.Data.(*events.ModelTrained)
 }
 
 func TestWhatAKilledStackLeftBehindIsRemoved(t *testing.T) {
@@ -124,9 +124,9 @@ func TestWhatAKilledStackLeftBehindIsRemoved(t *testing.T) {
 	}
 }
 
-func TestFactsBecomeAModel(t *testing.T) {
+func TestEventsBecomeAModel(t *testing.T) {
 	t.Parallel()
-	got := trained(t, demo.Facts(penguins(), "becomes-a-model")...)
+	got := trained(t, demo.Events(penguins(), "becomes-a-model")...)
 	if got.Metrics["accuracy"] < 0.9 {
 		t.Errorf("accuracy %v on the eval split", got.Metrics["accuracy"])
 	}
@@ -164,7 +164,7 @@ func TestRawExamplesAndASchemaBecomeAModel(t *testing.T) {
 	if _, _, err := dispatch.Apply(t.Context(), shared.Bus, spec); err != nil {
 		t.Fatal(err)
 	}
-	got := trained(t, events.Fact{ID: "raw", Source: "/test", Pipeline: "penguin-raw", Run: "raw", Data: &events.ExamplesReady{
+	got := trained(t, events.Event{ID: "raw", Source: "/test", Pipeline: "penguin-raw", Run: "raw", Data: &events.ExamplesReady{
 		Examples: []events.Examples{{URI: penguins().Join("examples").String(), Splits: []string{"train", "eval"}}},
 		Schema:   penguins().Join("schema").String(),
 	}})
@@ -228,7 +228,7 @@ func ofAnotherType() []byte {
 func TestBadInputEndsInOneClearErrorAndTheWorkerLivesOn(t *testing.T) {
 	t.Parallel()
 	data := func(change func(*events.TransformReady)) *events.TransformReady {
-		ready := *demo.Facts(penguins(), "x")[1].Data.(*events.TransformReady)
+		ready := *demo.Events(penguins(), "x")[1].Data.(*events.TransformReady)
 		change(&ready)
 		return &ready
 	}
@@ -287,10 +287,10 @@ func TestBadInputEndsInOneClearErrorAndTheWorkerLivesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := "bad " + name
-			facts := demo.Facts(penguins(), run)
-			facts[0].ID, facts[1].ID = "h-"+strings.ReplaceAll(name, " ", "-"), "t-"+strings.ReplaceAll(name, " ", "-")
-			facts[1].Data = tc.data
-			told := outcome(t, facts...)
+			evs := demo.Events(penguins(), run)
+			evs[0].ID, evs[1].ID = "h-"+strings.ReplaceAll(name, " ", "-"), "t-"+strings.ReplaceAll(name, " ", "-")
+			evs[1].Data = tc.data
+			told := outcome(t, evs...)
 			failed, ok := told.Data.(*events.TrainingFailed)
 			if !ok {
 				t.Fatalf("it became a model: %+v", told.Data)
@@ -303,25 +303,25 @@ func TestBadInputEndsInOneClearErrorAndTheWorkerLivesOn(t *testing.T) {
 					t.Errorf("%q does not say %q", failed.Message, part)
 				}
 			}
-			buriedWith(t, run, failed.Message)
+			deadLetteredWith(t, run, failed.Message)
 			nothingVisible(t, failed.Execution)
 		})
 	}
 }
 
 // buriedWith finds the run's job in DEAD, with the reason and the facts it was made from.
-func buriedWith(t *testing.T, run, reason string) {
+func deadLetteredWith(t *testing.T, run, reason string) {
 	t.Helper()
-	for letter, err := range shared.Bus.Dead(t.Context()) {
+	for deadLetter, err := range shared.Bus.DeadLetters(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		job, err := events.DecodeJob(letter.Message.Body)
+		job, err := events.DecodeJob(deadLetter.Message.Body)
 		if err != nil || job.Run != run {
 			continue
 		}
-		if letter.Reason.Message != reason || len(letter.Causes) != 2 {
-			t.Errorf("dead letter says %q, with %d facts", letter.Reason.Message, len(letter.Causes))
+		if deadLetter.Reason.Message != reason || len(deadLetter.Causes) != 2 {
+			t.Errorf("dead letter says %q, with %d facts", deadLetter.Reason.Message, len(deadLetter.Causes))
 		}
 		return
 	}
@@ -346,7 +346,7 @@ func nothingVisible(t *testing.T, execution string) {
 	}
 }
 
-func TestEventsThatAreNoFactsAreBuriedAsTheyCame(t *testing.T) {
+func TestEventsThatAreNoEventsBecomeDeadLettersAsTheyCame(t *testing.T) {
 	t.Parallel()
 	nc, err := nats.Connect(shared.Connection().NATS)
 	if err != nil {
@@ -364,26 +364,26 @@ func TestEventsThatAreNoFactsAreBuriedAsTheyCame(t *testing.T) {
 			if _, err := nc.RequestMsgWithContext(t.Context(), message); err != nil {
 				t.Fatal(err)
 			}
-			letter := deadLetter(t, subject)
-			if string(letter.Message.Body) != tc.body || letter.Reason.Field != tc.field {
-				t.Errorf("dead letter %+v", letter)
+			deadLetter := awaitDeadLetter(t, subject)
+			if string(deadLetter.Message.Body) != tc.body || deadLetter.Reason.Field != tc.field {
+				t.Errorf("dead letter %+v", deadLetter)
 			}
 		})
 	}
 }
 
 // deadLetter waits for the dead letter of a message on subject.
-func deadLetter(t *testing.T, subject string) events.DeadLetter {
+func awaitDeadLetter(t *testing.T, subject string) events.DeadLetter {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for ctx.Err() == nil {
-		for letter, err := range shared.Bus.Dead(ctx) {
+		for deadLetter, err := range shared.Bus.DeadLetters(ctx) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if letter.Message.Subject == subject {
-				return letter
+			if deadLetter.Message.Subject == subject {
+				return deadLetter
 			}
 		}
 		time.Sleep(10 * time.Millisecond) // DEAD has no follow: looked at again

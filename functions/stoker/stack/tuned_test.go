@@ -63,8 +63,8 @@ func deploy(t *testing.T, text string) {
 }
 
 // transformOf tells a run of the penguins that went through their transform graph; their schema is that inside it.
-func transformOf(pipeline, run string) events.Fact {
-	return events.Fact{ID: run, Source: "/test", Pipeline: pipeline, Run: run, Data: &events.TransformReady{
+func transformOf(pipeline, run string) events.Event {
+	return events.Event{ID: run, Source: "/test", Pipeline: pipeline, Run: run, Data: &events.TransformReady{
 		TransformGraph:      penguins().Join("transform_graph").String(),
 		TransformedExamples: []events.Examples{{URI: penguins().Join("transformed_examples").String()}},
 	}}
@@ -78,9 +78,9 @@ func tuningOf(t *testing.T, pipeline, run string) *events.HParamsReady {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, ok := recorded.Fact.Data.(*events.HParamsReady)
+		data, ok := recorded.Event.Data.(*events.HParamsReady)
 		if !ok {
-			t.Fatalf("%+v", recorded.Fact.Data)
+			t.Fatalf("%+v", recorded.Event.Data)
 		}
 		return data
 	}
@@ -128,7 +128,7 @@ tuner: {when: always, on_failed: fail}
 		if err != nil {
 			t.Fatal(err)
 		}
-		failed := recorded.Fact.Data.(*events.TuningFailed)
+		failed := recorded.Event.Data.(*events.TuningFailed)
 		if failed.Reason != events.FailureModule || !strings.Contains(failed.LogTail, "user_module.py") || !strings.Contains(failed.Log, "/Tuner/") {
 			t.Errorf("told %+v", failed)
 		}

@@ -33,8 +33,8 @@ func newStudiesBest(a *app.App) *cobra.Command {
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
-				s, err := studies.Read(ctx, box, study)
+			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
+				s, err := studies.Read(ctx, bus, study)
 				if err != nil {
 					return err
 				}
@@ -89,8 +89,8 @@ func newStudiesExport(a *app.App) *cobra.Command {
 			if to == "" && !asCSV && !asJSON {
 				return exit.Usage(errors.New("export to where? say --to DIR, --csv or --json"))
 			}
-			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
-				s, err := studies.Read(ctx, box, study)
+			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
+				s, err := studies.Read(ctx, bus, study)
 				switch {
 				case err != nil:
 					return err
@@ -99,7 +99,7 @@ func newStudiesExport(a *app.App) *cobra.Command {
 				case asJSON:
 					return report.Of(&s.Study).JSON(a.Stdout.Data(terminal.JSON))
 				}
-				if err := exportStudy(ctx, box, s, to); err != nil {
+				if err := exportStudy(ctx, bus, s, to); err != nil {
 					return err
 				}
 				return a.Print(map[string]string{"path": to}, func(w io.Writer) { fmt.Fprintln(w, to) })
@@ -114,7 +114,7 @@ func newStudiesExport(a *app.App) *cobra.Command {
 }
 
 // exportStudy fills a folder. One that holds something is left alone: TensorBoard adds up all event files that it finds.
-func exportStudy(ctx context.Context, box events.Letterbox, s studies.State, dir string) error {
+func exportStudy(ctx context.Context, bus events.Bus, s studies.State, dir string) error {
 	if there, err := os.ReadDir(dir); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return exit.Usage(fmt.Errorf("export to %s: expected a new folder, or an empty one", dir))
 	}
@@ -125,5 +125,5 @@ func exportStudy(ctx context.Context, box events.Letterbox, s studies.State, dir
 	if err != nil {
 		return err
 	}
-	return errors.Join(studies.Copy(ctx, box, s, log), log.Close())
+	return errors.Join(studies.Copy(ctx, bus, s, log), log.Close())
 }

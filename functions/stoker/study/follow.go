@@ -43,12 +43,12 @@ func newStudyView(a *app.App) studyView {
 const redrawn = 200 * time.Millisecond
 
 // followStudy shows a study until it has ended. Its log says what is; what running trials report comes beside it, and may be missing.
-func followStudy(a *app.App, ctx context.Context, box events.Letterbox, study events.Study) error {
+func followStudy(a *app.App, ctx context.Context, bus events.Bus, study events.Study) error {
 	var mu sync.Mutex
 	var d studyDetail
 	view, steps := newStudyView(a), map[string]events.Progress{}
 	watching, watchCtx := errgroup.WithContext(ctx)
-	progress := box.Watch(watchCtx, study.Pipeline, "")
+	progress := bus.Watch(watchCtx, study.Pipeline, "")
 	watching.Go(func() error {
 		var drawn time.Time
 		for p, err := range progress {
@@ -68,7 +68,7 @@ func followStudy(a *app.App, ctx context.Context, box events.Letterbox, study ev
 		return nil
 	})
 	watching.Go(func() error {
-		for s, err := range studies.Follow(watchCtx, box, study) {
+		for s, err := range studies.Follow(watchCtx, bus, study) {
 			if err != nil {
 				return err
 			}

@@ -51,11 +51,11 @@ func newStudiesShow(a *app.App) *cobra.Command {
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
+			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
 				if follow {
-					return followStudy(a, ctx, box, study)
+					return followStudy(a, ctx, bus, study)
 				}
-				s, err := studies.Read(ctx, box, study)
+				s, err := studies.Read(ctx, bus, study)
 				if err != nil {
 					return err
 				}

@@ -49,8 +49,8 @@ func newStudiesList(a *app.App) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				lines, err := listStudies(ctx, box, args...)
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				lines, err := listStudies(ctx, bus, args...)
 				if err != nil {
 					return err
 				}
@@ -77,12 +77,12 @@ type studyLine struct {
 	Updated   time.Time     `json:"updated"`
 }
 
-func listStudies(ctx context.Context, box events.Letterbox, pipelines ...string) ([]studyLine, error) {
+func listStudies(ctx context.Context, bus events.Bus, pipelines ...string) ([]studyLine, error) {
 	name := ""
 	if len(pipelines) > 0 {
 		name = pipelines[0]
 	}
-	list, err := studies.List(ctx, box, name)
+	list, err := studies.List(ctx, bus, name)
 	lines := []studyLine{}
 	for _, one := range list {
 		lines = append(lines, lineOf(one))
@@ -165,9 +165,9 @@ func studyState(s tune.Study) string {
 }
 
 // withStudy finds the study that the user means and does something with it.
-func withStudy(a *app.App, ctx context.Context, word string, do func(context.Context, events.Letterbox, events.Study) error) error {
-	return a.WithBus(ctx, func(ctx context.Context, box events.Letterbox) error {
-		study, err := find.Study(ctx, box, word)
+func withStudy(a *app.App, ctx context.Context, word string, do func(context.Context, events.Bus, events.Study) error) error {
+	return a.WithBus(ctx, func(ctx context.Context, bus events.Bus) error {
+		study, err := find.Study(ctx, bus, word)
 		switch {
 		case errors.Is(err, events.ErrNotFound):
 			return exit.NotFound(fmt.Errorf("no study %s: `%s` lists them", word, a.Command("studies list")))
@@ -176,7 +176,7 @@ func withStudy(a *app.App, ctx context.Context, word string, do func(context.Con
 		case err != nil:
 			return err
 		}
-		return do(ctx, box, study)
+		return do(ctx, bus, study)
 	})
 }
 
@@ -190,8 +190,8 @@ func newStudiesStop(a *app.App) *cobra.Command {
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
-				s, err := studies.Stop(ctx, box, study, "by stoker studies stop")
+			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
+				s, err := studies.Stop(ctx, bus, study, "by stoker studies stop")
 				if errors.Is(err, studies.ErrFinished) {
 					return fmt.Errorf("study %s of pipeline %s has ended already: %s", terminal.ShortID(study.ID), study.Pipeline,
 						s.Study.Finished.Why.InWords())

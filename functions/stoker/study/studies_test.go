@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/functions/studies"
@@ -129,15 +129,15 @@ func TestOnlyItsOwnJobTellsOfATrial(t *testing.T) {
 
 func TestAStudyWithABrokenLogIsListed(t *testing.T) {
 	t.Parallel()
-	box := eventstest.NewMemory(0)
-	if _, err := box.AppendStudy(t.Context(), events.Study{Pipeline: "penguin", ID: strings.Repeat("ab", 32)}, []byte(`{"of": "a later release"}`), 0); err != nil {
+	bus := bustest.NewMemory(0)
+	if _, err := bus.AppendStudy(t.Context(), events.Study{Pipeline: "penguin", ID: strings.Repeat("ab", 32)}, []byte(`{"of": "a later release"}`), 0); err != nil {
 		t.Fatal(err)
 	}
-	lines, err := listStudies(t.Context(), box)
+	lines, err := listStudies(t.Context(), bus)
 	if err != nil || len(lines) != 1 || lines[0].State != studyUnclear || !strings.Contains(lines[0].Error, `unknown field "of"`) {
 		t.Errorf("%+v, %v", lines, err)
 	}
-	if _, err := find.Study(t.Context(), box, "penguin/monday"); !errors.Is(err, events.ErrNotFound) {
+	if _, err := find.Study(t.Context(), bus, "penguin/monday"); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("the study of a run that nobody knows: %v", err)
 	}
 	var out bytes.Buffer

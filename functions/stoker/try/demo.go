@@ -72,7 +72,7 @@ func runDemo(a *app.App, ctx context.Context, stack *stack.Stack) error {
 }
 
 // tryDemo acts as upstream: pipeline, artifacts, facts; and then waits, as downstream would.
-func tryDemo(a *app.App, ctx context.Context, stack *stack.Stack) (outcome events.Fact, err error) {
+func tryDemo(a *app.App, ctx context.Context, stack *stack.Stack) (outcome events.Event, err error) {
 	if err := applyDemo(ctx, stack.Bus); err != nil {
 		return outcome, err
 	}
@@ -83,25 +83,25 @@ func tryDemo(a *app.App, ctx context.Context, stack *stack.Stack) (outcome event
 	runName := "demo-" + time.Now().UTC().Format("20060102-150405.000")
 	fmt.Fprintf(a.Notes(), "stoker demo: data in %s\n", a.DataDir)
 	fmt.Fprintf(a.Notes(), "publishing hparams.ready and transform.ready for run %s\n", runName)
-	facts := demo.Facts(artifacts, runName)
-	for i := range facts {
-		a.GoOn(&facts[i])
+	evs := demo.Events(artifacts, runName)
+	for i := range evs {
+		a.GoOn(&evs[i])
 	}
-	return run.Follow(a, ctx, stack.Bus, facts)
+	return run.Follow(a, ctx, stack.Bus, evs)
 }
 
-func applyDemo(ctx context.Context, box events.Letterbox) error {
+func applyDemo(ctx context.Context, bus events.Bus) error {
 	spec, err := pipeline.Parse(demo.PipelineFile())
 	if err != nil {
 		return err
 	}
-	_, _, err = dispatch.Apply(ctx, box, spec)
+	_, _, err = dispatch.Apply(ctx, bus, spec)
 	return err
 }
 
 // reportDemo prints the event that came out, for programs; else eight lines: the run, its model, where everything is, and what to
 // type next. console is the address of the console that runs, "" if none does.
-func reportDemo(a *app.App, outcome events.Fact, console string) error {
+func reportDemo(a *app.App, outcome events.Event, console string) error {
 	trained, ok := outcome.Data.(*events.ModelTrained)
 	if !ok {
 		run.Describe(a.Stderr, outcome)

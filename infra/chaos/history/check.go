@@ -15,26 +15,26 @@ type Rule string
 
 // The promises.
 const (
-	OneModel      Rule = "one model for each cause"
-	OneOutcome    Rule = "one outcome for each cause"
-	OneEnd        Rule = "no model of a run that has ended"
-	Caused        Rule = "a model names the event that completed its run"
-	Kept          Rule = "an acknowledged event is in the log, once"
-	Outcome       Rule = "every event has an outcome, or a wait that is named"
-	NoDeadLetter  Rule = "no event of an applied pipeline is a dead letter"
-	Announced     Rule = "a job that is given up is announced"
-	JoinFollows   Rule = "a join follows from the log"
-	NotTooEarly   Rule = "no run expires early"
-	NotForever    Rule = "a run expires when it should"
-	CancelHolds   Rule = "a cancel that reports an end has ended the run"
-	PauseHolds    Rule = "no run of a paused pipeline gets a job"
-	GateHasReason Rule = "a gate holds runs up for a reason"
-	QueueEmpty    Rule = "the queue is empty in the end"
-	Readable      Rule = "every message of the log is an event"
-	Trains        Rule = "a run that nothing stops is trained"
-	FailsMeant    Rule = "no run fails that was not meant to"
-	LettersMeant  Rule = "every dead letter is accounted for"
-	LeasesFree    Rule = "no lease of a job on the queue is held in the end"
+	OneModel         Rule = "one model for each cause"
+	OneOutcome       Rule = "one outcome for each cause"
+	OneEnd           Rule = "no model of a run that has ended"
+	Caused           Rule = "a model names the event that completed its run"
+	Kept             Rule = "an acknowledged event is in the log, once"
+	Outcome          Rule = "every event has an outcome, or a wait that is named"
+	NoDeadLetter     Rule = "no event of an applied pipeline is a dead letter"
+	Announced        Rule = "a job that is given up is announced"
+	JoinFollows      Rule = "a join follows from the log"
+	NotTooEarly      Rule = "no run expires early"
+	NotForever       Rule = "a run expires when it should"
+	CancelHolds      Rule = "a cancel that reports an end has ended the run"
+	PauseHolds       Rule = "no run of a paused pipeline gets a job"
+	GateHasReason    Rule = "a gate holds runs up for a reason"
+	QueueEmpty       Rule = "the queue is empty in the end"
+	Readable         Rule = "every message of the log is an event"
+	Trains           Rule = "a run that nothing stops is trained"
+	FailsMeant       Rule = "no run fails that was not meant to"
+	DeadLettersMeant Rule = "every dead letter is accounted for"
+	LeasesFree       Rule = "no lease of a job on the queue is held in the end"
 )
 
 // Violation is a promise that is not kept.
@@ -68,7 +68,7 @@ func (h History) Check() []Violation {
 	}
 	c.published()
 	c.operations()
-	c.letters()
+	c.deadLetters()
 	c.leftovers()
 	c.intended()
 	return c.found
@@ -306,19 +306,19 @@ func (c *checker) operations() {
 }
 
 // letters checks the dead letters.
-func (c *checker) letters() {
-	for _, letter := range c.Letters {
-		if letter.Advisory { // of the server, about a message that may be gone
+func (c *checker) deadLetters() {
+	for _, deadLetter := range c.DeadLetters {
+		if deadLetter.Advisory { // of the server, about a message that may be gone
 			continue
 		}
-		run := runOf(letter.Subject)
-		switch letter.Stream {
+		run := runOf(deadLetter.Subject)
+		switch deadLetter.Stream {
 		case "FACTS":
-			if len(c.Pipelines[run.Pipeline]) > 0 && !slices.Contains(c.Spoiled, letter.Subject) {
-				c.report(NoDeadLetter, run, false, "event %d on %s: %s", letter.Sequence, letter.Subject, letter.Reason)
+			if len(c.Pipelines[run.Pipeline]) > 0 && !slices.Contains(c.Spoiled, deadLetter.Subject) {
+				c.report(NoDeadLetter, run, false, "event %d on %s: %s", deadLetter.Sequence, deadLetter.Subject, deadLetter.Reason)
 			}
 		case "JOBS":
-			job := letter.Subject[strings.LastIndexByte(letter.Subject, '.')+1:]
+			job := deadLetter.Subject[strings.LastIndexByte(deadLetter.Subject, '.')+1:]
 			for _, join := range c.Joins {
 				if r := (Run{join.Pipeline, join.Run}); join.training().Job == job && len(c.runs[r].failed) == 0 {
 					c.report(Announced, r, true, "job %s is a dead letter, and no failure is announced", job)
@@ -363,14 +363,14 @@ func (c *checker) failure(e Event) {
 
 // accounts checks that each spoiled message has one dead letter, and that the others are of jobs that were to fail.
 func (c *checker) accounts() {
-	letters := map[string]int{}
-	for _, letter := range c.Letters {
-		if letter.Advisory {
+	deadLetters := map[string]int{}
+	for _, deadLetter := range c.DeadLetters {
+		if deadLetter.Advisory {
 			continue
 		}
-		letters[letter.Subject]++
-		if letter.Stream == "JOBS" && !slices.Contains(c.Spoiled, letter.Subject) && !c.Intended.Failing[letter.Run] {
-			c.report(LettersMeant, letter.Run, false, "job %d on %s: %s", letter.Sequence, letter.Subject, letter.Reason)
+		deadLetters[deadLetter.Subject]++
+		if deadLetter.Stream == "JOBS" && !slices.Contains(c.Spoiled, deadLetter.Subject) && !c.Intended.Failing[deadLetter.Run] {
+			c.report(DeadLettersMeant, deadLetter.Run, false, "job %d on %s: %s", deadLetter.Sequence, deadLetter.Subject, deadLetter.Reason)
 		}
 	}
 	stored := map[string]int{} // whoever spoils the log publishes again when the answer is lost
@@ -378,8 +378,8 @@ func (c *checker) accounts() {
 		stored[e.Subject]++
 	}
 	for _, subject := range c.Spoiled {
-		if want := max(1, stored[subject]); letters[subject] != want {
-			c.report(LettersMeant, runOf(subject), true, "%s has %d dead letters, want %d", subject, letters[subject], want)
+		if want := max(1, stored[subject]); deadLetters[subject] != want {
+			c.report(DeadLettersMeant, runOf(subject), true, "%s has %d dead letters, want %d", subject, deadLetters[subject], want)
 		}
 	}
 }

@@ -45,14 +45,14 @@ func revisions(t *testing.T, text string) []Revision {
 // join is an entry of a run whose events have the sequences.
 func join(t *testing.T, pipeline, run, state string, sequences ...uint64) Join {
 	t.Helper()
-	type fact struct {
+	type event struct {
 		Sequence uint64 `json:"sequence"`
 	}
-	facts := []fact{}
+	evs := []event{}
 	for _, s := range sequences {
-		facts = append(facts, fact{s})
+		evs = append(evs, event{s})
 	}
-	text, err := json.Marshal(map[string]any{"pipeline": pipeline, "run": run, "state": state, "events": facts,
+	text, err := json.Marshal(map[string]any{"pipeline": pipeline, "run": run, "state": state, "events": evs,
 		"stages": []Stage{{Function: "train", Job: "job-" + run}}})
 	if err != nil {
 		t.Fatal(err)
@@ -138,14 +138,14 @@ func (h *History) become(run, state string) {
 }
 
 // What the server says of a message that is gone is no dead letter of Stoker's, and a spoiled message that was published twice has two.
-func TestLettersThatAreNoViolation(t *testing.T) {
+func TestDeadLettersThatAreNoViolation(t *testing.T) {
 	t.Parallel()
 	h := meant(t)
-	h.Letters = append(h.Letters, Letter{Stream: "JOBS", Sequence: 4, Advisory: true}, Letter{Stream: "FACTS", Sequence: 4, Subject: "facts.x.pair.b.b1", Advisory: true})
+	h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "JOBS", Sequence: 4, Advisory: true}, DeadLetter{Stream: "FACTS", Sequence: 4, Subject: "facts.x.pair.b.b1", Advisory: true})
 	h.Spoiled = []string{"facts.x"}
 	for sequence := range uint64(2) {
 		h.Events = append(h.Events, Event{Sequence: 40 + sequence, Subject: "facts.x", Kind: unreadable})
-		h.Letters = append(h.Letters, Letter{Stream: "FACTS", Sequence: 40 + sequence, Subject: "facts.x"})
+		h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "FACTS", Sequence: 40 + sequence, Subject: "facts.x"})
 	}
 	if found := h.Check(); len(found) > 0 {
 		t.Errorf("found %v", found)
@@ -209,10 +209,10 @@ func TestEachViolationIsFound(t *testing.T) {
 			h.Gates["gated"] = Gate{Paused: true}
 		}},
 		"an event is a dead letter": {rule: NoDeadLetter, run: "pair/b", change: func(_ *testing.T, h *History) {
-			h.Letters = append(h.Letters, Letter{Stream: "FACTS", Sequence: 4, Subject: "facts.transform-ready.pair.b.b1"})
+			h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "FACTS", Sequence: 4, Subject: "facts.transform-ready.pair.b.b1"})
 		}},
 		"a job is a dead letter in silence": {rule: Announced, run: "pair/a", pending: true, change: func(_ *testing.T, h *History) {
-			h.Letters = append(h.Letters, Letter{Stream: "JOBS", Sequence: 4, Subject: "jobs.train.cpu.job-a"})
+			h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "JOBS", Sequence: 4, Subject: "jobs.train.cpu.job-a"})
 		}},
 		"a join lacks an event": {rule: JoinFollows, run: "pair/a", change: func(t *testing.T, h *History) {
 			h.Joins["pair/a"] = join(t, "pair", "a", "dispatched", 1)
@@ -287,19 +287,19 @@ func TestEachViolationIsFound(t *testing.T) {
 			e.Kind, e.Source = tuningFailed, "/stoker/tune"
 			h.Events = append(h.Events, e)
 		}},
-		"a dead letter of a job that was not to fail": {rule: LettersMeant, run: "pair/c", change: func(_ *testing.T, h *History) {
+		"a dead letter of a job that was not to fail": {rule: DeadLettersMeant, run: "pair/c", change: func(_ *testing.T, h *History) {
 			h.intend()
-			h.Letters = append(h.Letters, Letter{Stream: "JOBS", Sequence: 4, Subject: "jobs.train.cpu.other", Run: Run{"pair", "c"}})
+			h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "JOBS", Sequence: 4, Subject: "jobs.train.cpu.other", Run: Run{"pair", "c"}})
 		}},
-		"a spoiled message that is no dead letter": {rule: LettersMeant, pending: true, change: func(_ *testing.T, h *History) {
+		"a spoiled message that is no dead letter": {rule: DeadLettersMeant, pending: true, change: func(_ *testing.T, h *History) {
 			h.intend()
 			h.Spoiled = []string{"jobs.x"}
 		}},
-		"a spoiled message with two dead letters": {rule: LettersMeant, pending: true, change: func(_ *testing.T, h *History) {
+		"a spoiled message with two dead letters": {rule: DeadLettersMeant, pending: true, change: func(_ *testing.T, h *History) {
 			h.intend()
 			h.Spoiled = []string{"facts.x"}
 			for range 2 {
-				h.Letters = append(h.Letters, Letter{Stream: "FACTS", Subject: "facts.x"})
+				h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "FACTS", Subject: "facts.x"})
 			}
 		}},
 		"a job is left": {rule: QueueEmpty, pending: true, change: func(_ *testing.T, h *History) {
@@ -351,7 +351,7 @@ func TestWhatWasAskedForAgainIsAnotherCause(t *testing.T) {
 	retried, replayed := trained(30, "pair", "a", "a2", "y"), trained(31, "pair", "a", "a2", "z")
 	retried.Data.Request, replayed.Data.Generation = "dead-1", 1
 	h.Events = append(h.Events, retried, replayed)
-	h.Letters = []Letter{{Stream: "JOBS", Sequence: 1, Subject: "jobs.train.cpu.job-d", Run: Run{"pair", "d"}}}
+	h.DeadLetters = []DeadLetter{{Stream: "JOBS", Sequence: 1, Subject: "jobs.train.cpu.job-d", Run: Run{"pair", "d"}}}
 	for _, v := range h.Check() {
 		t.Error(v)
 	}

@@ -27,13 +27,13 @@ const (
 
 // History is what a bus holds at one moment, and what publishers know.
 type History struct {
-	Events    []Event               // the log, in order
-	Pipelines map[string][]Revision // by name, oldest first
-	Joins     map[string]Join       // by Run.String
-	Gates     map[string]Gate       // by pipeline
-	Leases    map[string]Lease      // by job
-	Jobs      []string              // subjects of what is on the queue
-	Letters   []Letter
+	Events      []Event               // the log, in order
+	Pipelines   map[string][]Revision // by name, oldest first
+	Joins       map[string]Join       // by Run.String
+	Gates       map[string]Gate       // by pipeline
+	Leases      map[string]Lease      // by job
+	Jobs        []string              // subjects of what is on the queue
+	DeadLetters []DeadLetter
 
 	Published []Published
 	Cancelled []Run         // whose cancel was reported to have ended a run without a job
@@ -172,7 +172,7 @@ type Lease struct {
 }
 
 // Letter is a dead letter: a message that the product gave up.
-type Letter struct {
+type DeadLetter struct {
 	Stream   string
 	Sequence uint64
 	Subject  string // of the message

@@ -25,7 +25,7 @@ func Read(ctx context.Context, nc *nats.Conn) (h History, err error) {
 		{"KV_GATES", h.addGate},
 		{"KV_LEASES", h.addLease},
 		{"JOBS", h.addJob},
-		{"DEAD", h.addLetter},
+		{"DEAD", h.addDeadLetter},
 	} {
 		if err := each(ctx, nc, part.stream, part.add); err != nil {
 			return h, fmt.Errorf("read %s: %w", part.stream, err)
@@ -187,7 +187,7 @@ func (h *History) addJob(m message) error {
 }
 
 // addLetter reads a letter, or the server's advisory that somebody terminated a message.
-func (h *History) addLetter(m message) error {
+func (h *History) addDeadLetter(m message) error {
 	var said struct {
 		Message struct {
 			Stream   string
@@ -202,16 +202,16 @@ func (h *History) addLetter(m message) error {
 	if err := json.Unmarshal(m.Data, &said); err != nil {
 		return err
 	}
-	letter := Letter{Stream: said.Message.Stream, Sequence: said.Message.Sequence, Subject: said.Message.Subject, Reason: string(said.Reason)}
-	_ = json.Unmarshal(said.Message.Body, &letter.Run) // what is no job names no run
+	deadLetter := DeadLetter{Stream: said.Message.Stream, Sequence: said.Message.Sequence, Subject: said.Message.Subject, Reason: string(said.Reason)}
+	_ = json.Unmarshal(said.Message.Body, &deadLetter.Run) // what is no job names no run
 	if said.Stream != "" {
-		letter = Letter{Stream: said.Stream, Sequence: said.Seq, Reason: string(said.Reason), Advisory: true}
+		deadLetter = DeadLetter{Stream: said.Stream, Sequence: said.Seq, Reason: string(said.Reason), Advisory: true}
 		at := slices.IndexFunc(h.Events, func(e Event) bool { return e.Sequence == said.Seq })
 		if said.Stream == "FACTS" && at >= 0 {
-			letter.Subject = h.Events[at].Subject
+			deadLetter.Subject = h.Events[at].Subject
 		}
 	}
-	h.Letters = append(h.Letters, letter)
+	h.DeadLetters = append(h.DeadLetters, deadLetter)
 	return nil
 }
 

@@ -109,12 +109,12 @@ func taken(err error) bool {
 // same returns nil if the message that the subject holds is the same event. A server that answers from its own copy of the stream may not
 // have the message yet.
 func same(ctx context.Context, bus jetstream.JetStream, message *nats.Msg) error {
-	facts, err := bus.Stream(ctx, "FACTS")
+	evs, err := bus.Stream(ctx, "FACTS")
 	if err != nil {
 		return err
 	}
-	first, err := facts.GetLastMsgForSubject(ctx, message.Subject)
-	for ; errors.Is(err, jetstream.ErrMsgNotFound) && ctx.Err() == nil; first, err = facts.GetLastMsgForSubject(ctx, message.Subject) {
+	first, err := evs.GetLastMsgForSubject(ctx, message.Subject)
+	for ; errors.Is(err, jetstream.ErrMsgNotFound) && ctx.Err() == nil; first, err = evs.GetLastMsgForSubject(ctx, message.Subject) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if err != nil {

@@ -1,0 +1,168 @@
+package bustest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// reader is one durable place in a stream that nothing is removed from.
+type reader struct {
+	next    uint64               // first message never delivered
+	waiting map[uint64]time.Time // delivered but not settled: when it is delivered again
+	times   map[uint64]int       // how often it was delivered, of those
+	single  bool                 // a listener: nothing while one waits
+}
+
+// Follow implements events.Log.
+func (m *Memory) Follow(ctx context.Context, name string, wait time.Duration) (events.EventDelivery, error) {
+	notice, err := m.follow(ctx, &m.events, name, wait)
+	if err != nil {
+		return nil, fmt.Errorf("follow facts as %s: %w", name, err)
+	}
+	return &eventDelivery{delivery: notice, recorded: record(notice.message)}, nil
+}
+
+// Delivered implements events.Log.
+func (m *Memory) Delivered(ctx context.Context, name string) (uint64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return max(m.reader(&m.events, name).next, 1) - 1, nil
+}
+
+// FollowBuckets implements events.Notices.
+func (m *Memory) FollowBuckets(ctx context.Context, name string, wait time.Duration) (events.Delivery, error) {
+	notice, err := m.follow(ctx, &m.buckets, name, wait)
+	if err != nil {
+		return nil, fmt.Errorf("follow buckets as %s: %w", name, err)
+	}
+	return notice, nil
+}
+
+// Notify implements events.Notices.
+func (m *Memory) Notify(ctx context.Context, from string, message []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return m.Inject(ctx, events.BucketSubject(from), nil, message)
+}
+
+func (m *Memory) follow(ctx context.Context, s *stream, name string, wait time.Duration) (found *delivery, err error) {
+	err = m.await(ctx, wait, func(now time.Time) (bool, time.Time) {
+		var again time.Time
+		found, again = m.hand(s, m.reader(s, name), now)
+		return found != nil, again
+	})
+	return found, err
+}
+
+// hand delivers what is next, or says when to look again. It needs m.mu.
+func (m *Memory) hand(s *stream, r *reader, now time.Time) (found *delivery, again time.Time) {
+	for {
+		sequence, again := r.ready(now, s.last)
+		if sequence == 0 {
+			return nil, again
+		}
+		message := s.at(sequence)
+		if message == nil { // removed
+			r.settled(sequence)
+			continue
+		}
+		r.waiting[sequence] = now.Add(m.terms.Length)
+		if r.times == nil {
+			r.times = map[uint64]int{}
+		}
+		r.times[sequence]++
+		return &delivery{bus: m, reader: r, message: *message, deliveries: r.times[sequence]}, time.Time{}
+	}
+}
+
+// reader needs m.mu.
+func (m *Memory) reader(s *stream, name string) *reader {
+	key := s.name + "/" + name
+	if m.readers[key] == nil {
+		m.readers[key] = &reader{next: 1, waiting: map[uint64]time.Time{}}
+	}
+	return m.readers[key]
+}
+
+// ready returns the message to deliver now, or 0 and when one that waits comes again.
+func (r *reader) ready(now time.Time, last uint64) (sequence uint64, again time.Time) {
+	for waiting, at := range r.waiting {
+		if !at.After(now) && (sequence == 0 || waiting < sequence) {
+			sequence = waiting
+		}
+		if again.IsZero() || at.Before(again) {
+			again = at
+		}
+	}
+	if sequence == 0 && r.next <= last && !(r.single && len(r.waiting) > 0) {
+		sequence = r.next
+		r.next++
+	}
+	return sequence, again
+}
+
+func (r *reader) settled(sequence uint64) {
+	delete(r.waiting, sequence)
+	delete(r.times, sequence)
+}
+
+// notice is one message handed to one reader.
+type delivery struct {
+	bus        *Memory
+	reader     *reader
+	message    events.Message
+	deliveries int
+}
+
+// delivery is a notice of the log.
+type eventDelivery struct {
+	*delivery
+	recorded events.Recorded
+}
+
+func (d *eventDelivery) Recorded() events.Recorded { return d.recorded }
+
+func (n *delivery) Message() events.Message { return n.message }
+
+// Deliveries implements events.Notice.
+func (n *delivery) Deliveries() int { return n.deliveries }
+
+// Done implements events.Notice.
+func (n *delivery) Ack(ctx context.Context) error {
+	return n.settle(ctx, func() error { n.reader.settled(n.message.Sequence); return nil })
+}
+
+// Later implements events.Notice.
+func (n *delivery) Nak(ctx context.Context, delay time.Duration) error {
+	return n.settle(ctx, func() error {
+		if _, unsettled := n.reader.waiting[n.message.Sequence]; unsettled {
+			n.reader.waiting[n.message.Sequence] = time.Now().Add(delay)
+		}
+		return nil
+	})
+}
+
+// Never implements events.Notice.
+func (n *delivery) Term(ctx context.Context, reason events.DeadReason) error {
+	return n.settle(ctx, func() error {
+		n.reader.settled(n.message.Sequence)
+		return n.bus.deadLetter(ctx, events.DeadLetter{Message: n.message, Reason: reason})
+	})
+}
+
+func (n *delivery) settle(ctx context.Context, how func() error) error {
+	n.bus.mu.Lock()
+	defer n.bus.mu.Unlock()
+	if err := n.bus.usable(ctx); err != nil {
+		return fmt.Errorf("settle message %d of %s: %w", n.message.Sequence, n.message.Stream, err)
+	}
+	defer n.bus.wake()
+	return how()
+}

@@ -1,0 +1,92 @@
+package bustest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Publish implements events.Log.
+func (m *Memory) Publish(ctx context.Context, f events.Event) (events.Receipt, error) {
+	header, body, err := events.Encode(f)
+	if err != nil {
+		return events.Receipt{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return events.Receipt{}, fmt.Errorf("publish: %w", err)
+	}
+	subject := events.EventSubject(f)
+	if before := m.events.find(subject); before != nil {
+		if err := events.CheckRepeated(f, *before); err != nil {
+			return events.Receipt{}, fmt.Errorf("publish %s: %w", subject, err)
+		}
+		return events.Receipt{Sequence: before.Sequence, Duplicate: true}, nil
+	}
+	if err := checkSize(body); err != nil {
+		return events.Receipt{}, fmt.Errorf("publish %s: %w", subject, err)
+	}
+	message := m.events.add(subject, header, body)
+	m.wake()
+	return events.Receipt{Sequence: message.Sequence}, nil
+}
+
+// Read implements events.Log.
+func (m *Memory) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		for next := max(q.From, 1); ; {
+			message, last, err := m.after(ctx, next, q.Follow)
+			if err != nil && !(q.Follow && ctx.Err() != nil) {
+				yield(events.Recorded{}, err)
+			}
+			if err != nil || last || (q.Until != 0 && message.Sequence >= q.Until) {
+				return
+			}
+			if selects(q, message.Subject) && !yield(record(message), nil) {
+				return
+			}
+			next = message.Sequence + 1
+		}
+	}
+}
+
+// after returns the first fact from sequence on. last says that there is none yet; with follow it is waited for.
+func (m *Memory) after(ctx context.Context, sequence uint64, follow bool) (message events.Message, last bool, err error) {
+	const forEver = 1 << 62
+	wait := time.Duration(0)
+	if follow {
+		wait = forEver
+	}
+	err = m.await(ctx, wait, func(time.Time) (bool, time.Time) {
+		last = m.events.last < sequence
+		if !last {
+			message = m.events.messages[sequence-1] // facts are never removed
+		}
+		return !last || !follow, time.Time{}
+	})
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return message, last, err
+}
+
+// selects tells whether a subject is one that q asks for.
+func selects(q events.Query, subject string) bool {
+	return slices.ContainsFunc(events.EventFilters(q), func(filter string) bool { return matches(filter, subject) })
+}
+
+func record(message events.Message) events.Recorded {
+	event, err := events.Decode(message.Header, message.Body)
+	if err == nil {
+		err = events.CheckEventSubject(event, message.Subject)
+	}
+	if err != nil {
+		return events.Recorded{Message: message, Err: err}
+	}
+	return events.Recorded{Message: message, Event: event}
+}

@@ -1,0 +1,78 @@
+package bustest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// watcher gets progress that matches its filter. What it doesn't read in time is lost.
+type watcher struct {
+	filter string
+	told   chan events.Progress
+}
+
+const watcherBuffer = 1024
+
+// Report implements events.Letterbox.
+func (m *Memory) Report(ctx context.Context, p events.Progress) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return fmt.Errorf("report progress of job %s: %w", p.Job, err)
+	}
+	m.keepLog(p)
+	for w := range m.watchers {
+		if !matches(w.filter, events.ProgressSubject(p)) {
+			continue
+		}
+		select {
+		case w.told <- p:
+		default:
+		}
+	}
+	return nil
+}
+
+// Watch implements events.Letterbox. It listens from the moment it is called.
+func (m *Memory) Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error] {
+	w := &watcher{filter: events.ProgressFilter(pipeline, run), told: make(chan events.Progress, watcherBuffer)}
+	m.mu.Lock()
+	m.watchers[w] = struct{}{}
+	m.mu.Unlock()
+	forget := func() { m.mu.Lock(); defer m.mu.Unlock(); delete(m.watchers, w) }
+	stop := context.AfterFunc(ctx, forget)
+	return func(yield func(events.Progress, error) bool) {
+		defer func() { stop(); forget() }()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-m.closing:
+				yield(events.Progress{}, fmt.Errorf("watch progress: %w", events.ErrClosed))
+				return
+			case p := <-w.told:
+				if !yield(p, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// matches compares a subject with a filter, as NATS does: * is one token, > the rest.
+func matches(filter, subject string) bool {
+	want, have := strings.Split(filter, "."), strings.Split(subject, ".")
+	for i, token := range want {
+		switch {
+		case token == ">":
+			return len(have) > i
+		case i >= len(have) || token != "*" && token != have[i]:
+			return false
+		}
+	}
+	return len(want) == len(have)
+}

@@ -1,0 +1,96 @@
+package bustest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Lease is how long leases of a box under test must last. It leaves a busy machine time for late heartbeats: tests that
+// wait for a lease to run out take a little longer than this.
+const Lease = 1500 * time.Millisecond
+
+// Box is a letterbox under test.
+type Bus interface {
+	events.Bus
+	// Inject appends a message as a foreign publisher would.
+	Inject(ctx context.Context, subject string, header map[string][]string, body []byte) error
+	Close() error
+}
+
+// Run checks that the letterboxes which open makes do what events.Letterbox promises. Each test opens one of its own, empty,
+// with leases of length Lease.
+func Run(t *testing.T, open func(t *testing.T) Bus) {
+	for name, test := range tests() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t))
+		})
+	}
+}
+
+// RunInBubble is Run on the clock of testing/synctest, for letterboxes that live in this process: no test waits.
+func RunInBubble(t *testing.T, open func(t *testing.T) Bus) {
+	for name, test := range tests() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { test(t, open(t)) })
+		})
+	}
+}
+
+func tests() map[string]func(*testing.T, Bus) {
+	all := map[string]func(*testing.T, Bus){}
+	for _, group := range []map[string]func(*testing.T, Bus){logTests(), queueTests(), leaseTests(), cancelTests(), proveTests(), bucketTests(), listenTests(), kvTests(), studyTests(), deadTests(), sideTests(), closeTests()} {
+		for name, test := range group {
+			all[name] = test
+		}
+	}
+	return all
+}
+
+const (
+	soon = 10 * time.Second       // for what is about to come: only a failure waits so long
+	now  = 300 * time.Millisecond // for what must not come
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantError(t *testing.T, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("got error %v, want %v", err, want)
+	}
+}
+
+func wantInvalid(t *testing.T, err error, field string) {
+	t.Helper()
+	if invalid, ok := errors.AsType[*events.Invalid](err); !ok || invalid.Field != field {
+		t.Errorf("got error %v, want an *Invalid that names %s", err, field)
+	}
+}
+
+// exampleFact is a valid fact of run.
+func exampleEvent(run, id string) events.Event {
+	return events.Event{
+		ID: id, Source: "/upstream/example-gen", Pipeline: "penguin", Run: run,
+		Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://data/penguin/1", Splits: []string{"train", "eval"}}}},
+	}
+}
+
+// exampleJob is a valid train job.
+func exampleJob(id, class string) events.Job {
+	return events.Job{
+		ID: id, Function: events.FunctionTrain, Class: class, Pipeline: "penguin", Run: "run 1", Spec: []byte(`{}`),
+		Causes: []events.Cause{{Kind: events.KindExamplesReady, Source: "/upstream/example-gen", ID: "1", Sequence: 1}},
+	}
+}

@@ -1,0 +1,123 @@
+package jetstream
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// sightings remembers since when each lease has been seen unchanged, on our own monotonic clock. A lease is taken over by
+// compare-and-swap on the revision that was seen for a whole lease length: so a sighting that is out of date, because news was
+// late or lost, can only make us wait or lose the swap. Of a lease that is ours it tells when someone else wrote it: our next
+// heartbeat would find out too, but later.
+type leaseAges struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	started bool
+	seen    map[string]leaseAge // by key
+	ours    map[string]*mark    // by key: of the leases that this process holds
+}
+
+type leaseAge struct {
+	revision uint64
+	since    time.Time
+}
+
+// age says for how long revision of key has been known to be there, and notes it if it is new.
+func (s *leaseAges) age(key string, revision uint64) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.seen[key]; ok && known.revision == revision {
+		return s.now().Sub(known.since)
+	}
+	s.seen[key] = leaseAge{revision: revision, since: s.now()}
+	return 0
+}
+
+// watch makes a mark of a lease that we wrote, and tells it of what the watcher sees from then on, or has seen already.
+func (s *leaseAges) watch(key string, revision uint64) *mark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := newMark(revision)
+	s.ours[key] = m
+	m.see(s.seen[key].revision)
+	return m
+}
+
+func (s *leaseAges) unwatch(key string, m *mark) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ours[key] == m {
+		delete(s.ours, key)
+	}
+}
+
+// see tells the mark of a lease that is ours.
+func (s *leaseAges) see(key string, revision uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.ours[key]; m != nil {
+		m.see(revision)
+	}
+}
+
+func (s *leaseAges) forget(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.seen, key)
+}
+
+// observe starts to watch all leases, at the first Take. Without it a lease would only be seen when its job is delivered
+// again, and would have to be waited out once more from there.
+func (b *Bus) observe(ctx context.Context) error {
+	b.leaseAges.mu.Lock()
+	defer b.leaseAges.mu.Unlock()
+	if b.leaseAges.started {
+		return nil
+	}
+	watcher, err := b.leases.WatchAll(b.closing, jetstream.MetaOnly())
+	if err != nil {
+		return fmt.Errorf("watch leases: %w", b.explain(ctx, err))
+	}
+	b.leaseAges.started = true
+	b.background(func(closing context.Context) {
+		b.leaseAges.follow(closing, watcher.Updates())
+		b.leaseAges.ended() // the server may have lost the watch: the next Take begins another
+	})
+	return nil
+}
+
+func (s *leaseAges) ended() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.started = false
+}
+
+func (s *leaseAges) follow(closing context.Context, updates <-chan jetstream.KeyValueEntry) {
+	for {
+		select {
+		case <-closing.Done():
+			return
+		case entry, ok := <-updates:
+			if !ok {
+				return
+			}
+			if entry != nil { // nil: all that was there before has been sent
+				s.note(entry)
+			}
+		}
+	}
+}
+
+func (s *leaseAges) note(entry jetstream.KeyValueEntry) {
+	if entry.Operation() == jetstream.KeyValuePut {
+		s.age(entry.Key(), entry.Revision())
+	} else {
+		s.forget(entry.Key())
+	}
+	s.see(entry.Key(), entry.Revision())
+}

@@ -1,0 +1,197 @@
+package bridge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// fact is what the upload of a marker tells. An input failure says that it can tell nothing.
+func (b *Bridge) event(ctx context.Context, u upload) (events.Event, error) {
+	if err := cmp.Or(u.badKey, u.at.Validate()); err != nil {
+		return events.Event{}, refused(err)
+	}
+	marker, err := b.read(ctx, u)
+	if err != nil {
+		return events.Event{}, err
+	}
+	pipeline := cmp.Or(marker.Pipeline, b.opts.Pipeline)
+	if pipeline == "" {
+		return events.Event{}, refused(noPipeline)
+	}
+	if err := b.allowed(u.at, pipeline); err != nil {
+		return events.Event{}, refused(err)
+	}
+	folder := u.folder()
+	data, err := b.data(ctx, folder, marker)
+	if err != nil {
+		return events.Event{}, err
+	}
+	event := events.Event{
+		ID:       u.id(),
+		Source:   events.SourceBridge,
+		Pipeline: pipeline,
+		Run:      cmp.Or(marker.Run, path.Base(folder.Key)),
+		Time:     u.time,
+		Trace:    marker.Trace,
+		Data:     data,
+
+		TraceState: marker.TraceState,
+	}
+	return event, refused(event.Validate())
+}
+
+var noPipeline = &events.Invalid{
+	Field:    "pipeline",
+	Expected: "the name of one in the object's metadata or in its body, for the bridge has no default",
+}
+
+// id is the same whenever and by whomever the notification is read.
+func (u upload) id() string {
+	return events.DerivedID("bucket", u.at.Bucket, u.at.Key, u.version, u.etag)
+}
+
+// folder is where the object lies; the key is empty for the top of a bucket.
+func (u upload) folder() storage.Ref {
+	dir, _ := path.Split(u.at.Key)
+	return storage.Ref{Bucket: u.at.Bucket, Key: strings.TrimSuffix(dir, "/")}
+}
+
+// data is what a marker in a folder tells: what it names itself, else what lies beside it.
+func (b *Bridge) data(ctx context.Context, folder storage.Ref, m Marker) (events.Data, error) {
+	kind := m.says()
+	if kind == "" {
+		var err error
+		if kind, err = b.find(ctx, folder, &m); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.only(kind); err != nil {
+		return nil, err
+	}
+	request := events.Request{Force: m.Force}
+	switch kind {
+	case events.KindTransformReady:
+		return &events.TransformReady{
+			TransformGraph: within(folder, m.TransformGraph), TransformedExamples: allWithin(folder, m.TransformedExamples),
+			Examples: allWithin(folder, m.Examples), Schema: within(folder, m.Schema), Statistics: within(folder, m.Statistics), Request: request,
+		}, nil
+	case events.KindHParamsReady:
+		return &events.HParamsReady{
+			Hyperparameters: within(folder, m.Hyperparameters), Values: m.Values, Score: m.Score, Objective: m.Objective,
+			Study: m.Study, Request: request,
+		}, nil
+	}
+	return &events.ExamplesReady{
+		Examples: allWithin(folder, m.Examples), Schema: within(folder, m.Schema), Statistics: within(folder, m.Statistics), Request: request,
+	}, nil
+}
+
+// Where TFX's components leave what they make: <pipeline>/<component>/<output>/<execution>/.
+const (
+	splitPrefix      = "Split-"                   // of folders in an Examples artifact
+	transformFolder  = "transform_fn"             // in a TransformGraph artifact
+	hparamsFile      = "best_hyperparameters.txt" // in a HyperParameters artifact
+	graphOutput      = "transform_graph"          // of Transform
+	transformsOutput = "transformed_examples"     // of Transform, of the same execution
+)
+
+// find completes a marker that names no artifact with that which is its folder, and returns the kind of event.
+func (b *Bridge) find(ctx context.Context, folder storage.Ref, m *Marker) (events.Kind, error) {
+	if folder.Key == "" {
+		return "", refused(errors.New("expected examples in its body, or a folder to lie in: a whole bucket is no artifact"))
+	}
+	splits, err := b.splits(ctx, folder)
+	if err != nil {
+		return "", err
+	}
+	if len(splits) > 0 {
+		m.Examples = []events.Examples{{URI: ".", Splits: splits}}
+		return events.KindExamplesReady, nil
+	}
+	there, err := b.holds(ctx, folder, transformFolder+"/")
+	if err != nil {
+		return "", err
+	}
+	if there {
+		m.TransformGraph = "."
+		return events.KindTransformReady, b.findTransformed(ctx, folder, m)
+	}
+	if there, err = b.holds(ctx, folder, hparamsFile); err != nil {
+		return "", err
+	}
+	if there {
+		m.Hyperparameters = "."
+		return events.KindHParamsReady, nil
+	}
+	return "", refused(fmt.Errorf("expected %s<name> folders with files, %s or %s in %s, or examples, transform_graph or hyperparameters in its body; got none of them",
+		splitPrefix, transformFolder, hparamsFile, folder))
+}
+
+// findTransformed adds the examples that Transform's same execution has left beside its graph. A marker that names some has them already.
+func (b *Bridge) findTransformed(ctx context.Context, folder storage.Ref, m *Marker) error {
+	output := path.Dir(folder.Key)
+	if path.Base(output) != graphOutput || len(m.TransformedExamples) > 0 {
+		return nil
+	}
+	at := storage.Ref{Bucket: folder.Bucket, Key: path.Join(path.Dir(output), transformsOutput, path.Base(folder.Key))}
+	splits, err := b.splits(ctx, at)
+	if err == nil && len(splits) > 0 {
+		m.TransformedExamples = []events.Examples{{URI: at.String(), Splits: splits}}
+	}
+	return err
+}
+
+// holds reports whether a folder has an object of that name, or, of a name that ends in a slash, one below it.
+func (b *Bridge) holds(ctx context.Context, folder storage.Ref, name string) (bool, error) {
+	want := folder.Key + "/" + name
+	for object, err := range b.store.List(ctx, folder.Join(strings.TrimSuffix(name, "/"))) {
+		if err != nil {
+			return false, fmt.Errorf("list %s: %w", folder, err)
+		}
+		rest, found := strings.CutPrefix(object.Ref.Key, want)
+		if found && (rest != "") == strings.HasSuffix(name, "/") {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// splits are the names of the Split-<name> folders that hold files.
+func (b *Bridge) splits(ctx context.Context, folder storage.Ref) ([]string, error) {
+	found := map[string]bool{}
+	for object, err := range b.store.List(ctx, folder.Join(splitPrefix)) {
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", folder, err)
+		}
+		name, file, isFolder := strings.Cut(strings.TrimPrefix(object.Ref.Key, folder.Join(splitPrefix).Key), "/")
+		if isFolder && file != "" {
+			found[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// allWithin makes addresses of what a marker in folder calls artifacts.
+func allWithin(folder storage.Ref, named []events.Examples) []events.Examples {
+	for i := range named {
+		named[i].URI = within(folder, named[i].URI)
+	}
+	return named
+}
+
+// within makes an address of what a marker in folder calls one. What comes of a bad one is found by whoever validates the fact.
+func within(folder storage.Ref, address string) string {
+	if address == "" || strings.Contains(address, "://") {
+		return address
+	}
+	return storage.Ref{Bucket: folder.Bucket, Key: path.Join(folder.Key, address)}.String()
+}

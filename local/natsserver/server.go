@@ -1,0 +1,138 @@
+package natsserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// Options of a server. Only Dir is needed.
+type Options struct {
+	Dir        string       // made if need be; holds the file store and the password
+	Host       string       // to listen on; default 127.0.0.1, so that no other machine gets in
+	Port       int          // 0 for any free one
+	Monitor    bool         // also serve NATS's monitoring pages, over HTTP, on loopback; they ask for no password
+	SyncAlways bool         // every write reaches the disk before it is acknowledged: slower, safe against power loss
+	Logger     *slog.Logger // default: none
+}
+
+// Server is a running NATS server. Its methods may be called from many goroutines.
+type Server struct {
+	server   *server.Server
+	password string
+	log      *log
+	ended    chan struct{} // closed once all of the server has ended
+	fault    atomic.Pointer[error]
+}
+
+// readyTimeout is far above the milliseconds that a start takes: a server that was cut off reads all of its log again before it listens.
+const readyTimeout = 10 * time.Minute
+
+var (
+	errNotReady = errors.New("not ready in " + readyTimeout.String())
+	errEnded    = errors.New("the server ended before it was ready")
+)
+
+// Start runs a server and returns once it takes connections. ctx bounds the start only; Close ends the server.
+func Start(ctx context.Context, opts Options) (*Server, error) {
+	password, err := readPassword(opts.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("bus password: %w", err)
+	}
+	log := newLog(opts.Logger)
+	nats, err := server.NewServer(serverOptions(opts, password))
+	if err != nil {
+		return nil, fmt.Errorf("start bus in %s: %w", opts.Dir, err)
+	}
+	nats.SetLoggerV2(log, false, false, false)
+	s := &Server{server: nats, password: password, log: log, ended: make(chan struct{})}
+	go func() {
+		defer close(s.ended)
+		nats.Start() // returns once it listens, or can't
+		nats.WaitForShutdown()
+	}()
+	if err := s.ready(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start bus in %s: %w", opts.Dir, err), s.Close())
+	}
+	go s.watch()
+	return s, nil
+}
+
+func serverOptions(opts Options, password string) *server.Options {
+	port := opts.Port
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	out := &server.Options{
+		ServerName:                 "stoker",
+		Host:                       cmp.Or(opts.Host, "127.0.0.1"),
+		Port:                       port,
+		JetStream:                  true,
+		StoreDir:                   filepath.Join(opts.Dir, "jetstream"),
+		SyncAlways:                 opts.SyncAlways,
+		NoSigs:                     true,
+		CustomClientAuthentication: gate{password: password},
+	}
+	if opts.Monitor {
+		out.HTTPHost, out.HTTPPort = "127.0.0.1", server.RANDOM_PORT
+	}
+	return out
+}
+
+// ready waits until the server takes connections, and says why it does not.
+func (s *Server) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, errNotReady)
+	defer cancel()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for s.server.Addr() == nil { // the server has no signal for it; it listens last, when all else is up
+		select {
+		case <-s.log.failed:
+			return errors.New(s.log.fatal)
+		case <-s.ended:
+			return errEnded
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-look.C:
+		}
+	}
+	return nil
+}
+
+// URL is the server's address with the credentials that it asks for: not for logs.
+func (s *Server) URL() string {
+	return (&url.URL{Scheme: "nats", User: url.UserPassword(user, s.password), Host: s.host()}).String()
+}
+
+// Address is the server's address without credentials.
+func (s *Server) Address() string { return (&url.URL{Scheme: "nats", Host: s.host()}).String() }
+
+func (s *Server) host() string { return s.server.Addr().String() }
+
+// MonitorAddress is where the monitoring pages are, host:port; "" without Options.Monitor.
+func (s *Server) MonitorAddress() string {
+	if addr := s.server.MonitorAddr(); addr != nil {
+		return net.JoinHostPort(addr.IP.String(), fmt.Sprint(addr.Port))
+	}
+	return ""
+}
+
+// Close ends the server, and returns when all of it has ended and what it stored is in the files. Closing again is success.
+func (s *Server) Close() error {
+	s.server.Shutdown()
+	<-s.ended
+	return nil
+}
+
+// Done is closed when the server ends, whether it was told to or not. A server that can't write to its disk any more ends by itself: Err
+// says so.
+func (s *Server) Done() <-chan struct{} { return s.ended }
