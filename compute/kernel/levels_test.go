@@ -347,6 +347,16 @@ func TestAFormulaIsTheSameAtEachLevel(t *testing.T) {
 	})
 }
 
+func TestAnUpdateAllocatesNothing(t *testing.T) {
+	plain := NewFormula("plain", "m", "rate", "m = m + g", "w = w - rate*m")
+	w, g, slots := make([]float32, 1000), make([]float32, 1000), [][]float32{make([]float32, 1000)}
+	for _, f := range []*Formula{plain, Momentum} {
+		if n := testing.AllocsPerRun(10, func() { (*Team)(nil).Update(Rule{Formula: f}, w, g, slots) }); n != 0 {
+			t.Errorf("%s: %v allocations", f.Name(), n)
+		}
+	}
+}
+
 // scalar executes a formula weight by weight.
 func scalar(s *step) {
 	for i := range s.w {

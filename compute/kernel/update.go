@@ -50,9 +50,15 @@ const formulaBlock = 256
 // interpret executes the formula block by block. Each operation is one of Combine or Map, so that every
 // processor takes the same step, to the last bit.
 func (s *step) interpret(l Level, from, to int) {
-	var memory [Registers - firstNumber][formulaBlock]float32
+	memory := shared.take()
+	defer shared.back(memory)
+	memory.a = grown(memory.a, (Registers-firstNumber)*formulaBlock)
+	var blocks [Registers - firstNumber][]float32
+	for i := range blocks {
+		blocks[i] = memory.a[i*formulaBlock : (i+1)*formulaBlock]
+	}
 	for i, x := range s.numbers[:s.formula.numbers] {
-		fillWith(memory[i][:], x)
+		fillWith(blocks[i], x)
 	}
 	for ; from < to; from += formulaBlock {
 		end := min(from+formulaBlock, to)
@@ -61,8 +67,8 @@ func (s *step) interpret(l Level, from, to int) {
 		for i := range s.formula.slots {
 			registers[firstSlot+i] = s.slots[i][from:end]
 		}
-		for i := range memory {
-			registers[firstNumber+i] = memory[i][:end-from]
+		for i, block := range blocks {
+			registers[firstNumber+i] = block[:end-from]
 		}
 		for i, w := range registers[0] {
 			registers[0][i] = w - float32(s.decay*w)
