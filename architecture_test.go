@@ -25,6 +25,7 @@ var rules = archtest.Rules{
 		"events/bustest":   {Imports: "events", TestOnly: true},
 
 		"storage":              {},
+		"storage/backend":      {Imports: "storage storage/s3"},
 		"storage/s3":           {Imports: "storage"},
 		"storage/s3/miniotest": {TestOnly: true},
 		"storage/storagetest":  {Imports: "storage", TestOnly: true},
@@ -136,7 +137,7 @@ var rules = archtest.Rules{
 		"functions/stoker/app": {Imports: "compute/data/tfrecord compute/kernel events events/jetstream functions/access functions/guest functions/module " +
 			"functions/replay functions/runs functions/runs/find functions/settings functions/spelling " +
 			"functions/stoker/exit functions/stoker/target functions/stoker/terminal functions/telemetry local storage " +
-			"storage/s3"}, // what all commands share
+			"storage/backend"}, // what all commands share
 		"functions/stoker/modules": {Imports: "functions/guest functions/guest/python functions/guest/snapshot functions/module functions/module/builtin " +
 			"functions/settings functions/spelling functions/stoker/app functions/stoker/exit",
 			TestImports: "functions/stoker/terminal"}, // modules of pipelines: checked and run
@@ -173,11 +174,11 @@ var rules = archtest.Rules{
 		"functions/stoker/exit": {Imports: "events storage", TestImports: "events/jetstream"}, // maps errors to exit statuses
 		"functions/stoker/stack": {Imports: "events events/jetstream storage storage/s3 local local/bucket functions/dispatch functions/bridge functions/runs/submit " +
 			"functions/worker functions/execution functions/execution/trainer functions/execution/tuner functions/guest functions/scratch functions/telemetry", TestImports: "*"},
-		"functions/stoker/target":   {Imports: "events events/jetstream functions/settings functions/stoker/exit local storage storage/s3"},
+		"functions/stoker/target":   {Imports: "events events/jetstream functions/settings functions/stoker/exit local storage"},
 		"functions/stoker/terminal": {Imports: "events functions/module functions/runs"},
 		"functions/stoker-cuda":     {Imports: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
 
-		"local":                   {Imports: "local/natsserver local/bucket storage/s3"}, // the embedded servers
+		"local":                   {Imports: "local/natsserver local/bucket storage"}, // the embedded servers
 		"local/natsserver":        {},
 		"local/bucket":            {Imports: "storage", TestImports: "storage/s3"},
 		"local/bucket/buckettest": {Imports: "local/bucket storage storage/s3", TestOnly: true},

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stoker-ml/stoker/storage/s3"
+	"github.com/stoker-ml/stoker/storage"
 )
 
 // Connection says how processes of the same user reach running servers. It holds credentials: its file is readable by the owner only,
@@ -22,9 +22,9 @@ type Connection struct {
 	PID       int    `json:"pid"`
 }
 
-// Store is the configuration of a storage/s3 client of the stack's bucket.
-func (c Connection) Store() s3.Config {
-	return s3.Config{Endpoint: c.S3, AccessKey: c.AccessKey, SecretKey: c.SecretKey}
+// Store returns how the stack's store is reached.
+func (c Connection) Store() storage.Access {
+	return storage.Access{Endpoint: c.S3, AccessKey: c.AccessKey, SecretKey: c.SecretKey}
 }
 
 // ErrNotRunning says that no stack runs on a data directory.

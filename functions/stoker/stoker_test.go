@@ -19,7 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/storage"
-	"github.com/stoker-ml/stoker/storage/s3"
+	"github.com/stoker-ml/stoker/storage/backend"
 )
 
 // TestMain lets the scripts run this binary under the name stoker, child processes included.
@@ -93,7 +93,7 @@ func wipe(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	connection, err := local.ReadConnection(ts.MkAbs("data/stoker"))
 	ts.Check(err)
-	store, err := s3.Open(context.Background(), connection.Store())
+	store, err := backend.Open(context.Background(), connection.Store())
 	ts.Check(err)
 	defer store.Close()
 	root, err := storage.ParseRef(connection.Root)

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/local/demo"
 	"github.com/stoker-ml/stoker/storage"
-	"github.com/stoker-ml/stoker/storage/s3"
+	"github.com/stoker-ml/stoker/storage/backend"
 )
 
 // walk measures the way of an event through a running `stoker up`, for the penguin job: 100 steps of batch 20. The join is
@@ -71,7 +71,7 @@ func newWalker(ctx context.Context, pid int, to local.Connection) (walker, error
 	if w.spec, err = pipeline.Parse(demo.PipelineFile()); err != nil {
 		return w, err
 	}
-	store, err := s3.Open(ctx, to.Store())
+	store, err := backend.Open(ctx, to.Store())
 	if err != nil {
 		return w, err
 	}

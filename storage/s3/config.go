@@ -11,6 +11,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/stoker-ml/stoker/storage"
 )
 
 // Config says which server, and who is asking.
@@ -30,7 +32,7 @@ type Config struct {
 	SessionToken string
 	// Credentials hands out keys where those above are empty: asked again once what it gave expires. JSON, by which tests hand a Config to
 	// processes, goes without it.
-	Credentials func(context.Context) (Credentials, error) `json:"-"`
+	Credentials func(context.Context) (storage.Credentials, error) `json:"-"`
 
 	// MaxTries of one request that failed in a way that may pass: connection, 5xx, throttling. 0 means 5, about 2 s of
 	// waiting; 1 is no retry.

@@ -69,9 +69,9 @@ func TestLentKeys(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	expires := time.Now().Add(time.Hour)
-	lend := func(context.Context) (Credentials, error) {
+	lend := func(context.Context) (storage.Credentials, error) {
 		asked++
-		keys := Credentials{AccessKey: "first", SecretKey: "s", Expires: time.Now().Add(lentFor / 2)}
+		keys := storage.Credentials{AccessKey: "first", SecretKey: "s", Expires: time.Now().Add(lentFor / 2)}
 		if asked > 1 {
 			keys.AccessKey, keys.Expires = "second", expires
 		}
@@ -93,7 +93,9 @@ func TestLentKeys(t *testing.T) {
 
 func TestKeysThatNobodyLendsAreSaidAtOnce(t *testing.T) {
 	t.Parallel()
-	lend := func(context.Context) (Credentials, error) { return Credentials{}, errors.New("sign in first") }
+	lend := func(context.Context) (storage.Credentials, error) {
+		return storage.Credentials{}, errors.New("sign in first")
+	}
 	_, err := Open(t.Context(), Config{Endpoint: "http://host", Credentials: lend})
 	if !errors.Is(err, storage.ErrDenied) || !strings.Contains(err.Error(), "sign in first") {
 		t.Error(err)

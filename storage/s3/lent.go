@@ -10,23 +10,17 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Credentials are keys of somebody who may ask, until Expires, where that is not zero.
-type Credentials struct {
-	AccessKey, SecretKey, SessionToken string
-	Expires                            time.Time
-}
-
 // lentFor is how long before they expire keys are asked for anew: a request that is on its way needs them still.
 const lentFor = time.Minute
 
 // lender is a minio-go provider on a function.
 type lender struct {
 	credentials.Expiry
-	ask func(context.Context) (Credentials, error)
+	ask func(context.Context) (storage.Credentials, error)
 }
 
 // lent asks once at the start, so that keys which can't be had are no surprise later.
-func lent(ctx context.Context, ask func(context.Context) (Credentials, error)) (*credentials.Credentials, error) {
+func lent(ctx context.Context, ask func(context.Context) (storage.Credentials, error)) (*credentials.Credentials, error) {
 	creds := credentials.New(&lender{ask: ask})
 	_, err := creds.GetWithContext(&credentials.CredContext{Context: ctx})
 	return creds, err

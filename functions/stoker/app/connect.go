@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/target"
 	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/storage"
-	"github.com/stoker-ml/stoker/storage/s3"
+	"github.com/stoker-ml/stoker/storage/backend"
 )
 
 // Link is a connection to both halves of one Stoker.
@@ -52,17 +52,17 @@ func (a *App) WithStore(ctx context.Context, do func(ctx context.Context, store 
 	if err != nil {
 		return err
 	}
-	config, err := at.Store()
+	access, err := at.Store()
 	if err != nil {
 		return exit.Usage(err)
 	}
-	store, err := s3.Open(ctx, config)
+	store, err := backend.Open(ctx, access)
 	if err != nil {
 		return exit.Unreachable(fmt.Errorf("object store: %w", err))
 	}
 	defer store.Close()
 	if err := store.Trusted(ctx); err != nil {
-		return target.WithStoreHelp(fmt.Errorf("object store %s: %w", config.Endpoint, err))
+		return target.WithStoreHelp(fmt.Errorf("object store %s: %w", access.Endpoint, err))
 	}
 	return target.WithStoreHelp(do(ctx, store, at.Root))
 }

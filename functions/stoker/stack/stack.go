@@ -91,7 +91,7 @@ func (s *Stack) BusAddress() string { return s.address }
 func withClients(ctx context.Context, opts Options, servers *local.Servers, notifier *notifier, do func(*Stack) error) (err error) {
 	root := storage.Ref{Bucket: BucketName}
 	connection := servers.Connection(root.String())
-	store, err := s3.Open(ctx, connection.Store())
+	store, err := s3.Open(ctx, s3.Config{Endpoint: connection.S3, AccessKey: connection.AccessKey, SecretKey: connection.SecretKey})
 	if err != nil {
 		return fmt.Errorf("open store: %w", err)
 	}

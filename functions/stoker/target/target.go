@@ -12,16 +12,15 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/storage"
-	"github.com/stoker-ml/stoker/storage/s3"
 )
 
 // Target says where one Stoker is. Nothing is asked for before a command needs it: who reads the log needs no key of the
 // store.
 type Target struct {
 	Bus     settings.Bus
-	Store   func() (s3.Config, error) // how the store is reached; an error is wrong usage
-	Root    storage.Ref               // where artifacts go
-	IsLocal bool                      // found through the data folder
+	Store   func() (storage.Access, error) // how the store is reached; an error is wrong usage
+	Root    storage.Ref                    // where artifacts go
+	IsLocal bool                           // found through the data folder
 
 	up string // what starts a local stack
 }
@@ -83,9 +82,9 @@ func (from Sources) named(bus settings.Bus) (Target, error) {
 	if err != nil {
 		return Target{}, exit.Usage(fmt.Errorf("root (%s): %w", root.From, err))
 	}
-	return Target{Bus: bus, Root: ref, Store: func() (s3.Config, error) {
+	return Target{Bus: bus, Root: ref, Store: func() (storage.Access, error) {
 		store, err := found.Store()
-		return storeConfig(store), errors.Join(err, certificates("store.ca", store.CA))
+		return storeAccess(store), errors.Join(err, certificates("store.ca", store.CA))
 	}}, nil
 }
 
@@ -98,7 +97,7 @@ func (from Sources) local(timeout time.Duration) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	store := func() (s3.Config, error) { return connection.Store(), nil }
+	store := func() (storage.Access, error) { return connection.Store(), nil }
 	root, err := storage.ParseRef(connection.Root)
 	return Target{Bus: settings.Bus{URL: connection.NATS, From: from.DataDir, Timeout: timeout}, Store: store, Root: root, IsLocal: true, up: from.Up}, err
 }
@@ -112,17 +111,17 @@ func (t Target) BusOptions(log *slog.Logger) jetstream.Options {
 	}
 }
 
-// storeConfig is how the store is reached.
-func storeConfig(s settings.Store) s3.Config {
-	config := s3.Config{
+// storeAccess returns how the store is reached.
+func storeAccess(s settings.Store) storage.Access {
+	access := storage.Access{
 		Endpoint: s.Endpoint, Region: s.Region, RootCA: s.CA,
 		AccessKey: s.AccessKey, SecretKey: s.SecretKey, SessionToken: s.SessionToken,
 	}
 	if s.Credentials != nil {
-		config.Credentials = func(ctx context.Context) (s3.Credentials, error) {
+		access.Credentials = func(ctx context.Context) (storage.Credentials, error) {
 			keys, err := s.Credentials(ctx)
-			return s3.Credentials(keys), err
+			return storage.Credentials(keys), err
 		}
 	}
-	return config
+	return access
 }

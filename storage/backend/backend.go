@@ -1,0 +1,52 @@
+// Package backend opens the store of an endpoint: it is the only place that knows all backends. A new one
+// is a package beside storage/s3 that passes storagetest's suite, and an entry in backends.
+package backend
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/s3"
+)
+
+// Store is a storage.Store with its connections.
+type Store interface {
+	storage.Store
+	io.Closer
+	// Trusted returns an error if the server's certificate is not trusted. It returns nil if the server
+	// can't be reached: the first request will say so.
+	Trusted(ctx context.Context) error
+}
+
+// backends open a store, by the scheme of its endpoint.
+var backends = map[string]func(context.Context, storage.Access) (Store, error){
+	"http":  openS3,
+	"https": openS3,
+}
+
+// Open returns the store of an endpoint. It reaches no server, except one that gives out credentials.
+// Credentials that can't be found are storage.ErrDenied.
+func Open(ctx context.Context, a storage.Access) (Store, error) {
+	scheme, _, _ := strings.Cut(a.Endpoint, "://")
+	open, known := backends[scheme]
+	if !known {
+		return nil, fmt.Errorf("endpoint %q: expected a URL of scheme %s", a.Endpoint, strings.Join(slices.Sorted(maps.Keys(backends)), ", "))
+	}
+	return open(ctx, a)
+}
+
+func openS3(ctx context.Context, a storage.Access) (Store, error) {
+	store, err := s3.Open(ctx, s3.Config{
+		Endpoint: a.Endpoint, Region: a.Region, RootCA: a.RootCA,
+		AccessKey: a.AccessKey, SecretKey: a.SecretKey, SessionToken: a.SessionToken, Credentials: a.Credentials,
+	})
+	if err != nil {
+		return nil, err // not a *s3.Store that is nil
+	}
+	return store, nil
+}
