@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// Fenced is store for someone who may lose the right to write: prove is called right before each effect, and what it returns
-// is the effect's error, with nothing done. Reads pass. What prove returns stays in the chain.
+// Fenced returns a Store for a caller that may lose the right to write: before each write it
+// calls prove, whose error it returns, with nothing written. Reads pass.
 func Fenced(store Store, prove func() error) Store { return fenced{store, prove} }
 
 type fenced struct {

@@ -14,7 +14,7 @@ import (
 // the identity of an execution that reads it.
 type Listing struct {
 	Ref   Ref     // the folder or the single object that was asked for
-	Files []File  // in path order; SHA256 is set if a manifest tells it. A single object has its base name as path
+	Files []File  // in path order; SHA256 is set if a manifest has it. A single object has its base name as path
 	Out   *Output // what Stoker's manifest says of this artifact; nil for one that others made
 
 	Execution string // that made it, where Out says so; else ""
@@ -83,7 +83,7 @@ func listFolder(ctx context.Context, store Store, ref Ref) (Listing, error) {
 	return l.withManifest(ctx, store)
 }
 
-// isMarker tells the empty objects with which many tools, TensorFlow's file system among them, mark a folder.
+// isMarker reports whether an object is one of the empty ones with which many tools, TensorFlow's file system among them, mark a folder.
 func isMarker(obj Object) bool { return obj.Size == 0 && strings.HasSuffix(obj.Ref.Key, "/") }
 
 func listObject(ctx context.Context, store Store, ref Ref) (Listing, error) {

@@ -37,7 +37,7 @@ type Output struct {
 }
 
 // Commit is the one object that makes an execution done. It is written once, by PutIf, and replaced by compare-and-swap when
-// what it stands for is gone, or when it cancels a job and another job asks for the same execution. Who is about to tell of its model
+// what it stands for is gone, or when it cancels a job and another job asks for the same execution. A caller that is about to publish its model
 // again, and who is about to remove that, note it here first, by compare-and-swap: so that only one of the two goes on.
 type Commit struct {
 	Execution  string    `json:"execution"`

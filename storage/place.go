@@ -19,14 +19,14 @@ import (
 type Place struct {
 	Root      Ref    // of the component: s3://artifacts/penguin/Trainer
 	Execution string // sha256:<64 hex digits>
-	Attempt   string // names one try, unique for ever; empty where only the execution is meant
+	Attempt   string // names one try, always unique; empty where only the execution is meant
 }
 
 const (
-	systemFolder      = ".system" // beside artifacts, never inside them; TFX keeps a folder of the same name there
+	systemFolder      = ".system" // next to artifacts, never inside them; TFX keeps a folder of the same name there
 	commitFile        = "commit.json"
 	pointerFile       = "checkpoint.json"
-	checkpointsFolder = "checkpoints" // beside the folders of attempts, so no attempt may be called that
+	checkpointsFolder = "checkpoints" // next to the folders of attempts, so that no attempt may be called that
 )
 
 // Output is the folder of the artifact under a TFX output key: model, model_run, ...
@@ -82,7 +82,7 @@ func PlaceOf(artifact Ref) (place Place, ok bool) {
 }
 
 // ExecutionAt is the execution that made an artifact of Stoker's own: PlaceOf a URI, without the attempt. Two artifacts of one
-// execution have equal ones. ok is false, and the Place zero, for every other address.
+// execution have equal ones. ok is false, and the Place zero, for any other address.
 func ExecutionAt(uri string) (execution Place, ok bool) {
 	ref, err := ParseRef(uri)
 	if err != nil {

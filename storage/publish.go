@@ -121,7 +121,7 @@ func models(paths []string) (first, last []string) {
 	return first, last
 }
 
-// filesAtOnce is how many files of an artifact move beside each other.
+// filesAtOnce is how many files of an artifact move at a time.
 const filesAtOnce = 8
 
 // sender copies local files into one artifact's folder.

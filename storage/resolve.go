@@ -8,7 +8,7 @@ import (
 
 // Resolve finds where an artifact lies now. The address of one that Stoker made names an attempt; when the objects of that
 // attempt are gone, and the execution was done again since, Resolve returns the same output of the attempt that its commit
-// names now. Every other address is returned as it is: whether anything is there, List tells.
+// names now. Every other address is returned as it is: List shows whether anything is there.
 func Resolve(ctx context.Context, store Store, ref Ref) (Ref, error) {
 	place, key, ok := placeOf(ref)
 	if !ok {

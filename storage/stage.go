@@ -36,7 +36,7 @@ func (s Staged) Path(file string) string { return filepath.Join(s.Dir, filepath.
 const stageTries = 3
 
 // StageIn copies an artifact, a folder or a single object, into dir, which is made if need be and should be empty. Every
-// object is the one that was listed, whole, with the SHA-256 its manifest tells, if there is one. A file appears in dir only
+// object is the one that was listed, whole, with the SHA-256 of its manifest, if there is one. A file appears in dir only
 // when it is complete; after an error, nothing that StageIn wrote is left. No key can lead out of dir.
 //
 // Errors: ErrNotFound, ErrBadRef, ErrChanged, ErrIncomplete (bytes that aren't the manifest's), and what the Store returns.

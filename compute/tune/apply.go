@@ -139,7 +139,7 @@ func (s *Study) tried(started Started, origin string) (*Trial, error) {
 	switch parent := started.Suggestion.Parent; {
 	case started.Trial != s.NextID():
 		return nil, fmt.Errorf("trial %s: expected %s", started.Trial, s.NextID())
-	case parent == "" && s.Room() == 0:
+	case parent == "" && s.Remaining() == 0:
 		return nil, fmt.Errorf("trial %s: %d were begun, and no more may be", started.Trial, s.Config.MaxTrials)
 	case parent != "" && (s.Trial(parent) == nil || s.Trial(parent).Status != Completed):
 		return nil, fmt.Errorf("trial %s: parent %s: expected a completed trial", started.Trial, parent)

@@ -18,7 +18,7 @@ func (s *Study) Due(now time.Time) *Finished {
 		return &Finished{Failing, fmt.Sprintf("%d trials in a row have failed, the last: %s", s.failing, s.LastFailure())}
 	case c.Goal != nil && best != nil && !c.Objectives[0].Direction.Better(*c.Goal, s.score(best)):
 		return &Finished{GoalReached, fmt.Sprintf("trial %s: %s is %v", best.ID, c.Objectives[0].Name, s.score(best))}
-	case s.Room() == 0 && s.settled() && !c.Algorithm.HasEpochs():
+	case s.Remaining() == 0 && s.settled() && !c.Algorithm.HasEpochs():
 		return s.Over()
 	case c.MaxTime > 0 && !now.Before(s.Opened.Add(c.MaxTime)):
 		return &Finished{Why: OutOfTime}
@@ -33,7 +33,7 @@ func (s *Study) Over() *Finished {
 	switch {
 	case s.Entries == 0 || s.Finished != nil || !s.settled():
 		return nil
-	case s.Room() == 0:
+	case s.Remaining() == 0:
 		return &Finished{Why: MaxTrials}
 	}
 	return &Finished{Why: Exhausted}

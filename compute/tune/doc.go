@@ -16,5 +16,5 @@
 // The rule follows from the bytes alone, whatever their sequence numbers are. Enter implements it.
 //
 // What is tried next is compute/tune/suggest's, a pure function of a Study; what is varied is compute/tune/space's. Who keeps the log
-// and who works on trials is none of this package's business: functions/execution/tuner does. Read Config, Entry and Study, in this order.
+// and which worker runs a trial is not known here: functions/execution/tuner decides. Read Config, Entry and Study, in this order.
 package tune

@@ -77,7 +77,7 @@ type Started struct {
 	Owner      Owner       `json:"owner"`
 }
 
-// Owner is who works on a trial: a job, and which attempt at it. Only its word on the trial counts.
+// Owner is the job, and the attempt at it, that runs a trial. Entries of others on the trial are ignored.
 type Owner struct {
 	Job     string `json:"job"`
 	Attempt string `json:"attempt"`

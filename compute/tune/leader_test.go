@@ -23,9 +23,9 @@ func TestTheBestIsTheFirstOfBest(t *testing.T) {
 		apply(Entry{Begun: &Begun{Config: Config{Algorithm: Algorithm{Name: Random}, Parallel: 5, MaxTrials: 300, Retries: 1, MaxFailures: 300,
 			Space:      space.Space{{Name: "x", Kind: space.Float, Max: 1}},
 			Objectives: []Objective{{"score", direction}}, Constraints: []Constraint{{Name: "size", Max: &limit}}}}})
-		for s.Room() > 0 {
+		for s.Remaining() > 0 {
 			for seat := range 5 {
-				if owner := (Owner{Job: strconv.Itoa(seat)}); s.Of(owner.Job) == nil && s.Room() > 0 {
+				if owner := (Owner{Job: strconv.Itoa(seat)}); s.Of(owner.Job) == nil && s.Remaining() > 0 {
 					apply(Entry{Started: []Started{{Trial: s.NextID(), Owner: owner, Suggestion: &Suggestion{}}}})
 				}
 			}

@@ -7,7 +7,7 @@ import (
 )
 
 // DirectionOf says whether less or more of a metric is better, by its name as Keras or KerasTuner has it: val_loss, AUC, f1_score,
-// val_weighted_MeanSquaredError, auc_1. False if the name doesn't tell.
+// val_weighted_MeanSquaredError, auc_1. False if the name is of no known metric.
 //
 // It follows KerasTuner, but where that is wrong: F1, R2, IoU and the like are scores, of which more is better.
 func DirectionOf(metric string) (Direction, bool) {

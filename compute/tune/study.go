@@ -150,8 +150,9 @@ func (s *Study) Free() int {
 	return max(0, s.Config.Parallel-len(s.Running()))
 }
 
-// Room says how many new trials may still be begun, now or later; -1: any number. One that goes on from a parent is not new.
-func (s *Study) Room() int {
+// Remaining returns how many new trials may still begin, now or later; -1: any number. A trial that
+// continues a parent is not new.
+func (s *Study) Remaining() int {
 	switch {
 	case s.Finished != nil:
 		return 0

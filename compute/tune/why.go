@@ -1,6 +1,6 @@
 package tune
 
-// InWords says why to people, after "finished:". An unknown reason, of a newer version, is told as it stands.
+// InWords returns the reason as text for people, after "finished:". An unknown reason is returned as it is.
 func (w Why) InWords() string {
 	words := map[Why]string{
 		Exhausted: "nothing is left to try", MaxTrials: "it had its trials", OutOfTime: "it had its time",

@@ -1,19 +1,20 @@
 package module
 
-// Args is what a module's function gets: its assignment, and the means to tell how it gets on. Its methods may be called
-// from several goroutines.
+// Args is the argument of a module's function: its assignment, and methods that report progress, which
+// may be called from several goroutines.
 type Args struct {
 	Assignment
 	out *sender
 }
 
-// Report tells that step of steps is reached, with metrics so far. 0 steps: not known. It is cheap, but not free: call it
-// some times a second, not at every step. Metrics that are NaN or infinite are left out, for JSON has no word for them.
+// Report reports that step of steps is reached, with metrics so far. 0 steps: not known. It is cheap, but
+// not free: call it a few times a second, not at every step. Metrics that are NaN or infinite are left
+// out, since JSON can't hold them.
 func (a *Args) Report(step, steps int, metrics map[string]float64) {
 	a.Send(Message{Type: MessageProgress, Phase: "training", Step: step, Steps: steps, Metrics: metrics})
 }
 
-// Checkpointed tells that the files below WorkingDir are a whole checkpoint of step. The worker keeps all of them in the store
+// Checkpointed reports that the files below WorkingDir are a whole checkpoint of step. The worker keeps all of them in the store
 // while the training goes on, and lays them out below the WorkingDir of the attempt that goes on from them, wherever it runs. A
 // file of more than 1 MiB is not to be written to again: write another one and rename it.
 func (a *Args) Checkpointed(step int) {

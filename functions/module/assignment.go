@@ -70,14 +70,14 @@ type Assignment struct {
 	// Left out, it is the first. TFX's data_accessor knows it.
 	PayloadFormat string `json:"payload_format,omitempty"`
 
-	// Exports are the formats wanted beside the SavedModel, as Formats names them. They stand in folders beside ServingModelDir,
+	// Exports are the formats wanted beside the SavedModel, as Formats names them. They are in folders next to ServingModelDir,
 	// Format-TFLite and Format-ONNX, in files that compute/export names. A model that lacks one fails its check.
 	Exports []string `json:"exports,omitempty"`
 
 	// Question is, of the call check, what is asked about files that others made, as JSON; nil for other calls.
 	Question json.RawMessage `json:"question,omitempty"`
 
-	// Predictions asks for what the model in memory says of some rows, to compare the exported one with. A module that can't tell
+	// Predictions asks for what the model in memory says of some rows, to compare the exported one with. A module that can't predict
 	// leaves the file unwritten.
 	Predictions *Predictions `json:"predictions,omitempty"`
 }
@@ -132,8 +132,8 @@ type Trial struct {
 }
 
 // Oracle is where the trials of a study come from for a module that searches with KerasTuner: TFX modules alone. Such a tune says with
-// the message "study" what its tuner searches for, then takes trials until there are none any more, and leaves no files: what they come
-// to is the worker's to tell. One whose tuner can't share its search says no "study", and searches by itself as without an Oracle.
+// the message "study" what its tuner searches for, then takes trials until there are none any more, and leaves no files: the
+// worker reports their result. One whose tuner can't share its search says no "study", and searches by itself as without an Oracle.
 type Oracle struct {
 	Address string `json:"address"` // host:port of the gRPC service keras_tuner.Oracle
 	Tuner   string `json:"tuner"`   // who the process is there

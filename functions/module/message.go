@@ -49,7 +49,7 @@ const (
 	DeviceGPU = "gpu"
 )
 
-// MessageType says what a message tells.
+// MessageType is the type of a message.
 type MessageType string
 
 // The types.

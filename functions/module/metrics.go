@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 )
 
-// WriteMetrics writes metrics.json below ModelRunDir, if there is one, for who looks there: an object of numbers by name.
+// WriteMetrics writes metrics.json below ModelRunDir, if there is one: an object of numbers by name.
 func (a Assignment) WriteMetrics(metrics map[string]float64) error {
 	return a.writeRun("metrics.json", metrics)
 }
 
-// WriteConfusion writes confusion_matrix.json beside it: classes, their names where they are known, and counts, of which
+// WriteConfusion writes confusion_matrix.json next to it: classes, their names where they are known, and counts, of which
 // counts[i][j] is how many rows of class i the model takes for class j, each as many times as it weighs.
 func (a Assignment) WriteConfusion(classes []string, counts [][]float64) error {
 	return a.writeRun("confusion_matrix.json", struct {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Requirement is one package that a TFX module needs beside those of its environment, as Source.Requirements and a requirements.txt
+// Requirement is one package that a TFX module needs in addition to its environment, as Source.Requirements and a requirements.txt
 // write them. It holds no option of an installer's, and nothing that would be built or run to be installed.
 type Requirement struct {
 	Text  string // what the installer is told: humanize>=4.0; python_version < "3.13"

@@ -50,7 +50,7 @@ func (s *sender) saidSettings() bool {
 	return s.settings
 }
 
-// done tells that the assignment is finished.
+// done reports that the assignment is finished.
 func (s *sender) done() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -103,7 +103,7 @@ func (m Module) work(ctx context.Context, a Assignment, out *sender) (err error)
 	return m.Train(ctx, args)
 }
 
-// study tells what the module wants to search for.
+// study reports what the module wants to search for.
 func (m Module) study(ctx context.Context, a *Args) error {
 	config, err := m.Tune(ctx, a)
 	if err != nil {

@@ -91,9 +91,9 @@ func plan(study tune.Study, me tune.Owner, ended *tune.Ended, x float64) (e tune
 	}
 	switch {
 	case study.Of(me.Job) != nil || study.Finished != nil:
-	case study.Room() == 0 && len(study.Running()) == 0:
+	case study.Remaining() == 0 && len(study.Running()) == 0:
 		e.Finished = &tune.Finished{Why: tune.MaxTrials}
-	case study.Room() > 0 && study.Free() > 0:
+	case study.Remaining() > 0 && study.Free() > 0:
 		e.Started = started(study.NextID(), x).Started
 		e.Started[0].Owner = me
 	}

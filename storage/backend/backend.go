@@ -1,5 +1,5 @@
 // Package backend opens the store of an endpoint: it is the only place that knows all backends. A new one
-// is a package beside storage/s3 that passes storagetest's suite, and an entry in backends.
+// is a package next to storage/s3 that passes storagetest's suite, and an entry in backends.
 package backend
 
 import (

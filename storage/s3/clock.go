@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Clock asks the server what time it is: by how much its clock is ahead of ours, to about a second, which is what HTTP's Date tells. It
+// Clock asks the server for the time and returns by how much its clock is ahead, to about a second, the resolution of HTTP's Date. It
 // needs no permission. Requests that are signed by a clock that is 15 minutes off are refused.
 func (s *Store) Clock(ctx context.Context) (ahead time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, s.endpoint+"/", nil)
@@ -24,7 +24,7 @@ func (s *Store) Clock(ctx context.Context) (ahead time.Duration, err error) {
 	answer.Body.Close()
 	told, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {
-		return 0, fmt.Errorf("ask %s: its answer tells no time", s.endpoint)
+		return 0, fmt.Errorf("ask %s: the answer has no valid Date", s.endpoint)
 	}
 	const half = 500 * time.Millisecond // Date has whole seconds
 	took := time.Since(asked)

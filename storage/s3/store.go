@@ -117,7 +117,7 @@ func (s *Store) Open(ctx context.Context, ref storage.Ref, ifETag string) (io.Re
 	}
 	if info.Size < 0 {
 		body.Close()
-		return nil, storage.Object{}, fmt.Errorf("open %s: the answer tells no length, so an end could not be told from a break", ref)
+		return nil, storage.Object{}, fmt.Errorf("open %s: the answer has no length, so that a broken connection could not be detected", ref)
 	}
 	return &stream{ctx: ctx, ref: ref, body: body, left: info.Size}, object(ref, info), nil
 }

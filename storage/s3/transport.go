@@ -62,7 +62,7 @@ func trust(t *http.Transport, rootCA string) error {
 // once, and some servers don't end before somebody closes those on which none ever came.
 const unusedFor = time.Second
 
-// watched ends a connection on which nothing has moved for a while: a stream can't hang for ever. Bytes in either direction
+// watched ends a connection on which nothing has moved for a while: a stream can't hang forever. Bytes in either direction
 // count, because an answer is awaited all the while a large object is sent.
 type watched struct {
 	net.Conn

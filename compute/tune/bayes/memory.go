@@ -14,9 +14,9 @@ import (
 // not fit the same kernel again and again, and adds to a process what it has not seen yet. It changes no result.
 var memory = struct {
 	sync.Mutex
-	kernels   shelf[gp.Kernel]
-	processes shelf[*gp.Process]
-}{kernels: shelf[gp.Kernel]{room: 64}, processes: shelf[*gp.Process]{room: 4}} // a process of 1,000 points takes 8 MB
+	kernels   cache[gp.Kernel]
+	processes cache[*gp.Process]
+}{kernels: cache[gp.Kernel]{size: 64}, processes: cache[*gp.Process]{size: 4}} // a process of 1,000 points takes 8 MB
 
 // digest says what something was computed from.
 type digest [sha256.Size]byte
@@ -30,14 +30,14 @@ func (d digest) and(more ...float64) digest {
 	return sha256.Sum256(text)
 }
 
-// shelf has room for a few things; the one that was not asked for the longest makes room for a new one.
-type shelf[T any] struct {
-	room   int
+// cache holds a few values, and drops the least recently used one for a new one.
+type cache[T any] struct {
+	size   int
 	labels []digest
 	things []T
 }
 
-func (s *shelf[T]) find(label digest) (thing T, there bool) {
+func (s *cache[T]) find(label digest) (thing T, there bool) {
 	at := slices.Index(s.labels, label)
 	if at < 0 {
 		return thing, false
@@ -48,23 +48,23 @@ func (s *shelf[T]) find(label digest) (thing T, there bool) {
 	return thing, true
 }
 
-func (s *shelf[T]) put(label digest, thing T) {
+func (s *cache[T]) put(label digest, thing T) {
 	if _, there := s.find(label); there {
 		return
 	}
-	if len(s.labels) == s.room {
+	if len(s.labels) == s.size {
 		s.labels, s.things = slices.Delete(s.labels, 0, 1), slices.Delete(s.things, 0, 1)
 	}
 	s.labels, s.things = append(s.labels, label), append(s.things, thing)
 }
 
-func remembered[T any](s *shelf[T], label digest) (T, bool) {
+func remembered[T any](s *cache[T], label digest) (T, bool) {
 	memory.Lock()
 	defer memory.Unlock()
 	return s.find(label)
 }
 
-func remember[T any](s *shelf[T], label digest, thing T) {
+func remember[T any](s *cache[T], label digest, thing T) {
 	memory.Lock()
 	defer memory.Unlock()
 	s.put(label, thing)

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Predictor asks a process for what is to be expected. It has the room for one question at a time: one for each goroutine.
+// Predictor computes predictions of a process. It is for one goroutine.
 type Predictor struct {
 	process *Process
 	upper   blas64.Triangular // Uᵀ U = K

@@ -58,7 +58,7 @@ func (r Report) CSV(w io.Writer) error {
 		header = append(header, "metrics."+name)
 	}
 	out := csv.NewWriter(w)
-	_ = out.Write(header) // Error tells of it, as of the others
+	_ = out.Write(header) // Error returns it
 	for _, row := range r.Trials {
 		_ = out.Write(row.cells(values, metrics))
 	}

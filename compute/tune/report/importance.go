@@ -25,7 +25,7 @@ const bins = 6
 //
 //	epsilon^2 = 1 - (SS_within / (n - k)) / (SS_total / (n - 1))        (Kelley 1935; of ranks: Kruskal and Wallis 1952)
 //
-// of n trials in k groups, and 0 where that is less. It tells of each parameter by itself: what only several together explain is in none. A
+// of n trials in k groups, and 0 where that is less. It is of each parameter alone: what several explain only together is in none. A
 // search that looks where it is good makes what it has settled seem of less importance. With fewer than 2 k trials nothing is said.
 func Importances(s *tune.Study) []Importance {
 	scores := scoresOf(s)

@@ -35,7 +35,7 @@ func TensorBoard(dir string, s *tune.Study, most int) error {
 	return nil
 }
 
-// open begins an event file that tells of nothing but the study: neither now nor this machine.
+// open begins an event file that depends on the study alone: not on the time or the machine.
 func open(dir string, at time.Time) (*tfevents.Writer, error) {
 	return tfevents.Open(dir, tfevents.Options{Now: func() time.Time { return at }, Host: "study", PID: 1})
 }

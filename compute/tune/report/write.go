@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// The files of a study's folder, beside TensorBoard's.
+// The files of a study's folder, in addition to TensorBoard's.
 const (
 	CSVFile  = "trials.csv"
 	JSONFile = "study.json"

@@ -11,7 +11,7 @@ import (
 // Own is how names begin that are no parameter's: those of an algorithm's values, tuner/epochs and its kin.
 const Own = "tuner/"
 
-// maxInt is how large an Int may be: a float64 still tells it from its neighbours.
+// maxInt is how large an Int may be: a float64 still distinguishes it from its neighbors.
 const maxInt = 1 << 53
 
 // Check says what is wrong with a space: a parameter that Parameter.Check refuses, two that are the same, or a condition on a parent that

@@ -88,7 +88,7 @@ func (s Space) typed(values Values) Values {
 }
 
 // UnmarshalJSON reads KerasTuner's list of objects with class_name and config. Each parameter is checked by itself: whether all parents
-// are there is for Check to say, since a log tells them in parts.
+// are there is for Check to say, since a log holds them in parts.
 func (s *Space) UnmarshalJSON(text []byte) error {
 	given, err := parse(text)
 	if err != nil || given == nil {

@@ -76,7 +76,7 @@ func classed(class string, config object) object {
 }
 
 // config is what get_config of KerasTuner's class returns, with its keys in their order. The default of an Int is null where none was
-// given; that of a Float or a Choice is told all the same; a Fixed has no such key.
+// given; that of a Float or a Choice is written all the same; a Fixed has no such key.
 func (p Parameter) config() object {
 	conditions := make([]any, len(p.Conditions))
 	for i, c := range p.Conditions {

@@ -32,7 +32,7 @@ const gridPlaces = 10
 // KerasTuner's, but in ascending order where its are in that of a set. True comes before false, and choices in the order they were given.
 func (p Parameter) List() []any { return slices.Collect(p.Grid()) }
 
-// Grid goes through List, which of an Int up to 2^31 would have no room.
+// Grid goes through List, which would be too long for an Int up to 2^31.
 func (p Parameter) Grid() iter.Seq[any] {
 	switch p.Kind {
 	case Int, Float:

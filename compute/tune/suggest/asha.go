@@ -76,7 +76,7 @@ func (l ladder) close() (tune.Suggestion, tune.Verdict, error) {
 
 // configuration is the next new one; false if there may be none.
 func (l ladder) configuration() (space.Values, bool) {
-	if l.study.Room() == 0 {
+	if l.study.Remaining() == 0 {
 		return nil, false
 	}
 	return l.deal(len(l.begun[0]))

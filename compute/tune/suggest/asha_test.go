@@ -46,7 +46,7 @@ func TestASHANeverWaitsWhileNewTrialsMayBeBegun(t *testing.T) {
 		config.Parallel, config.Retries = 100, order.IntN(2)
 		l := begin(t, config)
 		l.shuffled(1+order.IntN(10), order, func(t *tune.Trial) float64 {
-			if l.study.Room() > 0 {
+			if l.study.Remaining() > 0 {
 				if _, verdict, _ := suggest.Next(&l.study); verdict != tune.Try {
 					l.Fatalf("trial %s: expected something to try, got %v", t.ID, verdict)
 				}

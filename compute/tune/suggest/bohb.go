@@ -10,7 +10,7 @@ import (
 const randomly = 1. / 3
 
 // bohb is Hyperband whose new configurations are not random but likely to be good (Falkner et al., arXiv:1807.01774): by the
-// trials of most epochs of which there are enough to tell. Its brackets, sizes and promotions are Hyperband's. What is
+// trials with the most epochs of which there are enough. Its brackets, sizes and promotions are Hyperband's. What is
 // suggested depends on what has ended by then, and so on who is how fast.
 func bohb(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	d := newDeck(s)

@@ -71,7 +71,7 @@ type running struct {
 	spare     int // number of its first replacement among all configurations
 }
 
-// next is a trial more for the bracket: a new configuration while its first round has room, then promotions.
+// next is the next trial of the bracket: a new configuration until its first round is full, then promotions.
 func (b running) next() (tune.Suggestion, bool) {
 	if suggestion, ok := b.begin(); ok {
 		return suggestion, true
@@ -98,7 +98,7 @@ func (b running) begin() (tune.Suggestion, bool) {
 	if begun >= size {
 		number = b.spare + begun - size
 	}
-	if b.study.Room() == 0 || len(alive(b.trials(0))) >= size || begun >= 2*size {
+	if b.study.Remaining() == 0 || len(alive(b.trials(0))) >= size || begun >= 2*size {
 		return tune.Suggestion{}, false
 	}
 	values, ok := b.deal(number)

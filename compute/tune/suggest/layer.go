@@ -8,10 +8,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// layered is where a result of several objectives stands: in which front, and with how much room.
+// layered is where a result of several objectives stands: in which front, and at what crowding distance.
 type layered struct {
-	front int
-	room  float64
+	front    int
+	distance float64
 }
 
 // layer puts the results that keep to the constraints into fronts (tune.Fronts). Of one objective there is nothing to sort.
@@ -31,17 +31,17 @@ func layer(results []result) []layered {
 		for k := range front {
 			front[k] = left[front[k]]
 		}
-		for k, room := range crowding(results, front) {
-			layers[front[k]] = layered{n, room}
+		for k, distance := range crowding(results, front) {
+			layers[front[k]] = layered{n, distance}
 		}
 	}
 	return layers
 }
 
-// crowding is the room that each of a front has: the sum, over the objectives, of how far apart its two neighbours are in
-// terms of the front's extent. Those at an end have endless room.
+// crowding returns the crowding distance of each of a front: the sum, over the objectives, of how far apart its two neighbours are in
+// terms of the front's extent. Those at an end have an infinite distance.
 func crowding(results []result, front []int) []float64 {
-	room := make([]float64, len(front))
+	distance := make([]float64, len(front))
 	for objective := range results[front[0]].scores {
 		score := func(k int) float64 { return results[front[k]].scores[objective] }
 		order := make([]int, len(front))
@@ -50,11 +50,11 @@ func crowding(results []result, front []int) []float64 {
 		}
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score(a), score(b)) })
 		first, last := order[0], order[len(order)-1]
-		room[first], room[last] = math.Inf(1), math.Inf(1)
+		distance[first], distance[last] = math.Inf(1), math.Inf(1)
 		extent := score(last) - score(first)
 		for at := 1; at < len(order)-1 && extent > 0; at++ {
-			room[order[at]] += (score(order[at+1]) - score(order[at-1])) / extent
+			distance[order[at]] += (score(order[at+1]) - score(order[at-1])) / extent
 		}
 	}
-	return room
+	return distance
 }

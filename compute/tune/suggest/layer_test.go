@@ -17,6 +17,6 @@ func TestFrontsAreOfThoseThatCount(t *testing.T) {
 	want := []layered{{}, {}, {0, 2}, {0, endless}, {}, {1, endless}, {0, endless}}
 	got := layer(results)
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(layered{})); diff != "" {
-		t.Errorf("fronts and room: want - got +\n%s", diff)
+		t.Errorf("fronts and distance: want - got +\n%s", diff)
 	}
 }

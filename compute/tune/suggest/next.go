@@ -49,7 +49,7 @@ func Next(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 // see to both themselves: their opening has a budget too, and a trial that goes on from another is not a new one.
 func opened(choose algorithm) algorithm {
 	return func(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
-		if s.Room() == 0 {
+		if s.Remaining() == 0 {
 			return tune.Suggestion{}, tune.Over, nil
 		}
 		if values, ok := open(s); ok {

@@ -71,7 +71,7 @@ func size(bound float64) float64 {
 
 // ranking is the order of results, the best first, by their indices: those that keep to the constraints, then those that
 // break them, the least first, then those without scores. Of several objectives go first those that no other beats in all of
-// them, and so on; and among these those that have most room to themselves.
+// them, and so on; and among these those with the largest crowding distance.
 func ranking(results []result) []int {
 	order := make([]int, len(results))
 	for i := range order {
@@ -88,7 +88,7 @@ func ranking(results []result) []int {
 		case len(a.scores) == 1:
 			return cmp.Compare(a.scores[0], b.scores[0])
 		}
-		return cmp.Or(cmp.Compare(layers[i].front, layers[j].front), cmp.Compare(layers[j].room, layers[i].room))
+		return cmp.Or(cmp.Compare(layers[i].front, layers[j].front), cmp.Compare(layers[j].distance, layers[i].distance))
 	})
 	return order
 }

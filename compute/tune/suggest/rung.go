@@ -62,7 +62,7 @@ func origin(s *tune.Study, t *tune.Trial) int {
 	return number
 }
 
-// budgeted is a trial of some values with a budget, which they tell of as KerasTuner has them, in its order.
+// budgeted is a trial of some values with a budget, which is added to them under the names of KerasTuner.
 func budgeted(values space.Values, budget round, at place) tune.Suggestion {
 	return tune.Suggestion{
 		Values: append(slices.Clip(values),

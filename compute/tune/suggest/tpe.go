@@ -13,7 +13,7 @@ const attempts = 10
 
 // parzen is the tree-structured Parzen estimator (Bergstra et al. 2011, arXiv:2304.11127): random trials at first, then such
 // as are likely where good ones are, and not where the others are. Trials that failed, or can't be tried, are bad ones, and
-// so are those that run still, since another one like them would tell nothing new (the constant liar of Ginsbourger et al.
+// so are those that run still, since another one like them would add nothing new (the constant liar of Ginsbourger et al.
 // 2010). Values that break constraints are worse than any that keep to them. Of several objectives those are good that no
 // others beat (Ozaki et al. 2020).
 func parzen(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {

@@ -14,7 +14,7 @@ type Axis struct {
 	Choices int // how many choices it has, which have no order; 0: it has numbers
 
 	// Branches says that other parameters hang on the choice. How good one is shows only when those of its own are found, so it is
-	// tried more often than its first results tell.
+	// tried more often than its first results suggest.
 	Branches bool
 }
 

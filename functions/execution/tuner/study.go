@@ -160,8 +160,8 @@ const enqueueAgain = 3 * time.Second
 // queue is not enqueued twice. A lost one costs nothing but time.
 func (p *participant) enqueue(ctx context.Context, study tune.Study) {
 	free := study.Free()
-	if room := study.Room(); room >= 0 && !study.Config.Algorithm.HasEpochs() {
-		free = min(free, room+waiting(study))
+	if left := study.Remaining(); left >= 0 && !study.Config.Algorithm.HasEpochs() {
+		free = min(free, left+waiting(study))
 	}
 	for n := 1; n < study.Config.Parallel && free > 0; n++ {
 		job := trialJob(p.task.Job, p.Name().ID, n)

@@ -208,7 +208,7 @@ func (c *config) tune(name string, a module.Assignment, log *slog.Logger) error 
 	return c.tuneLayers(t)
 }
 
-// varies is an error for a hyperparameter that this configuration leaves no room for.
+// varies returns an error for a hyperparameter that this configuration fixes.
 func (c config) varies(hyperparameter string) error {
 	switch hyperparameter {
 	case "learning_rate":
@@ -285,7 +285,7 @@ func (c config) check() error {
 	return nil
 }
 
-// checkOptimizer tells an unknown optimizer from a rate that none could take. The keys of both begin with prefix.
+// checkOptimizer checks an optimizer and its rate, whose keys begin with prefix.
 func checkOptimizer(prefix, name string, rate float64, over schedule) error {
 	if _, err := optim.New(name, 0); err != nil {
 		return fmt.Errorf("custom_config: %soptimizer: %w%s", prefix, err, spelling.Suggestion(name, optim.Names()))

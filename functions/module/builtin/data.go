@@ -63,7 +63,7 @@ func (k *dataCache) read(ctx context.Context, c config, a module.Assignment) (*d
 	if k.data != nil && k.key == key {
 		return k.data, nil
 	}
-	k.key, k.data = "", nil // there is no room for two studies
+	k.key, k.data = "", nil // the cache holds one study
 	d, err := newData(ctx, c, a)
 	if err == nil {
 		k.key, k.data = key, d

@@ -1,12 +1,12 @@
 // Package builtin holds the modules that are compiled in: models for tables of features that need no code, only a schema
-// and a few words in a pipeline's custom_config. Start with Run, the walk of one training. How layers, losses, files and the
-// loop work is not here but in compute.
+// and a few words in a pipeline's custom_config. Start with runner.run: configuration, survey
+// of the data, network, then functions/module/training, then the export. Layers, losses, files and the loop are in compute.
 //
 // # Modules
 //
 //	dnn        dense hidden layers over all features
 //	linear     the same without hidden layers
-//	wide_deep  wide & deep: dnn, and beside it a linear model over the classes of all features that have some; logits are added up
+//	wide_deep  wide & deep: dnn plus a linear model over the classes of all features that have some; their logits are added
 //
 // # What is trained on
 //
@@ -32,7 +32,7 @@
 //
 // All keys are optional but label. Any other key is an error.
 //
-//	label               the feature to predict; name_xf is found by name as well. label_key is another word for it
+//	label               the feature to predict; name_xf is found by name as well. label_key is another name for it
 //	task                classification, binary or regression. Left out: a number is regression; an integer or a string is
 //	                    binary with two classes and classification with more
 //	num_classes         how many classes the label has. Left out: from the schema's domain, or the values in the train split
@@ -43,7 +43,7 @@
 //	l1, l2              factors of the sums of |w| and of w^2 of the dense layers' weights, which count in the loss of the training: 0
 //	initializer         of the dense layers' weights, by Keras's name (he_normal, lecun_uniform, orthogonal ...): glorot_uniform
 //	features            list of the features to learn from, by name as label; or
-//	exclude_features    list of those to leave out, whatever stands in them. Left out, both: all are learnt from
+//	exclude_features    list of those to leave out, whatever they hold. Left out, both: all are learned from
 //	crosses             lists of features to cross: [[hour, company], [a, b, c]]. They are words or whole numbers
 //	cross_buckets       classes of each cross: 1000
 //	normalize           how raw numbers are scaled (not with a transform graph, which says it): zscore, by mean and standard deviation, or
@@ -97,7 +97,7 @@
 //	  units: {min: 8, max: 128, step: 8, default: 16}
 //	  activation: [relu, tanh]
 //
-// or a list as it stands in best_hyperparameters.txt, which can tell under which conditions a parameter counts. All trials have the same
+// or a list as it stands in best_hyperparameters.txt, which can say under which conditions a parameter applies. All trials have the same
 // seed, unless it is varied.
 //
 // A trial is the training of its values, to the bit, measured on the evaluation splits up to eight times on its way: its messages carry
@@ -111,8 +111,8 @@
 // not, is told in the log. Weights find each other by name, or, where Keras counted layers, by order and kind; shapes have
 // to be equal, but for layers that take features: there a feature's or a token's row goes where it stands now, and a
 // vocabulary may have grown. A class keeps its weights in the last layer wherever its word or number stands among the others; of
-// a base model that doesn't say what its classes are, classes are taken as they stand, and the table says so. Whatever that does not tell is
-// said by warm_start, an object with
+// a base model that doesn't say what its classes are, classes are taken as they stand, and the table says so. What this does not decide,
+// warm_start does, an object with
 //
 //	map     of this module's names to the base model's: {"dense_1/kernel": "hidden/kernel"}
 //	only    a regular expression: weights whose names it does not match start from nothing

@@ -104,7 +104,7 @@ func (d dataset) nearest(label string) string {
 	return spelling.Suggestion(label, names)
 }
 
-// labelNames are what the label, and the weight, may be called among the raw features: nobody has them who asks for a prediction.
+// labelNames are the names of the label and the weight among the raw features: requests do not have them.
 func (d dataset) labelNames() []string {
 	names := []string{d.label.Name, strings.TrimSuffix(d.label.Name, transformedSuffix)}
 	if d.weight.Name != "" {
@@ -191,7 +191,7 @@ func (d *dataset) weigh(c chosenConfig) error {
 	return err
 }
 
-// narrow leaves out features that custom_config doesn't want: they are neither read nor looked at, whatever stands in them.
+// narrow removes features that custom_config excludes: they are not read, whatever they hold.
 func (d *dataset) narrow(c chosenConfig) error {
 	key, list := "exclude_features", c.ExcludeFeatures
 	if len(c.Features) > 0 {

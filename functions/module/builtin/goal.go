@@ -245,7 +245,7 @@ func (l lossConfig) weigh(g goal, s *survey) ([]float32, error) {
 	return weights, nil
 }
 
-// named tells the names of classes that have some.
+// named lists the names of classes, if they have some.
 func named(classes []string) string {
 	if len(classes) == 0 {
 		return ""

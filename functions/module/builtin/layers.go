@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// layersConfig says what stands in and beside the hidden layers.
+// layersConfig configures the hidden layers.
 type layersConfig struct {
 	Dropout            float64 `json:"dropout,omitempty"`
 	BatchNormalization bool    `json:"batch_normalization,omitempty"`

@@ -118,7 +118,7 @@ func (b networkBuilder) crosses() ([]class, error) {
 	return all, err
 }
 
-// outputs: a class has probabilities beside its logits, a number is itself.
+// outputs names the outputs: logits and probabilities of classes, or predictions.
 func (b networkBuilder) outputs(g goal, logits nn.Ref) {
 	if g.task == regression {
 		b.Output("predictions", logits)

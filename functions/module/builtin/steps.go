@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
-// stepsConfig says what is done with gradients besides the optimizer's formula.
+// stepsConfig configures what surrounds the optimizer's formula.
 type stepsConfig struct {
 	ClipValue      float64  `json:"clip_value,omitempty"`
 	ClipNorm       float64  `json:"clip_norm,omitempty"`
@@ -102,7 +102,7 @@ func (s schedule) from() schedule {
 	return s
 }
 
-// initial is the rate of the first step, where rate stands beside the schedule.
+// initial is the rate of the first step, rate being that of the configuration.
 func (s schedule) initial(rate float64) float64 {
 	if own, given := s[initialRate].(float64); given {
 		return own
@@ -110,7 +110,7 @@ func (s schedule) initial(rate float64) float64 {
 	return rate
 }
 
-// varies is an error for a rate that no search could vary: the schedule of the rate that custom_config calls key gives it for every step.
+// varies returns an error if the schedule gives the rate of every step, so that a search can't vary it.
 func (s schedule) varies(key string) error {
 	if s["name"] == givenRates {
 		return fmt.Errorf("%s of %s_schedule gives the rate of every step, and leaves none to vary", givenRates, key)

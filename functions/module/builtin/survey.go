@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// survey is what one look at all of the train split tells. It also finds every bad value, by file and record, before
+// survey is what one pass over the train split finds. It also finds every bad value, by file and record, before
 // training begins.
 type survey struct {
 	rows    int64
@@ -92,7 +92,7 @@ func (s *survey) batch(d dataset, b *example.Batch) error {
 	for i := range b.Columns {
 		c := &b.Columns[i]
 		if _, known := d.spec.Find(c.Feature.Name); !known {
-			continue // a graph may make what its schema doesn't tell of
+			continue // a graph may return more features than its schema has
 		}
 		isLabel := c.Feature.Name == d.label.Name
 		for r := range b.Rows {
@@ -214,7 +214,7 @@ func (m *moments) add(x float64) {
 func (m *moments) scale() float64 {
 	deviation := math.Sqrt(m.squares / float64(max(m.n, 1)))
 	if deviation <= 1e-7*math.Abs(m.mean) || deviation < math.SmallestNonzeroFloat32 {
-		return 0 // below what float32 can tell apart
+		return 0 // below the resolution of float32
 	}
 	return 1 / deviation
 }

@@ -150,7 +150,7 @@ func (t *trial) reportEarlier(step int) {
 // evaluations before it.
 const courseFile = "course.json"
 
-// savedCourse is its content. The trial's ID tells it from that of a parent.
+// savedCourse is its content. The trial's ID distinguishes it from a parent's.
 type savedCourse struct {
 	Trial  string       `json:"trial"`
 	Course []evaluation `json:"course"`

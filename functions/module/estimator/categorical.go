@@ -125,7 +125,7 @@ type categories struct {
 	ids   nn.Ref // [b, w], of 0..depth-1
 	depth int
 
-	// present [b, w] is 1 for a value and 0 where there is none, whatever stands in ids there. Without a name: there always is one.
+	// present [b, w] is 1 for a value and 0 where there is none, whatever ids holds there. Without a name: there always is one.
 	present nn.Ref
 }
 

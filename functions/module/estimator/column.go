@@ -14,7 +14,7 @@ import (
 
 // LinearColumn is a feature column that a linear model takes: Numeric, and what gives ids.
 type LinearColumn interface {
-	// Name is TensorFlow's for the column, and stands in the names of its variables.
+	// Name is TensorFlow's for the column, and part of the names of its variables.
 	Name() string
 
 	// weigh gives the column's share of the logits [b, units].
@@ -23,7 +23,7 @@ type LinearColumn interface {
 
 // DenseColumn is a feature column that a deep model takes: Numeric, Indicator, Embedding and Bucketized.
 type DenseColumn interface {
-	// Name is TensorFlow's for the column, and stands in the names of its variables.
+	// Name is TensorFlow's for the column, and part of the names of its variables.
 	Name() string
 
 	// numbers gives the column as numbers [b, n].

@@ -25,7 +25,7 @@ type Input struct {
 	ShuffleBuffer int // from how many records the next is drawn; 0: 10000 in training, in evaluation they stay in order; 1: in order
 }
 
-// TransformedFeatures are the features of transformed examples, which the transform graph's transformed_metadata tells:
+// TransformedFeatures are the features of transformed examples, as in the transform graph's transformed_metadata:
 // TFTransformOutput.transformed_feature_spec.
 func TransformedFeatures(args *module.Args) (example.Spec, error) {
 	if !args.Transformed || args.TransformGraphPath == "" {

@@ -33,7 +33,7 @@ type Question struct {
 	Drift      *Drift `json:"drift,omitempty"`
 
 	Model   *Model         `json:"model,omitempty"`
-	Exports []string       `json:"exports,omitempty"` // formats that stand beside Model.Dir, as compute/export names them
+	Exports []string       `json:"exports,omitempty"` // formats in folders next to Model.Dir, as compute/export names them
 	Skew    *skew.Question `json:"skew,omitempty"`
 }
 

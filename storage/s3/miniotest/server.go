@@ -44,7 +44,7 @@ func Start(t testing.TB, env ...string) *Server {
 	return s
 }
 
-// start is Start without a test. say tells what takes so long.
+// start is Start without a test. say is called with what takes long.
 func start(ctx context.Context, dir string, env []string, say func(format string, args ...any)) (*Server, error) {
 	program, err := build(ctx, say)
 	if err != nil {
