@@ -1,7 +1,5 @@
 package fake
 
-import "math"
-
 // meanings are what the kernels do, by name. Each takes its arguments in the order of the kernel's parameters.
 var meanings = map[string]func(*call){
 	"map": func(c *call) {
@@ -134,5 +132,3 @@ func plus(add bool, old, v float32) float32 {
 	}
 	return v
 }
-
-func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
