@@ -54,3 +54,14 @@ func TestTheHelpOfACommandHasItsOutput(t *testing.T) {
 		t.Errorf("no command %v", shows)
 	}
 }
+
+// Help texts are a verb and its object, short enough for one line of a list of commands.
+func TestSummariesAreShort(t *testing.T) {
+	t.Parallel()
+	const most = 60
+	for _, cmd := range app.AllCommands(testRoot()) {
+		if len(cmd.Short) > most || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s: expected at most %d characters without a full stop, got %q", app.Path(cmd), most, cmd.Short)
+		}
+	}
+}

@@ -23,7 +23,7 @@ import (
 func newAccess(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "access",
-		Short: "Make what servers need to know of who may do what",
+		Short: "Create keys and policies for roles",
 		Long: "Prints the permissions of each role, for the bus and for the store. It connects to nothing, and changes nothing.\n\n" +
 			"The roles: upstream (tells the facts of its pipelines, uploads what they name), dispatcher, worker, bridge, console (sees\n" +
 			"all, changes nothing; runs, logs, watch, lineage and the like need no more), notifier (notify), exporter (lineage export) and\n" +
@@ -43,7 +43,7 @@ func newAccessKey(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "key FILE",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
-		Short:       "Make an nkey: the seed goes into a new file, the public key is printed",
+		Short:       "Create an nkey: seed to a file, public key printed",
 		Long: "Makes an nkey for one user of the bus. The file is for that user alone, who names it by NATS_NKEY or --nats-nkey; the public\n" +
 			"key is for the server, see `stoker access nats`.",
 		Args: app.Exactly(1, "a file"),
@@ -71,7 +71,7 @@ func newAccessNATS(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "nats ROLE[:USER][=KEY]...",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
-		Short:       "Print an account of nats-server's configuration, with its users",
+		Short:       "Print an account for nats-server's configuration",
 		Long: "Prints an account for nats-server's configuration: a tenant, with streams of its own, and a user for each role given. KEY is\n" +
 			"the user's public nkey; without one, the server's environment variable <TENANT>_<ROLE>_NKEY is to have it, for a user with a\n" +
 			"name <TENANT>_<ROLE>_<USER>_NKEY. With -o json the permissions alone, as users' JWTs have them.\n\n" +
@@ -208,7 +208,7 @@ func newAccessS3(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "s3 ROLE | s3 ROLE=PRINCIPAL... --bucket BUCKET",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
-		Short:       "Print the policy of a role's user, or that of a bucket",
+		Short:       "Print the store policy of a role or a bucket",
 		Long: "Prints an S3 policy: of one role, to be attached to its user (AWS, MinIO); or with --bucket that of a bucket, for roles and\n" +
 			"their principals: ARNs on AWS, access keys on versitygw. --root says where artifacts go, --inputs where upstream puts\n" +
 			"what its facts name; a tenant has a prefix there.\n\n" +
@@ -310,7 +310,7 @@ func newAccessRoles(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: app.NoRole, Output: app.List,
 			Always: "command role",
 		}.Annotations(),
-		Short: "List which command is run by which role",
+		Short: "List the role that each command needs",
 		Long:  "Lists the commands that ask the bus or the store for something, and the role whose key is enough for each.",
 		Args:  app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -39,7 +39,7 @@ func newConfig(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: app.NoRole, Output: app.Object,
 			Always: "settings bus store", Optional: "file",
 		}.Annotations(),
-		Short: "Show every setting, and where it comes from",
+		Short: "Show the settings and their sources",
 		Long: "A setting is looked for in flags, then in the environment, then in the configuration file, and has a default. The file is\n" +
 			"config.yaml in $XDG_CONFIG_HOME/stoker (~/.config/stoker), or what STOKER_CONFIG or --config-file names:\n\n" +
 			"  output: json\n" +
@@ -57,7 +57,7 @@ func newConfig(a *app.App) *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return showConfig(a) },
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use: "show", Annotations: app.Info{Role: app.NoRole}.Annotations(), Short: "The same as config alone", Args: app.NoArguments,
+		Use: "show", Annotations: app.Info{Role: app.NoRole}.Annotations(), Short: "Show the settings and their sources", Args: app.NoArguments,
 		RunE: func(*cobra.Command, []string) error { return showConfig(a) },
 	})
 	return cmd

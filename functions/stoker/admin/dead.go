@@ -41,7 +41,8 @@ func newDead(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Console, Output: app.List,
 			Always: "number buried letter", Optional: "pipeline run",
 		}.Annotations(),
-		Short: "List messages that can never be handled, and why; retry or drop them",
+		Short: "List, retry and drop dead letters",
+		Long:  "Lists the messages that could not be handled, each with the reason. Subcommands show, retry and drop them.",
 		Args:  app.NoArguments,
 		RunE:  list,
 	}
@@ -61,7 +62,7 @@ func newDeadShow(a *app.App) *cobra.Command {
 			Always: "number buried letter", Optional: "pipeline run",
 		}.Annotations(),
 		ValidArgsFunction: a.DeadNumbers,
-		Short:             "Show one dead letter: the message as it came, the reason, the facts behind it",
+		Short:             "Show a dead letter: its message, reason and causes",
 		Long: "Shows one dead letter: the message as it came, the reason, and the facts behind it. Characters that would act on the terminal\n" +
 			"are printed as escapes such as \\x1b, and long lines are cut with a note of their length; -o json has the message whole.",
 		Args: app.Exactly(1, "a number from `stoker dead`"),
@@ -146,7 +147,7 @@ func newDeadRetry(a *app.App) *cobra.Command {
 		Use:               "retry NUMBER...",
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.DeadNumbers,
-		Short:             "Handle dead letters again, once what was wrong is mended",
+		Short:             "Retry dead letters",
 		Long: "A job goes back on the queue as it was; its attempts are counted anew. A fact is handled as if it had just come; if it is\n" +
 			"refused again, its letter stays. What a store told of a bucket is told to the bridge again. Letters of what was handled again\n" +
 			"are dropped. Neither facts nor what caused a job change.\n\n" + run.PinnedHelp,
@@ -177,7 +178,7 @@ func newDeadDrop(a *app.App) *cobra.Command {
 		Use:               "drop NUMBER...",
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.DeadNumbers,
-		Short:             "Remove dead letters for good",
+		Short:             "Delete dead letters",
 		Long:              "Removes dead letters for good. A fact stays in the log, and what was told of a job stays told.",
 	}, func(ctx context.Context, bus events.Bus) (settle, error) {
 		return settle{"dropped", func(line replay.DeadLetter) error {

@@ -40,7 +40,7 @@ func newDoctor(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: app.AnyRole, Output: app.Object, With: "--quick",
 			Always: "faults findings",
 		}.Annotations(),
-		Short: "Check bus, streams, store, clocks, Python, GPU and this machine, and say what to do",
+		Short: "Check the bus, the store, Python and this machine",
 		Long: "Looks at what commands and workers would use with the same settings, here: the bus and what is defined on it, the store (an\n" +
 			"object is written and removed), both clocks, the Python environment with TensorFlow, the GPU, disk, limits and processor.\n" +
 			"Nothing is changed. A line each: ok, warning or fault, with what helps. The exit status is 1 where there is a fault.\n\n" +

@@ -49,7 +49,7 @@ func newGC(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Operator, Output: app.Object, With: "--dry-run",
 			Always: "dry_run removed objects bytes",
 		}.Annotations(),
-		Short: "Remove attempts that no commit names, old checkpoints and, if asked, replaced models",
+		Short: "Remove uncommitted attempts and old checkpoints",
 		Long: "Removes from the store what nobody will ask for again: what attempts left that lost or failed, with their logs, and\n" +
 			"checkpoints that are no longer needed. Facts stay, inputs stay, and so does whatever is younger than --older-than by the\n" +
 			"store's clock or belongs to an attempt that is at work, and so does what a job on the queue, or a run that is still to come\n" +

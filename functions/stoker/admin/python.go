@@ -24,7 +24,7 @@ func newPython(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "python",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
-		Short:       "Make, list and check the Python environments that TFX module files run in",
+		Short:       "Manage the Python environments of TFX modules",
 		Long: "TFX module files run in a Python environment that has TensorFlow, tensorflow-transform and tfx-bsl; tfx itself isn't needed. Which one:\n" +
 			"that of module.python in the pipeline, else of STOKER_PYTHON, else the one that `stoker python setup` made last. What a pipeline\n" +
 			"lists in module.requirements is installed once, beside it.",
@@ -84,7 +84,7 @@ func newPythonSetup(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "setup",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
-		Short:       "Make a Python environment for TFX module files",
+		Short:       "Create a Python environment for TFX modules",
 		Long: "Makes a Python environment in your cache folder, once, from packages at fixed versions: TensorFlow 2.21, tensorflow-transform and tfx-bsl\n" +
 			"1.21, KerasTuner and TensorBoard. It holds 2 GB and is installed by uv where that is on PATH, else by pip, wheels only. Modules that\n" +
 			"name no other use it from then on.\n\n" +
@@ -144,7 +144,8 @@ func newPythonList(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: app.NoRole, Output: app.List,
 			Always: "dir interpreter python created used bytes current default", Optional: "kind base requirements lock",
 		}.Annotations(),
-		Short: "List the Python environments that Stoker made, with their size and what uses them",
+		Short: "List the Python environments that Stoker made",
+		Long:  "Lists the Python environments that Stoker made, with their size and what uses them.",
 		Args:  app.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			lines, err := listEnvironments(a)
@@ -210,7 +211,7 @@ func newPythonCheck(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "check [INTERPRETER]",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
-		Short:       "Import what TFX module files import, and say what is missing",
+		Short:       "Check that the imports of TFX modules are installed",
 		Long: "Imports, in the Python that modules run in, or in another interpreter or environment's folder, what TFX module files import, TensorFlow\n" +
 			"included: that takes some seconds. A package that is missing matters to modules that import it alone; without TensorFlow the\n" +
 			"command fails.",

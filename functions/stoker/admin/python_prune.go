@@ -68,7 +68,7 @@ func newPythonPrune(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "prune",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
-		Short:       "Remove Python environments that nothing uses any more",
+		Short:       "Remove unused Python environments",
 		Long: "Removes the environments of Stoker's making that were not used for a while, those whose Python is gone, and what a setup that was\n" +
 			"interrupted left.",
 		Args: app.NoArguments,

@@ -37,7 +37,7 @@ func newReplay(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Operator, Output: app.Object, With: "--from 1 --dry-run",
 			Always: "dry_run runs", Optional: "request",
 		}.Annotations(),
-		Short: "Do again what is missing, from the log of facts alone",
+		Short: "Replay the log: repeat what is missing",
 		Long: "Looks at every run that has a fact from there on, and does only what is missing or damaged: a run whose model is gone is\n" +
 			"trained again (the same execution: a deterministic module makes the same bytes), one whose job is gone gets it again, one that\n" +
 			"nobody remembers is joined again. What is whole is left alone, and so is what failed: `stoker dead` has that. A run that starts\n" +

@@ -18,7 +18,7 @@ import (
 func newStreams(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "streams",
-		Short: "Make the streams, registers and consumers that Stoker needs on your own NATS",
+		Short: "Create or update the streams on your own NATS",
 		Long: "A bus of your own needs Stoker's streams before anything else runs on it. `stoker up` makes those of the local stack itself.\n\n" +
 			"They are defined in events/jetstream/streams.yaml, which is part of this program.",
 	}
@@ -32,7 +32,7 @@ func newStreamsApply(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "apply",
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
-		Short:       "Make them, or bring them up to date; nothing that they hold is lost",
+		Short:       "Create or update the streams; they keep their contents",
 		Long: "Makes the streams, registers and consumers that this version needs, or brings them up to date, and prints what there is then.\n" +
 			"It can be run again at any time, and beside itself. The user of the bus that runs it needs the role operator: see `stoker access`.\n\n" +
 			"--replicas 3 is for a cluster of three servers or more. A scaler that looks at the lag of a queue needs its consumer to be there\n" +

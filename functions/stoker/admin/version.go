@@ -27,7 +27,7 @@ func newVersion(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: app.NoRole, Output: app.Object,
 			Always: "version go os arch", Optional: "commit",
 		}.Annotations(),
-		Short: "Say which binary this is",
+		Short: "Print the version",
 		Args:  app.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if licenses {

@@ -26,7 +26,7 @@ func newLineage(a *app.App) *cobra.Command {
 			Always: "target nodes edges",
 		}.Annotations(),
 		ValidArgsFunction: a.PipelineNames,
-		Short:             "Show what made a model, by digest, and whether it is still there",
+		Short:             "Show the inputs that made a model, and verify them",
 		Long: "Shows the data, schema, transform graph, hyperparameters, module and base model that a model was made from, and what\n" +
 			"made those: base models and searches are followed to their own beginnings. Each digest is compared with what is in the\n" +
 			"store now.\n\n" + modelNamesHelp,

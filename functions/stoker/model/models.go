@@ -124,7 +124,7 @@ func newModelsPull(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "pull PIPELINE",
 		Annotations: app.Info{Role: access.Console}.Annotations(),
-		Short:       "Copy a model to a local folder, checked against its manifest",
+		Short:       "Download a model, and verify it by its manifest",
 		Long: "Copies the newest model of a pipeline, or that of --run, to a local folder. With --serving the folder gets the model\n" +
 			"in a numbered version folder (the second in which it was trained), as TensorFlow Serving wants it. A folder that holds\n" +
 			"the same files already is left alone, and one that holds others is never written to. --model-run also copies what the\n" +

@@ -33,7 +33,7 @@ func newReproduce(a *app.App) *cobra.Command {
 		Use:               "reproduce MODEL",
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.PipelineNames,
-		Short:             "Make a model again from the inputs that are pinned, and compare",
+		Short:             "Train a model again from its inputs, and compare",
 		Long: "Trains a model again: the same data, module, arguments, hyperparameters and base model, at the pipeline's revision of\n" +
 			"then, on a worker. The new one is a model of pipeline NAME" + reproduce.Suffix + ", so that it is nobody's newest model. Then the\n" +
 			"two are compared: by digest, else by weights and metrics. What is gone, or is not what it was, is said instead.\n\n" +

@@ -41,7 +41,7 @@ func newApply(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "apply FILE",
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
-		Short:       "Deploy a pipeline file; each change is a revision",
+		Short:       "Deploy a pipeline file",
 		Long: "Deploys a pipeline file. Paths in it are meant relative to its folder, and workers open the module by its path: those on other\n" +
 			"machines need it at an address. --upload puts a module of this machine into the store and applies the pipeline with its address\n" +
 			"there, which its content decides.\n\n" +

@@ -27,7 +27,7 @@ func newPause(a *app.App) *cobra.Command {
 	return newGateCommand(a, dispatch.Pause, &cobra.Command{
 		Use:         "pause PIPELINE",
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
-		Short:       "Hold the runs of a pipeline from now on; jobs that are on the queue go on",
+		Short:       "Pause a pipeline: hold its new runs",
 	})
 }
 
@@ -35,7 +35,7 @@ func newResume(a *app.App) *cobra.Command {
 	return newGateCommand(a, dispatch.Resume, &cobra.Command{
 		Use:         "resume PIPELINE",
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
-		Short:       "Let the runs of a paused pipeline go on, as many as its concurrency allows",
+		Short:       "Resume a paused pipeline",
 	})
 }
 

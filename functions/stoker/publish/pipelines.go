@@ -37,7 +37,7 @@ func newPipelines(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Console, Output: app.List,
 			Always: "pipeline revision applied tuned", Optional: "module wait_for error",
 		}.Annotations(),
-		Short: "List the pipelines that are applied",
+		Short: "List pipelines",
 		Args:  app.NoArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return listPipelines(a, cmd.Context()) },
 	}
@@ -97,7 +97,7 @@ func newPipelinesRemove(a *app.App) *cobra.Command {
 		Use:               "remove NAME",
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.PipelineNames,
-		Short:             "Remove a pipeline; its models and runs stay",
+		Short:             "Remove a pipeline; keep its models and runs",
 		Long: "Removes a pipeline. From then on `stoker publish` refuses its events, and what others publish becomes a dead letter. While runs of it\n" +
 			"have not ended it stays, unless --cancel-runs cancels them: one that a worker has ends when the worker says so. Models, events,\n" +
 			"studies and older revisions stay; `stoker apply` brings the pipeline back.",
@@ -170,7 +170,7 @@ func newPipelinesShow(a *app.App) *cobra.Command {
 			Always: "pipeline revision applied current revisions configuration", Optional: "against changes",
 		}.Annotations(),
 		ValidArgsFunction: a.PipelineNames,
-		Short:             "Show a pipeline with its defaults, and what has changed",
+		Short:             "Show a pipeline with its defaults",
 		Long: "Shows a pipeline as it counts, with every default filled in, and the revisions that it had. A run keeps the revision that was applied\n" +
 			"when its events had come: `stoker runs show` names it. What is printed can be applied again, with its secrets: these are shown as " + mask.Hidden + ".",
 		Example: "  stoker pipelines show penguin\n" +

@@ -61,7 +61,7 @@ func newPublish(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "publish FILE",
 		Annotations: app.Info{Role: access.Upstream}.Annotations(),
-		Short:       "Publish an event; - reads standard input",
+		Short:       "Publish an event",
 		Long: "Publishes a CloudEvent given as JSON (structured mode). With --kind, --pipeline and --run the file holds the event's\n" +
 			"data alone, and the rest is filled in. To publish the same event again is harmless, and adds nothing.\n\n" +
 			"An event that its run would ignore is refused: one of a pipeline that is not applied, other data of a kind that the run has, a\n" +

@@ -33,7 +33,7 @@ func newUpload(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "upload FOLDER|TABLE s3://BUCKET/KEY",
 		Annotations: app.Info{Role: access.Upstream}.Annotations(),
-		Short:       "Copy a folder, or a table as Examples, to the store",
+		Short:       "Upload a folder, or a table as Examples",
 		Long:        "Copies a local folder to the store, as upstream would leave an artifact there.\n\n" + table.TableHelp,
 		Example: "  stoker upload ./examples s3://stoker/own/examples\n" +
 			"  stoker upload penguins.csv s3://stoker/own/examples --split train:8,eval:2",

@@ -34,7 +34,7 @@ func newCancel(a *app.App) *cobra.Command {
 		Use:               "cancel RUN",
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.RunNames,
-		Short:             "Cancel a run: it waits no more, or its worker stops",
+		Short:             "Cancel a run",
 		Long: "Ends a run that waits, or asks the worker that has its job to stop: the module is ended, what it made is removed, and\n" +
 			"training.failed of kind cancelled is published. If its model was committed first, model.trained is published instead.",
 		Args: app.Exactly(1, "a run"),

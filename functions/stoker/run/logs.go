@@ -34,7 +34,7 @@ func newLogs(a *app.App) *cobra.Command {
 			Always: "number attempt log bytes ended",
 		}.Annotations(),
 		ValidArgsFunction: a.RunNames,
-		Short:             "Print what the module of a run has printed; with -f while it runs",
+		Short:             "Print the log of a run's module",
 		Long: "Prints the log of a run's module. Of a run that has ended it is whole, from the store (its middle is left out beyond 9 MiB);\n" +
 			"of one that is being worked on it is the end, at most 256 KiB. RUN may be PIPELINE@RUN.",
 		Example: "  stoker logs monday -f\n  stoker logs penguin@monday --tail 20\n  stoker logs monday --attempt 1\n  stoker logs monday --tuning",

@@ -27,7 +27,8 @@ func newRuns(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Console, Output: app.List,
 			Always: "pipeline run state updated", Optional: "waits_for class queue_position stopping ended model error",
 		}.Annotations(),
-		Short: "List runs: what each waits for, and what came of it",
+		Short: "List, show and repeat runs",
+		Long:  "Lists runs: what each waits for, or its result. Subcommands show one run, or run its inputs again.",
 		Args:  app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
@@ -74,7 +75,7 @@ func newRunsRerun(a *app.App) *cobra.Command {
 		Use:               "rerun RUN",
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.RunNames,
-		Short:             "Start a run's inputs again, with the pipeline as it is now",
+		Short:             "Run the inputs of a run again with the current pipeline",
 		Long: "Publishes the events that a run was made from once more, under a new run, which uses the pipeline as it is applied now. The new\n" +
 			"run is called RUN-2, or by the next number that is free, or as --as says. Hyperparameters that a search found are searched for\n" +
 			"anew, if the pipeline has a tuner. Where nothing that counts has changed, the run gets the model that there is: --force trains.\n\n" +

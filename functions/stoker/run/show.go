@@ -30,7 +30,8 @@ func newRunsShow(a *app.App) *cobra.Command {
 			Always: "pipeline run state updated facts next", Optional: "waits_for class queue_position stopping ended model error since expires job study reused revision lease heartbeat progress dead_letter outcome configuration settings",
 		}.Annotations(),
 		ValidArgsFunction: a.RunNames,
-		Short:             "Show one run: its facts, what it waits for, who works on it, what came of it, and how to go on",
+		Short:             "Show a run: its state, what it waits for, its result",
+		Long:              "Shows the events of a run, what it waits for, which worker has its job, its result, and what to do next.",
 		Args:              app.Exactly(1, "a run"),
 		Example: "  stoker runs show monday\n" +
 			"  stoker runs show monday --wait --timeout 1h -q && ./serve.sh",

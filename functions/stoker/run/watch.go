@@ -26,7 +26,7 @@ func newWatch(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "watch",
 		Annotations: app.Info{Role: access.Console}.Annotations(),
-		Short:       "Show what happens, a line an event, until it is interrupted",
+		Short:       "Print events, runs and progress as they come",
 		Long: "Shows facts, how runs move, and progress, as they come; with -o json an object a line, with -o yaml a document an\n" +
 			"event. While the bus is away it waits, and goes on behind the last fact that it has shown. Progress that came meanwhile is\n" +
 			"lost.",

@@ -34,7 +34,7 @@ func newBridge(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "bridge",
 		Annotations: app.Info{Role: access.Bridge}.Annotations(),
-		Short:       "Publish events for marker objects, or events of HTTP",
+		Short:       "Publish events from marker objects or HTTP requests",
 		Long: "For producers that know S3 and no NATS: they upload a folder, and last an object named " + bridge.DefaultMarker + " in it.\n" +
 			"The bridge then publishes an event for that folder, once for each upload of the marker: examples.ready if it holds Split-<name>\n" +
 			"folders, transform.ready if it holds transform_fn, hparams.ready if it holds best_hyperparameters.txt. These are TFX's layouts.\n\n" +

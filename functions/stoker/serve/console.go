@@ -52,7 +52,7 @@ func newConsole(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "console",
 		Annotations: app.Info{Role: access.Console}.Annotations(),
-		Short:       "Serve the web page: runs, curves, studies, lineage, dead letters",
+		Short:       "Serve the web console",
 		Long: "Serves a web page of what happens: runs and what each waits for, loss and metrics as they come, studies, the lineage of models,\n" +
 			"pipelines, dead letters. `stoker up` serves it too.\n\n" +
 			"It listens on loopback, where processes of the same user read without a token (Linux; other systems don't say whose a connection\n" +

@@ -16,7 +16,8 @@ func newDispatch(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "dispatch",
 		Annotations: app.Info{Role: access.Dispatcher}.Annotations(),
-		Short:       "Run a dispatcher: facts in, jobs out",
+		Short:       "Run a dispatcher",
+		Long:        "Joins events to runs and puts the jobs of complete runs on the queue, until it is interrupted.",
 		Args:        app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return operate(a, cmd.Context(), "dispatch", *listen, func(ctx context.Context, o *operated) error { return runDispatch(a, ctx, o) })

@@ -33,7 +33,7 @@ func NewLineageExport(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "export",
 		Annotations: app.Info{Role: access.Exporter}.Annotations(),
-		Short:       "Tell of trainings and searches as OpenLineage run events",
+		Short:       "Export trainings and searches as OpenLineage events",
 		Long: "Makes OpenLineage run events (spec 2-0-2) of the log of facts, and sends them to a receiver such as Marquez, or writes them as\n" +
 			"lines of JSON. Without --follow it tells of all that is in the log and ends. With --follow it runs until it is interrupted, and\n" +
 			"tells of what comes from its first start on, and of runs while they go on; the bus remembers how far it is. Jobs never wait\n" +

@@ -32,7 +32,7 @@ func newNotify(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "notify",
 		Annotations: app.Info{Role: access.Notifier}.Annotations(),
-		Short:       "Tell a webhook of failures",
+		Short:       "Send failures to a webhook",
 		Long: "Follows the facts of failure and the dead letters, and posts each of them to a webhook, in order, until it answers 2xx: at least\n" +
 			"once, across restarts, however long the webhook is away. What there was before the first start is not told.\n\n" +
 			"It is a CloudEvent in structured mode, or with --format text {\"text\": \"...\"}, which Slack, Mattermost and the like take.\n" +

@@ -36,7 +36,7 @@ func newUp(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "up",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
-		Short:       "Run everything in one process: bus, store, dispatcher, worker and console",
+		Short:       "Run bus, store, dispatcher, worker and console",
 		Long: "Runs an embedded NATS server, an embedded S3 server, a dispatcher, a worker and the console's web page until it is interrupted.\n" +
 			"Servers listen on loopback only. Data stays in the data folder; other commands find the stack there.\n" +
 			"The page's address serves /healthz, /readyz and /metrics too.",

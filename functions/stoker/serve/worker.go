@@ -44,7 +44,7 @@ func newWorker(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "worker",
 		Annotations: app.Info{Role: access.Worker}.Annotations(),
-		Short:       "Run a worker: jobs in, models and facts out",
+		Short:       "Run a worker",
 		Long: "Takes jobs off the queue and works on them until it is interrupted. With --once it works on one job at most and leaves:\n" +
 			"the shape in which a scaler starts workers from zero. --functions and --classes are then those of the queue that the\n" +
 			"scaler looks at, and --wait is longer than a lease (30s): the job of a worker that was killed comes back after that.\n\n" +

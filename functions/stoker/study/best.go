@@ -27,7 +27,7 @@ func newStudiesBest(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Console, Output: app.List, With: "STUDY",
 			Always: "trial status best score tries values", Optional: "step parent from epochs bracket round iteration stopped breaks_constraints started ended seconds metrics message",
 		}.Annotations(),
-		Short: "Show the best trial of a study: its score, values and metrics",
+		Short: "Show the best trial of a study",
 		Long: "Shows the best trial of a study so far. Where a study has several objectives there may be more than one: those that no other\n" +
 			"trial is better than in all of them.",
 		Args:              app.Exactly(1, "a study"),
@@ -80,7 +80,7 @@ func newStudiesExport(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "export STUDY (--to DIR | --csv | --json)",
 		Annotations: app.Info{Role: access.Console}.Annotations(),
-		Short:       "Write a study as CSV, as JSON, or as a folder that TensorBoard reads",
+		Short:       "Export a study as CSV, JSON or for TensorBoard",
 		Long: "Writes all trials of a study with their values, scores and metrics: --csv and --json to standard output, --to into a folder,\n" +
 			"which gets trials.csv, study.json, the log itself, and event files for TensorBoard's HParams page.",
 		Args:              app.Exactly(1, "a study"),

@@ -45,7 +45,7 @@ func newStudiesShow(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "STUDY",
 			Always: "study pipeline state algorithm objectives counts best trials", Optional: "max_trials parallel begun last finished",
 		}.Annotations(),
-		Short: "Show a study: its trials, the best so far, and what it waits for",
+		Short: "Show a study: its state and its trials",
 		Long: "Shows a study as it stands. With --follow it goes on until the study has ended: a live table on a terminal, elsewhere a line for\n" +
 			"each trial that ends, and with -o json the whole study once it has ended. A study that failed is an error then.",
 		Args:              app.Exactly(1, "a study"),

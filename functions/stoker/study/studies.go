@@ -28,8 +28,8 @@ func newStudies(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Console, Output: app.List,
 			Always: "study pipeline state trials counts updated", Optional: "algorithm promoted max_trials objective best score error",
 		}.Annotations(),
-		Short: "Look at searches for hyperparameters, and stop them",
-		Long: "Look at searches for hyperparameters, and stop them. Without a subcommand: list them.\n\n" +
+		Short: "List, show, stop and export studies",
+		Long: "Lists the searches for hyperparameters. Subcommands show, stop and export one.\n\n" +
 			"A study is named by PIPELINE/RUN, by the beginning of its id, or by its pipeline alone, which is that pipeline's newest.\n" +
 			"A search that a module makes all by itself, with KerasTuner in one job, has no log and is none of these.",
 		Args: app.NoArguments,
@@ -45,7 +45,7 @@ func newStudiesList(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Console, Output: app.List,
 			Always: "study pipeline state trials counts updated", Optional: "algorithm promoted max_trials objective best score error",
 		}.Annotations(),
-		Short:             "List studies: how far each has come, and its best so far",
+		Short:             "List studies",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -184,7 +184,7 @@ func newStudiesStop(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "stop STUDY",
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
-		Short:       "Stop a study: the best so far counts",
+		Short:       "Stop a study; keep its best trial",
 		Long: "Ends a study: no trial is begun any more, those that run are stopped with what they have, and the best so far is published as\n" +
 			"if the search had come to its end. To have no result of it, cancel its run.",
 		Args:              app.Exactly(1, "a study"),

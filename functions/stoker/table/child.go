@@ -45,7 +45,7 @@ func NewCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "table",
 		Annotations:       app.Info{Role: app.NoRole}.Annotations(),
-		Short:             "Make Examples of a table that is named on standard input",
+		Short:             "Convert the table named on standard input to Examples",
 		Hidden:            true,
 		Args:              app.NoArguments,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },

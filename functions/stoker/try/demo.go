@@ -26,7 +26,7 @@ func newDemo(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "demo",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
-		Short:       "Train a real model from one event, on this machine, with nothing set up",
+		Short:       "Train a model from one event on this machine",
 		Long: "Starts the local stack, applies the penguin pipeline, uploads artifacts that TFX made, publishes the events that\n" +
 			"upstream would publish, and shows the model that comes out. With -o json it prints the event of the trained model alone.",
 		Args: app.NoArguments,

@@ -23,7 +23,7 @@ func newFromTFX(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "from-tfx PIPELINE.PY",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
-		Short:       "Write the pipeline file of a TFX pipeline",
+		Short:       "Convert a TFX pipeline to a pipeline file",
 		Long: "Runs a file of TFX's pipeline DSL with a tfx that only records, and prints the pipeline file of its Trainer and Tuner. An argument that\n" +
 			"has no equal is a comment that begins with warning, or an error with its line; infra/docs/from-tfx.md has the table.\n\n" +
 			"Neither tfx nor TensorFlow need be installed, only Python: that of STOKER_PYTHON, else python3. The file is run as foreign code: where\n" +

@@ -23,7 +23,7 @@ func newInspect(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "inspect PATH|s3://BUCKET/KEY",
 		Annotations: app.Info{Role: access.Console}.Annotations(),
-		Short:       "Say what an artifact is: Examples, schema, transform graph, model, event files ...",
+		Short:       "Describe an artifact: Examples, schema, graph, model",
 		Long: "Looks at a file or a folder, on this machine or in the store, and says what it is by what it holds:\n\n" +
 			"  Examples            splits, records, payload, features, and a few rows\n" +
 			"  schema, statistics  a line for each feature\n" +

@@ -47,7 +47,7 @@ func newSchemaInfer(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "infer PATH|TABLE|s3://BUCKET/KEY",
 		Annotations: app.Info{Role: access.Console}.Annotations(),
-		Short:       "Infer a schema from Examples, as TFX's SchemaGen does",
+		Short:       "Infer the schema of Examples, like SchemaGen",
 		Long: "Reads all records of Examples, on this machine or in the store, and prints the schema that TFX's SchemaGen makes of them:\n" +
 			"infer_schema of TensorFlow Data Validation for the train split, update_schema for every other one.\n\n" +
 			"  type       INT, FLOAT or BYTES\n" +

@@ -59,7 +59,7 @@ func newTry(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "try MODULE",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
-		Short:       "Train or tune with a module on local files, without a bus or a store",
+		Short:       "Train or tune a module on local files",
 		Long: "Runs a module as a worker would, on folders of this machine. With --assignment it only prints what the module would be\n" +
 			"given, for a debugger: start a Go module's own program with that line on its standard input.\n\n" +
 			"With --tune it searches for hyperparameters instead, in one seat, and leaves what a tune job publishes: best_hyperparameters,\n" +
