@@ -157,7 +157,7 @@ func newDeadRetry(a *app.App) *cobra.Command {
 			return settle{}, err
 		}
 		return settle{"retried", func(line replay.DeadLetter) error {
-			run.WarnPinned(a, ctx, bus, line)
+			run.WarnPinned(ctx, a, bus, line)
 			return replay.Retry(ctx, bus, dispatcher, line.DeadLetter)
 		}}, nil
 	})

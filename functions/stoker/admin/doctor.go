@@ -56,7 +56,7 @@ func newDoctor(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return examine(a, cmd.Context(), checks, f.limit)
+			return examine(cmd.Context(), a, checks, f.limit)
 		},
 	}
 	cmd.Flags().BoolVar(&f.quick, "quick", false, "leave out what takes seconds: importing TensorFlow, asking for a GPU")
@@ -143,7 +143,7 @@ type diagnosis struct {
 }
 
 // examine prints each finding as it comes, or all of them for programs.
-func examine(a *app.App, ctx context.Context, checks []doctor.Check, limit time.Duration) error {
+func examine(ctx context.Context, a *app.App, checks []doctor.Check, limit time.Duration) error {
 	d := diagnosis{Findings: []doctor.Finding{}}
 	d.Faults = doctor.Examine(ctx, limit, checks, func(f doctor.Finding) {
 		d.Findings = append(d.Findings, f)

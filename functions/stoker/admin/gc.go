@@ -64,7 +64,7 @@ func newGC(a *app.App) *cobra.Command {
 			if cmd.Flags().Changed("keep-models") && opts.KeepModels < 1 {
 				return exit.Usage(fmt.Errorf("--keep-models %d: expected 1 or more", opts.KeepModels))
 			}
-			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return collect(a, ctx, l, opts) })
+			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return collect(ctx, a, l, opts) })
 		},
 	}
 	cmd.Flags().BoolVar(&opts.DryRun, "dry-run", false, "only say what would be removed")
@@ -74,7 +74,7 @@ func newGC(a *app.App) *cobra.Command {
 }
 
 // collect prints what is gone also when it could not go on: that much is done.
-func collect(a *app.App, ctx context.Context, l app.Link, opts gc.Options) (err error) {
+func collect(ctx context.Context, a *app.App, l app.Link, opts gc.Options) (err error) {
 	opts.Root = l.Root
 	opts.Keep = func(ctx context.Context) ([]storage.Ref, error) { return find.ModelsInUse(ctx, l.Bus) }
 	done := garbage{DryRun: opts.DryRun, Removed: []collected{}}

@@ -54,7 +54,7 @@ func newReplay(a *app.App) *cobra.Command {
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return replayEvents(a, ctx, l, f) })
+			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return replayEvents(ctx, a, l, f) })
 		},
 	}
 	f.add(cmd)
@@ -127,7 +127,7 @@ type replayedRun struct {
 }
 
 // replayEvents says what is to be done, then does it.
-func replayEvents(a *app.App, ctx context.Context, l app.Link, f replayFlags) error {
+func replayEvents(ctx context.Context, a *app.App, l app.Link, f replayFlags) error {
 	r, err := replay.New(ctx, l.Bus, l.Store, a.Logger())
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func newStreamsApply(a *app.App) *cobra.Command {
 			if err := errors.Join(app.Within("replicas", replicas, 0, 5), checkClasses(classes)); err != nil {
 				return err
 			}
-			made, err := makeStreams(a, cmd.Context(), replicas, classes)
+			made, err := makeStreams(cmd.Context(), a, replicas, classes)
 			if err != nil {
 				return err
 			}
@@ -64,7 +64,7 @@ func checkClasses(classes []string) error {
 	return nil
 }
 
-func makeStreams(a *app.App, ctx context.Context, replicas int, classes []string) ([]jetstream.Made, error) {
+func makeStreams(ctx context.Context, a *app.App, replicas int, classes []string) ([]jetstream.Made, error) {
 	at, err := a.Target()
 	if err != nil {
 		return nil, err

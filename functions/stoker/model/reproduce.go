@@ -47,7 +47,7 @@ func newReproduce(a *app.App) *cobra.Command {
 			if err := app.CheckTimeout(true, f.timeout); err != nil {
 				return err
 			}
-			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return reproduceModel(a, ctx, l, args[0], f) })
+			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return reproduceModel(ctx, a, l, args[0], f) })
 		},
 	}
 	cmd.Flags().Float64Var(&f.opts.Tolerance, "tolerance", 0, "difference of a weight or a metric up to which it counts as the same")
@@ -55,7 +55,7 @@ func newReproduce(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func reproduceModel(a *app.App, ctx context.Context, l app.Link, model string, f reproduceFlags) error {
+func reproduceModel(ctx context.Context, a *app.App, l app.Link, model string, f reproduceFlags) error {
 	plan, err := reproduce.Prepare(ctx, l.Bus, l.Store, model, rand.Text())
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func reproduceModel(a *app.App, ctx context.Context, l app.Link, model string, f
 	var made *events.ModelTrained
 	late := fmt.Errorf("%s: nothing came of it within %s; run %s of pipeline %s goes on", model, f.timeout, job.Run, job.Pipeline)
 	err = exit.AtMost(ctx, f.timeout, late, func(ctx context.Context) (err error) {
-		made, err = offerAndFollow(a, ctx, l.Bus, job)
+		made, err = offerAndFollow(ctx, a, l.Bus, job)
 		return err
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func cannotReproduce(a *app.App, model string, plan reproduce.Plan) error {
 }
 
 // offerAndFollow puts a job on the queue and shows how it gets on until a fact tells what came of it.
-func offerAndFollow(a *app.App, ctx context.Context, bus events.Bus, job events.Job) (made *events.ModelTrained, err error) {
+func offerAndFollow(ctx context.Context, a *app.App, bus events.Bus, job events.Job) (made *events.ModelTrained, err error) {
 	show := a.Display()
 	defer show.Close()
 	watching, stop := context.WithCancelCause(ctx)
@@ -123,14 +123,14 @@ func offerAndFollow(a *app.App, ctx context.Context, bus events.Bus, job events.
 	})
 	both.Go(func() (err error) {
 		defer stop(exit.ErrOver)
-		made, err = outcomeOf(a, watching, bus, job)
+		made, err = outcomeOf(watching, a, bus, job)
 		return err
 	})
 	return made, both.Wait()
 }
 
 // outcomeOf waits for the fact that tells what came of a job whose run is its own.
-func outcomeOf(a *app.App, ctx context.Context, bus events.Bus, job events.Job) (*events.ModelTrained, error) {
+func outcomeOf(ctx context.Context, a *app.App, bus events.Bus, job events.Job) (*events.ModelTrained, error) {
 	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: job.Pipeline, Run: job.Run, Follow: true}
 	for recorded, err := range bus.Read(ctx, query) {
 		if err != nil {

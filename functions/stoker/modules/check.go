@@ -23,7 +23,7 @@ import (
 )
 
 // CheckModule says at once what a worker would find out with the first job that trains, or tunes, or both.
-func CheckModule(a *app.App, ctx context.Context, source module.Source, trains, tunes bool) error {
+func CheckModule(ctx context.Context, a *app.App, source module.Source, trains, tunes bool) error {
 	if own, ok := strings.CutPrefix(source.Path, module.BuiltinPrefix); ok {
 		return checkBuiltin(own, source)
 	}
@@ -34,7 +34,7 @@ func CheckModule(a *app.App, ctx context.Context, source module.Source, trains, 
 		return fmt.Errorf("%s: expected a folder with a Go program, a built one, or a TFX module file: %w", source.Path, errors.Unwrap(err))
 	}
 	if snapshot.IsPython(source.Path) {
-		return checkPython(a, ctx, source, entryPoints(source, trains, tunes))
+		return checkPython(ctx, a, source, entryPoints(source, trains, tunes))
 	}
 	if keys := source.PythonKeys(); len(keys) > 0 {
 		return fmt.Errorf("%s is no TFX module, and %s is for those", source.Path, strings.Join(keys, ", "))
@@ -100,7 +100,7 @@ func checkBuiltin(name string, source module.Source) error {
 const maxLeftShown = 20
 
 // checkPython takes the module's files as a worker does, has Python read those that hold what is called, and looks for that.
-func checkPython(a *app.App, ctx context.Context, source module.Source, calls []entryPoint) error {
+func checkPython(ctx context.Context, a *app.App, source module.Source, calls []entryPoint) error {
 	files, err := TakeModule(ctx, source.Path)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func checkPython(a *app.App, ctx context.Context, source module.Source, calls []
 	if len(called) == 0 {
 		return files.Ambiguous()
 	}
-	read, err := readOutlines(a, ctx, source, files, called, calls)
+	read, err := readOutlines(ctx, a, source, files, called, calls)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func IsPath(module string) bool { return !strings.Contains(module, ":") }
 
 // CheckUpload refuses a folder that is a TFX module whose file is no Python: workers would find out with the first job. Any other folder
 // is none of its business, Python files in it or not.
-func CheckUpload(a *app.App, ctx context.Context, folder string) error {
+func CheckUpload(ctx context.Context, a *app.App, folder string) error {
 	path, err := filepath.Abs(folder)
 	if err != nil || !snapshot.IsPython(path) {
 		return err
@@ -188,7 +188,7 @@ func CheckUpload(a *app.App, ctx context.Context, folder string) error {
 	for _, found := range definition.FindAllSubmatch(text, -1) {
 		for _, call := range calls {
 			if slices.Contains(call.names, string(found[1])) {
-				_, err := readOutlines(a, ctx, module.Source{Path: path}, files, []string{file}, calls)
+				_, err := readOutlines(ctx, a, module.Source{Path: path}, files, []string{file}, calls)
 				return err
 			}
 		}

@@ -41,7 +41,7 @@ func TestASyntaxErrorIsToldBeforeAnythingIsApplied(t *testing.T) {
 		{"both of others", module.Source{Path: "bad.py", RunFn: "good.run_fn", TunerFn: "good.run_fn"}, ""},
 	} {
 		tt.source.Path, tt.source.Python = filepath.Join(dir, tt.source.Path), interpreter
-		err := CheckModule(quiet(), t.Context(), tt.source, true, tt.source.TunerFn != "")
+		err := CheckModule(t.Context(), quiet(), tt.source, true, tt.source.TunerFn != "")
 		if (tt.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
@@ -96,7 +96,7 @@ func TestAModuleThatLacksWhatIsCalledIsRefused(t *testing.T) {
 			tt.source.Path, tt.source.Python = path, interpreter
 			check := func(want string) {
 				t.Helper()
-				err := CheckModule(quiet(), t.Context(), tt.source, true, tt.tunes)
+				err := CheckModule(t.Context(), quiet(), tt.source, true, tt.tunes)
 				if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), path+want)) {
 					t.Errorf("%v, want %q", err, want)
 				}
@@ -135,7 +135,7 @@ func TestAPathThatHoldsNoProgramIsRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			err := CheckModule(quiet(), t.Context(), module.Source{Path: filepath.Join(dir, tt.path)}, true, false)
+			err := CheckModule(t.Context(), quiet(), module.Source{Path: filepath.Join(dir, tt.path)}, true, false)
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), dir+tt.want)) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
@@ -162,25 +162,25 @@ func TestTheMachinesOwnPythonReadsAModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", own)
-	err = CheckModule(quiet(), t.Context(), module.Source{Path: path}, true, false)
+	err = CheckModule(t.Context(), quiet(), module.Source{Path: path}, true, false)
 	if err == nil || !strings.Contains(err.Error(), path+":1:11: SyntaxError: ") || !strings.Contains(err.Error(), "of this machine reads it)") {
 		t.Errorf("%v", err)
 	}
 	folder := filepath.Dir(path)
-	if err := CheckUpload(quiet(), t.Context(), folder); err == nil || !strings.Contains(err.Error(), "m.py:1:11: SyntaxError") {
+	if err := CheckUpload(t.Context(), quiet(), folder); err == nil || !strings.Contains(err.Error(), "m.py:1:11: SyntaxError") {
 		t.Errorf("uploaded: %v", err)
 	}
 	if err := os.WriteFile(path, []byte("print 'no module'\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckUpload(quiet(), t.Context(), folder); err != nil {
+	if err := CheckUpload(t.Context(), quiet(), folder); err != nil {
 		t.Errorf("a folder that is no module: %v", err)
 	}
 	if err := os.WriteFile(path, []byte("from other import run_fn\n"), 0o600); err != nil { // the workers' Python may have it
 		t.Fatal(err)
 	}
 	var notes strings.Builder
-	err = CheckModule(noting(&notes), t.Context(), module.Source{Path: path}, true, false)
+	err = CheckModule(t.Context(), noting(&notes), module.Source{Path: path}, true, false)
 	if want := path + ":1:1: run_fn is imported from other, which is not in the module's files: the Python of the workers must have it\n"; err != nil || !strings.Contains(notes.String(), want) {
 		t.Errorf("%v, %s, want %s", err, &notes, want)
 	}

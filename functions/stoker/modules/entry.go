@@ -64,7 +64,7 @@ func (e entryPoint) wanted() []string {
 
 // readOutlines has Python read files of a module: that which workers of this machine would use, else the machine's own. Without one, the
 // text alone is looked at, and a note says so.
-func readOutlines(a *app.App, ctx context.Context, source module.Source, files snapshot.Snapshot, paths []string, calls []entryPoint) ([]python.Outline, error) {
+func readOutlines(ctx context.Context, a *app.App, source module.Source, files snapshot.Snapshot, paths []string, calls []entryPoint) ([]python.Outline, error) {
 	cache, err := ModuleCache()
 	if err != nil {
 		return nil, err

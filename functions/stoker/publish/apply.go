@@ -50,12 +50,12 @@ func newApply(a *app.App) *cobra.Command {
 			"that modules run with on this machine, else by its python3; without one its text is searched for the function, and a note says so.",
 		Args: app.Exactly(1, "a pipeline file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			spec, err := readPipeline(a, cmd.Context(), args[0], skipModule)
+			spec, err := readPipeline(cmd.Context(), a, args[0], skipModule)
 			if err != nil {
 				return err
 			}
 			if upload {
-				uploaded, err := uploadModule(a, cmd.Context(), spec.Module.Source())
+				uploaded, err := uploadModule(cmd.Context(), a, spec.Module.Source())
 				if err != nil {
 					return err
 				}
@@ -104,7 +104,7 @@ func orApplied(ctx context.Context, bus events.Bus, spec pipeline.Pipeline) (pip
 
 // readPipeline parses a file, and checks what a worker would find out with the first job. skipModule leaves the module's own files to
 // the workers.
-func readPipeline(a *app.App, ctx context.Context, name string, skipModule bool) (pipeline.Pipeline, error) {
+func readPipeline(ctx context.Context, a *app.App, name string, skipModule bool) (pipeline.Pipeline, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return pipeline.Pipeline{}, err
@@ -120,7 +120,7 @@ func readPipeline(a *app.App, ctx context.Context, name string, skipModule bool)
 	}
 	spec.Module = pipeline.Module(source)
 	if !skipModule || spec.Module.IsBuiltin() {
-		if err := modules.CheckModule(a, ctx, source, true, spec.Tunes()); err != nil {
+		if err := modules.CheckModule(ctx, a, source, true, spec.Tunes()); err != nil {
 			return spec, file.At("module", fmt.Errorf("module: %w", err))
 		}
 	}
@@ -197,7 +197,7 @@ func checkMetric(file pipeline.File, key, name string, config map[string]any, me
 
 // uploadModule puts a module of this machine into the store, below modules/<digest>, and returns it by its address there. Its content
 // decides the address, so that a pipeline that is applied again unchanged stays what it is, and nothing there ever changes.
-func uploadModule(a *app.App, ctx context.Context, source module.Source) (module.Source, error) {
+func uploadModule(ctx context.Context, a *app.App, source module.Source) (module.Source, error) {
 	if !modules.IsPath(source.Path) {
 		return source, exit.Usage(fmt.Errorf("--upload: %s is no module of this machine", source.Path))
 	}

@@ -30,7 +30,7 @@ func newPipelines(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Console}.Annotations(),
 		Short:       "List, show and remove pipelines",
 		Args:        app.NoArguments,
-		RunE:        func(cmd *cobra.Command, _ []string) error { return listPipelines(a, cmd.Context()) },
+		RunE:        func(cmd *cobra.Command, _ []string) error { return listPipelines(cmd.Context(), a) },
 	}
 	list := &cobra.Command{
 		Use: "list",
@@ -39,7 +39,7 @@ func newPipelines(a *app.App) *cobra.Command {
 		}.Annotations(),
 		Short: "List pipelines",
 		Args:  app.NoArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return listPipelines(a, cmd.Context()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listPipelines(cmd.Context(), a) },
 	}
 	cmd.AddCommand(list, newPipelinesShow(a), newPipelinesRemove(a))
 	return cmd
@@ -56,7 +56,7 @@ type listedPipeline struct {
 	Error    string    `json:"error,omitempty"` // why this Stoker can't read it
 }
 
-func listPipelines(a *app.App, ctx context.Context) error {
+func listPipelines(ctx context.Context, a *app.App) error {
 	return a.WithBus(ctx, func(ctx context.Context, bus events.Bus) error {
 		pipelines, err := bus.KV(ctx, events.KVPipelines)
 		if err != nil {
@@ -104,7 +104,7 @@ func newPipelinesRemove(a *app.App) *cobra.Command {
 		Args: app.Exactly(1, "a pipeline"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				return removePipeline(a, ctx, bus, args[0], cancel)
+				return removePipeline(ctx, a, bus, args[0], cancel)
 			})
 		},
 	}
@@ -119,7 +119,7 @@ type removedPipeline struct {
 	Cancelled []string `json:"cancelled,omitempty"`
 }
 
-func removePipeline(a *app.App, ctx context.Context, bus events.Bus, name string, cancel bool) error {
+func removePipeline(ctx context.Context, a *app.App, bus events.Bus, name string, cancel bool) error {
 	revision, cancelled, err := dispatch.Remove(ctx, bus, name, cancel)
 	if active, ok := errors.AsType[*dispatch.ActiveRuns](err); ok {
 		shown := active.Runs[:min(len(active.Runs), 5)]
@@ -179,7 +179,7 @@ func newPipelinesShow(a *app.App) *cobra.Command {
 		Args: app.Exactly(1, "a pipeline"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				shown, err := findPipeline(a, ctx, bus, args[0], revision, against)
+				shown, err := findPipeline(ctx, a, bus, args[0], revision, against)
 				if err != nil {
 					return err
 				}
@@ -193,7 +193,7 @@ func newPipelinesShow(a *app.App) *cobra.Command {
 }
 
 // findPipeline reads a pipeline at a revision, 0 for the last one, and compares it with another one, 0 for none.
-func findPipeline(a *app.App, ctx context.Context, bus events.Bus, name string, revision, against uint64) (shown shownPipeline, err error) {
+func findPipeline(ctx context.Context, a *app.App, bus events.Bus, name string, revision, against uint64) (shown shownPipeline, err error) {
 	all, err := dispatch.Revisions(ctx, bus, name)
 	if errors.Is(err, events.ErrNotFound) {
 		return shown, a.NoPipeline(ctx, bus, name)

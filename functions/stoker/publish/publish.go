@@ -82,12 +82,12 @@ func newPublish(a *app.App) *cobra.Command {
 			}
 			a.GoOn(&event)
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				note, err := checkEffect(a, ctx, bus, event, f.anyway)
+				note, err := checkEffect(ctx, a, bus, event, f.anyway)
 				if err != nil {
 					return err
 				}
 				if blessed, ok := event.Data.(*events.ModelBlessed); ok && !f.anyway && note == "" {
-					if note, err = checkBlessed(a, ctx, bus, event, blessed); err != nil {
+					if note, err = checkBlessed(ctx, a, bus, event, blessed); err != nil {
 						return err
 					}
 				}
@@ -95,9 +95,9 @@ func newPublish(a *app.App) *cobra.Command {
 					fmt.Fprintln(a.Stderr, terminal.Line(note)) // also with -q: it says what the event does not do
 				}
 				if !f.wait {
-					return publishEvent(a, ctx, bus, event, note)
+					return publishEvent(ctx, a, bus, event, note)
 				}
-				return run.PublishAndFollow(a, ctx, bus, []events.Event{event}, f.timeout)
+				return run.PublishAndFollow(ctx, a, bus, []events.Event{event}, f.timeout)
 			})
 		},
 	}
@@ -200,7 +200,7 @@ func readEvent(text []byte) (events.Event, error) {
 	return event, err
 }
 
-func publishEvent(a *app.App, ctx context.Context, bus events.Bus, event events.Event, note string) error {
+func publishEvent(ctx context.Context, a *app.App, bus events.Bus, event events.Event, note string) error {
 	receipt, err := bus.Publish(ctx, event)
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func publishEvent(a *app.App, ctx context.Context, bus events.Bus, event events.
 
 // checkEffect refuses an event that its run would ignore, and returns what is worth knowing of another. With anyway nothing is refused.
 // Who may publish and not read is told that nothing was checked.
-func checkEffect(a *app.App, ctx context.Context, bus events.Bus, event events.Event, anyway bool) (note string, err error) {
+func checkEffect(ctx context.Context, a *app.App, bus events.Bus, event events.Event, anyway bool) (note string, err error) {
 	effect, err := submit.Check(ctx, bus, event)
 	none, ignored := errors.AsType[*submit.NoEffect](err)
 	switch {
@@ -241,7 +241,7 @@ func checkEffect(a *app.App, ctx context.Context, bus events.Bus, event events.E
 
 // checkBlessed refuses a model.blessed whose address is no model of the event's pipeline: no run would start from it. A model
 // that the log announces is one; otherwise the store decides. Without a store the event is published with a note.
-func checkBlessed(a *app.App, ctx context.Context, bus events.Bus, event events.Event, blessed *events.ModelBlessed) (note string, err error) {
+func checkBlessed(ctx context.Context, a *app.App, bus events.Bus, event events.Event, blessed *events.ModelBlessed) (note string, err error) {
 	models, err := model.ListModels(ctx, bus, events.Query{Pipeline: event.Pipeline})
 	if err != nil && !errors.Is(err, events.ErrRefused) {
 		return "", err

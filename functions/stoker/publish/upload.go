@@ -43,12 +43,12 @@ func newUpload(a *app.App) *cobra.Command {
 			if err != nil {
 				return exit.Usage(err)
 			}
-			folder, remove, err := uploadable(a, cmd.Context(), args[0], split)
+			folder, remove, err := uploadable(cmd.Context(), a, args[0], split)
 			if err != nil {
 				return err
 			}
 			defer remove()
-			if err := modules.CheckUpload(a, cmd.Context(), folder); err != nil {
+			if err := modules.CheckUpload(cmd.Context(), a, folder); err != nil {
 				return err
 			}
 			return a.WithStore(cmd.Context(), func(ctx context.Context, store storage.Store, _ storage.Ref) error {
@@ -69,14 +69,14 @@ func newUpload(a *app.App) *cobra.Command {
 }
 
 // uploadable returns the folder to upload: the one that is named, or that of the Examples made of a table, which remove removes.
-func uploadable(a *app.App, ctx context.Context, path string, split table.SplitFlags) (folder string, remove func(), err error) {
+func uploadable(ctx context.Context, a *app.App, path string, split table.SplitFlags) (folder string, remove func(), err error) {
 	remove = func() {}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return "", remove, err
 	case !info.IsDir() && examplegen.Known(path):
-		return table.ExamplesOf(a, ctx, path, split)
+		return table.ExamplesOf(ctx, a, path, split)
 	case !info.IsDir():
 		return "", remove, fmt.Errorf("%s: expected a folder, or a table (%s); move any other file into a folder of its own, and upload that", path, examplegen.Formats)
 	case split.Given():

@@ -43,15 +43,15 @@ func newCancel(a *app.App) *cobra.Command {
 				return err
 			}
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				key, err := findRun(a, ctx, bus, pipelineName, args[0])
+				key, err := findRun(ctx, a, bus, pipelineName, args[0])
 				if err != nil {
 					return err
 				}
-				done, err := cancelRun(a, ctx, bus, key)
+				done, err := cancelRun(ctx, a, bus, key)
 				if err != nil || !wait || done.Job == "" {
 					return err
 				}
-				return awaitEnd(a, ctx, bus, key, timeout)
+				return awaitEnd(ctx, a, bus, key, timeout)
 			})
 		},
 	}
@@ -61,7 +61,7 @@ func newCancel(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func cancelRun(a *app.App, ctx context.Context, bus events.Bus, key find.Key) (dispatch.Cancelled, error) {
+func cancelRun(ctx context.Context, a *app.App, bus events.Bus, key find.Key) (dispatch.Cancelled, error) {
 	done, err := dispatch.Cancel(ctx, bus, key.Pipeline, key.Run)
 	if errors.Is(err, dispatch.ErrTooLate) && isCancelled(ctx, bus, key) {
 		return done, fmt.Errorf("run %s is cancelled already", key.Run)
@@ -85,7 +85,7 @@ func isCancelled(ctx context.Context, bus events.Bus, key find.Key) bool {
 }
 
 // awaitEnd waits until something has come of a run that has a job, and says what. A cancelled run is no failure of who cancelled it.
-func awaitEnd(a *app.App, ctx context.Context, bus events.Bus, key find.Key, timeout time.Duration) error {
+func awaitEnd(ctx context.Context, a *app.App, bus events.Bus, key find.Key, timeout time.Duration) error {
 	var recorded events.Recorded
 	late := fmt.Errorf("run %s: no outcome within %s; its job is still stopping", key.Run, timeout)
 	err := exit.AtMost(ctx, timeout, late, func(ctx context.Context) (err error) {

@@ -28,12 +28,12 @@ import (
 
 // PublishAndFollow publishes events of one run and shows its progress, until it has ended, or timeout is over and not 0. The run goes on
 // then. An event that turns out to be ignored is an error.
-func PublishAndFollow(a *app.App, ctx context.Context, bus events.Bus, evs []events.Event, timeout time.Duration) error {
+func PublishAndFollow(ctx context.Context, a *app.App, bus events.Bus, evs []events.Event, timeout time.Duration) error {
 	var outcome events.Event
 	run := evs[0].Run
 	late := fmt.Errorf("run %s: nothing came of it within %s; `%s` says what it waits for", run, timeout, a.Command("runs"))
 	err := exit.AtMost(ctx, timeout, late, func(ctx context.Context) (err error) {
-		outcome, err = Follow(a, ctx, bus, evs)
+		outcome, err = Follow(ctx, a, bus, evs)
 		return err
 	})
 	if none, ignored := errors.AsType[*submit.NoEffect](err); ignored {
@@ -45,11 +45,11 @@ func PublishAndFollow(a *app.App, ctx context.Context, bus events.Bus, evs []eve
 	if err := a.Print(runs.JSON(outcome), func(w io.Writer) { Describe(w, outcome) }); err != nil {
 		return err
 	}
-	return endedWell(a, ctx, bus, runs.Outcome(events.Recorded{Event: outcome}))
+	return endedWell(ctx, a, bus, runs.Outcome(events.Recorded{Event: outcome}))
 }
 
 // Follow publishes the facts of a run, and shows how it gets on until something has come of it.
-func Follow(a *app.App, ctx context.Context, bus events.Bus, evs []events.Event) (events.Event, error) {
+func Follow(ctx context.Context, a *app.App, bus events.Bus, evs []events.Event) (events.Event, error) {
 	show := a.Display()
 	defer show.Close()
 	return follow.Events(ctx, bus, evs, follow.Listener{
@@ -136,7 +136,7 @@ func hyperparametersLine(values map[string]any) string {
 }
 
 // endedWell is nil for a run that has a model. For another it is why it has none, in one sentence with what to type next.
-func endedWell(a *app.App, ctx context.Context, bus events.Bus, ended runs.State) error {
+func endedWell(ctx context.Context, a *app.App, bus events.Bus, ended runs.State) error {
 	switch ended.State {
 	case runs.Trained:
 		return nil
@@ -176,7 +176,7 @@ func PinnedNote(revision uint64) string {
 
 // WarnPinned warns who tries a job again that a newer revision of its pipeline is applied: that one will not be used. It is advice
 // alone, and nothing that goes wrong with it holds up the retry.
-func WarnPinned(a *app.App, ctx context.Context, bus events.Bus, line replay.DeadLetter) {
+func WarnPinned(ctx context.Context, a *app.App, bus events.Bus, line replay.DeadLetter) {
 	job, ok := replay.JobOf(line.DeadLetter)
 	if !ok {
 		return

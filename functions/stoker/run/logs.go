@@ -44,11 +44,11 @@ func newLogs(a *app.App) *cobra.Command {
 				return err
 			}
 			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error {
-				key, err := findRun(a, ctx, l.Bus, f.pipeline, args[0])
+				key, err := findRun(ctx, a, l.Bus, f.pipeline, args[0])
 				if err != nil {
 					return err
 				}
-				return printLogs(a, ctx, l, key, f)
+				return printLogs(ctx, a, l, key, f)
 			})
 		},
 	}
@@ -69,14 +69,14 @@ func (f logsFlags) check() error {
 	return app.Within("tail", f.tail, 0, app.AnyCount)
 }
 
-func printLogs(a *app.App, ctx context.Context, l app.Link, key find.Key, f logsFlags) error {
+func printLogs(ctx context.Context, a *app.App, l app.Link, key find.Key, f logsFlags) error {
 	to := a.Stdout.Long()
 	if f.raw {
 		to = a.Stdout.Raw()
 	}
 	out := &logs.Printer{To: to, Notes: a.Notes(), Raw: f.raw, Tail: f.tail}
 	if f.follow {
-		return followLog(a, ctx, l, key, out)
+		return followLog(ctx, a, l, key, out)
 	}
 	detail, err := find.Of(ctx, l.Bus, key)
 	if err != nil {
@@ -87,7 +87,7 @@ func printLogs(a *app.App, ctx context.Context, l app.Link, key find.Key, f logs
 		return err
 	}
 	if f.attempt != "" {
-		return attemptLog(a, ctx, l, key, address, f.attempt, out)
+		return attemptLog(ctx, a, l, key, address, f.attempt, out)
 	}
 	if address == "" && !f.tuning && !detail.Over() {
 		return logs.Live(ctx, l.Bus, key, out)
@@ -99,7 +99,7 @@ func printLogs(a *app.App, ctx context.Context, l app.Link, key find.Key, f logs
 }
 
 // followLog prints what is being printed until the run has ended, and says how it did. A run that has ended is printed from the store.
-func followLog(a *app.App, ctx context.Context, l app.Link, key find.Key, out *logs.Printer) error {
+func followLog(ctx context.Context, a *app.App, l app.Link, key find.Key, out *logs.Printer) error {
 	detail, err := find.Of(ctx, l.Bus, key)
 	if err != nil {
 		return err
@@ -122,11 +122,11 @@ func followLog(a *app.App, ctx context.Context, l app.Link, key find.Key, out *l
 	if err := out.Close(); err != nil {
 		return err
 	}
-	return endedWell(a, ctx, l.Bus, ended)
+	return endedWell(ctx, a, l.Bus, ended)
 }
 
 // attemptLog prints the log of one attempt at the execution of which one log is known, or lists them.
-func attemptLog(a *app.App, ctx context.Context, l app.Link, key find.Key, known, which string, out *logs.Printer) error {
+func attemptLog(ctx context.Context, a *app.App, l app.Link, key find.Key, known, which string, out *logs.Printer) error {
 	if known == "" {
 		return exit.NotFound(fmt.Errorf("run %s: which attempts there were is known once it has ended with a log", key.Run))
 	}

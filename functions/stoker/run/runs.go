@@ -88,7 +88,7 @@ func newRunsRerun(a *app.App) *cobra.Command {
 				return err
 			}
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				return rerun(a, ctx, bus, args[0], f)
+				return rerun(ctx, a, bus, args[0], f)
 			})
 		},
 	}
@@ -100,8 +100,8 @@ func newRunsRerun(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func rerun(a *app.App, ctx context.Context, bus events.Bus, name string, f rerunFlags) error {
-	key, err := findRun(a, ctx, bus, f.pipeline, name)
+func rerun(ctx context.Context, a *app.App, bus events.Bus, name string, f rerunFlags) error {
+	key, err := findRun(ctx, a, bus, f.pipeline, name)
 	if err != nil {
 		return err
 	}
@@ -125,13 +125,13 @@ func rerun(a *app.App, ctx context.Context, bus events.Bus, name string, f rerun
 	if f.waits.wait {
 		fmt.Fprintf(a.Notes(), "run %s starts with the inputs of %s and revision %d of pipeline %s\n",
 			terminal.Line(plan.Run), terminal.Line(key.Run), plan.Revision, key.Pipeline)
-		return PublishAndFollow(a, ctx, bus, plan.Events, f.waits.timeout)
+		return PublishAndFollow(ctx, a, bus, plan.Events, f.waits.timeout)
 	}
-	return startRerun(a, ctx, bus, plan)
+	return startRerun(ctx, a, bus, plan)
 }
 
 // startRerun publishes the events of the new run, and prints its name.
-func startRerun(a *app.App, ctx context.Context, bus events.Bus, plan submit.Rerun) error {
+func startRerun(ctx context.Context, a *app.App, bus events.Bus, plan submit.Rerun) error {
 	result := reran{Pipeline: plan.Of.Pipeline, Run: plan.Run, Of: plan.Of.Run, Revision: plan.Revision, WaitsFor: plan.WaitsFor}
 	for _, event := range plan.Events {
 		receipt, err := bus.Publish(ctx, event)
@@ -172,7 +172,7 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 func (f *waitFlags) check() error { return app.CheckTimeout(f.wait, f.timeout) }
 
 // awaitRun waits until a run has ended, and says how. The log tells of that before everything else does.
-func awaitRun(a *app.App, ctx context.Context, bus events.Bus, key find.Key, timeout time.Duration) (ended runs.State, err error) {
+func awaitRun(ctx context.Context, a *app.App, bus events.Bus, key find.Key, timeout time.Duration) (ended runs.State, err error) {
 	late := fmt.Errorf("run %s: it has not ended within %s; `stoker runs show %[1]s` says what it waits for", key.Run, timeout)
 	err = exit.AtMost(ctx, timeout, late, func(ctx context.Context) error {
 		now, err := find.Of(ctx, bus, key)

@@ -40,21 +40,21 @@ func newRunsShow(a *app.App) *cobra.Command {
 				return err
 			}
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				key, err := findRun(a, ctx, bus, pipelineName, args[0])
+				key, err := findRun(ctx, a, bus, pipelineName, args[0])
 				if err != nil {
 					return err
 				}
 				if !waits.wait {
-					return showRun(a, ctx, bus, key)
+					return showRun(ctx, a, bus, key)
 				}
-				ended, err := awaitRun(a, ctx, bus, key, waits.timeout)
+				ended, err := awaitRun(ctx, a, bus, key, waits.timeout)
 				if err != nil {
 					return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on", key.Run))
 				}
-				if err := showRun(a, ctx, bus, key); err != nil {
+				if err := showRun(ctx, a, bus, key); err != nil {
 					return err
 				}
-				return endedWell(a, ctx, bus, ended)
+				return endedWell(ctx, a, bus, ended)
 			})
 		},
 	}
@@ -71,7 +71,7 @@ type shownRun struct {
 	asked time.Time
 }
 
-func showRun(a *app.App, ctx context.Context, bus events.Bus, key find.Key) error {
+func showRun(ctx context.Context, a *app.App, bus events.Bus, key find.Key) error {
 	detail, err := find.Of(ctx, bus, key)
 	if err != nil {
 		return err
@@ -82,19 +82,19 @@ func showRun(a *app.App, ctx context.Context, bus events.Bus, key find.Key) erro
 
 // findRun is the run that a user means by its name, and perhaps its pipeline's: as a flag, or as PIPELINE@RUN or PIPELINE/RUN.
 // A run whose own name is like that is found first.
-func findRun(a *app.App, ctx context.Context, bus events.Bus, pipeline, name string) (find.Key, error) {
-	key, err := runNamed(a, ctx, bus, pipeline, name)
+func findRun(ctx context.Context, a *app.App, bus events.Bus, pipeline, name string) (find.Key, error) {
+	key, err := runNamed(ctx, a, bus, pipeline, name)
 	at := strings.IndexAny(name, "@/")
 	if at < 0 || pipeline != "" || exit.Code(err) != exit.Missing || events.CheckName("pipeline", name[:at]) != nil {
 		return key, err
 	}
-	if other, otherErr := runNamed(a, ctx, bus, name[:at], name[at+1:]); otherErr == nil {
+	if other, otherErr := runNamed(ctx, a, bus, name[:at], name[at+1:]); otherErr == nil {
 		return other, nil
 	}
 	return key, err
 }
 
-func runNamed(a *app.App, ctx context.Context, bus events.Bus, pipeline, run string) (find.Key, error) {
+func runNamed(ctx context.Context, a *app.App, bus events.Bus, pipeline, run string) (find.Key, error) {
 	key, err := find.Run(ctx, bus, pipeline, run)
 	if several, ok := errors.AsType[*find.Several](err); ok {
 		return key, exit.Usage(fmt.Errorf("run %s is of several pipelines: %s; name one: --pipeline %s, or %[3]s@%[1]s",

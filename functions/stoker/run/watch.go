@@ -39,7 +39,7 @@ func newWatch(a *app.App) *cobra.Command {
 				return err
 			}
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				return watchRuns(a, ctx, bus, f)
+				return watchRuns(ctx, a, bus, f)
 			})
 		},
 	}
@@ -79,7 +79,7 @@ func (f watchFlags) inWords() string {
 }
 
 // watchRuns prints what happens until ctx ends.
-func watchRuns(a *app.App, ctx context.Context, bus events.Bus, f watchFlags) error {
+func watchRuns(ctx context.Context, a *app.App, bus events.Bus, f watchFlags) error {
 	f.Away = func(err error) { fmt.Fprintf(a.Notes(), "the bus is away: %v; waiting for it\n", err) }
 	fmt.Fprintf(a.Notes(), "waiting for %s; Ctrl-C ends it\n", f.inWords())
 	return watch.Lines(ctx, bus, f.Options, func(line watch.Line) error {

@@ -86,7 +86,7 @@ func watchedBy(t *testing.T, bus events.Bus) (lines *json.Decoder, stop func()) 
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		err := watchRuns(a, ctx, bus, watchFlags{watch.Options{All: true}})
+		err := watchRuns(ctx, a, bus, watchFlags{watch.Options{All: true}})
 		_ = write.CloseWithError(io.ErrUnexpectedEOF) // who reads on is told
 		ended <- err
 	}()

@@ -64,7 +64,7 @@ func newBridge(a *app.App) *cobra.Command {
 				return err
 			}
 			if http.address != "" {
-				return serveEvents(a, cmd.Context(), http, anyway, *listen)
+				return serveEvents(cmd.Context(), a, http, anyway, *listen)
 			}
 			opts.Logger = a.Logger()
 			for _, text := range allow {
@@ -77,8 +77,8 @@ func newBridge(a *app.App) *cobra.Command {
 			if _, err := bridge.New(nil, nil, opts); err != nil {
 				return exit.Usage(err)
 			}
-			return operate(a, cmd.Context(), "bridge", *listen, func(ctx context.Context, o *operated) error {
-				return runBridge(a, ctx, o, opts, anyway)
+			return operate(cmd.Context(), a, "bridge", *listen, func(ctx context.Context, o *operated) error {
+				return runBridge(ctx, a, o, opts, anyway)
 			})
 		},
 	}
@@ -91,7 +91,7 @@ func newBridge(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func runBridge(a *app.App, ctx context.Context, o *operated, opts bridge.Options, anyway bool) error {
+func runBridge(ctx context.Context, a *app.App, o *operated, opts bridge.Options, anyway bool) error {
 	return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {
 		opts.Telemetry = o.Telemetry
 		bus := o.Bus(l.Bus)
@@ -227,7 +227,7 @@ func (f *fileToken) reread() error {
 }
 
 // serveEvents runs the endpoint. It refuses to listen beyond this machine without authentication.
-func serveEvents(a *app.App, ctx context.Context, f endpointFlags, anyway bool, listen string) error {
+func serveEvents(ctx context.Context, a *app.App, f endpointFlags, anyway bool, listen string) error {
 	opts := endpoint.Options{Pipelines: f.pipelines, Certificates: f.tls.ClientCA != "", Logger: a.Logger()}
 	if _, err := endpoint.New(nil, opts); err != nil {
 		return exit.Usage(fmt.Errorf("--http-pipeline: %w", err))
@@ -251,7 +251,7 @@ func serveEvents(a *app.App, ctx context.Context, f endpointFlags, anyway bool, 
 		return exit.Usage(fmt.Errorf("--http %s: whoever reaches this address could start training: set a token (%s or --http-token-file), "+
 			"or ask for certificates (--http-client-ca)", f.address, bridgeTokenEnv))
 	}
-	return operate(a, ctx, "bridge", listen, func(ctx context.Context, o *operated) error {
+	return operate(ctx, a, "bridge", listen, func(ctx context.Context, o *operated) error {
 		return a.WithJetStream(ctx, func(ctx context.Context, bus *jetstream.Bus) error {
 			watched := o.Bus(bus)
 			opts.Checker = submit.NewChecker(watched, anyway, opts.Logger)

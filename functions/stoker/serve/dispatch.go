@@ -20,14 +20,14 @@ func newDispatch(a *app.App) *cobra.Command {
 		Long:        "Joins events to runs and puts the jobs of complete runs on the queue, until it is interrupted.",
 		Args:        app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return operate(a, cmd.Context(), "dispatch", *listen, func(ctx context.Context, o *operated) error { return runDispatch(a, ctx, o) })
+			return operate(cmd.Context(), a, "dispatch", *listen, func(ctx context.Context, o *operated) error { return runDispatch(ctx, a, o) })
 		},
 	}
 	listen = listenFlag(cmd)
 	return cmd
 }
 
-func runDispatch(a *app.App, ctx context.Context, o *operated) error {
+func runDispatch(ctx context.Context, a *app.App, o *operated) error {
 	return a.WithJetStream(ctx, func(ctx context.Context, bus *jetstream.Bus) error {
 		dispatcher, err := dispatch.New(ctx, o.Bus(bus), a.Logger())
 		if err != nil {

@@ -59,9 +59,9 @@ func NewLineageExport(a *app.App) *cobra.Command {
 				return err
 			}
 			if f.follow {
-				return followLineage(a, cmd.Context(), config, f)
+				return followLineage(cmd.Context(), a, config, f)
 			}
-			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return exportLineage(a, ctx, l, config, f) })
+			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return exportLineage(ctx, a, l, config, f) })
 		},
 	}
 	flags := cmd.Flags()
@@ -114,8 +114,8 @@ func (f exportFlags) config(found *settings.Settings) (c openlineage.Config, err
 }
 
 // followLineage goes on until it is interrupted. It needs the bus, and the store for what a model was made of.
-func followLineage(a *app.App, ctx context.Context, c openlineage.Config, f exportFlags) error {
-	return operate(a, ctx, "lineage-export", *f.listen, func(ctx context.Context, o *operated) error {
+func followLineage(ctx context.Context, a *app.App, c openlineage.Config, f exportFlags) error {
+	return operate(ctx, a, "lineage-export", *f.listen, func(ctx context.Context, o *operated) error {
 		return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {
 			sender, closer, err := newSender(a, c)
 			if err != nil {
@@ -139,7 +139,7 @@ func newExporter(a *app.App, l app.Link, c openlineage.Config, f exportFlags, se
 }
 
 // exportLineage tells of what is in the log.
-func exportLineage(a *app.App, ctx context.Context, l app.Link, c openlineage.Config, f exportFlags) error {
+func exportLineage(ctx context.Context, a *app.App, l app.Link, c openlineage.Config, f exportFlags) error {
 	sender, closer, err := newSender(a, c)
 	if err != nil {
 		return err

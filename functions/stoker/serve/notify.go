@@ -57,7 +57,7 @@ func newNotify(a *app.App) *cobra.Command {
 				return err
 			}
 			opts.Logger = a.Logger()
-			return runNotify(a, cmd.Context(), opts, try, *listen)
+			return runNotify(cmd.Context(), a, opts, try, *listen)
 		},
 	}
 	flags := cmd.Flags()
@@ -77,7 +77,7 @@ func newNotify(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func runNotify(a *app.App, ctx context.Context, opts notify.Options, try bool, listen string) error {
+func runNotify(ctx context.Context, a *app.App, opts notify.Options, try bool, listen string) error {
 	n, err := notify.New(nil, opts)
 	if err != nil {
 		return exit.Usage(err)
@@ -89,7 +89,7 @@ func runNotify(a *app.App, ctx context.Context, opts notify.Options, try bool, l
 		fmt.Fprintln(a.Notes(), "the webhook has taken a test event")
 		return nil
 	}
-	return operate(a, ctx, "notify", listen, func(ctx context.Context, o *operated) error {
+	return operate(ctx, a, "notify", listen, func(ctx context.Context, o *operated) error {
 		return a.WithJetStream(ctx, func(ctx context.Context, bus *jetstream.Bus) error {
 			n, err := notify.New(bus, opts)
 			if err != nil {

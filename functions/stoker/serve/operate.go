@@ -34,7 +34,7 @@ func listenFlag(cmd *cobra.Command) *string {
 }
 
 // operate runs do, watched as OpenTelemetry's variables and --listen ask for.
-func operate(a *app.App, ctx context.Context, what, listen string, do func(context.Context, *operated) error) error {
+func operate(ctx context.Context, a *app.App, what, listen string, do func(context.Context, *operated) error) error {
 	return operated{app: a, what: what, listen: listen}.run(ctx, do)
 }
 

@@ -57,7 +57,7 @@ func newUp(a *app.App) *cobra.Command {
 			self := operated{app: a, what: "up", listen: *listen, page: consoleAt != noConsole}
 			return self.run(cmd.Context(), func(ctx context.Context, o *operated) error {
 				options.Telemetry = o.Telemetry
-				return runUp(a, ctx, o, options, consoleAt)
+				return runUp(ctx, a, o, options, consoleAt)
 			})
 		},
 	}
@@ -72,10 +72,10 @@ func newUp(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func runUp(a *app.App, ctx context.Context, o *operated, options stack.Options, consoleAt string) error {
-	return WithStack(a, ctx, options, func(ctx context.Context, stack *stack.Stack) error {
+func runUp(ctx context.Context, a *app.App, o *operated, options stack.Options, consoleAt string) error {
+	return WithStack(ctx, a, options, func(ctx context.Context, stack *stack.Stack) error {
 		needs := asStack(stack)
-		return WithConsole(a, ctx, consoleAt, stack, o.probes(ctx, needs), func(ctx context.Context, url, token string) error {
+		return WithConsole(ctx, a, consoleAt, stack, o.probes(ctx, needs), func(ctx context.Context, url, token string) error {
 			Announce(a, stack, url, token)
 			return o.while(ctx, needs, stack.Wait)
 		})
@@ -87,7 +87,7 @@ func StackOptions(a *app.App) stack.Options {
 }
 
 // WithStack runs a stack for as long as do runs, and says what to do where there is one already.
-func WithStack(a *app.App, ctx context.Context, options stack.Options, do func(context.Context, *stack.Stack) error) error {
+func WithStack(ctx context.Context, a *app.App, options stack.Options, do func(context.Context, *stack.Stack) error) error {
 	if err := logStderr(a.Logger()); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ const noConsole = "off"
 
 // WithConsole runs a console beside do, unless it is off. Its token stays with the data. Another one in its file takes its place while the
 // console runs, and a file that was removed is made again with a new one.
-func WithConsole(a *app.App, ctx context.Context, address string, stack *stack.Stack, probes http.Handler, do func(ctx context.Context, url, token string) error) error {
+func WithConsole(ctx context.Context, a *app.App, address string, stack *stack.Stack, probes http.Handler, do func(ctx context.Context, url, token string) error) error {
 	if address == noConsole {
 		return do(ctx, "", "")
 	}

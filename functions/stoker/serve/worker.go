@@ -71,12 +71,12 @@ func newWorker(a *app.App) *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			return operate(a, cmd.Context(), "worker", *listen, func(ctx context.Context, o *operated) error {
+			return operate(cmd.Context(), a, "worker", *listen, func(ctx context.Context, o *operated) error {
 				if f.isMember() {
-					return asMember(a, ctx, f, o)
+					return asMember(ctx, a, f, o)
 				}
-				return withWorker(a, ctx, f, o, func(ctx context.Context, w *worker.Worker) error {
-					return work(a, ctx, f, w)
+				return withWorker(ctx, a, f, o, func(ctx context.Context, w *worker.Worker) error {
+					return work(ctx, a, f, w)
 				})
 			})
 		},
@@ -107,7 +107,7 @@ func (f *workerFlags) check() error {
 	return errors.Join(f.checkFunctions(), f.checkHosts(), app.Within("slots", f.slots, 1, app.AnyCount), f.warm.Check(), app.CheckCompute())
 }
 
-func work(a *app.App, ctx context.Context, f workerFlags, w *worker.Worker) error {
+func work(ctx context.Context, a *app.App, f workerFlags, w *worker.Worker) error {
 	if !f.once {
 		return leaveWithin(ctx, f.grace, w.Run)
 	}
@@ -138,7 +138,7 @@ func reportOnce(a *app.App, worked bool) error {
 }
 
 // withWorker puts a worker together for as long as do runs.
-func withWorker(a *app.App, ctx context.Context, f workerFlags, o *operated, do func(context.Context, *worker.Worker) error) error {
+func withWorker(ctx context.Context, a *app.App, f workerFlags, o *operated, do func(context.Context, *worker.Worker) error) error {
 	return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {
 		store, err := withinInputs(a, l.Store, l.Root)
 		if err != nil {

@@ -127,7 +127,7 @@ func (f *hostsFlags) whole(leader *group.Leader) func(context.Context) error {
 }
 
 // asMember is the life of a host that is a member: it needs the store, and no bus.
-func asMember(a *app.App, ctx context.Context, f workerFlags, o *operated) error {
+func asMember(ctx context.Context, a *app.App, f workerFlags, o *operated) error {
 	return a.WithStore(ctx, func(ctx context.Context, open storage.Store, root storage.Ref) error {
 		store, err := withinInputs(a, open, root)
 		if err != nil {

@@ -33,7 +33,7 @@ func newStudiesBest(a *app.App) *cobra.Command {
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
+			return withStudy(cmd.Context(), a, args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
 				s, err := studies.Read(ctx, bus, study)
 				if err != nil {
 					return err
@@ -89,7 +89,7 @@ func newStudiesExport(a *app.App) *cobra.Command {
 			if to == "" && !asCSV && !asJSON {
 				return exit.Usage(errors.New("export to where? say --to DIR, --csv or --json"))
 			}
-			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
+			return withStudy(cmd.Context(), a, args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
 				s, err := studies.Read(ctx, bus, study)
 				switch {
 				case err != nil:

@@ -43,7 +43,7 @@ func newStudyView(a *app.App) studyView {
 const redrawn = 200 * time.Millisecond
 
 // followStudy shows a study until it has ended. Its log says what is; what running trials report comes beside it, and may be missing.
-func followStudy(a *app.App, ctx context.Context, bus events.Bus, study events.Study) error {
+func followStudy(ctx context.Context, a *app.App, bus events.Bus, study events.Study) error {
 	var mu sync.Mutex
 	var d studyDetail
 	view, steps := newStudyView(a), map[string]events.Progress{}

@@ -51,9 +51,9 @@ func newStudiesShow(a *app.App) *cobra.Command {
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
+			return withStudy(cmd.Context(), a, args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
 				if follow {
-					return followStudy(a, ctx, bus, study)
+					return followStudy(ctx, a, bus, study)
 				}
 				s, err := studies.Read(ctx, bus, study)
 				if err != nil {

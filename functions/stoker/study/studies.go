@@ -165,7 +165,7 @@ func studyState(s tune.Study) string {
 }
 
 // withStudy finds the study that the user means and does something with it.
-func withStudy(a *app.App, ctx context.Context, word string, do func(context.Context, events.Bus, events.Study) error) error {
+func withStudy(ctx context.Context, a *app.App, word string, do func(context.Context, events.Bus, events.Study) error) error {
 	return a.WithBus(ctx, func(ctx context.Context, bus events.Bus) error {
 		study, err := find.Study(ctx, bus, word)
 		switch {
@@ -190,7 +190,7 @@ func newStudiesStop(a *app.App) *cobra.Command {
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withStudy(a, cmd.Context(), args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
+			return withStudy(cmd.Context(), a, args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
 				s, err := studies.Stop(ctx, bus, study, "by stoker studies stop")
 				if errors.Is(err, studies.ErrFinished) {
 					return fmt.Errorf("study %s of pipeline %s has ended already: %s", terminal.ShortID(study.ID), study.Pipeline,

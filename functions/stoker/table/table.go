@@ -56,7 +56,7 @@ func (s SplitFlags) options() (o examplegen.Options, err error) {
 }
 
 // ExamplesOf converts a table into a folder of Examples, which remove removes.
-func ExamplesOf(a *app.App, ctx context.Context, path string, split SplitFlags) (folder string, remove func(), err error) {
+func ExamplesOf(ctx context.Context, a *app.App, path string, split SplitFlags) (folder string, remove func(), err error) {
 	o, err := split.options()
 	if err != nil {
 		return "", func() {}, err

@@ -34,13 +34,13 @@ func newDemo(a *app.App) *cobra.Command {
 			if err := app.CheckCompute(); err != nil {
 				return err
 			}
-			err := serve.WithStack(a, cmd.Context(), serve.StackOptions(a), func(ctx context.Context, stack *stack.Stack) error {
+			err := serve.WithStack(cmd.Context(), a, serve.StackOptions(a), func(ctx context.Context, stack *stack.Stack) error {
 				if !keep {
-					return runDemo(a, ctx, stack)
+					return runDemo(ctx, a, stack)
 				}
-				return serve.WithConsole(a, ctx, serve.DefaultConsole, stack, nil, func(ctx context.Context, url, token string) error {
+				return serve.WithConsole(ctx, a, serve.DefaultConsole, stack, nil, func(ctx context.Context, url, token string) error {
 					fmt.Fprintf(a.Notes(), "watch it at %s\n", url)
-					return keepDemo(a, ctx, stack, url, token)
+					return keepDemo(ctx, a, stack, url, token)
 				})
 			})
 			return exit.Interrupted(cmd.Context(), err, "data stays in "+a.DataDir)
@@ -51,8 +51,8 @@ func newDemo(a *app.App) *cobra.Command {
 }
 
 // keepDemo goes on behind the demo, as up does.
-func keepDemo(a *app.App, ctx context.Context, stack *stack.Stack, console, token string) error {
-	outcome, err := tryDemo(a, ctx, stack)
+func keepDemo(ctx context.Context, a *app.App, stack *stack.Stack, console, token string) error {
+	outcome, err := tryDemo(ctx, a, stack)
 	if err == nil {
 		err = reportDemo(a, outcome, console)
 	}
@@ -63,8 +63,8 @@ func keepDemo(a *app.App, ctx context.Context, stack *stack.Stack, console, toke
 	return stack.Wait(ctx)
 }
 
-func runDemo(a *app.App, ctx context.Context, stack *stack.Stack) error {
-	outcome, err := tryDemo(a, ctx, stack)
+func runDemo(ctx context.Context, a *app.App, stack *stack.Stack) error {
+	outcome, err := tryDemo(ctx, a, stack)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func runDemo(a *app.App, ctx context.Context, stack *stack.Stack) error {
 }
 
 // tryDemo acts as upstream: pipeline, artifacts, facts; and then waits, as downstream would.
-func tryDemo(a *app.App, ctx context.Context, stack *stack.Stack) (outcome events.Event, err error) {
+func tryDemo(ctx context.Context, a *app.App, stack *stack.Stack) (outcome events.Event, err error) {
 	if err := applyDemo(ctx, stack.Bus); err != nil {
 		return outcome, err
 	}
@@ -87,7 +87,7 @@ func tryDemo(a *app.App, ctx context.Context, stack *stack.Stack) (outcome event
 	for i := range evs {
 		a.GoOn(&evs[i])
 	}
-	return run.Follow(a, ctx, stack.Bus, evs)
+	return run.Follow(ctx, a, stack.Bus, evs)
 }
 
 func applyDemo(ctx context.Context, bus events.Bus) error {

@@ -34,7 +34,7 @@ func newFromTFX(a *app.App) *cobra.Command {
 			if o.Timeout <= 0 {
 				return exit.Usage(fmt.Errorf("--timeout %s: expected more than 0", o.Timeout))
 			}
-			text, err := fromTFX(a, cmd.Context(), args[0], o)
+			text, err := fromTFX(cmd.Context(), a, args[0], o)
 			if err != nil {
 				return err
 			}
@@ -50,7 +50,7 @@ func newFromTFX(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func fromTFX(a *app.App, ctx context.Context, path string, o tfxdsl.Options) ([]byte, error) {
+func fromTFX(ctx context.Context, a *app.App, path string, o tfxdsl.Options) ([]byte, error) {
 	hidden, err := a.SecretFiles()
 	if err != nil {
 		return nil, err

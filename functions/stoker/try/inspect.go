@@ -48,7 +48,7 @@ func newInspect(a *app.App) *cobra.Command {
 			if err := app.Within("rows", o.Rows, 0, maxRows); err != nil {
 				return err
 			}
-			report, err := inspectAt(a, cmd.Context(), args[0], o)
+			report, err := inspectAt(cmd.Context(), a, args[0], o)
 			if errors.Is(err, inspect.ErrNothing) {
 				return exit.NotFound(err)
 			}
@@ -79,7 +79,7 @@ func parseLimit(text string) (int64, error) {
 }
 
 // inspectAt looks at a place in the store, where the argument is an address, or on this machine. Of damaged Examples both results are there.
-func inspectAt(a *app.App, ctx context.Context, place string, o inspect.Options) (report *inspect.Report, err error) {
+func inspectAt(ctx context.Context, a *app.App, place string, o inspect.Options) (report *inspect.Report, err error) {
 	if !strings.HasPrefix(place, "s3://") {
 		source, err := inspect.Local(place)
 		if err != nil {

@@ -66,7 +66,7 @@ func newSchemaInfer(a *app.App) *cobra.Command {
 			if err := o.Check(); err != nil {
 				return exit.Usage(fmt.Errorf("--max-string-domain: %w", err))
 			}
-			inferred, err := inferSchema(a, cmd.Context(), args[0], o)
+			inferred, err := inferSchema(cmd.Context(), a, args[0], o)
 			if errors.Is(err, inspect.ErrNothing) {
 				return exit.NotFound(err)
 			}
@@ -96,10 +96,10 @@ func newSchemaInfer(a *app.App) *cobra.Command {
 
 // inferSchema reads Examples in the store, where the argument is an address, or on this machine. Of a table on this machine it reads
 // the Examples that try and upload make of it.
-func inferSchema(a *app.App, ctx context.Context, place string, o schemagen.Options) (inferred inferredSchema, err error) {
+func inferSchema(ctx context.Context, a *app.App, place string, o schemagen.Options) (inferred inferredSchema, err error) {
 	if !strings.HasPrefix(place, "s3://") {
 		if info, err := os.Stat(place); err == nil && !info.IsDir() && examplegen.Known(place) {
-			folder, remove, err := table.ExamplesOf(a, ctx, place, table.SplitFlags{})
+			folder, remove, err := table.ExamplesOf(ctx, a, place, table.SplitFlags{})
 			if err != nil {
 				return inferred, err
 			}

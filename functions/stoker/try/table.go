@@ -16,7 +16,7 @@ import (
 
 // tryTable replaces a table in --examples by Examples and, where there is none, by the schema of these. What it makes is gone after
 // remove.
-func tryTable(a *app.App, ctx context.Context, t *tryFlags) (remove func(), err error) {
+func tryTable(ctx context.Context, a *app.App, t *tryFlags) (remove func(), err error) {
 	remove = func() {}
 	if info, err := os.Stat(t.examples); err != nil || info.IsDir() {
 		if t.split.Given() && err == nil {
@@ -32,7 +32,7 @@ func tryTable(a *app.App, ctx context.Context, t *tryFlags) (remove func(), err 
 	case t.transformGraph != "" && !t.raw:
 		return remove, exit.Usage(fmt.Errorf("--examples %s: a table has raw examples: give --raw with --transform-graph", t.examples))
 	}
-	folder, remove, err := table.ExamplesOf(a, ctx, t.examples, t.split)
+	folder, remove, err := table.ExamplesOf(ctx, a, t.examples, t.split)
 	if err != nil {
 		return remove, err
 	}

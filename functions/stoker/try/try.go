@@ -71,7 +71,7 @@ func newTry(a *app.App) *cobra.Command {
   stoker try ./my_module --examples ./examples --schema ./schema.pbtxt --train-steps 100 --assignment > a.json && dlv debug ./my_module < a.json`,
 		Args: app.Exactly(1, "a module"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			remove, err := tryTable(a, cmd.Context(), &t)
+			remove, err := tryTable(cmd.Context(), a, &t)
 			if err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func newTry(a *app.App) *cobra.Command {
 			if err := errors.Join(t.check(assignment), app.CheckCompute()); err != nil {
 				return err
 			}
-			if err := modules.CheckModule(a, cmd.Context(), assignment.Module, !t.searches(), t.searches()); err != nil {
+			if err := modules.CheckModule(cmd.Context(), a, assignment.Module, !t.searches(), t.searches()); err != nil {
 				return err
 			}
 			assignment.Trace = a.TraceOfModule()
@@ -99,9 +99,9 @@ func newTry(a *app.App) *cobra.Command {
 				}
 			}
 			if t.searches() {
-				return trySearch(a, cmd.Context(), &t, assignment)
+				return trySearch(cmd.Context(), a, &t, assignment)
 			}
-			return tryModule(a, cmd.Context(), t.to, t.model, assignment)
+			return tryModule(cmd.Context(), a, t.to, t.model, assignment)
 		},
 	}
 	t.add(cmd)
@@ -109,7 +109,7 @@ func newTry(a *app.App) *cobra.Command {
 }
 
 // tryModule trains in a new folder, and looks for the model that is wanted. What it made of the folder goes again when it fails, so that the next try finds it free.
-func tryModule(a *app.App, ctx context.Context, to, wanted string, assignment module.Assignment) (err error) {
+func tryModule(ctx context.Context, a *app.App, to, wanted string, assignment module.Assignment) (err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func tryModule(a *app.App, ctx context.Context, to, wanted string, assignment mo
 	if err != nil {
 		return err
 	}
-	outcome, err := train(a, ctx, assignment, log)
+	outcome, err := train(ctx, a, assignment, log)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func checkTried(a module.Assignment, wanted string, unwritten map[string]string)
 
 // train runs the assignment in a child process, as a worker does, with a file for its log. What the module had to say of a failure
 // is shown once.
-func train(a *app.App, ctx context.Context, assignment module.Assignment, log string) (guest.Outcome, error) {
+func train(ctx context.Context, a *app.App, assignment module.Assignment, log string) (guest.Outcome, error) {
 	host, err := modules.NewGuest(a, modules.WarmFlags{}, 1, "")
 	if err != nil {
 		return guest.Outcome{}, err

@@ -88,7 +88,7 @@ type searched struct {
 }
 
 // trySearch searches in a new folder, which goes again when that fails.
-func trySearch(a *app.App, ctx context.Context, t *tryFlags, told module.Assignment) (err error) {
+func trySearch(ctx context.Context, a *app.App, t *tryFlags, told module.Assignment) (err error) {
 	if err := os.MkdirAll(t.to, 0o755); err != nil {
 		return err
 	}
@@ -112,11 +112,11 @@ func trySearch(a *app.App, ctx context.Context, t *tryFlags, told module.Assignm
 		return err
 	}
 	defer session.Close()
-	return searchIn(a, ctx, t, told, session)
+	return searchIn(ctx, a, t, told, session)
 }
 
 // searchIn asks the module what to search for, and does, unless that is all that is asked or the module has searched by itself.
-func searchIn(a *app.App, ctx context.Context, t *tryFlags, told module.Assignment, session *guest.Session) error {
+func searchIn(ctx context.Context, a *app.App, t *tryFlags, told module.Assignment, session *guest.Session) error {
 	show := a.Display()
 	defer show.Close()
 	var said json.RawMessage
