@@ -11,8 +11,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/stoker-ml/stoker/compute/data/examplegen"
 )
+
+// TestMain is the command line itself if this binary is called by the program's name: the child process of a conversion.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) != "stoker" {
+		os.Exit(m.Run())
+	}
+	root := &cobra.Command{Use: "stoker", SilenceUsage: true}
+	root.AddCommand(NewCommand())
+	if root.Execute() != nil {
+		os.Exit(1)
+	}
+}
 
 // tableProgram is this binary under the name under which it is the command line.
 func tableProgram(t *testing.T) string {
