@@ -15,7 +15,8 @@ import (
 // of states, in which the last few checkpoints say how far each file went.
 const (
 	statesFile = "states.json"
-	maxStates  = 8
+	fewStates  = 8   // states that are kept, whatever files they name
+	maxStates  = 256 // states that are kept if they name no file beside those of the newest one
 )
 
 // Checkpoint keeps what was logged up to a step, for a checkpoint of that step. It is to be called before there is anything
@@ -109,11 +110,31 @@ func replace(path string, write func(io.Writer) error) error {
 	return nil
 }
 
+// writeStates adds the state to those that are kept. A copy of the folder that is made while the training goes on may hold a checkpoint
+// and a much later file of states: it finds the checkpoint's state there if the copy took less than maxStates checkpoints.
 func (t *Training) writeStates() error {
 	t.kept = slices.DeleteFunc(t.kept, func(s state) bool { return s.Step >= t.state.Step })
 	t.kept = append(t.kept, t.state)
 	t.kept = t.kept[max(0, len(t.kept)-maxStates):]
+	last := len(t.kept) - fewStates
+	kept := t.kept[:0]
+	for i, s := range t.kept {
+		if i >= last || namesOnly(s, t.state) {
+			kept = append(kept, s)
+		}
+	}
+	t.kept = kept
 	return replace(filepath.Join(t.o.Keep, statesFile), func(out io.Writer) error { return json.NewEncoder(out).Encode(t.kept) })
+}
+
+// namesOnly says whether all files of a state are files of another one.
+func namesOnly(s, other state) bool {
+	for path := range s.Files {
+		if _, ok := other.Files[path]; !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // restore puts the log back as it was at the checkpoint of a step: what was logged after that is gone. Where

@@ -198,6 +198,30 @@ func TestManyInterruptionsDoNotMakeManyFiles(t *testing.T) {
 	}
 }
 
+// A copy of the folder that took many checkpoints has the log of the checkpoint with which it began.
+func TestASlowCopyHasTheLogOfItsCheckpoint(t *testing.T) {
+	t.Parallel()
+	whole := t.TempDir()
+	l := training(whole, "", 1)
+	take(t, l, 1, 10)
+	end(t, l, 10)
+
+	keep := t.TempDir()
+	l = training(t.TempDir(), keep, 1)
+	for step := int64(1); step <= 100; step++ {
+		take(t, l, step, step)
+		ok(t, l.Checkpoint(step))
+	}
+	ok(t, l.Close())
+	dir := t.TempDir()
+	l = training(dir, keep, 2)
+	take(t, l, 6, 10)
+	end(t, l, 10)
+	if diff := cmp.Diff(curves(t, whole), curves(t, dir)); diff != "" {
+		t.Errorf("undisturbed - interrupted +\n%s", diff)
+	}
+}
+
 // A training that begins anew in the folders of an older one has nothing of its log.
 func TestANewTrainingBeginsANewLog(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
@@ -31,12 +32,16 @@ func backedUp(t *testing.T) []string {
 	return strings.Fields(loops[0][1])
 }
 
+// backedUpOptions have a lease so long that a busy machine takes a job within it: a job that is taken too late is taken again, and its
+// attempts are counted.
+var backedUpOptions = jetstream.Options{Create: true, Lease: 6 * time.Second}
+
 // A bus that is gone comes back from what JetStream's own snapshots of its streams hold: `nats stream backup` and `nats stream restore`
 // speak the same requests.
 func TestABusComesBackFromABackupOfItsStreams(t *testing.T) {
 	t.Parallel()
 	lost := startBus(t)
-	bus := connect(t, lost, jetstream.Options{Create: true})
+	bus := connectAs(t, lost, backedUpOptions)
 	streams := backedUp(t)
 	for _, stream := range streamsOf(t, lost) {
 		if !slices.Contains(streams, stream) && stream != "PROGRESS" { // which is in memory: JetStream makes no snapshots of that
@@ -58,7 +63,7 @@ func TestABusComesBackFromABackupOfItsStreams(t *testing.T) {
 	if err := copies[0].Restore(conn); err == nil || !strings.Contains(err.Error(), "already in use") {
 		t.Errorf("restored over what is there: %v", err)
 	}
-	isAsFilled(t, connect(t, again, jetstream.Options{Create: true}))
+	isAsFilled(t, connectAs(t, again, backedUpOptions))
 }
 
 // A restoring that was cut off, after which streams were made all the same: what came back is there, the rest is refused until the empty
@@ -66,7 +71,7 @@ func TestABusComesBackFromABackupOfItsStreams(t *testing.T) {
 func TestARestoringThatWasCutOffIsFinished(t *testing.T) {
 	t.Parallel()
 	lost := startBus(t)
-	fill(t, connect(t, lost, jetstream.Options{Create: true}))
+	fill(t, connectAs(t, lost, backedUpOptions))
 	conn := dial(t, lost)
 	copies := backup(t, conn, backedUp(t))
 	again := startBus(t)
@@ -87,7 +92,7 @@ func TestARestoringThatWasCutOffIsFinished(t *testing.T) {
 		}
 		restore(t, conn, one)
 	}
-	isAsFilled(t, connect(t, again, jetstream.Options{Create: true}))
+	isAsFilled(t, connectAs(t, again, backedUpOptions))
 }
 
 // What the bus has when it is backed up: a fact that was handled and one that was not, a revision that was overwritten, a job that
@@ -154,7 +159,7 @@ func isAsFilled(t *testing.T, bus events.Bus) {
 			t.Errorf("%s is written behind revision 1: %v", name, err)
 		}
 	}
-	if claim := take(t, bus, longWait); claim.Attempt().Number != 2 {
+	if claim := take(t, bus, 2*time.Minute); claim.Attempt().Number != 2 {
 		t.Errorf("the job whose worker is lost: %+v", claim.Attempt())
 	}
 	if deadLetters := waitForDead(t, bus, 1); deadLetters[0].Reason.Message != "bad" {
