@@ -70,7 +70,7 @@ func runs(line, tag, folder, test string) bool {
 var (
 	taskName  = regexp.MustCompile(`^  ([a-z][a-z:_]*):$`)
 	taskCall  = regexp.MustCompile(`^ +- task: ([a-z:_]+)$`)
-	firstTier = regexp.MustCompile(`(?m)^run ([a-z:]+)$`)
+	firstTier = regexp.MustCompile(`(?m)^run ([a-z:]+)( .*)?$`)
 )
 
 // byHand are the tasks with tests that no tier runs: one needs a GPU, one makes the program wrong, and what one runs is in another.
