@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	name, argument, _ := strings.Cut(os.Getenv(tryEnv), " ")
 	try, ok := map[string]func(string) error{
 		"files": manyFiles, "size": largeFile, "processes": manyProcesses, "network": dial, "core": coreLimit, "users": users, "confined": confined,
-		"session": session, "memory": holdMemory, "others": others, "tell": tell, "linger": linger,
+		"session": session, "memory": holdMemory, "others": others, "tell": tell, "linger": linger, "threads": everyThread,
 	}[name]
 	if !ok {
 		os.Exit(m.Run())

@@ -36,8 +36,11 @@ const (
 // denials is a filter of system calls that refuses to set limits (prlimit64), the priority (setpriority) and the I/O priority (ioprio_set) of
 // any process but the calling one, and lets all others pass. Processes of one user may set these of each other, and Landlock does not
 // restrict that. A process that names itself by its number is refused, too. On other architectures it lets every call pass.
-func denials() (program []unix.SockFilter) {
-	calls := limitCallsOf(runtime.GOARCH)
+func denials() []unix.SockFilter { return denialsOf(runtime.GOARCH) }
+
+// denialsOf is denials on an architecture.
+func denialsOf(goarch string) (program []unix.SockFilter) {
+	calls := limitCallsOf(goarch)
 	if len(calls) > 0 {
 		program = append(program, unix.SockFilter{Code: loadWord, K: offsetArch})
 	}
