@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,7 +157,7 @@ func MoveOut(base, from, to string) error {
 	if info, err := os.Lstat(to); err != nil || !info.IsDir() {
 		return errors.Join(fmt.Errorf("move %s: is no folder: %w", from, syscall.ENOTDIR), os.Remove(to))
 	}
-	return nil
+	return giveTree(to, 0)
 }
 
 // MoveIn moves a folder to where modules may write, below base. It takes the place of whatever is there.
@@ -169,8 +170,29 @@ func MoveIn(from, base, to string) error {
 		if err := errors.Join(root.RemoveAll(name), root.Close()); err != nil {
 			return err
 		}
+		info, err := parent.Stat()
+		if err == nil {
+			err = giveTree(from, owner(info))
+		}
+		if err != nil {
+			return err
+		}
 		return unix.Renameat(unix.AT_FDCWD, from, int(parent.Fd()), name)
 	})
+}
+
+// giveTree gives a folder where no module may write, with all that is in it, to a user: a module may have one of its own. Only root can, and
+// only then may modules have one.
+func giveTree(dir string, id int) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return eachIn(root, func(name string, entry fs.FileInfo) error { return change(root, name, entry, id) })
 }
 
 // inParent opens the folder that a path is in.

@@ -225,11 +225,16 @@ func (u users) each(folder string, do func(root *os.Root, name string, entry fs.
 		return err
 	}
 	defer root.Close()
-	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+	return eachIn(root, func(name string, entry fs.FileInfo) error { return do(root, name, entry) })
+}
+
+// eachIn is each of an open folder.
+func eachIn(root *os.Root, do func(name string, entry fs.FileInfo) error) error {
+	return fs.WalkDir(root.FS(), ".", func(name string, _ fs.DirEntry, err error) error {
 		if err == nil {
 			var info fs.FileInfo
 			if info, err = root.Lstat(name); err == nil {
-				err = do(root, name, info)
+				err = do(name, info)
 			}
 		}
 		if errors.Is(err, fs.ErrNotExist) {

@@ -212,6 +212,42 @@ func TestACheckReadsWhatAModuleUnderItsOwnUserLeft(t *testing.T) {
 	}
 }
 
+// The states of trials are moved between a running module and its worker.
+func TestFoldersThatAreMovedBelongToWhoeverHasThem(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give modules users of their own: run this test as root")
+	}
+	base := passable(t, 0o755)
+	own, state, moved := filepath.Join(base, "own"), filepath.Join(base, "state"), filepath.Join(base, "own", "trial")
+	file := func(dir string) string { return filepath.Join(dir, "weights") }
+	const user = 70300
+	err := errors.Join(os.Mkdir(own, 0o755), os.Chown(own, user, user), os.Mkdir(state, 0o755), os.WriteFile(file(state), nil, 0o600))
+	if err == nil {
+		err = guest.MoveIn(state, base, moved)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := []int{ownerOf(t, moved), ownerOf(t, file(moved))}; got[0] != user || got[1] != user {
+		t.Errorf("with the module they belong to users %v", got)
+	}
+	if err := guest.MoveOut(base, moved, state); err != nil {
+		t.Fatal(err)
+	}
+	if got := []int{ownerOf(t, state), ownerOf(t, file(state))}; got[0] != 0 || got[1] != 0 {
+		t.Errorf("with the worker they belong to users %v", got)
+	}
+}
+
+func ownerOf(t *testing.T, path string) int {
+	t.Helper()
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(info.Sys().(*syscall.Stat_t).Uid)
+}
+
 // goModule is a module without dependencies that says its user.
 const goModule = `package main
 
