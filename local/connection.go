@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Connection says how processes of the same user reach running servers. It holds credentials: its file is readable by the owner only,
-// and exists while the stack runs.
+// Connection says how processes of the same user reach running servers. It holds credentials: its
+// file is readable by the owner only, and exists while the stack runs.
 type Connection struct {
 	NATS      string `json:"nats"` // URL, with credentials
 	S3        string `json:"s3"`   // URL
@@ -34,13 +34,14 @@ func connectionFile(dataDir string) string { return filepath.Join(dataDir, "conn
 func busDir(dataDir string) string         { return filepath.Join(dataDir, "bus") }
 func storeDir(dataDir string) string       { return filepath.Join(dataDir, "store") }
 
-// Secrets are the files and directories below a data directory that modules must not read: the connection, and what the bus and the
-// store keep.
+// Secrets are the files and directories below a data directory that modules must not read: the
+// connection, and what the bus and the store keep.
 func Secrets(dataDir string) []string {
 	return []string{connectionFile(dataDir), connectionFile(dataDir) + ".next", busDir(dataDir), storeDir(dataDir)}
 }
 
-// ReadConnection returns the connection of the stack that runs on dataDir; ErrNotRunning, wrapped, if none does.
+// ReadConnection returns the connection of the stack that runs on dataDir; ErrNotRunning, wrapped,
+// if none does.
 func ReadConnection(dataDir string) (Connection, error) {
 	text, err := os.ReadFile(connectionFile(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,7 +57,8 @@ func ReadConnection(dataDir string) (Connection, error) {
 	return c, nil
 }
 
-// Announce writes the connection and the ports into the data directory, until the returned function removes the connection.
+// Announce writes the connection and the ports into the data directory, until the returned function
+// removes the connection.
 func (s *Servers) Announce(c Connection) (withdraw func() error, err error) {
 	if err := errors.Join(c.keepPorts(s.dataDir), c.write(s.dataDir)); err != nil {
 		return nil, err

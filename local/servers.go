@@ -20,10 +20,10 @@ import (
 
 // Options of the servers.
 type Options struct {
-	DataDir string      // absolute; created if it does not exist
-	BusPort int         // 0: the port of the last start while it is free, else any
-	S3Port  int         // the same
-	Notify  bucket.Tell // receives notifications of new objects; the zero value: none are sent
+	DataDir string               // absolute; created if it does not exist
+	BusPort int                  // 0: the port of the last start while it is free, else any
+	S3Port  int                  // the same
+	Notify  bucket.Notifications // receives notifications of new objects; the zero value: none are sent
 	Logger  *slog.Logger
 }
 
@@ -34,8 +34,9 @@ type Servers struct {
 	dataDir string
 }
 
-// With runs both servers while do runs, then stops them. It returns ErrInUse, wrapped, if another process runs servers on the data
-// directory, the error of the server that does not start, or do's error.
+// With runs both servers while do runs, then stops them. It returns ErrInUse, wrapped, if another
+// process runs servers on the data directory, the error of the server that does not start, or do's
+// error.
 func With(ctx context.Context, opts Options, do func(context.Context, *Servers) error) (err error) {
 	held, err := lock(opts.DataDir)
 	if err != nil {
@@ -62,7 +63,7 @@ func start(ctx context.Context, opts Options) (*Servers, error) {
 	})
 	starting.Go(func() (err error) {
 		s.bucket, err = onPort(opts.S3Port, last.S3, func(port int) (*bucket.Server, error) {
-			return bucket.Start(ctx, bucket.Options{Dir: storeDir(opts.DataDir), Port: port, Tell: opts.Notify, Logger: opts.Logger})
+			return bucket.Start(ctx, bucket.Options{Dir: storeDir(opts.DataDir), Port: port, Notify: opts.Notify, Logger: opts.Logger})
 		})
 		return err
 	})
@@ -99,7 +100,7 @@ func (s *Servers) Watch(ctx context.Context) error {
 		return nil
 	case <-s.bus.Done():
 		if err := s.bus.Err(); err != nil {
-			return fmt.Errorf("the embedded NATS server has ended because it can't write: %w; make room, and start again: what was acknowledged is there", err)
+			return fmt.Errorf("the embedded NATS server has ended because it can't write: %w; free disk space, and start again: everything acknowledged is stored", err)
 		}
 		return errors.New("the embedded NATS server has ended")
 	case <-s.bucket.Done():
@@ -110,8 +111,8 @@ func (s *Servers) Watch(ctx context.Context) error {
 // ErrInUse says that another process runs servers on the data directory.
 var ErrInUse = errors.New("another stoker runs on this data folder")
 
-// lock keeps other processes off the directory: two servers on one file store destroy it. The operating system releases the lock when
-// the process ends, however it ends.
+// lock keeps other processes off the directory: two servers on one file store destroy it. The
+// operating system releases the lock when the process ends, however it ends.
 func lock(dataDir string) (*flock.Flock, error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data folder: %w", err)
@@ -127,8 +128,8 @@ func lock(dataDir string) (*flock.Flock, error) {
 	return l, nil
 }
 
-// ports are those that the servers had last. They are kept in the data directory, so that workers and clients find the servers again
-// after a restart.
+// ports are those that the servers had last. They are kept in the data directory, so that workers
+// and clients find the servers again after a restart.
 type ports struct {
 	Bus int `json:"bus"`
 	S3  int `json:"s3"`
@@ -162,8 +163,8 @@ func portOf(address string) int {
 	return port
 }
 
-// onPort starts a server on the requested port. If any port will do, it tries the last one first, and another if the server can't start
-// there.
+// onPort starts a server on the requested port. If any port will do, it tries the last one first,
+// and another if the server can't start there.
 func onPort[S any](requested, last int, start func(port int) (S, error)) (S, error) {
 	if requested == 0 && last != 0 {
 		if server, err := start(last); err == nil {

@@ -17,7 +17,7 @@ func TestAServerStartsOnItsLastPortWhileThatIsFree(t *testing.T) {
 		"the first time":          {0, 0, []int{0}},
 		"again":                   {0, 4222, []int{4222}},
 		"on a port that is taken": {0, taken, []int{taken, 0}},
-		"where it was told to":    {4333, 4222, []int{4333}},
+		"at the given port":       {4333, 4222, []int{4333}},
 	} {
 		var tried []int
 		_, err := onPort(c.asked, c.last, func(port int) (struct{}, error) {

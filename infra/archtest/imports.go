@@ -27,7 +27,8 @@ type dependency struct {
 	test     bool
 }
 
-// unusedImports reports the allowed imports that no file has. One that only tests have must be listed as an import of tests.
+// unusedImports reports the allowed imports that no file has. One that only tests have must be
+// listed as an import of tests.
 func (r Rules) unusedImports(sources []source) (violations []string) {
 	used := map[dependency]bool{}
 	for _, s := range sources {
@@ -48,7 +49,8 @@ func (r Rules) unusedImports(sources []source) (violations []string) {
 	return violations
 }
 
-// dependencies turns a list of imports into dependencies, without "*" and without packages that aren't listed.
+// dependencies turns a list of imports into dependencies, without "*" and without packages that
+// aren't listed.
 func (r Rules) dependencies(from, imports string, test bool) (all []dependency) {
 	for _, to := range strings.Fields(imports) {
 		if _, known := r.Packages[to]; known {

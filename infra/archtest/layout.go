@@ -30,7 +30,8 @@ func (r Rules) unlistedPackages(sources []source) (violations []string) {
 	return violations
 }
 
-// missingPackages reports the packages that the rules name and that don't exist, or that they don't list.
+// missingPackages reports the packages that the rules name and that don't exist, or that they don't
+// list.
 func (r Rules) missingPackages(sources []source) (violations []string) {
 	exists := map[string]bool{}
 	for _, s := range sources {
@@ -58,7 +59,8 @@ func (r Rules) unlistedNames(rule, names string) (violations []string) {
 	return violations
 }
 
-// undocumented reports the packages without a package comment in Go's form. That of a command is free.
+// undocumented reports the packages without a package comment in Go's form. That of a command is
+// free.
 func undocumented(sources []source) (violations []string) {
 	documented, names := map[string]bool{}, map[string]string{}
 	for _, s := range sources {

@@ -1,8 +1,9 @@
-// Package archtest checks that the code keeps to an architecture: which packages there are, which of them each may import, and which
-// libraries only some may use.
+// Package archtest checks that the code keeps to an architecture: which packages there are, which
+// of them each may import, and which libraries only some may use.
 //
-// It knows no package by name: architecture_test.go at the root holds the rules of this project. It reads the sources itself, in the
-// test process, so that go test runs a cached test again when an import changes anywhere. Read Rules first.
+// It knows no package by name: architecture_test.go at the root holds the rules of this project. It
+// reads the sources itself, in the test process, so that go test runs a cached test again when an
+// import changes anywhere. Read Rules first.
 package archtest
 
 import (
@@ -15,9 +16,9 @@ import (
 // Rules are the architecture. Lists of packages are written with spaces between them.
 type Rules struct {
 	Module      string             // the module's path, as in go.mod
-	TopLevel    string             // the names allowed at the top, beside those that .gitignore leaves out
+	TopLevel    string             // the names allowed at the top, in addition to those that .gitignore leaves out
 	Packages    map[string]Package // by directory, "." for the top
-	TestImports string             // packages that every test may import, beside the test-only ones
+	TestImports string             // packages that every test may import, in addition to the test-only ones
 	Restricted  []Library
 }
 
@@ -35,7 +36,8 @@ type Library struct {
 	TestImports string // the packages whose tests may import it as well
 }
 
-// Violations lists where the code under root differs from the rules, one line each. It is empty if the code keeps to them.
+// Violations lists where the code under root differs from the rules, one line each. It is empty if
+// the code keeps to them.
 func (r Rules) Violations(root fs.FS) ([]string, error) {
 	skip := ignored(root)
 	sources, err := read(root, skip)

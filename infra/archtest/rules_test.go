@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/archtest"
 )
 
-// rules are those of a module with three packages: a server that imports a store, and a test-only package.
+// rules are those of a module with three packages: a server that imports a store, and a test-only
+// package.
 func rules() archtest.Rules {
 	return archtest.Rules{
 		Module:   "example.org/shop",

@@ -22,8 +22,8 @@ type source struct {
 
 func (s source) dir() string { return path.Dir(s.path) }
 
-// read parses the Go files of one module, including those behind build tags. Like the go command, it skips testdata, names that
-// begin with a dot or an underscore, and nested modules.
+// read parses the Go files of one module, including those behind build tags. Like the go command,
+// it skips testdata, names that begin with a dot or an underscore, and nested modules.
 func read(root fs.FS, ignored func(name string) bool) ([]source, error) {
 	var sources []source
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -82,8 +82,9 @@ func imports(file *ast.File) []string {
 	return paths
 }
 
-// ignored returns a function that reports whether .gitignore excludes a name at the top. It understands plain names and patterns of
-// one element only; what it doesn't understand makes the check stricter.
+// ignored returns a function that reports whether .gitignore excludes a name at the top. It
+// understands plain names and patterns of one element only; what it doesn't understand makes the
+// check stricter.
 func ignored(root fs.FS) func(name string) bool {
 	text, _ := fs.ReadFile(root, ".gitignore") // without the file, nothing is excluded
 	return func(name string) bool {

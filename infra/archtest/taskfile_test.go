@@ -16,7 +16,8 @@ var buildTag = regexp.MustCompile(`(?m)^//go:build ([a-z_]+)$`)
 // testFunction matches the declaration of a test.
 var testFunction = regexp.MustCompile(`(?m)^func (Test\w*)\(t \*testing\.T\)`)
 
-// A test behind a build tag runs nowhere unless a task names its tag and its package, and the task's -run pattern matches its name.
+// A test behind a build tag runs nowhere unless a task names its tag and its package, and the
+// task's -run pattern matches its name.
 func TestTheTaskfileRunsEveryTestBehindABuildTag(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../Taskfile.yml")
@@ -53,7 +54,8 @@ func TestTheTaskfileRunsEveryTestBehindABuildTag(t *testing.T) {
 	}
 }
 
-// runs reports whether a line of the Taskfile runs a test of a folder with a tag. Without -run it runs all of them.
+// runs reports whether a line of the Taskfile runs a test of a folder with a tag. Without -run it
+// runs all of them.
 func runs(line, tag, folder, test string) bool {
 	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" '\"[]", r) })
 	if !slices.Contains(strings.Split(flag(words, "-tags"), ","), tag) {
@@ -73,7 +75,8 @@ var (
 	firstTier = regexp.MustCompile(`(?m)^run ([a-z:]+)( .*)?$`)
 )
 
-// byHand are the tasks with tests that no tier runs: one needs a GPU, one makes the program wrong, and what one runs is in another.
+// byHand are the tasks with tests that no tier runs: one needs a GPU, one makes the program wrong,
+// and what one runs is in another.
 var byHand = []string{"test:gpu", "test:mutations", "test:short"}
 
 // A task with tests that neither .ci/run nor task test:peers calls is one that nobody runs.
@@ -149,7 +152,8 @@ func TestALineOfTheTaskfileRunsWhatItsPatternMatches(t *testing.T) {
 	}
 }
 
-// The environment of a task does not reach the tasks that it calls: they get what the call passes as vars.
+// The environment of a task does not reach the tasks that it calls: they get what the call passes
+// as vars.
 func TestNoTaskSetsAnEnvironmentForTheTasksThatItCalls(t *testing.T) {
 	t.Parallel()
 	called := regexp.MustCompile(`(?m)^      - task: `)
@@ -160,7 +164,8 @@ func TestNoTaskSetsAnEnvironmentForTheTasksThatItCalls(t *testing.T) {
 	}
 }
 
-// The second tier fuzzes with a limit of memory, which the go command and the workers of the fuzzer read in their environment.
+// The second tier fuzzes with a limit of memory, which the go command and the workers of the fuzzer
+// read in their environment.
 func TestTheMemoryLimitOfFuzzingReachesTheGoCommand(t *testing.T) {
 	t.Parallel()
 	tasks := taskTexts(t)

@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// Vocabulary are words that the project once used in a meaning of its own. The field has other words for the same things (a bus, a job,
-// a dead letter), so they have no use in code, comments or messages. A file holds it, in lines of three kinds:
+// Vocabulary are words that the project once used in a meaning of its own. The field has other
+// words for the same things (a bus, a job, a dead letter), so they have no use in code, comments or
+// messages. A file holds it, in lines of three kinds:
 //
 //	# a comment
 //	12 old word                a word or a phrase in lower case, and how often it may still be found
@@ -58,9 +59,9 @@ func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 // prose are the kinds of files with text of ours.
 var prose = []string{".go", ".py", ".md", ".html", ".js", ".yml", ".yaml", ".txtar", ".sh", ".tpl"}
 
-// Find lists the places of each term in the files under root, names of files included. Identifiers are split where their case
-// changes and at underscores. Files in testdata count only if they are scripts of our tests (.txtar). A quoted text that no longer
-// stands in its file is an error.
+// Find lists the places of each term in the files under root, names of files included. Identifiers
+// are split where their case changes and at underscores. Files in testdata count only if they are
+// scripts of our tests (.txtar). A quoted text that is no longer in its file is an error.
 func (v Vocabulary) Find(root fs.FS) (map[string][]Place, error) {
 	skip := ignored(root)
 	terms := termPattern(slices.Sorted(maps.Keys(v.Limits)))
@@ -131,7 +132,8 @@ func termPattern(terms []string) *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:` + strings.Join(quoted, "|") + `)\b`)
 }
 
-// Violations reports the terms that are found more often than allowed, with their places, and the limits that are too high.
+// Violations reports the terms that are found more often than allowed, with their places, and the
+// limits that are too high.
 func (v Vocabulary) Violations(found map[string][]Place) (violations []string) {
 	for _, term := range slices.Sorted(maps.Keys(v.Limits)) {
 		places, limit := found[term], v.Limits[term]
@@ -145,7 +147,8 @@ func (v Vocabulary) Violations(found map[string][]Place) (violations []string) {
 	return violations
 }
 
-// Lowered returns the text of a vocabulary's file with limits that are no higher than what was found.
+// Lowered returns the text of a vocabulary's file with limits that are no higher than what was
+// found.
 func Lowered(text string, found map[string][]Place) string {
 	var lowered strings.Builder
 	for line := range strings.Lines(text) {

@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/stack"
 )
 
-// TestMain stands for five programs: stoker's module process, the probe, a server of functions, a first step, and a stoker that can't
-// start.
+// TestMain stands for five programs: stoker's module process, the probe, a server of functions, a
+// first step, and a stoker that can't start.
 func TestMain(m *testing.M) {
 	command := ""
 	if len(os.Args) > 1 {

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// child measures what of a module's start is the start of the binary itself: from exec to the first line of the protocol, with
-// an assignment that is refused at once. No bus, no store, no worker.
+// child measures what of a module's start is the start of the binary itself: from exec to the first
+// line of the protocol, with an assignment that is refused at once. No bus, no store, no worker.
 func (b bench) child(ctx context.Context) ([]figure, error) {
 	var s samples
 	for range b.times(200) {

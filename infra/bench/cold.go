@@ -20,9 +20,10 @@ import (
 // coldGoal is that of a worker that a scaler starts from zero.
 const coldGoal = "< 200"
 
-// cold measures how long a worker takes that is started for a job that waits: from the start of `stoker worker --once` to the job being
-// its own, which is its lease on the bus. Bus, store and dispatcher run in another process, and the binary is in the disk's cache. Every
-// run has inputs of the one before, so that its job takes little beyond that.
+// cold measures how long a worker takes that is started for a job that waits: from the start of
+// `stoker worker --once` to the job being its own, which is its lease on the bus. Bus, store and
+// dispatcher run in another process, and the binary is in the disk's cache. Every run has inputs of
+// the one before, so that its job takes little beyond that.
 func (b bench) cold(ctx context.Context) (figures []figure, err error) {
 	dir, err := os.MkdirTemp("", "stoker-bench-")
 	if err != nil {
@@ -116,7 +117,8 @@ func (w walker) queued(ctx context.Context, run string) (job string, err error) 
 	}
 }
 
-// leased waits until somebody has a job, and says when it heard of that. It closes ready once it watches.
+// leased waits until somebody has a job, and says when it heard of that. It closes ready once it
+// watches.
 func (w walker) leased(ctx context.Context, job string, ready chan<- struct{}) (time.Time, error) {
 	leases, err := w.bus.KV(ctx, events.KVLeases)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// write makes a plain file of so many rows, always the same. Numbers are standard normal, as tf.Transform scales them; of classes the
-// lower ids are the more frequent, as a vocabulary orders them. What is to be learnt is a sum over all of it.
+// write makes a plain file of so many rows, always the same. Numbers are standard normal, as
+// tf.Transform scales them; of classes the lower ids are the more frequent, as a vocabulary orders
+// them. What is to be learnt is a sum over all of it.
 func (w work) write(path string, rows int) (err error) {
 	out, err := tfrecord.Create(path)
 	if err != nil {

@@ -16,10 +16,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// firstStep is the argument with which this program takes one step of work A on a file, and says so.
+// firstStep is the argument with which this program takes one step of work A on a file, and says
+// so.
 const firstStep = "first-step"
 
-// takeFirstStep is all that a user's module does up to its first step: it builds the model, reads, compiles and learns.
+// takeFirstStep is all that a user's module does up to its first step: it builds the model, reads,
+// compiles and learns.
 func takeFirstStep(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) != 1 {
 		return errors.New(firstStep + " takes the file to read")
@@ -37,7 +39,8 @@ func takeFirstStep(ctx context.Context, args []string, out io.Writer) error {
 	return w.run(ctx, args[0], o, model)
 }
 
-// firstSteps measures from exec of an empty process to the line that it writes behind its first step.
+// firstSteps measures from exec of an empty process to the line that it writes behind its first
+// step.
 func (b bench) firstSteps(ctx context.Context, dir string) ([]figure, error) {
 	file := filepath.Join(dir, "first-step")
 	if err := penguins().write(file, 1000); err != nil {
@@ -58,7 +61,8 @@ func (b bench) firstSteps(ctx context.Context, dir string) ([]figure, error) {
 	return []figure{alone("compute-first-step", milliseconds, s.quantile(0.5), s, "< 50")}, nil
 }
 
-// timeToLine runs a command to its end, and tells how long it took to write a first line, which begins with prefix.
+// timeToLine runs a command to its end, and tells how long it took to write a first line, which
+// begins with prefix.
 func timeToLine(cmd *exec.Cmd, prefix string) (time.Duration, error) {
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 //go:embed compute_input.py
 var inputScript string
 
-// mixed are 20 features as they come before tf.Transform: numbers, ids, words and a vector of which each row has one, and two lists.
+// mixed are 20 features as they come before tf.Transform: numbers, ids, words and a vector of which
+// each row has one, and two lists.
 func mixed() parsedSet {
 	var spec example.Spec
 	for _, f := range []struct {
@@ -34,7 +35,8 @@ func mixed() parsedSet {
 	return parsedSet{"mixed", spec}
 }
 
-// inputModes are how tf.data is set: as one is told to set it, and with one thread, which takes the least CPU time.
+// inputModes are how tf.data is set: as one is told to set it, and with one thread, which takes the
+// least CPU time.
 var inputModes = []string{"autotune", "one thread"}
 
 // inputRequest is a file to parse, as the script is told of it.
@@ -78,7 +80,8 @@ type inputs struct {
 	theirs map[string][]cost // by mode
 }
 
-// rounds parses the file by us and by each mode of the peer in turn, once both have been seen to read the same.
+// rounds parses the file by us and by each mode of the peer in turn, once both have been seen to
+// read the same.
 func (in *inputs) rounds(ctx context.Context, peer *tensorflow, rounds int) error {
 	if err := in.agree(ctx, peer); err != nil {
 		return err
@@ -109,7 +112,8 @@ func (in *inputs) rounds(ctx context.Context, peer *tensorflow, rounds int) erro
 	return nil
 }
 
-// figures are our rates beside each mode's, and the median of the rounds' own ratios to the mode that takes the least CPU time.
+// figures are our rates beside each mode's, and the median of the rounds' own ratios to the mode
+// that takes the least CPU time.
 func (in *inputs) figures(name, goal string) (all []figure) {
 	best := ""
 	for _, mode := range inputModes {

@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// work is a model with its data, as both train it. compute_train.py has the same models by the same names.
+// work is a model with its data, as both train it. compute_train.py has the same models by the same
+// names.
 type work struct {
 	name  string // a, b or c
 	batch int
@@ -40,7 +41,8 @@ type steps struct{ ours, peer int }
 
 func works() []work { return []work{penguins(), dense(), taxis()} }
 
-// penguins is A, what TFX's penguin example trains: 4-8-8-3, relu, softmax cross-entropy, batches of 20.
+// penguins is A, what TFX's penguin example trains: 4-8-8-3, relu, softmax cross-entropy, batches
+// of 20.
 func penguins() work {
 	return work{name: "a", batch: 20, rows: 20_000, goal: "> 15", steps: steps{50_000, 3000},
 		numbers: []string{"body_mass_g_xf", "culmen_depth_mm_xf", "culmen_length_mm_xf", "flipper_length_mm_xf"}, width: 1,
@@ -54,8 +56,9 @@ func dense() work {
 		hidden: []int{512, 256, 64}, act: nn.OpRelu}
 }
 
-// taxis is C, the model of TFX's taxi example for native Keras: numbers through layers without an activation of 100, 70, 48 and 34
-// units, classes as one-hot rows beside what comes out, and one unit over all of it; batches of 256.
+// taxis is C, the model of TFX's taxi example for native Keras: numbers through layers without an
+// activation of 100, 70, 48 and 34 units, classes as one-hot rows beside what comes out, and one
+// unit over all of it; batches of 256.
 func taxis() work {
 	const vocabulary, buckets = 1000 + 10, 10 // with the buckets of unknown words
 	return work{name: "c", batch: 256, rows: 51_200, goal: "> 5", steps: steps{2000, 300},

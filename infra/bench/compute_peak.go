@@ -9,7 +9,8 @@ import (
 // peakIterations make a loop of some tens of milliseconds.
 const peakIterations = 20_000_000
 
-// peakLoop is a loop of fused multiply-adds without memory and without waiting, which no product can be faster than.
+// peakLoop is a loop of fused multiply-adds without memory and without waiting, which no product
+// can be faster than.
 type peakLoop struct {
 	run           func(iterations int)
 	flopIteration int // operations in an iteration: registers x numbers in a register x 2

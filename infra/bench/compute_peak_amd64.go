@@ -2,7 +2,8 @@ package main
 
 import "github.com/stoker-ml/stoker/compute/kernel"
 
-// fma512 does r_i = x*y + r_i on 12 registers of 16 float32 an iteration: 12 chains hide the latency of 4 cycles of two units.
+// fma512 does r_i = x*y + r_i on 12 registers of 16 float32 an iteration: 12 chains hide the
+// latency of 4 cycles of two units.
 //
 //go:noescape
 func fma512(iterations int)

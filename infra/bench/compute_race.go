@@ -40,9 +40,10 @@ func (r *race) round(ctx context.Context) error {
 	return nil
 }
 
-// figures are our rates beside TensorFlow's best by two threads, which the goal is about, by one thread, which takes the least CPU time,
-// and by the clock, on two threads both; what we allocate: what opening the file for each pass takes, a step by itself nothing; and each of
-// TensorFlow's ways.
+// figures are our rates beside TensorFlow's best by two threads, which the goal is about, by one
+// thread, which takes the least CPU time, and by the clock, on two threads both; what we allocate:
+// what opening the file for each pass takes, a step by itself nothing; and each of TensorFlow's
+// ways.
 func (r *race) figures() (all []figure) {
 	name := "compute-" + r.name
 	two, one, wall := r.best(2, cost.perCPU), r.best(1, cost.perCPU), r.best(2, cost.perSecond)

@@ -14,10 +14,12 @@ var sgemmScript string
 // gigaflopsPerCPU is a unit: 10^9 additions and multiplications a CPU-second.
 const gigaflopsPerCPU = "GFLOP/CPU-s"
 
-// sgemmRounds are many and short: who shares a core with us shares its units too, and comes and goes within seconds.
+// sgemmRounds are many and short: who shares a core with us shares its units too, and comes and
+// goes within seconds.
 const sgemmRounds = 25
 
-// product is a product of matrices [m,k] x [k,n], done so many times a round, for about a tenth of a second.
+// product is a product of matrices [m,k] x [k,n], done so many times a round, for about a tenth of
+// a second.
 type product struct {
 	M     int `json:"m"`
 	K     int `json:"k"`

@@ -50,8 +50,8 @@ func (m mode) String() string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
-// modes are all ways, at so many threads. Classes as rows of one table take TensorFlow less than one-hot rows, as TFX's example has them:
-// of these there are the plain fit, and what is best.
+// modes are all ways, at so many threads. Classes as rows of one table take TensorFlow less than
+// one-hot rows, as TFX's example has them: of these there are the plain fit, and what is best.
 func (w work) modes(threads int) (all []mode) {
 	if len(w.classes) > 0 {
 		for _, name := range []string{"fit", "fit, 50 steps at once, XLA", "loop, XLA"} {

@@ -16,9 +16,11 @@ type course struct {
 	Losses  []float64 `json:"losses"`
 }
 
-// Both engines train what the bench measures, from the same weights, on the same file in its order. Float32 sums in another order differ
-// in their last bits, and training carries that on. In B it grows: Keras itself, begun with weights that differ by 6e-8 of themselves,
-// is away from itself by 1e-7 in 20 steps, 1e-2 in 100 and 3e-2 in 500, as we are. In A and C it doesn't: seen 8e-6 at most.
+// Both engines train what the bench measures, from the same weights, on the same file in its order.
+// Float32 sums in another order differ in their last bits, and training carries that on. In B it
+// grows: Keras itself, begun with weights that differ by 6e-8 of themselves, is away from itself by
+// 1e-7 in 20 steps, 1e-2 in 100 and 3e-2 in 500, as we are. In A and C it doesn't: seen 8e-6 at
+// most.
 func TestWhatIsMeasuredLearnsAlikeInBoth(t *testing.T) {
 	t.Parallel()
 	tftest.Python(t) // not with -short

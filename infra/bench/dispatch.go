@@ -19,9 +19,10 @@ import (
 // backlog is how many runs wait, with two facts each, when dispatchers begin.
 const backlog = 250
 
-// dispatch measures how fast events are joined and jobs come of them, with 1 and 4 dispatchers, on file storage: as the server
-// writes by default, and synced as production has it. Every other run's events come in the other order. Beside them, programs
-// write the same messages with nats.go alone, once as many events at a time as the dispatchers handle, and once one at a time.
+// dispatch measures how fast events are joined and jobs come of them, with 1 and 4 dispatchers, on
+// file storage: as the server writes by default, and synced as production has it. Every other run's
+// events come in the other order. Beside them, programs write the same messages with nats.go alone,
+// once as many events at a time as the dispatchers handle, and once one at a time.
 func (b bench) dispatch(ctx context.Context) (all []figure, err error) {
 	seen, err := seeDispatched(ctx)
 	if err != nil {
@@ -86,7 +87,8 @@ func renamed(f figure, name string) figure {
 	return f
 }
 
-// seeDispatched looks what a dispatcher that handles one event at a time, and doesn't sweep, writes for a run.
+// seeDispatched looks what a dispatcher that handles one event at a time, and doesn't sweep, writes
+// for a run.
 func seeDispatched(ctx context.Context) (seen dispatched, err error) {
 	err = withDispatched(ctx, false, func(ctx context.Context, on ownBus, bus events.Bus) error {
 		evs := benchEvents(0)
@@ -125,8 +127,8 @@ func withBacklog(ctx context.Context, synced bool, do func(context.Context, ownB
 	})
 }
 
-// dispatchRate is how many events a second are joined and dispatched, from the start of the dispatchers to the last job on the
-// queue.
+// dispatchRate is how many events a second are joined and dispatched, from the start of the
+// dispatchers to the last job on the queue.
 func dispatchRate(ctx context.Context, synced bool, dispatchers int) (rate float64, err error) {
 	err = withBacklog(ctx, synced, func(ctx context.Context, on ownBus) error {
 		offered := newTally(backlog)
@@ -138,7 +140,8 @@ func dispatchRate(ctx context.Context, synced bool, dispatchers int) (rate float
 	return rate, err
 }
 
-// dispatchLatency is the time from before a run's last fact is published until a worker has its job, one run at a time.
+// dispatchLatency is the time from before a run's last fact is published until a worker has its
+// job, one run at a time.
 func dispatchLatency(ctx context.Context, synced bool, rounds int) (took samples, err error) {
 	err = withDispatched(ctx, synced, func(ctx context.Context, on ownBus, bus events.Bus) error {
 		return withDispatchers(ctx, on, 1, nil, func(ctx context.Context) error {
@@ -183,8 +186,8 @@ func eventToJob(ctx context.Context, bus events.Bus, evs []events.Event) (took t
 	return taken.Sub(began), err
 }
 
-// settle publishes an outcome before it acknowledges a job: else the dispatcher takes the job for lost and enqueues it again, into the
-// next round.
+// settle publishes an outcome before it acknowledges a job: else the dispatcher takes the job for
+// lost and enqueues it again, into the next round.
 func settle(ctx context.Context, bus events.Bus, claim events.Claim) error {
 	job, err := claim.Job()
 	if err != nil {

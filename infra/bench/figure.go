@@ -55,7 +55,8 @@ func (f figure) faster(peerName string, peer float64) figure {
 	return f
 }
 
-// beside sets a rate beside that of a peer, measured in the same rounds: the ratio is the median of theirs.
+// beside sets a rate beside that of a peer, measured in the same rounds: the ratio is the median of
+// theirs.
 func (f figure) beside(peerName string, ours, peer samples) figure {
 	var ratios samples
 	for i := range ours {

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// files measures what is done with TensorFlow's files beside TensorFlow itself: the same files and rows, by both in turn, in CPU time.
-// Each figure has a file of its own, files_<name>.go, and a line here.
+// files measures what is done with TensorFlow's files beside TensorFlow itself: the same files and
+// rows, by both in turn, in CPU time. Each figure has a file of its own, files_<name>.go, and a
+// line here.
 func (b bench) files(ctx context.Context) (all []figure, err error) {
 	dir, err := os.MkdirTemp("", "stoker-bench-")
 	if err != nil {
@@ -35,7 +36,8 @@ func (b bench) files(ctx context.Context) (all []figure, err error) {
 // pair is what rounds took of us and of the peer, in turn.
 type pair struct{ ours, peer samples }
 
-// figures are the medians beside each other, and the median of the rounds' own ratios, whose spread says how far to trust it.
+// figures are the medians beside each other, and the median of the rounds' own ratios, whose spread
+// says how far to trust it.
 func (p pair) figures(name, unit, goal string) []figure {
 	var ratios samples
 	for i := range p.ours {

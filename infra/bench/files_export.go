@@ -19,9 +19,9 @@ var exportScript string
 // exportsPerRound is how many times a round writes the model: once is too short for the clock.
 const exportsPerRound = 5
 
-// export measures the writing of a SavedModel: a network behind the transform graph of the taxi data, tables, assets and fingerprint
-// included. TensorFlow saves the very model, which it has loaded before. So it is spared to build and to trace it, as a training in
-// Python would have to.
+// export measures the writing of a SavedModel: a network behind the transform graph of the taxi
+// data, tables, assets and fingerprint included. TensorFlow saves the very model, which it has
+// loaded before. So it is spared to build and to trace it, as a training in Python would have to.
 func (b bench) export(ctx context.Context, peer *tensorflow, dir string) ([]figure, error) {
 	m, err := taxiModel()
 	if err != nil {
@@ -94,8 +94,8 @@ func (e exported) folder(round, i int) string {
 	return filepath.Join(e.dir, fmt.Sprintf("ours-%d-%d", round, i))
 }
 
-// taxiModel is a network over the transformed features of the taxi data: numbers as they are, integers one-hot. Its weights are
-// random: what is written doesn't depend on what was learnt.
+// taxiModel is a network over the transformed features of the taxi data: numbers as they are,
+// integers one-hot. Its weights are random: what is written doesn't depend on what was learnt.
 func taxiModel() (savedmodel.Model, error) {
 	graph, err := fromRoot("compute", "tf", "savedmodel", "testdata", "taxi", "transform_graph")
 	if err != nil {

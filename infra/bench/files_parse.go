@@ -20,7 +20,8 @@ const parsedRows = 100_000
 // parseBatch is how many rows are parsed at once.
 const parseBatch = 256
 
-// parse measures records -> columns, checksums and all, of tf.Examples and tf.SequenceExamples in plain and gzip files.
+// parse measures records -> columns, checksums and all, of tf.Examples and tf.SequenceExamples in
+// plain and gzip files.
 func (b bench) parse(ctx context.Context, peer *tensorflow, dir string) (all []figure, err error) {
 	for _, data := range parsedData() {
 		for _, file := range []struct {
@@ -123,7 +124,8 @@ func (p parsing) batches(ctx context.Context, use func(*example.Batch)) error {
 	}
 }
 
-// agree compares the sums of all columns. Sums of floats may differ in the order of adding: by 1e-9 of what is added at most.
+// agree compares the sums of all columns. Sums of floats may differ in the order of adding: by 1e-9
+// of what is added at most.
 func (p parsing) agree(ctx context.Context, peer *tensorflow) error {
 	sums, sizes := map[string]float64{}, map[string]float64{}
 	err := p.batches(ctx, func(b *example.Batch) {
@@ -148,7 +150,8 @@ func (p parsing) agree(ctx context.Context, peer *tensorflow) error {
 	return nil
 }
 
-// total is the sum of a column's values, of strings that of their lengths, and the sum of their sizes.
+// total is the sum of a column's values, of strings that of their lengths, and the sum of their
+// sizes.
 func total(c *example.Column) (sum, size float64) {
 	for _, v := range c.Floats {
 		sum, size = sum+float64(v), size+math.Abs(float64(v))

@@ -1,4 +1,5 @@
-# Reads a file of records and parses them as tf.data does it best: a dataset of records, batched, then parsed a batch at a time.
+# Reads a file of records and parses them as tf.data does it best: a dataset of records, batched,
+# then parsed a batch at a time.
 
 TYPES = {"string": tf.string, "float": tf.float32, "int64": tf.int64}
 

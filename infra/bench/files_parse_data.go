@@ -15,8 +15,9 @@ type parsedSet struct {
 	spec example.Spec
 }
 
-// parsedData are 21 plain features, as tabular data has them (8 floats, 6 integers, 5 strings, a vector and a label; some 630 bytes a
-// row), and sequences: 4 plain features and 3 lists of up to 15 steps.
+// parsedData are 21 plain features, as tabular data has them (8 floats, 6 integers, 5 strings, a
+// vector and a label; some 630 bytes a row), and sequences: 4 plain features and 3 lists of up to
+// 15 steps.
 func parsedData() []parsedSet {
 	var table example.Spec
 	for _, f := range []struct {
@@ -40,7 +41,8 @@ func parsedData() []parsedSet {
 	}}}
 }
 
-// write makes a file of rows. Each has its features in an order of its own, as TFX's writer leaves them.
+// write makes a file of rows. Each has its features in an order of its own, as TFX's writer leaves
+// them.
 func (s parsedSet) write(path string, rows int) (err error) {
 	w, err := tfrecord.Create(path)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 //go:embed files_tensorflow.py
 var tensorflowServer string
 
-// tensorflow is a process of the real TensorFlow, the one that tests compare with, to measure beside. It is used by one goroutine.
+// tensorflow is a process of the real TensorFlow, the one that tests compare with, to measure
+// beside. It is used by one goroutine.
 type tensorflow struct {
 	stdin   io.Writer
 	answers *bufio.Reader
@@ -27,8 +28,9 @@ type tensorflow struct {
 // tensorflowName is how figures name the peer.
 const tensorflowName = "TensorFlow 2.21"
 
-// withTensorFlow starts TensorFlow, with so many threads for an operation and for operations at once, for the time that use takes. env is
-// name=value pairs beside this process's own. The first time on a machine it is installed, which takes minutes.
+// withTensorFlow starts TensorFlow, with so many threads for an operation and for operations at
+// once, for the time that use takes. env is name=value pairs beside this process's own. The first
+// time on a machine it is installed, which takes minutes.
 func withTensorFlow(ctx context.Context, threads int, log io.Writer, use func(*tensorflow) error, env ...string) (err error) {
 	python, err := tftest.Interpreter()
 	if err != nil {
@@ -55,8 +57,9 @@ func withTensorFlow(ctx context.Context, threads int, log io.Writer, use func(*t
 	return errors.Join(err, stdin.Close(), cmd.Wait())
 }
 
-// call calls a function of a Python script with in, and decodes what it returns into out. cpu is the CPU time of the call in seconds.
-// A script is run once; what it leaves in its variables is there at the next call.
+// call calls a function of a Python script with in, and decodes what it returns into out. cpu is
+// the CPU time of the call in seconds. A script is run once; what it leaves in its variables is
+// there at the next call.
 func (p *tensorflow) call(script, function string, in, out any) (cpu float64, err error) {
 	request, err := json.Marshal(map[string]any{"script": script, "function": function, "in": in})
 	if err != nil {

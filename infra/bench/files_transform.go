@@ -22,7 +22,8 @@ const (
 	transformPasses = 200  // of one round: some tenths of a CPU-second
 )
 
-// transform measures a transform graph by itself: rows that are parsed already become transformed ones, in batches, on one core.
+// transform measures a transform graph by itself: rows that are parsed already become transformed
+// ones, in batches, on one core.
 func (b bench) transform(ctx context.Context, peer *tensorflow, _ string) (all []figure, err error) {
 	for _, name := range []string{"penguin", "taxi"} {
 		t, err := newTransforming(name)

@@ -8,9 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 )
 
-// guest measures how a TFX module starts: cold, forked from a process that has imported everything, and in one that waits. A job
-// begins when the worker has it; what comes before is in the parts noop and walk. Then it measures a whole job, beside
-// plain Python.
+// guest measures how a TFX module starts: cold, forked from a process that has imported everything,
+// and in one that waits. A job begins when the worker has it; what comes before is in the parts
+// noop and walk. Then it measures a whole job, beside plain Python.
 func (b bench) guest(ctx context.Context) ([]figure, error) {
 	python, err := tftest.Interpreter()
 	if err != nil {
@@ -37,8 +37,8 @@ func guestCold(ctx context.Context, b bench, python string) (figures []figure, e
 	return figures, err
 }
 
-// guestForked includes what Stoker adds to run_fn: all CPU time of this process, of the one that forks and of the
-// child, less that of run_fn itself.
+// guestForked includes what Stoker adds to run_fn: all CPU time of this process, of the one that
+// forks and of the child, less that of run_fn itself.
 func guestForked(ctx context.Context, b bench, python string) (figures []figure, err error) {
 	err = withGuest(python, guest.WarmFork, func(g *guestJobs) error {
 		first, err := g.run(ctx) // which waits for the imports
@@ -69,8 +69,8 @@ func guestForked(ctx context.Context, b bench, python string) (figures []figure,
 	return figures, err
 }
 
-// guestIdle gives the process that takes the place of the last one the time to import: a job that came before it has
-// would wait for the rest.
+// guestIdle gives the process that takes the place of the last one the time to import: a job that
+// came before it has would wait for the rest.
 func guestIdle(ctx context.Context, b bench, python string) (figures []figure, err error) {
 	err = withGuest(python, guest.WarmIdle, func(g *guestJobs) error {
 		if _, err := g.run(ctx); err != nil {

@@ -25,8 +25,8 @@ type guestJobs struct {
 	next int
 }
 
-// withGuest has a host for the time that use takes. The environment's packages have been looked at then, as a worker
-// has after its first job.
+// withGuest has a host for the time that use takes. The environment's packages have been looked at
+// then, as a worker has after its first job.
 func withGuest(python, way string, use func(*guestJobs) error) error {
 	dir, err := os.MkdirTemp("", "stoker-bench-")
 	if err != nil {

@@ -28,7 +28,8 @@ type plain struct {
 	CPU  float64 // seconds, of run_fn alone
 }
 
-// plainRun runs the example's run_fn in a process of its own, without Stoker but for the names of tfx.
+// plainRun runs the example's run_fn in a process of its own, without Stoker but for the names of
+// tfx.
 func plainRun(ctx context.Context, interpreter string) (p plain, err error) {
 	dir, err := os.MkdirTemp("", "stoker-bench-")
 	if err != nil {

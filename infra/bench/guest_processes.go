@@ -50,8 +50,8 @@ func megabytesOf(text string, names ...string) (sum float64) {
 	return sum
 }
 
-// waitingProcess finds this process's child in the driver's mode idle, once it has imported everything: it has used no CPU for a
-// while.
+// waitingProcess finds this process's child in the driver's mode idle, once it has imported
+// everything: it has used no CPU for a while.
 func waitingProcess(ctx context.Context) (int, error) {
 	const quiet = 500 * time.Millisecond
 	before := -1.0

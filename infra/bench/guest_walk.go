@@ -15,9 +15,9 @@ import (
 
 const plainName = "the same run_fn in plain Python, all imported"
 
-// guestWalk measures the whole job of the example's TFX module, from the event to ModelTrained, through a running
-// `stoker up`, beside the same run_fn in plain Python, in turn: once as jobs are run, and once with all of AutoGraph's
-// work, which plain Python does too.
+// guestWalk measures the whole job of the example's TFX module, from the event to ModelTrained,
+// through a running `stoker up`, beside the same run_fn in plain Python, in turn: once as jobs are
+// run, and once with all of AutoGraph's work, which plain Python does too.
 func guestWalk(ctx context.Context, b bench, interpreter string) (figures []figure, err error) {
 	dir, err := os.MkdirTemp("", "stoker-bench-")
 	if err != nil {
@@ -87,8 +87,8 @@ func examplePipeline() (pipeline.Pipeline, error) {
 	return spec, err
 }
 
-// guestRound walks once, and counts the CPU time of the stack with all its processes. The number makes it one that nobody has
-// done.
+// guestRound walks once, and counts the CPU time of the stack with all its processes. The number
+// makes it one that nobody has done.
 func (w walker) guestRound(ctx context.Context, autograph string, number int) (journey, error) {
 	spec := w.spec
 	spec.Module.Autograph = autograph

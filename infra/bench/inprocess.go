@@ -16,11 +16,12 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// ownBus is a NATS server in this process, with its streams on file, as each of the parts needs that measure no binary. Clients
-// reach it over TCP on loopback.
+// ownBus is a NATS server in this process, with its streams on file, as each of the parts needs
+// that measure no binary. Clients reach it over TCP on loopback.
 type ownBus struct{ url string }
 
-// withOwnBus runs a new bus for as long as do runs. With synced, every write reaches the disk before it is acknowledged.
+// withOwnBus runs a new bus for as long as do runs. With synced, every write reaches the disk
+// before it is acknowledged.
 func withOwnBus(ctx context.Context, synced bool, lease time.Duration, do func(context.Context, ownBus) error) (err error) {
 	dir, err := os.MkdirTemp("", "stoker-bench-")
 	if err != nil {

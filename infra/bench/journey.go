@@ -20,7 +20,8 @@ const (
 	publishing = "publishing"
 )
 
-// journey is when what became of one run was heard of, since its last fact was about to be published.
+// journey is when what became of one run was heard of, since its last fact was about to be
+// published.
 type journey struct {
 	phase   map[string]time.Duration // first word of each
 	module  time.Duration            // first word of the module

@@ -1,11 +1,14 @@
-// Command bench measures the real binary and prints figures: one table, or with -o json one line a figure. It is no test:
-// nothing here passes or fails by how fast a machine is.
+// Command bench measures the real binary and prints figures: one table, or with -o json one line a
+// figure. It is no test: nothing here passes or fails by how fast a machine is.
 //
-// Each part lives in a file of its own name: ready.go, cold.go, walk.go, size.go, child.go measure the binary; dispatch.go, noop.go,
-// recover.go the functions by themselves, on a NATS server in this process; trace.go what tracing adds to a job; files.go what reads and writes TensorFlow's files, beside
-// TensorFlow; guest.go TFX modules; tune.go how good suggestions of a search are, and what they cost; search.go a whole search; study.go
-// what is around its trials; compute.go trainings beside TensorFlow's, compute_input.go reading, compute_sgemm.go products of matrices.
-// They work in temporary folders and leave nothing behind. Linux only: CPU time and memory are read from /proc. Read figure first.
+// Each part lives in a file of its own name: ready.go, cold.go, walk.go, size.go, child.go measure
+// the binary; dispatch.go, noop.go, recover.go the functions by themselves, on a NATS server in
+// this process; trace.go what tracing adds to a job; files.go what reads and writes TensorFlow's
+// files, beside TensorFlow; guest.go TFX modules; tune.go how good suggestions of a search are, and
+// what they cost; search.go a whole search; study.go what is around its trials; compute.go
+// trainings beside TensorFlow's, compute_input.go reading, compute_sgemm.go products of matrices.
+// They work in temporary folders and leave nothing behind. Linux only: CPU time and memory are read
+// from /proc. Read figure first.
 package main
 
 import (

@@ -19,8 +19,9 @@ import (
 // noopJobs is how many jobs wait in each round when the worker begins.
 const noopJobs = 400
 
-// noop measures what Stoker adds to a job that does nothing: lease, warm module process, event, acknowledgement. The worker has
-// one slot, and there is no store in it. Beside it, a program writes the same messages with nats.go alone.
+// noop measures what Stoker adds to a job that does nothing: lease, warm module process, event,
+// acknowledgement. The worker has one slot, and there is no store in it. Beside it, a program
+// writes the same messages with nats.go alone.
 func (b bench) noop(ctx context.Context) (all []figure, err error) {
 	var rates, raws, took samples
 	err = withNoop(ctx, func(ctx context.Context, on ownBus, noop *noopFunction) error {
@@ -54,7 +55,8 @@ func (b bench) noop(ctx context.Context) (all []figure, err error) {
 	}, nil
 }
 
-// noopRate is how many jobs a second one slot works on, from the worker's start to the acknowledgement of the last.
+// noopRate is how many jobs a second one slot works on, from the worker's start to the
+// acknowledgement of the last.
 func noopRate(ctx context.Context, on ownBus, noop *noopFunction, first int) (rate float64, err error) {
 	err = on.with(ctx, jetstream.Options{}, func(bus events.Bus) error {
 		if err := offerJobs(ctx, bus, first, noopJobs); err != nil {
@@ -105,7 +107,8 @@ func seeJob(ctx context.Context, on ownBus, noop *noopFunction) (seen jobSeen, e
 	return asJob(sent)
 }
 
-// noopLatency is the time from before a job is offered to the first word of the module's code, one job at a time.
+// noopLatency is the time from before a job is offered to the first word of the module's code, one
+// job at a time.
 func noopLatency(ctx context.Context, on ownBus, noop *noopFunction, first, rounds int) (took samples, err error) {
 	noop.heard = make(chan time.Time, 1)
 	err = on.with(ctx, jetstream.Options{}, func(bus events.Bus) error {

@@ -14,8 +14,8 @@ const noopName = "noop"
 // running is the phase that a probe reports first of all.
 const running = "running"
 
-// probe is a module that says at once that it runs, and then trains as builtin:dnn does. This program serves it: it links all
-// that stoker links, so it starts as stoker's own child does.
+// probe is a module that says at once that it runs, and then trains as builtin:dnn does. This
+// program serves it: it links all that stoker links, so it starts as stoker's own child does.
 func probe() module.Module {
 	return module.Module{Check: modelcheck.Serve, Tune: sleepers, Train: func(ctx context.Context, a *module.Args) error {
 		if a.Trial != nil {

@@ -12,8 +12,8 @@ import (
 // ticksPerSecond is USER_HZ, which is 100 on every Linux that Go runs on (proc(5), times(7)).
 const ticksPerSecond = 100
 
-// cpuTime is the CPU time that a process has spent, with that of its children that ended and were waited for, in seconds. It
-// moves in steps of 10 ms.
+// cpuTime is the CPU time that a process has spent, with that of its children that ended and were
+// waited for, in seconds. It moves in steps of 10 ms.
 func cpuTime(pid int) (float64, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -26,8 +26,9 @@ func cpuTime(pid int) (float64, error) {
 	return seconds, nil
 }
 
-// cpuSecondsOf reads proc_pid_stat(5): pid (name) state ..., with utime, stime, cutime, cstime as fields 14 to 17. The name may
-// hold anything, so fields are counted from its closing bracket: utime is the twelfth after it.
+// cpuSecondsOf reads proc_pid_stat(5): pid (name) state ..., with utime, stime, cutime, cstime as
+// fields 14 to 17. The name may hold anything, so fields are counted from its closing bracket:
+// utime is the twelfth after it.
 func cpuSecondsOf(stat []byte) (float64, error) {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 15 {

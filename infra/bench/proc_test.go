@@ -7,7 +7,8 @@ import (
 
 func TestCPUTimeIsThatOfTheProcessAndItsChildren(t *testing.T) {
 	t.Parallel()
-	// As proc_pid_stat(5) numbers them: utime 150, stime 25, cutime 1000, cstime 225, behind a name that tries to mislead.
+	// As proc_pid_stat(5) numbers them: utime 150, stime 25, cutime 1000, cstime 225, behind a name
+	// that tries to mislead.
 	stat := "7 (a) R 1 2) S 1 7 7 0 -1 4194560 100 0 0 0 150 25 1000 225 20 0 9 0 100 1 1"
 	got, err := cpuSecondsOf([]byte(stat))
 	if err != nil || got != 14 {

@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
-// rawName is a program that publishes, writes and acknowledges on JetStream what Stoker does, with nats.go alone: it reads nothing,
-// decides nothing, and decodes nothing.
+// rawName is a program that publishes, writes and acknowledges on JetStream what Stoker does, with
+// nats.go alone: it reads nothing, decides nothing, and decodes nothing.
 const rawName = "raw JetStream"
 
 // raw is such a program's connection.
@@ -75,7 +75,8 @@ func (r raw) work(ctx context.Context, concurrency int, handle func(context.Cont
 	return handling.Wait()
 }
 
-// write stores a request that Stoker was seen to make, where its subject has the sequence after. It returns the sequence it has then.
+// write stores a request that Stoker was seen to make, where its subject has the sequence after. It
+// returns the sequence it has then.
 func (r raw) write(ctx context.Context, subject string, seen request, after uint64) (uint64, error) {
 	header := nats.Header{}
 	for name, values := range seen.header {
@@ -93,8 +94,8 @@ func (r raw) write(ctx context.Context, subject string, seen request, after uint
 // dispatched is what a dispatcher writes for a run: for its first event, and for its second one.
 type dispatched struct{ first, second []request }
 
-// asDispatched is what a dispatcher was seen to write for one run, of which it handled the events one after another. The job is the
-// last of it: what comes then is for the job's outcome.
+// asDispatched is what a dispatcher was seen to write for one run, of which it handled the events
+// one after another. The job is the last of it: what comes then is for the job's outcome.
 func asDispatched(sent [][]request, run string) (d dispatched, err error) {
 	acknowledged := false // the run's first event
 	for _, connection := range sent {
@@ -172,7 +173,8 @@ func (r *rawRuns) handle(ctx context.Context, by raw, msg jetstream.Msg) (err er
 	return nil
 }
 
-// rawDispatchRate is how many events a second programs that write what dispatchers write get done, concurrency at once each.
+// rawDispatchRate is how many events a second programs that write what dispatchers write get done,
+// concurrency at once each.
 func rawDispatchRate(ctx context.Context, synced bool, programs, concurrency int, seen dispatched) (rate float64, err error) {
 	err = withBacklog(ctx, synced, func(ctx context.Context, on ownBus) error {
 		return withRaw(ctx, on, programs, events.StreamEvents, dispatch.Reader, func(ctx context.Context, all []raw) error {

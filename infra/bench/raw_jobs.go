@@ -15,7 +15,8 @@ import (
 	stokerjetstream "github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// jobSeen is what a worker sends for a job that does nothing: the messages that it has stored, and its acknowledgement.
+// jobSeen is what a worker sends for a job that does nothing: the messages that it has stored, and
+// its acknowledgement.
 type jobSeen struct{ requests []request }
 
 // asJob is what a worker was seen to send between two pulls, once it had its connection.
@@ -40,7 +41,8 @@ func asJob(sent [][]request) (seen jobSeen, err error) {
 	return seen, nil
 }
 
-// rawJobRate is how many jobs a second a program gets done that sends what a worker sends for each, one after another.
+// rawJobRate is how many jobs a second a program gets done that sends what a worker sends for each,
+// one after another.
 func rawJobRate(ctx context.Context, on ownBus, seen jobSeen, first int) (rate float64, err error) {
 	err = on.with(ctx, stokerjetstream.Options{}, func(bus events.Bus) error { return offerJobs(ctx, bus, first, noopJobs) })
 	if err != nil {
@@ -87,14 +89,15 @@ func (r raw) sendJob(ctx context.Context, msg jetstream.Msg, seen jobSeen, name 
 	return nil
 }
 
-// trialBytes is the size of the entry that ends a trial and begins the next one, and progressBytes that of a report.
+// trialBytes is the size of the entry that ends a trial and begins the next one, and progressBytes
+// that of a report.
 const (
 	trialBytes    = 400
 	progressBytes = 217
 )
 
-// rawTrialRate is how many trials a second programs get done that append an entry for each to a log of their own, behind the one before,
-// and report their progress.
+// rawTrialRate is how many trials a second programs get done that append an entry for each to a log
+// of their own, behind the one before, and report their progress.
 func rawTrialRate(ctx context.Context, programs int) (rate float64, err error) {
 	err = withOwnBus(ctx, false, 0, func(ctx context.Context, on ownBus) error {
 		return withRaw(ctx, on, programs, events.StreamJobs, "trial-cpu", func(ctx context.Context, all []raw) error {

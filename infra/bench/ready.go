@@ -14,8 +14,9 @@ import (
 // readyGoal is that of bus and store being ready.
 const readyGoal = "< 150"
 
-// ready measures how long bus and store take to be ready: from the call of stack.With to its body running, and from the start
-// of a process to its word that it is up. A fresh folder holds nothing; a used one what an earlier stack left there.
+// ready measures how long bus and store take to be ready: from the call of stack.With to its body
+// running, and from the start of a process to its word that it is up. A fresh folder holds nothing;
+// a used one what an earlier stack left there.
 func (b bench) ready(ctx context.Context) ([]figure, error) {
 	dir, err := os.MkdirTemp("", "stoker-bench-")
 	if err != nil {

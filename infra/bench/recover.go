@@ -17,14 +17,17 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// recoverLease is shorter than the 30 s that workers have, so that a round takes seconds. What comes on top does not depend on it.
+// recoverLease is shorter than the 30 s that workers have, so that a round takes seconds. What
+// comes on top does not depend on it.
 const recoverLease = 6 * time.Second
 
-// holderEnv has this program be a worker on the bus that it names, which takes a job and never finishes it.
+// holderEnv has this program be a worker on the bus that it names, which takes a job and never
+// finishes it.
 const holderEnv = "STOKER_BENCH_HOLDER"
 
-// recover measures how long a job waits whose worker was killed: from SIGKILL until another worker, which was waiting for
-// work all the time, has it. That worker trusts no clock but its own, and so waits one lease from the last heartbeat.
+// recover measures how long a job waits whose worker was killed: from SIGKILL until another worker,
+// which was waiting for work all the time, has it. That worker trusts no clock but its own, and so
+// waits one lease from the last heartbeat.
 func (b bench) recover(ctx context.Context) ([]figure, error) {
 	var took, beyond samples
 	for round := range b.times(5) {
@@ -79,7 +82,8 @@ func takenOver(ctx context.Context, round int) (when takeover, err error) {
 	return when, err
 }
 
-// lastBeat is when the holder of a job last confirmed its lease, by the bus's clock: that of this machine.
+// lastBeat is when the holder of a job last confirmed its lease, by the bus's clock: that of this
+// machine.
 func lastBeat(ctx context.Context, bus events.Bus, job string) (time.Time, error) {
 	leases, err := bus.KV(ctx, events.KVLeases)
 	if err != nil {

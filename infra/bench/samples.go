@@ -9,8 +9,8 @@ import (
 // samples are what rounds measured, one number a round, in any order.
 type samples []float64
 
-// quantile is the smallest sample that q of all samples do not exceed (the nearest-rank method): a number that was measured,
-// never one between two. 0 for no samples.
+// quantile is the smallest sample that q of all samples do not exceed (the nearest-rank method): a
+// number that was measured, never one between two. 0 for no samples.
 func (s samples) quantile(q float64) float64 {
 	if len(s) == 0 {
 		return 0

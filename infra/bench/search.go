@@ -13,13 +13,15 @@ import (
 	"github.com/stoker-ml/stoker/local/demo"
 )
 
-// What TFX's own Tuner component took for the same search. It was recorded once, on a busy machine, and is not run beside.
+// What TFX's own Tuner component took for the same search. It was recorded once, on a busy machine,
+// and is not run beside.
 const (
 	tfxTuner     = "TFX 1.16 Tuner component, once imported; recorded, not run beside"
 	tfxTunerTime = 86.6e3 // ms
 )
 
-// penguinSearch is the search that TFX's penguin example makes, 6 random trials of 20 steps, without code.
+// penguinSearch is the search that TFX's penguin example makes, 6 random trials of 20 steps,
+// without code.
 const penguinSearch = `
 pipeline: penguin-search
 module: builtin:dnn
@@ -32,7 +34,8 @@ tuner:
   study: {algorithm: random, max_trials: 6}
 `
 
-// searching measures how long a search takes in a running `stoker up`, from the fact that begins it to HParamsReady.
+// searching measures how long a search takes in a running `stoker up`, from the fact that begins it
+// to HParamsReady.
 func (b bench) searching(ctx context.Context) (figures []figure, err error) {
 	dir, err := os.MkdirTemp("", "stoker-bench-")
 	if err != nil {
@@ -51,7 +54,8 @@ func (b bench) searching(ctx context.Context) (figures []figure, err error) {
 	return figures, err
 }
 
-// searches makes that many, each of which nobody has made before: their seeds differ. The first one warms up.
+// searches makes that many, each of which nobody has made before: their seeds differ. The first one
+// warms up.
 func (w walker) searches(ctx context.Context, n int) ([]figure, error) {
 	spec, err := pipeline.Parse("search.yaml", []byte(penguinSearch))
 	if err != nil {
@@ -86,8 +90,8 @@ type found struct {
 	score float64
 }
 
-// search publishes the fact that begins a search, and waits for what it found, and then for the training that follows, so that the next
-// one has the machine to itself.
+// search publishes the fact that begins a search, and waits for what it found, and then for the
+// training that follows, so that the next one has the machine to itself.
 func (w walker) search(ctx context.Context, run string) (f found, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -36,9 +36,10 @@ const (
 	studyPatience = 5 * time.Minute
 )
 
-// study measures what is around the trials of a search, on a bus, a store and workers in this process: how many a second, of trials that
-// do nothing, on two workers of one slot, beside two programs that append as many entries to logs with nats.go alone; and how much of
-// the time that 16 slots have is spent in trials that sleep.
+// study measures what is around the trials of a search, on a bus, a store and workers in this
+// process: how many a second, of trials that do nothing, on two workers of one slot, beside two
+// programs that append as many entries to logs with nats.go alone; and how much of the time that 16
+// slots have is spent in trials that sleep.
 func (b bench) study(ctx context.Context) ([]figure, error) {
 	var rates, raws, shares, longer samples
 	for range b.times(3) {
@@ -98,7 +99,8 @@ func sleep(ctx context.Context, a *module.Args) error {
 	return nil
 }
 
-// studied is how long a study takes by its log: from when its first trial begins to when the last one has ended.
+// studied is how long a study takes by its log: from when its first trial begins to when the last
+// one has ended.
 func studied(ctx context.Context, s studySetting) (took time.Duration, err error) {
 	err = withOwnBus(ctx, false, 0, func(ctx context.Context, on ownBus) error {
 		return withOwnStore(ctx, func(store storage.Store) error {

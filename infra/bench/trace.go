@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// traceJobs is how many jobs each half of a round has: their spans are fewer than what the SDK keeps before it begins to drop.
+	// traceJobs is how many jobs each half of a round has: their spans are fewer than what the SDK
+	// keeps before it begins to drop.
 	traceJobs = 200
 
 	traceGoal       = "< 150"
@@ -28,9 +29,11 @@ const (
 // endpointEnv is OpenTelemetry's name for where a collector is.
 const endpointEnv = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 
-// trace measures what tracing adds to a job: the same jobs, with a bus in memory and no work in them, without tracing and with all the spans
-// that a training has, one half of each round after the other. Spans go by OTLP over HTTP to a receiver in this process that reads and
-// drops them, beside the jobs: the time is that of the worker's own walk, the CPU time is that of all, sending and receiving included.
+// trace measures what tracing adds to a job: the same jobs, with a bus in memory and no work in
+// them, without tracing and with all the spans that a training has, one half of each round after
+// the other. Spans go by OTLP over HTTP to a receiver in this process that reads and drops them,
+// beside the jobs: the time is that of the worker's own walk, the CPU time is that of all, sending
+// and receiving included.
 func (b bench) trace(ctx context.Context) (figures []figure, err error) {
 	err = withReceiver(func() error {
 		var took, cpu, allocations samples
@@ -91,7 +94,8 @@ func traceRound(ctx context.Context) (plain, traced traceCost, err error) {
 	return plain, traced, errors.Join(err, tele.Close(ctx))
 }
 
-// traceHalf works on so many jobs, and measures from the first offer until the last one's spans are sent.
+// traceHalf works on so many jobs, and measures from the first offer until the last one's spans are
+// sent.
 func traceHalf(ctx context.Context, tele *telemetry.Telemetry) (cost traceCost, err error) {
 	runtime.GC()
 	bus := tele.Bus(bustest.NewMemory(0))

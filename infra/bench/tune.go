@@ -13,7 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/bench/quality"
 )
 
-// tuneSeeds is how many searches of each function there are, by each algorithm: as many as of the peers were recorded.
+// tuneSeeds is how many searches of each function there are, by each algorithm: as many as of the
+// peers were recorded.
 const tuneSeeds = 20
 
 // tuneTrials is how long a search is; the best is looked at after each of tuneMarks.
@@ -21,7 +22,8 @@ const tuneTrials = 100
 
 var tuneMarks = []int{50, 100}
 
-// tune measures how good suggestions are, beside those of KerasTuner and Optuna, and what they cost.
+// tune measures how good suggestions are, beside those of KerasTuner and Optuna, and what they
+// cost.
 func (b bench) tune(ctx context.Context) ([]figure, error) {
 	recorded, err := quality.Recorded()
 	if err != nil {

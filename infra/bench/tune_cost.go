@@ -26,8 +26,9 @@ const costRounds = 3
 // longTrials is the length of the search over which a suggestion's cost is averaged.
 const longTrials = 1000
 
-// suggestions measures the CPU time of one suggestion, ours and that of KerasTuner's Bayesian oracle for the same trials. Ours is that of a
-// worker that has never seen the study; -average figures are over a whole search, where a worker has.
+// suggestions measures the CPU time of one suggestion, ours and that of KerasTuner's Bayesian
+// oracle for the same trials. Ours is that of a worker that has never seen the study; -average
+// figures are over a whole search, where a worker has.
 func (b bench) suggestions(ctx context.Context) (all []figure, err error) {
 	f, err := quality.Find(quality.Known(), costFunction)
 	if err != nil {

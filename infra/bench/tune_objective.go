@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/bench/quality"
 )
 
-// serveObjective is the first argument of a bench that serves a function to a search in another process: bench objective NAME.
+// serveObjective is the first argument of a bench that serves a function to a search in another
+// process: bench objective NAME.
 const serveObjective = "objective"
 
 // objective answers for a function until in ends. See quality.Serve.

@@ -12,11 +12,12 @@ import (
 	"github.com/stoker-ml/stoker/infra/bench/quality"
 )
 
-// recordPeers is the first argument of a bench that runs the peers of -part tune again: bench record.
+// recordPeers is the first argument of a bench that runs the peers of -part tune again: bench
+// record.
 const recordPeers = "record"
 
-// recordRuns runs KerasTuner and Optuna on all functions. The first time it installs them, and it takes CPU hours; what was cut off
-// goes on.
+// recordRuns runs KerasTuner and Optuna on all functions. The first time it installs them, and it
+// takes CPU hours; what was cut off goes on.
 func recordRuns(ctx context.Context, args []string, log io.Writer) error {
 	flags := flag.NewFlagSet(recordPeers, flag.ContinueOnError)
 	flags.SetOutput(log)

@@ -20,7 +20,8 @@ type result struct {
 	recorded  map[string]quality.Recording
 }
 
-// rival is a peer that an algorithm is set beside, by one or more of its samplers: the better one of each cell counts.
+// rival is a peer that an algorithm is set beside, by one or more of its samplers: the better one
+// of each cell counts.
 type rival struct {
 	name     string
 	samplers []string
@@ -95,7 +96,8 @@ func (r result) figure(c cell, algorithm string, peer rival) figure {
 	return f
 }
 
-// table shows every sampler's quartiles in every cell, and for ours the interval of the difference to each rival.
+// table shows every sampler's quartiles in every cell, and for ours the interval of the difference
+// to each rival.
 func (r result) table(w io.Writer) error {
 	fmt.Fprintf(w, "best value: median [lower quartile, upper quartile]; of ours the %.0f %% interval of the difference of medians "+
 		"(percentile bootstrap, %d resamples)\n", 100*quality.Level, quality.Resamples)

@@ -25,8 +25,8 @@ const (
 	taxiBatch    = 512 // of an evaluation
 )
 
-// taxiFunction trains builtin:dnn in this process, on trips that tf.Transform prepared, with a fixed seed: same values, same bits. Its
-// value is the area under the ROC curve on the eval split.
+// taxiFunction trains builtin:dnn in this process, on trips that tf.Transform prepared, with a
+// fixed seed: same values, same bits. Its value is the area under the ROC curve on the eval split.
 func taxiFunction(ctx context.Context) quality.Function {
 	return quality.Function{Name: taxi, Space: taxiSpace(), Direction: tune.Max, Best: math.NaN(),
 		At: func(values space.Values) (float64, error) { return trainTaxi(ctx, values) }}

@@ -25,7 +25,8 @@ type up struct {
 // stopTime bounds how long a stack may take to leave.
 const stopTime = 15 * time.Second
 
-// withUp runs the stack on dir for as long as do runs, and then stops it as Ctrl-C does. flags are of `stoker up`.
+// withUp runs the stack on dir for as long as do runs, and then stops it as Ctrl-C does. flags are
+// of `stoker up`.
 func (b bench) withUp(ctx context.Context, dir string, do func(context.Context, up) error, flags ...string) (err error) {
 	cmd := exec.CommandContext(ctx, b.binary, append([]string{"up", "--data", dir}, flags...)...)
 	cmd.Env = append(os.Environ(), b.env...)
@@ -79,7 +80,8 @@ func stop(cmd *exec.Cmd) error {
 	return err
 }
 
-// listening reads what a stack says on standard error, to its end. text may be read once ended is closed.
+// listening reads what a stack says on standard error, to its end. text may be read once ended is
+// closed.
 type listening struct {
 	up, ended chan struct{}
 	text      strings.Builder

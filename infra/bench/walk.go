@@ -15,8 +15,9 @@ import (
 	"github.com/stoker-ml/stoker/storage/backend"
 )
 
-// walk measures the way of an event through a running `stoker up`, for the penguin job: 100 steps of batch 20. The join is
-// completed by the transform's fact, and the clock starts when that is about to be published.
+// walk measures the way of an event through a running `stoker up`, for the penguin job: 100 steps
+// of batch 20. The join is completed by the transform's fact, and the clock starts when that is
+// about to be published.
 func (b bench) walk(ctx context.Context) (figures []figure, err error) {
 	dir, err := os.MkdirTemp("", "stoker-bench-")
 	if err != nil {
@@ -30,7 +31,8 @@ func (b bench) walk(ctx context.Context) (figures []figure, err error) {
 	return figures, err
 }
 
-// walkThrough walks first with the probe, to see when a module runs, and then with the builtin module, to see the job whole.
+// walkThrough walks first with the probe, to see when a module runs, and then with the builtin
+// module, to see the job whole.
 func (b bench) walkThrough(ctx context.Context, stack up) (figures []figure, err error) {
 	w, err := newWalker(ctx, stack.pid, stack.connection)
 	if err != nil {
@@ -83,7 +85,8 @@ func newWalker(ctx context.Context, pid int, to local.Connection) (walker, error
 	return w, err
 }
 
-// rounds walks n times, and also returns the CPU seconds that the stack spent on a round, in the mean.
+// rounds walks n times, and also returns the CPU seconds that the stack spent on a round, in the
+// mean.
 func (w walker) rounds(ctx context.Context, name, module string, n int) (all []journey, cpu float64, err error) {
 	before, err := cpuTime(w.pid)
 	if err != nil {
@@ -100,8 +103,8 @@ func (w walker) rounds(ctx context.Context, name, module string, n int) (all []j
 	return all, (after - before) / float64(n), err
 }
 
-// round walks once. A seed that no other round of the module has makes an execution that nobody has done before; deploying it
-// comes before the clock starts.
+// round walks once. A seed that no other round of the module has makes an execution that nobody has
+// done before; deploying it comes before the clock starts.
 func (w walker) round(ctx context.Context, run, module string, seed int64) (journey, error) {
 	spec := w.spec
 	spec.Module.Path = module

@@ -2,7 +2,8 @@ package main
 
 import "time"
 
-// What the peer took for the same job. It was recorded once and is not run beside, for it needs half a gigabyte of Python.
+// What the peer took for the same job. It was recorded once and is not run beside, for it needs
+// half a gigabyte of Python.
 const (
 	tfxTrainer    = "TFX 1.16 Trainer, once imported; recorded, not run beside"
 	tfxTrainerCPU = 22.0 // CPU seconds
@@ -23,8 +24,9 @@ func moduleFigures(all []journey) []figure {
 	}
 }
 
-// jobFigures tell of the penguin job as a whole. job is its mean CPU time: that of the stack and of the module's processes,
-// with all that the stack did for bus, store and dispatch meanwhile. The accuracy shows that models were trained.
+// jobFigures tell of the penguin job as a whole. job is its mean CPU time: that of the stack and of
+// the module's processes, with all that the stack did for bus, store and dispatch meanwhile. The
+// accuracy shows that models were trained.
 func jobFigures(all []journey, job float64) []figure {
 	first := pick(all, func(j journey) time.Duration { return j.module })
 	trained := pick(all, func(j journey) time.Duration { return j.trained })

@@ -14,7 +14,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// request is a message that a client sent to the server: what it published, asked for, or acknowledged.
+// request is a message that a client sent to the server: what it published, asked for, or
+// acknowledged.
 type request struct {
 	subject string
 	answer  bool        // it waits for an answer
@@ -47,7 +48,8 @@ func (r request) kind() requestKind {
 	return writeRequest
 }
 
-// wiretap is a TCP proxy before a NATS server that notes the requests of each connection, in their order.
+// wiretap is a TCP proxy before a NATS server that notes the requests of each connection, in their
+// order.
 type wiretap struct {
 	listener net.Listener
 	server   string
@@ -110,7 +112,8 @@ func (w *wiretap) fail(err error) {
 	w.err = errors.Join(w.err, err)
 }
 
-// listen hands on what a client sends, line by line with the payloads behind them, and notes what it publishes.
+// listen hands on what a client sends, line by line with the payloads behind them, and notes what
+// it publishes.
 func (w *wiretap) listen(client, server net.Conn, number int) error {
 	from := bufio.NewReader(client)
 	for {
@@ -146,7 +149,8 @@ type published struct {
 	header int
 }
 
-// parsePublish reads the line before a payload: PUB subject [reply] size, or HPUB subject [reply] header-size size. Other lines have none.
+// parsePublish reads the line before a payload: PUB subject [reply] size, or HPUB subject [reply]
+// header-size size. Other lines have none.
 func parsePublish(line string) (*published, int, error) {
 	fields := strings.Fields(line)
 	if len(fields) == 0 || fields[0] != "PUB" && fields[0] != "HPUB" {

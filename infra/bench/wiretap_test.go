@@ -41,7 +41,8 @@ func TestRequestsAreReadFromWhatAClientSends(t *testing.T) {
 	}
 }
 
-// What stands beside a dispatcher writes what it writes: as many messages for each event, to the same streams.
+// What stands beside a dispatcher writes what it writes: as many messages for each event, to the
+// same streams.
 func TestRawJetStreamWritesWhatADispatcherWrites(t *testing.T) {
 	t.Parallel()
 	seen, err := seeDispatched(t.Context())

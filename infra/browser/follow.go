@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// follow prints each word as the page says it, its notices among them; "!word" once it says that no longer. With outage the server may
-// go away and come back meanwhile.
+// follow prints each word as the page says it, its notices among them; "!word" once it says that no
+// longer. With outage the server may go away and come back meanwhile.
 func follow(ctx context.Context, url string, want []string, outage bool) error {
 	heard := listen(ctx)
 	if err := chromedp.Run(ctx, log.Enable(), runtime.Enable(), chromedp.Navigate(url), chromedp.Evaluate(`window.loaded = 1`, nil)); err != nil {

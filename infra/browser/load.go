@@ -31,8 +31,8 @@ const notes = `window.longest = 0; new PerformanceObserver(list => { for (const 
 const figures = `(() => { const n = performance.getEntriesByType('navigation')[0], paint = performance.getEntriesByName('first-contentful-paint')[0];
 return {load_ms: n.loadEventEnd, server_ms: (n.serverTiming[0] || {duration: 0}).duration, painted_ms: paint ? paint.startTime : 0, longest_task_ms: window.longest, bytes: n.decodedBodySize, sent: n.encodedBodySize}; })()`
 
-// loadAll loads each page so many times, each in a new tab, round by round: what else the machine does meanwhile falls on all alike. The
-// first round warms the browser up, and is not told.
+// loadAll loads each page so many times, each in a new tab, round by round: what else the machine
+// does meanwhile falls on all alike. The first round warms the browser up, and is not reported.
 func loadAll(ctx context.Context, urls []string, times int) ([]Loads, error) {
 	all := make([]Loads, len(urls))
 	for round := range times + 1 {

@@ -12,7 +12,7 @@ import (
 type Plain struct {
 	URL      string `json:"url"`
 	Text     string `json:"text"`
-	Pictures int    `json:"pictures"` // that are drawn and take room
+	Pictures int    `json:"pictures"` // that are drawn and take space
 	Scripted int    `json:"scripted"` // parts that only a script could have made
 }
 

@@ -23,8 +23,9 @@ type Pressed struct {
 	Errors []string `json:"errors"`
 }
 
-// press enters the token on the page for it, presses the button of the page that says label, answers yes to what the page asks, and reads
-// the page that it leads to, once that says until. The page before is drawn into the folder shots, if there is one.
+// press enters the token on the page for it, presses the button of the page that says label,
+// answers yes to what the page asks, and reads the page that it leads to, once that says until. The
+// page before is drawn into the folder shots, if there is one.
 func press(ctx context.Context, url, token, label, until, shots string) (p Pressed, err error) {
 	heard := listen(ctx)
 	p.Asked = []string{}

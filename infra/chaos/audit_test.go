@@ -60,7 +60,8 @@ func (w *world) outcome(ctx context.Context) (o outcome, err error) {
 	return o, nil
 }
 
-// missing says what has still to come, "" if nothing has. More than there should be is no matter here.
+// missing says what has still to come, "" if nothing has. More than there should be is no matter
+// here.
 func (o outcome) missing(runs []run, poisons []*poison) string {
 	var open []string
 	for _, r := range runs {
@@ -76,7 +77,7 @@ func (o outcome) missing(runs []run, poisons []*poison) string {
 			return p.name + " is not dead"
 		}
 		if p.failed != "" && len(o.failed[p.failed]) == 0 {
-			return p.name + ": no failure is told"
+			return p.name + ": no failure event"
 		}
 	}
 	if o.jobs > 0 {
@@ -89,17 +90,17 @@ func (p *poison) is(deadLetter events.DeadLetter) bool {
 	return deadLetter.Message.Stream == p.stream && deadLetter.Message.Sequence == p.sequence
 }
 
-// audit lists all that is not as it must be.
+// audit lists everything that is wrong.
 func (w *world) audit(ctx context.Context, o outcome, runs []run, poisons []*poison) (faults []string) {
 	faults = slices.Concat(o.events(runs), o.searches(runs), o.deadLetters(poisons), w.faults())
 	for name, failures := range o.failed {
 		if !slices.ContainsFunc(poisons, func(p *poison) bool { return p.failed == name }) || len(failures) > 1 {
-			faults = append(faults, fmt.Sprintf("%s: %d failures told, the first: %s", name, len(failures), failures[0].Message))
+			faults = append(faults, fmt.Sprintf("%s: %d failure events, the first: %s", name, len(failures), failures[0].Message))
 		}
 	}
 	for _, r := range runs {
-		for _, told := range o.trained[r.String()] {
-			if err := w.model(ctx, r, told); err != nil {
+		for _, event := range o.trained[r.String()] {
+			if err := w.model(ctx, r, event); err != nil {
 				faults = append(faults, fmt.Sprintf("%s: %v", r, err))
 			}
 		}
@@ -107,33 +108,33 @@ func (w *world) audit(ctx context.Context, o outcome, runs []run, poisons []*poi
 	return append(faults, w.commits(ctx, o)...)
 }
 
-// facts wants one ModelTrained for each run, and equal ones for runs that ask for the same.
+// facts checks that each run has one ModelTrained, and that runs with equal inputs have equal ones.
 func (o outcome) events(runs []run) (faults []string) {
 	known, same := map[string]bool{}, map[string]*events.ModelTrained{}
 	digests, executions := map[string]string{}, map[string]string{}
 	for _, r := range runs {
 		known[r.String()] = true
-		told := o.trained[r.String()]
-		if len(told) != 1 {
-			faults = append(faults, fmt.Sprintf("%s: %d models told", r, len(told)))
+		trained := o.trained[r.String()]
+		if len(trained) != 1 {
+			faults = append(faults, fmt.Sprintf("%s: %d model events", r, len(trained)))
 			continue
 		}
 		work := r.pipeline + ": " + r.work
 		first, seen := same[work]
 		if !seen {
-			same[work] = told[0]
-		} else if first.Execution != told[0].Execution || first.Model.URI != told[0].Model.URI || first.Generation != told[0].Generation {
-			faults = append(faults, fmt.Sprintf("%s: trained as %s, its like as %s", r, told[0].Model.URI, first.Model.URI))
+			same[work] = trained[0]
+		} else if first.Execution != trained[0].Execution || first.Model.URI != trained[0].Model.URI || first.Generation != trained[0].Generation {
+			faults = append(faults, fmt.Sprintf("%s: trained as %s, its like as %s", r, trained[0].Model.URI, first.Model.URI))
 		}
-		at := r.pipeline + ": " + told[0].Execution
+		at := r.pipeline + ": " + trained[0].Execution
 		if other, seen := executions[at]; seen && other != work {
 			faults = append(faults, fmt.Sprintf("%s: one execution with %s", r, other))
 		}
 		executions[at] = work
-		if digest, seen := digests[r.inputs]; seen && digest != told[0].Model.Digest {
-			faults = append(faults, fmt.Sprintf("%s: model %s, its like %s", r, told[0].Model.Digest, digest))
+		if digest, seen := digests[r.inputs]; seen && digest != trained[0].Model.Digest {
+			faults = append(faults, fmt.Sprintf("%s: model %s, its like %s", r, trained[0].Model.Digest, digest))
 		}
-		digests[r.inputs] = told[0].Model.Digest
+		digests[r.inputs] = trained[0].Model.Digest
 	}
 	for name := range o.trained {
 		if !known[name] {
@@ -143,7 +144,8 @@ func (o outcome) events(runs []run) (faults []string) {
 	return faults
 }
 
-// searches wants one word of a search for each run that is tuned, and equal ones for runs that ask for the same.
+// searches wants one word of a search for each run that is tuned, and equal ones for runs that ask
+// for the same.
 func (o outcome) searches(runs []run) (faults []string) {
 	same, tuned := map[string]*events.HParamsReady{}, 0
 	for _, r := range runs {
@@ -152,7 +154,7 @@ func (o outcome) searches(runs []run) (faults []string) {
 			continue
 		}
 		if tuned++; len(found) != 1 {
-			faults = append(faults, fmt.Sprintf("%s: %d searches told", r, len(found)))
+			faults = append(faults, fmt.Sprintf("%s: %d search results", r, len(found)))
 			continue
 		}
 		if first := same[r.work]; first != nil && (first.Execution != found[0].Execution || first.Hyperparameters != found[0].Hyperparameters) {
@@ -161,7 +163,7 @@ func (o outcome) searches(runs []run) (faults []string) {
 		same[r.work] = found[0]
 	}
 	if len(o.found) != tuned {
-		faults = append(faults, fmt.Sprintf("searches of %d runs are told, %d are tuned", len(o.found), tuned))
+		faults = append(faults, fmt.Sprintf("%d runs have search results, %d are tuned", len(o.found), tuned))
 	}
 	return faults
 }
@@ -191,11 +193,11 @@ func (o outcome) deadLetters(poisons []*poison) (faults []string) {
 }
 
 // model wants the very bytes of a training that nothing disturbed.
-func (w *world) model(ctx context.Context, r run, told *events.ModelTrained) error {
-	if err := w.whole(ctx, told); err != nil || r.seed == 0 {
+func (w *world) model(ctx context.Context, r run, event *events.ModelTrained) error {
+	if err := w.whole(ctx, event); err != nil || r.seed == 0 {
 		return err
 	}
-	ref, err := storage.ParseRef(told.Model.URI)
+	ref, err := storage.ParseRef(event.Model.URI)
 	if err != nil {
 		return err
 	}
@@ -223,7 +225,7 @@ func (w *world) sameBytes(ctx context.Context, path string, ref storage.Ref) err
 	return err
 }
 
-// results are the addresses of all that was told of: models, and what searches found.
+// results lists the addresses in all events: of models, and of hyperparameters that searches found.
 func (o outcome) results() (uris []string) {
 	for _, models := range o.trained {
 		for _, m := range models {
@@ -238,12 +240,13 @@ func (o outcome) results() (uris []string) {
 	return uris
 }
 
-// commits wants one commit for each execution that was told of, and no others.
+// commits checks that each execution named by an event has one commit, and that there are no
+// others.
 func (w *world) commits(ctx context.Context, o outcome) (faults []string) {
-	told, committed := map[string]bool{}, map[string]bool{}
+	named, committed := map[string]bool{}, map[string]bool{}
 	for _, uri := range o.results() {
 		if place, ok := storage.ExecutionAt(uri); ok {
-			told[place.Commit().String()] = true
+			named[place.Commit().String()] = true
 		}
 	}
 	for object, err := range w.store.List(ctx, w.root) {
@@ -254,12 +257,12 @@ func (w *world) commits(ctx context.Context, o outcome) (faults []string) {
 			continue
 		}
 		committed[object.Ref.String()] = true
-		if !told[object.Ref.String()] {
-			faults = append(faults, object.Ref.String()+": a commit that no fact tells of")
+		if !named[object.Ref.String()] {
+			faults = append(faults, object.Ref.String()+": a commit that no fact names")
 		}
 	}
-	if len(told) != len(committed) {
-		faults = append(faults, fmt.Sprintf("%d executions told of, %d committed", len(told), len(committed)))
+	if len(named) != len(committed) {
+		faults = append(faults, fmt.Sprintf("%d executions in events, %d committed", len(named), len(committed)))
 	}
 	return faults
 }

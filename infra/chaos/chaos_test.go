@@ -24,7 +24,7 @@ var (
 	eventsFlag  = flag.Int("facts", 1000, "facts that TestAFloodOfEqualFacts publishes")
 )
 
-// newPlan tells its seed before anything happens.
+// newPlan prints its seed before anything happens.
 func newPlan(t testing.TB, jobs int) plan {
 	t.Helper()
 	p := plan{seed: *seedFlag, jobs: jobs}
@@ -41,10 +41,10 @@ const (
 	lease       = 2 * time.Second
 )
 
-// Workers and dispatchers are killed at every point between their effects, the bus is ended and started again, the store
-// refuses, delays, resets and truncates, facts come several times in any order, strangers send nonsense. Then: one commit for
-// each execution and one ModelTrained for each run, none missing, the bytes of undisturbed trainings, and the nonsense among
-// the dead letters.
+// Workers and dispatchers are killed at every point between their effects, the bus is ended and
+// started again, the store refuses, delays, resets and truncates, facts come several times in any
+// order, strangers send nonsense. Then: one commit for each execution and one ModelTrained for each
+// run, none missing, the bytes of undisturbed trainings, and the nonsense among the dead letters.
 func TestOneModelForEveryCause(t *testing.T) {
 	t.Parallel()
 	p := newPlan(t, *jobsFlag)
@@ -78,7 +78,8 @@ func oneModelOnOneServer(t *testing.T, p plan) {
 	w.coverage()
 }
 
-// chaos runs the plan until all of it was told and done; the functions work on after it.
+// chaos runs the plan until all its events are published and all its failures injected; the
+// functions keep running.
 func (w *world) chaos(up *upstream, reader *reader) (poisons []*poison) {
 	buses := w.clients()
 	workerCuts, dispatcherCuts := inTurn(w.plan.workerCuts()), inTurn(w.plan.dispatcherCuts())
@@ -96,13 +97,13 @@ func (w *world) chaos(up *upstream, reader *reader) (poisons []*poison) {
 
 	defer cancel()
 	running, ctx := errgroup.WithContext(ctx)
-	running.Go(func() error { return up.tell(ctx, buses, reader.told) })
+	running.Go(func() error { return up.publishAll(ctx, buses, reader.count) })
 	for round := range 1 + w.plan.jobs/60 {
 		poisons = append(poisons, w.poisons(round)...)
 	}
 	running.Go(func() error {
 		for i, p := range poisons {
-			if err := waitFor(ctx, func() bool { return reader.told() >= i*w.plan.jobs/len(poisons) }); err != nil {
+			if err := waitFor(ctx, func() bool { return reader.count() >= i*w.plan.jobs/len(poisons) }); err != nil {
 				return err
 			}
 			if err := w.inject(ctx, p); err != nil {
@@ -113,7 +114,7 @@ func (w *world) chaos(up *upstream, reader *reader) (poisons []*poison) {
 	})
 	running.Go(func() error {
 		for _, stop := range w.plan.busStops() {
-			if err := waitFor(ctx, func() bool { return reader.told() >= stop.models }); err != nil {
+			if err := waitFor(ctx, func() bool { return reader.count() >= stop.models }); err != nil {
 				return err
 			}
 			if err := w.stopBus(ctx, stop); err != nil {
@@ -123,7 +124,7 @@ func (w *world) chaos(up *upstream, reader *reader) (poisons []*poison) {
 		return nil
 	})
 	if err := running.Wait(); err != nil {
-		w.t.Fatalf("the plan got stuck at %d models: %v", reader.told(), err)
+		w.t.Fatalf("the plan got stuck at %d models: %v", reader.count(), err)
 	}
 	return poisons
 }
@@ -137,7 +138,7 @@ func (w *world) coverage() {
 		_, at, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		done[at]++
 	}
-	w.t.Logf("cut off: %v; the store: %v; the bus: %v", done, w.proxy.told(), w.plan.busStops())
+	w.t.Logf("cut off: %v; the store: %v; the bus: %v", done, w.proxy.counts(), w.plan.busStops())
 	for _, c := range append(w.plan.workerCuts(), w.plan.dispatcherCuts()...) {
 		if at := fmt.Sprintf("%s\t%t", c.Point, c.After); done[at] == 0 && w.plan.jobs >= 120 {
 			w.t.Errorf("nobody was cut off %s", c)

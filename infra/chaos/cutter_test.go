@@ -18,7 +18,7 @@ type cutter struct {
 
 	mu     sync.Mutex
 	counts map[point]int
-	last   point // on the way from the module to the acknowledgement; checkpoints are saved beside it
+	last   point // between the module and the acknowledgement; checkpoints are saved at the same time
 }
 
 func newCutter(p part, log *slog.Logger) *cutter {
@@ -58,8 +58,8 @@ func (c *cutter) count(p point) int {
 	return c.counts[p]
 }
 
-// at ends or freezes the process if its time has come. Until it has died or was woken nobody in it begins another effect: a
-// signal to oneself takes its time on a busy machine.
+// at ends or freezes the process if its time has come. Until it has died or was woken nobody in it
+// begins another effect: a signal to oneself takes its time on a busy machine.
 func (c *cutter) at(p point, after bool, nth int) {
 	if c.cut.Point != p || c.cut.After != after || c.cut.Nth != nth {
 		return
@@ -80,7 +80,7 @@ func (c *cutter) at(p point, after bool, nth int) {
 	<-woken
 }
 
-// note tells of the cut. Lines of several processes don't mix: each is one short write at the end.
+// note records the cut. Lines of several processes don't mix: each is one short write at the end.
 func (c *cutter) note() {
 	file, err := os.OpenFile(c.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -1,19 +1,21 @@
-// Package chaos is the proof that each execution yields one model and one fact, whatever is killed, frozen, cut off, told twice
-// or told in another order on the way. There is nothing in it but tests, and no production code knows of it: the functions
-// are composed as the binary composes them, on a bus and a store that are wrapped here.
+// Package chaos tests that each execution yields one model and one fact, whatever is killed,
+// frozen, disconnected, published twice or published in another order. It has only tests, and no
+// production code depends on it: the functions are composed as in the binary, on a bus and a store
+// that are wrapped here.
 //
-// A world is a NATS server, dispatchers and workers, each a process of its own, and an S3 server behind a proxy that
-// misbehaves. All that goes wrong is a plan made from a seed and counted in events: "the 9th life of a worker ends right
-// after its 2nd commit", not "after 3 seconds". The same seed makes the same plan.
+// A world is a NATS server, dispatchers and workers, each a process of its own, and an S3 server
+// behind a proxy that misbehaves. All failures follow a plan that is made from a seed and counted
+// in events: "the 9th life of a worker ends right after its 2nd commit", not "after 3 seconds". The
+// same seed makes the same plan.
 //
 //	go test ./infra/chaos                            a small one
 //	task chaos SEED=7 COUNT=300 FACTS=10000           any
 //	task chaos SERVERS=3 SEED=7 COUNT=300             on a cluster of three servers
 //
-// On three servers, which are processes, the dispatchers and workers are goroutines of the test, and the
-// worker's function trains nothing. What goes wrong there is of the bus: slow and cut links, killed and
-// frozen leaders, wrong clocks, a lost queue; and operators cancel, pause and apply meanwhile. Package
-// history checks what the bus holds in the end by rules of its own.
+// On three servers, which are processes, the dispatchers and workers are goroutines of the test,
+// and the worker's function trains nothing. The failures are those of the bus: slow and cut links,
+// killed and frozen leaders, wrong clocks, a lost queue; and operators cancel, pause and apply
+// meanwhile. Package history checks the final content of the bus by independent rules.
 //
 // Read TestOneModelForEveryCause first, then world.
 package chaos

@@ -25,9 +25,9 @@ trainer:
   hyperparameters: none
 `
 
-// Eight clients tell at once, over and over, that the same examples are ready, naming five runs between them. Half of the
-// facts are told under one id, which the bus takes once; the others each have their own, and all reach the dispatchers. There
-// is one model, and one fact for each run.
+// Eight clients publish at the same time, repeatedly, that the same examples are ready, for five
+// runs in all. Half of the facts have one id, which the bus stores once; the others have ids of
+// their own, and all reach the dispatchers. The result is one model, and one fact for each run.
 func TestAFloodOfEqualEvents(t *testing.T) {
 	t.Parallel()
 	p := newPlan(t, floodRuns)
@@ -67,10 +67,10 @@ func TestAFloodOfEqualEvents(t *testing.T) {
 
 // flood publishes count facts.
 func (w *world) flood(runs []run, count int) error {
-	telling, ctx := errgroup.WithContext(w.t.Context())
+	publishing, ctx := errgroup.WithContext(w.t.Context())
 	for c := range flooders {
 		bus, r := w.connect(fmt.Sprintf("client-%d", c)), w.plan.rand(streamUpstream+uint64(c))
-		telling.Go(func() error {
+		publishing.Go(func() error {
 			for i := range count / flooders {
 				if err := publish(ctx, bus, w.ready(runs[r.IntN(len(runs))], r, c, i)); err != nil {
 					return err
@@ -79,7 +79,7 @@ func (w *world) flood(runs []run, count int) error {
 			return nil
 		})
 	}
-	return telling.Wait()
+	return publishing.Wait()
 }
 
 // ready is one more time that the examples of a run are said to be ready.

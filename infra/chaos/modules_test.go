@@ -23,15 +23,17 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
 
-// tiny is a module that trains within the worker's own process: hundreds of trainings are about all that is around them.
+// tiny is a module that trains within the worker's own process: hundreds of trainings are about all
+// that is around them.
 const tiny = module.BuiltinPrefix + "tiny"
 
-// tinyFile is the same as a module that can tune: it always finds what upstream tells other runs.
+// tinyFile is the same as a module that can tune: it always finds the hyperparameters that upstream
+// publishes for other runs.
 const tinyFile = "./tiny.py"
 
 func isTiny(source module.Source) bool { return source.Path == tiny || source.Path == tinyFile }
 
-// modules is the trainer's guest: the real one, and tiny beside it.
+// modules is the trainer's guest: the real one, and tiny.
 type modules struct {
 	host   *guest.Host
 	cutter *cutter

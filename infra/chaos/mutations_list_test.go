@@ -18,7 +18,8 @@ type mutation struct {
 	edits []edit
 }
 
-// suite is what must fail without a guard: tests of a package, in which the moment that matters is forced, so that they fail each time.
+// suite is what must fail without a guard: tests of a package, in which the moment that matters is
+// forced, so that they fail each time.
 type suite struct {
 	folder  string // of the package that holds the tests; "": infra/chaos
 	tests   string // pattern of their names
@@ -145,8 +146,8 @@ var (
 // at is the folder of the tests, seen from here.
 func (s suite) at() string { return filepath.Join("../..", cmp.Or(s.folder, "infra/chaos")) }
 
-// No mutation may go stale: each edit's text must be in its file exactly once, and each pattern must name a test of its package. The tests
-// themselves are run by task test:mutations.
+// No mutation may go stale: each edit's text must be in its file exactly once, and each pattern
+// must name a test of its package. The tests themselves are run by task test:mutations.
 func TestMutationsFitTheSource(t *testing.T) {
 	t.Parallel()
 	for _, m := range mutations {

@@ -37,8 +37,8 @@ var busMishaps = []mishapOnBus{
 // busStreams are those whose leaders are killed and moved.
 var busStreams = []string{"FACTS", "JOBS", "DEAD", "STUDIES", "BUCKETS", "KV_PIPELINES", "KV_JOINS", "KV_GATES", "KV_LEASES"}
 
-// disturb has one thing after another go wrong until ctx ends, each for some seconds, with some seconds of calm between them. One link is slow
-// all the time.
+// disturb has one thing after another go wrong until ctx ends, each for some seconds, with some
+// seconds of calm between them. One link is slow all the time.
 func (c *campaign) disturb(ctx context.Context) error {
 	r := c.plan.rand(streamFaults)
 	slow := time.Duration(1+r.IntN(8)) * time.Millisecond

@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/chaos/history"
 )
 
-// ledger is what publishers and operators know, and what they mean to come of runs. Its methods may be called by many goroutines.
+// ledger is what publishers and operators know, and what they mean to come of runs. Its methods may
+// be called by many goroutines.
 type ledger struct {
 	mu      sync.Mutex
 	history history.History // only what no bus holds

@@ -19,7 +19,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/cluster"
 )
 
-// operation is one thing that publishers and operators do. It notes in the ledger what may come of it before it does it.
+// operation is one thing that publishers and operators do. It notes in the ledger what may come of
+// it before it does it.
 type operation struct {
 	name string
 	do   func(*step, context.Context) error
@@ -32,7 +33,8 @@ type step struct {
 	r *rand.Rand
 }
 
-// operations are all there are. In a plan each comes as often as the others, but for those that come once in a while.
+// operations are all there are. In a plan each comes as often as the others, but for those that
+// come once in a while.
 func operations() []operation {
 	return []operation{
 		{"train", (*step).train},
@@ -117,8 +119,8 @@ func event(r history.Run, id string, data events.Data) events.Event {
 	return events.Event{ID: id, Source: "/upstream", Pipeline: r.Pipeline, Run: r.Run, Data: data}
 }
 
-// tell publishes events in any order, each one to three times.
-func (s *step) tell(ctx context.Context, evs ...events.Event) error {
+// publishAll publishes events in any order, each one to three times.
+func (s *step) publishAll(ctx context.Context, evs ...events.Event) error {
 	s.r.Shuffle(len(evs), func(i, j int) { evs[i], evs[j] = evs[j], evs[i] })
 	for _, f := range evs {
 		if err := s.publish(ctx, s.r, f); err != nil {
@@ -131,7 +133,7 @@ func (s *step) tell(ctx context.Context, evs ...events.Event) error {
 func (s *step) train(ctx context.Context) error {
 	r := s.run("tiny", "train")
 	s.ledger.trains(r)
-	return s.tell(ctx, s.transform(r), s.hparams(r))
+	return s.publishAll(ctx, s.transform(r), s.hparams(r))
 }
 
 // fresh publishes for a pipeline in the moment in which applying it was acknowledged.
@@ -141,7 +143,7 @@ func (s *step) fresh(ctx context.Context) error {
 		return err
 	}
 	s.ledger.trains(r)
-	return s.tell(ctx, s.transform(r), s.hparams(r))
+	return s.publishAll(ctx, s.transform(r), s.hparams(r))
 }
 
 // cancel asks for the end of a run; that it is too late for that is an answer, too.
@@ -213,7 +215,7 @@ func (s *step) cancelWaiting(ctx context.Context) error {
 // cancelJob cancels a run whose job is on the queue or under way.
 func (s *step) cancelJob(ctx context.Context) error {
 	r := s.run("tiny", "begun")
-	if err := s.tell(ctx, s.transform(r), s.hparams(r)); err != nil {
+	if err := s.publishAll(ctx, s.transform(r), s.hparams(r)); err != nil {
 		return err
 	}
 	sleepFor(ctx, time.Duration(s.r.IntN(1500))*time.Millisecond)
@@ -274,19 +276,19 @@ func (s *step) expire(ctx context.Context) error {
 		return err
 	}
 	r := s.run("brief", "in time")
-	return s.tell(ctx, s.transform(r), s.hparams(r))
+	return s.publishAll(ctx, s.transform(r), s.hparams(r))
 }
 
 func (s *step) latest(ctx context.Context) error {
 	r := s.run("latest", "latest")
 	s.ledger.trains(r)
-	return s.tell(ctx, s.transform(r), s.hparams(r))
+	return s.publishAll(ctx, s.transform(r), s.hparams(r))
 }
 
 func (s *step) window(ctx context.Context) error {
 	r := s.run("window", "span")
 	s.ledger.trains(r)
-	return s.tell(ctx, event(r, "e", &events.ExamplesReady{
+	return s.publishAll(ctx, event(r, "e", &events.ExamplesReady{
 		Examples: []events.Examples{{URI: s.at(fmt.Sprintf("tiny/examples-%d", s.n%inputFolders)), Span: int64(s.n)}},
 	}))
 }
@@ -294,7 +296,7 @@ func (s *step) window(ctx context.Context) error {
 func (s *step) tune(ctx context.Context) error {
 	r := s.run("tuned", "tuned")
 	s.ledger.trains(r)
-	return s.tell(ctx, s.transform(r))
+	return s.publishAll(ctx, s.transform(r))
 }
 
 func (s *step) study(ctx context.Context) error {
@@ -304,7 +306,7 @@ func (s *step) study(ctx context.Context) error {
 		return err
 	}
 	s.ledger.trains(r)
-	return s.tell(ctx, s.transform(r))
+	return s.publishAll(ctx, s.transform(r))
 }
 
 // retry has a job fail for lack of its inputs, brings these, and gives its dead letter another try.
@@ -313,7 +315,7 @@ func (s *step) retry(ctx context.Context) error {
 	s.ledger.failing(r)
 	f := s.transform(r)
 	f.Data.(*events.TransformReady).TransformedExamples[0].URI = s.at(folder)
-	if err := s.tell(ctx, f, s.hparams(r)); err != nil {
+	if err := s.publishAll(ctx, f, s.hparams(r)); err != nil {
 		return err
 	}
 	deadLetter, err := s.deadLetter(ctx, r)
@@ -417,7 +419,7 @@ func (s *step) purge(ctx context.Context) error {
 	})
 }
 
-// upload has a store tell the bridge, perhaps twice, of a folder that is complete.
+// upload has a store notify the bridge, perhaps twice, of a complete folder.
 func (s *step) upload(ctx context.Context) error {
 	r := s.run("bucket", "upload")
 	folder := fmt.Sprintf("uploads/%d", s.n)
@@ -428,16 +430,17 @@ func (s *step) upload(ctx context.Context) error {
 		return err
 	}
 	at := s.root.Join(folder + "/_SUCCESS")
-	told := fmt.Sprintf(`{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": %q}, "object": {"key": %q}}}]}`, at.Bucket, at.Key)
+	notification := fmt.Sprintf(`{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": %q}, "object": {"key": %q}}}]}`, at.Bucket, at.Key)
 	for range 1 + s.r.IntN(2) {
-		if err := s.insist(ctx, func(ctx context.Context) error { return s.buses[s.server()].Notify(ctx, "data", []byte(told)) }); err != nil {
+		if err := s.insist(ctx, func(ctx context.Context) error { return s.buses[s.server()].Notify(ctx, "data", []byte(notification)) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// drifting publishes the events of a run of which one input has a folder of its own, and returns what overwrites that.
+// drifting publishes the events of a run of which one input has a folder of its own, and returns
+// what overwrites that.
 func (s *step) drifting(ctx context.Context, r history.Run) (overwrite func(version int) error, err error) {
 	folder := fmt.Sprintf("drift/examples-%d", s.n)
 	overwrite = func(version int) error {
@@ -449,10 +452,11 @@ func (s *step) drifting(ctx context.Context, r history.Run) (overwrite func(vers
 	f := s.transform(r)
 	f.Data.(*events.TransformReady).TransformedExamples[0].URI = s.at(folder)
 	s.ledger.trains(r)
-	return overwrite, s.tell(ctx, f, s.hparams(r))
+	return overwrite, s.publishAll(ctx, f, s.hparams(r))
 }
 
-// drift overwrites an input of a run while its job is under way, so that a later attempt of the same job is another execution.
+// drift overwrites an input of a run while its job is under way, so that a later attempt of the
+// same job is another execution.
 func (s *step) drift(ctx context.Context) error {
 	overwrite, err := s.drifting(ctx, s.run("tiny", "drift"))
 	if err != nil {
@@ -467,8 +471,9 @@ func (s *step) drift(ctx context.Context) error {
 	return nil
 }
 
-// freeze freezes the worker that has a run's job, overwrites an input, and wakes the worker once another one has trained: what the
-// frozen one has begun is another execution, of which nobody may hear.
+// freeze freezes the worker that has a run's job, overwrites an input, and wakes the worker once
+// another one has trained: what the frozen one has begun is another execution, of which nobody may
+// hear.
 func (s *step) freeze(ctx context.Context) error {
 	s.freezing.Lock()
 	defer s.freezing.Unlock()
@@ -494,7 +499,8 @@ func (s *step) freeze(ctx context.Context) error {
 	return s.await(ctx, r, events.OutcomeKinds()...)
 }
 
-// holder waits until a worker says that it has taken the job of a run; nil if the run has its outcome by then.
+// holder waits until a worker says that it has taken the job of a run; nil if the run has its
+// outcome by then.
 func (s *step) holder(ctx context.Context, r history.Run) (*process, error) {
 	for ctx.Err() == nil {
 		for _, p := range s.processes {

@@ -14,11 +14,12 @@ import (
 
 const operators = 4 // operations at once
 
-// On three servers with a slow link, publishers and operators do all that they do, while servers are killed, frozen and cut off, leaders
-// move, one server's clock jumps by minutes, and dispatchers and workers are killed. Then the history of each run is judged.
+// On three servers with a slow link, publishers and operators do all that they do, while servers
+// are killed, frozen and cut off, leaders move, one server's clock jumps by minutes, and
+// dispatchers and workers are killed. Then the history of each run is judged.
 func TestOperationsOnThreeServers(t *testing.T) {
 	p := newPlan(t, *jobsFlag)
-	p.kind = true // the store: what it does wrong is told by the tests on one server
+	p.kind = true // failures of the store are covered by the tests on one server
 	c := newCampaign(t, p)
 	c.staff(inTurn(p.workerCuts()), inTurn(p.dispatcherCuts()))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+time.Duration(*minutesFlag)*time.Minute+time.Duration(p.jobs)*10*time.Second)
@@ -41,8 +42,9 @@ func TestOperationsOnThreeServers(t *testing.T) {
 	c.judge(h, found)
 }
 
-// operate does the operations of the plan, some at once, the n-th not before its share of the minutes is over. One that fails although its
-// requests were tried again until the time was over is an error.
+// operate does the operations of the plan, some at once, the n-th not before its share of the
+// minutes is over. One that fails although its requests were tried again until the time was over is
+// an error.
 func (c *campaign) operate(ctx context.Context) error {
 	list := c.plan.operations()
 	began, pace := time.Now(), time.Duration(*minutesFlag)*time.Minute/time.Duration(len(list))
@@ -68,7 +70,8 @@ func (c *campaign) operate(ctx context.Context) error {
 // seldom are operations that concern everything at once, or take long.
 var seldom = map[string]bool{"purge the queue": true, "replay": true, "collect garbage": true, "search": true, "freeze a worker past its lease": true}
 
-// operations are those of a plan in their order: in each round every one comes three times, the seldom ones once.
+// operations are those of a plan in their order: in each round every one comes three times, the
+// seldom ones once.
 func (p plan) operations() (list []operation) {
 	r, only := p.rand(streamOperations-1<<32), regexp.MustCompile(*onlyFlag)
 	for len(list) < p.jobs {

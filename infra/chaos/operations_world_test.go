@@ -33,8 +33,9 @@ type campaign struct {
 	buses   [cluster.Size]*jetstream.Bus // one through each server
 	raw     [cluster.Size]*nats.Conn
 
-	// A job that was enqueued again for its dead letter, and is lost with the queue, is not enqueued once more: its run has an outcome, that
-	// of the first try. So the queue is not lost (locked) while one is under way (read-locked).
+	// A job that was enqueued again for its dead letter, and is lost with the queue, is not
+	// enqueued once more: its run has an outcome, that of the first try. So the queue is not lost
+	// (locked) while one is under way (read-locked).
 	retries sync.RWMutex
 
 	freezing sync.Mutex // one worker at a time is frozen until another has done its job, else all could wait for each other
@@ -49,8 +50,8 @@ const (
 	requestTime    = 10 * time.Second // one request to the bus
 )
 
-// newCampaign starts three servers and a store, applies the pipelines that operations share, and starts dispatchers, workers and a
-// bridge, each on a server of its own.
+// newCampaign starts three servers and a store, applies the pipelines that operations share, and
+// starts dispatchers, workers and a bridge, each on a server of its own.
 func newCampaign(t testing.TB, p plan) *campaign {
 	t.Helper()
 	w := newStore(t, p, lease)
@@ -112,7 +113,8 @@ func (c *campaign) table() string {
 	return out.String()
 }
 
-// insist does what the bus may refuse for a while, until it is done. What can't come right by trying again is returned.
+// insist does what the bus may refuse for a while, until it is done. What can't come right by
+// trying again is returned.
 func (c *campaign) insist(ctx context.Context, do func(context.Context) error) error {
 	for {
 		try, cancel := context.WithTimeout(ctx, requestTime)
@@ -144,7 +146,8 @@ func (c *campaign) apply(ctx context.Context, server int, text string) error {
 	})
 }
 
-// publish publishes an event one to three times, each time through another server, and notes what was acknowledged.
+// publish publishes an event one to three times, each time through another server, and notes what
+// was acknowledged.
 func (c *campaign) publish(ctx context.Context, r *rand.Rand, event events.Event) error {
 	began, first := time.Now(), r.IntN(cluster.Size)
 	for i := range 1 + r.IntN(cluster.Size) {
@@ -166,8 +169,8 @@ func (c *campaign) publish(ctx context.Context, r *rand.Rand, event events.Event
 	return nil
 }
 
-// rest waits until nothing is left that time may mend, and returns the history and what it violates then. Whatever may take as long as clocks
-// were off does.
+// rest waits until nothing is left that time may mend, and returns the history and what it violates
+// then. Whatever may take as long as clocks were off does.
 func (c *campaign) rest() (h history.History, found []history.Violation) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), restTime)

@@ -40,7 +40,7 @@ type part struct {
 	Name  string        `json:"name"`
 	Life  int           `json:"life"` // from 1
 	Cut   cut           `json:"cut"`
-	Cuts  string        `json:"cuts"` // file that tells of cuts
+	Cuts  string        `json:"cuts"` // file with the cuts so far
 	Dir   string        `json:"dir"`  // to work in
 	Lease time.Duration `json:"lease"`
 
@@ -74,7 +74,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// play is the main function of a part. It ends when it is told to, or when the test is gone: then its standard input ends.
+// play is the main function of a part. It ends on SIGTERM, or when the test has ended and its
+// standard input is closed.
 func play(text string) int {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

@@ -52,7 +52,7 @@ func (c cut) String() string {
 type plan struct {
 	seed uint64
 	jobs int
-	kind bool // the store does nothing wrong but what it is told to
+	kind bool // the store fails only when the plan says so
 }
 
 // The streams of randomness, so that more of one thing leaves the others as they are.
@@ -72,8 +72,9 @@ const (
 
 func (p plan) rand(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(p.seed, stream)) }
 
-// workerCuts are the ends of the first lives of workers, in the order in which these lives begin. Each point comes once, or
-// several times in a large chaos; between two deaths there is time for a few jobs.
+// workerCuts are the ends of the first lives of workers, in the order in which these lives begin.
+// Each point comes once, or several times in a large chaos; between two deaths there is time for a
+// few jobs.
 func (p plan) workerCuts() []cut {
 	points := []point{pointBlob, pointManifest, pointCommit, pointEvent, pointDone, pointCheckpoint, pointPointer, pointRemoval}
 	return p.cuts(streamWorkers, points, []cut{{Point: pointTrain}, {Point: pointAny}, {Point: pointAny, After: true}})
@@ -107,7 +108,7 @@ func (p plan) cuts(stream uint64, points []point, more []cut) (all []cut) {
 
 // busStop is one end of the NATS server.
 type busStop struct {
-	models int // told by then
+	models int // published by then
 	signal syscall.Signal
 }
 

@@ -13,13 +13,13 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// poison is a message of a foreign client that nothing can come of.
+// poison is a message of a foreign client that can never be handled.
 type poison struct {
 	name    string
 	subject string
 	header  nats.Header
 	body    []byte
-	failed  string // the run that is told to have failed, where one is known: pipeline/run
+	failed  string // the run whose failure is published, if one is known: pipeline/run
 
 	stream   string // where it was stored
 	sequence uint64

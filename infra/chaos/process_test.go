@@ -14,19 +14,20 @@ import (
 	"time"
 )
 
-// process is one part in an operating system process of its own. It is started again whenever it ends, until it is stopped.
+// process is one part in an operating system process of its own. It is started again whenever it
+// ends, until it is stopped.
 type process struct {
 	t    testing.TB
 	part part
 	cuts func() cut // of the next life
 	log  string     // path of what all lives said
 
-	mu      sync.Mutex
-	cmd     *exec.Cmd
-	told    bool // to end: by us
-	stopped bool
-	address chan string // what a bus prints at its first start
-	ended   chan struct{}
+	mu       sync.Mutex
+	cmd      *exec.Cmd
+	stopping bool // the test has sent SIGTERM
+	stopped  bool
+	address  chan string // what a bus prints at its first start
+	ended    chan struct{}
 }
 
 // start begins the first life. The process is stopped when the test ends.
@@ -101,7 +102,7 @@ func (s *process) begin(cmd *exec.Cmd) error {
 	if s.stopped {
 		return nil
 	}
-	s.cmd, s.told = cmd, false
+	s.cmd, s.stopping = cmd, false
 	return cmd.Start()
 }
 
@@ -125,7 +126,7 @@ func (s *process) over(err error) bool {
 	}
 	exit, _ := err.(*exec.ExitError)
 	killed := exit != nil && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
-	if !killed && !s.told {
+	if !killed && !s.stopping {
 		s.t.Errorf("%s ended by itself in life %d: %v", s.part.Name, s.part.Life, err)
 	}
 	return false
@@ -138,7 +139,7 @@ func (s *process) end(signal syscall.Signal) {
 	if s.cmd == nil || s.cmd.Process == nil {
 		return // it has not begun
 	}
-	s.told = true
+	s.stopping = true
 	_ = s.cmd.Process.Signal(signal) // it may have just ended by itself
 }
 

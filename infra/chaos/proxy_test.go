@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// proxy stands between the workers and the store, and keeps no connection whole for long. What happens to the n-th connection
-// follows from the seed, in bytes.
+// proxy stands between the workers and the store, and keeps no connection whole for long. What
+// happens to the n-th connection follows from the seed, in bytes.
 type proxy struct {
 	listener net.Listener
 	target   string
@@ -186,8 +186,8 @@ func (x *proxy) count(m mishap) {
 	x.mishaps[m]++
 }
 
-// told is how often each mishap came.
-func (x *proxy) told() string {
+// counts is how often each mishap came.
+func (x *proxy) counts() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return fmt.Sprint(x.mishaps)

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// reader is downstream: it takes each model as soon as it is told of, all the while things go wrong. What it finds must be
-// whole, committed, and what the fact says.
+// reader is downstream: it reads each model as soon as its event comes, while failures are
+// injected. The model must be complete, committed, and match the event.
 type reader struct {
 	w   *world
 	bus events.Bus
@@ -30,7 +30,7 @@ func (r *reader) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		for recorded, err := range r.bus.Read(ctx, events.Query{Kinds: []events.Kind{events.KindModelTrained}, From: next, Follow: true}) {
 			if err != nil {
-				break // the bus is away; it goes on from there
+				break // the bus is away; reading resumes from next
 			}
 			next = recorded.Message.Sequence + 1
 			r.take(ctx, recorded)
@@ -55,7 +55,7 @@ func (r *reader) take(ctx context.Context, recorded events.Recorded) {
 	}
 }
 
-func (r *reader) told() int {
+func (r *reader) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.models
@@ -67,9 +67,10 @@ func (r *reader) found() []string {
 	return r.faults
 }
 
-// whole says what is wrong with a model that was told of.
-func (w *world) whole(ctx context.Context, told *events.ModelTrained) error {
-	ref, err := storage.ParseRef(told.Model.URI)
+// whole returns an error if the model of an event is incomplete, not committed, or differs from the
+// event.
+func (w *world) whole(ctx context.Context, event *events.ModelTrained) error {
+	ref, err := storage.ParseRef(event.Model.URI)
 	if err != nil {
 		return err
 	}
@@ -77,12 +78,12 @@ func (w *world) whole(ctx context.Context, told *events.ModelTrained) error {
 	if !ok {
 		return fmt.Errorf("%s is no artifact's address", ref)
 	}
-	commit, _, err := storage.Committed(ctx, w.store, place.Root, told.Execution)
+	commit, _, err := storage.Committed(ctx, w.store, place.Root, event.Execution)
 	if err != nil {
 		return err
 	}
 	if commit.Attempt != place.Attempt {
-		return fmt.Errorf("attempt %s was told of, %s was committed", place.Attempt, commit.Attempt)
+		return fmt.Errorf("the event names attempt %s, %s was committed", place.Attempt, commit.Attempt)
 	}
 	dir, err := os.MkdirTemp(w.dir, "model-")
 	if err != nil {
@@ -93,8 +94,8 @@ func (w *world) whole(ctx context.Context, told *events.ModelTrained) error {
 	if err != nil {
 		return err
 	}
-	if staged.Digest != told.Model.Digest {
-		return fmt.Errorf("model %s has digest %s, %s was told", ref, staged.Digest, told.Model.Digest)
+	if staged.Digest != event.Model.Digest {
+		return fmt.Errorf("model %s has digest %s, the event has %s", ref, staged.Digest, event.Model.Digest)
 	}
 	return savedmodel.Check(filepath.Join(dir, "Format-Serving"))
 }

@@ -62,7 +62,8 @@ func (w *servers) disturb(ctx context.Context, d disturbance) error {
 	return nil
 }
 
-// The server that is always a little behind the others, so that its copies are old, and by how much.
+// The server that is always a little behind the others, so that its copies are old, and by how
+// much.
 const (
 	behind      = 2
 	behindDelay = 5 * time.Millisecond

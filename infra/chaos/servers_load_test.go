@@ -20,8 +20,8 @@ const (
 	tryTime = 5 * time.Second
 )
 
-// retry tries with one client after another, from a first one on, until an answer stands: nil, or an error that no other try would
-// change.
+// retry tries with one client after another, from a first one on, until an answer stands: nil, or
+// an error that no other try would change.
 func (w *servers) retry(ctx context.Context, first int, try func(context.Context, events.Bus) error, final ...error) error {
 	for i := 0; ; i++ {
 		one, cancel := context.WithTimeout(ctx, tryTime)
@@ -157,7 +157,8 @@ func (w *servers) publish(ctx context.Context, m message) error {
 	return nil
 }
 
-// cancel cancels a run once it is known. A second try, after a first whose answer was lost, may come too late.
+// cancel cancels a run once it is known. A second try, after a first whose answer was lost, may
+// come too late.
 func (w *servers) cancel(ctx context.Context, o order) error {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()

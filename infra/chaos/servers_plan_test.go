@@ -90,8 +90,8 @@ func (p plan) orders() (all []order) {
 	return all
 }
 
-// publications are one to three copies of each event of a run, of which there may be two of a kind, shuffled. One run in three of a
-// pipeline that expires lacks one.
+// publications are one to three copies of each event of a run, of which there may be two of a kind,
+// shuffled. One run in three of a pipeline that expires lacks one.
 func (o order) publications(r *rand.Rand, span int64) (all []message) {
 	data := []events.Data{transformOf(span)}
 	switch {

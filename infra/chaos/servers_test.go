@@ -17,9 +17,10 @@ import (
 	"github.com/stoker-ml/stoker/infra/cluster"
 )
 
-// oneModelOnServers is TestOneModelForEveryCause on a cluster: runs are published, cancelled, paused and superseded while links are slow
-// and cut, servers killed, frozen and their clocks wrong, dispatchers and workers restarted, and the queue lost. Then the history of
-// the bus is checked by package history, which has nothing in common with the product.
+// oneModelOnServers is TestOneModelForEveryCause on a cluster: runs are published, cancelled,
+// paused and superseded while links are slow and cut, servers killed, frozen and their clocks
+// wrong, dispatchers and workers restarted, and the queue lost. Then the history of the bus is
+// checked by package history, which has nothing in common with the product.
 func oneModelOnServers(t *testing.T, p plan) {
 	w := newServers(t, p)
 	limit := 2*time.Minute + time.Duration(p.jobs)*4*time.Second
@@ -55,8 +56,9 @@ func (w *servers) trouble(ctx context.Context) error {
 	return nil
 }
 
-// settle waits until no violation is left that time may mend. That may take as long as clocks were off: a consumer notes by its
-// leader's clock when it delivered a message, and its next leader waits until then before it delivers the message again.
+// settle waits until no violation is left that time may mend. That may take as long as clocks were
+// off: a consumer notes by its leader's clock when it delivered a message, and its next leader
+// waits until then before it delivers the message again.
 func (w *servers) settle(within time.Duration) (h history.History, found []history.Violation) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), within)

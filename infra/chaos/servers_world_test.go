@@ -31,8 +31,8 @@ const (
 	clusterDispatches = 2
 )
 
-// servers is a cluster with dispatchers and workers, which run in the test's process on connections of
-// their own, and with what the publishers and operators of the test were told.
+// servers is a cluster with dispatchers and workers, which run in the test's process on connections
+// of their own, and with the answers that the publishers and operators of the test got.
 type servers struct {
 	t       testing.TB
 	plan    plan
@@ -181,7 +181,8 @@ func (m *member) live(ctx context.Context) error {
 // lifeEnd bounds how long a dispatcher or a worker takes to end.
 const lifeEnd = time.Minute
 
-// stop ends a life. Abrupt, the connection is lost first, so that nothing that is under way can be finished.
+// stop ends a life. Abrupt, the connection is lost first, so that nothing that is under way can be
+// finished.
 func (m *member) stop(abrupt bool) {
 	m.stopped.Store(true)
 	m.mu.Lock()
@@ -198,7 +199,7 @@ func (m *member) stop(abrupt bool) {
 	}
 }
 
-// commits stands for the store: the first who commits an execution decides what becomes of it.
+// commits replaces the store: the first commit of an execution decides its result.
 type commits struct {
 	all    sync.Map // by execution: whether it was cancelled
 	module atomic.Int64

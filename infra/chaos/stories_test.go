@@ -23,7 +23,8 @@ import (
 
 const storyTime = 3 * time.Minute // for each story, on a machine that is busy
 
-// Everything that publishers and operators do has on three servers, of which two hear late of each other, the outcome that it has on one.
+// Everything that publishers and operators do has on three servers, of which two hear late of each
+// other, the outcome that it has on one.
 func TestStoriesOnThreeServers(t *testing.T) {
 	p := newPlan(t, 1)
 	p.kind = true
@@ -33,7 +34,7 @@ func TestStoriesOnThreeServers(t *testing.T) {
 	c.cluster.Slow(2, 0, slowStory)
 	for n, story := range []struct {
 		name string
-		tell func(*step, context.Context) error
+		run  func(*step, context.Context) error
 	}{
 		{"a run is trained at once after its pipeline is applied", (*step).fresh},
 		{"runs of a gate go one by one", (*step).queueStory},
@@ -58,7 +59,7 @@ func TestStoriesOnThreeServers(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), storyTime)
 			defer cancel()
 			c.note("story: "+story.name, "")
-			if err := story.tell(&step{campaign: c, n: n, r: p.rand(streamOperations + uint64(n))}, ctx); err != nil {
+			if err := story.run(&step{campaign: c, n: n, r: p.rand(streamOperations + uint64(n))}, ctx); err != nil {
 				t.Error(err)
 			}
 		})
@@ -83,7 +84,7 @@ func (s *step) modelsOf(ctx context.Context, pipeline string) (all []events.Even
 // trained publishes the events of a run and returns the event that announces its model.
 func (s *step) trained(ctx context.Context, r history.Run, evs ...events.Event) (*events.ModelTrained, error) {
 	s.ledger.trains(r)
-	if err := errors.Join(s.tell(ctx, evs...), s.await(ctx, r, events.KindModelTrained)); err != nil {
+	if err := errors.Join(s.publishAll(ctx, evs...), s.await(ctx, r, events.KindModelTrained)); err != nil {
 		return nil, err
 	}
 	models, err := s.modelsOf(ctx, r.Pipeline)
@@ -188,7 +189,8 @@ func (s *step) supersedeStory(ctx context.Context) error {
 	return err
 }
 
-// waitingFewer is waiting where older runs are superseded at once: only the newest waits in the end.
+// waitingFewer is waiting where older runs are superseded at once: only the newest waits in the
+// end.
 func (s *step) waitingFewer(ctx context.Context, name string, count int) (runs []history.Run, err error) {
 	if err := s.apply(ctx, s.server(), fmt.Sprintf(narrowText, name, "supersede")); err != nil {
 		return nil, err
@@ -349,7 +351,7 @@ func (s *step) lostQueueStory(ctx context.Context) error {
 	}
 	r := s.run("tiny", "queued")
 	s.ledger.trains(r)
-	if err := s.tell(ctx, s.transform(r), s.hparams(r)); err != nil {
+	if err := s.publishAll(ctx, s.transform(r), s.hparams(r)); err != nil {
 		return err
 	}
 	err := waitFor(ctx, func() bool {
@@ -381,18 +383,18 @@ func (s *step) lostQueueStory(ctx context.Context) error {
 	return s.await(ctx, r, events.KindModelTrained)
 }
 
-// restartStory restarts one server after another, as an upgrade does. A run is trained while a server is down, and another one, whose
-// events are published then, while it comes back.
+// restartStory restarts one server after another, as an upgrade does. A run is trained while a
+// server is down, and another one, whose events are published then, while it comes back.
 func (s *step) restartStory(ctx context.Context) error {
 	for i, server := range s.cluster.Servers {
 		down, back := s.run("tiny", fmt.Sprintf("down-%d", i)), s.run("tiny", fmt.Sprintf("back-%d", i))
 		s.ledger.trains(down)
 		s.ledger.trains(back)
-		err := errors.Join(server.Kill(), s.tell(ctx, s.transform(down), s.hparams(down)), s.await(ctx, down, events.KindModelTrained))
+		err := errors.Join(server.Kill(), s.publishAll(ctx, s.transform(down), s.hparams(down)), s.await(ctx, down, events.KindModelTrained))
 		if err != nil {
 			return fmt.Errorf("%s is down: %w", server.Name, err)
 		}
-		err = errors.Join(s.tell(ctx, s.transform(back), s.hparams(back)), server.Start(), s.cluster.Await(ctx), s.await(ctx, back, events.KindModelTrained))
+		err = errors.Join(s.publishAll(ctx, s.transform(back), s.hparams(back)), server.Start(), s.cluster.Await(ctx), s.await(ctx, back, events.KindModelTrained))
 		if err != nil {
 			return fmt.Errorf("%s is back: %w", server.Name, err)
 		}

@@ -32,8 +32,9 @@ tuner:
   study: {algorithm: %s}
 `
 
-// Workers are killed all the time. Every trial is accounted for, none ends twice, those that go on from others find what they left; each
-// decision in the log follows from the log before it; and Hyperband finds what it finds undisturbed.
+// Workers are killed all the time. Every trial is accounted for, none ends twice, those that go on
+// from others find what they left; each decision in the log follows from the log before it; and
+// Hyperband finds what it finds undisturbed.
 func TestAStudySurvivesKills(t *testing.T) {
 	t.Parallel()
 	for algorithm, said := range map[string]string{
@@ -53,7 +54,7 @@ func TestAStudySurvivesKills(t *testing.T) {
 				workers = append(workers, w.add(roleWorker, never))
 			}
 			w.must(publish(t.Context(), w.bus, w.tinyRun("study", "monday")))
-			kills := w.killUntilTold(workers)
+			kills := w.killUntilFound(workers)
 			log := w.studyLog()
 			t.Logf("%d kills, %d entries", kills, len(log))
 			if kills < 3 {
@@ -84,8 +85,8 @@ func (w *world) tinyRun(pipeline, key string) events.Event {
 	}}
 }
 
-// killUntilTold kills one worker after another, until the study has been told of.
-func (w *world) killUntilTold(workers []*process) (kills int) {
+// killUntilFound kills one worker after another, until the result of the study is published.
+func (w *world) killUntilFound(workers []*process) (kills int) {
 	w.t.Helper()
 	r := rand.New(rand.NewPCG(w.plan.seed, 9))
 	next := time.Now().Add(300 * time.Millisecond)
@@ -104,7 +105,7 @@ func (w *world) killUntilTold(workers []*process) (kills int) {
 			}
 			return ""
 		}
-		return "no hyperparameters are told"
+		return "no hyperparameters event"
 	})
 	return kills
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/local/demo"
 )
 
-// run is one run that upstream tells of, and what must come of it.
+// run is one run that upstream publishes, and its expected result.
 type run struct {
 	pipeline string
 	key      string
@@ -28,7 +28,7 @@ func (r run) tuned() bool { return r.pipeline == "tuned" }
 
 func (r run) String() string { return r.pipeline + "/" + r.key }
 
-// upstream is what comes in: runs, and who tells of them.
+// upstream has the runs and publishes their events.
 type upstream struct {
 	w    *world
 	runs []run
@@ -53,7 +53,7 @@ trainer:
 concurrency: {runs: 2, newest: queue}
 `
 
-// tunedPipeline searches for the hyperparameters that the others are told.
+// tunedPipeline searches for the hyperparameters that the others get.
 const tunedPipeline = `
 pipeline: tuned
 module: ./tiny.py
@@ -62,7 +62,8 @@ tuner: {when: always, on_failed: fail}
 
 const hyperparameters = `{"space": [], "values": {"units": 8}}`
 
-// newUpstream applies the pipelines and uploads what the runs read. One run in twelve trains a real model.
+// newUpstream applies the pipelines and uploads what the runs read. One run in twelve trains a real
+// model.
 func newUpstream(w *world, jobs int) *upstream {
 	u := &upstream{w: w, rand: w.plan.rand(streamUpstream)}
 	w.apply(tinyPipeline)
@@ -77,8 +78,9 @@ func newUpstream(w *world, jobs int) *upstream {
 	return u
 }
 
-// tinies are count runs of which every third has the inputs of another. Every sixth waits for its turn, every sixth is tuned,
-// and every tenth wants a training of its own although another has its inputs.
+// tinies are count runs of which every third has the inputs of another. Every sixth waits for its
+// turn, every sixth is tuned, and every tenth wants a training of its own although another has its
+// inputs.
 func (u *upstream) tinies(count int) {
 	groups := (2*count + 2) / 3
 	for i := range count {
@@ -128,7 +130,8 @@ func (u *upstream) tiny(r run) []events.Event {
 
 const penguinPipelines = 4
 
-// penguins are count runs of builtin:dnn, in pipelines that differ in nothing but their names: their models must be equal.
+// penguins are count runs of builtin:dnn, in pipelines that differ in nothing but their names:
+// their models must be equal.
 func (u *upstream) penguins(count int) {
 	root := u.w.root.Join("penguin-data")
 	u.w.must(demo.Upload(u.w.t.Context(), u.w.store, root))
@@ -160,10 +163,10 @@ func (w *world) clients() (buses [clients]events.Bus) {
 	return buses
 }
 
-// tell has several clients publish every fact, each one to three times, in an order of their own. They go wave by wave:
-// a wave begins when half of the models of the one before have been told.
-func (u *upstream) tell(ctx context.Context, buses [clients]events.Bus, told func() int) error {
-	var telling errgroup.Group
+// publishAll has several clients publish every fact, each one to three times, in an order of their
+// own. They go wave by wave: a wave begins when half of the models of the one before are published.
+func (u *upstream) publishAll(ctx context.Context, buses [clients]events.Bus, models func() int) error {
+	var publishing errgroup.Group
 	size := (len(u.runs) + waves - 1) / waves
 	lists := make([][][]events.Event, clients)
 	for from := 0; from < len(u.runs); from += size {
@@ -172,9 +175,9 @@ func (u *upstream) tell(ctx context.Context, buses [clients]events.Bus, told fun
 		}
 	}
 	for c, list := range lists {
-		telling.Go(func() error {
+		publishing.Go(func() error {
 			for wave, evs := range list {
-				if err := waitFor(ctx, func() bool { return told() >= (wave-1)*size+size/2 || wave == 0 }); err != nil {
+				if err := waitFor(ctx, func() bool { return models() >= (wave-1)*size+size/2 || wave == 0 }); err != nil {
 					return err
 				}
 				for _, event := range evs {
@@ -186,7 +189,7 @@ func (u *upstream) tell(ctx context.Context, buses [clients]events.Bus, told fun
 			return nil
 		})
 	}
-	return telling.Wait()
+	return publishing.Wait()
 }
 
 // wave deals the facts of some runs to the clients.
@@ -206,7 +209,7 @@ func (u *upstream) wave(runs []run) [clients][]events.Event {
 	return lists
 }
 
-// publish tells until it was heard.
+// publish repeats until the fact is acknowledged.
 func publish(ctx context.Context, bus events.Bus, event events.Event) error {
 	for {
 		try, cancel := context.WithTimeout(ctx, 5*time.Second)

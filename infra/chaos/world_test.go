@@ -24,8 +24,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// world is a bus and a store, to which dispatchers and workers are added. The test itself speaks to both without anything in
-// between.
+// world is a bus and a store, to which dispatchers and workers are added. The test itself speaks to
+// both without anything in between.
 type world struct {
 	t     testing.TB
 	plan  plan
@@ -47,7 +47,8 @@ type world struct {
 	processes []*process
 }
 
-// newWorld starts bus and store. When the test has failed, it shows how to repeat it and what everyone said last.
+// newWorld starts bus and store. When the test has failed, it shows how to repeat it and what
+// everyone said last.
 func newWorld(t testing.TB, p plan, lease time.Duration) *world {
 	t.Helper()
 	w := newStore(t, p, lease)
@@ -65,7 +66,7 @@ func newWorld(t testing.TB, p plan, lease time.Duration) *world {
 func newStore(t testing.TB, p plan, lease time.Duration) *world {
 	t.Helper()
 	w := &world{t: t, plan: p, lease: lease, dir: t.TempDir()}
-	t.Cleanup(w.tell)
+	t.Cleanup(w.report)
 	w.store, w.root = buckettest.New(t)
 	config := buckettest.Config(t)
 	target, err := url.Parse(config.Endpoint)
@@ -130,7 +131,8 @@ func (w *world) apply(text string) pipeline.Pipeline {
 	return p
 }
 
-// manyLost is how many workers may die with a job: here they are killed for other reasons than the job, and more often on a slow machine.
+// manyLost is how many workers may die with a job: here they are killed for other reasons than the
+// job, and more often on a slow machine.
 const manyLost = 1000
 
 // put uploads one object as upstream does.
@@ -160,8 +162,8 @@ func (w *world) eventually(within time.Duration, missing func(ctx context.Contex
 
 const tailBytes = 6 << 10
 
-// tell shows what is needed to understand a failure.
-func (w *world) tell() {
+// report logs what is needed to understand a failure.
+func (w *world) report() {
 	if !w.t.Failed() {
 		return
 	}

@@ -12,16 +12,17 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// A worker that was frozen past its lease, its job done elsewhere, is woken: it publishes nothing, and says why. Frozen
-// before the proof of its lease it has no effect at all; frozen between proof and effect, the effect is refused.
+// A worker that was frozen past its lease, its job done elsewhere, is woken: it publishes nothing,
+// and says why. Frozen before the proof of its lease it has no effect at all; frozen between proof
+// and effect, the effect is refused.
 func TestAZombiePublishesNothing(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]cut{
-		"in training":                     {Point: pointTrain, Nth: 2},
-		"before it proves to commit":      {Point: proofAfter(pointManifest), Nth: 1},
-		"right before its commit":         {Point: pointCommit, Nth: 1},
-		"before it proves to tell a fact": {Point: proofAfter(pointCommit), Nth: 1},
-		"right before its fact":           {Point: pointEvent, Nth: 1},
+		"in training":                                  {Point: pointTrain, Nth: 2},
+		"before it proves to commit":                   {Point: proofAfter(pointManifest), Nth: 1},
+		"right before its commit":                      {Point: pointCommit, Nth: 1},
+		"before it proves its lease to publish a fact": {Point: proofAfter(pointCommit), Nth: 1},
+		"right before its fact":                        {Point: pointEvent, Nth: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,7 +51,8 @@ func TestAZombiePublishesNothing(t *testing.T) {
 	}
 }
 
-// gaveUp wants a worker to say why it settles nothing: the last that it says of a job, when all it had in flight has ended.
+// gaveUp wants a worker to say why it settles nothing: the last that it says of a job, when all it
+// had in flight has ended.
 func gaveUp(log string) string {
 	for line := range strings.Lines(log) {
 		last := strings.Contains(line, `msg="lease lost; the job belongs to another worker"`) || strings.Contains(line, `msg="job not settled`)
@@ -61,8 +63,9 @@ func gaveUp(log string) string {
 	return "the zombie does not say that it lost its lease"
 }
 
-// nothingBut wants that a zombie began no effect after it had said so many bytes, and left nothing that was not there before. A
-// checkpoint that was on its way when it froze may still arrive: nobody goes on from it.
+// nothingBut wants that a zombie began no effect after it had said so many bytes, and left nothing
+// that was not there before. A checkpoint that was on its way when it froze may still arrive:
+// nobody goes on from it.
 func (w *world) nothingBut(before []string, zombie *process, said int) {
 	w.t.Helper()
 	for line := range strings.Lines(w.logOf(zombie)[said:]) {
@@ -92,7 +95,8 @@ func (w *world) frozen(p *process) {
 	})
 }
 
-// everything is each fact and each object there is, by all that would show that it was written again.
+// everything is each fact and each object there is, by all that would show that it was written
+// again.
 func (w *world) everything() (all []string) {
 	for recorded, err := range w.bus.Read(w.t.Context(), events.Query{}) {
 		w.must(err)

@@ -26,8 +26,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// A backup of three servers, taken and restored through a server that the leader reaches late, brings back every message and every
-// consumer's position on all three servers of another cluster. Dispatchers and workers go on there, and no run is trained twice.
+// A backup of three servers, taken and restored through a server that the leader reaches late,
+// brings back every message and every consumer's position on all three servers of another cluster.
+// Dispatchers and workers go on there, and no run is trained twice.
 func TestABackupOfThreeServersComesBack(t *testing.T) {
 	page := readPage(t)
 	streams := strings.Fields(regexp.MustCompile(`for stream in ([A-Z_ ]+); do`).FindStringSubmatch(page.backup)[1])
@@ -119,7 +120,7 @@ func notRestored(said string) (streams []string) {
 	return streams
 }
 
-// shell runs commands as an operator does, who has the tools and has set NATS_URL.
+// shell runs commands as an operator does, with the tools in PATH and NATS_URL set.
 type shell struct{ tools, folder string }
 
 func (s shell) run(t *testing.T, script, address string) string {
@@ -131,7 +132,8 @@ func (s shell) run(t *testing.T, script, address string) string {
 	return said
 }
 
-// repeat runs a script until it succeeds, five times at most: a restore may fail for the same reason again.
+// repeat runs a script until it succeeds, five times at most: a restore may fail for the same
+// reason again.
 func (s shell) repeat(t *testing.T, script, address string) {
 	t.Helper()
 	for range 4 {
@@ -152,7 +154,8 @@ func (s shell) try(t *testing.T, script, address string) (string, error) {
 	return string(said), err
 }
 
-// Pipelines of the backup: one that trains at once, one that waits for two events, and one that is paused.
+// Pipelines of the backup: one that trains at once, one that waits for two events, and one that is
+// paused.
 const (
 	plain  = "penguin"
 	paired = "paired"
@@ -168,9 +171,10 @@ type contents struct {
 
 var savedStudy = events.Study{Pipeline: plain, ID: fmt.Sprintf("%064x", 1)}
 
-// fill has a bus do all that leaves something on it: a run that is trained, one whose job a worker has, one whose job waits, one that
-// waits for a second event, one at the gate of a paused pipeline, and one whose event nobody has handled; a pipeline of two revisions,
-// a dead letter, a study and a bucket notification.
+// fill has a bus do all that leaves something on it: a run that is trained, one whose job a worker
+// has, one whose job waits, one that waits for a second event, one at the gate of a paused
+// pipeline, and one whose event nobody has handled; a pipeline of two revisions, a dead letter, a
+// study and a bucket notification.
 func (l lagging) fill(t *testing.T, streams []string) contents {
 	t.Helper()
 	two := pipelineOf(t, "pipeline: "+paired+"\nmodule: builtin:dnn\ntrainer: {wait_for: [transform, hparams], hyperparameters: run}\n")
@@ -214,8 +218,8 @@ func (l lagging) fill(t *testing.T, streams []string) contents {
 	return saved
 }
 
-// isEverywhere waits until the cluster has the streams of the backup and PROGRESS, and each stream and each durable consumer has a copy
-// on all three servers that lacks nothing.
+// isEverywhere waits until the cluster has the streams of the backup and PROGRESS, and each stream
+// and each durable consumer has a copy on all three servers that lacks nothing.
 func isEverywhere(t *testing.T, c *Cluster, streams []string) {
 	t.Helper()
 	_, js := connect(t, c, 0)
@@ -252,8 +256,9 @@ func hasAll(group *nats.ClusterInfo) bool {
 		!slices.ContainsFunc(group.Replicas, func(r *nats.PeerInfo) bool { return !r.Current || r.Offline || r.Lag > 0 })
 }
 
-// linesOf describes all that the leader of a stream has: each message, and the position of each durable consumer. A message that was
-// delivered and not acknowledged is delivered again at once after a restore.
+// linesOf describes all that the leader of a stream has: each message, and the position of each
+// durable consumer. A message that was delivered and not acknowledged is delivered again at once
+// after a restore.
 func linesOf(t *testing.T, c *Cluster, stream string) []string {
 	t.Helper()
 	_, js := connect(t, c, 2)
@@ -293,7 +298,8 @@ func lastSequence(t *testing.T, c *Cluster, stream string) uint64 {
 	return info.State.LastSeq
 }
 
-// isAsSaved has a server lead each stream, so that it answers from its own copy, and compares that with what was backed up.
+// isAsSaved has a server lead each stream, so that it answers from its own copy, and compares that
+// with what was backed up.
 func isAsSaved(t *testing.T, c *Cluster, server int, saved contents) {
 	t.Helper()
 	conn, _ := connect(t, c, 2)
@@ -309,7 +315,8 @@ func isAsSaved(t *testing.T, c *Cluster, server int, saved contents) {
 	}
 }
 
-// goesOn has S1 lead everything again, starts a worker and a dispatcher at the late server, and publishes what upstream would next.
+// goesOn has S1 lead everything again, starts a worker and a dispatcher at the late server, and
+// publishes what upstream would next.
 func (c *Cluster) goesOn(t *testing.T, saved contents) {
 	t.Helper()
 	conn, _ := connect(t, c, 0)
@@ -351,7 +358,8 @@ func (c *Cluster) goesOn(t *testing.T, saved contents) {
 	if got[plain+"/claimed"] < 2 {
 		t.Errorf("the job that a lost worker had claimed was trained by attempt %d", got[plain+"/claimed"])
 	}
-	// A job may be enqueued once more where two dispatch it at once and a worker is done with it in between: it is not trained again.
+	// A job may be enqueued once more if two dispatchers enqueue it and a worker finishes it in
+	// between: it is not trained again.
 	const enqueued = 3 // unhandled, half, waits
 	if last := lastSequence(t, c, "JOBS"); last < saved.jobs+enqueued {
 		t.Errorf("%d jobs were enqueued, want %d", last-saved.jobs, enqueued)
@@ -422,8 +430,9 @@ func oneDeadLetter(t *testing.T, bus *jetstream.Bus) {
 	}
 }
 
-// missNone has a new dispatcher sweep: it compares the log with the joins, and looks for the job of every run without an outcome, as it
-// does when it has heard nothing for long. The event that is a dead letter is refused once more.
+// missNone has a new dispatcher sweep: it compares the log with the joins, and looks for the job of
+// every run without an outcome, as it does when it has heard nothing for long. The event that is a
+// dead letter is refused once more.
 func missNone(t *testing.T, bus *jetstream.Bus) {
 	t.Helper()
 	d, err := dispatch.New(t.Context(), bus, slog.New(slog.DiscardHandler))

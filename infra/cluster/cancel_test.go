@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
-// cancelling is a bus whose dispatcher is beaten to it: right before it marks a run as dispatched, the run is cancelled through another
-// server.
+// cancelling is a bus whose dispatcher is beaten to it: right before it marks a run as dispatched,
+// the run is cancelled through another server.
 type cancelling struct {
 	events.Bus
 	cancel func(key string) error
@@ -42,7 +42,8 @@ func (r cancellingJoins) Update(ctx context.Context, key string, value []byte, a
 	return r.KV.Update(ctx, key, value, at)
 }
 
-// A run whose cancelling was acknowledged, while a dispatcher whose server hears of it late was about to enqueue its job, is not trained.
+// A run whose cancelling was acknowledged, while a dispatcher whose server hears of it late was
+// about to enqueue its job, is not trained.
 func TestARunThatIsCancelledAsItIsDispatchedIsNotTrained(t *testing.T) {
 	t.Parallel()
 	const runs = 5
@@ -89,7 +90,8 @@ func TestARunThatIsCancelledAsItIsDispatchedIsNotTrained(t *testing.T) {
 	}
 }
 
-// endOf describes the events that end a run: run.ended if it ended without a job, and the kinds of other outcomes.
+// endOf describes the events that end a run: run.ended if it ended without a job, and the kinds of
+// other outcomes.
 func endOf(t *testing.T, bus events.Bus, run string) (end string) {
 	t.Helper()
 	for recorded, err := range bus.Read(t.Context(), events.Query{Pipeline: "penguin", Run: run}) {

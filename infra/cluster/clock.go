@@ -52,7 +52,8 @@ func build(dir string) (string, error) {
 	return binary, nil
 }
 
-// writeOverlay makes the files of the overlay from the installed Go's own, and the file that names them.
+// writeOverlay makes the files of the overlay from the installed Go's own, and the file that names
+// them.
 func writeOverlay(dir string) (string, error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

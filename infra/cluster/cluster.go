@@ -23,8 +23,8 @@ type Cluster struct {
 	links   map[[2]int]*Link
 }
 
-// Start builds the server if need be, starts three of them, and returns when they have elected a leader that sees all three. They are
-// killed when the test ends.
+// Start builds the server if need be, starts three of them, and returns when they have elected a
+// leader that sees all three. They are killed when the test ends.
 func Start(t testing.TB, dir string) *Cluster {
 	t.Helper()
 	c, err := start(t, dir)
@@ -64,7 +64,8 @@ func start(t testing.TB, dir string) (*Cluster, error) {
 	return c, nil
 }
 
-// wire makes the links. Of two servers, the later one dials: then all that they say to each other goes through one link.
+// wire makes the links. Of two servers, the later one dials: then all that they say to each other
+// goes through one link.
 func (c *Cluster) wire() (err error) {
 	for i, s := range c.Servers {
 		c.Clients[i], err = newLink(func() (all []string) {
@@ -124,8 +125,8 @@ func (c *Cluster) Slow(from, to int, delay time.Duration) {
 	l.Delay(way, delay)
 }
 
-// Isolate cuts a server off from the other two. Silent, nothing arrives but connections stay open, as when a switch fails; else they are
-// reset.
+// Isolate cuts a server off from the other two. Silent, nothing arrives but connections stay open,
+// as when a switch fails; else they are reset.
 func (c *Cluster) Isolate(server int, silent bool) {
 	for other := range Size {
 		if other == server {
@@ -217,7 +218,8 @@ func (c *Cluster) StepDown(nc *nats.Conn, stream string, preferred int) error {
 	return err
 }
 
-// Await returns when a stream of three copies can be made, which needs a leader that sees all three servers.
+// Await returns when a stream of three copies can be made, which needs a leader that sees all three
+// servers.
 func (c *Cluster) Await(ctx context.Context) error {
 	var last error
 	for ctx.Err() == nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// The wall clock of one server is set off while it runs, and what it stores is stamped by that clock.
+// The wall clock of one server is set off while it runs, and what it stores is stamped by that
+// clock.
 func TestOneServersClockIsSetOff(t *testing.T) {
 	t.Parallel()
 	c := Start(t, t.TempDir())
@@ -34,7 +35,8 @@ func TestOneServersClockIsSetOff(t *testing.T) {
 	}
 }
 
-// A leader that is killed is followed by another, nothing acknowledged is lost, and the killed server comes back.
+// A leader that is killed is followed by another, nothing acknowledged is lost, and the killed
+// server comes back.
 func TestALeaderIsKilled(t *testing.T) {
 	t.Parallel()
 	c := Start(t, t.TempDir())

@@ -19,10 +19,12 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// statusAway is the documented exit status of a command whose bus or store refuses or does not answer.
+// statusAway is the documented exit status of a command whose bus or store refuses or does not
+// answer.
 const statusAway = 4
 
-// commandsAway need an answer of the bus. What runs until it is interrupted (dispatch, worker, watch) waits instead.
+// commandsAway need an answer of the bus. What runs until it is interrupted (dispatch, worker,
+// watch) waits instead.
 var commandsAway = []string{
 	"apply " + plain + ".yaml", "publish event.json", "pause " + plain, "resume " + plain, "cancel " + plain + "@trained", "cancel " + paused + "@waits",
 	"runs", "runs show trained", "models", "models pull " + plain, "logs trained", "logs trained --follow",
@@ -36,8 +38,8 @@ var commandsAway = []string{
 // unavailable is what such a command prints, and no other reason.
 var unavailable = regexp.MustCompile("the bus does not answer|JetStream system temporarily unavailable")
 
-// With two of three servers down, a command ends with the status that says that the bus is away, whatever it asks for. With one more,
-// events are published again.
+// With two of three servers down, a command ends with the status that says that the bus is away,
+// whatever it asks for. With one more, events are published again.
 func TestCommandsWithoutQuorumEndWithAway(t *testing.T) {
 	t.Parallel()
 	operator := newOperator(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
-// The clock of the server that leads everything jumps beyond the time for which a run may wait: the run goes on to wait, and is trained
-// when its second event comes.
+// The clock of the server that leads everything jumps beyond the time for which a run may wait: the
+// run goes on to wait, and is trained when its second event comes.
 func TestARunOutlivesAJumpOfTheLeadersClock(t *testing.T) {
 	t.Parallel()
 	c := startLagging(t)

@@ -15,9 +15,9 @@ const (
 	Backward
 )
 
-// Link is a TCP proxy on loopback. Each direction has a delay and can be held up, independently: a delayed or
-// held direction loses nothing and keeps its order, as TCP over a slow or interrupted network does. All methods may be
-// called at any time; they concern open connections, too.
+// Link is a TCP proxy on loopback. Each direction has a delay and can be held up, independently: a
+// delayed or held direction loses nothing and keeps its order, as TCP over a slow or interrupted
+// network does. All methods may be called at any time; they concern open connections, too.
 type Link struct {
 	listener net.Listener
 	targets  func() []string // addresses to dial, the first that answers is taken

@@ -8,8 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
-// TestALeaderThatHasLostTheOthersDecidesNothing: it answers reads from its copy for some seconds, and the two others may have elected a
-// new leader and acknowledged a pipeline meanwhile. An event of a pipeline that its copy lacks is not refused.
+// TestALeaderThatHasLostTheOthersDecidesNothing: it answers reads from its copy for some seconds,
+// and the two others may have elected a new leader and acknowledged a pipeline meanwhile. An event
+// of a pipeline that its copy lacks is not refused.
 func TestALeaderThatHasLostTheOthersDecidesNothing(t *testing.T) {
 	t.Parallel()
 	c := startLagging(t)

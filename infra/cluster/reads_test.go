@@ -21,7 +21,8 @@ import (
 // slowLink is how much later the third server hears of what the first one leads.
 const slowLink = 100 * time.Millisecond
 
-// lagging is a cluster in which one server leads every stream and another one hears of it late, and a bus at each of the two.
+// lagging is a cluster in which one server leads every stream and another one hears of it late, and
+// a bus at each of the two.
 type lagging struct {
 	*Cluster
 	leader, late *jetstream.Bus
@@ -58,11 +59,13 @@ func (l lagging) buckets(t *testing.T, name string) (leader, late events.KV) {
 	return leader, late
 }
 
-// TestReadsSeeWhatWasAcknowledged, through a server whose own copy has not got it yet: that it hasn't, a direct get of NATS's shows.
+// TestReadsSeeWhatWasAcknowledged, through a server whose own copy has not got it yet: that it
+// hasn't, a direct get of NATS's shows.
 func TestReadsSeeWhatWasAcknowledged(t *testing.T) {
 	t.Parallel()
 	started := Start(t, t.TempDir())
-	// The leader of the metadata makes consumers: where it is the late server, none is made later than what the leader of a stream sends.
+	// The leader of the metadata makes consumers: where it is the late server, none is made later
+	// than what the leader of a stream sends.
 	makes := started.metaLeader(t)
 	c := started.lag(t, (makes+1)%Size, makes)
 	leader, late := c.buckets(t, events.KVGates)
@@ -166,7 +169,8 @@ func spec(t *testing.T, name string, steps int) pipeline.Pipeline {
 	return p
 }
 
-// TestAnEventBehindItsPipelineIsNoDeadLetter: both were acknowledged, and the dispatcher's server has neither yet.
+// TestAnEventBehindItsPipelineIsNoDeadLetter: both were acknowledged, and the dispatcher's server
+// has neither yet.
 func TestAnEventBehindItsPipelineIsNoDeadLetter(t *testing.T) {
 	t.Parallel()
 	c := startLagging(t)
@@ -202,7 +206,8 @@ func TestAnEventBehindItsPipelineIsNoDeadLetter(t *testing.T) {
 	}
 }
 
-// TestWhatSaysThatNothingHasToChangeIsRight: a pipeline that is rolled back, and a pause, through a server that has the value before the last.
+// TestWhatSaysThatNothingHasToChangeIsRight: a pipeline that is rolled back, and a pause, through a
+// server that has the value before the last.
 func TestWhatSaysThatNothingHasToChangeIsRight(t *testing.T) {
 	t.Parallel()
 	c := startLagging(t)
@@ -234,7 +239,8 @@ func TestWhatSaysThatNothingHasToChangeIsRight(t *testing.T) {
 	}
 }
 
-// TestEqualMessagesAtOnceAreOne: a server refuses a message while an equal one is on its way to the others, before that can be read.
+// TestEqualMessagesAtOnceAreOne: a server refuses a message while an equal one is on its way to the
+// others, before that can be read.
 func TestEqualMessagesAtOnceAreOne(t *testing.T) {
 	t.Parallel()
 	c := startLagging(t)
@@ -262,7 +268,7 @@ func TestEqualMessagesAtOnceAreOne(t *testing.T) {
 		}
 		publishers.Wait()
 		if new != 1 {
-			t.Errorf("event %d: %d publishers were told that it is new", i, new)
+			t.Errorf("event %d: %d publishers got the answer that it is new", i, new)
 		}
 	}
 	deadLetters := 0

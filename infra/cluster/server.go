@@ -84,7 +84,8 @@ func (s *Server) began(cmd *exec.Cmd, stdin io.WriteCloser, stdout io.Reader) er
 	return nil
 }
 
-// Kill ends the server at once, as a power cut of its host would but for what the disk keeps, and returns when it is gone.
+// Kill ends the server at once, as a power cut of its host would but for what the disk keeps, and
+// returns when it is gone.
 func (s *Server) Kill() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +117,8 @@ func (s *Server) signal(signal syscall.Signal, frozen bool) error {
 	return s.cmd.Process.Signal(signal)
 }
 
-// SetClock puts the server's wall clock so far ahead of this machine's, behind it if negative, in this life and later ones.
+// SetClock puts the server's wall clock so far ahead of this machine's, behind it if negative, in
+// this life and later ones.
 func (s *Server) SetClock(offset time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Snapshot is the copy of one stream that JetStream sends: its configuration and state, as the server writes them, and a compressed
-// archive of its messages and consumers.
+// Snapshot is the copy of one stream that JetStream sends: its configuration and state, as the
+// server writes them, and a compressed archive of its messages and consumers.
 type Snapshot struct {
 	Stream string   `json:"-"`
 	Chunks [][]byte `json:"-"` // of the archive
@@ -21,9 +21,10 @@ type Snapshot struct {
 
 const answerTime = 30 * time.Second // for one request or one chunk, on a machine that is busy
 
-// Backup takes a snapshot of a stream and its consumers by the requests that `nats stream backup` sends
-// (https://docs.nats.io/reference/reference-protocols/nats_api_reference). The server sends chunks of chunkBytes, each when the one
-// before was acknowledged; with 0 it chooses the size, and how many it sends at once.
+// Backup takes a snapshot of a stream and its consumers by the requests that `nats stream backup`
+// sends (https://docs.nats.io/reference/reference-protocols/nats_api_reference). The server sends
+// chunks of chunkBytes, each when the one before was acknowledged; with 0 it chooses the size, and
+// how many it sends at once.
 func Backup(conn *nats.Conn, stream string, chunkBytes int) (Snapshot, error) {
 	s := Snapshot{Stream: stream}
 	chunks, err := conn.SubscribeSync(conn.NewInbox())
@@ -44,7 +45,8 @@ func Backup(conn *nats.Conn, stream string, chunkBytes int) (Snapshot, error) {
 	return s, nil
 }
 
-// receive acknowledges chunks until an empty one ends them, which has a status if the server has failed.
+// receive acknowledges chunks until an empty one ends them, which has a status if the server has
+// failed.
 func receive(chunks *nats.Subscription) (all [][]byte, err error) {
 	for {
 		chunk, err := chunks.NextMsg(answerTime)
@@ -67,15 +69,17 @@ func receive(chunks *nats.Subscription) (all [][]byte, err error) {
 	}
 }
 
-// knownWithin is how long Restore waits until every server knows which one takes the chunks. That one gives up after five seconds
-// without any.
+// knownWithin is how long Restore waits until every server knows which one takes the chunks. That
+// one gives up after five seconds without any.
 const knownWithin = 4 * time.Second
 
-// Restore makes the stream and its consumers of the snapshot, by the requests that `nats stream restore` sends. The server refuses that
-// where the stream is there. In a cluster the name stays taken after a Restore that was cut off, until the stream is deleted.
+// Restore makes the stream and its consumers of the snapshot, by the requests that `nats stream
+// restore` sends. The server refuses that where the stream is there. In a cluster the name stays
+// taken after a Restore that was cut off, until the stream is deleted.
 //
-// The answer to the first request may be here before the client's server knows which server takes the chunks, because the two go by
-// different connections. The nats tool fails then ("no responders available for request"); Restore sends the chunk again.
+// The answer to the first request may be here before the client's server knows which server takes
+// the chunks, because the two go by different connections. The nats tool fails then ("no responders
+// available for request"); Restore sends the chunk again.
 func (s Snapshot) Restore(conn *nats.Conn) error {
 	var to struct {
 		DeliverSubject string `json:"deliver_subject"`

@@ -111,8 +111,8 @@ func (c *Cluster) quiet(t *testing.T) {
 
 const longWait = 2 * time.Minute
 
-// claim takes the job of a run and leaves it as a worker that dies. Another run's job is there only if it was enqueued once more while a
-// worker was done with it: that is acknowledged.
+// claim takes the job of a run and leaves it as a worker that dies. Another run's job is there only
+// if it was enqueued once more while a worker was done with it: that is acknowledged.
 func claim(t *testing.T, bus *jetstream.Bus, run string) {
 	t.Helper()
 	for {

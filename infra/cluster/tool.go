@@ -7,7 +7,8 @@ import (
 	"runtime"
 )
 
-// BuildTool compiles the nats tool, at the version that infra/natscli pins, to the file nats in a folder.
+// BuildTool compiles the nats tool, at the version that infra/natscli pins, to the file nats in a
+// folder.
 func BuildTool(folder string) error {
 	_, here, _, _ := runtime.Caller(0)
 	cmd := exec.Command("go", "build", "-o", filepath.Join(folder, "nats"), "github.com/nats-io/natscli/nats")

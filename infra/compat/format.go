@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// dir is where a room keeps what is frozen. The file sums there has the SHA-256 of each, as sha256sum writes it.
+// dir holds the frozen files of a package. Its file sums has the SHA-256 of each, in the format of
+// sha256sum.
 const dir = "testdata/frozen"
 
 // Format is one kind of document. Its files are testdata/frozen/<Name>.<what>.json.
@@ -23,9 +24,10 @@ type Format struct {
 	Again func(text []byte) ([]byte, error)
 }
 
-// Check wants of every file of the format that it is unchanged, read, and written again with nothing missing; and of all of them together
-// that they have every member of the format. So a member that comes to the format needs a file, and one that goes leaves one that fails:
-// what is in a bus or a store by then could not be read any more.
+// Check wants of every file of the format that it is unchanged, read, and written again with
+// nothing missing; and of all of them together that they have every member of the format. So a
+// member that comes to the format needs a file, and one that goes leaves one that fails: what is in
+// a bus or a store by then could not be read any more.
 func (f Format) Check(t *testing.T) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, f.Name+".*.json"))
@@ -51,7 +53,8 @@ func (f Format) Check(t *testing.T) {
 	Complete(t, f.Name, f.Of, texts...)
 }
 
-// Complete wants of documents of one format, which are frozen, that together they have every member that a type has, and no other.
+// Complete wants of documents of one format, which are frozen, that together they have every member
+// that a type has, and no other.
 func Complete(t *testing.T, name string, of any, texts ...[]byte) {
 	t.Helper()
 	had := map[string]bool{}
@@ -61,7 +64,7 @@ func Complete(t *testing.T, name string, of any, texts ...[]byte) {
 	known := MembersOf(of)
 	for _, member := range known {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(had)), func(path string) bool { return covers(member, path) }) {
-			t.Errorf("%s: no file in %s has %s: freeze what this version writes as %s.<what it is about>.json, beside the others, and add it to %s/sums",
+			t.Errorf("%s: no file in %s has %s: freeze what this version writes as %s.<what it is about>.json, in the same directory, and add it to %s/sums",
 				name, dir, member, name, dir)
 		}
 	}

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// MembersOf lists the members that encoding/json reads into a value, as paths: facts.stored is a member of each item of facts. What writes
-// itself (a time, a raw value) is one value; a name that is data is *.
+// MembersOf lists the members that encoding/json reads into a value, as paths: facts.stored is a
+// member of each item of facts. What writes itself (a time, a raw value) is one value; a name that
+// is data is *.
 func MembersOf(value any) []string {
 	var all []string
 	membersOf(reflect.TypeOf(value), "", true, &all)

@@ -28,8 +28,8 @@ var (
 	taskName = regexp.MustCompile(`^task ([a-z:-]+)`)
 )
 
-// code is what a page shows as code: each line of its blocks, and what is between backticks. In a console a line that begins with "$ " is a
-// command, and the others are what it prints.
+// code is what a page shows as code: each line of its blocks, and what is between backticks. In a
+// console a line that begins with "$ " is a command, and the others are what it prints.
 func code(text string) (all []string) {
 	for _, block := range fences.FindAllStringSubmatch(text, -1) {
 		for line := range strings.SplitSeq(block[2], "\n") {
@@ -134,7 +134,8 @@ func TestWhatThePagesNameIsThere(t *testing.T) {
 	}
 }
 
-// isTask says whether the Taskfile has a task, or, for "bench:size", says in the description of "bench:*" that there is such a part.
+// isTask says whether the Taskfile has a task, or, for "bench:size", says in the description of
+// "bench:*" that there is such a part.
 func isTask(tasks, name string) bool {
 	if strings.Contains(tasks, "\n  "+name+":\n") {
 		return true

@@ -1,3 +1,3 @@
-// Package docs checks what the pages beside it say: files of pipelines are valid, tables are complete, commands have the flags that are
-// shown, and what is named is there.
+// Package docs checks what its pages say: files of pipelines are valid, tables are complete,
+// commands have the flags that are shown, and what is named is there.
 package docs

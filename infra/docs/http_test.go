@@ -80,7 +80,8 @@ func TestThePageOnHTTPHasEveryStatus(t *testing.T) {
 	}
 }
 
-// statusCode is the number of a status by the name of its constant, which net/http makes of its text; 0 if there is none.
+// statusCode is the number of a status by the name of its constant, which net/http makes of its
+// text; 0 if there is none.
 func statusCode(name string) int {
 	for code := range 600 {
 		if text := http.StatusText(code); text != "" && strings.ReplaceAll(text, " ", "") == name {
@@ -90,7 +91,8 @@ func statusCode(name string) int {
 	return 0
 }
 
-// freeAddress is one of loopback that nobody gets by chance: systems choose ports above 32767 for who asks for any.
+// freeAddress returns a loopback address with a port that no process gets by chance: systems choose
+// ports above 32767 for port 0.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for {

@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// outcomes are the models and the failures that were told, by run.
+// outcomes returns the events of models and failures, by run.
 func (c *cluster) outcomes(ctx context.Context) (trained map[string][]*events.ModelTrained, failed map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -35,7 +35,7 @@ func (c *cluster) outcomes(ctx context.Context) (trained map[string][]*events.Mo
 	return trained, failed, nil
 }
 
-// audit lists what is not as it must be.
+// audit lists everything that is wrong.
 func (c *cluster) audit(ctx context.Context, runs []string) (faults []string) {
 	trained, failed, err := c.outcomes(ctx)
 	c.must(err)
@@ -45,12 +45,12 @@ func (c *cluster) audit(ctx context.Context, runs []string) (faults []string) {
 	executions := map[string]string{}
 	for _, run := range runs {
 		if n := len(trained[run]); n != 1 {
-			faults = append(faults, fmt.Sprintf("run %s: %d models told, want 1", run, n))
+			faults = append(faults, fmt.Sprintf("run %s: %d model events, want 1", run, n))
 			continue
 		}
-		told := trained[run][0]
-		executions[told.Execution] = run
-		faults = append(faults, c.model(ctx, run, told)...)
+		event := trained[run][0]
+		executions[event.Execution] = run
+		faults = append(faults, c.model(ctx, run, event)...)
 	}
 	if len(trained) != len(runs) {
 		faults = append(faults, fmt.Sprintf("%d runs have models, %d were asked for", len(trained), len(runs)))
@@ -65,26 +65,27 @@ func (c *cluster) audit(ctx context.Context, runs []string) (faults []string) {
 	return append(faults, c.commits(ctx, executions)...)
 }
 
-// model wants what was told of to be what was committed, whole.
-func (c *cluster) model(ctx context.Context, run string, told *events.ModelTrained) (faults []string) {
-	ref, err := storage.ParseRef(told.Model.URI)
+// model checks that the model of an event is the committed one, and complete.
+func (c *cluster) model(ctx context.Context, run string, event *events.ModelTrained) (faults []string) {
+	ref, err := storage.ParseRef(event.Model.URI)
 	c.must(err)
 	place, ok := storage.PlaceOf(ref)
 	if !ok {
 		return []string{fmt.Sprintf("run %s: %s is no artifact's address", run, ref)}
 	}
-	commit, _, err := storage.Committed(ctx, c.store, place.Root, told.Execution)
+	commit, _, err := storage.Committed(ctx, c.store, place.Root, event.Execution)
 	if err != nil || commit.Attempt != place.Attempt {
-		faults = append(faults, fmt.Sprintf("run %s: attempt %s was told of, %s committed: %v", run, place.Attempt, commit.Attempt, err))
+		faults = append(faults, fmt.Sprintf("run %s: the event names attempt %s, %s committed: %v", run, place.Attempt, commit.Attempt, err))
 	}
 	staged, err := storage.StageIn(ctx, c.store, ref, c.t.TempDir(), storage.StageOptions{})
-	if err != nil || staged.Digest != told.Model.Digest {
-		faults = append(faults, fmt.Sprintf("run %s: model has digest %s, %s was told: %v", run, staged.Digest, told.Model.Digest, err))
+	if err != nil || staged.Digest != event.Model.Digest {
+		faults = append(faults, fmt.Sprintf("run %s: model has digest %s, the event has %s: %v", run, staged.Digest, event.Model.Digest, err))
 	}
 	return faults
 }
 
-// commits wants one for each execution that was told of, and no other.
+// commits checks that each execution named by an event has one commit, and that there are no
+// others.
 func (c *cluster) commits(ctx context.Context, executions map[string]string) (faults []string) {
 	committed := 0
 	for object, err := range c.store.List(ctx, c.root) {
@@ -94,7 +95,7 @@ func (c *cluster) commits(ctx context.Context, executions map[string]string) (fa
 		}
 	}
 	if committed != len(executions) {
-		faults = append(faults, fmt.Sprintf("%d executions are committed, %d were told of", committed, len(executions)))
+		faults = append(faults, fmt.Sprintf("%d executions are committed, %d are in events", committed, len(executions)))
 	}
 	return faults
 }

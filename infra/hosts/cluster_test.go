@@ -45,11 +45,12 @@ const (
 	patience = 5 * time.Minute
 )
 
-// other is the host whose server a host's functions are told of. They learn of the others there, and must leave it when it does
-// not answer any more.
+// other is the host whose server the functions of a host connect to first. They learn the addresses
+// of the others from it, and must connect to another one when it does not answer.
 var other = map[string]string{"a": "b", "b": "a"}
 
-// newCluster starts everything: servers on a, b and c, the store on c, dispatchers and workers on a and b.
+// newCluster starts everything: servers on a, b and c, the store on c, dispatchers and workers on a
+// and b.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{t: t, dir: t.TempDir(), hosts: map[string]*host{}, servers: map[string]*process{}, workers: map[string]*process{}}
@@ -169,7 +170,8 @@ func (c *cluster) prepare() {
 	c.must(err)
 }
 
-// publish tells of runs until it is heard, every fact twice, as upstream does that is not sure.
+// publish publishes the facts of runs until they are acknowledged, each one twice, like a publisher
+// that retries.
 func (c *cluster) publish(wave string, runs int) (names []string) {
 	c.t.Helper()
 	for i := range runs {

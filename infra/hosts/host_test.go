@@ -38,7 +38,7 @@ func newHosts(t *testing.T, names ...string) (hosts []*host) {
 	return hosts
 }
 
-// cut takes the host off the bridge, as a pulled cable does: no connection is told.
+// cut takes the host off the bridge, as a pulled cable does: connections are not closed.
 func (h *host) cut() { h.t.Helper(); ip(h.t, "link set to-"+h.name+" down") }
 
 // heal puts the cable back.

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// Facts are published all the while: a server is killed and comes back, a host with a server, a dispatcher and a busy worker
-// loses its network for longer than a lease and comes back. Then: one model for each run, one commit for each execution, nothing
-// on the queue, nothing dead, and three equal copies of everything.
+// Facts are published all the while: a server is killed and comes back, a host with a server, a
+// dispatcher and a busy worker loses its network for longer than a lease and comes back. Then: one
+// model for each run, one commit for each execution, nothing on the queue, nothing dead, and three
+// equal copies of everything.
 //
 // The functions on host a are connected to the server on host b when it goes.
 func TestNothingIsLostBetweenHosts(t *testing.T) {

@@ -20,8 +20,8 @@ const (
 	storeEnv  = "STOKER_HOSTS_STORE" // folder: this process is the store
 )
 
-// TestMain goes on in network, mount and process namespaces of its own. What is started there ends with the first process in it,
-// and the hosts with that.
+// TestMain goes on in network, mount and process namespaces of its own. What is started there ends
+// with the first process in it, and the hosts with that.
 func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(storeEnv) != "":

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// process is kept alive as a service manager does: it is started again whenever it ends, unless it was told to stay away.
+// process is kept running as by a service manager: it is started again whenever it ends, unless the
+// test stopped it.
 type process struct {
 	t    *testing.T
 	name string

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bare.sh ROOT PACKAGES... fills ROOT with the files of Debian 12's packages, without what they depend on and without running anything of
-# theirs, and with the users that distroless has.
+# bare.sh ROOT PACKAGES... fills ROOT with the files of Debian 12's packages, without what they
+# depend on and without running anything of theirs, and with the users that distroless has.
 set -euo pipefail
 root=$1
 shift

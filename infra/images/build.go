@@ -30,7 +30,8 @@ type Options struct {
 	Config       v1.Config
 }
 
-// Build makes an image of two layers: the base, which changes when the certificates do, and the binary.
+// Build makes an image of two layers: the base, which changes when the certificates do, and the
+// binary.
 func Build(o Options) (v1.Image, error) {
 	if o.Arch == "" {
 		o.Arch = runtime.GOARCH
@@ -79,7 +80,8 @@ type file struct {
 	content []byte
 }
 
-// baseFiles are what a static program wants of a system: who there is, whom to trust, and a place for temporary files.
+// baseFiles are what a static program wants of a system: who there is, whom to trust, and a place
+// for temporary files.
 func baseFiles(certificates string) ([]file, error) {
 	trusted, err := os.ReadFile(certificates)
 	if err != nil {

@@ -119,7 +119,8 @@ func TestTheSameBinaryGivesTheSameImage(t *testing.T) {
 	}
 }
 
-// Every target: no root, no shell, nothing run in what is shipped, a base that is pinned to a distribution and has no root.
+// Every target: no root, no shell, nothing run in what is shipped, a base that is pinned to a
+// distribution and has no root.
 func TestTargetsAreFitToBeShipped(t *testing.T) {
 	t.Parallel()
 	bases := map[string]string{"stoker": "static-debian12", "python": "python3-debian12", "estimator": "python3-debian12", "cuda": "python3-debian12"}
@@ -153,7 +154,8 @@ func TestTargetsAreFitToBeShipped(t *testing.T) {
 	}
 }
 
-// Stages take what they copy from stages that are there, and the Go that builds them is the one of go.mod.
+// Stages take what they copy from stages that are there, and the Go that builds them is the one of
+// go.mod.
 func TestStagesAndGoAreThoseThereAre(t *testing.T) {
 	t.Parallel()
 	stages, err := readStages("Containerfile")

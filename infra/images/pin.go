@@ -17,7 +17,8 @@ var from = regexp.MustCompile(`(?m)^FROM ([^\s@]+)(@sha256:[0-9a-f]{64})?( AS \S
 // setting is an ARG with a value, which FROM lines may use.
 var setting = regexp.MustCompile(`(?m)^ARG (\w+)=(\S+)$`)
 
-// Unpinned returns the images, outside of the Containerfile, that a Containerfile stands on without naming their digests.
+// Unpinned returns the images, outside of the Containerfile, that a Containerfile stands on without
+// naming their digests.
 func Unpinned(text string) (images []string) {
 	for _, base := range bases(text) {
 		if base.digest == "" && !slices.Contains(images, base.image) {
@@ -41,7 +42,8 @@ func bases(text string) (found []base) {
 	return found
 }
 
-// Pin names the digest that each base's tag has now in its registry. Digests are those of an index, for all platforms, where there is one.
+// Pin names the digest that each base's tag has now in its registry. Digests are those of an index,
+// for all platforms, where there is one.
 func Pin(text string, options ...remote.Option) (string, error) {
 	values := map[string]string{}
 	for _, match := range setting.FindAllStringSubmatch(text, -1) {
@@ -75,7 +77,8 @@ func pinFile(file string) error {
 	return os.WriteFile(file, []byte(pinned), 0o644)
 }
 
-// checkFile is an error where a base of a Containerfile has no digest: what is pushed is built of what was looked at.
+// checkFile is an error where a base of a Containerfile has no digest: what is pushed is built of
+// what was looked at.
 func checkFile(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

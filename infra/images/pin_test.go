@@ -16,7 +16,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// Bases are pinned to what their tags name in the registry, and anew when the tags name something else.
+// Bases are pinned to what their tags name in the registry, and anew when the tags name something
+// else.
 func TestPinNamesTheDigestsOfTheRegistry(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
@@ -55,7 +56,8 @@ func TestPinNamesTheDigestsOfTheRegistry(t *testing.T) {
 	}
 }
 
-// Every FROM of the real file is one that Pin knows how to pin, and a file with a base that is not pinned is not fit for a release.
+// Every FROM of the real file is one that Pin knows how to pin, and a file with a base that is not
+// pinned is not fit for a release.
 func TestImagesOfUnpinnedBasesAreRefused(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("Containerfile")

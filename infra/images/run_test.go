@@ -11,8 +11,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// A whole walk in the image: bus, store, dispatcher and worker of `stoker demo`, with a module's process that trains. Its root is
-// read-only, its user 65532, it has no capability and can gain none. It needs root, to make such a place.
+// A whole walk in the image: bus, store, dispatcher and worker of `stoker demo`, with a module's
+// process that trains. Its root is read-only, its user 65532, it has no capability and can gain
+// none. It needs root, to make such a place.
 func TestTheImageTrainsOnAReadOnlyRootWithoutPrivileges(t *testing.T) {
 	out := contain(t, "/usr/bin/stoker", "demo")
 	if !strings.Contains(out, "accuracy  0") {
@@ -20,7 +21,7 @@ func TestTheImageTrainsOnAReadOnlyRootWithoutPrivileges(t *testing.T) {
 	}
 }
 
-// What the place is worth: a program that is not there can't be started, and nothing can be written beside /tmp.
+// The sandbox works: a program that is missing can't be started, and only /tmp can be written to.
 func TestTheImageHasNoShellAndItsFilesStay(t *testing.T) {
 	for _, args := range [][]string{{"/bin/sh", "-c", "true"}, {"/usr/bin/stoker", "man", "/usr"}, {"/usr/bin/stoker", "access", "key", "/etc/key"}} {
 		cmd := container(t, args...)
@@ -71,8 +72,9 @@ func container(t *testing.T, args ...string) *exec.Cmd {
 	return confined(t, root, config.Config.Env, args...)
 }
 
-// confined is a command in a root of its own, as a runtime starts it: mounts and processes of its own, the root read-only, /tmp in
-// memory, nothing that root may do. The folder of the host that SEEN names is at /mnt, to be read.
+// confined is a command in a root of its own, as a runtime starts it: mounts and processes of its
+// own, the root read-only, /tmp in memory, nothing that root may do. The folder of the host that
+// SEEN names is at /mnt, to be read.
 func confined(t *testing.T, root string, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	if os.Getuid() != 0 {

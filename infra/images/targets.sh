@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# targets.sh STORE TARGET... builds targets of the Containerfile, as they stand, with buildah, where no registry can be had: the images
-# that they begin with are made here of Debian's packages and of this machine's Go, under the names that the Containerfile says.
+# targets.sh STORE TARGET... builds targets of the Containerfile, as they stand, with buildah, where
+# no registry can be had: the images that they begin with are made here of Debian's packages and of
+# this machine's Go, under the names that the Containerfile says.
 #   infra/images/targets.sh /var/tmp/images python
 #   buildah --root /var/tmp/images/kept --runroot /var/tmp/images/run push localhost/stoker:python oci:image
-# It needs root, Debian 12 or newer, and mmdebstrap and buildah, which it installs. STORE grows to some 6 GB for python, and by far more for cuda.
+# It needs root, Debian 12 or newer, and mmdebstrap and buildah, which it installs. STORE grows to
+# some 6 GB for python, and by far more for cuda.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 source=${SOURCE:-$(realpath "$here/../..")} # what is built
@@ -20,7 +22,8 @@ install() { apt-get install -y --no-install-recommends "${need[@]}" >&2; }
 
 buildah() { command buildah --root "$store/kept" --runroot "$store/run" --storage-driver overlay "$@"; }
 
-# begins NAME TAR [FOLDER AT]... makes the image that a stage begins with, of a root's files and of folders of this machine.
+# begins NAME TAR [FOLDER AT]... makes the image that a stage begins with, of a root's files and of
+# folders of this machine.
 begins() {
   local name=$1 tar=$2 container
   shift 2
@@ -35,7 +38,8 @@ begins() {
   buildah commit --quiet --rm "$container" "$name" >/dev/null
 }
 
-# debian PACKAGES... is a root of a whole small Debian. It trusts whom this machine trusts, whose packages come through a proxy perhaps.
+# debian PACKAGES... is a root of a whole small Debian. It trusts whom this machine trusts, whose
+# packages come through a proxy perhaps.
 debian() {
   mmdebstrap --quiet --variant=minbase --include="$*" bookworm - \
     --customize-hook='for f in /usr/local/share/ca-certificates/*.crt; do [ ! -e "$f" ] || cp "$f" "$1/usr/local/share/ca-certificates"; done' \
@@ -43,7 +47,8 @@ debian() {
     --customize-hook='[ ! -e /etc/pip.conf ] || cp /etc/pip.conf "$1/etc"'
 }
 
-# bare PACKAGES... is a root of the files of these packages alone: no shell, no package manager, nothing that ran. As distroless is.
+# bare PACKAGES... is a root of the files of these packages alone: no shell, no package manager,
+# nothing that ran. As distroless is.
 bare() {
   local root
   root=$(mktemp -d -p "$store")

@@ -16,7 +16,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// Targets of the Containerfile are built as they stand, by buildah. Their bases are made of Debian's packages, since no registry is asked.
+// Targets of the Containerfile are built as they stand, by buildah. Their bases are made of
+// Debian's packages, since no registry is asked.
 func TestTargets(t *testing.T) {
 	store := imageStore(t)
 	t.Run("estimator trains a module with trainer_fn", func(t *testing.T) {
@@ -33,7 +34,8 @@ func TestTargets(t *testing.T) {
 	})
 }
 
-// trainsTFX has a module file train on data, both named from the repository's root, as user 65532, without capabilities, on a read-only root.
+// trainsTFX has a module file train on data, both named from the repository's root, as user 65532,
+// without capabilities, on a read-only root.
 func trainsTFX(t *testing.T, image builtImage, module, data, tensorflow string, more ...string) {
 	c := image.config.Config
 	if c.User != "65532:65532" || strings.Join(c.Entrypoint, " ") != "/usr/bin/stoker" || c.WorkingDir != "/tmp" {
@@ -62,8 +64,9 @@ func trainsTFX(t *testing.T, image builtImage, module, data, tensorflow string, 
 	}
 }
 
-// saysNoGPU starts stoker-cuda, which the stage build-cuda compiled, on the base that it is shipped on: it loads, and says in a line that
-// there is no GPU. The target cuda itself, 6 GB of NVIDIA's libraries, is not built here.
+// saysNoGPU starts stoker-cuda, which the stage build-cuda compiled, on the base that it is shipped
+// on: it loads, and says in a line that there is no GPU. The target cuda itself, 6 GB of NVIDIA's
+// libraries, is not built here.
 func saysNoGPU(t *testing.T, compiled, base builtImage) {
 	cmd := confined(t, base.root, []string{"SEEN=" + compiled.root + "/out", "CUDA_VISIBLE_DEVICES=-1"}, "/mnt/stoker-cuda", "probe")
 	out, err := cmd.CombinedOutput()
@@ -78,7 +81,8 @@ type builtImage struct {
 	config v1.ConfigFile
 }
 
-// imageStore is where images are kept: a folder of the test's own, or the one that STOKER_IMAGES names, whose bases are then made once.
+// imageStore is where images are kept: a folder of the test's own, or the one that STOKER_IMAGES
+// names, whose bases are then made once.
 func imageStore(t *testing.T) string {
 	t.Helper()
 	if store := os.Getenv("STOKER_IMAGES"); store != "" {

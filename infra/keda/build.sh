@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# build.sh OUT: builds this program. KEDA's package of scalers holds more than a hundred of them with the libraries of every
-# cloud: more than 20 minutes of work for a compiler. So KEDA's module is copied out of Go's module cache, where its hash
-# was checked, and of that package only the two files are kept that the scaler of JetStream consists of. What is compiled
-# is KEDA's own source, unchanged. STOKER_KEDA=whole compiles the whole package.
+# build.sh OUT: builds this program. KEDA's package of scalers holds more than a hundred of them
+# with the libraries of every cloud: more than 20 minutes of work for a compiler. So KEDA's module
+# is copied out of Go's module cache, where its hash was checked, and of that package only the two
+# files are kept that the scaler of JetStream consists of. What is compiled is KEDA's own source,
+# unchanged. STOKER_KEDA=whole compiles the whole package.
 set -euo pipefail
 cd "$(dirname "$0")"
 out=$(realpath "$1")

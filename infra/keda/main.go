@@ -1,10 +1,13 @@
-// Command keda answers what KEDA itself would do with a ScaledJob on a JetStream consumer: its own nats-jetstream scaler reads
-// the lag, its own code for ScaledJobs says how many Jobs to start. No cluster is needed; nothing is started.
+// Command keda answers what KEDA itself would do with a ScaledJob on a JetStream consumer: its own
+// nats-jetstream scaler reads the lag, its own code for ScaledJobs says how many Jobs to start. No
+// cluster is needed; nothing is started.
 //
-// It reads one question a line from standard input and writes one answer a line, both JSON, until the input ends. A scaler is
-// kept for each trigger, as KEDA's operator keeps it, so that what it remembers of a cluster's leaders is remembered here.
+// It reads one question a line from standard input and writes one answer a line, both JSON, until
+// the input ends. A scaler is kept for each trigger, as KEDA's operator keeps it, so that what it
+// remembers of a cluster's leaders is remembered here.
 //
-// This is a Go module of its own, so that the product's knows nothing of Kubernetes and the clouds. build.sh builds it.
+// This is a Go module of its own, so that the product's knows nothing of Kubernetes and the clouds.
+// build.sh builds it.
 package main
 
 import (
@@ -93,7 +96,8 @@ func (q question) ask(known map[question]scalers.Scaler) (answer, error) {
 	return answer{Lag: int64(length), Active: active, Start: q.start(active, scaleTo, maxScale)}, nil
 }
 
-// start is the number of Jobs that the strategy "default" calls for, or above standing workers "custom".
+// start is the number of Jobs that the strategy "default" calls for, or above standing workers
+// "custom".
 func (q question) start(active bool, scaleTo, maxScale int64) int64 {
 	if !active {
 		return 0

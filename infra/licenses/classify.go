@@ -10,20 +10,24 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// allowed are the licences under which others' work may be in a program, by SPDX identifier. Those of the GPL family are none of them.
-// MPL-2.0 asks that recipients are told where to get the source code, which the address of each component does.
+// allowed are the licences under which others' work may be in a program, by SPDX identifier. Those
+// of the GPL family are none of them. MPL-2.0 requires that recipients are informed where to get
+// the source code, which the address of each component does.
 var allowed = strings.Fields("0BSD Apache-2.0 BSD-2-Clause BSD-3-Clause CC0-1.0 ISC MIT MPL-2.0 Unlicense Zlib")
 
-// grants are texts that are no licence, and stand beside one.
+// grants are texts that accompany a license and are none themselves.
 var grants = strings.Fields("GooglePatentsFile GooglePatentClause")
 
-// readByHand are licences of texts that name more, or less, than what is linked, by component and file.
+// readByHand are licences of texts that name more, or less, than what is linked, by component and
+// file.
 var readByHand = map[string]string{
-	// It lists the licences of what Arrow's C++ and other libraries contain. The Go packages are Apache's own.
+	// It lists the licences of what Arrow's C++ and other libraries contain. The Go packages are
+	// Apache's own.
 	"github.com/apache/arrow/go/arrow LICENSE.txt": "Apache-2.0",
 }
 
-// classify finds the licences of a component in its texts. A component without a licence, or with one that is not allowed, is an error.
+// classify finds the licences of a component in its texts. A component without a licence, or with
+// one that is not allowed, is an error.
 func (c *component) classify() error {
 	var faults []error
 	fault := func(format string, args ...any) {

@@ -85,7 +85,8 @@ func collect(root string) ([]component, error) {
 	return components, errors.Join(faults...)
 }
 
-// linked asks the go command for the modules whose packages are in any program, and where Go's own files are.
+// linked asks the go command for the modules whose packages are in any program, and where Go's own
+// files are.
 func linked(root string) (modules []*module, goRoot string, err error) {
 	known := map[string]*module{}
 	for _, p := range programs {
@@ -156,7 +157,8 @@ func isLegal(name string) bool {
 	return legal.MatchString(name) && !slices.Contains(code, strings.ToLower(filepath.Ext(name)))
 }
 
-// moduleTexts are the legal files of a module's top, and of the folders from there down to each linked package.
+// moduleTexts are the legal files of a module's top, and of the folders from there down to each
+// linked package.
 func moduleTexts(m *module) ([]text, error) {
 	folders := map[string]bool{".": true}
 	for _, dir := range m.packages {
@@ -207,7 +209,8 @@ func normal(s string) string {
 	return strings.Trim(strings.ReplaceAll(s, "\r\n", "\n"), "\n") + "\n"
 }
 
-// escape writes a path or version as Go's module proxy does: a capital is an exclamation mark and the small letter.
+// escape writes a path or version as Go's module proxy does: a capital is an exclamation mark and
+// the small letter.
 func escape(s string) string {
 	return regexp.MustCompile(`[A-Z]`).ReplaceAllStringFunc(s, func(c string) string { return "!" + strings.ToLower(c) })
 }

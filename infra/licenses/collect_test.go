@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Each component has a licence that is allowed, or collect fails; and what programs carry is of the modules in go.mod.
+// Each component has a licence that is allowed, or collect fails; and what programs carry is of the
+// modules in go.mod.
 func TestThirdPartyTextsAreCurrent(t *testing.T) {
 	t.Parallel()
 	components, err := collect("../..")
@@ -38,7 +39,8 @@ func TestThirdPartyTextsAreCurrent(t *testing.T) {
 	}
 }
 
-// Servers that tests run, and clients of services that Stoker has no part of, must not come back into the programs.
+// Servers that tests run, and clients of services that Stoker has no part of, must not come back
+// into the programs.
 func TestNoServerOfTestsAndNoClientOfOtherServicesIsLinked(t *testing.T) {
 	t.Parallel()
 	components, err := collect("../..")

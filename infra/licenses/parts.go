@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// part is others' work of which this repository holds a copy with a licence of its own. (What is under this repository's own licence,
-// NOTICE names.)
+// part is others' work of which this repository holds a copy with a licence of its own. (What is
+// under this repository's own licence, NOTICE names.)
 type part struct {
 	name      string
 	folder    string         // that holds the texts
@@ -53,7 +53,8 @@ func (p part) component(root string) (component, error) {
 	return c, c.classify()
 }
 
-// unnamed is an error for each legal file in the folders of our own linked packages that belongs to no part.
+// unnamed is an error for each legal file in the folders of our own linked packages that belongs to
+// no part.
 func unnamed(root string, packages []string) error {
 	known := map[string]bool{}
 	for _, p := range parts {

@@ -16,7 +16,8 @@ components follow. Stoker itself is licensed under the Apache License, Version 2
 
 const rule = "================================================================================"
 
-// texts are all components with the addresses of their source code, then each text once, under the names of those that have it.
+// texts are all components with the addresses of their source code, then each text once, under the
+// names of those that have it.
 func texts(components []component) []byte {
 	var out strings.Builder
 	out.WriteString(head)

@@ -39,7 +39,8 @@ func TestNoBridgeRunsUnlessValuesSaySo(t *testing.T) {
 	}
 }
 
-// Events arrive at the service's port, from peers that the values name, at pods of the role that publishes.
+// Events arrive at the service's port, from peers that the values name, at pods of the role that
+// publishes.
 func TestEventsReachTheEndpoint(t *testing.T) {
 	t.Parallel()
 	var service corev1.Service

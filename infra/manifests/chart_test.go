@@ -163,7 +163,8 @@ func TestPodsHaveNothingOfTheClusterAndWriteNowhereButInTheirVolumes(t *testing.
 	})
 }
 
-// mounted checks that volumes and mounts are each other's, and that files which the environment names are mounted.
+// mounted checks that volumes and mounts are each other's, and that files which the environment
+// names are mounted.
 func mounted(t *testing.T, name string, object manifests.Object, pod corev1.PodTemplateSpec, container corev1.Container) {
 	t.Helper()
 	var volumes, mounts []string
@@ -181,7 +182,8 @@ func mounted(t *testing.T, name string, object manifests.Object, pod corev1.PodT
 		t.Errorf("%s: %s: volumes %v, mounts %v", name, object, volumes, mounts)
 	}
 	for _, env := range container.Env {
-		// What is hidden from modules is the folder of all mounted files, and they are hidden also where there are none.
+		// What is hidden from modules is the folder of all mounted files, and they are hidden also
+		// where there are none.
 		if env.Name != "STOKER_MODULE_HIDE" && strings.HasPrefix(env.Value, "/etc/") && !at[filepath.Dir(env.Value)] {
 			t.Errorf("%s: %s: %s=%s: no volume is there", name, object, env.Name, env.Value)
 		}
@@ -214,18 +216,18 @@ func TestSelectorsFindPods(t *testing.T) {
 func TestValuesThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{
-		"replica":                `dispatcher: {replica: 3}`,
-		"/bus/url":               `bus: {url: "nats://user:secret@nats:4222"}`,
-		"replicas":               `bus: {replicas: 2}`,
-		"functions":              `classes: {cpu: {functions: {serve: {max: 1}}}}`,
-		"big.one":                `classes: {big.one: {functions: {train: {max: 1}}, graceSeconds: 5, resources: {}, scratch: 1Gi}}`,
-		"/store":                 `store: {root: models/acme}`,
-		"who may read":           `networkPolicy: {consoleFrom: [{podSelector: {}}]}`,
-		"let nothing reach it":   `env: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: "http://otel:4318"}]`,
-		"waitSecond":             `scaling: {waitSeconds: 5}`, // shorter than a lease
-		"/classes/cpu/hosts":     `classes: {cpu: {functions: {train: {max: 1}}, hosts: {count: 2}}}`,
-		"several hosts train":    `classes: {cpu: {hosts: {count: 2, tokenSecret: s}}}`,
-		"minimum: got 1, want 2": `classes: {cpu: {hosts: {count: 1, tokenSecret: s}}}`,
+		"replica":                 `dispatcher: {replica: 3}`,
+		"/bus/url":                `bus: {url: "nats://user:secret@nats:4222"}`,
+		"replicas":                `bus: {replicas: 2}`,
+		"functions":               `classes: {cpu: {functions: {serve: {max: 1}}}}`,
+		"big.one":                 `classes: {big.one: {functions: {train: {max: 1}}, graceSeconds: 5, resources: {}, scratch: 1Gi}}`,
+		"/store":                  `store: {root: models/acme}`,
+		"names no secret: set it": `networkPolicy: {consoleFrom: [{podSelector: {}}]}`,
+		"let nothing reach it":    `env: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: "http://otel:4318"}]`,
+		"waitSecond":              `scaling: {waitSeconds: 5}`, // shorter than a lease
+		"/classes/cpu/hosts":      `classes: {cpu: {functions: {train: {max: 1}}, hosts: {count: 2}}}`,
+		"several hosts train":     `classes: {cpu: {hosts: {count: 2, tokenSecret: s}}}`,
+		"minimum: got 1, want 2":  `classes: {cpu: {hosts: {count: 1, tokenSecret: s}}}`,
 	} {
 		values := map[string]any{}
 		must(t, yaml.Unmarshal([]byte(text), &values))
@@ -235,7 +237,8 @@ func TestValuesThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
-// Modules run as the worker's user. Where the kernel has Landlock they can't read what STOKER_MODULE_HIDE names.
+// Modules run as the worker's user. Where the kernel has Landlock they can't read what
+// STOKER_MODULE_HIDE names.
 func TestWhatIsMountedIntoAWorkerIsHiddenFromItsModules(t *testing.T) {
 	t.Parallel()
 	workers := 0

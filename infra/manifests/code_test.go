@@ -144,7 +144,8 @@ func triggerOf(t *testing.T, object manifests.Object) map[string]string {
 	return metadata
 }
 
-// A worker is given more time to leave than it may take, and waits longer for a job than a lease lasts.
+// A worker is given more time to leave than it may take, and waits longer for a job than a lease
+// lasts.
 func TestWorkersHaveTimeToLeave(t *testing.T) {
 	t.Parallel()
 	const lease = 30 * time.Second // of events/jetstream
@@ -199,7 +200,7 @@ var secrets = []string{
 }
 
 // Passwords and keys come from secrets; nothing that is rendered holds one.
-func TestNoSecretStandsInAManifest(t *testing.T) {
+func TestNoManifestContainsASecret(t *testing.T) {
 	t.Parallel()
 	pods(t, func(name string, object manifests.Object, pod corev1.PodTemplateSpec) {
 		for _, env := range pod.Spec.Containers[0].Env {
@@ -217,7 +218,8 @@ func TestNoSecretStandsInAManifest(t *testing.T) {
 	}
 }
 
-// The values for NATS's own chart are plain YAML; what they say of its servers is what the code counts on.
+// The values for NATS's own chart are plain YAML; what they say of its servers is what the code
+// counts on.
 func TestValuesForNATSKeepWhatIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../helm/nats-values.yaml")

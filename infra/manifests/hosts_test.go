@@ -28,7 +28,8 @@ func hosts(t *testing.T, kind, name string) manifests.Object {
 	return manifests.Object{}
 }
 
-// Each host is told the names that Kubernetes gives to the pods of an Indexed Job: <job>-<index>.<subdomain>.
+// Each host gets the names that Kubernetes gives to the pods of an Indexed Job:
+// <job>-<index>.<subdomain>.
 func TestHostsOfAGroupAreCalledWhatKubernetesCallsThem(t *testing.T) {
 	t.Parallel()
 	scaled, stands := hosts(t, "ScaledJob", "stoker-train-wide"), hosts(t, "JobSet", "stoker-train-stands-")
@@ -97,7 +98,7 @@ func selects(selector, labels map[string]string) bool {
 	return len(selector) > 0 && maps.Equal(all, labels)
 }
 
-// Hosts reach each other at the ports that they are told, and nobody else does.
+// Hosts reach each other at the ports in their settings, and no other pod does.
 func TestTheHostsOfAGroupAloneReachItsPorts(t *testing.T) {
 	t.Parallel()
 	for class, object := range map[string]manifests.Object{

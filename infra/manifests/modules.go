@@ -1,6 +1,7 @@
 //go:build schemas
 
-// What the definitions of custom resources come from. Nothing of it is compiled: go.mod is to name the modules, with their sums.
+// What the definitions of custom resources come from. Nothing of it is compiled: go.mod is to name
+// the modules, with their sums.
 package manifests
 
 import (

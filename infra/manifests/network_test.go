@@ -24,7 +24,8 @@ func TestTheBusIsReachedByTLS(t *testing.T) {
 	})
 }
 
-// A module can reach the hosts that its worker may reach. Each way out leads to named peers where the values name a host in the cluster.
+// A module can reach the hosts that its worker may reach. Each way out leads to named peers where
+// the values name a host in the cluster.
 func TestEgressGoesWhereTheValuesSay(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{

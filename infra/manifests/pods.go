@@ -15,7 +15,8 @@ var templates = map[string][]string{
 	"ScaledJob":  {"spec", "jobTargetRef", "template"},
 }
 
-// Pod is what the pods of o look like; ok is false for what starts none. Those of a JobSet are all alike.
+// Pod is what the pods of o look like; ok is false for what starts none. Those of a JobSet are all
+// alike.
 func Pod(o Object) (pod corev1.PodTemplateSpec, ok bool, err error) {
 	within, path := o.Object, templates[o.GetKind()]
 	if o.GetKind() == "JobSet" {

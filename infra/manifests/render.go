@@ -28,8 +28,8 @@ type Object struct {
 
 func (o Object) String() string { return o.GetKind() + " " + o.GetName() + " (" + o.File + ")" }
 
-// Render renders the chart in dir as `helm template stoker -n stoker` does, with values beside its own, which are checked by its
-// schema.
+// Render renders the chart in dir as `helm template stoker -n stoker` does, with values merged into
+// its own, which are checked by its schema.
 func Render(dir string, values map[string]any) ([]Object, error) {
 	chart, err := loader.Load(dir)
 	if err != nil {

@@ -75,7 +75,8 @@ func (s Schemas) define(file string) error {
 	return nil
 }
 
-// Check says what is wrong with a manifest: a kind that is not known, fields that no schema has, values that it refuses.
+// Check says what is wrong with a manifest: a kind that is not known, fields that no schema has,
+// values that it refuses.
 func (s Schemas) Check(o Object) error {
 	kind := o.GroupVersionKind()
 	if props, ok := s.custom[kind]; ok {
@@ -88,8 +89,8 @@ func (s Schemas) Check(o Object) error {
 	return yaml.UnmarshalStrict(o.Text, typed)
 }
 
-// checkCustom does what an API server does with a custom resource: unknown fields are pruned, which here is an error, and the
-// rest is validated.
+// checkCustom does what an API server does with a custom resource: unknown fields are pruned, which
+// here is an error, and the rest is validated.
 func checkCustom(o Object, props *apiextensions.JSONSchemaProps) error {
 	structural, err := schema.NewStructural(props)
 	if err != nil {

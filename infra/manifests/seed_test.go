@@ -10,8 +10,9 @@ import (
 	"github.com/stoker-ml/stoker/infra/manifests"
 )
 
-// Modules run as the user of their worker and read every file that it reads, where the kernel has no Landlock. So no pod has a seed or a
-// private key of the bus as a file: they are in the environment, which a worker hides.
+// Modules run as the user of their worker and read every file that it reads, where the kernel has
+// no Landlock. So no pod has a seed or a private key of the bus as a file: they are in the
+// environment, which a worker hides.
 func TestNoPodMountsACredentialOfTheBus(t *testing.T) {
 	t.Parallel()
 	seeds, keys := 0, 0

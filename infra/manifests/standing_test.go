@@ -91,7 +91,8 @@ func TestWorkersStayAsValuesSay(t *testing.T) {
 	}
 }
 
-// A job that a standing worker takes must not start another one: KEDA takes their number off the lag.
+// A job that a standing worker takes must not start another one: KEDA takes their number off the
+// lag.
 func TestJobsOfStandingWorkersStartNoOthers(t *testing.T) {
 	t.Parallel()
 	spec, _, err := unstructured.NestedMap(workers(t, "standing")["stoker-train-cpu"].Object, "spec")

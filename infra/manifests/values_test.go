@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/manifests"
 )
 
-// Each key of values.yaml does something: of the values that the schema takes for it, two make different manifests.
+// Each key of values.yaml does something: of the values that the schema takes for it, two make
+// different manifests.
 func TestEveryValueDoesSomething(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(chart + "/values.yaml")
@@ -55,8 +56,8 @@ var others = []any{
 	map[string]any{}, map[string]any{"x": "7"},
 }
 
-// makes are the different manifests that come of other values in the place of one, beside those of everything. Accounts of pods' own are made here, so that
-// what is said of them counts.
+// makes are the different manifests that other values in the place of one make, in addition to
+// those of everything. Accounts of pods' own are made here, so that what is said of them counts.
 func makes(t *testing.T, of leaf) (made [][]byte) {
 	t.Helper()
 	for _, other := range others {

@@ -36,7 +36,8 @@ const run = "monday 1, 50 % ä"
 
 const data = `{"examples": [{"uri": "s3://data/penguin/monday", "splits": ["train", "eval"]}], "schema": "s3://data/penguin/schema"}`
 
-// check has a publisher tell of examples in both modes, twice, over TLS and by each kind of credentials, and without any.
+// check has a publisher publish examples.ready in both modes, twice, over TLS and by each kind of
+// credentials, and without any.
 func check(t *testing.T, publish publisher) {
 	file := filepath.Join(t.TempDir(), "data.json")
 	must(t, os.WriteFile(file, []byte(data), 0o600))
@@ -79,8 +80,8 @@ func wantEvent(t *testing.T, b broker) {
 		t.Fatalf("%d facts, want 1", len(evs))
 	}
 	f := evs[0]
-	told, ok := f.Data.(*events.ExamplesReady)
-	if !ok || f.Pipeline != "penguin" || f.Run != run || told.Examples[0].URI != "s3://data/penguin/monday" || told.Schema == "" {
+	ready, ok := f.Data.(*events.ExamplesReady)
+	if !ok || f.Pipeline != "penguin" || f.Run != run || ready.Examples[0].URI != "s3://data/penguin/monday" || ready.Schema == "" {
 		t.Errorf("got %+v", f)
 	}
 }

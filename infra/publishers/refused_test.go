@@ -7,17 +7,18 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// refusals are what upstream sees when something is wrong: nothing is told in silence, and nothing is half told.
+// refusals checks what upstream sees when something is wrong: no error is silent, and no event is
+// stored in part.
 func refusals(t *testing.T, publish publisher, file string) {
 	t.Run("no permission", func(t *testing.T) {
 		t.Parallel()
 		b := wary(t)
 		said, err := publish(t, b.env, "examples.ready", "penguin", run, file)
 		wantRefused(t, said, err, "permissions violation", "facts.examples-ready.penguin")
-		if n := len(told(t, b)); n > 0 {
+		if n := len(stored(t, b)); n > 0 {
 			t.Errorf("%d facts", n)
 		}
-		if said, err := publish(t, b.env, "examples.ready", "taxi", run, file); err != nil || len(told(t, b)) != 1 {
+		if said, err := publish(t, b.env, "examples.ready", "taxi", run, file); err != nil || len(stored(t, b)) != 1 {
 			t.Errorf("what is permitted: %v, %s", err, said)
 		}
 	})
@@ -37,7 +38,7 @@ func refusals(t *testing.T, publish publisher, file string) {
 		if said, err := publish(t, b.env, "examples.redy", "penguin", run, file); err != nil {
 			t.Fatalf("%v: %s", err, said)
 		}
-		if all := told(t, b); len(all) != 1 || all[0].Err == nil || !strings.Contains(all[0].Err.Error(), "type") {
+		if all := stored(t, b); len(all) != 1 || all[0].Err == nil || !strings.Contains(all[0].Err.Error(), "type") {
 			t.Errorf("got %+v", all)
 		}
 	})
@@ -55,8 +56,8 @@ func wantRefused(t *testing.T, said string, err error, words ...string) {
 	}
 }
 
-// told is what the log has.
-func told(t *testing.T, b broker) (all []events.Recorded) {
+// stored returns the content of the log.
+func stored(t *testing.T, b broker) (all []events.Recorded) {
 	t.Helper()
 	for recorded, err := range b.bus.Read(t.Context(), events.Query{}) {
 		must(t, err)

@@ -27,7 +27,8 @@ type broker struct {
 	env []string
 }
 
-// trusting starts a server with TLS that lets in who has credentials by an operator's word; everybody else is refused.
+// trusting starts a server with TLS that admits clients with credentials of an operator, and
+// refuses all others.
 func trusting(t *testing.T) broker {
 	t.Helper()
 	operator, system, account := newKey(t, nkeys.CreateOperator), newKey(t, nkeys.CreateAccount), newKey(t, nkeys.CreateAccount)
@@ -68,7 +69,8 @@ func keyed(t *testing.T) broker {
 	}
 }
 
-// wary starts a server that lets in one nkey, which may tell of the pipeline taxi alone. Its box is let in as somebody else.
+// wary starts a server that admits one nkey, which may publish only for the pipeline taxi. Its box
+// connects as another user.
 func wary(t *testing.T) broker {
 	t.Helper()
 	user, admin := newKey(t, nkeys.CreateUser), newKey(t, nkeys.CreateUser)
@@ -107,7 +109,8 @@ func open(t *testing.T, url string, opts jetstream.Options) *jetstream.Bus {
 	return bus
 }
 
-// start runs a server with a certificate of its own, and returns its address and who vouches for it.
+// start runs a server with a certificate of its own, and returns its address and who vouches for
+// it.
 func start(t *testing.T, options *server.Options) (url, ca string) {
 	t.Helper()
 	pair, ca := certificate(t)

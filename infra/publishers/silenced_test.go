@@ -19,7 +19,8 @@ import (
 // patience is how long a test waits for an answer of the server.
 const patience = time.Minute
 
-// shared is the bus of a tenant with two upstream teams, each with the permissions that `stoker access nats` writes for its pipeline.
+// shared is the bus of a tenant with two upstream teams, each with the permissions that `stoker
+// access nats` writes for its pipeline.
 type shared struct {
 	broker         // the team of pipeline penguin; box has the operator's permissions
 	foreign string // the address for the team of pipeline taxi
@@ -52,8 +53,9 @@ func share(t *testing.T) shared {
 	}
 }
 
-// silenced lets another team reserve the id of an event before it is published. JetStream compares Nats-Msg-Id within a stream, whatever
-// the subject: a publisher that sets it loses its event, and reports success.
+// silenced lets another team reserve the id of an event before it is published. JetStream compares
+// Nats-Msg-Id within a stream, whatever the subject: a publisher that sets it loses its event, and
+// reports success.
 func silenced(t *testing.T, publish publisher, file string) {
 	t.Run("another team has used the id", func(t *testing.T) {
 		t.Parallel()
@@ -61,11 +63,11 @@ func silenced(t *testing.T, publish publisher, file string) {
 		if said, err := publish(t, guess.env, "examples.ready", "penguin", run, file); err != nil {
 			t.Fatalf("%v: %s", err, said)
 		}
-		id := told(t, guess)[0].Event.ID
+		id := stored(t, guess)[0].Event.ID
 		conn, err := nats.Connect(b.foreign, b.options...)
 		must(t, err)
 		defer conn.Close()
-		for _, header := range []string{id, events.EventSubject(told(t, guess)[0].Event)} {
+		for _, header := range []string{id, events.EventSubject(stored(t, guess)[0].Event)} {
 			message := nats.NewMsg("facts.examples-ready.taxi.x." + events.Escape(header))
 			message.Header.Set("Nats-Msg-Id", header)
 			_, err := conn.RequestMsg(message, patience)
@@ -76,7 +78,7 @@ func silenced(t *testing.T, publish publisher, file string) {
 				t.Fatalf("%v: %s", err, said)
 			}
 		}
-		if all := toldOf(t, b.broker, "penguin"); len(all) != 1 || all[0].Err != nil || all[0].Event.ID != id {
+		if all := storedOf(t, b.broker, "penguin"); len(all) != 1 || all[0].Err != nil || all[0].Event.ID != id {
 			t.Errorf("got %+v, want the event %s once", all, id)
 		}
 	})
@@ -86,7 +88,7 @@ func silenced(t *testing.T, publish publisher, file string) {
 		if said, err := publish(t, guess.env, "examples.ready", "penguin", run, file); err != nil {
 			t.Fatalf("%v: %s", err, said)
 		}
-		other := told(t, guess)[0].Event
+		other := stored(t, guess)[0].Event
 		other.Data = &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://data/penguin/other"}}}
 		_, err := b.bus.Publish(t.Context(), other)
 		must(t, err)
@@ -95,7 +97,7 @@ func silenced(t *testing.T, publish publisher, file string) {
 	})
 }
 
-func toldOf(t *testing.T, b broker, pipeline string) (all []events.Recorded) {
+func storedOf(t *testing.T, b broker, pipeline string) (all []events.Recorded) {
 	t.Helper()
 	for recorded, err := range b.bus.Read(t.Context(), events.Query{Pipeline: pipeline}) {
 		must(t, err)

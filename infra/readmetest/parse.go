@@ -10,7 +10,7 @@ import (
 // Block is one fenced block of commands.
 type Block struct {
 	Line       int    // of the fence, from 1
-	Background bool   // its one step runs on beside the blocks after it
+	Background bool   // its one step keeps running during the blocks after it
 	Skip       string // why it is not run; "" when it is
 	Steps      []Step
 }

@@ -17,8 +17,8 @@ type Options struct {
 	Log     io.Writer     // gets the commands and what they print, as it comes
 }
 
-// Run types the blocks into one shell and stops at the first command that doesn't do what its block says; the error names its
-// line and shows both outputs. All processes have ended when it returns.
+// Run types the blocks into one shell and stops at the first command that doesn't do what its block
+// says; the error names its line and shows both outputs. All processes have ended when it returns.
 func Run(ctx context.Context, blocks []Block, o Options) (err error) {
 	var running []*background
 	defer func() {

@@ -16,11 +16,12 @@ var kinds = []string{"Added", "Changed", "Fixed", "Removed"}
 // release is how releases are named; every other version is a commit between them.
 var release = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$`)
 
-// commits is how git describe ends for a commit after a tag, and for files that are no commit: such a name is no pre-release.
+// commits is how git describe ends for a commit after a tag, and for files that are no commit: such
+// a name is no pre-release.
 var commits = regexp.MustCompile(`(-\d+-g[0-9a-f]+|-dirty)$`)
 
-// changes prints the folder of a version, or the folder unreleased of a commit that is no release, as Markdown. A release without a
-// folder is an error: its files were not moved there.
+// changes prints the folder of a version, or the folder unreleased of a commit that is no release,
+// as Markdown. A release without a folder is an error: its files were not moved there.
 func changes(w io.Writer, changelog fs.FS, version string) error {
 	folder, isRelease := "unreleased", release.MatchString(version) && !commits.MatchString(version)
 	if isRelease {
@@ -50,7 +51,8 @@ func changes(w io.Writer, changelog fs.FS, version string) error {
 	return nil
 }
 
-// readChange reads a file: its kind, and the change as an item of a list, with what belongs to it below.
+// readChange reads a file: its kind, and the change as an item of a list, with what belongs to it
+// below.
 func readChange(changelog fs.FS, name string) (kind, change string, err error) {
 	text, err := fs.ReadFile(changelog, name)
 	if err != nil {

@@ -33,7 +33,7 @@ func TestCommitsBetweenReleasesHaveWhatIsUnreleased(t *testing.T) {
 	}
 }
 
-func TestChangesThatCantBeToldAreErrors(t *testing.T) {
+func TestChangesThatCantBeListedAreErrors(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{
 		"v0.2.0":      "infra/changelog/v0.2.0 has no files",

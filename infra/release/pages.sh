@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# pages.sh FOLDER VERSION TIME makes what an archive holds beside the binary: man pages and completions, by the program's own commands,
-# and what has changed. TIME, in seconds, is that of the pages. The programs that a release needs itself go there too.
+# pages.sh FOLDER VERSION TIME makes the other files of an archive: man pages and completions, by
+# the program's own commands, and what has changed. TIME, in seconds, is that of the pages. The
+# programs that a release needs itself go there too.
 set -euo pipefail
 folder=$1 version=$2
 export SOURCE_DATE_EPOCH=$3 CGO_ENABLED=0 TZ=UTC

@@ -19,7 +19,8 @@ func TestGoreleaserKnowsTheConfiguration(t *testing.T) {
 	must(t, in("../..", nil, program, "check", "infra/release/goreleaser.yaml"))
 }
 
-// Each archive holds what a release is to have, for its platform; checksums and SBOM are of just that.
+// Each archive holds what a release is to have, for its platform; checksums and SBOM are of just
+// that.
 func TestASnapshotIsWhatAReleaseIsToBe(t *testing.T) {
 	s := ready(t)
 	must(t, verifySums(s.dist))
@@ -56,8 +57,8 @@ func TestTheHostsBinaryRuns(t *testing.T) {
 	must(t, verifyVersion(said, s.version, s.commit, runtime.GOOS, runtime.GOARCH))
 }
 
-// The archive's binary is ready without compiling or installing anything. How long that takes is in the log (go test -v): a limit would
-// fail on a machine that has other work.
+// The archive's binary is ready without compiling or installing anything. How long that takes is in
+// the log (go test -v): a limit would fail on a machine that has other work.
 func TestTheHostsBinaryStarts(t *testing.T) {
 	s := ready(t)
 	files, err := unpack(s.archive(runtime.GOOS + "_" + runtime.GOARCH))
@@ -65,7 +66,8 @@ func TestTheHostsBinaryStarts(t *testing.T) {
 	starts(t, put(t, files["stoker"]))
 }
 
-// starts runs `stoker version` and `stoker up` until it says that it is up, and logs how long each takes.
+// starts runs `stoker version` and `stoker up` until it says that it is up, and logs how long each
+// takes.
 func starts(t *testing.T, program string) {
 	t.Helper()
 	begun := time.Now()
@@ -92,7 +94,8 @@ func starts(t *testing.T, program string) {
 	_ = up.Wait()
 }
 
-// The other Linux is run too, by an emulator: it starts, tells what it is, and looks at the machine.
+// The other Linux is run too, by an emulator: it starts, prints its version, and checks the
+// machine.
 func TestTheBinaryForARMRunsInAnEmulator(t *testing.T) {
 	s := ready(t)
 	emulator, err := exec.LookPath("qemu-aarch64")
@@ -117,7 +120,8 @@ func TestTheBinaryForARMRunsInAnEmulator(t *testing.T) {
 	}
 }
 
-// Who builds the same commit in another folder and another place gets the same bytes, of everything that is published.
+// Who builds the same commit in another folder and another place gets the same bytes, of everything
+// that is published.
 func TestTheSameCommitGivesTheSameBytes(t *testing.T) {
 	s := ready(t)
 	other, err := build(filepath.Join(t.TempDir(), "elsewhere"), []string{"TZ=Asia/Tokyo", "LC_ALL=C"})
@@ -131,7 +135,7 @@ func TestTheSameCommitGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-// So does who has compiled nothing before; it is tried for this machine's platform.
+// So does a machine that has compiled nothing before; it is tried for this machine's platform.
 func TestCompiledAnewTheBinaryIsTheSame(t *testing.T) {
 	s := ready(t)
 	program, err := goreleaser()

@@ -55,7 +55,8 @@ func unpack(archive string) (map[string]entry, error) {
 	}
 }
 
-// verifyFiles says what is wrong with an archive's files: each is there, with the time of the commit, and of no machine's user.
+// verifyFiles says what is wrong with an archive's files: each is there, with the time of the
+// commit, and of no machine's user.
 func verifyFiles(files map[string]entry, committed time.Time) error {
 	for _, name := range []string{
 		"stoker", "LICENSE", "NOTICE", "THIRD_PARTY.txt", "README.md", "CHANGELOG.md", "man/stoker.1", "man/stoker-runs-show.1",
@@ -77,7 +78,8 @@ func verifyFiles(files map[string]entry, committed time.Time) error {
 	return nil
 }
 
-// verifySums says whether SHA256SUMS names each file that is published, and no other, by its digest.
+// verifySums says whether SHA256SUMS names each file that is published, and no other, by its
+// digest.
 func verifySums(dist string) error {
 	text, err := os.ReadFile(filepath.Join(dist, "SHA256SUMS"))
 	if err != nil {
@@ -105,7 +107,8 @@ func verifySums(dist string) error {
 	return nil
 }
 
-// verifySBOM compares a document with what `go version -m` says of the program and with the files of the archive.
+// verifySBOM compares a document with what `go version -m` says of the program and with the files
+// of the archive.
 func verifySBOM(document []byte, goVersion string, files map[string]entry, version string) error {
 	var bom cdx.BOM
 	if err := cdx.NewBOMDecoder(bytes.NewReader(document), cdx.BOMFileFormatJSON).Decode(&bom); err != nil {

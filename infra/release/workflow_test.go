@@ -27,8 +27,8 @@ type workflow struct {
 
 var pinned = regexp.MustCompile(`^[\w-]+/[\w-]+@[0-9a-f]{40}$`)
 
-// faultsOf says what is wrong with a release workflow: an action that others can change, a right too many, a release that is not signed or
-// has no provenance.
+// faultsOf says what is wrong with a release workflow: an action that others can change, a right
+// too many, a release that is not signed or has no provenance.
 func faultsOf(text string) (faults []string, err error) {
 	var w workflow
 	if err := yaml.Unmarshal([]byte(text), &w); err != nil {
@@ -63,8 +63,8 @@ func faultsOf(text string) (faults []string, err error) {
 	return append(faults, imageFaults(w)...), nil
 }
 
-// imageFaults says what is wrong with the job that publishes the images: one that is pushed without a signature, an SBOM or provenance of the
-// very digest that was pushed.
+// imageFaults says what is wrong with the job that publishes the images: one that is pushed without
+// a signature, an SBOM or provenance of the very digest that was pushed.
 func imageFaults(w workflow) (faults []string) {
 	job := w.Jobs["image"]
 	rights := map[string]string{"contents": "read", "packages": "write", "id-token": "write", "attestations": "write"}
@@ -140,7 +140,8 @@ func TestTheWorkflowSignsAndAttests(t *testing.T) {
 	}
 }
 
-// What is signed is the file with the sums of all that is published, without a key that somebody could take.
+// What is signed is the file with the sums of all that is published, without a key that somebody
+// could take.
 func TestTheSumsAreSignedWithoutAKey(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("goreleaser.yaml")

@@ -19,8 +19,9 @@ type Consumer struct {
 	Name    string
 }
 
-// Lag is num_pending + num_ack_pending, jobs that wait and jobs that a worker has, as the consumer's leader says. A job that is
-// handed back, or whose worker died, counts until it is done: it is still to be done.
+// Lag is num_pending + num_ack_pending, jobs that wait and jobs that a worker has, as the
+// consumer's leader says. A job that is handed back, or whose worker died, counts until it is done:
+// it is still to be done.
 //
 // Source: pkg/scalers/nats_jetstream_scaler.go of KEDA 2.21.
 func (c Consumer) Lag(ctx context.Context) (int64, error) {
@@ -87,8 +88,9 @@ func (c Consumer) ask(ctx context.Context, monitor string) (found *consumer, clu
 	return found, said.Meta.Size > 1, nil
 }
 
-// askLeader looks at each server of a cluster for the copy that leads: only that one knows what is in flight. One that does not
-// answer is passed over, where KEDA gives up until the others have noticed.
+// askLeader looks at each server of a cluster for the copy that leads: only that one knows what is
+// in flight. One that does not answer is passed over, where KEDA gives up until the others have
+// noticed.
 func (c Consumer) askLeader(ctx context.Context) (*consumer, error) {
 	var any server
 	if err := get(ctx, c.Monitor, "/varz", &any); err != nil {

@@ -80,8 +80,8 @@ func take(t *testing.T, bus *jetstream.Bus, class string) events.Claim {
 	return claim
 }
 
-// wantLag waits for the count: the server tells a consumer of a new message after it has acknowledged the message to its publisher,
-// so that the first answers may lack it.
+// wantLag waits for the count: the server updates a consumer with a new message after it has
+// acknowledged the message to its publisher, so that the first answers may lack it.
 func wantLag(t *testing.T, when string, c scale.Consumer, want int64) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {

@@ -18,10 +18,11 @@ type process struct {
 	gone chan struct{}
 	err  error // how it ended; readable after gone
 
-	told syscall.Signal // by the test
+	sent syscall.Signal // by the test
 }
 
-// start starts the binary in the environment of a container. What still runs at the test's end is killed.
+// start starts the binary in the environment of a container. What still runs at the test's end is
+// killed.
 func (w *world) start(name string, args ...string) *process {
 	w.t.Helper()
 	p := &process{t: w.t, name: name, log: filepath.Join(w.dir, name+".log"), gone: make(chan struct{})}
@@ -58,7 +59,7 @@ func (p *process) wait() { <-p.gone }
 
 func (p *process) signal(s syscall.Signal) {
 	p.t.Helper()
-	p.told = s
+	p.sent = s
 	must(p.t, p.cmd.Process.Signal(s))
 }
 
@@ -76,7 +77,7 @@ func (p *process) wantGood() {
 	if !p.says("job taken") {
 		p.t.Errorf("%s had no job:\n%s", p.name, p.said())
 	}
-	if p.err != nil && p.told != syscall.SIGKILL {
+	if p.err != nil && p.sent != syscall.SIGKILL {
 		p.t.Errorf("%s ended with %v:\n%s", p.name, p.err, p.said())
 	}
 }

@@ -65,7 +65,7 @@ func (s *scaled) wantPoll(lag, started int64) {
 // taken is what a worker logs of its job.
 var taken = regexp.MustCompile(`msg="job taken" job=(\S+) pipeline=(\S+) run=(\S+) attempt=(\S+)`)
 
-// working returns the newest worker once its training has told of a step.
+// working returns the newest worker once its training has reported a step.
 func (s *scaled) working() *process {
 	s.w.t.Helper()
 	newest := s.workers[len(s.workers)-1]

@@ -8,9 +8,10 @@ import (
 	"github.com/stoker-ml/stoker/infra/scale"
 )
 
-// From no worker to as many as there may be and back to none, by the lag alone, with the real binary as KEDA starts it: every
-// process works on one job and leaves, none is started in vain, and every run has one model. On the way one worker is told to
-// leave, as on a machine that is reclaimed, and one is killed.
+// From no worker to as many as there may be and back to none, by the lag alone, with the real
+// binary as KEDA starts it: every process works on one job and leaves, none is started in vain, and
+// every run has one model. Meanwhile one worker gets SIGTERM, as on a machine that is reclaimed,
+// and one is killed.
 func TestWorkersComeWithJobsAndGoWithThem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary, and waits until the lease of a killed worker has run out")

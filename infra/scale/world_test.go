@@ -75,7 +75,8 @@ func build(t *testing.T, dir string) string {
 	return binary
 }
 
-// publish tells of runs, each on a force of its own: the same data would be trained on once.
+// publish publishes the facts of runs, each with force set: otherwise the same data would be
+// trained on only once.
 func (w *world) publish(name string, runs int) {
 	w.t.Helper()
 	for i := range runs {

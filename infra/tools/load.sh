@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# load.sh N SECONDS COMMAND...: runs a command beside N processes that are always busy, as on a machine that others use too. The busy
-# processes end with the command, however it ends; a command that takes longer than SECONDS is ended, and the status is 124. The command
-# finds the ids of the busy processes in LOAD_PROCESSES.
+# load.sh N SECONDS COMMAND...: runs a command while N other processes are busy, as on a shared
+# machine. The busy processes end with the command, however it ends; a command that takes longer
+# than SECONDS is ended, and the status is 124. The command finds the ids of the busy processes in
+# LOAD_PROCESSES.
 set -euo pipefail
 count=$1 seconds=$2
 shift 2

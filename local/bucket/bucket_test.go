@@ -127,7 +127,7 @@ func TestOneServerForAFolder(t *testing.T) {
 	if _, err := bucket.Start(t.Context(), bucket.Options{Dir: dir}); !errors.Is(err, bucket.ErrInUse) {
 		t.Errorf("a second server in %s: %v", dir, err)
 	}
-	start(t, t.TempDir()) // beside it
+	start(t, t.TempDir()) // in the same process
 }
 
 func TestAFolderThatAnotherProcessServesIsRefused(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// What one request leaves on its connection, the next one pays for; and net/http prints what comes on a connection that waits
-// for nothing.
+// What one request leaves on its connection, the next one pays for; and net/http prints what comes
+// on a connection that waits for nothing.
 func TestBurstsOfRequestsLeaveNothingOnTheirConnections(t *testing.T) {
 	var said bytes.Buffer
 	before := log.Writer()

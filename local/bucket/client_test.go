@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
-// What people do with other tools on their local bucket works: here Amazon's own client, which the AWS command line and boto3
-// resemble.
+// What people do with other tools on their local bucket works: here Amazon's own client, which the
+// AWS command line and boto3 resemble.
 func TestAmazonsClientFindsItsWay(t *testing.T) {
 	server, _ := start(t, t.TempDir())
 	creds := server.Credentials()
@@ -78,7 +78,8 @@ func TestAmazonsClientFindsItsWay(t *testing.T) {
 	must("delete bucket", err)
 }
 
-// copyInParts makes an object of a part of another one, as clients do with large ones, and returns the end of it.
+// copyInParts makes an object of a part of another one, as clients do with large ones, and returns
+// the end of it.
 func copyInParts(t *testing.T, client *s3.Client, bucket *string, read func(string) string) string {
 	t.Helper()
 	ctx := t.Context()

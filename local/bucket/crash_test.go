@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A process that ends after it has written an object's record, and before it has moved the file, leaves the object of before.
+// A process that ends after it has written an object's record, and before it has moved the file,
+// leaves the object of before.
 func TestACrashBetweenRecordAndFileKeepsTheObject(t *testing.T) {
 	t.Parallel()
 	f, err := openFiles(t.TempDir())

@@ -68,7 +68,8 @@ func invalidArgument(message string) error {
 	return &apiError{http.StatusBadRequest, "InvalidArgument", message}
 }
 
-// answer is what the client learns of an error. One that is not of S3's is logged, for the client can't know what to make of it.
+// answer is what the client learns of an error. One that is not of S3's is logged, for the client
+// can't know what to make of it.
 func (s *Server) answer(r *http.Request, err error) *apiError {
 	var answer *apiError
 	if errors.As(err, &answer) {

@@ -38,7 +38,7 @@ const (
 type object struct {
 	ETag     string            `json:"etag"`
 	Size     int64             `json:"size"`
-	Modified int64             `json:"modified"`          // ns; with Size, what tells whether a record is that of the file
+	Modified int64             `json:"modified"`          // ns; with Size, shows whether a record is that of the file
 	Parts    []int64           `json:"parts,omitempty"`   // sizes, which the ETag depends on
 	Headers  map[string]string `json:"headers,omitempty"` // Content-Type and the like
 	User     map[string]string `json:"user,omitempty"`    // x-amz-meta-, without that
@@ -47,7 +47,8 @@ type object struct {
 
 func (o *object) modified() time.Time { return time.Unix(0, o.Modified).UTC() }
 
-// record holds an object and the one it replaces: it is written before the file is, so that a crash between the two loses neither.
+// record holds an object and the one it replaces: it is written before the file is, so that a crash
+// between the two loses neither.
 type record struct {
 	Objects []object `json:"objects"`
 }
@@ -55,8 +56,9 @@ type record struct {
 // condition of a write; nil is none.
 type condition func(current *object) error
 
-// files keeps objects as plain files below a folder. A file becomes visible whole, by a rename, and its record says what S3 knows of it.
-// A file without a record is an object too, with an ETag of its bytes: somebody has put it there.
+// files keeps objects as plain files below a folder. A file becomes visible whole, by a rename, and
+// its record says what S3 knows of it. A file without a record is an object too, with an ETag of
+// its bytes: somebody has put it there.
 type files struct {
 	root *os.Root
 
@@ -67,7 +69,8 @@ type files struct {
 	clock   atomic.Int64 // the last time given to a file
 }
 
-// openFiles opens a folder that is new, or of this version. Uploads that rest for more than a week are removed.
+// openFiles opens a folder that is new, or of this version. Uploads that rest for more than a week
+// are removed.
 func openFiles(dir string) (*files, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -183,7 +186,8 @@ func (f *files) stat(bucket, key string) (*object, error) {
 	return o, err
 }
 
-// open returns an object and its file, which is nil for a folder's mark. The file stays the same however often the object is replaced.
+// open returns an object and its file, which is nil for a folder's mark. The file stays the same
+// however often the object is replaced.
 func (f *files) open(bucket, key string) (*os.File, *object, error) {
 	lock := f.lock(bucket, key)
 	lock.RLock()
@@ -199,7 +203,8 @@ func (f *files) open(bucket, key string) (*os.File, *object, error) {
 	return file, o, nil
 }
 
-// read opens the file and looks for its record, under the key's lock. There is no object where none is of this file.
+// read opens the file and looks for its record, under the key's lock. There is no object where none
+// is of this file.
 func (f *files) read(bucket, key string) (*os.File, fs.FileInfo, *object, error) {
 	if isFolder(key) {
 		info, err := f.root.Stat(objectPath(bucket, key))
@@ -326,7 +331,8 @@ func (f *files) move(from, to string) error {
 	return err
 }
 
-// makeFolder makes a folder and those above it. os.Root says of one that others remove meanwhile that it is not there, or that it is a file.
+// makeFolder makes a folder and those above it. os.Root says of one that others remove meanwhile
+// that it is not there, or that it is a file.
 func (f *files) makeFolder(dir string) error {
 	var err error
 	for range tries {
@@ -347,7 +353,8 @@ func (f *files) isBelowFile(dir string) bool {
 	return false
 }
 
-// place makes the file at name the object of a key, if cond allows, and completes o. The file is moved or, on an error, left.
+// place makes the file at name the object of a key, if cond allows, and completes o. The file is
+// moved or, on an error, left.
 func (f *files) place(ctx context.Context, bucket, key, name string, o *object, cond condition) error {
 	f.buckets.RLock()
 	defer f.buckets.RUnlock()
@@ -402,7 +409,8 @@ func (f *files) place(ctx context.Context, bucket, key, name string, o *object, 
 	return f.conflict(err, to)
 }
 
-// current is the object that is to be replaced or deleted, under the key's lock; nil if there is none.
+// current is the object that is to be replaced or deleted, under the key's lock; nil if there is
+// none.
 func (f *files) current(bucket, key string) (*object, error) {
 	file, info, o, err := f.read(bucket, key)
 	if errors.Is(err, errNoKey) {
@@ -425,7 +433,7 @@ func (f *files) current(bucket, key string) (*object, error) {
 	return o, nil
 }
 
-// amend changes what is kept of an object beside its bytes.
+// amend changes the metadata of an object.
 func (f *files) amend(bucket, key string, change func(*object)) error {
 	lock := f.lock(bucket, key)
 	lock.Lock()
@@ -443,7 +451,8 @@ func (f *files) amend(bucket, key string, change func(*object)) error {
 	return f.writeRecord(bucket, key, changed)
 }
 
-// remove deletes an object, if cond allows, and the folders that held nothing else. One that isn't there is deleted already.
+// remove deletes an object, if cond allows, and the folders that held nothing else. One that isn't
+// there is deleted already.
 func (f *files) remove(bucket, key string, cond condition) error {
 	lock := f.lock(bucket, key)
 	lock.Lock()
@@ -478,7 +487,8 @@ func parent(key string) string {
 	return key[:strings.LastIndex(strings.TrimSuffix(key, "/"), "/")+1]
 }
 
-// prune removes a folder that holds nothing, and those above that then hold nothing, up to one that is an object itself.
+// prune removes a folder that holds nothing, and those above that then hold nothing, up to one that
+// is an object itself.
 func (f *files) prune(bucket, folder string) {
 	for ; folder != ""; folder = parent(folder) {
 		if _, err := f.root.Lstat(recordPath(bucket, folder)); err == nil {
@@ -487,7 +497,8 @@ func (f *files) prune(bucket, folder string) {
 		if f.root.Remove(objectPath(bucket, folder)) != nil {
 			return
 		}
-		// A mark may have been put on it in between. It is there again, for nobody knows that it was away.
+		// A mark may have been put on it in between. It is there again, for nobody knows that it
+		// was away.
 		if _, err := f.root.Lstat(recordPath(bucket, folder)); err == nil {
 			_ = f.makeFolder(objectPath(bucket, folder))
 			return

@@ -93,7 +93,8 @@ func TestKeysThatLeadOutAreRefused(t *testing.T) {
 	}
 }
 
-// A copy of the folder has the same ETags and metadata, also where it was made without the times of files.
+// A copy of the folder has the same ETags and metadata, also where it was made without the times of
+// files.
 func TestACopyOfTheFolderIsTheSameStore(t *testing.T) {
 	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "copy")
 	server, store := start(t, dir)
@@ -136,7 +137,8 @@ func contents(t *testing.T, store storage.Store, name string) (all []string) {
 	return all
 }
 
-// An upload in parts goes on after the server has ended, and so does a client that did not get the last answer.
+// An upload in parts goes on after the server has ended, and so does a client that did not get the
+// last answer.
 func TestAnUploadOutlivesTheServer(t *testing.T) {
 	dir := t.TempDir()
 	server, store := start(t, dir)

@@ -412,7 +412,7 @@ func TestOneOfManyWritersReplacesAVersion(t *testing.T) {
 // A panic ends its request, and holds nothing up.
 func TestAPanicEndsItsRequestAlone(t *testing.T) {
 	var calls atomic.Int32
-	_, store := startWith(t, bucket.Options{Dir: t.TempDir(), Tell: bucket.Tell{Send: func(context.Context, string, []byte) error {
+	_, store := startWith(t, bucket.Options{Dir: t.TempDir(), Notify: bucket.Notifications{Send: func(context.Context, string, []byte) error {
 		if calls.Add(1) == 1 {
 			panic("of a test")
 		}

@@ -83,7 +83,7 @@ func (w *walk) folder(base string) error {
 	return nil
 }
 
-// segment is a name as it stands in keys, by which they are ordered.
+// segment is a name as it occurs in keys, which are sorted by it.
 func segment(entry fs.DirEntry) string {
 	if entry.IsDir() {
 		return entry.Name() + "/"

@@ -54,7 +54,7 @@ func (s *Server) serveObject(w http.ResponseWriter, r *request) error {
 	return errMethod
 }
 
-// newObject reads what a request says of an object beside its bytes.
+// newObject reads the metadata of an object from a request.
 func newObject(header http.Header) (*object, error) {
 	o := object{Headers: map[string]string{}, User: map[string]string{}}
 	for _, name := range kept {
@@ -152,7 +152,7 @@ func (s *Server) putObject(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// place makes a body an object and tells of it.
+// place stores a body as an object and sends its notification.
 func (s *Server) place(r *request, body *received, o *object, cond condition) error {
 	if err := s.files.place(r.Context(), r.bucket, r.key, body.name, o, cond); err != nil {
 		return err
@@ -350,7 +350,8 @@ func conditions(header http.Header, prefix string, o *object) error {
 	return nil
 }
 
-// readRange reads a header of one range. Others are answered with the whole object, as on S3; part is false then.
+// readRange reads a header of one range. Others are answered with the whole object, as on S3; part
+// is false then.
 func readRange(header string, size int64) (from, length int64, part bool, err error) {
 	text, found := strings.CutPrefix(header, "bytes=")
 	first, last, dash := strings.Cut(text, "-")

@@ -20,7 +20,8 @@ import (
 	"strings"
 )
 
-// What x-amz-content-sha256 says in place of a hash ("Transferring payload in multiple chunks" in the S3 API reference).
+// What x-amz-content-sha256 says in place of a hash ("Transferring payload in multiple chunks" in
+// the S3 API reference).
 const (
 	unsignedPayload  = "UNSIGNED-PAYLOAD"
 	signedChunks     = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
@@ -34,7 +35,8 @@ const (
 
 const checksumPrefix = "X-Amz-Checksum-"
 
-// checksums that a client may send beside or behind its body, by the end of their header's name.
+// checksums that a client may send in the headers or behind its body, by the end of their header's
+// name.
 var checksums = map[string]func() hash.Hash{
 	"Crc32":     func() hash.Hash { return crc32.NewIEEE() },
 	"Crc32c":    func() hash.Hash { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) },
@@ -43,8 +45,8 @@ var checksums = map[string]func() hash.Hash{
 	"Sha256":    sha256.New,
 }
 
-// payload is the body of a request: Read returns its decoded bytes, and io.EOF only if they are all that was signed, of the length and
-// with the checksums that the request names.
+// payload is the body of a request: Read returns its decoded bytes, and io.EOF only if they are all
+// that was signed, of the length and with the checksums that the request names.
 type payload struct {
 	size    int64 // decoded bytes
 	from    io.Reader
@@ -182,8 +184,8 @@ func (p *payload) decodeXML(v any) error {
 	return err
 }
 
-// chunkReader decodes a body that is sent in chunks of its own ("aws-chunked") and verifies their signatures, each of which covers the
-// one before.
+// chunkReader decodes a body that is sent in chunks of its own ("aws-chunked") and verifies their
+// signatures, each of which covers the one before.
 type chunkReader struct {
 	from     *bufio.Reader
 	left     int64 // of the current chunk
@@ -219,7 +221,8 @@ func (c *chunkReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// next ends one chunk and reads the header of the following one: its size in hex, and its signature.
+// next ends one chunk and reads the header of the following one: its size in hex, and its
+// signature.
 func (c *chunkReader) next() error {
 	if c.begun {
 		if err := c.endChunk(); err != nil {

@@ -20,11 +20,11 @@ import (
 
 // Options of Start.
 type Options struct {
-	Dir    string       // holds everything: buckets, metadata, credentials, a lock. Made if need be
-	Host   string       // to listen on; "" is 127.0.0.1
-	Port   int          // 0 is any free one
-	Tell   Tell         // whom to tell of new objects; zero: nobody
-	Logger *slog.Logger // nil logs nothing
+	Dir    string        // holds everything: buckets, metadata, credentials, a lock. Made if need be
+	Host   string        // to listen on; "" is 127.0.0.1
+	Port   int           // 0 is any free one
+	Notify Notifications // of new objects; the zero value sends none
+	Logger *slog.Logger  // nil logs nothing
 }
 
 // ErrInUse says that another server has the same Dir.
@@ -32,16 +32,16 @@ var ErrInUse = errors.New("in use")
 
 // Server is one running S3 server. It must be closed.
 type Server struct {
-	endpoint  string
-	creds     Credentials
-	tell      Tell
-	log       *slog.Logger
-	files     *files
-	lock      *flock.Flock
-	http      *http.Server
-	requests  atomic.Uint64
-	completed completed
-	unused    connections
+	endpoint      string
+	creds         Credentials
+	notifications Notifications
+	log           *slog.Logger
+	files         *files
+	lock          *flock.Flock
+	http          *http.Server
+	requests      atomic.Uint64
+	completed     completed
+	unused        connections
 
 	done    chan struct{} // closed when the server is down
 	failure error         // why, unless it was closed; readable after done
@@ -54,8 +54,8 @@ const (
 	closeTime  = 10 * time.Second // for requests that are under way at Close
 )
 
-// Start starts a server and returns when it answers. It runs until Close, or until it fails, not until ctx ends: ctx is for
-// the start alone.
+// Start starts a server and returns when it answers. It runs until Close, or until it fails, not
+// until ctx ends: ctx is for the start alone.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	dir, err := filepath.Abs(opts.Dir)
 	if err != nil {
@@ -92,7 +92,7 @@ func start(ctx context.Context, dir string, opts Options) (*Server, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	s := &Server{
-		endpoint: "http://" + listener.Addr().String(), creds: creds, tell: opts.Tell, log: opts.Logger, files: files, done: make(chan struct{}),
+		endpoint: "http://" + listener.Addr().String(), creds: creds, notifications: opts.Notify, log: opts.Logger, files: files, done: make(chan struct{}),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -118,8 +118,8 @@ func (s *Server) Credentials() Credentials { return s.creds }
 // Done is closed when the server is down: after Close, or because it failed.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Close stops the server and returns when it is down and its folder is free. It can be called more than once. Requests that
-// are under way have ten seconds to end.
+// Close stops the server and returns when it is down and its folder is free. It can be called more
+// than once. Requests that are under way have ten seconds to end.
 func (s *Server) Close() error {
 	s.once.Do(func() {
 		s.unused.close()
@@ -164,7 +164,8 @@ func (c *connections) close() {
 	}
 }
 
-// completed remembers the uploads that were completed last: a client that lost the answer asks again.
+// completed remembers the uploads that were completed last: a client that lost the answer asks
+// again.
 type completed struct {
 	mu    sync.Mutex
 	etags map[string]string

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Signature version 4, as "Authenticating Requests (AWS Signature Version 4)" in the S3 API reference defines it.
+// Signature version 4, as "Authenticating Requests (AWS Signature Version 4)" in the S3 API
+// reference defines it.
 
 const (
 	algorithm     = "AWS4-HMAC-SHA256"
@@ -36,7 +37,8 @@ type signature struct {
 	key       []byte // to sign with, once the request is verified
 }
 
-// authenticate verifies that r was signed with creds at a time near now. It doesn't read the body: payload does.
+// authenticate verifies that r was signed with creds at a time near now. It doesn't read the body:
+// payload does.
 func authenticate(r *http.Request, creds Credentials, now time.Time) (*signature, error) {
 	s, err := readSignature(r)
 	if err != nil {
@@ -127,7 +129,7 @@ func (s *signature) coversHeaders(r *http.Request) error {
 	return nil
 }
 
-// payload is the hash of the body that is signed, or the word that stands in for one.
+// payload is the hash of the body that is signed, or the keyword in its place.
 func (s *signature) payload(r *http.Request) string {
 	if value := r.Header.Get(contentSHA256); value != "" {
 		return value
@@ -179,7 +181,8 @@ func canonicalQuery(query url.Values) string {
 	return strings.Join(pairs, "&")
 }
 
-// escape is the specification's UriEncode: all but unreserved characters in percents, and slashes too unless it is a path.
+// escape is the specification's UriEncode: all but unreserved characters in percents, and slashes
+// too unless it is a path.
 func escape(s string, path bool) string {
 	const upper = "0123456789ABCDEF"
 	var b strings.Builder

@@ -83,7 +83,8 @@ func swap(r *http.Request, old, to string) {
 	r.Header.Set("Authorization", strings.Replace(r.Header.Get("Authorization"), old, to, 1))
 }
 
-// A body that is sent in signed chunks, as MinIO's client sends it without TLS, is refused where a byte of it is another.
+// A body that is sent in signed chunks, as MinIO's client sends it without TLS, is refused where a
+// byte of it is another.
 func TestChangedChunksAreRefused(t *testing.T) {
 	server, store := start(t, t.TempDir())
 	if err := store.EnsureBucket(t.Context(), "chunks"); err != nil {

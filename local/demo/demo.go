@@ -1,8 +1,8 @@
-// Package demo holds a small real pipeline to try Stoker with: the Palmer penguins as TFX's own components prepared them
-// (Examples, schema, transform graph, transformed examples and the Tuner's best hyperparameters), and the pipeline file
-// that trains on them.
+// Package demo holds a small real pipeline to try Stoker with: the Palmer penguins as TFX's own
+// components prepared them (Examples, schema, transform graph, transformed examples and the Tuner's
+// best hyperparameters), and the pipeline file that trains on them.
 //
-// It acts as upstream does: it uploads artifacts and publishes facts. What follows is Stoker's business.
+// It plays the part of upstream: it uploads artifacts and publishes facts.
 package demo
 
 import (
@@ -28,8 +28,8 @@ const PipelineName = "penguin"
 // PipelineFile returns the name and the text of the pipeline file.
 func PipelineFile() (name string, text []byte) { return "penguin.yaml", bytes.Clone(pipelineFile) }
 
-// Upload copies the artifacts below root, as an upstream pipeline would have left them there. Uploading again changes
-// nothing.
+// Upload copies the artifacts below root, as an upstream pipeline would have left them there.
+// Uploading again changes nothing.
 func Upload(ctx context.Context, store storage.Store, root storage.Ref) error {
 	return fs.WalkDir(data, "data", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -47,8 +47,8 @@ func Upload(ctx context.Context, store storage.Store, root storage.Ref) error {
 	})
 }
 
-// Facts are what upstream tells of the uploaded artifacts for one run: hyperparameters first, then the transform, which
-// completes the join.
+// Facts are the events that upstream publishes for one run of the uploaded artifacts:
+// hyperparameters first, then the transform, which completes the join.
 func Events(root storage.Ref, run string) []events.Event {
 	event := func(kind string, data events.Data) events.Event {
 		return events.Event{ID: run + "-" + kind, Source: "/stoker/demo", Pipeline: PipelineName, Run: run, Data: data}

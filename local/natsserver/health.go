@@ -7,14 +7,15 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// The server is looked at so often, and has to say the same so many times: a stream that is just removed is not there either.
+// The server is looked at so often, and has to say the same so many times: a stream that is just
+// removed is not there either.
 const (
 	lookEvery = 2 * time.Second
 	looks     = 3
 )
 
-// watch ends a server that can't write to its disk. It would take nothing more, also when there is room again, until it is started anew;
-// what it has acknowledged is in its files.
+// watch ends a server that can't write to its disk. It would store nothing more, even when the disk
+// has space again, until it is restarted; what it has acknowledged is in its files.
 func (s *Server) watch() {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -37,7 +38,7 @@ func (s *Server) watch() {
 	}
 }
 
-// Err says why the server has ended by itself; nil if it runs, or was told to end.
+// Err says why the server has ended by itself; nil if it runs, or was stopped.
 func (s *Server) Err() error {
 	if fault := s.fault.Load(); fault != nil {
 		return *fault

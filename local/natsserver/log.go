@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// log hands what the server says to slog. The server's own logger would print, and end the process on a fatal error.
+// log hands what the server says to slog. The server's own logger would print, and end the process
+// on a fatal error.
 type log struct {
 	to     *slog.Logger
 	failed chan struct{} // closed at the first fatal error

@@ -19,7 +19,8 @@ const (
 	minPassword  = 20 // characters: what is shorter was cut off
 )
 
-// readPassword returns this installation's password, and makes one the first time. Only the owner can read its file.
+// readPassword returns this installation's password, and makes one the first time. Only the owner
+// can read its file.
 func readPassword(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -39,7 +40,8 @@ func readPassword(dir string) (string, error) {
 	return password, os.Chmod(path, 0o600)
 }
 
-// writePassword puts the file in place in one step, and leaves one that someone else was quicker to write.
+// writePassword puts the file in place in one step, and leaves one that someone else was quicker to
+// write.
 func writePassword(path string) (string, error) {
 	next, err := os.CreateTemp(filepath.Dir(path), passwordFile+"-*") // mode 0600
 	if err != nil {
@@ -57,7 +59,7 @@ func writePassword(path string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// gate lets in who knows the password, and nobody else.
+// gate admits clients that know the password.
 type gate struct{ password string }
 
 // Check implements server.Authentication.

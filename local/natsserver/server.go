@@ -34,7 +34,8 @@ type Server struct {
 	fault    atomic.Pointer[error]
 }
 
-// readyTimeout is far above the milliseconds that a start takes: a server that was cut off reads all of its log again before it listens.
+// readyTimeout is far above the milliseconds that a start takes: a server that was cut off reads
+// all of its log again before it listens.
 const readyTimeout = 10 * time.Minute
 
 var (
@@ -42,7 +43,8 @@ var (
 	errEnded    = errors.New("the server ended before it was ready")
 )
 
-// Start runs a server and returns once it takes connections. ctx bounds the start only; Close ends the server.
+// Start runs a server and returns once it takes connections. ctx bounds the start only; Close ends
+// the server.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	password, err := readPassword(opts.Dir)
 	if err != nil {
@@ -126,13 +128,14 @@ func (s *Server) MonitorAddress() string {
 	return ""
 }
 
-// Close ends the server, and returns when all of it has ended and what it stored is in the files. Closing again is success.
+// Close ends the server, and returns when all of it has ended and what it stored is in the files.
+// Closing again is success.
 func (s *Server) Close() error {
 	s.server.Shutdown()
 	<-s.ended
 	return nil
 }
 
-// Done is closed when the server ends, whether it was told to or not. A server that can't write to its disk any more ends by itself: Err
-// says so.
+// Done is closed when the server ends, whether it was stopped or not. A server that can't write to
+// its disk any more ends by itself: Err says so.
 func (s *Server) Done() <-chan struct{} { return s.ended }

@@ -190,7 +190,8 @@ func password(t *testing.T, server *natsserver.Server) string {
 	return password
 }
 
-// A disk that is full, or gone, leaves a stream that takes nothing more until the server is started again.
+// A disk that is full, or gone, leaves a stream that takes nothing more until the server is started
+// again.
 func TestAServerThatCanNotWriteEndsAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -32,12 +32,12 @@ func (n *notifier) send(ctx context.Context, bucket string, message []byte) erro
 	return bus.Notify(ctx, bucket, message)
 }
 
-// tell is the store's configuration; the zero value, which sends nothing, without a bridge.
-func (n *notifier) tell(opts *bridge.Options) bucket.Tell {
+// notifications is the configuration of the store. Without a bridge it is the zero value, which sends none.
+func (n *notifier) notifications(opts *bridge.Options) bucket.Notifications {
 	if opts == nil {
-		return bucket.Tell{}
+		return bucket.Notifications{}
 	}
-	return bucket.Tell{Suffix: cmp.Or(opts.Marker, bridge.DefaultMarker), Send: n.send}
+	return bucket.Notifications{Suffix: cmp.Or(opts.Marker, bridge.DefaultMarker), Send: n.send}
 }
 
 // runBridge runs a bridge until ctx ends, if one is requested.

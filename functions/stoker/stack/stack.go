@@ -64,7 +64,7 @@ func With(ctx context.Context, opts Options, do func(context.Context, *Stack) er
 	}
 	notifier := new(notifier)
 	servers := local.Options{
-		DataDir: opts.DataDir, BusPort: opts.BusPort, S3Port: opts.S3Port, Notify: notifier.tell(opts.Bridge), Logger: opts.Logger,
+		DataDir: opts.DataDir, BusPort: opts.BusPort, S3Port: opts.S3Port, Notify: notifier.notifications(opts.Bridge), Logger: opts.Logger,
 	}
 	return local.With(ctx, servers, func(ctx context.Context, s *local.Servers) error {
 		return withClients(ctx, opts, s, notifier, func(stack *Stack) error { return stack.run(ctx, opts, s, do) })

@@ -1,4 +1,5 @@
-// Command arch prints figures of the architecture, and the words that the project no longer uses in its own meaning:
+// Command arch prints figures of the architecture, and the words that the project no longer uses in
+// its own meaning:
 //
 //	arch [-o json] [-path=false] [REVISION]   size of code and packages, and the path of one event (task arch)
 //	arch words [-update]                      where the words of infra/archtest/words.txt still stand (task words)

@@ -16,9 +16,10 @@ import (
 
 const module = "github.com/stoker-ml/stoker"
 
-// eventPath is the code that one event crosses, from its publication to ModelTrained: the functions below events, storage and functions
-// that the process of `stoker up` executes in between, in each of several runs, so that most periodic work drops out. The module
-// itself runs in a child process, which is not counted.
+// eventPath is the code that one event crosses, from its publication to ModelTrained: the functions
+// below events, storage and functions that the process of `stoker up` executes in between, in each
+// of several runs, so that most periodic work drops out. The module itself runs in a child process,
+// which is not counted.
 type eventPath struct {
 	All   count // every function
 	Steps count // functions with a parameter of type context.Context: those that call the bus, the store or a process, or wait
@@ -33,7 +34,8 @@ func (c count) String() string {
 	return fmt.Sprintf("%d functions in %d files of %d packages", c.Functions, c.Files, c.Packages)
 }
 
-// function is a function or a method with a body. A function literal belongs to the function around it.
+// function is a function or a method with a body. A function literal belongs to the function around
+// it.
 type function struct {
 	file, name string
 	step       bool
@@ -74,7 +76,8 @@ func (p eventPath) print(out io.Writer) {
 	}
 }
 
-// executedIn returns the functions of which a profile of coverage, in text, has a block that was executed.
+// executedIn returns the functions of which a profile of coverage, in text, has a block that was
+// executed.
 func executedIn(root fs.FS, module, profile string) (map[function]bool, error) {
 	executed, declared := map[function]bool{}, map[string][]declaration{}
 	for line := range strings.Lines(profile) {

@@ -20,7 +20,8 @@ type report struct {
 	Path     *eventPath `json:",omitempty"`
 }
 
-// size counts hand-written Go files that are no tests. Generated files and testdata are left out; nested modules count.
+// size counts hand-written Go files that are no tests. Generated files and testdata are left out;
+// nested modules count.
 type size struct {
 	Lines     int // all
 	CodeLines int // with at least one token: neither blank nor only comment

@@ -49,7 +49,8 @@ func export(ctx context.Context, revision, dir string) error {
 	return errors.Join(untar.Run(), archive.Wait())
 }
 
-// tracePath builds the program in source with counters of coverage, and traces runs through `stoker up`. dir is for temporary files.
+// tracePath builds the program in source with counters of coverage, and traces runs through `stoker
+// up`. dir is for temporary files.
 func tracePath(ctx context.Context, source, dir string) (eventPath, error) {
 	t := tracer{source: source, dir: dir}
 	if err := os.Mkdir(t.file("counters"), 0o755); err != nil {
@@ -89,7 +90,8 @@ func (t tracer) build(ctx context.Context) error {
 	return output(cmd)
 }
 
-// stoker is a command of the program. What it leaves of coverage at its end goes to a directory that nobody reads.
+// stoker is a command of the program. What it leaves of coverage at its end goes to a directory
+// that nobody reads.
 func (t tracer) stoker(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, t.file("stoker"), append(args, "--data", t.file("data"))...)
 	cmd.Env = append(os.Environ(), "GOCOVERDIR="+t.dir, "ARCH_COUNTERS="+t.file("counters"))
@@ -137,7 +139,8 @@ func (t tracer) upload(ctx context.Context) error {
 	return os.WriteFile(t.file("transform.json"), transformJSON, 0o600)
 }
 
-// run applies a pipeline that nothing was trained for, publishes an event and returns what was executed until its model was there.
+// run applies a pipeline that nothing was trained for, publishes an event and returns what was
+// executed until its model was there.
 func (t tracer) run(ctx context.Context, up *os.Process, n int) (map[function]bool, error) {
 	pipeline := strings.Replace(pipelineYAML, "num_steps: 20", fmt.Sprintf("num_steps: %d", 21+n), 1)
 	if err := os.WriteFile(t.file("pipeline.yaml"), []byte(pipeline), 0o600); err != nil {

@@ -14,7 +14,8 @@ type Quartiles struct {
 	N                 int
 }
 
-// QuartilesOf interpolates between neighbours as NumPy does, so that tables here and elsewhere agree. All NaN for no values.
+// QuartilesOf interpolates between neighbours as NumPy does, so that tables here and elsewhere
+// agree. All NaN for no values.
 func QuartilesOf(values []float64) Quartiles {
 	sorted := slices.Sorted(slices.Values(values))
 	return Quartiles{quantile(sorted, 0.25), quantile(sorted, 0.5), quantile(sorted, 0.75), len(values)}
@@ -33,7 +34,8 @@ func quantile(sorted []float64, q float64) float64 {
 // Verdict is what can be said of one set of values beside another.
 type Verdict string
 
-// The verdicts. NoWorse is what is left where neither can be said: it is no proof that two are equal.
+// The verdicts. NoWorse is what is left where neither can be said: it is no proof that two are
+// equal.
 const (
 	IsBetter Verdict = "better"
 	NoWorse  Verdict = "no worse"
@@ -41,7 +43,8 @@ const (
 	Unknown  Verdict = "not compared" // one of them has too few values
 )
 
-// How the difference of two medians is judged: by the percentile bootstrap (Efron and Tibshirani 1993, chapter 13).
+// How the difference of two medians is judged: by the percentile bootstrap (Efron and Tibshirani
+// 1993, chapter 13).
 const (
 	Level     = 0.95
 	Resamples = 10_000
@@ -55,7 +58,8 @@ type Comparison struct {
 	Verdict    Verdict
 }
 
-// Compare judges whether our median is better. Same values, same answer: resampling has a seed of its own.
+// Compare judges whether our median is better. Same values, same answer: resampling has a seed of
+// its own.
 func Compare(ours, peer []float64, direction tune.Direction) Comparison {
 	c := Comparison{Ours: QuartilesOf(ours), Peer: QuartilesOf(peer), Low: math.NaN(), High: math.NaN(), Verdict: Unknown}
 	if len(ours) < Fewest || len(peer) < Fewest {
@@ -73,7 +77,8 @@ func Compare(ours, peer []float64, direction tune.Direction) Comparison {
 	return c
 }
 
-// interval is where the middle Level of the differences lies, between the medians of values drawn again from either set.
+// interval is where the middle Level of the differences lies, between the medians of values drawn
+// again from either set.
 func interval(ours, peer []float64) (low, high float64) {
 	random := rand.New(rand.NewPCG(7, 2026))
 	differences := make([]float64, Resamples)

@@ -18,7 +18,8 @@ func TestQuartilesAreNumPys(t *testing.T) {
 	}
 }
 
-// Two samples of one distribution are seldom told apart, and two far apart always, whichever direction is good.
+// Two samples of one distribution are seldom told apart, and two far apart always, whichever
+// direction is good.
 func TestVerdictsFollowTheInterval(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 1))
@@ -28,7 +29,8 @@ func TestVerdictsFollowTheInterval(t *testing.T) {
 			apart++
 		}
 	}
-	// At a level of 95 % two in 40 are expected; a bootstrap of medians of 20 tells too few apart rather than too many.
+	// At a level of 95 % two in 40 are expected; a bootstrap of medians of 20 tells too few apart
+	// rather than too many.
 	if apart > 5 {
 		t.Errorf("of 40 pairs of one distribution %d were told apart", apart)
 	}

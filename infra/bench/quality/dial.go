@@ -11,8 +11,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// WithServed runs a command that serves f, see Serve, and hands on f with the command's answers for values. They are not for concurrent
-// callers. What the command writes to standard error is lost, but for its last words in an error.
+// WithServed runs a command that serves f, see Serve, and hands on f with the command's answers for
+// values. They are not for concurrent callers. What the command writes to standard error is lost,
+// but for its last words in an error.
 func WithServed(f Function, server *exec.Cmd, use func(Function) error) (err error) {
 	in, err := server.StdinPipe()
 	if err != nil {

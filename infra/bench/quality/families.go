@@ -8,8 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// families is the choice of a model together with that model's own parameters. The best is a network trained with momentum, in a valley
-// narrower than those of the others: most places of a forest are better than most of a network.
+// families is the choice of a model together with that model's own parameters. The best is a
+// network trained with momentum, in a valley narrower than those of the others: most places of a
+// forest are better than most of a network.
 //
 //	linear: f = 0.2 + 0.01 (log10 l2 + 2)^2 + 0.02 (l1 - 0.15)^2
 //	forest: f = 0.14 + 0.005 log2(trees / 300)^2 + 0.0008 (leaves - 14)^2 + 0.05 (features - 0.45)^2

@@ -38,7 +38,8 @@ func names(functions []Function) (names []string) {
 	return names
 }
 
-// point reads a trial's values by name. The first that is missing or of another type is its err, and zero.
+// point reads a trial's values by name. The first that is missing or of another type is its err,
+// and zero.
 type point struct {
 	values space.Values
 	err    error

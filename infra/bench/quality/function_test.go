@@ -35,7 +35,8 @@ func TestTheLeastValuesAreWhereTheySay(t *testing.T) {
 	}
 }
 
-// A place where every term of mixed counts, worked out by hand: c = -1.5 + 0.125 * 2 = -1.25, so that lr is off by 0.25.
+// A place where every term of mixed counts, worked out by hand: c = -1.5 + 0.125 * 2 = -1.25, so
+// that lr is off by 0.25.
 func TestTheMixedFunctionIsAsWritten(t *testing.T) {
 	t.Parallel()
 	y, err := mixed().At(space.Values{{Name: "lr", Of: 0.1}, {Name: "units", Of: int64(64)}, {Name: "layers", Of: int64(4)},
@@ -48,7 +49,8 @@ func TestTheMixedFunctionIsAsWritten(t *testing.T) {
 	}
 }
 
-// Of random places none may be better than the best; and each place has a value, whatever is active there.
+// Of random places none may be better than the best; and each place has a value, whatever is active
+// there.
 func TestNothingIsBetterThanTheBest(t *testing.T) {
 	t.Parallel()
 	for _, f := range Known() {

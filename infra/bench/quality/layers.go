@@ -12,8 +12,8 @@ import (
 // most layers that a network has.
 const mostLayers = 5
 
-// layers is a network of 1 to 5 layers, each with a width of its own, which is best at half that of the layer before. So what is learned
-// of a width at one depth is of little use at another.
+// layers is a network of 1 to 5 layers, each with a width of its own, which is best at half that of
+// the layer before. So what is learned of a width at one depth is of little use at another.
 //
 //	f = 0.1 + 0.02 (layers - 3)^2 + mean over i = 1..layers of 0.03 log2(units_i / (32 * 2^(layers - i)))^2
 //	  + 0.06 (log10 lr - c)^2 + own + decay

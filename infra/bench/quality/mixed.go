@@ -7,8 +7,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// mixed is shaped as the validation loss of a network often is: parameters of every kind, a best learning rate that moves with the
-// optimizer, the batch and the normalisation, and a penalty for a deep network without dropout.
+// mixed is shaped as the validation loss of a network often is: parameters of every kind, a best
+// learning rate that moves with the optimizer, the batch and the normalisation, and a penalty for a
+// deep network without dropout.
 //
 //	c = centre[opt] + 0.125 log2(batch / 64) + 0.3 bn
 //	f = 0.1 + pen[opt] + 0.08 (log10 lr - c)^2 + 0.05 ((log2 units - log2 192) / 2)^2 + 0.015 (layers - 3)^2 + 0.1 (dropout - 0.3)^2

@@ -19,8 +19,8 @@ var recorder embed.FS
 //go:embed requirements.txt
 var requirements []byte
 
-// Recorder runs peers' samplers and keeps how far they come, in the folder Out: a file a sampler, as testdata has them. Runs that are
-// there already are not run again.
+// Recorder runs peers' samplers and keeps how far they come, in the folder Out: a file a sampler,
+// as testdata has them. Runs that are there already are not run again.
 type Recorder struct {
 	Out    string
 	Optuna string                       // interpreter with what requirements.txt has; see OptunaPython
@@ -65,7 +65,8 @@ func (r Recorder) record(ctx context.Context, script, sampler string, functions 
 	return cmd.Run()
 }
 
-// OptunaPython is the interpreter of an environment with Optuna, which is made once, below cache, with a Python 3.10.
+// OptunaPython is the interpreter of an environment with Optuna, which is made once, below cache,
+// with a Python 3.10.
 func OptunaPython(ctx context.Context, cache, python310 string, log io.Writer) (interpreter string, err error) {
 	digest := sha256.Sum256(requirements)
 	dir := filepath.Join(cache, fmt.Sprintf("optuna-%x", digest[:8]))

@@ -10,7 +10,8 @@ import (
 // objective is what searches here call a function's value.
 const objective = "value"
 
-// Search is one study with one worker, in memory: its log is what functions/execution/tuner would write. It ends early where a space is exhausted.
+// Search is one study with one worker, in memory: its log is what functions/execution/tuner would
+// write. It ends early where a space is exhausted.
 func Search(f Function, algorithm tune.Algorithm, seed, trials int) (Run, error) {
 	run := Run{Function: f.Name, Seed: seed, Trials: trials}
 	s, err := Begin(f, algorithm, seed, trials)

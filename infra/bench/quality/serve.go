@@ -13,8 +13,9 @@ import (
 // longest line of values that Serve reads.
 const longestLineBytes = 1 << 20
 
-// Serve answers for a function, for searches in another process: first a line of JSON with its direction and space, then for each line of
-// values, an object by name, a line with the number. It returns at the end of what it reads.
+// Serve answers for a function, for searches in another process: first a line of JSON with its
+// direction and space, then for each line of values, an object by name, a line with the number. It
+// returns at the end of what it reads.
 func Serve(f Function, in io.Reader, out io.Writer) error {
 	encoder := json.NewEncoder(out) // ends each value with a newline
 	about := struct {
@@ -38,7 +39,8 @@ func Serve(f Function, in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-// answer is the value for values as JSON. Numbers are taken as their parameters have them: Python writes a whole float either way.
+// answer is the value for values as JSON. Numbers are taken as their parameters have them: Python
+// writes a whole float either way.
 func (f Function) answer(line []byte) (float64, error) {
 	var values space.Values
 	if err := json.Unmarshal(line, &values); err != nil {

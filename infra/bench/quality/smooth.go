@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// branin is Branin's function of two variables, with three minima of the same value (Dixon and Szegő 1978).
+// branin is Branin's function of two variables, with three minima of the same value (Dixon and
+// Szegő 1978).
 //
 //	f = (y - 5.1/(4 pi^2) x^2 + 5/pi x - 6)^2 + 10 (1 - 1/(8 pi)) cos x + 10
 func branin() Function {

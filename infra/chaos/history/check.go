@@ -52,8 +52,8 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s: run %s: %s", v.Rule, v.Run, v.Detail)
 }
 
-// Check returns every violation of every promise, those of one run together. Of a bus that is still at work, those that are pending
-// mean nothing yet.
+// Check returns every violation of every promise, those of one run together. Of a bus that is still
+// at work, those that are pending mean nothing yet.
 func (h History) Check() []Violation {
 	c := checker{History: h, runs: map[Run]*story{}}
 	for _, e := range h.Events {
@@ -173,8 +173,8 @@ func (c *checker) outcomes(run Run, s *story) {
 	}
 }
 
-// cause is what an event that announces a result answers: what led to the job, and how it was asked for again. The execution is no part
-// of it: two executions for one cause are two models.
+// cause is what an event that announces a result answers: what led to the job, and how it was asked
+// for again. The execution is no part of it: two executions for one cause are two models.
 func (e Event) cause() string {
 	return fmt.Sprintf("%s generation %d salt %q request %q", e.Causation, e.Data.Generation, e.Data.Salt, e.Data.Request)
 }
@@ -260,7 +260,7 @@ func (c *checker) sent(run Run, s *story) (first, last time.Time) {
 	return first, last
 }
 
-// published checks that the log has what publishers were told that it has.
+// published checks that the log has every event that was acknowledged to its publisher.
 func (c *checker) published() {
 	type identity struct {
 		Run
@@ -289,7 +289,7 @@ func (c *checker) published() {
 	}
 }
 
-// operations checks what operators were told.
+// operations checks the answers that operators got.
 func (c *checker) operations() {
 	for _, run := range c.Cancelled {
 		if len(c.story(run).ends) == 0 {
@@ -361,7 +361,8 @@ func (c *checker) failure(e Event) {
 	}
 }
 
-// accounts checks that each spoiled message has one dead letter, and that the others are of jobs that were to fail.
+// accounts checks that each spoiled message has one dead letter, and that the others are of jobs
+// that were to fail.
 func (c *checker) accounts() {
 	deadLetters := map[string]int{}
 	for _, deadLetter := range c.DeadLetters {
@@ -442,7 +443,8 @@ func (s Spec) kinds() (kinds []string) {
 	return kinds
 }
 
-// starts says whether a run waits for any of the events: hyperparameters that it doesn't wait for begin none.
+// starts says whether a run waits for any of the events: hyperparameters that it doesn't wait for
+// begin none.
 func (s Spec) starts(inputs []Event) bool {
 	return slices.ContainsFunc(inputs, func(e Event) bool {
 		return e.Kind != hparamsReady || slices.Contains(s.kinds(), hparamsReady)
@@ -454,8 +456,8 @@ func (s Spec) expireAfter() (time.Duration, bool) {
 	return after, err == nil
 }
 
-// endedID is the id of the event that announces the end of a run without a job: half a SHA-256 of the
-// words "ended", pipeline and run, each with its length.
+// endedID is the id of the event that announces the end of a run without a job: half a SHA-256 of
+// the words "ended", pipeline and run, each with its length.
 func endedID(run Run) string {
 	hash := sha256.New()
 	for _, part := range []string{"ended", run.Pipeline, run.Run} {

@@ -64,8 +64,8 @@ func join(t *testing.T, pipeline, run, state string, sequences ...uint64) Join {
 	return out
 }
 
-// kept is a history without a violation: of pair, a was trained, b waits, c was cancelled and d failed; e of gated waits at its gate,
-// and f of brief has expired.
+// kept is a history without a violation: of pair, a was trained, b waits, c was cancelled and d
+// failed; e of gated waits at its gate, and f of brief has expired.
 func kept(t *testing.T) History {
 	h := History{
 		Now: began.Add(5 * time.Minute),
@@ -137,7 +137,8 @@ func (h *History) become(run, state string) {
 	h.Joins[run] = j
 }
 
-// What the server says of a message that is gone is no dead letter of Stoker's, and a spoiled message that was published twice has two.
+// What the server says of a message that is gone is no dead letter of Stoker's, and a spoiled
+// message that was published twice has two.
 func TestDeadLettersThatAreNoViolation(t *testing.T) {
 	t.Parallel()
 	h := meant(t)
@@ -152,7 +153,8 @@ func TestDeadLettersThatAreNoViolation(t *testing.T) {
 	}
 }
 
-// Each history breaks one promise. The checker names that promise, and the run, and no other promise unless one follows from it.
+// Each history breaks one promise. The checker names that promise, and the run, and no other
+// promise unless one follows from it.
 func TestEachViolationIsFound(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

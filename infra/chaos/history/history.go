@@ -44,7 +44,8 @@ type History struct {
 	Intended  *Intended     // nil: not known
 }
 
-// Intended is what was meant to come of runs. With it, each failure and each dead letter has to be accounted for.
+// Intended is what was meant to come of runs. With it, each failure and each dead letter has to be
+// accounted for.
 type Intended struct {
 	Trained []Run        // nothing stops these: each has a model in the end
 	Stopped map[Run]bool // cancelling was asked for, or a newer run may supersede it

@@ -12,7 +12,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Read reads all but Published from a bus. Every message is asked of its stream's leader, never of a replica.
+// Read reads all but Published from a bus. Every message is asked of its stream's leader, never of
+// a replica.
 func Read(ctx context.Context, nc *nats.Conn) (h History, err error) {
 	h = History{Pipelines: map[string][]Revision{}, Joins: map[string]Join{}, Gates: map[string]Gate{}, Leases: map[string]Lease{}, Now: time.Now()}
 	for _, part := range []struct {

@@ -1,11 +1,13 @@
-// Command publish tells Stoker that something is ready: publish KIND PIPELINE RUN DATA.json [structured]
+// Command publish publishes an event to Stoker: publish KIND PIPELINE RUN DATA.json [structured]
 //
-// KIND is examples.ready, transform.ready or hparams.ready; DATA.json is what the kind's JSON Schema says (events/schema). Publishing the
-// same event again succeeds, and the bus keeps one. If the subject holds another event, publish fails.
+// KIND is examples.ready, transform.ready or hparams.ready; DATA.json is what the kind's JSON
+// Schema says (events/schema). Publishing the same event again succeeds, and the bus keeps one. If
+// the subject holds another event, publish fails.
 //
-// NATS_URL is where the bus is. Who you are: NATS_CREDS, a .creds file, or NATS_NKEY, a file with a seed, or a user and a password in the
-// URL. Whom you trust: NATS_CA, a file with certificates; else the system's. NATS_INBOX_PREFIX and NATS_JETSTREAM_DOMAIN: the prefix of
-// inboxes and the JetStream domain, where permissions need them (`stoker access nats`).
+// NATS_URL is where the bus is. Who you are: NATS_CREDS, a .creds file, or NATS_NKEY, a file with a
+// seed, or a user and a password in the URL. Whom you trust: NATS_CA, a file with certificates;
+// else the system's. NATS_INBOX_PREFIX and NATS_JETSTREAM_DOMAIN: the prefix of inboxes and the
+// JetStream domain, where permissions need them (`stoker access nats`).
 package main
 
 import (
@@ -49,7 +51,7 @@ func run(args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	ctx, refuse := context.WithCancelCause(ctx) // what is not permitted has no answer: the server says so beside
+	ctx, refuse := context.WithCancelCause(ctx) // a publish that is not permitted gets no answer: the server reports it asynchronously
 	options = append(options, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refuse(err) }))
 	conn, err := nats.Connect(os.Getenv("NATS_URL"), options...)
 	if err != nil {
@@ -83,8 +85,9 @@ func publish(ctx context.Context, conn *nats.Conn, kind, pipeline, run string, d
 	if err != nil {
 		return err
 	}
-	// The subject ends in the id. It may hold no message yet: ids that other publishers use on their subjects change nothing. JetStream
-	// compares Nats-Msg-Id within the whole stream, so that others could make it drop this event as a duplicate.
+	// The subject ends in the id. It may hold no message yet: ids that other publishers use on
+	// their subjects change nothing. JetStream compares Nats-Msg-Id within the whole stream, so
+	// that others could make it drop this event as a duplicate.
 	_, err = bus.PublishMsg(ctx, message, jetstream.WithExpectLastSequencePerSubject(0))
 	if taken(err) {
 		return same(ctx, bus, message)
@@ -100,14 +103,15 @@ func stream(conn *nats.Conn) (jetstream.JetStream, error) {
 	return jetstream.New(conn)
 }
 
-// taken reports whether the subject holds a message. Replicated streams have a code of their own for it.
+// taken reports whether the subject holds a message. Replicated streams have a code of their own
+// for it.
 func taken(err error) bool {
 	var refused *jetstream.APIError
 	return errors.As(err, &refused) && (refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// same returns nil if the message that the subject holds is the same event. A server that answers from its own copy of the stream may not
-// have the message yet.
+// same returns nil if the message that the subject holds is the same event. A server that answers
+// from its own copy of the stream may not have the message yet.
 func same(ctx context.Context, bus jetstream.JetStream, message *nats.Msg) error {
 	evs, err := bus.Stream(ctx, "FACTS")
 	if err != nil {

@@ -1,4 +1,4 @@
-"""Tells Stoker that something is ready: publish.py KIND PIPELINE RUN DATA.json [structured]
+"""Publishes an event to Stoker: publish.py KIND PIPELINE RUN DATA.json [structured]
 
 KIND is examples.ready, transform.ready or hparams.ready; DATA.json is what the kind's JSON Schema says (events/schema). Publishing the
 same event again succeeds, and the bus keeps one. If the subject holds another event, publish fails.
@@ -26,8 +26,9 @@ async def publish(kind, pipeline, run, data, structured=False, source="/upstream
     bus = await nats.connect(**settings())
     stream = bus.jetstream(**{"domain": os.environ[name] for name in ["NATS_JETSTREAM_DOMAIN"] if name in os.environ})
     try:
-        # The subject ends in the id. It may hold no message yet: ids that other publishers use on their subjects change nothing. JetStream
-        # compares Nats-Msg-Id within the whole stream, so that others could make it drop this event as a duplicate.
+        # The subject ends in the id. It may hold no message yet: ids that other publishers use on
+        # their subjects change nothing. JetStream compares Nats-Msg-Id within the whole stream, so
+        # that others could make it drop this event as a duplicate.
         await stream.publish(subject, message.body, headers={**message.headers, "Nats-Expected-Last-Subject-Sequence": "0"})
     except APIError as refused:
         if refused.err_code not in (10071, 10164):  # the subject holds a message: the code of a stream, and of a replicated one

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tells Stoker that something is ready, over HTTP (`stoker bridge --http`): publish_http.py KIND PIPELINE RUN DATA.json [binary|structured|batch]
+"""Publishes an event to Stoker over HTTP (`stoker bridge --http`): publish_http.py KIND PIPELINE RUN DATA.json [binary|structured|batch]
 
 KIND is examples.ready, transform.ready, hparams.ready or model.blessed; DATA.json is what the kind's JSON Schema says (events/schema).
 Publishing the same event again succeeds, and Stoker keeps one. pip install cloudevents.

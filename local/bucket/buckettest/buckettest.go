@@ -1,5 +1,6 @@
-// Package buckettest gives tests a real S3 server. All tests of a package share one, and each has a bucket of its own. It starts with the
-// first test that asks and ends with the last one that holds it.
+// Package buckettest gives tests a real S3 server. All tests of a package share one, and each has a
+// bucket of its own. It starts with the first test that asks and ends with the last one that holds
+// it.
 package buckettest
 
 import (

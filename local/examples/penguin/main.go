@@ -1,8 +1,9 @@
-// Command penguin is a module of your own: it learns to tell three species of penguins apart by what tf.Transform made of
-// four measurements, with a network that no builtin module has. Copy it and change network.
+// Command penguin is a module of your own: it learns to classify three species of penguins by what
+// tf.Transform made of four measurements, with a network that no builtin module has. Copy it and
+// change network.
 //
-// main is all that makes a program a module; read train next. Everything else is compute's: how data is read, how networks are
-// put together, how models are written.
+// main is all that makes a program a module; read train next. Everything else is compute's: how
+// data is read, how networks are put together, how models are written.
 package main
 
 import (
@@ -50,9 +51,10 @@ func tunePenguins(_ context.Context, a *module.Args) (tune.Config, error) {
 	}, nil
 }
 
-// trainPenguins is called once for each training, and for each trial of a search, which wants its metrics and no model. When it
-// returns without an error, the model in a.ServingModelDir is checked, published and told of. train.Run leaves checkpoints
-// in a.WorkingDir, one more when ctx ends, and goes on from the newest; the worker keeps them, so that another one goes on where this
+// trainPenguins is called once for each training, and for each trial of a search, which wants its
+// metrics and no model. When it returns without an error, the model in a.ServingModelDir is checked
+// and published, with an event. train.Run leaves checkpoints in a.WorkingDir, one more when ctx
+// ends, and goes on from the newest; the worker keeps them, so that another one goes on where this
 // one had to stop, and a trial where its parent ended.
 func trainPenguins(ctx context.Context, a *module.Args) error {
 	c := config{Units: 8, BatchSize: 20, LearningRate: 0.01}
@@ -80,7 +82,8 @@ func trainPenguins(ctx context.Context, a *module.Args) error {
 	return export.Write(ctx, targets, export.Model{Model: saved, Samples: export.FirstRows(a.TrainFiles, spec, feed(model))})
 }
 
-// readSpec is about the features of the transformed examples. a.SchemaPath is the schema of the raw ones.
+// readSpec is about the features of the transformed examples. a.SchemaPath is the schema of the raw
+// ones.
 func readSpec(a *module.Args) (example.Spec, error) {
 	if !a.Transformed || a.TransformGraphPath == "" {
 		return nil, fmt.Errorf("penguin learns from transformed examples: it needs them with their transform graph (stoker try: --transform-graph)")
@@ -120,7 +123,8 @@ type learner struct {
 	model *nn.Model
 }
 
-// fit runs a.TrainSteps batches of the training data through the model and measures it on the evaluation data.
+// fit runs a.TrainSteps batches of the training data through the model and measures it on the
+// evaluation data.
 func (l learner) fit(ctx context.Context, a *module.Args) (result train.Result, err error) {
 	options, err := l.options(a)
 	if err != nil {

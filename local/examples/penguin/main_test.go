@@ -14,7 +14,7 @@ import (
 )
 
 // A module is tested without a worker: it gets an assignment, and leaves messages and a model.
-func TestPenguinsAreToldApart(t *testing.T) {
+func TestPenguinsAreClassified(t *testing.T) {
 	t.Parallel()
 	a := assignment(t)
 	a.Exports = []string{"onnx", "tflite-int8"}

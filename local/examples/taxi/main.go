@@ -1,5 +1,6 @@
-// Command taxi is the chicago-taxi module of TFX's documentation as a Go module: will a passenger tip well? It is wide &
-// deep, says all of it in the words of Estimators, and needs no Python. Copy it and change trainer.
+// Command taxi is the chicago-taxi module of TFX's documentation as a Go module: will a passenger
+// tip well? It is wide & deep, says all of it in the words of Estimators, and needs no Python. Copy
+// it and change trainer.
 package main
 
 import (
@@ -26,7 +27,8 @@ const (
 	batchSize      = 40
 )
 
-// trainer says what is learnt from what. Everything else is done by the estimator package: checkpoints, evaluations, exports.
+// trainer says what is learnt from what. Everything else is done by the estimator package:
+// checkpoints, evaluations, exports.
 func trainer(args *module.Args, _ *example.Schema) (estimator.Spec, error) {
 	features, err := estimator.TransformedFeatures(args)
 	if err != nil {

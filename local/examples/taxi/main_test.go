@@ -19,17 +19,18 @@ import (
 // steps are enough for the model to be worth its name, and few enough for seconds.
 const steps = 1500
 
-// The module is built and run as a worker does it. Its process is killed in the middle; another one goes on from the last
-// checkpoint and leaves the same model, to the byte, as one that nothing happened to.
-func TestTippersAreToldApart(t *testing.T) {
+// The module is built and run as a worker does it. Its process is killed in the middle; another one
+// goes on from the last checkpoint and leaves the same model, to the byte, as one that nothing
+// happened to.
+func TestTippersAreClassified(t *testing.T) {
 	t.Parallel()
 	host, whole, killed := worker(t), assignment(t), assignment(t)
 	metrics, err := train(t.Context(), host, whole, func(module.Message) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Seen: 0.925. TensorFlow, training the same model on the same rows, is as far as this one at every step:
-	// functions/module/estimator has the test. Guessing gives 0.5.
+	// Seen: 0.925. TensorFlow, training the same model on the same rows, is as far as this one at
+	// every step: functions/module/estimator has the test. Guessing gives 0.5.
 	if metrics["auc"] < 0.91 {
 		t.Errorf("AUC is %.3f of %v", metrics["auc"], metrics)
 	}

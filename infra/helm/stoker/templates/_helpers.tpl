@@ -121,7 +121,7 @@ securityContext:
 {{- end }}
 {{- end }}
 
-{{- /* The volumes of a role, with room for its temporary files: (list . "worker" "20Gi"). */ -}}
+{{- /* The volumes of a role, with space for its temporary files: (list . "worker" "20Gi"). */ -}}
 {{- define "stoker.volumes" -}}
 {{- $root := index . 0 -}}
 {{- $role := index . 1 -}}

@@ -10,30 +10,32 @@ import (
 	"time"
 )
 
-// Tell says who is told of new objects, and of which.
-type Tell struct {
-	Suffix string // of the keys that matter; "" for all
-	// Send gets an S3 event message once the object is in place, and returns when the message is safe. The uploader is
-	// answered after that. An error fails the request, so that the uploader tries again; the object is there all the same.
+// Notifications say where notifications of new objects go, and which objects cause one.
+type Notifications struct {
+	Suffix string // of the keys of these objects; "" for all
+	// Send gets an S3 event message once the object is in place, and returns when the message is
+	// safe. The uploader is answered after that. An error fails the request, so that the uploader
+	// tries again; the object is there all the same.
 	Send func(ctx context.Context, bucket string, message []byte) error
 }
 
-// created tells of one object, where that is wanted.
+// created sends the notification of one object, if it causes one.
 func (s *Server) created(ctx context.Context, bucket, key string, o *object) error {
-	if s.tell.Send == nil || !strings.HasSuffix(key, s.tell.Suffix) {
+	if s.notifications.Send == nil || !strings.HasSuffix(key, s.notifications.Suffix) {
 		return nil
 	}
 	message, err := creation(bucket, key, o.ETag, o.User, time.Now().UTC())
 	if err != nil {
 		return err
 	}
-	if err := s.tell.Send(ctx, bucket, message); err != nil {
-		return fmt.Errorf("tell of %s/%s: %w", bucket, key, err)
+	if err := s.notifications.Send(ctx, bucket, message); err != nil {
+		return fmt.Errorf("notify of %s/%s: %w", bucket, key, err)
 	}
 	return nil
 }
 
-// creation is an S3 event message as MinIO writes it, metadata included ("Event message structure" in the S3 user guide).
+// creation is an S3 event message as MinIO writes it, metadata included ("Event message structure"
+// in the S3 user guide).
 func creation(bucket, key, etag string, metadata map[string]string, now time.Time) ([]byte, error) {
 	user := map[string]string{}
 	for name, value := range metadata {

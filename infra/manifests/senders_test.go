@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/manifests"
 )
 
-// Who tells others is there for those who ask for it, and says what it lacks.
-func TestNobodyIsToldUnlessValuesSaySo(t *testing.T) {
+// Notifier and exporter are rendered only if values enable them, and a missing value is an error.
+func TestNotifierAndExporterAreOffByDefault(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"no values", "minimal"} {
 		for _, object := range render(t, name) {
@@ -39,7 +39,7 @@ func TestNobodyIsToldUnlessValuesSaySo(t *testing.T) {
 }
 
 // Each has the credentials of a role of its own, and the notifier none of the store.
-func TestWhoTellsOthersHasNoMoreThanItsRole(t *testing.T) {
+func TestNotifierAndExporterHaveNoMoreThanTheirRoles(t *testing.T) {
 	t.Parallel()
 	want := map[string]struct{ seed, key string }{
 		"notifier": {"notes", ""}, "exporter": {"lineage", "store-exporter"}, "bridge": {"b", "store-bridge"}, "upstream": {"u", ""},
@@ -69,7 +69,7 @@ func TestWhoTellsOthersHasNoMoreThanItsRole(t *testing.T) {
 }
 
 // What a pod may reach is what the policies that select it let out.
-func TestWhoTellsOthersReachesItsReceiver(t *testing.T) {
+func TestNotifierAndExporterReachTheirReceivers(t *testing.T) {
 	t.Parallel()
 	for component, want := range map[string][]int32{
 		"notifier":   {53, 4222, 4317, 4318, 8443},

@@ -21,14 +21,14 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// told collects what a server tells, and refuses the first so many.
-type told struct {
+// receiver collects notifications, and refuses the first ones.
+type receiver struct {
 	mu       sync.Mutex
 	refuse   int
 	messages map[string][]string // by bucket and key as they stand in the message: ETag and pipeline
 }
 
-func (to *told) send(_ context.Context, name string, message []byte) error {
+func (to *receiver) send(_ context.Context, name string, message []byte) error {
 	to.mu.Lock()
 	defer to.mu.Unlock()
 	if to.refuse > 0 {
@@ -59,11 +59,11 @@ func (to *told) send(_ context.Context, name string, message []byte) error {
 	return nil
 }
 
-// startTelling returns a server that tells to.
-func startTelling(t *testing.T, to *told, suffix string) (*s3.Store, *awss3.Client) {
+// startNotifying starts a server that sends its notifications to to.
+func startNotifying(t *testing.T, to *receiver, suffix string) (*s3.Store, *awss3.Client) {
 	t.Helper()
 	to.messages = map[string][]string{}
-	server, store := startWith(t, bucket.Options{Dir: t.TempDir(), Tell: bucket.Tell{Suffix: suffix, Send: to.send}})
+	server, store := startWith(t, bucket.Options{Dir: t.TempDir(), Notify: bucket.Notifications{Suffix: suffix, Send: to.send}})
 	creds := server.Credentials()
 	return store, awss3.New(awss3.Options{
 		BaseEndpoint: aws.String(server.Endpoint()), Region: "us-east-1", UsePathStyle: true,
@@ -79,9 +79,9 @@ func put(t *testing.T, store *s3.Store, name, key string, data []byte) {
 	}
 }
 
-func TestNewObjectsAreToldByTheTimeTheUploaderIsAnswered(t *testing.T) {
-	var to told
-	store, client := startTelling(t, &to, "_SUCCESS")
+func TestNotificationsAreSentBeforeTheUploaderIsAnswered(t *testing.T) {
+	var to receiver
+	store, client := startNotifying(t, &to, "_SUCCESS")
 	if err := store.EnsureBucket(t.Context(), "data"); err != nil {
 		t.Fatal(err)
 	}
@@ -103,29 +103,29 @@ func TestNewObjectsAreToldByTheTimeTheUploaderIsAnswered(t *testing.T) {
 	keys := slices.Sorted(maps.Keys(to.messages))
 	want := []string{"data/a+b%2B%2541%2F%C3%BC%2F_SUCCESS", "data/copy%2F_SUCCESS", "data/parts%2F_SUCCESS"}
 	if !slices.Equal(keys, want) {
-		t.Fatalf("told of %q, want %q", keys, want)
+		t.Fatalf("notifications of %q, want %q", keys, want)
 	}
 	if got, want := to.messages[want[0]], "99914b932bd37a50b983c5e7c90ae93b penguin"; !slices.Equal(got, []string{want}) {
-		t.Errorf("told %q, want %q", got, want)
+		t.Errorf("notifications %q, want %q", got, want)
 	}
 }
 
-func TestAnUploadThatCanNotBeToldIsTriedAgain(t *testing.T) {
-	to := told{refuse: 1}
-	store, _ := startTelling(t, &to, "")
+func TestAnUploadIsRetriedIfItsNotificationFails(t *testing.T) {
+	to := receiver{refuse: 1}
+	store, _ := startNotifying(t, &to, "")
 	if err := store.EnsureBucket(t.Context(), "data"); err != nil {
 		t.Fatal(err)
 	}
 	put(t, store, "data", "monday/_SUCCESS", nil)
 	if got := to.messages["data/monday%2F_SUCCESS"]; len(got) != 1 || to.refuse != 0 {
-		t.Errorf("told %q with %d refusals left, want once after a refusal", got, to.refuse)
+		t.Errorf("notifications %q with %d refusals left, want once after a refusal", got, to.refuse)
 	}
 }
 
-func TestUploadsAtTheSameTimeAreToldByTheirOwnNames(t *testing.T) {
+func TestConcurrentUploadsHaveOneNotificationEach(t *testing.T) {
 	const buckets, objects = 16, 50
-	var to told
-	store, _ := startTelling(t, &to, "")
+	var to receiver
+	store, _ := startNotifying(t, &to, "")
 	var uploading sync.WaitGroup
 	for b := range buckets {
 		name := fmt.Sprintf("data-%02d", b)
@@ -140,11 +140,11 @@ func TestUploadsAtTheSameTimeAreToldByTheirOwnNames(t *testing.T) {
 	}
 	uploading.Wait()
 	if len(to.messages) != buckets*objects {
-		t.Errorf("told of %d objects, want %d", len(to.messages), buckets*objects)
+		t.Errorf("notifications of %d objects, want %d", len(to.messages), buckets*objects)
 	}
 	for key, messages := range to.messages {
 		if len(messages) != 1 {
-			t.Errorf("%s told %d times", key, len(messages))
+			t.Errorf("%s has %d notifications", key, len(messages))
 		}
 	}
 }
