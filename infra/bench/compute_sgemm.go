@@ -61,35 +61,30 @@ func (b bench) sgemm(ctx context.Context) (all []figure, err error) {
 
 // rounds multiplies by us, by the peer, and runs the loop, in turn.
 func (p product) rounds(ctx context.Context, peer *tensorflow, blas string, peak peakLoop, rounds int) ([]figure, error) {
-	var ours, theirs, most, ofTheirs, ofPeak samples
 	multiply := p.ours()
 	multiply()
-	for range rounds {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		seconds, err := cpuOf(func() error { multiply(); return nil })
-		if err != nil {
-			return nil, err
-		}
-		var c cost
-		if _, err := peer.call(sgemmScript, "product", p, &c); err != nil {
-			return nil, err
-		}
-		limit, err := peak.gigaflops()
-		if err != nil {
-			return nil, err
-		}
-		us, them := p.gigaflops(seconds), p.gigaflops(c.CPU)
-		ours, theirs, most = append(ours, us), append(theirs, them), append(most, limit)
-		ofTheirs, ofPeak = append(ofTheirs, us/them), append(ofPeak, us/limit)
+	const peakName = "peak"
+	m, err := compare(ctx, rounds, false,
+		contender{oursName, func(int) (float64, error) {
+			seconds, err := cpuOf(func() error { multiply(); return nil })
+			return p.gigaflops(seconds), err
+		}},
+		contender{peerName, func(int) (float64, error) {
+			var c cost
+			_, err := peer.call(sgemmScript, "product", p, &c)
+			return p.gigaflops(c.CPU), err
+		}},
+		contender{peakName, func(int) (float64, error) { return peak.gigaflops() }})
+	if err != nil {
+		return nil, err
 	}
 	name := fmt.Sprintf("sgemm-%dx%dx%d", p.M, p.K, p.N)
+	ofTheirs, ofPeak := m.ratios(oursName, peerName), m.ratios(oursName, peakName)
 	return []figure{
-		alone(name, gigaflopsPerCPU, ours.quantile(0.5), ours, "").faster(blas, rounded(theirs.quantile(0.5))),
+		alone(name, gigaflopsPerCPU, m[oursName].quantile(0.5), m[oursName], "").faster(blas, rounded(m[peerName].quantile(0.5))),
 		alone(name+"-ratio", times, ofTheirs.quantile(0.5), ofTheirs, "> 0.9"),
 		alone(name+"-of-peak", fraction, ofPeak.quantile(0.5), ofPeak, "> 0.75"),
-		alone(name+"-peak", gigaflopsPerCPU, most.quantile(0.5), most, ""),
+		alone(name+"-peak", gigaflopsPerCPU, m[peakName].quantile(0.5), m[peakName], ""),
 	}, nil
 }
 

@@ -33,22 +33,6 @@ func (b bench) files(ctx context.Context) (all []figure, err error) {
 	return all, err
 }
 
-// pair is what rounds took of us and of the peer, in turn.
-type pair struct{ ours, peer samples }
-
-// figures are the medians beside each other, and the median of the rounds' own ratios, whose spread
-// says how far to trust it.
-func (p pair) figures(name, unit, goal string) []figure {
-	var ratios samples
-	for i := range p.ours {
-		ratios = append(ratios, p.peer[i]/p.ours[i])
-	}
-	return []figure{
-		alone(name, unit, p.ours.quantile(0.5), p.ours, "").against(tensorflowName, rounded(p.peer.quantile(0.5))),
-		alone(name+"-ratio", times, ratios.quantile(0.5), ratios, goal),
-	}
-}
-
 // ownCPU is the CPU time that this process has spent, in seconds.
 func ownCPU() (float64, error) {
 	var usage syscall.Rusage

@@ -31,10 +31,7 @@ func (b bench) export(ctx context.Context, peer *tensorflow, dir string) ([]figu
 	if err != nil {
 		return nil, err
 	}
-	return []figure{
-		alone("export-taxi", milliseconds, took.ours.quantile(0.5), took.ours, "< 50").
-			against(tensorflowName+" tf.saved_model.save", rounded(took.peer.quantile(0.5))),
-	}, nil
+	return []figure{took.cost("export-taxi", milliseconds, "< 50", tensorflowName+" tf.saved_model.save")}, nil
 }
 
 // exported is a model to write, again and again, below a folder.
@@ -43,51 +40,36 @@ type exported struct {
 	dir   string
 }
 
-func (e exported) rounds(ctx context.Context, peer *tensorflow, rounds int) (took pair, err error) {
-	for round := range rounds + 1 {
-		if ctx.Err() != nil {
-			return pair{}, context.Cause(ctx)
-		}
-		ours, err := e.ours(round)
-		if err != nil {
-			return pair{}, err
-		}
+// rounds writes the model by us, and has TensorFlow load and save it, in turn.
+func (e exported) rounds(ctx context.Context, peer *tensorflow, rounds int) (measured, error) {
+	return compare(ctx, rounds, true, contender{oursName, e.ours}, contender{peerName, func(round int) (float64, error) {
 		in := map[string]string{"model": e.folder(round, 0), "to": filepath.Join(e.dir, fmt.Sprintf("theirs-%d", round))}
 		var variables int
 		if _, err := peer.call(exportScript, "load", in, &variables); err != nil {
-			return pair{}, err
+			return 0, err
 		}
 		if want := len(e.model.Graph.Params); variables != want {
-			return pair{}, fmt.Errorf("TensorFlow loaded %d variables of %d", variables, want)
+			return 0, fmt.Errorf("TensorFlow loaded %d variables of %d", variables, want)
 		}
-		theirs, err := peer.call(exportScript, "save", in, &variables)
-		if err != nil {
-			return pair{}, err
-		}
-		if round == 0 {
-			continue // which warms up both
-		}
-		took.ours, took.peer = append(took.ours, ours*1000), append(took.peer, theirs*1000)
-	}
-	return took, nil
+		seconds, err := peer.call(exportScript, "save", in, &variables)
+		return seconds * 1000, err
+	}})
 }
 
-// ours is the CPU time in seconds that one export takes us.
-func (e exported) ours(round int) (cpu float64, err error) {
+// ours is the CPU time in milliseconds that one export takes us.
+func (e exported) ours(round int) (float64, error) {
 	if err := os.MkdirAll(e.dir, 0o755); err != nil {
 		return 0, err
 	}
-	begun, err := ownCPU()
-	if err != nil {
-		return 0, err
-	}
-	for i := range exportsPerRound {
-		if err := savedmodel.Write(e.folder(round, i), e.model); err != nil {
-			return 0, err
+	seconds, err := cpuOf(func() error {
+		for i := range exportsPerRound {
+			if err := savedmodel.Write(e.folder(round, i), e.model); err != nil {
+				return err
+			}
 		}
-	}
-	ended, err := ownCPU()
-	return (ended - begun) / exportsPerRound, err
+		return nil
+	})
+	return seconds / exportsPerRound * 1000, err
 }
 
 func (e exported) folder(round, i int) string {

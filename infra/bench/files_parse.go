@@ -36,13 +36,13 @@ func (b bench) parse(ctx context.Context, peer *tensorflow, dir string) (all []f
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, took.figures("parse-"+data.name+"-"+file.name, cpuSecondsPerMillion, file.goal)...)
+			all = append(all, took.costs("parse-"+data.name+"-"+file.name, cpuSecondsPerMillion, file.goal, tensorflowName)...)
 		}
 	}
 	return all, nil
 }
 
-// parsing is one file to parse, as the script is told of it.
+// parsing is one file to parse, as the script gets it.
 type parsing struct {
 	File  string          `json:"file"`
 	Gzip  bool            `json:"gzip"`
@@ -66,44 +66,33 @@ func parsedSpec(spec example.Spec) (all []parsedFeature) {
 	return all
 }
 
-// rounds parses the file by us and by the peer in turn, once both have been seen to read the same.
-func (p parsing) rounds(ctx context.Context, peer *tensorflow, rounds int) (took pair, err error) {
+// rounds parses the file by us and by the peer in turn, after a check that both read the same.
+func (p parsing) rounds(ctx context.Context, peer *tensorflow, rounds int) (measured, error) {
 	if err := p.agree(ctx, peer); err != nil {
-		return pair{}, err
+		return nil, err
 	}
-	for round := range rounds + 1 {
-		ours, rows, err := p.ours(ctx)
-		if err != nil {
-			return pair{}, err
-		}
+	ours, rows := contender{name: oursName}, 0
+	ours.run = func(int) (cpu float64, err error) {
+		cpu, rows, err = p.ours(ctx)
+		return cpu / float64(rows) * 1e6, err
+	}
+	theirs := contender{peerName, func(int) (float64, error) {
 		var theirRows int
-		theirs, err := peer.call(parseScript, "parse", p, &theirRows)
-		if err != nil {
-			return pair{}, err
+		cpu, err := peer.call(parseScript, "parse", p, &theirRows)
+		if err == nil && rows != theirRows {
+			err = fmt.Errorf("parsed %d rows of %s, TensorFlow %d", rows, p.File, theirRows)
 		}
-		if rows != theirRows {
-			return pair{}, fmt.Errorf("parsed %d rows of %s, TensorFlow %d", rows, p.File, theirRows)
-		}
-		if round == 0 {
-			continue // which warms up both
-		}
-		took.ours = append(took.ours, ours/float64(rows)*1e6)
-		took.peer = append(took.peer, theirs/float64(rows)*1e6)
-	}
-	return took, nil
+		return cpu / float64(rows) * 1e6, err
+	}}
+	return compare(ctx, rounds, true, ours, theirs)
 }
 
 // ours is the CPU time that we take for all of the file.
 func (p parsing) ours(ctx context.Context) (cpu float64, rows int, err error) {
-	begun, err := ownCPU()
-	if err != nil {
-		return 0, 0, err
-	}
-	if err := p.batches(ctx, func(b *example.Batch) { rows += b.Rows }); err != nil {
-		return 0, 0, err
-	}
-	ended, err := ownCPU()
-	return ended - begun, rows, err
+	cpu, err = cpuOf(func() error {
+		return p.batches(ctx, func(b *example.Batch) { rows += b.Rows })
+	})
+	return cpu, rows, err
 }
 
 func (p parsing) batches(ctx context.Context, use func(*example.Batch)) error {

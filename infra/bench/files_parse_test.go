@@ -21,7 +21,7 @@ func TestWhatIsMeasuredIsParsedAlikeByBoth(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			figures := took.figures("parse", cpuSecondsPerMillion, "> 2")
+			figures := took.costs("parse", cpuSecondsPerMillion, "> 2", tensorflowName)
 			if len(figures) != 2 || figures[0].Rounds != 2 || *figures[0].Peer <= 0 || figures[1].Ours <= 0 {
 				t.Errorf("%s: figures %+v", data.name, figures)
 			}

@@ -34,12 +34,12 @@ func (b bench) transform(ctx context.Context, peer *tensorflow, _ string) (all [
 		if err != nil {
 			return nil, fmt.Errorf("transform %s: %w", name, err)
 		}
-		all = append(all, took.figures("transform-"+name, cpuSecondsPerMillion, "> 3")...)
+		all = append(all, took.costs("transform-"+name, cpuSecondsPerMillion, "> 3", tensorflowName)...)
 	}
 	return all, nil
 }
 
-// transforming is a graph and rows for it, as the script is told of them.
+// transforming is a graph and rows for it, as the script gets them.
 type transforming struct {
 	Graph    string   `json:"graph"`
 	Examples [][]byte `json:"examples"`
@@ -95,48 +95,36 @@ func recordsOf(pattern string, rows int) (records [][]byte, err error) {
 	return records[:rows], nil
 }
 
-func (t transforming) rounds(ctx context.Context, peer *tensorflow, rounds int) (took pair, err error) {
+// rounds transforms the rows by us and by the peer in turn, after a check that both make the same.
+func (t transforming) rounds(ctx context.Context, peer *tensorflow, rounds int) (measured, error) {
 	if err := t.agree(peer); err != nil {
-		return pair{}, err
+		return nil, err
 	}
-	for round := range rounds + 1 {
-		if ctx.Err() != nil {
-			return pair{}, context.Cause(ctx)
+	rows := t.Passes * t.raw.Rows
+	ours := contender{oursName, func(int) (float64, error) {
+		seconds, err := cpuOf(t.transform)
+		return seconds / float64(rows) * 1e6, err
+	}}
+	theirs := contender{peerName, func(int) (float64, error) {
+		var theirRows int
+		seconds, err := peer.call(transformScript, "transform", t, &theirRows)
+		if err == nil && theirRows != rows {
+			err = fmt.Errorf("TensorFlow transformed %d rows of %d", theirRows, rows)
 		}
-		ours, err := t.ours()
-		if err != nil {
-			return pair{}, err
-		}
-		var rows int
-		theirs, err := peer.call(transformScript, "transform", t, &rows)
-		if err != nil {
-			return pair{}, err
-		}
-		if want := t.Passes * t.raw.Rows; rows != want {
-			return pair{}, fmt.Errorf("TensorFlow transformed %d rows of %d", rows, want)
-		}
-		if round == 0 {
-			continue // which warms up both
-		}
-		took.ours, took.peer = append(took.ours, ours/float64(rows)*1e6), append(took.peer, theirs/float64(rows)*1e6)
-	}
-	return took, nil
+		return seconds / float64(rows) * 1e6, err
+	}}
+	return compare(ctx, rounds, true, ours, theirs)
 }
 
-// ours is the CPU time in seconds that all passes take us.
-func (t transforming) ours() (cpu float64, err error) {
-	begun, err := ownCPU()
-	if err != nil {
-		return 0, err
-	}
+// transform makes all passes.
+func (t transforming) transform() (err error) {
 	var into *example.Batch
 	for range t.Passes {
 		if into, err = t.graph.Run(t.raw, into); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	ended, err := ownCPU()
-	return ended - begun, err
+	return nil
 }
 
 // agree has the peer load the graph, and compares what both make of the rows.

@@ -17,7 +17,7 @@ func TestWhatIsTransformedBesideTensorFlowIsTheSame(t *testing.T) {
 			}
 			in.Passes = 2
 			took, err := in.rounds(t.Context(), peer, 1)
-			if err != nil || len(took.ours) != 1 || took.ours[0] <= 0 || took.peer[0] <= 0 {
+			if err != nil || len(took[oursName]) != 1 || took[oursName][0] <= 0 || took[peerName][0] <= 0 {
 				t.Errorf("%s: %+v, %v", name, took, err)
 			}
 		}

@@ -54,45 +54,40 @@ func (b bench) suggestions(ctx context.Context) (all []figure, err error) {
 	return append(all, average...), err
 }
 
-// suggestionsAt measures all behind so many trials.
+// suggestionsAt measures all after so many trials.
 func (b bench) suggestionsAt(ctx context.Context, f quality.Function, trials int, goal string, peer *tensorflow) ([]figure, error) {
-	var bayesian, tpe, keras samples
-	for round := range b.times(costRounds) {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+	var done []observed
+	ours := func(algorithm string) func(int) (float64, error) {
+		return func(round int) (float64, error) { return suggestion(f, algorithm, round+1, done) }
+	}
+	bayesian := func(round int) (_ float64, err error) {
+		if done, err = randomTrials(f, trials, round+1); err != nil {
+			return 0, err
 		}
-		told, err := randomTrials(f, trials, round+1)
-		if err != nil {
-			return nil, err
-		}
-		for algorithm, took := range map[string]*samples{tune.Bayesian: &bayesian, tune.TPE: &tpe} {
-			seconds, err := suggestion(f, algorithm, round+1, told)
-			if err != nil {
-				return nil, err
-			}
-			*took = append(*took, seconds)
-		}
-		seconds, err := kerasSuggestion(peer, f, told)
-		if err != nil {
-			return nil, err
-		}
-		keras = append(keras, seconds)
+		return ours(tune.Bayesian)(round)
+	}
+	m, err := compare(ctx, b.times(costRounds), false,
+		contender{oursName, bayesian},
+		contender{tune.TPE, ours(tune.TPE)},
+		contender{peerName, func(int) (float64, error) { return kerasSuggestion(peer, f, done) }})
+	if err != nil {
+		return nil, err
 	}
 	name := func(algorithm string) string { return fmt.Sprintf("tune-cost-%s-%d", algorithm, trials) }
 	return []figure{
-		alone(name(tune.Bayesian), cpuSeconds, bayesian.quantile(0.5), bayesian, goal).against(kerasTuner, rounded(keras.quantile(0.5))),
-		alone(name(tune.TPE), cpuSeconds, tpe.quantile(0.5), tpe, ""),
+		m.cost(name(tune.Bayesian), cpuSeconds, goal, kerasTuner),
+		alone(name(tune.TPE), cpuSeconds, m[tune.TPE].quantile(0.5), m[tune.TPE], ""),
 	}, nil
 }
 
-// told is a trial and its value.
-type told struct {
+// observed is a trial and its value.
+type observed struct {
 	Values space.Values `json:"values"`
 	Value  float64      `json:"value"`
 }
 
-// randomTrials are trials that any algorithm can be told of.
-func randomTrials(f quality.Function, n, seed int) (all []told, err error) {
+// randomTrials are trials for any algorithm.
+func randomTrials(f quality.Function, n, seed int) (all []observed, err error) {
 	for trial := range n {
 		stream := space.NewStream(int64(seed), trial)
 		values := f.Space.Fill(func(p space.Parameter) any { return p.At(stream.Float64(p.Name, 0)) })
@@ -100,13 +95,13 @@ func randomTrials(f quality.Function, n, seed int) (all []told, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, told{values, y})
+		all = append(all, observed{values, y})
 	}
 	return all, nil
 }
 
 // suggestion is the CPU time of the first suggestion that is asked for behind some trials.
-func suggestion(f quality.Function, algorithm string, seed int, trials []told) (seconds float64, err error) {
+func suggestion(f quality.Function, algorithm string, seed int, trials []observed) (seconds float64, err error) {
 	s, err := quality.Begin(f, tune.Algorithm{Name: algorithm}, seed, 2*len(trials))
 	if err != nil {
 		return 0, err
@@ -123,10 +118,10 @@ func suggestion(f quality.Function, algorithm string, seed int, trials []told) (
 }
 
 // kerasSuggestion is the same by KerasTuner.
-func kerasSuggestion(peer *tensorflow, f quality.Function, trials []told) (seconds float64, err error) {
+func kerasSuggestion(peer *tensorflow, f quality.Function, trials []observed) (seconds float64, err error) {
 	in := struct {
 		Space  space.Space `json:"space"`
-		Trials []told      `json:"trials"`
+		Trials []observed  `json:"trials"`
 	}{f.Space, trials}
 	var ignored any
 	if _, err := peer.call(kerasOracle, "begin", in, &ignored); err != nil {
