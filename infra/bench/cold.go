@@ -137,7 +137,7 @@ func (w walker) leased(ctx context.Context, job string, ready chan<- struct{}) (
 	return time.Time{}, fmt.Errorf("nobody took job %s: %w", job, context.Cause(ctx))
 }
 
-// workOnce runs `stoker worker --once` as a pod would: told by its environment alone.
+// workOnce runs `stoker worker --once` as a pod would: configured by its environment alone.
 func (b bench) workOnce(ctx context.Context, to local.Connection) error {
 	cmd := exec.CommandContext(ctx, b.binary, "worker", "--once")
 	cmd.Env = append(os.Environ(), "NATS_URL="+to.NATS, "STOKER_ROOT="+to.Root, "AWS_ENDPOINT_URL_S3="+to.S3,

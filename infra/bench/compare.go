@@ -2,7 +2,8 @@ package main
 
 import "context"
 
-// contender is one side of a comparison. run does the work of a round once, and returns what it took.
+// contender is one side of a comparison. run does the work of a round once, and returns what it
+// took.
 type contender struct {
 	name string
 	run  func(round int) (float64, error)
@@ -16,8 +17,8 @@ const (
 // measured has the samples of each contender, one a round, by its name.
 type measured map[string]samples
 
-// compare has the contenders run in turn, once a round. With warmUp, a round comes first that is not
-// counted.
+// compare has the contenders run in turn, once a round. With warmUp, a round comes first that is
+// not counted.
 func compare(ctx context.Context, rounds int, warmUp bool, contenders ...contender) (measured, error) {
 	all := measured{}
 	first := 0
@@ -55,7 +56,8 @@ func (m measured) cost(name, unit, goal, peer string) figure {
 	return alone(name, unit, ours.quantile(0.5), ours, goal).against(peer, rounded(m[peerName].quantile(0.5)))
 }
 
-// costs are the cost, and the median of the rounds' own ratios, whose spread says how reliable it is.
+// costs are the cost, and the median of the rounds' own ratios, whose spread says how reliable it
+// is.
 func (m measured) costs(name, unit, goal, peer string) []figure {
 	ratios := m.ratios(peerName, oursName)
 	return []figure{m.cost(name, unit, "", peer), alone(name+"-ratio", times, ratios.quantile(0.5), ratios, goal)}

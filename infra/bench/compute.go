@@ -10,8 +10,8 @@ import (
 // computeRounds is how often each engine trains each work, in turn.
 const computeRounds = 5
 
-// compute measures training, reading included, beside TensorFlow's ways of doing the same. Each
-// work is a model with data of its own.
+// compute measures training, reading included, compared with TensorFlow's ways of doing the same.
+// Each work is a model with data of its own.
 func (b bench) compute(ctx context.Context) (all []figure, err error) {
 	dir, err := os.MkdirTemp("", "stoker-bench-")
 	if err != nil {

@@ -61,7 +61,7 @@ func (b bench) firstSteps(ctx context.Context, dir string) ([]figure, error) {
 	return []figure{alone("compute-first-step", milliseconds, s.quantile(0.5), s, "< 50")}, nil
 }
 
-// timeToLine runs a command to its end, and tells how long it took to write a first line, which
+// timeToLine runs a command to its end, and returns how long it took to write a first line, which
 // begins with prefix.
 func timeToLine(cmd *exec.Cmd, prefix string) (time.Duration, error) {
 	stdout, err := cmd.StdoutPipe()

@@ -35,11 +35,11 @@ func mixed() parsedSet {
 	return parsedSet{"mixed", spec}
 }
 
-// inputModes are how tf.data is set: as one is told to set it, and with one thread, which takes the
+// inputModes are how tf.data is set: as its guide recommends, and with one thread, which takes the
 // least CPU time.
 var inputModes = []string{"autotune", "one thread"}
 
-// inputRequest is a file to parse, as the script is told of it.
+// inputRequest is a file to parse, as the script gets it.
 type inputRequest struct {
 	parsing
 	Mode string `json:"mode"`
@@ -112,7 +112,7 @@ func (in *inputs) rounds(ctx context.Context, peer *tensorflow, rounds int) erro
 	return nil
 }
 
-// figures are our rates beside each mode's, and the median of the rounds' own ratios to the mode
+// figures compare our rates with each mode's, and the median of the rounds' own ratios to the mode
 // that takes the least CPU time.
 func (in *inputs) figures(name, goal string) (all []figure) {
 	best := ""
@@ -121,7 +121,7 @@ func (in *inputs) figures(name, goal string) (all []figure) {
 			best = mode
 		}
 	}
-	beside := func(name, mode, unit string, rate func(cost) float64) figure {
+	figureOf := func(name, mode, unit string, rate func(cost) float64) figure {
 		ours := each(in.ours, rate)
 		return alone(name, unit, ours.quantile(0.5), ours, "").faster(tensorflowName+", "+mode, rounded(each(in.theirs[mode], rate).quantile(0.5)))
 	}
@@ -130,9 +130,9 @@ func (in *inputs) figures(name, goal string) (all []figure) {
 		ratios = append(ratios, c.perCPU()/in.theirs[best][i].perCPU())
 	}
 	return []figure{
-		beside(name, best, perCPUSecond, cost.perCPU),
+		figureOf(name, best, perCPUSecond, cost.perCPU),
 		alone(name+"-ratio", times, ratios.quantile(0.5), ratios, goal),
-		beside(name+"-autotune", "autotune", perCPUSecond, cost.perCPU),
-		beside(name+"-wall", "autotune", perSecond, cost.perSecond),
+		figureOf(name+"-autotune", "autotune", perCPUSecond, cost.perCPU),
+		figureOf(name+"-wall", "autotune", perSecond, cost.perSecond),
 	}
 }

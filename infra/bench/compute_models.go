@@ -57,7 +57,7 @@ func dense() work {
 }
 
 // taxis is C, the model of TFX's taxi example for native Keras: numbers through layers without an
-// activation of 100, 70, 48 and 34 units, classes as one-hot rows beside what comes out, and one
+// activation of 100, 70, 48 and 34 units, classes as one-hot rows joined to the result, and one
 // unit over all of it; batches of 256.
 func taxis() work {
 	const vocabulary, buckets = 1000 + 10, 10 // with the buckets of unknown words
@@ -95,11 +95,11 @@ func (w work) model() (*nn.Model, error) {
 	for _, class := range w.classes {
 		wide = append(wide, b.OneHot(class.Name+"/one_hot", b.Input(class.Name, nn.Int64, 1), class.Depth))
 	}
-	x := beside(b, "numbers", numbers)
+	x := concat(b, "numbers", numbers)
 	for i, units := range w.hidden {
 		x = b.Dense(fmt.Sprintf("dense_%d", i), x, units, w.act)
 	}
-	logits := b.Dense("logits", beside(b, "wide_and_deep", append([]nn.Ref{x}, wide...)), w.units(), "")
+	logits := b.Dense("logits", concat(b, "wide_and_deep", append([]nn.Ref{x}, wide...)), w.units(), "")
 	graph, err := b.Graph()
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (w work) model() (*nn.Model, error) {
 	return nn.NewModel(graph, logits.Name, w.loss)
 }
 
-func beside(b *nn.Builder, name string, values []nn.Ref) nn.Ref {
+func concat(b *nn.Builder, name string, values []nn.Ref) nn.Ref {
 	if len(values) == 1 {
 		return values[0]
 	}

@@ -33,8 +33,8 @@ func (c cost) perCPU() float64 { return float64(c.Examples) / c.CPU }
 // perSecond is the rate in examples a second of the clock.
 func (c cost) perSecond() float64 { return float64(c.Examples) / c.Wall }
 
-// train trains on the file for ever, on so many threads, as a user's module does, and times steps
-// behind the warm ones.
+// train trains on the file without end, on so many threads, as a user's module does, and times
+// steps behind the warm ones.
 func (w work) train(ctx context.Context, file string, steps, threads int) (cost, error) {
 	model, err := w.model()
 	if err != nil {

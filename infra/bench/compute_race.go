@@ -40,7 +40,7 @@ func (r *race) round(ctx context.Context) error {
 	return nil
 }
 
-// figures are our rates beside TensorFlow's best by two threads, which the goal is about, by one
+// figures compare our rates with TensorFlow's best by two threads, which the goal is about, by one
 // thread, which takes the least CPU time, and by the clock, on two threads both; what we allocate:
 // what opening the file for each pass takes, a step by itself nothing; and each of TensorFlow's
 // ways.
@@ -48,14 +48,14 @@ func (r *race) figures() (all []figure) {
 	name := "compute-" + r.name
 	two, one, wall := r.best(2, cost.perCPU), r.best(1, cost.perCPU), r.best(2, cost.perSecond)
 	all = append(all,
-		r.beside(r.ours, name, two, perCPUSecond, cost.perCPU),
+		r.comparedWith(r.ours, name, two, perCPUSecond, cost.perCPU),
 		r.ratio(name+"-ratio", two, r.goal),
-		r.beside(r.ours, name+"-one-thread", one, perCPUSecond, cost.perCPU),
+		r.comparedWith(r.ours, name+"-one-thread", one, perCPUSecond, cost.perCPU),
 		r.ratio(name+"-one-thread-ratio", one, ""),
-		r.beside(r.together, name+"-wall", wall, perSecond, cost.perSecond),
+		r.comparedWith(r.together, name+"-wall", wall, perSecond, cost.perSecond),
 	)
 	for _, m := range r.modes {
-		all = append(all, r.beside(r.ours, name+"-"+m.slug(), m, perCPUSecond, cost.perCPU))
+		all = append(all, r.comparedWith(r.ours, name+"-"+m.slug(), m, perCPUSecond, cost.perCPU))
 	}
 	bytes, objects := each(r.ours, func(c cost) float64 { return c.bytes }), each(r.ours, func(c cost) float64 { return c.objects })
 	return append(all,
@@ -74,8 +74,8 @@ func (r *race) best(threads int, rate func(cost) float64) (best mode) {
 	return best
 }
 
-// beside sets the median rate of ours beside a mode's.
-func (r *race) beside(costs []cost, name string, m mode, unit string, rate func(cost) float64) figure {
+// comparedWith compares our median rate with a mode's.
+func (r *race) comparedWith(costs []cost, name string, m mode, unit string, rate func(cost) float64) figure {
 	ours := each(costs, rate)
 	return alone(name, unit, ours.quantile(0.5), ours, "").faster(tensorflowName+", "+m.String(), rounded(each(r.theirs[m], rate).quantile(0.5)))
 }

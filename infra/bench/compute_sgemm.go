@@ -36,7 +36,8 @@ func (p product) gigaflops(seconds float64) float64 {
 	return p.flop() * float64(p.Times) / seconds / 1e9
 }
 
-// sgemm measures products on one thread beside OpenBLAS, and beside a loop of fused multiply-adds.
+// sgemm measures products on one thread compared with OpenBLAS, and with a loop of fused
+// multiply-adds.
 func (b bench) sgemm(ctx context.Context) (all []figure, err error) {
 	peak, err := peakOf(kernel.CurrentLevel())
 	if err != nil {

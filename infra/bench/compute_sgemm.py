@@ -7,7 +7,7 @@ kept = {}
 
 
 def product(request):
-    """Multiplies so many times, and tells the CPU time."""
+    """Multiplies so many times, and returns the CPU time."""
     m, k, n = request["m"], request["k"], request["n"]
     if (m, k, n) not in kept:
         random = np.random.default_rng(1)

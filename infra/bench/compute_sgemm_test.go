@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-func TestProductsAreMeasuredBesideOpenBLASAndThePeak(t *testing.T) {
+func TestProductsAreComparedWithOpenBLASAndThePeak(t *testing.T) {
 	t.Parallel()
 	tftest.Python(t) // not with -short
 	peak, err := peakOf(kernel.CurrentLevel())
@@ -25,7 +25,7 @@ func TestProductsAreMeasuredBesideOpenBLASAndThePeak(t *testing.T) {
 			}
 		}
 		// A product above the peak would show that the loop is none, or that not all was computed:
-		// with room for clocks that change.
+		// with a margin for clocks that change.
 		if ofPeak := figures[2]; ofPeak.Name != "sgemm-64x64x64-of-peak" || ofPeak.Ours > 1.5 {
 			t.Errorf("figure %+v", ofPeak)
 		}

@@ -9,7 +9,7 @@ import (
 //go:embed compute_train.py
 var trainScript string
 
-// peerWork is a work as the script is told of it.
+// peerWork is a work as the script gets it.
 type peerWork struct {
 	Name       string       `json:"name"`
 	File       string       `json:"file"`
@@ -29,13 +29,13 @@ type peerWork struct {
 	Steps int    `json:"steps"`
 }
 
-func (w work) told(file string) peerWork {
-	told := peerWork{Name: w.name, File: file, Batch: w.batch, Numbers: w.numbers, Width: w.width, Classes: append([]classInput{}, w.classes...), Label: w.label.Feature,
+func (w work) request(file string) peerWork {
+	request := peerWork{Name: w.name, File: file, Batch: w.batch, Numbers: w.numbers, Width: w.width, Classes: append([]classInput{}, w.classes...), Label: w.label.Feature,
 		Hidden: w.hidden, Units: w.units(), Optimizer: "adam", Rate: learningRate}
 	if w.act != "" {
-		told.Activation = new(strings.ToLower(string(w.act)))
+		request.Activation = new(strings.ToLower(string(w.act)))
 	}
-	return told
+	return request
 }
 
 // mode is one way in which TensorFlow trains a work.
@@ -73,11 +73,11 @@ func (m mode) plain() bool { return m.name == "fit" || m.name == "fit, XLA" }
 
 // train is what TensorFlow takes for a round.
 func (p *tensorflow) train(w work, file string, m mode) (c cost, err error) {
-	told := w.told(file)
-	told.Mode, told.Wide, told.Steps = m.name, m.wide, w.steps.peer
+	request := w.request(file)
+	request.Mode, request.Wide, request.Steps = m.name, m.wide, w.steps.peer
 	if m.plain() {
-		told.Steps = max(w.steps.peer/4, 1)
+		request.Steps = max(w.steps.peer/4, 1)
 	}
-	_, err = p.call(trainScript, "train", told, &c)
+	_, err = p.call(trainScript, "train", request, &c)
 	return c, err
 }

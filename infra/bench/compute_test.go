@@ -84,9 +84,9 @@ func TestEachOptimizerLearnsAsKerasDoes(t *testing.T) {
 // follow trains w by Keras from its own weights, and by ours from the same.
 func follow(t *testing.T, peer *tensorflow, w work, file, optimizer string, rate float64, steps int) (want course, losses []float64) {
 	t.Helper()
-	told := w.told(file)
-	told.Optimizer, told.Rate, told.Steps = optimizer, rate, steps
-	if _, err := peer.call(trainScript, "follow", told, &want); err != nil {
+	request := w.request(file)
+	request.Optimizer, request.Rate, request.Steps = optimizer, rate, steps
+	if _, err := peer.call(trainScript, "follow", request, &want); err != nil {
 		t.Fatal(err)
 	}
 	model, err := w.model()
@@ -117,7 +117,7 @@ func apart(want, got []float64) (most float64) {
 	return most
 }
 
-func TestARaceSetsOursBesideEachModeOfTensorFlow(t *testing.T) {
+func TestARaceComparesOursWithEachModeOfTensorFlow(t *testing.T) {
 	t.Parallel()
 	tftest.Python(t) // not with -short
 	w, file := taxis(), filepath.Join(t.TempDir(), "c")

@@ -7,7 +7,7 @@ keras = tf.keras
 
 
 def dataset(work):
-    """Batches of (features by name, label), for ever, in the file's order.
+    """Batches of (features by name, label), without end, in the file's order.
 
     Small batches are parsed many at a time and cut apart again, which takes a third of the CPU time.
     """
@@ -157,7 +157,7 @@ made = {}
 
 
 def train(work):
-    """Trains for some steps, as many as it is asked, behind those that warm up, and tells what these took."""
+    """Trains for some steps, after those that warm up, and returns what they took."""
     key = (work["name"], work["mode"], work["wide"])
     if key not in made:
         made[key] = MODES[work["mode"]](work)
@@ -167,7 +167,7 @@ def train(work):
 
 
 def follow(work):
-    """Begins with weights of Keras's own, and tells these and the loss of each step."""
+    """Starts with weights of Keras, and returns them and the loss of each step."""
     keras.utils.set_random_seed(1)
     loop = Loop(work)
     weights = np.concatenate([w.reshape(-1) for w in loop.model.get_weights()])

@@ -21,8 +21,8 @@ const backlog = 250
 
 // dispatch measures how fast events are joined and jobs come of them, with 1 and 4 dispatchers, on
 // file storage: as the server writes by default, and synced as production has it. Every other run's
-// events come in the other order. Beside them, programs write the same messages with nats.go alone,
-// once as many events at a time as the dispatchers handle, and once one at a time.
+// events come in the other order. For comparison, programs write the same messages with nats.go
+// alone, once as many events at a time as the dispatchers handle, and once one at a time.
 func (b bench) dispatch(ctx context.Context) (all []figure, err error) {
 	seen, err := seeDispatched(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (b bench) dispatch(ctx context.Context) (all []figure, err error) {
 	return all, nil
 }
 
-// dispatchRates are events a second: ours, and those of raw JetStream beside them.
+// dispatchRates are events a second: ours, and those of raw JetStream.
 type dispatchRates struct{ ours, raw, rawByOne samples }
 
 // dispatchRates measures them in turn, so that a machine that changes its speed changes it for all.
@@ -77,8 +77,8 @@ func (b bench) dispatchRates(ctx context.Context, synced bool, dispatchers int, 
 func (r dispatchRates) figures(name string) []figure {
 	ours := alone(name+"-p50", perSecond, r.ours.quantile(0.5), r.ours, "")
 	return []figure{
-		ours.beside(fmt.Sprintf("%s, %d at once", rawName, dispatch.DefaultConcurrency), r.ours, r.raw),
-		renamed(ours, name+"-to-one-at-a-time-p50").beside(rawName+", one at a time", r.ours, r.rawByOne),
+		ours.comparedWith(fmt.Sprintf("%s, %d at once", rawName, dispatch.DefaultConcurrency), r.ours, r.raw),
+		renamed(ours, name+"-to-one-at-a-time-p50").comparedWith(rawName+", one at a time", r.ours, r.rawByOne),
 	}
 }
 

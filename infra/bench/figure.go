@@ -12,7 +12,7 @@ type figure struct {
 	Ratio    *float64 `json:"ratio"`  // above 1 Stoker takes less: peer / ours, of rates ours / peer; null without a peer
 	Spread   float64  `json:"spread"` // of the rounds: their 90th percentile less their 10th, in Unit
 	Rounds   int      `json:"rounds"`
-	Verdict  string   `json:"verdict,omitempty"` // where ours and the peer's are told apart by more than their ratio
+	Verdict  string   `json:"verdict,omitempty"` // if ours and the peer's are compared by more than their ratio
 
 	goal string // what we set out for, as text for the table; "" for a figure that explains another
 }
@@ -33,7 +33,7 @@ const (
 	perCPUSecond         = "examples/CPU-s"
 )
 
-// noPeer says that nothing was run beside.
+// noPeer says that there was no peer.
 const noPeer = "none"
 
 // alone makes a figure that has no peer.
@@ -41,23 +41,23 @@ func alone(name, unit string, ours float64, s samples, goal string) figure {
 	return figure{Name: name, Unit: unit, Ours: rounded(ours), PeerName: noPeer, Spread: rounded(s.spread()), Rounds: len(s), goal: goal}
 }
 
-// against sets the figure beside that of a peer.
+// against compares a cost with that of a peer.
 func (f figure) against(peerName string, peer float64) figure {
 	ratio := rounded(peer / f.Ours)
 	f.Peer, f.PeerName, f.Ratio = &peer, peerName, &ratio
 	return f
 }
 
-// faster sets a rate beside that of a peer.
+// faster compares a rate with that of a peer.
 func (f figure) faster(peerName string, peer float64) figure {
 	ratio := rounded(f.Ours / peer)
 	f.Peer, f.PeerName, f.Ratio = &peer, peerName, &ratio
 	return f
 }
 
-// beside sets a rate beside that of a peer, measured in the same rounds: the ratio is the median of
-// theirs.
-func (f figure) beside(peerName string, ours, peer samples) figure {
+// comparedWith compares a rate with that of a peer, measured in the same rounds: the ratio is the
+// median of theirs.
+func (f figure) comparedWith(peerName string, ours, peer samples) figure {
 	var ratios samples
 	for i := range ours {
 		ratios = append(ratios, ours[i]/peer[i])

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// files measures what is done with TensorFlow's files beside TensorFlow itself: the same files and
+// files compares the reading and writing of TensorFlow's files with TensorFlow: the same files and
 // rows, by both in turn, in CPU time. Each figure has a file of its own, files_<name>.go, and a
 // line here.
 func (b bench) files(ctx context.Context) (all []figure, err error) {

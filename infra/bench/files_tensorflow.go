@@ -18,8 +18,8 @@ import (
 //go:embed files_tensorflow.py
 var tensorflowServer string
 
-// tensorflow is a process of the real TensorFlow, the one that tests compare with, to measure
-// beside. It is used by one goroutine.
+// tensorflow is a process of the real TensorFlow, the one that tests compare with, to compare
+// with. It is used by one goroutine.
 type tensorflow struct {
 	stdin   io.Writer
 	answers *bufio.Reader
@@ -29,8 +29,8 @@ type tensorflow struct {
 const tensorflowName = "TensorFlow 2.21"
 
 // withTensorFlow starts TensorFlow, with so many threads for an operation and for operations at
-// once, for the time that use takes. env is name=value pairs beside this process's own. The first
-// time on a machine it is installed, which takes minutes.
+// once, for the time that use takes. env is name=value pairs in addition to this process's own. The
+// first time on a machine it is installed, which takes minutes.
 func withTensorFlow(ctx context.Context, threads int, log io.Writer, use func(*tensorflow) error, env ...string) (err error) {
 	python, err := tftest.Interpreter()
 	if err != nil {

@@ -1,4 +1,4 @@
-"""Answers requests, a JSON object a line: a script, a function in it and its argument. It tells the CPU time of the call too."""
+"""Answers requests, a JSON object a line: a script, a function in it and its argument. The answer has the CPU time of the call, too."""
 import json
 import os
 import sys

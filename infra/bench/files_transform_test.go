@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-func TestWhatIsTransformedBesideTensorFlowIsTheSame(t *testing.T) {
+func TestTransformedRowsAreThoseOfTensorFlow(t *testing.T) {
 	t.Parallel()
 	tftest.Python(t) // not with -short
 	err := withTensorFlow(t.Context(), 1, t.Output(), func(peer *tensorflow) error {

@@ -10,7 +10,7 @@ import (
 
 // guest measures how a TFX module starts: cold, forked from a process that has imported everything,
 // and in one that waits. A job begins when the worker has it; what comes before is in the parts
-// noop and walk. Then it measures a whole job, beside plain Python.
+// noop and walk. Then it measures a whole job, compared with plain Python.
 func (b bench) guest(ctx context.Context) ([]figure, error) {
 	python, err := tftest.Interpreter()
 	if err != nil {
@@ -55,7 +55,7 @@ func guestForked(ctx context.Context, b bench, python string) (figures []figure,
 			return err
 		}
 		var inside float64
-		took, err := g.firstLines(ctx, rounds, func(told guestTold) { inside += told.CPU })
+		took, err := g.firstLines(ctx, rounds, func(r guestReport) { inside += r.CPU })
 		if err != nil {
 			return err
 		}

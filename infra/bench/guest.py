@@ -1,4 +1,4 @@
-"""A TFX module that does next to nothing: it tells when its first line runs, and what processor time run_fn takes."""
+"""A TFX module that does next to nothing: it reports when its first line runs, and what processor time run_fn takes."""
 import json
 import os
 import time
@@ -13,5 +13,5 @@ def run_fn(fn_args: tfx.components.FnArgs):
     os.makedirs(fn_args.serving_model_dir)
     with open(os.path.join(fn_args.serving_model_dir, "saved_model.pb"), "wb") as file:
         file.write(b"\x08\x01")  # a SavedModel of schema version 1, and nothing in it
-    with open(os.path.join(fn_args.model_run_dir, "told.json"), "w") as file:
+    with open(os.path.join(fn_args.model_run_dir, "report.json"), "w") as file:
         json.dump({"first": first, "cpu": time.process_time() - began, "parent": os.getppid()}, file)

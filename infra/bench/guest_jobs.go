@@ -44,19 +44,19 @@ func withGuest(python, way string, use func(*guestJobs) error) error {
 	return use(&guestJobs{host: host, dir: dir})
 }
 
-// guestTold is what the module tells.
-type guestTold struct {
+// guestReport is the report of the module.
+type guestReport struct {
 	First  int64   // nanoseconds since 1970
 	CPU    float64 // seconds, of run_fn
 	Parent int
 }
 
-func (g *guestJobs) run(ctx context.Context) (told guestTold, err error) {
+func (g *guestJobs) run(ctx context.Context) (report guestReport, err error) {
 	g.next++
 	dir := filepath.Join(g.dir, strconv.Itoa(g.next))
 	for _, sub := range []string{"working", "run"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
-			return told, err
+			return report, err
 		}
 	}
 	outcome, err := g.host.Run(ctx, module.Assignment{
@@ -65,26 +65,26 @@ func (g *guestJobs) run(ctx context.Context) (told guestTold, err error) {
 		ModelRunDir: filepath.Join(dir, "run"), WorkingDir: filepath.Join(dir, "working"),
 	}, guest.Limits{}, nil)
 	if err != nil {
-		return told, fmt.Errorf("%w\n%s", err, outcome.LogTail)
+		return report, fmt.Errorf("%w\n%s", err, outcome.LogTail)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "run", "told.json"))
+	text, err := os.ReadFile(filepath.Join(dir, "run", "report.json"))
 	if err != nil {
-		return told, err
+		return report, err
 	}
-	return told, errors.Join(json.Unmarshal(text, &told), os.RemoveAll(dir))
+	return report, errors.Join(json.Unmarshal(text, &report), os.RemoveAll(dir))
 }
 
 // firstLines are the times from when a job is handed to the host to the first line of its run_fn.
-func (g *guestJobs) firstLines(ctx context.Context, rounds int, each func(guestTold)) (took samples, err error) {
+func (g *guestJobs) firstLines(ctx context.Context, rounds int, each func(guestReport)) (took samples, err error) {
 	for range rounds {
 		began := time.Now()
-		told, err := g.run(ctx)
+		report, err := g.run(ctx)
 		if err != nil {
 			return took, err
 		}
-		took.addTime(time.Unix(0, told.First).Sub(began))
+		took.addTime(time.Unix(0, report.First).Sub(began))
 		if each != nil {
-			each(told)
+			each(report)
 		}
 	}
 	return took, nil

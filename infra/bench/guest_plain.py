@@ -1,4 +1,4 @@
-"""The same run_fn in plain Python: everything is imported, then run_fn is timed. What Stoker adds is measured beside."""
+"""The same run_fn in plain Python: everything is imported, then run_fn is timed. Stoker is compared with it."""
 import json
 import sys
 import time

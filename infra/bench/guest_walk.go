@@ -16,7 +16,7 @@ import (
 const plainName = "the same run_fn in plain Python, all imported"
 
 // guestWalk measures the whole job of the example's TFX module, from the event to ModelTrained,
-// through a running `stoker up`, beside the same run_fn in plain Python, in turn: once as jobs are
+// through a running `stoker up`, and the same run_fn in plain Python, in turn: once as jobs are
 // run, and once with all of AutoGraph's work, which plain Python does too.
 func guestWalk(ctx context.Context, b bench, interpreter string) (figures []figure, err error) {
 	dir, err := os.MkdirTemp("", "stoker-bench-")
@@ -26,13 +26,13 @@ func guestWalk(ctx context.Context, b bench, interpreter string) (figures []figu
 	defer os.RemoveAll(dir)
 	b.env = append(b.env, "STOKER_PYTHON="+interpreter)
 	err = b.withUp(ctx, dir, func(ctx context.Context, stack up) (err error) {
-		figures, err = b.walkBesidePlain(ctx, stack, interpreter)
+		figures, err = b.walkAndPlain(ctx, stack, interpreter)
 		return err
 	})
 	return figures, err
 }
 
-func (b bench) walkBesidePlain(ctx context.Context, stack up, interpreter string) (_ []figure, err error) {
+func (b bench) walkAndPlain(ctx context.Context, stack up, interpreter string) (_ []figure, err error) {
 	w, err := newWalker(ctx, stack.pid, stack.connection)
 	if err != nil {
 		return nil, err
@@ -52,14 +52,14 @@ func (b bench) walkBesidePlain(ctx context.Context, stack up, interpreter string
 		if err != nil {
 			return nil, err
 		}
-		beside, err := plainRun(ctx, interpreter)
+		python, err := plainRun(ctx, interpreter)
 		if err != nil {
 			return nil, err
 		}
 		if round >= unmeasured {
 			ours.addTime(spared.trained)
 			full.addTime(all.trained)
-			ourCPU, wall, plainCPU = append(ourCPU, spared.cpu), append(wall, beside.Wall), append(plainCPU, beside.CPU)
+			ourCPU, wall, plainCPU = append(ourCPU, spared.cpu), append(wall, python.Wall), append(plainCPU, python.CPU)
 		}
 	}
 	peer := wall.quantile(0.5)
@@ -71,7 +71,7 @@ func (b bench) walkBesidePlain(ctx context.Context, stack up, interpreter string
 	}, nil
 }
 
-// examplePipeline is the example's own, told of the penguins by the demo's facts.
+// examplePipeline is the example's own, with the penguins of the demo.
 func examplePipeline() (pipeline.Pipeline, error) {
 	path := filepath.Join(filepath.Dir(exampleModule), "penguin.yaml")
 	text, err := os.ReadFile(path)

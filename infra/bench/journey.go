@@ -118,14 +118,14 @@ func (w walker) await(ctx context.Context, event events.Event) (*events.ModelTra
 		if err != nil {
 			return nil, err
 		}
-		switch told := recorded.Event.Data.(type) {
+		switch data := recorded.Event.Data.(type) {
 		case *events.TrainingFailed:
-			return nil, fmt.Errorf("run %s failed: %s", event.Run, told.Message)
+			return nil, fmt.Errorf("run %s failed: %s", event.Run, data.Message)
 		case *events.ModelTrained:
-			if told.Cached {
+			if data.Cached {
 				return nil, fmt.Errorf("run %s: nothing was trained, the model was there before", event.Run)
 			}
-			return told, nil
+			return data, nil
 		}
 	}
 	return nil, context.Cause(ctx)

@@ -4,11 +4,11 @@
 // Each part lives in a file of its own name: ready.go, cold.go, walk.go, size.go, child.go measure
 // the binary; dispatch.go, noop.go, recover.go the functions by themselves, on a NATS server in
 // this process; trace.go what tracing adds to a job; files.go what reads and writes TensorFlow's
-// files, beside TensorFlow; guest.go TFX modules; tune.go how good suggestions of a search are, and
-// what they cost; search.go a whole search; study.go what is around its trials; compute.go
-// trainings beside TensorFlow's, compute_input.go reading, compute_sgemm.go products of matrices.
-// They work in temporary folders and leave nothing behind. Linux only: CPU time and memory are read
-// from /proc. Read figure first.
+// files, compared with TensorFlow; guest.go TFX modules; tune.go how good suggestions of a search
+// are, and what they cost; search.go a whole search; study.go what is around its trials; compute.go
+// trainings compared with TensorFlow's, compute_input.go reading, compute_sgemm.go products of
+// matrices. They work in temporary folders and leave nothing behind. Linux only: CPU time and
+// memory are read from /proc. Read figure first.
 package main
 
 import (
@@ -69,7 +69,7 @@ type bench struct {
 	binary string // absolute
 	rounds int    // 0: each part's own number
 	log    io.Writer
-	env    []string // name=value pairs for the binary, beside this process's own
+	env    []string // name=value pairs for the binary, in addition to this process's own
 }
 
 // part measures some figures that belong together.

@@ -20,7 +20,7 @@ import (
 const noopJobs = 400
 
 // noop measures what Stoker adds to a job that does nothing: lease, warm module process, event,
-// acknowledgement. The worker has one slot, and there is no store in it. Beside it, a program
+// acknowledgement. The worker has one slot, and there is no store in it. For comparison, a program
 // writes the same messages with nats.go alone.
 func (b bench) noop(ctx context.Context) (all []figure, err error) {
 	var rates, raws, took samples
@@ -49,7 +49,7 @@ func (b bench) noop(ctx context.Context) (all []figure, err error) {
 		return nil, err
 	}
 	return []figure{
-		alone("noop-jobs-p50", perSecond, rates.quantile(0.5), rates, "> 200").beside(rawName+", one at a time", rates, raws),
+		alone("noop-jobs-p50", perSecond, rates.quantile(0.5), rates, "> 200").comparedWith(rawName+", one at a time", rates, raws),
 		alone("job-to-user-code-p50", milliseconds, took.quantile(0.5), took, "< 5"),
 		alone("job-to-user-code-p99", milliseconds, took.quantile(0.99), took, ""),
 	}, nil
@@ -156,7 +156,7 @@ func withNoop(ctx context.Context, do func(context.Context, ownBus, *noopFunctio
 	})
 }
 
-// noopFunction has a module do nothing, and tells of a model that nobody made.
+// noopFunction has a module do nothing, and returns the event of a model that does not exist.
 type noopFunction struct {
 	host  *guest.Host
 	heard chan time.Time // first words; nil: nobody asks

@@ -93,7 +93,7 @@ func lastBeat(ctx context.Context, bus events.Bus, job string) (time.Time, error
 	return entry.Written, err
 }
 
-// heirTakes runs a second worker, kills the first, and adds to what kill tells when the job came.
+// heirTakes runs a second worker, kills the first, and adds to the result of kill when the job came.
 func heirTakes(ctx context.Context, bus events.Bus, kill func() (takeover, error)) (when takeover, err error) {
 	heir := &holdFunction{taken: make(chan time.Time, 1)}
 	running, ctx := errgroup.WithContext(ctx)
@@ -164,20 +164,20 @@ func (h *holder) kill() error {
 // hold is the main function of a holder.
 func hold(ctx context.Context, url string) error {
 	return ownBus{url}.with(ctx, jetstream.Options{Lease: recoverLease}, func(bus events.Bus) error {
-		return worker.New(bus, worker.Options{Functions: []worker.Function{&holdFunction{told: os.Stdout}}}).Run(ctx)
+		return worker.New(bus, worker.Options{Functions: []worker.Function{&holdFunction{out: os.Stdout}}}).Run(ctx)
 	})
 }
 
-// holdFunction takes a job, tells so, and keeps it.
+// holdFunction takes a job, prints that, and keeps it.
 type holdFunction struct {
 	noopFunction
-	told  io.Writer
+	out   io.Writer
 	taken chan time.Time
 }
 
 func (h *holdFunction) Handle(ctx context.Context, _ worker.Task) ([]events.Event, error) {
-	if h.told != nil {
-		fmt.Fprintln(h.told, "taken")
+	if h.out != nil {
+		fmt.Fprintln(h.out, "taken")
 	}
 	if h.taken != nil {
 		h.taken <- time.Now()

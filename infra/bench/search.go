@@ -14,9 +14,9 @@ import (
 )
 
 // What TFX's own Tuner component took for the same search. It was recorded once, on a busy machine,
-// and is not run beside.
+// and is not run again.
 const (
-	tfxTuner     = "TFX 1.16 Tuner component, once imported; recorded, not run beside"
+	tfxTuner     = "TFX 1.16 Tuner component, once imported; recorded, not run again"
 	tfxTunerTime = 86.6e3 // ms
 )
 
@@ -129,14 +129,14 @@ func (w walker) awaitTuning(ctx context.Context, event events.Event) (*events.HP
 		if err != nil {
 			return nil, err
 		}
-		switch told := recorded.Event.Data.(type) {
+		switch data := recorded.Event.Data.(type) {
 		case *events.TuningFailed:
-			return nil, fmt.Errorf("run %s: its search failed: %s", event.Run, told.Message)
+			return nil, fmt.Errorf("run %s: its search failed: %s", event.Run, data.Message)
 		case *events.HParamsReady:
-			if told.Cached || told.Reused || told.Score == nil {
-				return nil, fmt.Errorf("run %s: nothing was searched: %+v", event.Run, *told)
+			if data.Cached || data.Reused || data.Score == nil {
+				return nil, fmt.Errorf("run %s: nothing was searched: %+v", event.Run, *data)
 			}
-			return told, nil
+			return data, nil
 		}
 	}
 	return nil, context.Cause(ctx)

@@ -37,7 +37,7 @@ const (
 )
 
 // study measures what is around the trials of a search, on a bus, a store and workers in this
-// process: how many a second, of trials that do nothing, on two workers of one slot, beside two
+// process: how many a second, of trials that do nothing, on two workers of one slot, and two
 // programs that append as many entries to logs with nats.go alone; and how much of the time that 16
 // slots have is spent in trials that sleep.
 func (b bench) study(ctx context.Context) ([]figure, error) {
@@ -63,13 +63,13 @@ func (b bench) study(ctx context.Context) ([]figure, error) {
 		}
 	}
 	return []figure{
-		alone("noop-trials-p50", perSecond, rates.quantile(0.5), rates, "> 300").beside(rawName, rates, raws),
+		alone("noop-trials-p50", perSecond, rates.quantile(0.5), rates, "> 300").comparedWith(rawName, rates, raws),
 		alone("sleeping-trials-efficiency-p50", fraction, shares.quantile(0.5), shares, "> 0.9"),
 		alone("sleeping-trials-efficiency-longer-p50", fraction, longer.quantile(0.5), longer, "> 0.9"),
 	}, nil
 }
 
-// studySetting is a study of trials that sleep, and who works on it.
+// studySetting is a study of trials that sleep, and its workers.
 type studySetting struct {
 	workers, slots, trials int
 	sleep                  time.Duration
@@ -135,7 +135,7 @@ func searched(ctx context.Context, bus events.Bus) (time.Duration, error) {
 			return 0, err
 		}
 		if _, ready := recorded.Event.Data.(*events.HParamsReady); !ready {
-			return 0, fmt.Errorf("told %s: %+v", recorded.Event.Data.Kind(), recorded.Event.Data)
+			return 0, fmt.Errorf("got %s: %+v", recorded.Event.Data.Kind(), recorded.Event.Data)
 		}
 		break
 	}

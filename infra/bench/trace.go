@@ -31,8 +31,8 @@ const endpointEnv = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 
 // trace measures what tracing adds to a job: the same jobs, with a bus in memory and no work in
 // them, without tracing and with all the spans that a training has, one half of each round after
-// the other. Spans go by OTLP over HTTP to a receiver in this process that reads and drops them,
-// beside the jobs: the time is that of the worker's own walk, the CPU time is that of all, sending
+// the other. Spans go by OTLP over HTTP to a receiver in this process that reads and drops them, at
+// the same time: the time is that of the worker's own steps, the CPU time is that of all, sending
 // and receiving included.
 func (b bench) trace(ctx context.Context) (figures []figure, err error) {
 	err = withReceiver(func() error {

@@ -22,8 +22,8 @@ const tuneTrials = 100
 
 var tuneMarks = []int{50, 100}
 
-// tune measures how good suggestions are, beside those of KerasTuner and Optuna, and what they
-// cost.
+// tune measures how good suggestions are, compared with those of KerasTuner and Optuna, and what
+// they cost.
 func (b bench) tune(ctx context.Context) ([]figure, error) {
 	recorded, err := quality.Recorded()
 	if err != nil {

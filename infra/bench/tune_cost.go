@@ -107,7 +107,7 @@ func suggestion(f quality.Function, algorithm string, seed int, trials []observe
 		return 0, err
 	}
 	for _, t := range trials {
-		if err := quality.Tell(s, tune.Suggestion{Values: t.Values}, t.Value); err != nil {
+		if err := quality.Add(s, tune.Suggestion{Values: t.Values}, t.Value); err != nil {
 			return 0, err
 		}
 	}

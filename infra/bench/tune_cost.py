@@ -1,4 +1,4 @@
-"""KerasTuner's Bayesian oracle as it is, told trials and asked for one suggestion.
+"""KerasTuner's Bayesian oracle as it is, given trials and asked for one suggestion.
 
 KerasTuner is imported in begin: no CPU time of its import is counted.
 """
@@ -20,10 +20,10 @@ def begin(work):
         hyperparameters=given)
     oracle._set_project_dir(tempfile.mkdtemp(dir=folder.name), "search")
     oracle.verbose = 0
-    for told in work["trials"]:
+    for trial_in in work["trials"]:
         trial = oracle.create_trial("tuner")
-        trial.hyperparameters.values = told["values"]
-        oracle.update_trial(trial.trial_id, {"value": told["value"]})
+        trial.hyperparameters.values = trial_in["values"]
+        oracle.update_trial(trial.trial_id, {"value": trial_in["value"]})
         trial.status = "COMPLETED"
         oracle.end_trial(trial)
 

@@ -20,8 +20,8 @@ type result struct {
 	recorded  map[string]quality.Recording
 }
 
-// rival is a peer that an algorithm is set beside, by one or more of its samplers: the better one
-// of each cell counts.
+// rival is a peer that an algorithm is compared with, by one or more of its samplers: the better
+// one of each cell counts.
 type rival struct {
 	name     string
 	samplers []string
@@ -69,7 +69,7 @@ func (r result) best(c cell, of rival) (sampler string, values []float64) {
 	return sampler, values
 }
 
-// figures are the medians beside each rival's.
+// figures compare the medians with each rival's.
 func (r result) figures() (all []figure) {
 	for _, c := range r.cells() {
 		for _, algorithm := range tuneAlgorithms() {
@@ -105,7 +105,7 @@ func (r result) table(w io.Writer) error {
 	for _, c := range r.cells() {
 		fmt.Fprintf(t, "%s after %d\tbest there is\t%s\n", c.function.Name, c.trials, precise(c.function.Best))
 		for _, algorithm := range tuneAlgorithms() {
-			fmt.Fprintf(t, "\t%s\t%s\t%s\n", algorithm, quartiles(r.of(c, algorithm)), r.beside(c, algorithm))
+			fmt.Fprintf(t, "\t%s\t%s\t%s\n", algorithm, quartiles(r.of(c, algorithm)), r.comparison(c, algorithm))
 		}
 		for _, sampler := range slices.Sorted(maps.Keys(r.recorded)) {
 			if theirs := r.recordedOf(c, sampler); len(theirs) > 0 {
@@ -116,8 +116,8 @@ func (r result) table(w io.Writer) error {
 	return t.Flush()
 }
 
-// beside says how an algorithm stands in a cell.
-func (r result) beside(c cell, algorithm string) (text string) {
+// comparison says how an algorithm compares in a cell.
+func (r result) comparison(c cell, algorithm string) (text string) {
 	for _, peer := range rivals(algorithm) {
 		sampler, theirs := r.best(c, peer)
 		compared := quality.Compare(r.of(c, algorithm), theirs, c.function.Direction)

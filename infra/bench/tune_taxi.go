@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/infra/bench/quality"
 )
 
-// The real function: how well builtin:dnn tells tippers apart after one look at some trips.
+// The real function: how well builtin:dnn classifies tippers after one look at some trips.
 const (
 	taxi     = "taxi"
 	taxiData = "local/examples/taxi/data" // from the repository's root, where the bench is run

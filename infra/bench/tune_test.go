@@ -83,7 +83,7 @@ func TestTheTaxiModelIsAFunction(t *testing.T) {
 	}
 }
 
-func TestAVerdictStandsInFiguresAndTable(t *testing.T) {
+func TestAVerdictIsInFiguresAndTable(t *testing.T) {
 	t.Parallel()
 	run := func(value float64) quality.Run {
 		return quality.Run{Function: "branin", Trials: 100, Better: []quality.Better{{Trial: 1, Value: value}}}
@@ -99,7 +99,7 @@ func TestAVerdictStandsInFiguresAndTable(t *testing.T) {
 	f := r.figures()[0]
 	if f.Name != "tune-branin-50-bayesian-optuna" || f.Ours != 0.405 || *f.Peer != 0.6 || f.PeerName != "optuna-gp, seeds: 5" ||
 		f.Verdict != "better" {
-		t.Errorf("figure is %+v: expected the better one of the peer's samplers beside", f)
+		t.Errorf("figure is %+v: expected the better one of the peer's samplers as peer", f)
 	}
 	var table bytes.Buffer
 	if err := r.table(&table); err != nil {

@@ -72,7 +72,7 @@ func arrive(ctx context.Context, said *listening, dir string, began time.Time) (
 
 // stop interrupts the process and waits for it. It leaves with status 0 or 130.
 func stop(cmd *exec.Cmd) error {
-	_ = cmd.Process.Signal(os.Interrupt) // it may have left, which Wait tells
+	_ = cmd.Process.Signal(os.Interrupt) // it may have ended, which Wait reports
 	err := cmd.Wait()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 130 {
 		return nil

@@ -2,14 +2,14 @@ package main
 
 import "time"
 
-// What the peer took for the same job. It was recorded once and is not run beside, for it needs
+// What the peer took for the same job. It was recorded once and is not run again, for it needs
 // half a gigabyte of Python.
 const (
-	tfxTrainer    = "TFX 1.16 Trainer, once imported; recorded, not run beside"
+	tfxTrainer    = "TFX 1.16 Trainer, once imported; recorded, not run again"
 	tfxTrainerCPU = 22.0 // CPU seconds
 )
 
-// moduleFigures tell how long it takes until a module runs, and where that time goes.
+// moduleFigures show how long it takes until a module runs, and where that time goes.
 func moduleFigures(all []journey) []figure {
 	until := pick(all, func(j journey) time.Duration { return j.module })
 	worker := pick(all, func(j journey) time.Duration { return j.phase[staging] })
@@ -24,7 +24,7 @@ func moduleFigures(all []journey) []figure {
 	}
 }
 
-// jobFigures tell of the penguin job as a whole. job is its mean CPU time: that of the stack and of
+// jobFigures are of the penguin job as a whole. job is its mean CPU time: that of the stack and of
 // the module's processes, with all that the stack did for bus, store and dispatch meanwhile. The
 // accuracy shows that models were trained.
 func jobFigures(all []journey, job float64) []figure {

@@ -41,8 +41,8 @@ func TestRequestsAreReadFromWhatAClientSends(t *testing.T) {
 	}
 }
 
-// What stands beside a dispatcher writes what it writes: as many messages for each event, to the
-// same streams.
+// The program that a dispatcher is compared with writes what it writes: as many messages for each
+// event, to the same streams.
 func TestRawJetStreamWritesWhatADispatcherWrites(t *testing.T) {
 	t.Parallel()
 	seen, err := seeDispatched(t.Context())

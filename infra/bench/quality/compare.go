@@ -31,7 +31,7 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[below] + (at-float64(below))*(sorted[above]-sorted[below])
 }
 
-// Verdict is what can be said of one set of values beside another.
+// Verdict is the result of comparing one set of values with another.
 type Verdict string
 
 // The verdicts. NoWorse is what is left where neither can be said: it is no proof that two are

@@ -18,7 +18,7 @@ func TestQuartilesAreNumPys(t *testing.T) {
 	}
 }
 
-// Two samples of one distribution are seldom told apart, and two far apart always, whichever
+// Two samples of one distribution are seldom distinguished, and two far apart always, whichever
 // direction is good.
 func TestVerdictsFollowTheInterval(t *testing.T) {
 	t.Parallel()
@@ -29,10 +29,10 @@ func TestVerdictsFollowTheInterval(t *testing.T) {
 			apart++
 		}
 	}
-	// At a level of 95 % two in 40 are expected; a bootstrap of medians of 20 tells too few apart
+	// At a level of 95 % two in 40 are expected; a bootstrap of medians of 20 distinguishes too few
 	// rather than too many.
 	if apart > 5 {
-		t.Errorf("of 40 pairs of one distribution %d were told apart", apart)
+		t.Errorf("of 40 pairs of one distribution %d were distinguished", apart)
 	}
 	near, far := normal(random, 0), normal(random, 3)
 	for direction, verdict := range map[tune.Direction]Verdict{tune.Min: IsBetter, tune.Max: IsWorse} {
@@ -50,7 +50,7 @@ func TestFewValuesAreNotCompared(t *testing.T) {
 	five := []float64{1, 2, 3, 4, 5}
 	for _, few := range [][]float64{nil, {9, 9, 9, 9}} {
 		if c := Compare(five, few, tune.Min); c.Verdict != Unknown {
-			t.Errorf("verdict beside %v is %q", few, c.Verdict)
+			t.Errorf("verdict compared with %v is %q", few, c.Verdict)
 		}
 		if c := Compare(few, five, tune.Min); c.Verdict != Unknown {
 			t.Errorf("verdict of %v is %q", few, c.Verdict)

@@ -26,7 +26,7 @@ func choice(name string, values ...string) space.Parameter {
 	return p
 }
 
-// where makes parameters active under a parent's values, beside what they ask for already.
+// where makes parameters active under a parent's values, in addition to their other conditions.
 func where(parent string, values []any, children ...space.Parameter) []space.Parameter {
 	for i := range children {
 		children[i].Conditions = append([]space.Condition{{Parent: parent, Values: values}}, children[i].Conditions...)

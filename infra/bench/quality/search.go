@@ -27,7 +27,7 @@ func Search(f Function, algorithm tune.Algorithm, seed, trials int) (Run, error)
 		if err != nil {
 			return run, fmt.Errorf("trial %d: %w", trial, err)
 		}
-		if err := Tell(s, suggestion, y); err != nil {
+		if err := Add(s, suggestion, y); err != nil {
 			return run, err
 		}
 		if len(run.Better) == 0 || f.Direction.Better(y, run.Better[len(run.Better)-1].Value) {
@@ -46,8 +46,8 @@ func Begin(f Function, algorithm tune.Algorithm, seed, trials int) (*tune.Study,
 	}}})
 }
 
-// Tell adds a trial and its end to a study.
-func Tell(s *tune.Study, suggestion tune.Suggestion, y float64) error {
+// Add adds a trial and its end to a study.
+func Add(s *tune.Study, suggestion tune.Suggestion, y float64) error {
 	id, owner := s.NextID(), tune.Owner{Job: "bench", Attempt: "1"}
 	if err := s.Apply(tune.Entry{Started: []tune.Started{{Trial: id, Owner: owner, Suggestion: &suggestion}}}); err != nil {
 		return err
