@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/infra/bench/quality"
 )
@@ -109,5 +110,24 @@ func TestAVerdictIsInFiguresAndTable(t *testing.T) {
 		if !strings.Contains(table.String(), expected) {
 			t.Errorf("table has no %q:\n%s", expected, table.String())
 		}
+	}
+}
+
+func TestASuggestionIsComparedWithKerasTuners(t *testing.T) {
+	t.Parallel()
+	tftest.Python(t) // not with -short
+	f, err := quality.Find(quality.Known(), costFunction)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = withTensorFlow(t.Context(), 1, t.Output(), func(peer *tensorflow) error {
+		figures, err := bench{rounds: 2}.suggestionsAt(t.Context(), f, 8, "", peer)
+		if err == nil && (len(figures) != 2 || figures[0].Rounds != 2 || *figures[0].Peer <= 0 || figures[1].Ours <= 0) {
+			t.Errorf("figures %+v", figures)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
