@@ -73,7 +73,7 @@ func plain(d example.Default, kind example.Kind) any {
 	return jsonNumber(d.Float)
 }
 
-// jsonNumber is x, or its name where JSON has no word for it.
+// jsonNumber is x, or its name where JSON can't represent it.
 func jsonNumber[F float32 | float64](x F) any {
 	switch f := float64(x); {
 	case math.IsNaN(f):

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Format is a file that may stand beside the SavedModel.
+// Format is an export format besides the SavedModel.
 type Format struct {
 	Name   string // as pipelines ask for it
 	Folder string // in the Model artifact, named as TFX names them

@@ -20,5 +20,5 @@ type Model struct {
 type Targets struct {
 	Serving string   // the SavedModel: .../Format-Serving
 	Eval    string   // the model that TensorFlow Model Analysis reads: .../Format-TFMA
-	Formats []string // by name, as Formats has them; each goes into its own folder beside Serving
+	Formats []string // by name, as Formats has them; each goes into its own folder next to Serving
 }

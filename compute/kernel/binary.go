@@ -64,7 +64,7 @@ func (f Binary) holds(x, y float32) bool {
 	panic("kernel: no such function of two elements")
 }
 
-// Shape says how the second operand of Combine stands beside the first, [rows, cols].
+// Shape says how the second operand of Combine broadcasts over the first, [rows, cols].
 type Shape int
 
 // The shapes.

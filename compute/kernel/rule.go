@@ -1,7 +1,7 @@
 package kernel
 
 // The formulas of Keras 3's optimizers that this package has assembly for. A new optimizer needs no
-// assembly: its formula is defined beside it in compute/nn/optim.
+// assembly: its formula is defined next to it in compute/nn/optim.
 var (
 	SGD      = NewFormula("sgd", "", "rate", "w = w - rate*g")
 	Momentum = NewFormula("momentum", "m", "rate mu", "m = mu*m - rate*g", "w = w + m")

@@ -1,6 +1,6 @@
 package kernel
 
-// What is done with tables gives the place of the first id that is outside, or -1.
+// The functions on tables return the index of the first id that is outside, or -1.
 
 func gatherFast(l Level, y, table []float32, ids []int, width, rows int) (bad int, ok bool) {
 	switch l {

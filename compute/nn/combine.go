@@ -72,7 +72,7 @@ func combination(op Op) stepFunc {
 	}
 }
 
-// second is the second operand, and how it stands beside the first: a param is the same for all rows.
+// second is the second operand, and how it broadcasts over the first: a param is the same for all rows.
 func (s *step) second() ([]float32, kernel.Shape) {
 	switch {
 	case s.param != nil && len(s.param.Values) == 1:

@@ -54,7 +54,7 @@ func (c *checker) cross(n *Node) (Type, error) {
 	return Type{Int64, width}, nil
 }
 
-// cross widens each row's ids column by column: what is hashed of the columns before stands at the front of the row already.
+// cross widens each row's ids column by column: what is hashed of the columns before is at the front of the row already.
 func cross(s *step, rows int) error {
 	width, out := s.out.Width, s.out.Ints
 	for r := range rows {

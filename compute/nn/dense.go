@@ -24,7 +24,7 @@ func (c *checker) matMul(n *Node) (Type, error) {
 	return Type{Float32, shape[1]}, nil
 }
 
-// rowParam is the rule of a param that stands beside every row.
+// rowParam is the rule of a param that broadcasts over every row.
 func (c *checker) rowParam(n *Node) (Type, error) {
 	t, shape, err := c.withParam(n, Float32, 1)
 	if err == nil && shape[0] != t.Width {

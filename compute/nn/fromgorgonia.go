@@ -50,7 +50,7 @@ type operand struct {
 	width int    // of rows; 0 for numbers
 	flat  int    // of indices looked up and not yet put side by side: how many a row has
 
-	repeated int // of rows of width 1: how often each number stands in its row; 0 for once
+	repeated int // of rows of width 1: how often each number repeats in its row; 0 for once
 
 	comparison string // of ">" and its kin: x ⊙ (x > 0) alone knows what to make of it
 

@@ -111,7 +111,7 @@ func (r *reading) pair(op Op, in []operand) (operand, error) {
 		return o, nil
 	}
 	if len(y.values) != 1 && (len(y.values) != x.width || y.shape[len(y.shape)-1] != x.width) {
-		return operand{}, fmt.Errorf("params of shape %v beside rows of %d numbers", y.shape, x.width)
+		return operand{}, fmt.Errorf("params of shape %v with rows of %d numbers", y.shape, x.width)
 	}
 	return r.node(op, x.width, Attr{}, x.name, r.param(y, len(y.values))), nil
 }

@@ -97,7 +97,7 @@ func (r *reading) joined(op string, n *gorgonia.Node, in []operand) (operand, er
 	var names []string
 	for _, x := range in {
 		if !x.rows() {
-			return operand{}, fmt.Errorf("params beside rows")
+			return operand{}, fmt.Errorf("params with rows")
 		}
 		names = append(names, x.name)
 	}

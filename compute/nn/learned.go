@@ -5,7 +5,7 @@ import "github.com/stoker-ml/stoker/compute/nn/plan"
 // learned are the weights that the loss needs. An optimizer leaves the others as they are, as Keras's do: by a gradient of 0 a rule
 // with a decay, or FTRL, would change them.
 type learned struct {
-	ranges []plan.Range // of Model.Weights, none beside another
+	ranges []plan.Range // of Model.Weights, none adjacent to another
 	rest   bool         // there are others
 
 	updates []plan.Update

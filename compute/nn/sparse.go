@@ -1,6 +1,6 @@
 package nn
 
-// sparse is a product of rows that are nearly all zeros with a param: rows made of one-hot ids, maybe beside some numbers, and beside
+// sparse is a product of rows that are nearly all zeros with a param: rows made of one-hot ids, maybe with some numbers, and
 // what is trained. A training computes it by what isn't zero.
 type sparse struct {
 	node   *Node   // the MatMul

@@ -45,7 +45,7 @@ func (m *Model) weight(b Batch, row int) float64 {
 	return w
 }
 
-// classes is how many a target tells apart: yes and no, or one a column.
+// classes is how many a target distinguishes: yes and no, or one a column.
 func (m *Model) classes() int { return max(m.width, 2) }
 
 // classOf is the class that a target names: 0 or 1 where it is one number, else the column of the largest, as Keras's fit takes it.

@@ -17,7 +17,7 @@ type WideDeep struct {
 	Units int // of the logits; 0: 1, as in the example
 }
 
-// WideDeep puts numbers through dense layers, and ids as they are beside what comes out: one-hot, each of its own depth. A dense
+// WideDeep puts numbers through dense layers, and ids as they are next to the result: one-hot, each of its own depth. A dense
 // layer over both gives the logits. An id outside of its depth counts as none. Layers are called <name>/deep_0, <name>/deep_1 and so
 // on, and <name>/logits.
 func (b *Builder) WideDeep(name string, o WideDeep) Ref {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// fileMark is in the name of every event file, and nothing else tells TensorBoard what one is.
+// fileMark is in the name of every event file, and TensorBoard recognizes one by nothing else.
 const fileMark = "tfevents"
 
 // IsEventFile says whether a path, slash-separated or local, is named like an event file.

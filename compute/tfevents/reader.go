@@ -34,7 +34,7 @@ func OpenFile(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads events from in, which is not closed. The name stands in errors.
+// NewReader reads events from in, which is not closed. Errors contain the name.
 func NewReader(name string, in io.Reader) *Reader {
 	return &Reader{name: name, records: tfrecord.NewReader(name, in), file: io.NopCloser(nil)}
 }

@@ -37,7 +37,7 @@ func (s *Series) limit() int {
 	return maxOthers
 }
 
-// add keeps every point while there is room, else every second of those, and the last one.
+// add keeps every point while there is capacity, else every second of those, and the last one.
 func (s *Series) add(p Point) {
 	s.Every = max(s.Every, 1)
 	s.Count++

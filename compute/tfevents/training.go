@@ -63,7 +63,7 @@ type Training struct {
 	kept    []state
 }
 
-// NewTraining logs nothing yet: the first step tells whether the training goes on from a checkpoint.
+// NewTraining logs nothing yet: the first step shows whether the training goes on from a checkpoint.
 func NewTraining(o TrainingOptions) *Training {
 	return &Training{o: o, writers: map[string]*Writer{}}
 }

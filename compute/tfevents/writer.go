@@ -138,5 +138,5 @@ func (w *Writer) Flush() error {
 // Close ends the file.
 func (w *Writer) Close() error { return errors.Join(w.records.Close(), w.file.Close()) }
 
-// seconds is how events tell time: since 1970.
+// seconds is the time of an event: since 1970.
 func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }

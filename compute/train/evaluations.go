@@ -23,7 +23,7 @@ type Evaluations struct {
 	// evaluated. The one at the end always is.
 	Throttle time.Duration
 
-	// Done is told all evaluations so far, the newest last, before Checkpointed is told of the checkpoint. A training that
+	// Done is called with all evaluations so far, the newest last, before Checkpointed is called with the checkpoint. A training that
 	// goes on from a checkpoint has those that came before it. Its error ends the training. It may be nil, and runs on the
 	// loop's goroutine.
 	Done func(ctx context.Context, all []Evaluation) error
@@ -42,7 +42,7 @@ type Evaluation struct {
 	Metrics map[string]float64 `json:"metrics"`         // see Evaluate
 }
 
-// evaluationsFile keeps them beside the checkpoints, so that a resumed training knows which model was the best.
+// evaluationsFile keeps them next to the checkpoints, so that a resumed training knows which model was the best.
 const evaluationsFile = "evaluations.json"
 
 // evaluator is the evaluations of one loop.

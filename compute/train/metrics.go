@@ -79,7 +79,7 @@ func (m *meters) metrics() map[string]float64 {
 	return out
 }
 
-// confusion is nil where the model doesn't tell classes, or too many.
+// confusion is nil where the model has no classes, or too many.
 func (m *meters) confusion() *Confusion {
 	switch meter := m.meter.(type) {
 	case *classMeter:

@@ -141,7 +141,7 @@ func (l *loop) spoiltParam() (name string, number float32) {
 	return "", 0
 }
 
-// sound is an error for weights that are no model: the loss of a step is that before it, so that nothing else tells what
+// sound is an error for weights that are no model: the loss of a step is that before it, so that nothing else shows what
 // the last one made of them.
 func (l *loop) sound() error {
 	if err := l.program.Sync(); err != nil {

@@ -27,7 +27,7 @@ type Options struct {
 	Logger *slog.Logger     // default: discards
 	Now    func() time.Time // default: time.Now; says when Checkpoints.Interval is over
 
-	// Stepped is told of each step, from 1, once the weights have changed (those of the model may still be those before, where a device
+	// Stepped is called for each step, from 1, once the weights have changed (those of the model may still be those before, where a device
 	// trains), Report of progress, Checkpointing of each
 	// checkpoint before there is anything of it, for what has to be there when it is; Checkpointed of each that is safe on
 	// disk. Any may be nil. They run on the loop's goroutine.

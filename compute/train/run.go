@@ -47,7 +47,7 @@ type loop struct {
 	lossSum float64 // since the last report
 	losses  int
 
-	// Where the rows of the batch at hand come from, and of the one before, for what is told when numbers go wrong.
+	// Where the rows of the batch at hand come from, and of the one before, for the error when numbers go wrong.
 	origins, before []example.Origin
 }
 

@@ -37,7 +37,7 @@ type source interface {
 	next(ctx context.Context, to []rec) (int, error)
 }
 
-// ahead reads files in a goroutine of its own, epoch after epoch, a bounded number of blocks before the one who takes them.
+// ahead reads files in a goroutine of its own, epoch after epoch, a bounded number of blocks ahead of its reader.
 type ahead struct {
 	files  []string
 	full   chan *block
@@ -61,7 +61,7 @@ type block struct {
 	err   error // after the records: nil is more, errEpochEnd the end of an epoch, any other the end of all
 }
 
-// readAhead begins to read at the start of epoch; epochs 0 is for ever.
+// readAhead begins to read at the start of epoch; with epochs 0 it never ends.
 func readAhead(files []string, epoch, epochs, maxRecord int) *ahead {
 	a := &ahead{
 		files: files,
@@ -112,7 +112,7 @@ func (a *ahead) nextBlock(ctx context.Context) error {
 	if b := a.block; b != nil {
 		err := b.err
 		if err != nil && err != errEpochEnd {
-			return err // for ever: the block is kept
+			return err // and from every later call: the block is kept
 		}
 		a.block = nil
 		a.free <- b

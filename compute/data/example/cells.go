@@ -147,7 +147,7 @@ func (c *Column) appendByteLists(records []rec, found []span) (rows int, err err
 	return len(found), nil
 }
 
-// appendShortBytes appends from[at:end]. Up to 16 bytes are moved as two numbers where there is room, which is quicker than a call
+// appendShortBytes appends from[at:end]. Up to 16 bytes are copied as two numbers where the capacity allows it, which is quicker than a call
 // that asks how many they are.
 func appendShortBytes(to, from []byte, at, end int) []byte {
 	n, size := len(to), end-at
@@ -155,8 +155,8 @@ func appendShortBytes(to, from []byte, at, end int) []byte {
 		return append(to, from[at:end]...)
 	}
 	low, high := binary.LittleEndian.Uint64(from[at:]), binary.LittleEndian.Uint64(from[at+8:])
-	room := to[n : n+16]
-	binary.LittleEndian.PutUint64(room, low)
-	binary.LittleEndian.PutUint64(room[8:], high)
+	free := to[n : n+16]
+	binary.LittleEndian.PutUint64(free, low)
+	binary.LittleEndian.PutUint64(free[8:], high)
 	return to[:n+size]
 }

@@ -35,7 +35,7 @@ func (d *Decoder) appendChunk(b *Batch, records []rec) (rows int, err error) {
 	return d.appendRegular(b, records[:n])
 }
 
-// appendRegular fills the columns from what was found. Which of several mistakes is told is that of the first row, and of its first
+// appendRegular fills the columns from what was found. Of several mistakes it returns that of the first row, and of its first
 // column.
 func (d *Decoder) appendRegular(b *Batch, records []rec) (rows int, err error) {
 	rows = len(records)

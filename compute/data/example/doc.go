@@ -6,6 +6,6 @@
 // Options.MaxBytes each (1 GiB), and records of more than 16 MiB are read ahead one at a time. Columns may be up to eight times as large
 // as the records they are decoded from.
 //
-// The framing of the files lives in compute/data/tfrecord. What is done with the columns (vocabularies, one-hot, transform graphs)
+// The framing of the files lives in compute/data/tfrecord. What uses the columns (vocabularies, one-hot, transform graphs)
 // lives elsewhere in compute.
 package example

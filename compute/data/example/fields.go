@@ -74,7 +74,7 @@ func anyEntry(m []byte) (key, value []byte, size int, err error) {
 	return key, value, len(m) - len(rest), err
 }
 
-// joined joins the parts of a message. The first one is the record's, which stays as it is; a copy has room for more, so that many
+// joined joins the parts of a message. The first one is the record's, which stays as it is; a copy has capacity for more, so that many
 // small parts are not copied again and again.
 type joined struct{ own bool }
 

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// names finds the column of a name: a hash table with open addressing that is filled once and holds few names in much room. Of a name
+// names finds the column of a name: a hash table with open addressing that is filled once and holds few names in many slots. Of a name
 // its length, its first, its last and its second eight bytes are kept as numbers. They are all there is to a name of up to 24 bytes, so
 // that most names are found without comparing strings.
 type names struct {

@@ -18,7 +18,7 @@ type Options struct {
 	Spec      Spec
 	BatchSize int // rows, 1 or more
 
-	Epochs        int  // how often the data is read; 0 is for ever
+	Epochs        int  // how often the data is read; 0 repeats it without end
 	DropRemainder bool // leave out a last batch with fewer rows than BatchSize
 
 	// ShuffleBuffer is from how many records the next one is drawn at random; up to 1 keeps the order. The whole is reproducible
@@ -52,7 +52,7 @@ type Reader struct {
 	window   []rec // the records last taken from there
 	position Position
 	size     int64 // records in an epoch; 0 before the first has been read
-	err      error // once set, what Next returns for ever
+	err      error // once set, what every later call of Next returns
 }
 
 // Position says how far a Reader has come.
@@ -191,7 +191,7 @@ func (r *Reader) Skip(ctx context.Context, batches int64) error {
 	return nil
 }
 
-// skipEpochs skips as many whole epochs as left has room for, if it is known how long they are.
+// skipEpochs skips as many whole epochs as fit in left, if it is known how long they are.
 func (r *Reader) skipEpochs(left *int64) {
 	if r.size == 0 || r.err != nil {
 		return

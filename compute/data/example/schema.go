@@ -40,8 +40,8 @@ func ReadSchema(path string) (*Schema, error) {
 	return ParseSchema(path, f)
 }
 
-// ParseSchema reads a tensorflow.metadata.v0.Schema in text or binary form; the bytes tell. Fields that don't matter here
-// are not checked. The name stands in errors, with the line where the text is bad.
+// ParseSchema reads a tensorflow.metadata.v0.Schema in text or binary form, detected by its bytes. Fields that don't matter here
+// are not checked. Errors contain the name, with the line where the text is bad.
 func ParseSchema(name string, r io.Reader) (*Schema, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxSchemaSize+1))
 	if err != nil {
@@ -84,7 +84,7 @@ func messagesIn(schema []byte) (n int) {
 	return n
 }
 
-// isText tells the two forms apart: in binary a feature's type is a byte below 9, which text never holds.
+// isText reports whether data is text: in binary a feature's type is a byte below 9, which text never holds.
 func isText(b []byte) bool {
 	control := func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\v' && r != '\f' }
 	return utf8.Valid(b) && !strings.ContainsFunc(string(b), control)

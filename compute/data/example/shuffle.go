@@ -21,13 +21,13 @@ type shuffle struct {
 	ended  bool  // from has no more records in this epoch
 
 	below []rec    // of from, not yet in the buffer
-	room  []rec    // that below is part of
+	chunk []rec    // the memory of below
 	lent  [][]byte // memory of the records drawn by the last next
 	spare [][]byte // memory to use again
 }
 
 func newShuffle(from source, size int, most int64, seed uint64, epoch int) *shuffle {
-	s := &shuffle{from: from, size: size, most: most, seed: seed, room: make([]rec, chunkRows)}
+	s := &shuffle{from: from, size: size, most: most, seed: seed, chunk: make([]rec, chunkRows)}
 	s.begin(epoch)
 	return s
 }
@@ -76,7 +76,7 @@ func (s *shuffle) draw() rec {
 func (s *shuffle) fill(ctx context.Context) error {
 	for !s.ended && len(s.held) < s.size {
 		if len(s.below) == 0 {
-			n, err := s.from.next(ctx, s.room)
+			n, err := s.from.next(ctx, s.chunk)
 			if err == errEpochEnd {
 				s.ended = true
 				return nil
@@ -84,7 +84,7 @@ func (s *shuffle) fill(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			s.below = s.room[:n]
+			s.below = s.chunk[:n]
 		}
 		if s.bytes+int64(len(s.below[0].data)) > s.most {
 			return inputError{fmt.Errorf("read examples: the %d records in the shuffle buffer have more than %d bytes: choose a smaller buffer", len(s.held)+1, s.most)}
@@ -97,14 +97,14 @@ func (s *shuffle) fill(ctx context.Context) error {
 
 // hold copies r into the buffer.
 func (s *shuffle) hold(r rec) {
-	var room []byte
+	var buffer []byte
 	if n := len(s.spare); n > 0 {
-		room, s.spare = s.spare[n-1], s.spare[:n-1]
+		buffer, s.spare = s.spare[n-1], s.spare[:n-1]
 	}
 	s.bytes += int64(len(r.data))
-	if cap(room) > blockBytes {
-		room = nil // for what is small
+	if cap(buffer) > blockBytes {
+		buffer = nil // for what is small
 	}
-	r.data = append(room[:0], r.data...)
+	r.data = append(buffer[:0], r.data...)
 	s.held = append(s.held, r)
 }

@@ -23,7 +23,7 @@ func ReadNumExamples(path string) (int64, error) {
 }
 
 // ParseNumExamples reads a serialized DatasetFeatureStatisticsList of TensorFlow Metadata (statistics.proto), and of that the
-// num_examples of its first dataset, as TFX does. The name stands in errors, which are ErrInput unless r can't be read. What is
+// num_examples of its first dataset, as TFX does. Errors contain the name, which are ErrInput unless r can't be read. What is
 // said of the features is passed over, and none of it held in memory.
 func ParseNumExamples(name string, r io.Reader) (int64, error) {
 	in := &walk{in: bufio.NewReaderSize(r, 64<<10), left: math.MaxInt64}

@@ -126,7 +126,7 @@ func checkDepth(schema []format.SchemaElement) error {
 }
 
 // runLengthBooleans is the index of a leaf of booleans in run-length encoding, or -1. The library reads a run of ones as one one and zeros.
-// Levels have that encoding too, so that it says nothing beside another one where the file has no statistics of encodings.
+// Levels have that encoding too, so that it means nothing if a column has another one too and the file has no statistics of encodings.
 func runLengthBooleans(file *format.FileMetaData) int {
 	for _, group := range file.RowGroups {
 		for i, chunk := range group.Columns {

@@ -73,7 +73,7 @@ func (c *parquetColumn) findLeaf(field *parquet.Column) (*parquet.Column, error)
 	if elements.Leaf() {
 		return elements, nil
 	}
-	// Older writers have lists of structs in two levels, which the format tells from lists of primitives in three by these names.
+	// Older writers have lists of structs in two levels, which the format distinguishes from lists of primitives in three by these names.
 	older := elements.Name() == "array" || elements.Name() == field.Name()+"_tuple"
 	if older || len(elements.Columns()) != 1 || !elements.Columns()[0].Leaf() || elements.Columns()[0].Repeated() {
 		return nil, fmt.Errorf("is nested (a list of structs, lists or maps): %s, or lists of primitives", splitUp)

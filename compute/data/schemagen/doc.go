@@ -28,7 +28,7 @@
 //
 // # Differences
 //
-// TensorFlow Data Validation decides domains by the 1,000 most frequent values of a feature. Here all values decide: strings beside
+// TensorFlow Data Validation decides domains by the 1,000 most frequent values of a feature. Here all values decide: strings as well as
 // which there is one that is no integer have no int_domain, and a string_domain goes where another split has more than 1,000
 // distinct values or more than 1 MiB of them. A feature that is DEPRECATED because another split has floats where it had a bool_domain
 // keeps that domain, where TensorFlow Data Validation may make it a float_domain.

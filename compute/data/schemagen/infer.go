@@ -194,7 +194,7 @@ func (s *Schema) createDomain(o Options, made *schemapb.Feature, f *feature) {
 	}
 }
 
-// boolDomain is nil for words that are not one word for true, one for false, or one of both.
+// boolDomain is nil for values other than one string for true, one for false, or both.
 func boolDomain(words []string) *schemapb.BoolDomain {
 	if len(words) == 0 || len(words) > 2 {
 		return nil

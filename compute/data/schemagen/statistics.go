@@ -132,7 +132,7 @@ func (t *tokens) add(value []byte) {
 // sorted is the distinct strings by their bytes; nil where there are too many.
 func (t *tokens) sorted() []string { return slices.Sorted(maps.Keys(t.distinct)) }
 
-// NewStatistics returns the statistics of a split without records. The name stands in notes.
+// NewStatistics returns the statistics of a split without records. Notes contain the name.
 func NewStatistics(split string) *Statistics {
 	return &Statistics{Split: split, features: map[string]*feature{}, steps: map[string]*feature{}}
 }
@@ -284,7 +284,7 @@ func (f *feature) countList(feature []byte, lists *valency) error {
 	return err
 }
 
-// joined joins the parts of a message. The first one is the record's, which stays as it is; a copy has room for more, so that many
+// joined joins the parts of a message. The first one is the record's, which stays as it is; a copy has capacity for more, so that many
 // small parts are not copied again and again.
 type joined struct{ own bool }
 

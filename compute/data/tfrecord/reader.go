@@ -32,10 +32,10 @@ type Reader struct {
 	ahead  []byte // what follows them there
 	large  []byte
 	limit  int   // bytes of a record
-	err    error // once set, what Next returns for ever
+	err    error // once set, what every later call of Next returns
 }
 
-// Open opens a file of records, gzip or plain: the first bytes tell. A file named .gz that is not gzip is an error, at the
+// Open opens a file of records, gzip or plain, detected by its first bytes. A file named .gz that is not gzip is an error, at the
 // first Next.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
@@ -47,7 +47,7 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads records from in, which is not closed. The name stands in errors, and decides by ".gz" at its end whether
+// NewReader reads records from in, which is not closed. Errors contain the name, and decides by ".gz" at its end whether
 // in must be gzip.
 func NewReader(name string, in io.Reader) *Reader {
 	r := &Reader{stream: newStream(), limit: CurrentLimit()}

@@ -66,7 +66,7 @@ func (w *Writer) Append(data []byte) error {
 	return nil
 }
 
-// Flush hands all that was appended to the file below, for one who reads while it grows.
+// Flush writes all that was appended to the underlying file, for readers of a file that still grows.
 func (w *Writer) Flush() error { return run(w.out.Flush, w.flushes) }
 
 // Close flushes, ends the gzip stream and closes the file that Create made.

@@ -39,7 +39,7 @@ const (
 )
 
 // Describe reads what a file is, without its weights. What is no ONNX model, is cut off, or has no outputs, is an error, which
-// doesn't name the file: who asks knows by which name people know it. Memory depends on the inputs and outputs alone.
+// doesn't name the file: the caller knows the name that users know. Memory depends on the inputs and outputs alone.
 func Describe(path string) (Description, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -54,7 +54,7 @@ func (c *cutter) mark() error {
 	return nil
 }
 
-// leaveOut leaves out a look-up of an input's strings, or a cross of inputs; nothing else can be told to callers in words.
+// leaveOut leaves out a look-up of an input's strings, or a cross of inputs; nothing else can be described to callers.
 func (c *cutter) leaveOut(n nn.Node) error {
 	looksUp := n.Op == nn.OpVocab || n.Op == nn.OpHash || n.Op == nn.OpCross
 	for _, name := range n.In {

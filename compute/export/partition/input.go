@@ -16,7 +16,7 @@ type Input struct {
 	Note    string `json:"note,omitempty"`    // what is expected, in words
 	Default any    `json:"default,omitempty"` // stands for a value that a row lacks: a number, "NaN", a string, or Bytes
 
-	// ComputedFrom is set for an input that stands in the place of what the file can't compute itself.
+	// ComputedFrom is set for an input that replaces values which the file can't compute itself.
 	ComputedFrom *Source `json:"computed_from,omitempty"`
 }
 

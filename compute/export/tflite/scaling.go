@@ -25,7 +25,7 @@ type span struct {
 	known     bool
 }
 
-// take widens the span to finite numbers; others tell nothing of a range.
+// take widens the span to finite numbers; infinities and NaN have no range.
 func (s *span) take(values []float32) {
 	for _, v := range values {
 		x := float64(v)
@@ -44,7 +44,7 @@ func (s *span) take(values []float32) {
 func (s span) scaling() scaling {
 	low, high := min(s.low, 0), max(s.high, 0)
 	scale := float32((high - low) / 255)
-	if scale < math.SmallestNonzeroFloat32*(1<<23) { // only zeros, or what can hardly be told from it
+	if scale < math.SmallestNonzeroFloat32*(1<<23) { // only zeros, or numbers too small to differ from it
 		return scaling{scale: 1}
 	}
 	zero := math.RoundToEven(-128 - low/float64(scale))

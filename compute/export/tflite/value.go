@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// value is where a value of the graph stands in the file: as it is, in 8 bits, or both.
+// value is where a value of the graph is in the file: as it is, in 8 bits, or both.
 type value struct {
 	plain  int32             // float32 or int64; none if only in 8 bits
 	eights map[scaling]int32 // int8, by scaling
@@ -21,7 +21,7 @@ func newEight(t int32, s scaling) *value {
 	return &value{plain: none, eights: map[scaling]int32{s: t}, own: s}
 }
 
-// plain is the tensor of a value or a param in float32 or int64. What stands in 8 bits only is brought back.
+// plain is the tensor of a value or a param in float32 or int64. A value of 8 bits only is dequantized.
 func (l *lowering) plain(name string) int32 {
 	if p := l.params[name]; p != nil {
 		return l.store(p, "", func() tensor { return tensor{shape: shapeOf(p), data: floatBytes(p.Values...)} })
@@ -105,7 +105,7 @@ func (l *lowering) constant(kind elementType, shape []int32, data []byte) int32 
 	return t
 }
 
-// number is a float32 that stands beside every element.
+// number is a float32 that broadcasts over every element.
 func (l *lowering) number(v float32) int32 { return l.constant(float32Type, nil, floatBytes(v)) }
 
 // ints is a constant list of int32.

@@ -96,7 +96,7 @@ func columnScales(p *nn.Param) []float32 {
 	return scales
 }
 
-// maxBias leaves room in the int32 that a bias is, for what is added to it.
+// maxBias leaves headroom in the int32 that a bias is, for what is added to it.
 const maxBias = 1 << 30
 
 // widen makes each column's scale so large that its bias fits into maxBias steps of input*column.

@@ -171,7 +171,7 @@ func (t *tileBody) width() int {
 	return 32
 }
 
-// turnSteps are the values of k of a turn of the loop, so that counting is little beside multiplying.
+// turnSteps are the values of k of a turn of the loop, so that the loop costs little compared with the products.
 const turnSteps = 4
 
 // Three steps in b and, where rows lie side by side, in a: what an address can't multiply by. cRow comes back after the loop.

@@ -39,7 +39,7 @@ func scale(in plan.Instr) float32 {
 	return in.Scale
 }
 
-// shapeOf says how x stands beside a matrix.
+// shapeOf says how x broadcasts over a matrix.
 func shapeOf(x, matrix plan.Buffer) kernel.Shape {
 	switch {
 	case x.Len() == 1:

@@ -113,7 +113,7 @@ func (m *Machine) Grads() []float32 {
 		return m.grads
 	}
 	if err := m.gpu.device.Download(bytesOfFloats(m.grads), m.memory.grads); err != nil {
-		_ = m.breakBy(fmt.Errorf("copy gradients from the device: %w", err)) // told by what comes next
+		_ = m.breakBy(fmt.Errorf("copy gradients from the device: %w", err)) // returned by the next call
 	}
 	m.gradsHere = true
 	return m.grads

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// updateKey tells one Update of a model from another: by the memory that it changes.
+// updateKey identifies an Update of a model by the memory that it changes.
 type updateKey struct {
 	formula *kernel.Formula
 	weights *float32

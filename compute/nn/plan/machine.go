@@ -8,7 +8,7 @@ import "github.com/stoker-ml/stoker/compute/kernel"
 // hears of them, works on its own copies, and writes them back at Sync; what is changed here in between is lost, unless Push
 // follows. On this computer's cores there is one memory, and Sync and Push do nothing.
 type Machine interface {
-	// Floats and Ints are the memory of an input, or of an output after a step. They stay the same slices for ever, so that data can
+	// Floats and Ints are the memory of an input, or of an output after a step. They stay the same slices, so that data can
 	// be decoded right into them.
 	Floats(buffer int) []float32
 	Ints(buffer int) []int

@@ -6,7 +6,7 @@ type place struct {
 	at   int
 }
 
-// memory gives every value its place: what is no longer needed makes room, and where a kernel may write over an operand that
+// memory gives every value its place: what is no longer needed is freed, and where a kernel may write over an operand that
 // nothing else needs, it does.
 type memory struct {
 	floats, ints arena
@@ -93,7 +93,7 @@ func (m *memory) arena(v *value) *arena {
 // arena is memory that grows at its end when no gap is large enough.
 type arena struct {
 	size int
-	gaps []span // in order, none beside another
+	gaps []span // in order, none adjacent to another
 }
 
 type span struct{ from, to int }
@@ -133,7 +133,7 @@ func (a *arena) grow(n int) span {
 	return span{from, a.size}
 }
 
-// give makes s a gap, joined with those beside it.
+// give makes s a gap, joined with adjacent gaps.
 func (a *arena) give(s span) {
 	i := 0
 	for i < len(a.gaps) && a.gaps[i].from < s.from {

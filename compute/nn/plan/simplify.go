@@ -94,7 +94,7 @@ func commutes(f kernel.Binary) bool {
 	return f == kernel.Add || f == kernel.Mul || f == kernel.Max || f == kernel.Min || f == kernel.Eq || f == kernel.Ne
 }
 
-// shapeOf is how what is repeated stands beside a matrix of so many columns.
+// shapeOf is how a repeated operand broadcasts over a matrix of so many columns.
 func shapeOf(y *value, cols int) kernel.Shape {
 	switch {
 	case y.len() == 1:

@@ -49,7 +49,7 @@ func (s *Session) findDatasets(tensors map[int32]string) error {
 	return nil
 }
 
-// datasetOps tells whether there are ops of data sets, and refuses those that are not in the pipeline of tf.Transform. seen are the
+// datasetOps reports whether there are ops of data sets, and refuses those that are not in the pipeline of tf.Transform. seen are the
 // functions that were looked at: each is once.
 func (m *Model) datasetOps(nodes []*nodepb.NodeDef, seen map[string]bool) (found bool, err error) {
 	for _, n := range nodes {

@@ -93,7 +93,7 @@ func (w *walk) hasEffects(s *scope, name string) bool {
 	return known
 }
 
-// hasEffects tells whether a function sets a variable or fills a table, itself or by another. seen are those that were asked before,
+// hasEffects reports whether a function sets a variable or fills a table, itself or by another. seen are those that were asked before,
 // and had none that were known then.
 func (s *scope) hasEffects(name string, seen map[string]bool) bool {
 	if seen[name] {

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/ops"
 )
 
-// Limits bound the execution of a graph: a small file may ask for any memory, and for ever. The zero Limits are the defaults.
+// Limits bound the execution of a graph: a small file may take any amount of memory and time. The zero Limits are the defaults.
 type Limits struct {
 	// Bytes is how much one execution holds at a time: constants, variables and tables of the session, and the tensors of one run.
 	// What is fed isn't counted. 0 is DefaultBytes and four times the size of the model's files, which are what its variables and

@@ -93,7 +93,7 @@ var otherModelFiles = []string{"saved_model.cpb", "saved_model.pbtxt"}
 func (m *Model) CheckOps(policy Policy) error {
 	for _, name := range otherModelFiles {
 		if _, err := os.Lstat(filepath.Join(m.Dir, name)); err == nil {
-			return fmt.Errorf("%s: %w: %s lies beside %s, and may be loaded in its place", m.Dir, ErrOps, name, modelFile)
+			return fmt.Errorf("%s: %w: %s is next to %s, and may be loaded in its place", m.Dir, ErrOps, name, modelFile)
 		}
 	}
 	extra := map[string]bool{}
@@ -305,7 +305,7 @@ func (c *opsCheck) findAssets() error {
 // the graph.
 const temporaryFolder = "tftransform_tmp"
 
-// temporary tells whether a node of the graph is the local path that an asset had when tf.Transform made it. A path of another file
+// temporary reports whether a node of the graph is the local path that an asset had when tf.Transform made it. A path of another file
 // system is refused: TensorFlow would open a connection.
 func (c *opsCheck) temporary(node string) bool {
 	n := c.bodies[""].nodes[node]

@@ -180,7 +180,7 @@ type flow struct {
 	seen     map[string]bool
 }
 
-// derives tells whether a tensor is from nothing but sources, in whatever way it gets to the reference: handed on, in a variable, as an
+// derives reports whether a tensor is from nothing but sources, in whatever way it gets to the reference: handed on, in a variable, as an
 // argument of each call of the function, and as an element of a data set. An argument of a function that nothing is known to call may be
 // anything.
 func (f *flow) derives(b *body, reference string) bool {
@@ -213,7 +213,7 @@ func (f *flow) derives(b *body, reference string) bool {
 	return false
 }
 
-// firstOutput tells whether a tensor of the graph is the first of its node. A loader replaces that tensor alone.
+// firstOutput reports whether a tensor of the graph is the first of its node. A loader replaces that tensor alone.
 func firstOutput(reference string) bool {
 	return reference == nodeOf(reference) || reference == nodeOf(reference)+":0"
 }
@@ -260,7 +260,7 @@ func (f *flow) site(site callSite, function string, i int) bool {
 	return first+i < len(inputs) && f.derives(site.in, inputs[first+i])
 }
 
-// variable tells whether a variable of the graph holds nothing but sources: all that sets it are nodes of the graph, which do it while
+// variable reports whether a variable of the graph holds nothing but sources: all that sets it are nodes of the graph, which do it while
 // the model is initialised.
 func (f *flow) variable(b *body, handle string) bool {
 	n := b.nodes[nodeOf(handle)]

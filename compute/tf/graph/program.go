@@ -54,7 +54,7 @@ func (s *Session) CompileTrace(ctx context.Context, t *Trace, what string) (*Pro
 	return s.newProgram(top.plan), nil
 }
 
-// compileOutputs compiles output by output, so that what goes wrong is told of the one that needs it.
+// compileOutputs compiles output by output, so that an error names the output that needs it.
 func (s *scope) compileOutputs(outputs []Spec, what string, next func() (int, error)) error {
 	for _, out := range outputs {
 		for _, want := range out.Types() {
@@ -91,7 +91,7 @@ func (s *Session) newProgram(p *plan) *Program {
 	return made
 }
 
-// Reads tells whether an output needs that argument.
+// Reads reports whether an output needs that argument.
 func (p *Program) Reads(arg int) bool { return p.reads[arg] }
 
 // Frame is the memory of one run.

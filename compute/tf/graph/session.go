@@ -131,7 +131,7 @@ func (m *Model) assetPath(i int) (string, error) {
 	return filepath.Join(m.Dir, "assets", name), nil
 }
 
-// isAsset tells whether a path that a graph holds is that of an asset: no other file is read.
+// isAsset reports whether a path that a graph holds is that of an asset: no other file is read.
 func (s *Session) isAsset(path string) bool {
 	for _, have := range s.assets {
 		if have == path {

@@ -22,7 +22,7 @@ type Signature struct {
 	in, out []string // the tensors of Inputs and Outputs in the graph, one after another
 }
 
-// Tensors are where the signature stands in the top graph: the tensors of Inputs and those of Outputs, one after another, as
+// Tensors are where the signature is in the top graph: the tensors of Inputs and those of Outputs, one after another, as
 // node:index.
 func (s Signature) Tensors() (inputs, outputs []string) {
 	return slices.Clone(s.in), slices.Clone(s.out)

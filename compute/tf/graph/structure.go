@@ -28,7 +28,7 @@ import (
 //
 // It covers the operations and how they are connected, types, shapes, signatures, small int32 constants (axes, shapes, permutations)
 // and the number of lines or records of each vocabulary file. It leaves out names of nodes, functions, tables and files, all other
-// constants (means, boundaries, sizes as int64), values of variables, and whatever TensorFlow writes beside the graph: fingerprint.pb
+// constants (means, boundaries, sizes as int64), values of variables, and other files that TensorFlow writes with the graph: fingerprint.pb
 // has a random UUID. Of operations in a loop of TensorFlow 1, how they are connected is not covered.
 //
 // Vocabulary files are read as streams; memory is bounded by the size of the graph. It fails where a vocabulary file can't be read.

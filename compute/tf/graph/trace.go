@@ -20,7 +20,7 @@ type Trace struct {
 // rootObject is the number of the object that all others hang under.
 const rootObject = 0
 
-// ErrNoObjects is told of graphs of TensorFlow 1: they have signatures, and no functions that objects name.
+// ErrNoObjects is returned for graphs of TensorFlow 1: they have signatures, and no functions that objects name.
 var ErrNoObjects = errors.New("no object graph: the graph is one of TensorFlow 1")
 
 // Trace finds the function that the root has under that name, and that takes a dict from names to tensors. Inputs are
@@ -89,7 +89,7 @@ func (m *Model) CaptureNodes(captures []int32) ([]string, error) {
 	return references, nil
 }
 
-// calledWith are the tensors of the top graph by the object that they stand for, as far as calls of functions tell.
+// calledWith are the tensors of the top graph by the object that they stand for, as far as calls of functions show.
 func (m *Model) calledWith() map[int32]string {
 	tensors := map[int32]string{}
 	for _, node := range m.Meta.GetGraphDef().GetNode() {

@@ -31,8 +31,8 @@ func arg[T tensor.Element](c *Call, i int) *tensor.Array[T] { return c.In[i].(*t
 
 func (c *Call) tensor(i int) tensor.Tensor { return c.In[i].(tensor.Tensor) }
 
-// room is output i with that shape. Its bytes are charged.
-func room[T tensor.Element](c *Call, i int, dims ...int) *tensor.Array[T] {
+// newOutput makes output i with that shape. Its bytes are charged.
+func newOutput[T tensor.Element](c *Call, i int, dims ...int) *tensor.Array[T] {
 	c.chargeShape(dims, tensor.BytesOf[T]())
 	a := tensor.Reuse[T](c.Out[i], dims...)
 	c.Out[i] = a
@@ -51,8 +51,8 @@ func (c *Call) broadcast(a, b []int) ([]int, error) {
 	return dims, c.allow(dims)
 }
 
-// roomLike is output i of the type of a tensor. Its bytes are charged.
-func (c *Call) roomLike(i int, t tensor.Tensor, dims ...int) tensor.Tensor {
+// newOutputLike makes output i of the type of a tensor. Its bytes are charged.
+func (c *Call) newOutputLike(i int, t tensor.Tensor, dims ...int) tensor.Tensor {
 	c.chargeShape(dims, t.ElementBytes())
 	out := t.Reuse(c.Out[i], dims)
 	c.Out[i] = out

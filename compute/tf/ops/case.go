@@ -150,7 +150,7 @@ func lowerPiece(lower cases.Caser) func(c *Call, s string, from, to int) string 
 	}
 }
 
-// casedBefore tells whether the last character that isn't case-ignorable is a cased letter.
+// casedBefore reports whether the last character that isn't case-ignorable is a cased letter.
 func casedBefore(c *Call, s string) bool {
 	for len(s) > 0 {
 		r, size := utf8.DecodeLastRuneInString(s)
@@ -163,7 +163,7 @@ func casedBefore(c *Call, s string) bool {
 	return false
 }
 
-// casedAfter tells whether the first character that isn't case-ignorable is a cased letter.
+// casedAfter reports whether the first character that isn't case-ignorable is a cased letter.
 func casedAfter(c *Call, s string) bool {
 	for _, r := range s {
 		c.tick(utf8.RuneLen(r))

@@ -49,7 +49,7 @@ func joined(c *Call, parts []Value, at int) error {
 			return fmt.Errorf("shapes %v and %v can't be joined along dimension %d", first.Shape(), p.(tensor.Tensor).Shape(), at)
 		}
 	}
-	out := c.roomLike(0, first, dims...)
+	out := c.newOutputLike(0, first, dims...)
 	rows, width, place := tensor.Count(dims[:at]), tensor.Count(dims[at:]), 0
 	for _, p := range parts {
 		part := p.(tensor.Tensor)
@@ -79,7 +79,7 @@ func buildPack(n *Node) (Kernel, error) {
 			}
 		}
 		parts, rows := len(c.In), tensor.Count(shape[:at])
-		out := c.roomLike(0, c.tensor(0), slices.Insert(slices.Clone(shape), at, parts)...)
+		out := c.newOutputLike(0, c.tensor(0), slices.Insert(slices.Clone(shape), at, parts)...)
 		width := tensor.Count(shape[at:])
 		for i := range c.In {
 			for r := range rows {
@@ -127,7 +127,7 @@ func divided(c *Call, t tensor.Tensor, at int, sizes, shape []int) error {
 			dims = slices.Clone(t.Shape())
 			dims[at] = size
 		}
-		out, w := c.roomLike(i, t, dims...), size*inner
+		out, w := c.newOutputLike(i, t, dims...), size*inner
 		for r := range rows {
 			c.tick(w)
 			out.CopyFrom(r*w, t, r*width+place, w)

@@ -42,7 +42,7 @@ func cumulate[T number](start T, f func(a, b T) T, exclusive, reverse bool) Kern
 		if err != nil {
 			return err
 		}
-		out := room[T](c, 0, a.Dims...)
+		out := newOutput[T](c, 0, a.Dims...)
 		for _, first := range c.places(0, g.outer, g.outerSteps) {
 			c.tick(len(g.within))
 			sum := start

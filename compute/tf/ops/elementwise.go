@@ -19,7 +19,7 @@ func pairwise[T, R tensor.Element](f loop[T, R]) Kernel {
 		if err != nil {
 			return err
 		}
-		out := room[R](c, 0, dims...).Data
+		out := newOutput[R](c, 0, dims...).Data
 		x, mx := spread(c, a, dims)
 		y, my := spread(c, b, dims)
 		for start := 0; start < len(out); {
@@ -43,7 +43,7 @@ func part[T tensor.Element](data []T, mask, start, end int) []T {
 func each[T, R tensor.Element](f func(out []R, in []T)) Kernel {
 	return func(c *Call) error {
 		a := arg[T](c, 0)
-		out := room[R](c, 0, a.Dims...).Data
+		out := newOutput[R](c, 0, a.Dims...).Data
 		for start := 0; start < len(out); {
 			end := chunk(c, a.Data, -1, start, len(out))
 			f(out[start:end], a.Data[start:end])

@@ -24,7 +24,7 @@ func buildFill(n *Node) (Kernel, error) {
 		if c.tensor(1).Size() != 1 {
 			return fmt.Errorf("the value has %d elements, wants one", c.tensor(1).Size())
 		}
-		c.roomLike(0, c.tensor(1), dims...).Fill(c.tensor(1), 0)
+		c.newOutputLike(0, c.tensor(1), dims...).Fill(c.tensor(1), 0)
 		return nil
 	}, n.wantInts(0)
 }
@@ -40,7 +40,7 @@ func filledLike(n *Node, one bool) (Kernel, error) {
 		return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
 	}
 	return func(c *Call) error {
-		c.roomLike(0, v, c.tensor(0).Shape()...).Fill(v, 0)
+		c.newOutputLike(0, v, c.tensor(0).Shape()...).Fill(v, 0)
 		return nil
 	}, nil
 }
@@ -98,7 +98,7 @@ func countUp[T int32 | int64](c *Call) error {
 	if steps > uint64(c.Most) {
 		return fmt.Errorf("range of %d elements", steps)
 	}
-	out := room[T](c, 0, int(steps))
+	out := newOutput[T](c, 0, int(steps))
 	for i := range out.Data {
 		out.Data[i] = T(start + int64(i)*step)
 	}
@@ -154,7 +154,7 @@ func oneHot(c *Call, at, depth int) error {
 	if err := c.allow(dims); err != nil {
 		return err
 	}
-	out := c.roomLike(0, c.tensor(2), dims...)
+	out := c.newOutputLike(0, c.tensor(2), dims...)
 	out.Fill(c.tensor(3), 0)
 	inner := tensor.Count(shape[at:])
 	for i, index := range indices {

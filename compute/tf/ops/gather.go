@@ -45,7 +45,7 @@ func gatherRows(c *Call, t, indices tensor.Tensor, at int) error {
 	if err := c.allow(dims); err != nil {
 		return err
 	}
-	return gathered(c, c.roomLike(0, t, dims...), t, at, c.integers(indices))
+	return gathered(c, c.newOutputLike(0, t, dims...), t, at, c.integers(indices))
 }
 
 func gathered(c *Call, out, t tensor.Tensor, at int, indices []int) error {
@@ -91,7 +91,7 @@ func buildGatherNd(n *Node) (Kernel, error) {
 		if err := c.allow(dims); err != nil {
 			return err
 		}
-		out, indices, inner := c.roomLike(0, t, dims...), c.ints(1), tensor.Count(t.Shape()[depth:])
+		out, indices, inner := c.newOutputLike(0, t, dims...), c.ints(1), tensor.Count(t.Shape()[depth:])
 		for i := range tensor.Count(by.Shape()[:last]) {
 			from, err := flatIndex(indices[i*depth:(i+1)*depth], t.Shape())
 			if err != nil {

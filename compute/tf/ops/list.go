@@ -137,7 +137,7 @@ func buildListConcat(n *Node) (Kernel, error) {
 		if err != nil {
 			return err
 		}
-		lengths := room[int64](c, 1, len(parts))
+		lengths := newOutput[int64](c, 1, len(parts))
 		for i, p := range parts {
 			if len(p.(tensor.Tensor).Shape()) == 0 {
 				return errors.New("scalars can't be joined")
@@ -153,7 +153,7 @@ func buildListConcat(n *Node) (Kernel, error) {
 			if err := c.allow(dims); err != nil {
 				return err
 			}
-			c.roomLike(0, t, dims...)
+			c.newOutputLike(0, t, dims...)
 			return nil
 		}
 		return joined(c, parts, 0)
@@ -180,7 +180,7 @@ func buildListStack(n *Node) (Kernel, error) {
 		if err := c.allow(dims); err != nil {
 			return err
 		}
-		out, width := c.roomLike(0, t, dims...), tensor.Count(dims[1:])
+		out, width := c.newOutputLike(0, t, dims...), tensor.Count(dims[1:])
 		for i, p := range parts {
 			if !slices.Equal(p.(tensor.Tensor).Shape(), dims[1:]) {
 				return fmt.Errorf("shapes %v and %v can't be stacked", dims[1:], p.(tensor.Tensor).Shape())

@@ -54,7 +54,7 @@ func products[T floating](c *Call, a, b *tensor.Array[T], turnedA, turnedB bool)
 	if err := c.allow(dims); err != nil {
 		return err
 	}
-	out, size := room[T](c, 0, dims...), x.rows*y.columns
+	out, size := newOutput[T](c, 0, dims...), x.rows*y.columns
 	placesA, placesB := c.places(0, before, repeatSteps(beforeA, before)), c.places(0, before, repeatSteps(beforeB, before))
 	for i := range placesA {
 		product(c, out.Data[i*size:(i+1)*size], a.Data[placesA[i]*x.size():], b.Data[placesB[i]*y.size():], x, y)
@@ -130,7 +130,7 @@ func multiplySparse[T floating](c *Call) error {
 	if err := c.allow([]int{s.Dims[0], width}); err != nil {
 		return err
 	}
-	out := room[T](c, 0, s.Dims[0], width)
+	out := newOutput[T](c, 0, s.Dims[0], width)
 	clear(out.Data)
 	for i, factor := range s.Values.(*tensor.Array[T]).Data {
 		at := s.Index(i)

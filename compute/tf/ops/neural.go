@@ -21,7 +21,7 @@ func biasAdd[T number](c *Call) error {
 	if len(bias.Dims) != 1 || last < 1 || a.Dims[last] != len(bias.Data) {
 		return fmt.Errorf("a bias of shape %v for shape %v", bias.Dims, a.Dims)
 	}
-	out, width := room[T](c, 0, a.Dims...).Data, len(bias.Data)
+	out, width := newOutput[T](c, 0, a.Dims...).Data, len(bias.Data)
 	for row := 0; row+width <= len(out) && width > 0; row += width {
 		c.tick(width)
 		for i, b := range bias.Data {
@@ -49,7 +49,7 @@ func rowwise[T floating](f func(to, from []T)) Kernel {
 		if last < 0 {
 			return fmt.Errorf("a scalar has no rows")
 		}
-		out, width := room[T](c, 0, in.Dims...), in.Dims[last]
+		out, width := newOutput[T](c, 0, in.Dims...), in.Dims[last]
 		for row := range tensor.Count(in.Dims[:last]) {
 			c.tick(width)
 			f(out.Data[row*width:(row+1)*width], in.Data[row*width:(row+1)*width])

@@ -123,7 +123,7 @@ func buildToNumber(n *Node) (Kernel, error) {
 func parsing[T tensor.Element](parse func(string) (T, error)) Kernel {
 	return func(c *Call) error {
 		in := arg[string](c, 0)
-		out := room[T](c, 0, in.Dims...).Data
+		out := newOutput[T](c, 0, in.Dims...).Data
 		for i, s := range in.Data {
 			c.tick(len(s))
 			v, err := parse(s)

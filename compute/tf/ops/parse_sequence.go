@@ -142,7 +142,7 @@ func (p *sequenceParser) run(c *Call) error {
 		if err := padded(c, at+i, b.Rows, column); err != nil {
 			return fmt.Errorf("feature %q: %w", column.Feature.Name, err)
 		}
-		lengths := room[int64](c, at+d+i, b.Rows)
+		lengths := newOutput[int64](c, at+d+i, b.Rows)
 		for row := range lengths.Data {
 			lengths.Data[row] = int64(column.Offsets[row+1] - column.Offsets[row])
 		}
@@ -193,15 +193,15 @@ func padded(c *Call, out, rows int, column *example.Column) error {
 	}
 	switch column.Feature.Kind {
 	case example.Float:
-		a, floats := room[float32](c, out, dims...), flushed(column.Floats)
+		a, floats := newOutput[float32](c, out, dims...), flushed(column.Floats)
 		clear(a.Data)
 		copyRows(func(to, from, n int) { copy(a.Data[to:to+n], floats[from:from+n]) })
 	case example.Int64:
-		a := room[int64](c, out, dims...)
+		a := newOutput[int64](c, out, dims...)
 		clear(a.Data)
 		copyRows(func(to, from, n int) { copy(a.Data[to:to+n], column.Ints[from:from+n]) })
 	default:
-		a := room[string](c, out, dims...)
+		a := newOutput[string](c, out, dims...)
 		clear(a.Data)
 		copyRows(func(to, from, n int) {
 			for i := range n {

@@ -146,7 +146,7 @@ func raggedToTensor(c *Call, r rows, values tensor.Tensor) error {
 	if err := c.allow(dims); err != nil {
 		return err
 	}
-	out := c.roomLike(0, values, dims...)
+	out := c.newOutputLike(0, values, dims...)
 	out.Fill(c.tensor(2), 0)
 	f := filler{c, r, dims, tensor.Strides(dims), out, values, tensor.Count(inner)}
 	for row := range min(dims[0], len(r[0])-1) {
@@ -280,7 +280,7 @@ func raggedRange[S, T int32 | int64](c *Call) error {
 		}
 		splits = append(splits, S(len(values)))
 	}
-	copy(room[S](c, 0, len(splits)).Data, splits)
-	copy(room[T](c, 1, len(values)).Data, values)
+	copy(newOutput[S](c, 0, len(splits)).Data, splits)
+	copy(newOutput[T](c, 1, len(values)).Data, values)
 	return nil
 }

@@ -21,7 +21,7 @@ func reduced[T, R tensor.Element](f reducer[T, R]) func(keep bool) Kernel {
 			if err != nil {
 				return err
 			}
-			out := room[R](c, 0, g.shape(keep)...)
+			out := newOutput[R](c, 0, g.shape(keep)...)
 			c.use(shapeBytes(g.inner, tensor.BytesOf[T]()))
 			values := make([]T, tensor.Count(g.inner))
 			for i, start := range c.places(0, g.outer, g.outerSteps) {

@@ -100,7 +100,7 @@ func forbid(re *syntax.Regexp) {
 // matchBytes is what a match takes, with its groups, in a list that grows.
 func (p *pattern) matchBytes() int64 { return 48 + 32*int64(p.plain.NumSubexp()+1) }
 
-// longMatch is from what number of bytes times instructions on a search runs beside the kernel, which can leave it then.
+// longMatch is from what number of bytes times instructions on a search runs concurrently with the kernel, which can leave it then.
 const longMatch = 1 << 20
 
 // find gives the places of all matches and their groups in s, or of the first. They are charged; done gives that back.
@@ -112,16 +112,16 @@ func (p *pattern) find(c *Call, s string, most int) (matches [][]int, done func(
 	if len(s)*p.size < longMatch {
 		matches = p.findNow(c, s, most)
 	} else {
-		matches = p.findBeside(c, s, most)
+		matches = p.findConcurrently(c, s, most)
 	}
 	bytes := int64(len(matches)) * p.matchBytes()
 	c.use(bytes)
 	return matches, func() { c.drop(bytes) }
 }
 
-// findBeside looks for matches in a goroutine of its own: nothing stops a search, whose time may grow with the square of the text. When
+// findConcurrently looks for matches in a goroutine of its own: nothing stops a search, whose time may grow with the square of the text. When
 // the context ends, the search goes on until it is done, or the process is.
-func (p *pattern) findBeside(c *Call, s string, most int) [][]int {
+func (p *pattern) findConcurrently(c *Call, s string, most int) [][]int {
 	if c.Budget == nil {
 		return p.findNow(c, s, most)
 	}
@@ -341,7 +341,7 @@ func fullMatch(n *Node, text string, err error) (Kernel, error) {
 	n.Out = []tensor.DType{tensor.Bool}
 	return func(c *Call) error {
 		in := arg[string](c, 0)
-		out := room[bool](c, 0, in.Dims...).Data
+		out := newOutput[bool](c, 0, in.Dims...).Data
 		for i, s := range in.Data {
 			matches, end := p.find(c, s, 1)
 			out[i] = len(matches) > 0

@@ -75,7 +75,7 @@ func searchInto[T number, I int32 | int64](find place[T]) Kernel {
 		if len(sorted.Dims) != 2 || len(values.Dims) != 2 || sorted.Dims[0] != values.Dims[0] {
 			return fmt.Errorf("boundaries of shape %v for values of shape %v", sorted.Dims, values.Dims)
 		}
-		out := room[I](c, 0, values.Dims...).Data
+		out := newOutput[I](c, 0, values.Dims...).Data
 		width, across := sorted.Dims[1], values.Dims[1]
 		for row := range values.Dims[0] {
 			boundaries := sorted.Data[row*width : (row+1)*width]
@@ -140,7 +140,7 @@ func topOf[T number](c *Call) error {
 	}
 	dims, width := slices.Clone(in.Dims), in.Dims[last]
 	dims[last] = k
-	values, indices := room[T](c, 0, dims...), room[int32](c, 1, dims...)
+	values, indices := newOutput[T](c, 0, dims...), newOutput[int32](c, 1, dims...)
 	for row := range tensor.Count(in.Dims[:last]) {
 		from := in.Data[row*width : (row+1)*width]
 		order := c.counting(width)

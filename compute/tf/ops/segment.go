@@ -50,7 +50,7 @@ func foldSegments[T number](c *Call, a *tensor.Array[T], ids []int, segments int
 		return err
 	}
 	inner := tensor.Count(a.Dims[len(lead):])
-	out := room[T](c, 0, dims...)
+	out := newOutput[T](c, 0, dims...)
 	for i := range out.Data {
 		out.Data[i] = start
 	}
@@ -134,7 +134,7 @@ func buildSegmentJoin(n *Node) (Kernel, error) {
 		if err := c.allow([]int{segments}); err != nil || !slices.Equal(a.Dims, c.tensor(1).Shape()) {
 			return fmt.Errorf("%d segments of shape %v for shape %v", segments, c.tensor(1).Shape(), a.Dims)
 		}
-		out := room[string](c, 0, segments).Data
+		out := newOutput[string](c, 0, segments).Data
 		clear(out)
 		c.use(32 * int64(segments))
 		sizes, texts := make([]int, segments), make([][]byte, segments)

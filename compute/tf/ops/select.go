@@ -61,7 +61,7 @@ func selected[T tensor.Element](c *Call) error {
 	if dims, err = c.broadcast(when.Dims, dims); err != nil {
 		return err
 	}
-	out := room[T](c, 0, dims...).Data
+	out := newOutput[T](c, 0, dims...).Data
 	w, mw := spread(c, when, dims)
 	x, mx := spread(c, a, dims)
 	y, my := spread(c, b, dims)

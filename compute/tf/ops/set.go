@@ -66,9 +66,9 @@ func setKernel[T setElement](keep func(inA, inB bool) bool) Kernel {
 			}
 			values, widest = append(values, kept...), max(widest, len(kept))
 		}
-		copy(room[int64](c, 0, len(values), last+1).Data, indices)
-		copy(room[T](c, 1, len(values)).Data, values)
-		copyInts(room[int64](c, 2, last+1).Data, append(slices.Clone(a.Dims[:last]), widest))
+		copy(newOutput[int64](c, 0, len(values), last+1).Data, indices)
+		copy(newOutput[T](c, 1, len(values)).Data, values)
+		copyInts(newOutput[int64](c, 2, last+1).Data, append(slices.Clone(a.Dims[:last]), widest))
 		return nil
 	}
 }
@@ -127,7 +127,7 @@ func bincount[T number](binary bool) Kernel {
 		if err := c.allow(dims); err != nil {
 			return err
 		}
-		out := room[T](c, 0, dims...)
+		out := newOutput[T](c, 0, dims...)
 		clear(out.Data)
 		for i, v := range numbers {
 			if v < 0 {

@@ -57,9 +57,9 @@ func integerOut(n *Node, list func(t tensor.Tensor) []int, isScalar bool) (Kerne
 // putInts makes integers output 0.
 func putInts(c *Call, t tensor.DType, dims, values []int) {
 	if t == tensor.Int32 {
-		copyInts(room[int32](c, 0, dims...).Data, values)
+		copyInts(newOutput[int32](c, 0, dims...).Data, values)
 	} else {
-		copyInts(room[int64](c, 0, dims...).Data, values)
+		copyInts(newOutput[int64](c, 0, dims...).Data, values)
 	}
 }
 

@@ -48,9 +48,9 @@ var sparseOutputs = []string{"output_indices", "output_values", "output_shape"}
 
 // putSparse makes outputs 0, 1 and 2 of the values at places of the sparse tensor, with the indices and the shape given.
 func putSparse(c *Call, s Coords, from, indices, dims []int) {
-	copyInts(room[int64](c, 0, len(from), len(dims)).Data, indices)
-	c.take(c.roomLike(1, s.Values, len(from)), s.Values, from)
-	copyInts(room[int64](c, 2, len(dims)).Data, dims)
+	copyInts(newOutput[int64](c, 0, len(from), len(dims)).Data, indices)
+	c.take(c.newOutputLike(1, s.Values, len(from)), s.Values, from)
+	copyInts(newOutput[int64](c, 2, len(dims)).Data, dims)
 }
 
 // wantSparse checks the three inputs of a sparse tensor from place at on.
@@ -92,7 +92,7 @@ func sparseToDense(c *Call, validate bool) error {
 	if err != nil {
 		return err
 	}
-	out := c.roomLike(0, values, dims...)
+	out := c.newOutputLike(0, values, dims...)
 	out.Fill(c.tensor(3), 0)
 	if values.Size() == 1 {
 		c.use(int64(entries) * values.ElementBytes())
@@ -151,11 +151,11 @@ func buildSparseReorder(n *Node) (Kernel, error) {
 			c.tick(len(s.Dims))
 			return slices.Compare(s.Index(i), s.Index(j))
 		})
-		out := room[int64](c, 0, len(order), len(s.Dims)).Data
+		out := newOutput[int64](c, 0, len(order), len(s.Dims)).Data
 		for i, from := range order {
 			copyInts(out[i*len(s.Dims):], s.Index(from))
 		}
-		c.take(c.roomLike(1, s.Values, len(order)), s.Values, order)
+		c.take(c.newOutputLike(1, s.Values, len(order)), s.Values, order)
 		return nil
 	}, n.wantSparse(0)
 }
@@ -185,7 +185,7 @@ func buildSparseReshape(n *Node) (Kernel, error) {
 			return err
 		}
 		indices, entries := c.ints(0), c.tensor(0).Shape()[0]
-		out := room[int64](c, 0, entries, len(to)).Data
+		out := newOutput[int64](c, 0, entries, len(to)).Data
 		for i := range entries {
 			c.tick(len(from) + len(to))
 			flat, err := flatIndex(indices[i*len(from):(i+1)*len(from)], from)
@@ -197,7 +197,7 @@ func buildSparseReshape(n *Node) (Kernel, error) {
 				flat /= to[d]
 			}
 		}
-		copyInts(room[int64](c, 1, len(to)).Data, to)
+		copyInts(newOutput[int64](c, 1, len(to)).Data, to)
 		return nil
 	}, n.want(tensor.Int64, tensor.Int64, tensor.Int64)
 }
@@ -304,11 +304,11 @@ func sparseConcat(c *Call, parts []Coords, dim int) error {
 		c.tick(len(dims))
 		return slices.Compare(a.index, b.index)
 	})
-	indices, values := room[int64](c, 0, len(entries), len(dims)).Data, c.roomLike(1, parts[0].Values, len(entries))
+	indices, values := newOutput[int64](c, 0, len(entries), len(dims)).Data, c.newOutputLike(1, parts[0].Values, len(entries))
 	for i, e := range entries {
 		copyInts(indices[i*len(dims):], e.index)
 		values.CopyFrom(i, parts[e.part].Values, e.at, 1)
 	}
-	copyInts(room[int64](c, 2, len(dims)).Data, dims)
+	copyInts(newOutput[int64](c, 2, len(dims)).Data, dims)
 	return nil
 }

@@ -189,8 +189,8 @@ func cross[T any, R tensor.Element](c *Call, columns []crossing[T], rows int, jo
 		}
 		widest = max(widest, total)
 	}
-	copy(room[int64](c, 0, len(values), 2).Data, indices)
-	copy(room[R](c, 1, len(values)).Data, values)
-	copy(room[int64](c, 2, 2).Data, []int64{int64(rows), int64(widest)})
+	copy(newOutput[int64](c, 0, len(values), 2).Data, indices)
+	copy(newOutput[R](c, 1, len(values)).Data, values)
+	copy(newOutput[int64](c, 2, 2).Data, []int64{int64(rows), int64(widest)})
 	return nil
 }

@@ -49,7 +49,7 @@ func (s Coords) byRow() ([][]int, error) {
 }
 
 func fillEmptyRows(c *Call, s Coords, order [][]int) error {
-	empty := room[bool](c, 2, len(order)).Data
+	empty := newOutput[bool](c, 2, len(order)).Data
 	total := s.Values.Size()
 	for row, list := range order {
 		if empty[row] = len(list) == 0; empty[row] {
@@ -57,8 +57,8 @@ func fillEmptyRows(c *Call, s Coords, order [][]int) error {
 		}
 	}
 	rank := len(s.Dims)
-	indices, values := room[int64](c, 0, total, rank).Data, c.roomLike(1, s.Values, total)
-	went := room[int64](c, 3, s.Values.Size()).Data
+	indices, values := newOutput[int64](c, 0, total, rank).Data, c.newOutputLike(1, s.Values, total)
+	went := newOutput[int64](c, 3, s.Values.Size()).Data
 	at := 0
 	for row, list := range order {
 		c.tick(rank * (1 + len(list)))

@@ -79,7 +79,7 @@ func foldSparse[T number](c *Call, r sparseReducer, s Coords, gone []bool, f fun
 		return err
 	}
 	if !r.sparse {
-		out := room[T](c, 0, dims...)
+		out := newOutput[T](c, 0, dims...)
 		clear(out.Data)
 		for at, v := range sums {
 			out.Data[at] = v
@@ -87,7 +87,7 @@ func foldSparse[T number](c *Call, r sparseReducer, s Coords, gone []bool, f fun
 		return nil
 	}
 	slices.Sort(order)
-	indices, values := room[int64](c, 0, len(order), len(dims)), room[T](c, 1, len(order))
+	indices, values := newOutput[int64](c, 0, len(order), len(dims)), newOutput[T](c, 1, len(order))
 	for i, at := range order {
 		values.Data[i] = sums[at]
 		rest := at
@@ -96,7 +96,7 @@ func foldSparse[T number](c *Call, r sparseReducer, s Coords, gone []bool, f fun
 			rest /= dims[d]
 		}
 	}
-	copyInts(room[int64](c, 2, len(dims)).Data, dims)
+	copyInts(newOutput[int64](c, 2, len(dims)).Data, dims)
 	return nil
 }
 

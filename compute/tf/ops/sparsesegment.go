@@ -52,7 +52,7 @@ func sumRows[T floating](c *Call, by scale) error {
 	if err := c.allow(dims); err != nil {
 		return err
 	}
-	out, width := room[T](c, 0, dims...).Data, tensor.Count(a.Dims[1:])
+	out, width := newOutput[T](c, 0, dims...).Data, tensor.Count(a.Dims[1:])
 	clear(out)
 	for start := 0; start < len(ids); {
 		end := start + 1

@@ -28,7 +28,7 @@ func eachText[T tensor.Element](f func(T) string) Kernel {
 func eachCharged[T tensor.Element](f func(*Call, T) string) Kernel {
 	return func(c *Call) error {
 		in := arg[T](c, 0)
-		out := room[string](c, 0, in.Dims...).Data
+		out := newOutput[string](c, 0, in.Dims...).Data
 		for i, v := range in.Data {
 			out[i] = f(c, v)
 		}
@@ -98,7 +98,7 @@ func buildStringJoin(n *Node) (Kernel, error) {
 			}
 			dims = a.Dims
 		}
-		out := room[string](c, 0, dims...).Data
+		out := newOutput[string](c, 0, dims...).Data
 		parts := make([]string, len(c.In))
 		for i := range out {
 			for k := range parts {
@@ -170,9 +170,9 @@ func splitting(n *Node, split func(line, separator string) []string) (Kernel, er
 			}
 			words, widest = append(words, parts...), max(widest, len(parts))
 		}
-		copy(room[int64](c, 0, len(words), 2).Data, indices)
-		copy(room[string](c, 1, len(words)).Data, words)
-		copy(room[int64](c, 2, 2).Data, []int64{int64(len(lines.Data)), int64(widest)})
+		copy(newOutput[int64](c, 0, len(words), 2).Data, indices)
+		copy(newOutput[string](c, 1, len(words)).Data, words)
+		copy(newOutput[int64](c, 2, 2).Data, []int64{int64(len(lines.Data)), int64(widest)})
 		return nil
 	}, n.want(tensor.String, tensor.String)
 }
@@ -214,7 +214,7 @@ func buildSubstr(n *Node) (Kernel, error) {
 			len(position) != len(length) || len(position) == 0 && len(lines.Data) > 0 {
 			return fmt.Errorf("positions of shape %v, lengths of shape %v, strings of shape %v", shape, c.tensor(2).Shape(), dims)
 		}
-		out := room[string](c, 0, dims...).Data
+		out := newOutput[string](c, 0, dims...).Data
 		for i, line := range lines.Data {
 			at, size := position[min(i, len(position)-1)], length[min(i, len(length)-1)]
 			if at < 0 {

@@ -152,7 +152,7 @@ func (m *mapped[K, V]) find(c *Call) error {
 	if len(absent.Data) != 1 {
 		return fmt.Errorf("the default has %d values, wants one", len(absent.Data))
 	}
-	out := room[V](c, 0, c.tensor(1).Shape()...).Data
+	out := newOutput[V](c, 0, c.tensor(1).Shape()...).Data
 	for i, k := range keys {
 		c.tick(8)
 		v, ok := m.entries[k]

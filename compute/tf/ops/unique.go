@@ -55,7 +55,7 @@ func uniqueInto[T tensor.Element, I int32 | int64](counts bool) Kernel {
 		seen := make(map[T]I)
 		var list []T
 		var times []I
-		which := room[I](c, 1, len(in.Data)).Data
+		which := newOutput[I](c, 1, len(in.Data)).Data
 		for i, v := range in.Data {
 			c.tick(8)
 			place, ok := seen[v]
@@ -67,9 +67,9 @@ func uniqueInto[T tensor.Element, I int32 | int64](counts bool) Kernel {
 			which[i] = place
 			times[place]++
 		}
-		copy(room[T](c, 0, len(list)).Data, list)
+		copy(newOutput[T](c, 0, len(list)).Data, list)
 		if counts {
-			copy(room[I](c, 2, len(times)).Data, times)
+			copy(newOutput[I](c, 2, len(times)).Data, times)
 		}
 		return nil
 	}

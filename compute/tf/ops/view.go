@@ -10,7 +10,7 @@ import (
 // viewed makes output 0 of elements of input 0, as a view has them: its start, dims and steps.
 func viewed(c *Call, start int, dims, steps []int) {
 	t := c.tensor(0)
-	out := c.roomLike(0, t, dims...)
+	out := c.newOutputLike(0, t, dims...)
 	if slices.Equal(steps, tensor.Strides(dims)) {
 		out.CopyFrom(0, t, start, out.Size())
 		return
@@ -135,7 +135,7 @@ func buildTile(n *Node) (Kernel, error) {
 		for i, d := range t.Shape() {
 			dims = append(dims, d*multiples[i])
 		}
-		c.take(c.roomLike(0, t, dims...), t, c.places(0, split, steps))
+		c.take(c.newOutputLike(0, t, dims...), t, c.places(0, split, steps))
 		return nil
 	}, anyThenInts(n, 1)
 }
@@ -169,7 +169,7 @@ func buildPad(n *Node) (Kernel, error) {
 		for i := range dims {
 			start += pads[2*i] * steps[i]
 		}
-		out := c.roomLike(0, t, dims...)
+		out := c.newOutputLike(0, t, dims...)
 		if len(c.In) == 3 {
 			if c.tensor(2).Size() != 1 {
 				return fmt.Errorf("the value to pad with has %d elements", c.tensor(2).Size())

@@ -42,7 +42,7 @@ func whereKernel[T tensor.Element](holds func(T) bool) Kernel {
 			}
 		}
 		rank := len(in.Dims)
-		out := room[int64](c, 0, len(found), rank).Data
+		out := newOutput[int64](c, 0, len(found), rank).Data
 		for i, at := range found {
 			c.tick(rank)
 			for d := rank - 1; d >= 0; d-- {

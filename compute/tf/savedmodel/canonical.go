@@ -22,7 +22,7 @@ func marshal(m proto.Message) ([]byte, error) {
 	return b, nil
 }
 
-// wireField is a field as it stands in an encoded message, its tag included.
+// wireField is a field as an encoded message holds it, its tag included.
 type wireField struct {
 	number protowire.Number
 	bytes  []byte

@@ -28,7 +28,7 @@ const fingerprintVersion = 4
 // uuidField is the number of FingerprintDef.uuid, younger than the protos we read with.
 const uuidField protowire.Number = 7
 
-// writeFingerprint writes fingerprint.pb, by which TensorFlow tells models apart: FarmHash's Fingerprint64 of the parts of the
+// writeFingerprint writes fingerprint.pb, by which TensorFlow identifies models: FarmHash's Fingerprint64 of the parts of the
 // model, as tensorflow/cc/saved_model/fingerprinting.cc computes it. data is model as it will stand in saved_model.pb; the
 // variables are written already. TensorFlow's uuid is random, ours comes from the content: same model, same bytes.
 func writeFingerprint(dir string, model *corepb.SavedModel, data []byte) error {

@@ -33,7 +33,7 @@ type Model struct {
 	Classes []string
 
 	// ClassNames are what the logits stand for, in their order, of labels that are numbers too; two for a single logit, whose second
-	// one it speaks for. nil: the model has no classes, or they aren't known. They are kept beside the model (ReadClasses), for who
+	// one it speaks for. nil: the model has no classes, or they aren't known. They are kept in a file next to the model (ReadClasses), for callers that
 	// trains on from its weights.
 	ClassNames []string
 }

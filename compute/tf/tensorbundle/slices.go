@@ -78,7 +78,7 @@ func (b *Bundle) sliced(key string, entry *corepb.BundleEntryProto, n, size int6
 	if err != nil {
 		return nil, err
 	}
-	var parts [][]byte // all are there before the whole is made room for
+	var parts [][]byte // all are read before the whole is allocated
 	for i, at := range boxes {
 		part, err := b.whole(entries[i], at.elements(), size)
 		if err != nil {

@@ -32,7 +32,7 @@ var (
 // completeMarker is written last: an environment without it is half made.
 const completeMarker = "complete"
 
-// describePython prints what an environment depends on beside the packages: the base interpreter's own path is part of
+// describePython prints what an environment depends on besides the packages: the base interpreter's own path is part of
 // it, since a venv points there.
 const describePython = `import sys, platform; print(sys.version, platform.system(), platform.machine(), sys.base_prefix)`
 
@@ -41,7 +41,7 @@ type environment struct {
 	dir    string
 	base   string    // the python3 that makes it
 	lock   []byte    // its packages
-	notice io.Writer // told of slow work, since a test's own log is seen only at its end
+	notice io.Writer // receives messages of slow work, since a test's own log is seen only at its end
 }
 
 // findEnvironment says where the environment for this lock and this python3 belongs, without making it.

@@ -1,4 +1,4 @@
 package tftest
 
-// Interpreter is Python without a test: for commands that measure Stoker beside TensorFlow.
+// Interpreter is Python without a test: for commands that measure Stoker against TensorFlow.
 func Interpreter() (string, error) { return installed() }

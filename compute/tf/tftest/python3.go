@@ -25,7 +25,7 @@ func Python3(t testing.TB) string {
 }
 
 // WithoutPython3 says why a test is skipped where FindPython3 finds nothing.
-const WithoutPython3 = "needs python3 (3.10 or later, Debian's package python3-venv) on the PATH, and nothing beside its standard library"
+const WithoutPython3 = "needs python3 (3.10 or later, Debian's package python3-venv) on the PATH, and only its standard library"
 
 // FindPython3 returns the path of the machine's own python3, or "" where there is none and tests that need one are skipped. It returns an
 // error where none of them may be.

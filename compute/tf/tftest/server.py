@@ -19,7 +19,7 @@ os.dup2(2, 1)  # whatever prints to stdout writes to the log instead
 import numpy as np
 import tensorflow as tf
 
-# A child that hangs doesn't outlive its test for ever. Time on the clock says little on a machine with other work: what a script may use is
+# A child that hangs doesn't outlive its test. Time on the clock says little on a machine with other work: what a script may use is
 # above all processor time.
 CHECK_CPU_SECONDS, CHECK_SECONDS = 600, 1500
 

@@ -12,8 +12,8 @@ import (
 type ahead struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	order   chan *slot // as they were read; has room for all
-	free    chan *slot // has room for all
+	order   chan *slot // as they were read; its capacity is all of them
+	free    chan *slot // its capacity is all of them
 }
 
 // slot is memory for one batch on its way.

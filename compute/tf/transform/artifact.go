@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// artifact is a TransformGraph: a SavedModel, the one function in it that counts, and the raw schema beside it.
+// artifact is a TransformGraph: a SavedModel, the one function in it that counts, and the raw schema.
 type artifact struct {
 	model           *graph.Model
 	inputs, outputs []graph.Spec

@@ -12,7 +12,7 @@ type tensorKey struct {
 	index        int
 }
 
-// columns are what stands in a tensor's columns: its last axis, or its last ones taken together. nil: not known.
+// columns are the contents of a tensor's columns: its last axis, or its last ones taken together. nil: not known.
 func (t *tracer) columns(f *frame, tensor string) []column {
 	o, ok := f.origin(tensor)
 	if !ok || t.work > maxWork || t.deep > maxChain {
@@ -48,7 +48,7 @@ func (t *tracer) compute(o origin) []column {
 	return known.columns(o)
 }
 
-// combined is what stands in two operands taken together, element by element: one of them has to be the same for every
+// combined is the contents of two operands taken together, element by element: one of them has to be the same for every
 // example, or both have to be of the same columns.
 func (t *tracer) combined(o origin) []column {
 	in := o.node.GetInput()

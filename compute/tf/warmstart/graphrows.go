@@ -5,7 +5,7 @@ import (
 )
 
 // GraphRows says what the rows of a new model's params stand for, by name. vocabularies are those of inputs that are numbers of
-// tokens already, as a transform graph makes them (TransformVocabularies); the graph's own need not be told. Rows that can't be told
+// tokens already, as a transform graph makes them (TransformVocabularies); the graph's own aren't needed. Rows that can't be distinguished
 // from each other are empty; a param whose rows stand for nothing but hidden units has none.
 func GraphRows(g *nn.Graph, vocabularies map[string]Vocabulary) map[string]Rows {
 	types, err := g.Types()
@@ -26,7 +26,7 @@ func GraphRows(g *nn.Graph, vocabularies map[string]Vocabulary) map[string]Rows 
 	for _, n := range g.Nodes {
 		w.columns[n.Name] = w.node(n)
 	}
-	return w.rows.told()
+	return w.rows.informative()
 }
 
 // graphWalk carries what columns hold from node to node.

@@ -39,10 +39,10 @@ func TestRowsThatCanNotBeToldApartAreTold(t *testing.T) {
 	for _, line := range table.Params {
 		want := ""
 		if line.Name == "twice/kernel" || line.Name == "shared/kernel" {
-			want = "rows as they stand: they can't be told from each other"
+			want = "rows as they stand: they can't be distinguished"
 		}
-		if line.Told != want || !line.Taken {
-			t.Errorf("%s: taken %v, told %q, want %q", line.Name, line.Taken, line.Told, want)
+		if line.Note != want || !line.Taken {
+			t.Errorf("%s: taken %v, note %q, want %q", line.Name, line.Taken, line.Note, want)
 		}
 	}
 	if strings.Count(table.String(), "rows as they stand") != 2 {

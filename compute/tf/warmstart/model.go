@@ -17,7 +17,7 @@ import (
 // maxModelBytes bounds what is parsed at once.
 const maxModelBytes = 1 << 30
 
-// savedModel is the graph of a SavedModel, as far as it tells what weights are for.
+// savedModel is the graph of a SavedModel, as far as it shows what weights are for.
 type savedModel struct {
 	dir       string
 	graph     *corepb.MetaGraphDef
@@ -77,7 +77,7 @@ func (m *savedModel) child(id int32, name string) (int32, bool) {
 }
 
 // v1Order is the names of trainable variables as the program made them: the model's collection, or that of the graph which
-// a Saver leaves beside its checkpoint. Without either there is none.
+// a Saver writes next to its checkpoint. Without either there is none.
 func v1Order(p place, model *savedModel) ([]string, error) {
 	if model != nil {
 		return variableNames(model.graph)

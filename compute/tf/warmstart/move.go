@@ -55,15 +55,15 @@ func (s *starter) moves() ([]move, error) {
 	for i, p := range s.params {
 		at := &s.pairs[i]
 		if at.how == "" {
-			if at.told == "" {
-				at.told = "no such name"
+			if at.note == "" {
+				at.note = "no such name"
 			}
 			continue
 		}
 		m, err := s.move(p, at)
 		switch {
 		case errors.Is(err, errMisfit) && at.how != "by map":
-			at.told = err.Error()
+			at.note = err.Error()
 		case err != nil:
 			failures = append(failures, fmt.Errorf("%s from %s: %w", p.Name, at.theirs.Name, err))
 		default:
@@ -84,7 +84,7 @@ func (m misfit) Error() string { return string(m) }
 func (misfit) Is(target error) bool { return target == errMisfit }
 
 func (s *starter) move(p nn.Param, at *pair) (move, error) {
-	m, told, err := s.fit(p, at.theirs)
+	m, note, err := s.fit(p, at.theirs)
 	if err != nil {
 		return move{}, err
 	}
@@ -93,18 +93,18 @@ func (s *starter) move(p nn.Param, at *pair) (move, error) {
 		return move{}, err
 	}
 	if !exact {
-		told = join(told, at.theirs.DType+" rounded to float32")
+		note = join(note, at.theirs.DType+" rounded to float32")
 	}
 	if lastName(p.Name) == movingDeviation && lastName(at.theirs.Name) == movingVariance {
 		epsilon := deviate(values, p.Values)
-		told = join(told, fmt.Sprintf("the root of it and %.2g", epsilon))
+		note = join(note, fmt.Sprintf("the root of it and %.2g", epsilon))
 	}
-	m.into, m.values, at.told = p.Values, values, told
+	m.into, m.values, at.note = p.Values, values, note
 	return m, nil
 }
 
 // deviate makes variances what batch normalization divides by, sqrt(variance + epsilon), in their place. It began with a variance of 1,
-// which tells epsilon.
+// which holds epsilon.
 func deviate(values, beginning []float32) (epsilon float64) {
 	if len(beginning) > 0 {
 		epsilon = float64(beginning[0])*float64(beginning[0]) - 1
@@ -115,24 +115,24 @@ func deviate(values, beginning []float32) (epsilon float64) {
 	return epsilon
 }
 
-// fit says which old row and column is for each of p, and what is to be told of that. Axes may differ in length only where both
+// fit says which old row and column is for each of p, and a note about it. Axes may differ in length only where both
 // sides' places are known.
-func (s *starter) fit(p nn.Param, theirs Weight) (m move, told string, err error) {
+func (s *starter) fit(p nn.Param, theirs Weight) (m move, note string, err error) {
 	rows, columns := s.rowsOf(p, theirs), s.columnsOf(p, theirs)
 	if !fits(p.Shape, theirs.Shape, rows.known, columns.known) {
 		return m, "", misfit(fmt.Sprintf("shape %v against %v", theirs.Shape, p.Shape))
 	}
 	m.rows.ours, m.columns.ours = table(p.Shape, s.classes.weights[p.Name])
 	m.rows.old, m.columns.old = table(theirs.Shape, s.classes.weights[p.Name])
-	var toldRows, toldColumns string
-	if m.rows.from, toldRows, err = rows.order("%d rows by what they stand for", "no row stands for the same"); err != nil {
+	var noteOfRows, noteOfColumns string
+	if m.rows.from, noteOfRows, err = rows.order("%d rows by what they stand for", "no row stands for the same"); err != nil {
 		return m, "", err
 	}
-	if m.columns.from, toldColumns, err = columns.order("%d classes by label", "no class is the same"); err != nil {
+	if m.columns.from, noteOfColumns, err = columns.order("%d classes by label", "no class is the same"); err != nil {
 		return m, "", err
 	}
 	m.negated = columns.opposite
-	return m, join(toldRows, toldColumns), nil
+	return m, join(noteOfRows, noteOfColumns), nil
 }
 
 // fits says that shapes are equal but for the first axis and the last one, where those are free.
@@ -161,7 +161,7 @@ func table(shape []int, classes bool) (rows, columns int) {
 	return rows, columns
 }
 
-// join puts what is to be told behind each other, leaving out what is nothing.
+// join joins notes, without empty ones.
 func join(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
 }

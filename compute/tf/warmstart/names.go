@@ -42,7 +42,7 @@ func cutLast(s string, sep byte) (before, after string, ok bool) {
 	return s[:at], s[at+1:], true
 }
 
-// kind is what a weight does in its layer, as far as its name tells; else its number of axes stands for that. Weights are
+// kind is what a weight does in its layer, as far as its name shows; else its number of axes stands for that. Weights are
 // matched by order only with others of their kind.
 func kind(name string, shape []int) string {
 	_, last, ok := cutLast(name, '/')

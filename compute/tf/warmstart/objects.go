@@ -94,7 +94,7 @@ func (w *objectWalk) take(id int32, value *corepb.TrackableObjectGraph_Trackable
 	path := unescape.Replace(strings.TrimSuffix(v.Key, valueSuffix))
 	name := value.GetFullName()
 	if !strings.Contains(name, "/") {
-		name = path // tf.Variable calls itself Variable unless told otherwise
+		name = path // tf.Variable is called Variable by default
 	}
 	w.list = append(w.list, Weight{
 		Name: name, Key: v.Key, DType: v.DType, Shape: v.Shape, Positional: name != path && isPositional(name), object: id,

@@ -7,13 +7,13 @@ type places struct {
 	ours, old Rows
 	known     bool   // of both sides, and for each place
 	opposite  bool   // old values have the other sign
-	told      string // of what isn't known
+	note      string // of what isn't known
 }
 
-// order is the old place for each of ours, nil for all as they stand, and what is to be told.
+// order is the old place for each of ours, nil for all as they stand, and a note.
 func (p places) order(taken, none string) ([]int, string, error) {
 	if !p.known || p.opposite {
-		return nil, p.told, nil
+		return nil, p.note, nil
 	}
 	return remap(p.ours, p.old, taken, none)
 }
@@ -24,9 +24,9 @@ func (s *starter) rowsOf(p nn.Param, theirs Weight) places {
 	switch {
 	case rows.known || rows.ours == nil:
 	case rows.ours.isIndistinct():
-		rows.told = "rows as they stand: they can't be told from each other"
+		rows.note = "rows as they stand: they can't be distinguished"
 	default:
-		rows.told = "rows as they stand: what they stood for isn't known"
+		rows.note = "rows as they stand: what they stood for isn't known"
 	}
 	return rows
 }
@@ -40,14 +40,14 @@ func (s *starter) columnsOf(p nn.Param, theirs Weight) places {
 	columns := places{ours: classColumns(s.classes.ours, ours), old: classColumns(s.classes.old, theirLast)}
 	switch {
 	case columns.ours == nil:
-		columns.told = "classes as they stand: what the new ones are isn't known"
+		columns.note = "classes as they stand: what the new ones are isn't known"
 	case columns.old == nil:
-		columns.told = "classes as they stand: what the old ones were isn't known"
+		columns.note = "classes as they stand: what the old ones were isn't known"
 	default:
 		columns.known = true
 	}
 	if ours == 1 && theirLast == 1 && s.classes.opposite() {
-		columns.opposite, columns.told = true, "negated: its two classes stand the other way round"
+		columns.opposite, columns.note = true, "negated: its two classes stand the other way round"
 	}
 	return columns
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // remap finds for each new row the old one that stands for the same, -1 for none, and says how many moved. Both sides' rows
-// can be told from each other. nil is all as they stand. It tells that of %d taken, and none in an error.
-func remap(ours, old Rows, taken, none string) (order []int, told string, err error) {
+// can be distinguished. nil is all as they are. The note is taken, with its %d, and an error is none.
+func remap(ours, old Rows, taken, none string) (order []int, note string, err error) {
 	if slices.Equal(ours, old) {
 		return nil, "", nil
 	}
@@ -32,14 +32,14 @@ func remap(ours, old Rows, taken, none string) (order []int, told string, err er
 	if n == 0 {
 		return nil, "", misfit(fmt.Sprintf("%s: %s against %s", none, old[0], ours[0]))
 	}
-	told = fmt.Sprintf(taken, n)
+	note = fmt.Sprintf(taken, n)
 	if added := len(ours) - n; added > 0 {
-		told += fmt.Sprintf(", %d new (%s%s)", added, fresh, more(added))
+		note += fmt.Sprintf(", %d new (%s%s)", added, fresh, more(added))
 	}
 	if left := len(old) - n; left > 0 {
-		told += fmt.Sprintf(", %d left behind", left)
+		note += fmt.Sprintf(", %d left behind", left)
 	}
-	return order, told, nil
+	return order, note, nil
 }
 
 func more(n int) string {

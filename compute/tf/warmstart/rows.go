@@ -11,7 +11,7 @@ import (
 // feature's vocabulary, a bucket. Rows of two models that have the same words mean the same.
 type Rows []string
 
-// unique says that each row can be told from the others.
+// unique says that no two rows are alike.
 func (r Rows) unique() bool {
 	seen := make(map[string]bool, len(r))
 	for _, row := range r {
@@ -26,7 +26,7 @@ func (r Rows) unique() bool {
 // Vocabulary says which token each of a feature's numbers 0, 1, 2 ... stands for. Numbers beyond are buckets for other tokens.
 type Vocabulary []string
 
-// column is one column of a value in a graph: what stands in it.
+// column is the contents of one column of a value in a graph.
 type column struct {
 	name string
 	ids  *domain // what the whole numbers in it stand for; nil where they are themselves
@@ -93,7 +93,7 @@ func oneHot(x []column, depth int) []column {
 	return list
 }
 
-// lookedUp is what stands in columns that are rows of a table, dim numbers each.
+// lookedUp is the contents of columns that are rows of a table, dim numbers each.
 func lookedUp(x []column, dim int) []column {
 	var list []column
 	for _, c := range x {
@@ -176,7 +176,7 @@ func clamped(x []column, other int64) []column {
 // known collects what rows stand for, by weight.
 type known map[string]Rows
 
-// indistinct are rows that stand for something, but can't be told from each other.
+// indistinct are rows that stand for something, but can't be distinguished.
 var indistinct = Rows{}
 
 func (r Rows) isIndistinct() bool { return r != nil && len(r) == 0 }
@@ -190,8 +190,8 @@ func (k known) learn(weight string, rows Rows) {
 	k[weight] = rows
 }
 
-// told leaves out rows that stand for nothing.
-func (k known) told() map[string]Rows {
+// informative leaves out rows that stand for nothing.
+func (k known) informative() map[string]Rows {
 	maps.DeleteFunc(k, func(_ string, rows Rows) bool { return rows == nil })
 	return k
 }

@@ -15,7 +15,7 @@ type Source struct {
 	// Tensors are its weights, in the order of the model's own objects: without optimizer slots, counters and strings.
 	Tensors []Weight
 
-	// Classes are the names of the classes that it tells apart, in the order of its logits, as ClassNames has them; nil where that
+	// Classes are the names of the classes that it distinguishes, in the order of its logits, as ClassNames has them; nil where that
 	// isn't known: models of ours say it.
 	Classes []string
 
@@ -30,7 +30,7 @@ type Weight struct {
 	DType string // as TensorFlow names it: DT_FLOAT
 	Shape []int
 
-	// Positional says that its name tells only which one of its kind it is, and may be another in a model of the same shape:
+	// Positional says that its name says only which one of its kind it is, and may be another in a model of the same shape:
 	// Keras counts layers per process, an Estimator numbers them.
 	Positional bool
 
@@ -65,7 +65,7 @@ func (s *Source) Values(t Weight) (values []float32, exact bool, err error) {
 	return s.bundle.Numbers(t.Key)
 }
 
-// Rows says what the rows of a weight stand for; nil where that isn't known, and empty where they can't be told from
+// Rows says what the rows of a weight stand for; nil where that isn't known, and empty where they can't be distinguished from
 // each other.
 func (s *Source) Rows(t Weight) Rows { return s.rows[t.Key] }
 

@@ -85,18 +85,18 @@ type pair struct {
 	theirs Weight
 	how    string // by map, by name, by order; "": none was found
 	taken  bool
-	told   string // what is worth saying, or why nothing was taken
+	note   string // what is worth saying, or why nothing was taken
 }
 
-func (s *starter) open(i int) bool { return s.pairs[i].how == "" && s.pairs[i].told == "" }
+func (s *starter) open(i int) bool { return s.pairs[i].how == "" && s.pairs[i].note == "" }
 
 func (s *starter) leaveOut(expressions chosen) {
 	for i, p := range s.params {
 		if isConstant(p) {
-			s.pairs[i].told = "a constant of this run's data, no weight"
+			s.pairs[i].note = "a constant of this run's data, no weight"
 			continue
 		}
-		s.pairs[i].told = expressions.leftOut(p.Name)
+		s.pairs[i].note = expressions.leftOut(p.Name)
 	}
 }
 
@@ -119,7 +119,7 @@ func (s *starter) byMap(names map[string]string) error {
 		case !ok:
 			return fmt.Errorf("%s: the old model has no %s", ours, names[ours])
 		case !s.open(i):
-			return fmt.Errorf("%s: %s", ours, s.pairs[i].told)
+			return fmt.Errorf("%s: %s", ours, s.pairs[i].note)
 		}
 		s.pair(i, theirs, "by map")
 	}

@@ -28,7 +28,7 @@ type Line struct {
 	Theirs string `json:"theirs,omitempty"`      // the old model's name for it
 	Old    []int  `json:"their_shape,omitempty"` // the old model's shape
 	How    string `json:"how,omitempty"`         // by map, by name or by order
-	Told   string `json:"told,omitempty"`        // why it was not taken, or what is worth knowing about how it was
+	Note   string `json:"note,omitempty"`        // why it was not taken, or what is worth knowing about how it was
 }
 
 func (s *starter) table() Table {
@@ -38,7 +38,7 @@ func (s *starter) table() Table {
 		at := s.pairs[i]
 		taken[at.theirs.Key] = taken[at.theirs.Key] || at.taken
 		t.Params = append(t.Params, Line{
-			Name: p.Name, Shape: p.Shape, Taken: at.taken, Theirs: at.theirs.Name, Old: at.theirs.Shape, How: at.how, Told: at.told,
+			Name: p.Name, Shape: p.Shape, Taken: at.taken, Theirs: at.theirs.Name, Old: at.theirs.Shape, How: at.how, Note: at.note,
 		})
 	}
 	for _, theirs := range s.from.Tensors {
@@ -49,7 +49,7 @@ func (s *starter) table() Table {
 	return t
 }
 
-// constant says that a weight of the old model is one that the new one has as a constant, and tells of there.
+// constant says that a weight of the old model is one that the new one has as a constant, and describes there.
 func (s *starter) constant(name string) bool {
 	return slices.ContainsFunc(s.params, func(p nn.Param) bool { return p.Name == name && isConstant(p) })
 }
@@ -75,9 +75,9 @@ func (t Table) String() string {
 		if line.How != "" {
 			from, shape = line.Theirs, fmt.Sprint(line.Old)
 		}
-		how := join(line.How, line.Told)
+		how := join(line.How, line.Note)
 		if !line.Taken {
-			how = "not taken: " + line.Told
+			how = "not taken: " + line.Note
 		}
 		fmt.Fprintf(w, "%s\t%v\t%s\t%s\t%s\n", line.Name, line.Shape, from, shape, how)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// listTensors lists the weights of a bundle in the order of the model, as far as the bundle or the model beside it knows one.
+// listTensors lists the weights of a bundle in the order of the model, as far as the bundle or its model defines one.
 func listTensors(p place, b *tensorbundle.Bundle, model *savedModel) ([]Weight, error) {
 	variables := b.Variables()
 	if slices.ContainsFunc(variables, func(v tensorbundle.Variable) bool { return v.Key == tensorbundle.ObjectGraphKey }) {
@@ -64,7 +64,7 @@ func isOptimizers(name string, names map[string]bool) bool {
 	return ok && below && names["training/"+optimizer+"/learning_rate"]
 }
 
-// counters are what TensorFlow keeps beside weights, by the last part of their names.
+// counters are what TensorFlow saves besides weights, by the last part of their names.
 var counters = []string{"global_step", "save_counter", "beta1_power", "beta2_power"}
 
 // isWeight says that a variable holds numbers that a model may have learnt.

@@ -31,7 +31,7 @@ func (m *savedModel) rows(tensors []Weight) map[string]Rows {
 	for _, f := range t.roots() {
 		t.rows = known{}
 		t.visit(f)
-		for key, rows := range t.rows.told() {
+		for key, rows := range t.rows.informative() {
 			if len(all[key]) == 0 {
 				all[key] = rows
 			}

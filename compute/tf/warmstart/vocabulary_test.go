@@ -142,7 +142,7 @@ func TestFeaturesThatAreAllOthersAreNotTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := start(t, g, open(t, firstShop.save(t, firstShop.graph(t))), Rules{})
-	if table.Params[0].Taken || table.Params[0].Told != "no row stands for the same: shop, number 0 against weight[0]" {
+	if table.Params[0].Taken || table.Params[0].Note != "no row stands for the same: shop, number 0 against weight[0]" {
 		t.Errorf("table\n%v", table)
 	}
 }

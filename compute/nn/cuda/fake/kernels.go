@@ -26,7 +26,7 @@ var meanings = map[string]func(*call){
 		c.perElement(rows * cols)
 		from, to := span[float32](c, x, operand(c, shape, rows, cols), read), span[float32](c, y, rows*cols, write)
 		for i := range to {
-			to[i] = from[beside(shape, i/cols, i%cols, cols)]
+			to[i] = from[broadcast(shape, i/cols, i%cols, cols)]
 		}
 	},
 	"copy": func(c *call) {
@@ -91,7 +91,7 @@ func combine(c *call) {
 	c.free = true
 	a, b, to := span[float32](c, x, n, read), span[float32](c, y, operand(c, shape, rows, cols), read), span[float32](c, z, n, write)
 	for i := range to {
-		p, q := a[i], b[beside(shape, i/cols, i%cols, cols)]
+		p, q := a[i], b[broadcast(shape, i/cols, i%cols, cols)]
 		if swapped {
 			p, q = q, p
 		}
@@ -99,7 +99,7 @@ func combine(c *call) {
 	}
 }
 
-// operand is how many numbers an operand of a shape has, beside where they lie.
+// operand is how many numbers an operand of a shape has, and its address.
 func operand(c *call, shape, rows, cols int) int {
 	switch shape {
 	case 0:
@@ -115,7 +115,7 @@ func operand(c *call, shape, rows, cols int) int {
 	return 0
 }
 
-func beside(shape, r, j, cols int) int {
+func broadcast(shape, r, j, cols int) int {
 	return [...]int{r*cols + j, j, r, 0}[shape]
 }
 

@@ -5,7 +5,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// broadcasts are the shapes of an operand beside [9,40].
+// broadcasts are the shapes of an operand that goes with [9,40].
 var broadcasts = map[kernel.Shape][2]int{kernel.Full: {9, 40}, kernel.Row: {1, 40}, kernel.Column: {9, 1}, kernel.Scalar: {1, 1}}
 
 func binaries() (list []operation) {
