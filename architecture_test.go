@@ -33,8 +33,9 @@ var rules = archtest.Rules{
 		"compute/data/tfrecord":         {},
 		"compute/data/example":          {Imports: "compute/data/tfrecord compute/data/example/schemapb"},
 		"compute/data/example/schemapb": {},
+		"compute/fingerprint":           {},
 		"compute/kernel":                {},
-		"compute/nn":                    {Imports: "compute/kernel compute/nn/initializer compute/nn/optim compute/nn/plan"},
+		"compute/nn":                    {Imports: "compute/fingerprint compute/kernel compute/nn/initializer compute/nn/optim compute/nn/plan"},
 		"compute/nn/initializer":        {},
 		"compute/nn/optim":              {Imports: "compute/kernel compute/nn/plan"}, // a step is compiled to updates
 		"compute/nn/plan":               {Imports: "compute/kernel"},
@@ -46,7 +47,7 @@ var rules = archtest.Rules{
 		"compute/tf/tensorbundle":       {Imports: "compute/tf/tensor compute/data/tfrecord"},
 		"compute/tf/warmstart":          {Imports: "compute/tf/tensor compute/tf/tensorbundle compute/nn compute/tf/savedmodel", TestImports: "compute/data/example"},
 		"compute/tfevents":              {Imports: "compute/data/tfrecord"},
-		"compute/tf/savedmodel":         {Imports: "compute/tf/tensor compute/tf/tensorbundle compute/nn compute/data/example compute/tf/graph compute/tf/ops", TestImports: "compute/data/tfrecord"},
+		"compute/tf/savedmodel":         {Imports: "compute/fingerprint compute/tf/tensor compute/tf/tensorbundle compute/nn compute/data/example compute/tf/graph compute/tf/ops", TestImports: "compute/data/tfrecord"},
 		"compute/export/partition":      {Imports: "compute/nn"},
 		"compute/export/onnx":           {Imports: "compute/export/partition compute/nn compute/export/onnx/onnxpb"},
 		"compute/export/onnx/onnxpb":    {},
@@ -61,7 +62,7 @@ var rules = archtest.Rules{
 		"compute/tf/graph":        {Imports: "compute/tf/tensor compute/tf/tensorbundle compute/data/tfrecord compute/tf/ops"},
 		"compute/tf/graphtest":    {TestOnly: true}, // hostile graphs
 		"compute/tf/tensor":       {},
-		"compute/tf/ops":          {Imports: "compute/tf/tensor compute/data/example"},
+		"compute/tf/ops":          {Imports: "compute/fingerprint compute/tf/tensor compute/data/example"},
 		"compute/tune":            {Imports: "compute/tune/space"},
 		"compute/tune/bayes":      {Imports: "compute/tune/gp compute/tune/space"},
 		"compute/tune/gp":         {},

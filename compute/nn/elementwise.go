@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"fmt"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/stoker-ml/stoker/compute/kernel"
@@ -88,4 +90,54 @@ func (l *lowering) leakyRelu(x *gorgonia.Node, alpha float32) *gorgonia.Node {
 		mask = l.of2(gorgonia.Add, l.of2(gorgonia.HadamardProd, mask, gorgonia.NewConstant(1-alpha)), gorgonia.NewConstant(alpha))
 	}
 	return l.of2(gorgonia.HadamardProd, x, mask)
+}
+
+// Activation is y = act(x): OpRelu, OpTanh, OpSigmoid, OpSoftplus or OpSoftmax.
+func (b *Builder) Activation(name string, x Ref, act Op) Ref {
+	if !isActivation(act) {
+		b.fail(fmt.Errorf("layer %q: %q is no activation", name, act))
+	}
+	return b.node(name, x.Type, Node{Op: act, In: []string{x.Name}})
+}
+
+func isActivation(op Op) bool {
+	return op == OpRelu || op == OpTanh || op == OpSigmoid || op == OpSoftplus || op == OpSoftmax
+}
+
+// LeakyRelu is x where x > 0, else alpha x.
+func (b *Builder) LeakyRelu(name string, x Ref, alpha float32) Ref {
+	return b.node(name, x.Type, Node{Op: OpLeakyRelu, In: []string{x.Name}, Attr: Attr{Alpha: alpha}})
+}
+
+// Apply is y = f(x), element by element: OpNeg, OpAbs, OpExp, OpLog and the like.
+func (b *Builder) Apply(name string, x Ref, f Op) Ref {
+	n := Node{Op: f, In: []string{x.Name}}
+	if elementwise(&n) == nil {
+		b.fail(fmt.Errorf("node %q: %q is no function of each element", name, f))
+	}
+	return b.node(name, x.Type, n)
+}
+
+// ActivationNames returns the names that ActivationNamed knows.
+func ActivationNames() []string {
+	return []string{"relu", "tanh", "sigmoid", "softmax", "softplus", "linear"}
+}
+
+// ActivationNamed finds an activation by its Keras name: relu, tanh, sigmoid, softmax, softplus; linear is "", none.
+func ActivationNamed(name string) (Op, error) {
+	switch name {
+	case "relu":
+		return OpRelu, nil
+	case "tanh":
+		return OpTanh, nil
+	case "sigmoid":
+		return OpSigmoid, nil
+	case "softmax":
+		return OpSoftmax, nil
+	case "softplus":
+		return OpSoftplus, nil
+	case "linear":
+		return "", nil
+	}
+	return "", fmt.Errorf("unknown activation %q: expected relu, tanh, sigmoid, softmax, softplus or linear", name)
 }

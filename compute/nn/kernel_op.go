@@ -4,12 +4,14 @@ import (
 	"fmt"
 	gohash "hash"
 	"hash/fnv"
+	"math"
 	"slices"
 
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/stoker-ml/stoker/compute/kernel"
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
@@ -110,3 +112,141 @@ func (o *kernelOp) Hashcode() uint32 {
 }
 
 func shapeOfFirst(in []tensor.Shape) tensor.Shape { return in[0].Clone() }
+
+// Gorgonia's own softmax does not do: it takes the first number of the first row for one of each row when it looks for the row's
+// maximum, so that one large logit makes other rows underflow, and log-softmax of a row may be -Inf. Seen in gorgonia.org/tensor
+// v0.9.24, StdEng.softMaxLastDimF32.
+
+// softmaxNode is softmax of each row; dx[j] = (g[j] - sum_k g[k] y[k]) y[j].
+func softmaxNode(x *gorgonia.Node) (*gorgonia.Node, error) {
+	o := rowOp("RowSoftmax", plan.Softmax, x.Shape()[1], func(y []float32, in [][]float32) { softmaxRow(y, in[0]) })
+	return o.withSlope(rowOp("RowSoftmaxSlope", plan.SoftmaxSlope, x.Shape()[1], softmaxSlope)).apply(x)
+}
+
+// logSoftmaxNode is log softmax of each row; dx[j] = g[j] - exp(y[j]) sum_k g[k].
+func logSoftmaxNode(x *gorgonia.Node) (*gorgonia.Node, error) {
+	o := rowOp("RowLogSoftmax", plan.LogSoftmax, x.Shape()[1], func(y []float32, in [][]float32) { logSoftmaxRow(y, in[0]) })
+	return o.withSlope(rowOp("RowLogSoftmaxSlope", plan.LogSoftmaxSlope, x.Shape()[1], logSoftmaxSlope)).apply(x)
+}
+
+// rowOp is a function of the rows of float matrices of one shape, with width columns.
+func rowOp(name string, lower plan.Op, width int, row func(y []float32, in [][]float32)) *kernelOp {
+	return &kernelOp{
+		name: name, lower: lower, shape: shapeOfFirst,
+		do: func(y []float32, in []plan.Slice) {
+			rows := make([][]float32, len(in))
+			for from := 0; from < len(y); from += width {
+				for i := range in {
+					rows[i] = in[i].Floats[from : from+width]
+				}
+				row(y[from:from+width], rows)
+			}
+		},
+	}
+}
+
+// withSlope gives o, of one operand, a slope: of the result's gradient and the result.
+func (o *kernelOp) withSlope(slope *kernelOp) *kernelOp {
+	o.along = []bool{true}
+	o.slopes = func(_ gorgonia.Nodes, y, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+		dx, err := slope.apply(grad, y)
+		return gorgonia.Nodes{dx}, err
+	}
+	return o
+}
+
+func softmaxSlope(dx []float32, in [][]float32) {
+	g, y, sum := in[0], in[1], 0.0
+	for k := range y {
+		sum += float64(g[k]) * float64(y[k])
+	}
+	for j := range dx {
+		dx[j] = float32((float64(g[j]) - sum) * float64(y[j]))
+	}
+}
+
+func logSoftmaxSlope(dx []float32, in [][]float32) {
+	g, y, sum := in[0], in[1], 0.0
+	for k := range g {
+		sum += float64(g[k])
+	}
+	for j := range dx {
+		dx[j] = float32(float64(g[j]) - math.Exp(float64(y[j]))*sum)
+	}
+}
+
+// columnsNode is the columns of a matrix from start up to, not including, end. Gorgonia's own slices lose an axis of size 1, and
+// their gradients with it.
+func columnsNode(x *gorgonia.Node, start, end int) (*gorgonia.Node, error) {
+	width := x.Shape()[1]
+	return (&kernelOp{
+		name:  fmt.Sprintf("Columns{%d, %d}", start, end),
+		lower: plan.Columns, attr: plan.Attr{Start: start},
+		shape: func(in []tensor.Shape) tensor.Shape { return tensor.Shape{in[0][0], end - start} },
+		do: func(y []float32, in []plan.Slice) {
+			for r := range len(y) / (end - start) {
+				copy(y[r*(end-start):(r+1)*(end-start)], in[0].Floats[r*width+start:])
+			}
+		},
+		slopes: func(_ gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+			dx, err := padNode(grad, start, width)
+			return gorgonia.Nodes{dx}, err
+		},
+		along: []bool{true},
+	}).apply(x)
+}
+
+// padNode is x in the columns from start, and 0 elsewhere, width columns in all.
+func padNode(x *gorgonia.Node, start, width int) (*gorgonia.Node, error) {
+	n := x.Shape()[1]
+	return (&kernelOp{
+		name:  fmt.Sprintf("Pad{%d, %d}", start, width),
+		lower: plan.Pad, attr: plan.Attr{Start: start},
+		shape: func(in []tensor.Shape) tensor.Shape { return tensor.Shape{in[0][0], width} },
+		do: func(y []float32, in []plan.Slice) {
+			clear(y)
+			for r := range len(y) / width {
+				copy(y[r*width+start:], in[0].Floats[r*n:(r+1)*n])
+			}
+		},
+		slopes: func(_ gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+			dx, err := columnsNode(grad, start, start+n)
+			return gorgonia.Nodes{dx}, err
+		},
+		along: []bool{true},
+	}).apply(x)
+}
+
+// sparseNode is y[r,:] = sum_p values[r,p] w[ids[r,p],:]: the product of a matrix that is nearly all zeros with w, where ids [b*places]
+// say in which columns values [b,places] stand. An id below 0 counts as nothing. There is a slope along w alone.
+func sparseNode(values, ids, w *gorgonia.Node) (*gorgonia.Node, error) {
+	places, width := values.Shape()[1], w.Shape()[1]
+	return (&kernelOp{
+		name: "SparseProduct", lower: plan.Sparse,
+		shape: func(in []tensor.Shape) tensor.Shape { return tensor.Shape{in[0][0], width} },
+		do: func(y []float32, in []plan.Slice) {
+			alone.SparseGemm(y, in[0].Floats, in[1].Ints, in[2].Floats, len(y)/width, places, width)
+		},
+		slopes: func(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+			dw, err := sparseSlopeNode(values, ids, grad, in[2].Shape()[0])
+			return gorgonia.Nodes{nil, nil, dw}, err
+		},
+		along: []bool{false, false, true},
+	}).apply(values, ids, w)
+}
+
+// sparseSlopeNode is dw[ids[r,p],:] += values[r,p] dy[r,:], with so many rows.
+func sparseSlopeNode(values, ids, dy *gorgonia.Node, rows int) (*gorgonia.Node, error) {
+	places, width := values.Shape()[1], dy.Shape()[1]
+	return (&kernelOp{
+		name: fmt.Sprintf("SparseProductSlope{%d}", rows), lower: plan.SparseSlope,
+		shape: func([]tensor.Shape) tensor.Shape { return tensor.Shape{rows, width} },
+		do: func(dw []float32, in []plan.Slice) {
+			clear(dw)
+			alone.SparseGemmSlope(dw, in[0].Floats, in[1].Ints, in[2].Floats, len(in[2].Floats)/width, places, width)
+		},
+	}).apply(values, ids, dy)
+}
+
+// alone is the caller's thread.
+var alone *kernel.Team

@@ -2,7 +2,14 @@ package nn
 
 import (
 	"math"
+	"runtime"
+	"runtime/debug"
 	"slices"
+
+	"golang.org/x/sys/cpu"
+	"gorgonia.org/gorgonia"
+
+	"github.com/stoker-ml/stoker/compute/kernel"
 )
 
 // kernelOf is nil for an unknown op; Types refuses those before.
@@ -72,4 +79,36 @@ func logSoftmaxRow(y, x []float32) {
 	for j, xj := range x {
 		y[j] = float32(float64(xj-m) - logSum)
 	}
+}
+
+// KernelSet names what the arithmetic of this process is made of: the same graph, weights and batches give the same bits where
+// it is the same, and may differ in the last ones where it is not. Besides the architecture, that is whether x*y+z is rounded
+// once or twice: math.Exp asks the processor, and the compiler does it from level v3 of amd64 on; and the Level of compute/kernel.
+func KernelSet() string { return goSet() + "/" + kernel.CurrentLevel().String() }
+
+func goSet() string {
+	name := runtime.GOARCH
+	if runtime.GOARCH != "amd64" {
+		return name
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			if setting.Key == "GOAMD64" && setting.Value != "v1" {
+				name += "-" + setting.Value
+			}
+		}
+	}
+	if cpu.X86.HasAVX && cpu.X86.HasFMA {
+		name += "+fma"
+	}
+	return name
+}
+
+// Gorgonia multiplies by kernel.Gemm too: what a plan leaves to an operation's own code, and the tape that is its oracle. It has one
+// BLAS for a process, which nothing may be using while it is set: hence here.
+var _ = useKernels()
+
+func useKernels() struct{} {
+	gorgonia.Use(kernel.BLAS{})
+	return struct{}{}
 }

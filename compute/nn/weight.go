@@ -1,6 +1,11 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+)
 
 // Reduction says how the loss of a batch is made of its rows' losses, each times the row's weight: that of Batch.Weights times
 // that of its class in Model.ClassWeights, 1 where neither is given. Without weights both are the mean.
@@ -57,4 +62,74 @@ func classOf(target []float32) int {
 		return 1
 	}
 	return 0
+}
+
+// Penalty is what the values of a param add to the loss in training: L1 sum |w| + L2 sum w^2, Keras's regularizers L1, L2 and L1L2.
+// It doesn't depend on the batch. The zero value is none.
+type Penalty struct{ L1, L2 float64 }
+
+func (p Penalty) check() error {
+	if !(p.L1 >= 0 && p.L2 >= 0) || math.IsInf(p.L1+p.L2, 0) {
+		return fmt.Errorf("penalty l1 %g, l2 %g: expected numbers of 0 or more", p.L1, p.L2)
+	}
+	return nil
+}
+
+// of is the formula.
+func (p Penalty) of(values []float32) float64 {
+	if p == (Penalty{}) {
+		return 0
+	}
+	sum, squares := 0.0, 0.0
+	for _, w := range values {
+		sum += math.Abs(float64(w))
+		squares += float64(w) * float64(w)
+	}
+	return p.L1*sum + p.L2*squares
+}
+
+// express is the formula over a node; nil for none.
+func (p Penalty) express(e *expression, w *gorgonia.Node) *gorgonia.Node {
+	var total *gorgonia.Node
+	if p.L1 != 0 {
+		total = e.scaled(e.of(sumAll, e.of(gorgonia.Abs, w)), p.L1)
+	}
+	if p.L2 != 0 {
+		total = e.plus(total, e.scaled(e.of(sumAll, e.of(gorgonia.Square, w)), p.L2))
+	}
+	return total
+}
+
+// scaled is x times a number.
+func (e *expression) scaled(x *gorgonia.Node, by float64) *gorgonia.Node {
+	return e.of2(gorgonia.HadamardProd, x, gorgonia.NewConstant(float32(by)))
+}
+
+// plus is x + y, or y where there is no x yet.
+func (e *expression) plus(x, y *gorgonia.Node) *gorgonia.Node {
+	if x == nil {
+		return y
+	}
+	return e.of2(gorgonia.Add, x, y)
+}
+
+// Penalty is what the params add to the loss of a training; the loss of Evaluate lacks it.
+func (m *Model) Penalty() float64 {
+	sum := 0.0
+	for _, p := range m.Graph.Params {
+		sum += p.Penalty.of(p.Values)
+	}
+	return sum
+}
+
+// penalized adds to cost what the params that it needs add to it.
+func (m *Model) penalized(l *lowering, cost *gorgonia.Node) (*gorgonia.Node, error) {
+	for _, p := range m.Graph.Params {
+		w := l.nodes[p.Name]
+		if w == nil || p.Penalty == (Penalty{}) {
+			continue
+		}
+		cost = l.plus(cost, p.Penalty.express(&l.expression, w))
+	}
+	return cost, l.err
 }

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/dchest/siphash"
-	farm "github.com/dgryski/go-farm"
 
+	"github.com/stoker-ml/stoker/compute/fingerprint"
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
@@ -21,10 +21,10 @@ func buckets(n *Node, hash func(s string) uint64) (Kernel, error) {
 	return each(mapping(func(s string) int64 { return int64(hash(s) % uint64(number)) })), n.want(tensor.String)
 }
 
-func buildHashFast(n *Node) (Kernel, error) { return buckets(n, fingerprint) }
+func buildHashFast(n *Node) (Kernel, error) { return buckets(n, farmHash) }
 
-// fingerprint is FarmHash's Fingerprint64, which never changes.
-func fingerprint(s string) uint64 { return farm.Fingerprint64(bytesOf(s)) }
+// farmHash is the fingerprint of a string.
+func farmHash(s string) uint64 { return fingerprint.Of(bytesOf(s)) }
 
 // shapeBytes is s without a copy, for libraries that take bytes and only read them: hashing is much of what a graph does.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
@@ -59,14 +59,4 @@ func hash64(s string) uint64 {
 	h ^= h >> r
 	h *= m
 	return h ^ h>>r
-}
-
-// joinFingerprints is FingerprintCat64 of tensorflow/tsl/platform/fingerprint.h: a fingerprint of two, in their order.
-func joinFingerprints(a, b uint64) uint64 {
-	const m = 0xc6a4a7935bd1e995
-	mix := func(v uint64) uint64 { return v ^ v>>47 }
-	h := a ^ m
-	h ^= mix(b*m) * m
-	h *= m
-	return mix(mix(h) * m)
 }

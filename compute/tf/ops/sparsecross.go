@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stoker-ml/stoker/compute/fingerprint"
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
@@ -75,7 +76,7 @@ func hashCross(key uint64, buckets int) func([]uint64) int64 {
 	return func(combination []uint64) int64 {
 		h := key
 		for _, v := range combination {
-			h = joinFingerprints(h, v)
+			h = fingerprint.Join(h, v)
 		}
 		return int64(h % modulus)
 	}
@@ -160,7 +161,7 @@ func fingerprintAt(t tensor.Tensor, i int) uint64 {
 	if a, ok := t.(*tensor.Array[int64]); ok {
 		return uint64(a.Data[i])
 	}
-	return fingerprint(t.(*tensor.Array[string]).Data[i])
+	return farmHash(t.(*tensor.Array[string]).Data[i])
 }
 
 // cross goes through the combinations of each row, the last column fastest.

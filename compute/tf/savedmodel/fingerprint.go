@@ -12,13 +12,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dgryski/go-farm"
 	graphpb "github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	versionpb "github.com/wamuir/graft/tensorflow/core/framework/versions_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/stoker-ml/stoker/compute/fingerprint"
 )
 
 // fingerprintVersion is that of the way to compute fingerprints which TensorFlow 2.21 has. The hashes are as they were in the
@@ -36,7 +37,7 @@ func writeFingerprint(dir string, model *corepb.SavedModel, data []byte) error {
 	if err != nil {
 		return err
 	}
-	def, err := fingerprint(model.GetMetaGraphs()[0], data, index)
+	def, err := fingerprintOf(model.GetMetaGraphs()[0], data, index)
 	if err != nil {
 		return fmt.Errorf("fingerprint: %w", err)
 	}
@@ -47,7 +48,7 @@ func writeFingerprint(dir string, model *corepb.SavedModel, data []byte) error {
 	return os.WriteFile(filepath.Join(dir, "fingerprint.pb"), text, 0o644)
 }
 
-func fingerprint(graph *corepb.MetaGraphDef, data, index []byte) (*corepb.FingerprintDef, error) {
+func fingerprintOf(graph *corepb.MetaGraphDef, data, index []byte) (*corepb.FingerprintDef, error) {
 	program, err := hashProgram(graph.GetGraphDef())
 	if err != nil {
 		return nil, err
@@ -61,8 +62,8 @@ func fingerprint(graph *corepb.MetaGraphDef, data, index []byte) (*corepb.Finger
 		return nil, err
 	}
 	def := &corepb.FingerprintDef{
-		SavedModelChecksum: farm.Fingerprint64(data), GraphDefProgramHash: program, SignatureDefHash: signatures,
-		SavedObjectGraphHash: objects, CheckpointHash: farm.Fingerprint64(index),
+		SavedModelChecksum: fingerprint.Of(data), GraphDefProgramHash: program, SignatureDefHash: signatures,
+		SavedObjectGraphHash: objects, CheckpointHash: fingerprint.Of(index),
 		Version: &versionpb.VersionDef{Producer: fingerprintVersion},
 	}
 	def.ProtoReflect().SetUnknown(protowire.AppendString(protowire.AppendTag(nil, uuidField, protowire.BytesType), uuid(data, index)))
@@ -109,7 +110,7 @@ func hashSignatures(signatures map[string]*corepb.SignatureDef) (sum uint64, err
 		if err != nil {
 			return 0, err
 		}
-		sum = concatenate(concatenate(sum, farm.Fingerprint64([]byte(key))), h)
+		sum = fingerprint.Join(fingerprint.Join(sum, fingerprint.Of([]byte(key))), h)
 	}
 	return sum, nil
 }
@@ -132,7 +133,7 @@ func hashFunctions(functions map[string]*corepb.SavedConcreteFunction) (sum uint
 		if err != nil {
 			return 0, err
 		}
-		sum = concatenate(concatenate(sum, farm.Fingerprint64([]byte(prefix))), h)
+		sum = fingerprint.Join(fingerprint.Join(sum, fingerprint.Of([]byte(prefix))), h)
 	}
 	return sum, nil
 }
@@ -149,15 +150,5 @@ func cutNumber(name string) (prefix string, number int64, ok bool) {
 
 func hashMessage(m proto.Message) (uint64, error) {
 	data, err := marshal(m)
-	return farm.Fingerprint64(data), err
-}
-
-// concatenate is FingerprintCat64 of tsl/platform/fingerprint.h: the fingerprint of a list, from that of its front and its last.
-func concatenate(a, b uint64) uint64 {
-	const mul = 0xc6a4a7935bd1e995
-	shift := func(x uint64) uint64 { return x ^ x>>47 }
-	result := a ^ mul
-	result ^= shift(b*mul) * mul
-	result *= mul
-	return shift(shift(result) * mul)
+	return fingerprint.Of(data), err
 }

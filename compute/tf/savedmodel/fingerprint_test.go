@@ -78,7 +78,7 @@ func TestFingerprintsOfTFXAreComputedAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := fingerprint(model.GetMetaGraphs()[0], data, read(filepath.Join("variables", "variables.index")))
+		got, err := fingerprintOf(model.GetMetaGraphs()[0], data, read(filepath.Join("variables", "variables.index")))
 		if err != nil {
 			t.Fatal(err)
 		}
