@@ -30,7 +30,7 @@ func (t *Team) Gemm(c, a, b Matrix, p Product) {
 
 // multiply is Gemm at a level.
 func multiply(t *Team, l Level, c, a, b Matrix, p Product) {
-	g := gemm{level: l, c: c, a: a, b: b, p: p, shelf: t.shelfOf()}
+	g := gemm{level: l, c: c, a: a, b: b, p: p, pool: t.bufferPool()}
 	g.check()
 	switch {
 	case c.Rows == 0 || c.Cols == 0:
@@ -50,7 +50,7 @@ type gemm struct {
 	k       int  // the terms of each sum
 	dotted  bool // c or its transpose is one column, and what is added up lies side by side
 	byRows  bool // parts are rows of c, else columns
-	shelf   *shelf
+	pool    *bufferPool
 }
 
 // check finds k, and what is wrong with the operands.

@@ -72,7 +72,7 @@ type block struct {
 
 	format
 	copyA, copyB bool
-	space        *space
+	scratch      *buffers
 }
 
 // tiles goes through k first, then through columns, then through rows.
@@ -81,9 +81,9 @@ func (g *gemm) tiles(r0, r1, c0, c1 int) {
 	b.copyB = g.p.TransB || g.c.Rows > 2*b.rows
 	b.copyA = g.c.Cols > 2*b.cols && (g.p.TransA || g.a.Stride%128 == 0)
 	if b.copyA || b.copyB {
-		s := g.shelf.take()
-		defer g.shelf.back(s)
-		b.space = s
+		s := g.pool.get()
+		defer g.pool.put(s)
+		b.scratch = s
 	}
 	kBlocks := (g.k + tileK - 1) / tileK
 	for i := range kBlocks {
@@ -129,7 +129,7 @@ func (b *block) panels(t *tile, r int, last bool) {
 			t.bias = unsafe.Pointer(&b.p.Bias[c])
 		}
 		if b.copyB {
-			t.b, t.bNext = unsafe.Pointer(&b.space.b[(c-b.c0)*t.k]), 4*b.cols
+			t.b, t.bNext = unsafe.Pointer(&b.scratch.b[(c-b.c0)*t.k]), 4*b.cols
 		} else {
 			t.b, t.bNext = unsafe.Pointer(&b.gemm.b.Data[b.k0*b.gemm.b.Stride+c]), 4*b.gemm.b.Stride
 		}

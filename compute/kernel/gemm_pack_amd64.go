@@ -17,16 +17,16 @@ func (b *block) pointA(t *tile, r int) {
 	}
 	// An odd number of lines from row to row: so rows don't take each other's places in the cache.
 	step := (t.k+line-1)/line*line | line
-	b.space.a = grown(b.space.a, max(b.rows*step, line*t.k))
-	t.a = unsafe.Pointer(&b.space.a[0])
+	b.scratch.a = grown(b.scratch.a, max(b.rows*step, line*t.k))
+	t.a = unsafe.Pointer(&b.scratch.a[0])
 	if b.p.TransA {
 		t.aNext = 4 * line
-		copyRows(b.level, b.space.a, from.Data[at:], t.k, t.rows, line, from.Stride)
+		copyRows(b.level, b.scratch.a, from.Data[at:], t.k, t.rows, line, from.Stride)
 		return
 	}
 	t.aRow = 4 * step
 	for i := range t.rows {
-		copy(b.space.a[i*step:][:t.k], from.Data[at+i*from.Stride:])
+		copy(b.scratch.a[i*step:][:t.k], from.Data[at+i*from.Stride:])
 	}
 }
 
@@ -34,10 +34,10 @@ func (b *block) pointA(t *tile, r int) {
 func (b *block) packB() {
 	k, from := b.k1-b.k0, &b.gemm.b
 	panels := (b.c1 - b.c0 + b.cols - 1) / b.cols
-	b.space.b = grown(b.space.b, panels*b.cols*k)
+	b.scratch.b = grown(b.scratch.b, panels*b.cols*k)
 	for c := b.c0; c < b.c1; c += transposeRows(b.level, b.p.TransB) {
 		panel := (c - b.c0) / b.cols * b.cols
-		to := b.space.b[panel*k+(c-b.c0-panel):]
+		to := b.scratch.b[panel*k+(c-b.c0-panel):]
 		if b.p.TransB {
 			transpose(b.level, to, from.Data[c*from.Stride+b.k0:], b.c1-c, k, b.cols, from.Stride)
 		} else {

@@ -5,8 +5,8 @@ package kernel
 
 // fours sums along k in its order.
 func (g *gemm) fours(r0, r1, c0, c1 int) {
-	s := g.shelf.take()
-	defer g.shelf.back(s)
+	s := g.pool.get()
+	defer g.pool.put(s)
 	s.a, s.b = grown(s.a, 4*g.k), grown(s.b, 4*g.k*((c1-c0+3)/4))
 	for c := c0; c < c1; c += 4 {
 		group(s.b[(c-c0)*g.k:][:4*g.k], g.b, c, min(4, c1-c), !g.p.TransB)

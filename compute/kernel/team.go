@@ -24,7 +24,7 @@ type Team struct {
 	left   atomic.Int64  // parts that are not done
 	panics atomic.Pointer[panicked]
 
-	shelf shelf
+	buffers bufferPool
 }
 
 type panicked struct{ value any }

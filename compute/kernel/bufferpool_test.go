@@ -5,19 +5,19 @@ import (
 	"unsafe"
 )
 
-func TestAShelfGivesASpaceToOneAtATime(t *testing.T) {
+func TestABufferPoolGivesBuffersToOneCallerAtATime(t *testing.T) {
 	t.Parallel()
-	var s shelf
-	one, two := s.take(), s.take()
+	var s bufferPool
+	one, two := s.get(), s.get()
 	if one == two {
-		t.Fatal("two have the same space")
+		t.Fatal("two callers have the same buffers")
 	}
-	s.back(one)
-	if s.take() != one {
-		t.Error("a space that came back is not used again")
+	s.put(one)
+	if s.get() != one {
+		t.Error("returned buffers are not used again")
 	}
-	if s.take() == one {
-		t.Error("a space that is used was given again")
+	if s.get() == one {
+		t.Error("buffers in use were given again")
 	}
 }
 
