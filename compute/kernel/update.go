@@ -50,8 +50,8 @@ const formulaBlock = 256
 // interpret executes the formula block by block. Each operation is one of Combine or Map, so that every
 // processor takes the same step, to the last bit.
 func (s *step) interpret(l Level, from, to int) {
-	memory := shared.take()
-	defer shared.back(memory)
+	memory := sharedBuffers.get()
+	defer sharedBuffers.put(memory)
 	memory.a = grown(memory.a, (Registers-firstNumber)*formulaBlock)
 	var blocks [Registers - firstNumber][]float32
 	for i := range blocks {
