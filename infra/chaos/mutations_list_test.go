@@ -46,23 +46,23 @@ var mutations = []mutation{
 		{"functions/dispatch/enqueue.go", "\t\tcase now.State == join.Ended:\n\t\t\treturn d.announce(ctx, now)\n",
 			"\t\tcase now.State == join.Ended:\n\t\t\tnow.Join = run.Dispatch(job.Function, job.ID, retry)\n\t\t\treturn now, nil\n"},
 		{"functions/dispatch/sweep.go", "errors.Join(s.withdraw(ctx, run, events.FunctionTune, deployed{}), s.withdraw(ctx, run, events.FunctionTrain, deployed{}))", "error(nil)"},
-		{"functions/worker/history.go", "case events.EndsRunWithoutJob(recorded.Fact):", "case false:"},
+		{"functions/worker/history.go", "case events.EndsRunWithoutJob(recorded.Event):", "case false:"},
 	}},
 	{"a job is worked on whose outcome was announced", suite{folder: ofWorker, tests: "TestAJobThatWasAnnouncedIsNotDoneAgain", because: "an announced job was worked on"}, []edit{
-		{"functions/worker/history.go", "case events.Announces(recorded.Fact, job):", "case false:"},
+		{"functions/worker/history.go", "case events.Announces(recorded.Event, job):", "case false:"},
 	}},
 	{"a run expires by one clock", suite{folder: onCluster, tests: "TestARunOutlivesAJumpOfTheLeadersClock"}, []edit{
 		{"functions/dispatch/join/decide.go", "!j.Began.IsZero() && now.Own.Sub(j.Began) <= after", "false && after == 0"},
 	}},
 	{"a worker acts on a lease that it has lost", suite{tests: "TestAZombiePublishesNothing"}, []edit{
 		{"functions/worker/attempt.go", "Prove: claim.Prove,", "Prove: func() error { return nil },"},
-		{"functions/worker/attempt.go", "err = claim.Hold(ctx, a.work)", "err = a.work(ctx)"},
+		{"functions/worker/attempt.go", "err = claim.KeepAlive(ctx, a.work)", "err = a.work(ctx)"},
 	}},
-	{"a job that was given up is worked on again", suite{folder: ofWorker, tests: "TestAJobThatWasGivenUpIsNotWorkedOn", because: "worked on 1 times more"}, []edit{
+	{"a job that was given up is worked on again", suite{folder: ofWorker, tests: "TestAGivenUpJobIsNotWorkedOn", because: "worked on 1 times more"}, []edit{
 		{"functions/worker/attempt.go", "given != nil && !a.task", "false && given != nil && !a.task"},
 	}},
 	{"absence is believed without a write", suite{folder: onCluster, tests: "TestALeaderThatHasLostTheOthersDecidesNothing", because: "refused|synced"}, []edit{
-		{"events/jetstream/register.go", "\tsubject := \"$KV.\" + r.kv.Bucket() + \".\" + syncKey\n",
+		{"events/jetstream/kv.go", "\tsubject := \"$KV.\" + r.kv.Bucket() + \".\" + syncKey\n",
 			"\tif ctx.Err() == nil {\n\t\treturn nil\n\t}\n\tsubject := \"$KV.\" + r.kv.Bucket() + \".\" + syncKey\n"},
 	}},
 	{"a job is enqueued before its join is marked", suite{folder: ofDispatcher, tests: "TestARunThatIsEndedBeforeItIsMarkedHasNoJob", because: "1 jobs of a run that was cancelled"}, []edit{
@@ -80,7 +80,7 @@ var mutations = []mutation{
 		{"functions/dispatch/dispatcher.go", "\treturn handedBack{why, away}\n", "\treturn why\n"},
 	}},
 	{"the bridge delivers a failing notification again after a fixed delay", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail", because: "times in an hour"}, []edit{
-		{"functions/bridge/bridge.go", "events.RedeliveryDelay(notice.Deliveries())", "retryDelay"},
+		{"functions/bridge/bridge.go", "events.RedeliveryDelay(delivery.Deliveries())", "retryDelay"},
 	}},
 	{"the bridge pauses after a failing notification", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail", because: "events of other pipelines"}, []edit{
 		{"functions/bridge/bridge.go", "\treturn handedBack{why, away}\n", "\treturn why\n"},
@@ -94,10 +94,10 @@ var mutations = []mutation{
 	{"an outcome of an earlier job is taken for that of a later one", suite{folder: ofDispatcher, tests: "TestTheOutcomeOfAnEarlierJob", because: "the join names job"}, []edit{
 		{"events/outcome.go", "return EndsJob(f) && (id == \"\" || job == \"\" || id == job)", "return EndsJob(f) && (id != \"\" || job != id || true)"},
 	}},
-	{"an event is published whatever its subject holds", suite{folder: ofBus, tests: "TestOfTenThousandIdenticalFactsOneIsStored", because: "facts are stored, want 2"}, []edit{
+	{"an event is published whatever its subject holds", suite{folder: ofBus, tests: "TestOfTenThousandIdenticalEventsOneIsStored", because: "facts are stored, want 2"}, []edit{
 		{"events/jetstream/publish.go", "b.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(after))", "b.js.PublishMsg(ctx, msg)"},
 	}},
-	{"dead letters are named by place alone", suite{folder: ofBus, tests: "TestAJobGivenUpLeavesALetterThoughItsStreamWasMadeAnew", because: "letters: 1 one\n"}, []edit{
+	{"dead letters are named by place alone", suite{folder: ofBus, tests: "TestAJobGivenUpLeavesADeadLetterThoughItsStreamWasMadeAnew", because: "letters: 1 one\n"}, []edit{
 		{"events/subject.go", "\tdigest := DerivedID(m.Subject, strconv.FormatInt(m.Stored.UnixNano(), 10), string(m.Body))\n", "\tdigest := DerivedID()\n"},
 	}},
 	{"a request that failed is sent once the connection is back", suite{folder: ofBus, tests: "TestAConnectionThatIsLostKeepsNoMessage", because: "received first: while the connection is lost"}, []edit{
@@ -106,7 +106,7 @@ var mutations = []mutation{
 	{"entries of a study need not continue its log", suite{folder: "functions/studies", tests: "TestAWriterDoesNotTrustWhatFollowsALostEntry", because: "the writer has"}, []edit{
 		{"compute/tune/chain.go", "if link.Previous != s.head {", "if false {"},
 	}},
-	{"garbage collection does not ask for queued jobs", suite{folder: "functions/gc", tests: "TestWhatAJobOnTheQueueGoesOnFromStays|TestTheQueueIsAsked", because: "removed"}, []edit{
+	{"garbage collection does not ask for queued jobs", suite{folder: "functions/gc", tests: "TestTheCheckpointOfAJobOnTheQueueStays|TestTheQueueIsChecked", because: "removed"}, []edit{
 		{"functions/gc/work.go", "\t\tif _, queued, err := w.queued(ctx, job); queued || err != nil {\n\t\t\treturn queued, err\n\t\t}\n", ""},
 	}},
 	{"a commit overwrites another one", suite{folder: "storage", tests: "TestOneOfManyAttemptsWins", because: "32 winners"}, []edit{

@@ -244,7 +244,7 @@ func TestWhatASearchDoesNotLeaveFailsItsCheck(t *testing.T) {
 		"can't be published": func(a module.Assignment) error {
 			return errors.Join(search(a), os.Symlink("/etc/hostname", filepath.Join(a.TunerResultsDir, "evil")))
 		},
-		"more than the 262144 that a fact may carry": func(a module.Assignment) error {
+		"more than the 262144 that an event may carry": func(a module.Assignment) error {
 			long := strings.Replace(best, `"units": 8`, `"units": "`+strings.Repeat("x", 1<<20)+`"`, 1)
 			return errors.Join(search(a), write(bestDir, "best_hyperparameters.txt", long)(a))
 		},
