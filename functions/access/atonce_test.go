@@ -10,11 +10,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/access"
 )
 
-// far is how long a request would wait that nobody answers; what is refused at once is told long before.
+// far is how long an unanswered request would wait; a refusal comes long before.
 const far = 2 * time.Minute
 
-// TestWhoMayNotMakeStreamsIsToldAtOnce, of streams that are there too.
-func TestWhoMayNotMakeStreamsIsToldAtOnce(t *testing.T) {
+// TestARefusalToMakeStreamsComesAtOnce, of streams that exist too.
+func TestARefusalToMakeStreamsComesAtOnce(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
 	server.as(t, "acme", access.Operator) // makes the streams
@@ -27,8 +27,8 @@ func TestWhoMayNotMakeStreamsIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// TestASurveyByUpstreamIsToldAtOnce although its requests go to another domain.
-func TestASurveyByUpstreamIsToldAtOnce(t *testing.T) {
+// TestARefusalOfASurveyComesAtOnce although upstream's requests go to another domain.
+func TestARefusalOfASurveyComesAtOnce(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
 	server.as(t, "acme", access.Operator)

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/cluster"
 )
 
-// An operator takes a snapshot of a stream, whose chunks are acknowledged one by one, and makes the stream anew of it: as
-// `nats stream backup` and `nats stream restore` do.
+// An operator takes a snapshot of a stream, whose chunks are acknowledged one by one, and restores
+// the stream from it, like `nats stream backup` and `nats stream restore`.
 func TestAnOperatorBacksUpAndRestores(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
@@ -43,6 +43,6 @@ func TestAnOperatorBacksUpAndRestores(t *testing.T) {
 		read++
 	}
 	if read != published {
-		t.Errorf("%d facts came back, want %d", read, published)
+		t.Errorf("%d events came back, want %d", read, published)
 	}
 }

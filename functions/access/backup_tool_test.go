@@ -17,8 +17,9 @@ import (
 	"github.com/stoker-ml/stoker/infra/cluster"
 )
 
-// The nats tool, with the key of an operator over TLS, runs the commands of infra/docs/backup.md: it takes each stream, removes it and
-// restores it. A worker's key may neither take a backup nor remove a stream.
+// The nats tool, with the key of an operator over TLS, runs the commands of infra/docs/backup.md:
+// it backs up each stream, removes it and restores it. A worker's key may neither back up nor
+// remove a stream.
 func TestTheToolBacksUpAndRestoresAsAnOperator(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../infra/docs/backup.md")

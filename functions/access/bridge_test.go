@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/bridge"
 )
 
-// TestABridgeFindsOrMakesItsPlace: who sets up the streams makes none for those who have no bridge.
+// TestABridgeFindsOrMakesItsPlace: setting up the streams makes no consumer for a bridge.
 func TestABridgeFindsOrMakesItsPlace(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)

@@ -6,12 +6,12 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Permissions are subjects, as NATS takes them: in a server's configuration and in a user's JWT alike. What is not allowed is
-// refused; what is denied is refused even where it is allowed.
+// Permissions are subjects in the syntax of NATS, in a server's configuration and in a user's JWT
+// alike. What is not allowed is refused; what is denied is refused even where it is allowed.
 type Permissions struct {
 	Publish   Subjects `json:"publish"`
 	Subscribe Subjects `json:"subscribe"`
-	Inbox     string   `json:"inbox"` // that clients are to be told: --nats-inbox, or inbox_prefix of a context of the nats tool's
+	Inbox     string   `json:"inbox"` // for clients: --nats-inbox, or inbox_prefix of a context of the nats tool
 }
 
 // Subjects of one direction.
@@ -20,7 +20,8 @@ type Subjects struct {
 	Deny  []string `json:"deny,omitempty"`
 }
 
-// Bus is what a role may do on the bus, within its account. It is all that the role's programs need, and no more than subjects can say.
+// Bus is what a role may do on the bus, within its account: all that the role's programs need, and
+// as little more as subjects can express.
 func (r Role) Bus(s Scope) (Permissions, error) {
 	g, err := r.grant(s)
 	if err != nil {
@@ -35,13 +36,13 @@ func (r Role) Bus(s Scope) (Permissions, error) {
 	return p, nil
 }
 
-// Need is something that a role does on the bus, and what that takes.
+// Need is an operation of a role on the bus, and the permissions for it.
 type Need struct {
 	To                 string // a verb: "take train jobs"
 	Publish, Subscribe []string
 }
 
-// Needs are what a role does, in the order in which its programs come to it. All of it together is what Bus allows.
+// Needs are the operations of a role, in the order of its programs. Bus allows all of them.
 func (r Role) Needs(s Scope) ([]Need, error) {
 	g, err := r.grant(s)
 	return g.needs, err
@@ -69,15 +70,16 @@ func (r Role) grant(s Scope) (g grant, err error) {
 	case Operator:
 		g.operator()
 	}
-	g.to("hear answers")
+	g.to("receive replies")
 	g.listen(s.inbox(r) + ".>")
 	return g, nil
 }
 
-// upstream may add its facts, and see them again: an upload that is told twice finds the first.
+// upstream publishes its events, and reads them back: an upload that is published twice finds the
+// first.
 func (g *grant) upstream(s Scope) {
 	for _, pipeline := range s.Pipelines {
-		g.to("tell facts of " + pipeline)
+		g.to("publish events of " + pipeline)
 		for _, kind := range s.kinds() {
 			for _, subject := range events.EventFilters(events.Query{Kinds: []events.Kind{kind}, Pipeline: pipeline}) {
 				g.publish(subject, api("DIRECT.GET", events.StreamEvents, subject))
@@ -88,21 +90,22 @@ func (g *grant) upstream(s Scope) {
 	g.lookAt(events.StreamEvents)
 }
 
-// dispatcher reads facts, keeps joins, offers jobs and cancels them, and tells of what never came to be a job.
+// dispatcher reads events, keeps joins, enqueues and cancels jobs, and announces runs that end
+// without a job.
 func (g *grant) dispatcher() {
 	g.connect()
-	g.to("take facts")
+	g.to("take events")
 	g.take(events.StreamEvents, dispatching)
-	g.makeOwn(events.StreamEvents, dispatching) // where somebody has deleted it
-	g.to("read facts and jobs")
+	g.makeOwn(events.StreamEvents, dispatching) // if it was deleted
+	g.to("read events and jobs")
 	g.read(events.StreamEvents)
 	g.get(events.StreamEvents, events.StreamJobs)
 	g.deadLetter()
-	g.to("offer jobs")
+	g.to("enqueue jobs")
 	g.publish(jobs("*", "*"))
-	g.to("tell how long their queues are")
+	g.to("report the lengths of queues")
 	g.publish(api("CONSUMER.LIST", events.StreamJobs))
-	g.to("tell what never came to be a job")
+	g.to("publish the ends of runs without a job")
 	g.publish(evs(events.KindTrainingFailed), evs(events.KindTuningFailed), evs(events.KindHParamsReady))
 	g.to("read pipelines")
 	g.readKV(events.KVPipelines)
@@ -114,7 +117,8 @@ func (g *grant) dispatcher() {
 	}
 }
 
-// worker takes jobs of its classes under leases, tells what comes of them, and writes the logs of studies, whose trials are jobs.
+// worker claims jobs of its classes under leases, publishes their outcomes, and writes the logs of
+// studies, whose trials are jobs.
 func (g *grant) worker(s Scope) {
 	g.connect()
 	classes := s.Classes
@@ -122,7 +126,7 @@ func (g *grant) worker(s Scope) {
 		classes = []string{"*"}
 	}
 	for _, function := range []events.Function{events.FunctionTrain, events.FunctionTune, events.FunctionTrial} {
-		g.to("take " + string(function) + " jobs")
+		g.to("claim " + string(function) + " jobs")
 		for _, class := range classes {
 			g.takeJobs(string(function), class)
 		}
@@ -130,24 +134,24 @@ func (g *grant) worker(s Scope) {
 	g.to("hold leases")
 	g.readKV(events.KVLeases)
 	g.writeKV(events.KVLeases)
-	g.to("read facts, jobs and studies")
+	g.to("read events, jobs and studies")
 	g.read(events.StreamEvents, events.StreamStudies)
 	g.get(events.StreamEvents, events.StreamJobs, events.StreamStudies)
 	g.deadLetter()
-	g.to("tell what came of jobs")
+	g.to("publish outcomes of jobs")
 	g.publish(evs(events.KindModelTrained), evs(events.KindTrainingFailed), evs(events.KindHParamsReady), evs(events.KindTuningFailed))
-	g.to("search: offer trials, write studies")
+	g.to("search: enqueue trials, write studies")
 	g.publish(jobs(string(events.FunctionTrial), "*"), events.StudiesFilter)
 	g.to("report progress")
 	g.publish(progress)
 }
 
-// bridge reads what stores tell, checks what events of it will do, and publishes them.
+// bridge reads bucket notifications, checks what events of them would do, and publishes these.
 func (g *grant) bridge() {
 	g.connect()
-	g.to("take notices of uploads")
+	g.to("take bucket notifications")
 	g.take(events.StreamBuckets, bridging)
-	g.publish(api("CONSUMER.CREATE", events.StreamBuckets, bridging, events.BucketsFilter)) // nobody makes it for those who have no bridge
+	g.publish(api("CONSUMER.CREATE", events.StreamBuckets, bridging, events.BucketsFilter)) // not made with the streams: a tenant may have no bridge
 	g.get(events.StreamBuckets)
 	g.deadLetter()
 	g.to("check what an event will do")
@@ -157,57 +161,58 @@ func (g *grant) bridge() {
 		g.readKV(name)
 	}
 	g.syncKV(events.KVPipelines)
-	g.to("tell facts")
+	g.to("publish events")
 	g.publish(evs(events.KindExamplesReady), evs(events.KindTransformReady), evs(events.KindHParamsReady))
 }
 
-// console reads everything, and the server's word on its consumers, of which it may move none.
+// console reads everything, and the state of consumers, and may change none.
 func (g *grant) console() {
 	g.connect()
-	g.to("read facts, dead letters, studies and progress")
+	g.to("read events, dead letters, studies and progress")
 	g.read(events.StreamEvents, events.StreamDead, events.StreamStudies, streamProgress)
 	g.get(events.StreamEvents, events.StreamJobs, events.StreamBuckets, events.StreamDead, events.StreamStudies, streamProgress)
 	g.to("read pipelines, joins, gates and leases")
 	for _, name := range []string{events.KVPipelines, events.KVJoins, events.KVGates, events.KVLeases} {
 		g.readKV(name)
 	}
-	g.to("see how streams and consumers are")
+	g.to("see the state of streams and consumers")
 	g.publish(api("INFO"), api("CONSUMER.INFO", "*", "*"), api("CONSUMER.LIST", "*"))
 	g.to("watch progress")
 	g.listen(progress)
 }
 
-// notifier hears of facts and dead letters in places of its own. A dead letter tells of a message, which is looked up.
+// notifier receives events and dead letters by consumers of its own. It looks up the message of a
+// dead letter.
 func (g *grant) notifier(s Scope) {
 	g.connect()
 	for _, name := range s.places(Notifier) {
-		g.to("hear of facts and dead letters as " + name)
+		g.to("receive events and dead letters as " + name)
 		g.hear(events.StreamEvents, name)
 		g.hear(events.StreamDead, name)
 	}
-	g.to("look up what dead letters are of")
+	g.to("look up the messages of dead letters")
 	g.getCopies(events.StreamEvents)
 	g.get(events.StreamJobs, events.StreamBuckets, events.StreamDead)
 }
 
-// exporter reads what the console does of runs, and hears of facts in places of its own.
+// exporter reads the same as the console about runs, and receives events by consumers of its own.
 func (g *grant) exporter(s Scope) {
 	g.connect()
 	for _, name := range s.places(Exporter) {
-		g.to("hear of facts as " + name)
+		g.to("receive events as " + name)
 		g.hear(events.StreamEvents, name)
 	}
-	g.to("read facts and studies")
+	g.to("read events and studies")
 	g.read(events.StreamEvents, events.StreamStudies)
 	g.get(events.StreamEvents, events.StreamStudies)
-	g.to("look up runs that go on")
+	g.to("look up active runs")
 	g.readKV(events.KVPipelines)
 	g.readKV(events.KVJoins)
 	g.to("watch progress")
 	g.listen(progress)
 }
 
-// operator may do in the account whatever Stoker does, and with JetStream what there is.
+// operator may do in the account whatever Stoker does, and anything with JetStream.
 func (g *grant) operator() {
 	for _, kept := range []string{
 		events.EventsFilter, events.JobsFilter, events.DeadFilter, events.StudiesFilter, events.BucketsFilter, progress, "$KV.>",
@@ -216,7 +221,7 @@ func (g *grant) operator() {
 		g.publish(kept)
 		g.listen(kept)
 	}
-	g.to("do what JetStream does")
+	g.to("use all of JetStream")
 	g.publish("$JS.API.>", "$JS.ACK.>", "$JS.FC.>", "$JS.SNAPSHOT.>")
 	g.listen("$JS.EVENT.>")
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Ways around a policy: what Stoker's programs never ask for, and who has a role's key may.
+// Ways around a policy: requests that Stoker's programs never send, and that a role's key could.
 func TestWaysAroundAPolicyAreRefused(t *testing.T) {
 	t.Parallel()
 	tryBypasses(t, startObjects(t, place, "models", "uploads"))
 }
 
-// tryBypasses has upstream and the console reach for a committed model, for another tenant's things, and for more rights.
+// tryBypasses has upstream and the console try to reach a committed model, another tenant's
+// objects, and further rights.
 func tryBypasses(t *testing.T, store objects) {
 	t.Helper()
 	root := store.as(t, rootKey, rootSecret)
@@ -91,7 +92,7 @@ func bypasses(t *testing.T, client minio.Core, through *http.Client) map[string]
 	}
 }
 
-// removeMany asks for the removal of several objects at once, which servers answer by object.
+// removeMany requests the removal of several objects at once, which servers answer by object.
 func removeMany(t *testing.T, client minio.Core, bucket, key string) error {
 	objects := make(chan minio.ObjectInfo, 1)
 	objects <- minio.ObjectInfo{Key: key}
@@ -107,7 +108,7 @@ func denied(err error) bool {
 	return code == "AccessDenied" || strings.Contains(err.Error(), "status 403")
 }
 
-// tool is a client that asks whatever it likes.
+// tool is a client that sends any request.
 func (o objects) tool(t *testing.T, user string) (minio.Core, *http.Client) {
 	t.Helper()
 	key, transport := o.credentials(user, secretOf(user)), http.RoundTripper(http.DefaultTransport)

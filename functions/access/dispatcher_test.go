@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
-// TestADispatcherMakesItsConsumerAgain that somebody has deleted, where it was, without an operator.
+// TestADispatcherMakesItsConsumerAgain after it was deleted, at its old sequence, without an
+// operator.
 func TestADispatcherMakesItsConsumerAgain(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
@@ -23,7 +24,7 @@ func TestADispatcherMakesItsConsumerAgain(t *testing.T) {
 	bus := server.as(t, "acme", access.Dispatcher)
 	delivery, err := bus.Follow(t.Context(), dispatch.Reader, quick)
 	if err == nil {
-		err = delivery.Ack(t.Context()) // writes its place
+		err = delivery.Ack(t.Context()) // writes its position
 	}
 	if err != nil {
 		t.Fatal(err)

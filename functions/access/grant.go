@@ -7,13 +7,13 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// grant collects what a role may do, in steps that name what its programs do by them.
+// grant collects what a role may do, by the operations of its programs.
 type grant struct {
 	Permissions
 	needs []Need
 }
 
-// to begins what it does next.
+// to begins the next operation.
 func (g *grant) to(do string) { g.needs = append(g.needs, Need{To: do}) }
 
 func (g *grant) need() *Need { return &g.needs[len(g.needs)-1] }
@@ -30,17 +30,17 @@ func (g *grant) listen(subjects ...string) {
 	g.need().Subscribe = append(g.need().Subscribe, subjects...)
 }
 
-// connect is what every letterbox asks when it is opened.
-func (g *grant) connect() { g.to("come in"); g.lookAt(keyValue(events.KVLeases)) }
+// connect is what every bus client requests when it connects.
+func (g *grant) connect() { g.to("connect"); g.lookAt(keyValue(events.KVLeases)) }
 
-// lookAt lets it ask how streams are configured and how much they hold, subjects among it.
+// lookAt permits to read how streams are configured and how much they hold, by subject too.
 func (g *grant) lookAt(streams ...string) {
 	for _, stream := range streams {
 		g.publish(api("STREAM.INFO", stream))
 	}
 }
 
-// get lets it read single messages of streams, by number or subject.
+// get permits to read single messages of streams, by number or subject.
 func (g *grant) get(streams ...string) {
 	for _, stream := range streams {
 		g.lookAt(stream)
@@ -48,15 +48,15 @@ func (g *grant) get(streams ...string) {
 	}
 }
 
-// getCopies lets it read single messages of a stream of any server that has a copy, and not go through the stream by asking its leader for
-// one after another.
+// getCopies permits to read single messages of a stream from any server that has a copy, and not to
+// read the whole stream by asking its leader for one message after another.
 func (g *grant) getCopies(stream string) {
 	g.lookAt(stream)
 	g.publish(api("DIRECT.GET", stream), api("DIRECT.GET", stream, ">"))
 }
 
-// read lets it go through streams by short-lived consumers of its own, and keeps the lasting ones from it: who may make a consumer
-// under any name could put another in their place, or remove them, and jobs or facts would get lost.
+// read permits to read streams by short-lived consumers, and not by the durable ones: a client that
+// may make a consumer of any name could replace or remove those, and jobs or events would get lost.
 func (g *grant) read(streams ...string) {
 	for _, stream := range streams {
 		g.lookAt(stream)
@@ -70,7 +70,8 @@ func (g *grant) read(streams ...string) {
 	}
 }
 
-// guard keeps a lasting consumer from who may make others on its stream, unless take or hear gives it back.
+// guard denies a durable consumer to a role that may make others on its stream, unless take or hear
+// permits it again.
 func (g *grant) guard(stream, consumer string) {
 	made := api("CONSUMER.CREATE", stream, consumer)
 	if !g.may(made) {
@@ -83,15 +84,16 @@ func (g *grant) guard(stream, consumer string) {
 
 func (g *grant) may(subject string) bool { return slices.Contains(g.Publish.Allow, subject) }
 
-// take lets it receive from a lasting consumer, and settle what it got. Servers have two forms of the subject of an
-// acknowledgement; the second one names domain and account too.
+// take permits to receive from a durable consumer, and to acknowledge. Servers have two forms of
+// the subject of an acknowledgement; the second one names domain and account too.
 func (g *grant) take(stream, consumer string) {
 	g.publish(api("CONSUMER.INFO", stream, consumer), api("CONSUMER.MSG.NEXT", stream, consumer),
 		"$JS.ACK."+stream+"."+consumer+".>", "$JS.ACK.*.*."+stream+"."+consumer+".>")
 }
 
-// takeJobs lets it take the jobs of a function and a class, and make their consumer where nobody has: one whose filter is theirs.
-// A name can't be a pattern, so that "*" as class is any consumer of the queue.
+// takeJobs permits to claim the jobs of a function and a class, and to make their consumer if it is
+// missing: one whose filter is theirs. A name can't be a pattern, so that "*" as class is any
+// consumer of the queue.
 func (g *grant) takeJobs(function, class string) {
 	consumer := function + "-" + class
 	if class == "*" {
@@ -101,14 +103,15 @@ func (g *grant) takeJobs(function, class string) {
 	g.publish(api("CONSUMER.CREATE", events.StreamJobs, consumer, jobs(function, class)))
 }
 
-// hear lets it have a lasting consumer by that name, make it where nobody has, and change what it hears of.
+// hear permits to use a durable consumer of that name, to make it if it is missing, and to change
+// its filter.
 func (g *grant) hear(stream, listener string) {
 	g.lookAt(stream)
 	g.take(stream, listener)
 	g.makeOwn(stream, listener)
 }
 
-// makeOwn lets it make or change a lasting consumer of that name, which is its own.
+// makeOwn permits to make or change a durable consumer of that name.
 func (g *grant) makeOwn(stream, consumer string) {
 	g.publish(api("CONSUMER.CREATE", stream, consumer), api("CONSUMER.CREATE", stream, consumer, ">"))
 }
@@ -120,19 +123,19 @@ func (g *grant) deadLetter() {
 	g.publish(events.DeadFilter, api("DIRECT.GET", events.StreamDead, events.DeadFilter))
 }
 
-// readRegister lets it read and watch a register.
+// readRegister permits to read and watch a bucket.
 func (g *grant) readKV(name string) {
 	g.read(keyValue(name))
 	g.get(keyValue(name))
 }
 
-// syncRegister lets it make its reads of a register linearizable, by a key that nothing is kept below.
+// syncRegister permits to make reads of a bucket linearizable, by writing a key that holds nothing.
 func (g *grant) syncKV(name string) { g.publish("$KV." + name + "./sync") }
 
-// writeRegister lets it change a register, by keys: the stream below stays closed.
+// writeRegister permits to change a bucket, by keys: its stream stays closed.
 func (g *grant) writeKV(name string) { g.publish("$KV." + name + ".>") }
 
-// keyValue is the stream of a register.
+// keyValue is the stream of a bucket.
 func keyValue(bucket string) string { return "KV_" + bucket }
 
 // api is the subject of a request to JetStream.
@@ -140,7 +143,7 @@ func api(call string, tokens ...string) string {
 	return strings.Join(append([]string{"$JS.API", call}, tokens...), ".")
 }
 
-// What is reported of running jobs, and the stream that keeps the last of it.
+// The subject of progress of running jobs, and the stream that keeps the last of it.
 const (
 	streamProgress = "PROGRESS"
 	progress       = "progress.>"
@@ -154,7 +157,8 @@ func jobs(function, class string) string {
 	return events.JobFilter(events.Function(function), class)
 }
 
-// lasting are the consumers of a stream that outlive their readers, those of listeners under the names that their commands have.
+// lasting are the durable consumers of a stream, those of listeners by the default names of their
+// commands.
 func lasting(stream string) []string {
 	switch stream {
 	case events.StreamEvents:
@@ -165,7 +169,8 @@ func lasting(stream string) []string {
 	return nil
 }
 
-// Names of lasting consumers: the dispatcher's, the bridge's, and those that `stoker notify` and `stoker lineage export` have unless told otherwise.
+// Names of durable consumers: the dispatcher's, the bridge's, and the defaults of `stoker notify`
+// and `stoker lineage export`.
 const (
 	dispatching  = "dispatch"
 	bridging     = "bridge"

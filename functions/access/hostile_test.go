@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// hostile are words that mean something else to a path, a subject, a key, a terminal, or to who reads them.
+// hostile are words with another meaning in a path, a subject, a key, a terminal, or for a reader.
 func hostile() []string {
 	return []string{
 		"", ".", "..", "../x", "a/../../x", "/etc/passwd", "a//b", "a/", `..\x`, `C:\x`, "~", "~/x", "-rf", "$HOME", "$(id)", "a b", " a", "a ", "a\tb",
@@ -20,16 +20,17 @@ func hostile() []string {
 	}
 }
 
-// TestHostileWordsAreNobodysPathSubjectOrKey has each hostile word come in by every input: it is refused, or what becomes of it stays what it is.
-func TestHostileWordsAreNobodysPathSubjectOrKey(t *testing.T) {
+// TestHostileWordsReachNoOtherPathSubjectOrKey tries each hostile word at every input: it is
+// refused, or stays what it is.
+func TestHostileWordsReachNoOtherPathSubjectOrKey(t *testing.T) {
 	t.Parallel()
 	root := storage.Ref{Bucket: "models", Key: "acme"}
 	for _, word := range hostile() {
 		if events.CheckName("pipeline", word) == nil && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-			t.Errorf("pipeline %q is let in", word)
+			t.Errorf("pipeline %q is accepted", word)
 		}
 		if events.CheckJobID("job", word) == nil && !isToken(word) {
-			t.Errorf("job %q is let in", word)
+			t.Errorf("job %q is accepted", word)
 		}
 		if escaped := events.Escape(word); !isToken(strings.NewReplacer("/", "", "=", "").Replace(escaped)) && escaped != "=" || strings.Trim(escaped, "=/") == "" && escaped != "=" {
 			t.Errorf("run %q is escaped as %q", word, escaped)
@@ -37,38 +38,39 @@ func TestHostileWordsAreNobodysPathSubjectOrKey(t *testing.T) {
 			t.Errorf("run %q comes back as %q, %v", word, back, err)
 		}
 		if events.CheckRun("run", word) == nil && strings.ContainsFunc(word, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
-			t.Errorf("run %q is let in", word)
+			t.Errorf("run %q is accepted", word)
 		}
 		stays(t, "s3://models/acme/"+word)
 		stays(t, "s3://"+word)
 		stays(t, word)
 		if events.CheckURI("uri", "s3://models/acme/"+word) == nil {
 			if _, err := storage.ParseRef("s3://models/acme/" + word); err != nil && len(word) < 256 {
-				t.Errorf("a fact may name s3://models/acme/%q, which the store refuses: %v", word, err)
+				t.Errorf("an event may name s3://models/acme/%q, which the store refuses: %v", word, err)
 			}
 		}
 		for name, place := range map[string]storage.Place{
 			"execution": {Root: root, Execution: "sha256:" + word}, "attempt": {Root: root, Execution: digest, Attempt: word},
 		} {
 			if err := place.Validate(); err == nil && word != "" && !isToken(word) {
-				t.Errorf("%s %q is let in", name, word)
+				t.Errorf("%s %q is accepted", name, word)
 			}
 		}
 		if (events.Study{Pipeline: "penguin", ID: word}).Validate() == nil && !isToken(word) {
-			t.Errorf("study %q is let in", word)
+			t.Errorf("study %q is accepted", word)
 		}
 		if _, ok := events.ParseStudySubject("studies." + word + "." + word); ok && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-			t.Errorf("the subject of study %q is let in", word)
+			t.Errorf("the subject of study %q is accepted", word)
 		}
 	}
 }
 
-// isToken says whether a word is one token of a subject, one key, and one name of a file, and none that hides or leads up.
+// isToken reports whether a word is one token of a subject, one key, and one file name that is
+// neither hidden nor leads up.
 func isToken(word string) bool {
 	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-// stays: an address is refused, or is itself as text and a path below where it is put.
+// stays checks that an address is refused, or is unchanged as text and a path below its folder.
 func stays(t *testing.T, address string) {
 	t.Helper()
 	ref, err := storage.ParseRef(address)

@@ -9,8 +9,9 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// NewKey makes a user's nkey: its seed goes into a new file for its owner's eyes only, the public key is returned for the server's
-// configuration. A file that is there is left as it is: a seed can't be made again.
+// NewKey makes a user's nkey: its seed is written to a new file that only its owner can read, and
+// the public key is returned for the server's configuration. An existing file is left as it is,
+// because a seed can't be made again.
 func NewKey(file string) (public string, err error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
@@ -26,7 +27,7 @@ func NewKey(file string) (public string, err error) {
 	}
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("keep an nkey's seed: %w, and a seed is never written over: name another file", err)
+		return "", fmt.Errorf("keep an nkey's seed: %w, and a seed is never overwritten: name another file", err)
 	}
 	if err != nil {
 		return "", fmt.Errorf("keep an nkey's seed: %w", err)

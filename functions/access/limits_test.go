@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/access"
 )
 
-// TestATenantTakesNoMoreThanItsShare: a tenant that publishes without end fills its own limit, and leaves the others room.
+// TestATenantTakesNoMoreThanItsShare: a tenant that publishes without end reaches its own limit,
+// not that of others.
 func TestATenantTakesNoMoreThanItsShare(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t, access.Limits{Store: "1MB", Memory: "200MB", Streams: 12, Consumers: 50})
@@ -31,7 +32,7 @@ func TestATenantTakesNoMoreThanItsShare(t *testing.T) {
 	}
 }
 
-// TestEveryTenantHasLimits reads what the server makes of the configuration.
+// TestEveryTenantHasLimits reads how the server understands the configuration.
 func TestEveryTenantHasLimits(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)

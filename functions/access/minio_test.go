@@ -15,8 +15,9 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3/miniotest"
 )
 
-// startMinIO runs a real MinIO server. Each role comes in by temporary keys that its policy holds (STS AssumeRole), and whose own are
-// those of no user: a role to which the store is closed has keys that nobody knows.
+// startMinIO runs a real MinIO server. Each role uses temporary keys with its policy (STS
+// AssumeRole), of a user without rights of its own: a role without access to the store has invalid
+// keys.
 func startMinIO(t *testing.T, at access.Place, buckets ...string) objects {
 	t.Helper()
 	server := miniotest.Start(t)
@@ -25,7 +26,7 @@ func startMinIO(t *testing.T, at access.Place, buckets ...string) objects {
 	for _, role := range access.Roles() {
 		policy, err := role.Policy(at)
 		if err != nil {
-			continue // the store is closed to it
+			continue // it has no access to the store
 		}
 		text, err := json.Marshal(policy)
 		if err != nil {
@@ -37,7 +38,7 @@ func startMinIO(t *testing.T, at access.Place, buckets ...string) objects {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// MinIO answers a moment before it has read who there is.
+		// MinIO answers a moment before it has read its users.
 		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 			issued[string(role)], err = assumed.GetWithContext(nil)
 			if err == nil || !strings.Contains(err.Error(), "not initialized") || time.Now().After(end) {

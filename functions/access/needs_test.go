@@ -46,7 +46,8 @@ func TestNeedsAreAllThatIsAllowed(t *testing.T) {
 	}
 }
 
-// TestTheServerIsAskedWhatARoleMay: each may all that it needs, and an upstream may nothing of what makes the others.
+// TestTheServerIsAskedWhatARoleMay: each role may do all that it needs, and upstream none of the
+// operations of the others.
 func TestTheServerIsAskedWhatARoleMay(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
@@ -59,7 +60,7 @@ func TestTheServerIsAskedWhatARoleMay(t *testing.T) {
 	}
 	before := holds(t, server)
 	for began := time.Now(); before["facts"].(jetstream.Lag).Waiting == 0 || before["jobs"].(jetstream.Lag).Waiting == 0; before = holds(t, server) {
-		if time.Since(began) > time.Minute { // a server counts a little later than it takes
+		if time.Since(began) > time.Minute { // a server counts messages with a delay
 			t.Fatalf("what was published isn't there: %+v", before)
 		}
 	}
@@ -75,17 +76,18 @@ func TestTheServerIsAskedWhatARoleMay(t *testing.T) {
 		for _, need := range list {
 			asked := jetstream.Permits{Publish: need.Publish, Subscribe: need.Subscribe}
 			no, err := jetstream.Refused(t.Context(), server.address, server.options(t, "acme", access.Upstream), asked)
-			if err != nil || need.To != "come in" && len(no.Publish)+len(no.Subscribe) == 0 {
+			if err != nil || need.To != "connect" && len(no.Publish)+len(no.Subscribe) == 0 {
 				t.Errorf("an upstream may %s, as a %s: %v", need.To, role, err)
 			}
 		}
 	}
 	if after := holds(t, server); !reflect.DeepEqual(before, after) {
-		t.Errorf("asking has changed something:\nbefore %+v\nafter  %+v", before, after)
+		t.Errorf("the check has changed something:\nbefore %+v\nafter  %+v", before, after)
 	}
 }
 
-// TestARefusalIsOfOneSubject: the server's word stays with the client, and says nothing of what is asked after it.
+// TestARefusalIsOfOneSubject: a server's refusal is kept by the client, and must not affect later
+// requests.
 func TestARefusalIsOfOneSubject(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
@@ -100,7 +102,7 @@ func TestARefusalIsOfOneSubject(t *testing.T) {
 	}
 }
 
-// holds is what streams hold, and what waits for the consumers of jobs and facts.
+// holds is the contents of streams, and what waits for the consumers of jobs and events.
 func holds(t *testing.T, server tenants) map[string]any {
 	t.Helper()
 	options := server.options(t, "acme", access.Operator)

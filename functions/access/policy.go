@@ -8,23 +8,25 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Place is where a deployment, or one tenant of it, keeps its things.
+// Place is where a deployment, or one tenant of it, keeps its objects.
 type Place struct {
-	Root   storage.Ref   // where artifacts go: a bucket, or a prefix in one
-	Inputs []storage.Ref // where upstream puts what its facts name; below Root it needs no word
+	Root   storage.Ref   // of artifacts: a bucket, or a prefix in one
+	Inputs []storage.Ref // where upstream puts what its events name, unless that is below Root
 
-	// ListAll lets roles list whole buckets instead of their own prefixes. Amazon S3 wants it: to who may not list the bucket as
-	// such it says 403 of an object that is not there, instead of 404. Tenants then want buckets of their own.
+	// ListAll lets roles list whole buckets instead of their own prefixes. Amazon S3 needs it:
+	// without permission to list the bucket it answers 403 for a missing object, instead of
+	// 404. Tenants then need buckets of their own.
 	ListAll bool
 }
 
-// Policy is one in AWS's words (IAM user guide, "Policies and permissions"), which MinIO and versitygw take too.
+// Policy is a policy in the language of AWS (IAM user guide, "Policies and permissions"), which
+// MinIO and versitygw understand too.
 type Policy struct {
 	Version   string
 	Statement []Statement
 }
 
-// Statement allows something. Nothing is denied here: what no statement allows is refused.
+// Statement allows something. Nothing is denied: what no statement allows is refused.
 type Statement struct {
 	Sid       string
 	Effect    string
@@ -34,7 +36,8 @@ type Statement struct {
 	Condition map[string]map[string][]string `json:",omitempty"`
 }
 
-// Principal says whom a statement of a bucket's policy is about: ARNs on AWS, access keys on versitygw.
+// Principal is who a statement of a bucket's policy is about: ARNs on AWS, access keys on
+// versitygw.
 type Principal struct{ AWS []string }
 
 const (
@@ -42,15 +45,16 @@ const (
 	arn           = "arn:aws:s3:::"
 )
 
-// The actions that storage/s3 comes to: an object is looked at as it is read, and a large one is written in parts.
+// The actions of storage/s3: an object is examined as it is read, and a large one is written in
+// parts.
 var (
 	reading = []string{"s3:GetObject"}
 	writing = []string{"s3:AbortMultipartUpload", "s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject"}
 	keeping = []string{"s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject"}
 )
 
-// Policy is what a role may do in the store, as a policy of the user or the service account that has the role. Roles to which the
-// store is closed have none.
+// Policy is what a role may do in the store, as a policy of the user or the service account that
+// has the role. Roles without access to the store have none.
 func (r Role) Policy(at Place) (Policy, error) {
 	if err := at.check(r); err != nil {
 		return Policy{}, err
@@ -71,7 +75,7 @@ func (r Role) Policy(at Place) (Policy, error) {
 		p.allow("Inputs", writing, at.Inputs, at.ListAll)
 		p.allow("Artifacts", keeping, root, at.ListAll)
 	default:
-		return Policy{}, fmt.Errorf("role %s: the store is closed to it; it needs no policy and no key", r)
+		return Policy{}, fmt.Errorf("role %s: it does not use the store, and needs no policy and no key", r)
 	}
 	return p, nil
 }
@@ -82,7 +86,7 @@ func (at Place) check(r Role) error {
 			return fmt.Errorf("role %s: %w", r, err)
 		}
 		if wild(ref) {
-			return fmt.Errorf("role %s: %s: * , ? and $ mean something else in a policy", r, ref)
+			return fmt.Errorf("role %s: %s: * , ? and $ have another meaning in a policy", r, ref)
 		}
 	}
 	if (r == Upstream || r == Bridge) && len(at.Inputs) == 0 {
@@ -100,7 +104,7 @@ func wild(ref storage.Ref) bool {
 	return false
 }
 
-// allow adds what may be done below places, and that they may be listed.
+// allow permits actions below places, and to list these.
 func (p *Policy) allow(what string, actions []string, places []storage.Ref, listAll bool) {
 	if len(places) == 0 {
 		return
@@ -115,7 +119,7 @@ func (p *Policy) allow(what string, actions []string, places []storage.Ref, list
 	}
 }
 
-// listing lets a place be listed, and nothing beside it.
+// listing permits to list a place, and nothing outside it.
 func listing(sid string, place storage.Ref, all bool) Statement {
 	s := Statement{Sid: sid, Effect: "Allow", Action: []string{"s3:ListBucket"}, Resource: []string{arn + place.Bucket}}
 	if place.Key != "" && !all {
@@ -124,8 +128,9 @@ func listing(sid string, place storage.Ref, all bool) Statement {
 	return s
 }
 
-// BucketPolicy is the policy of one bucket, for stores that keep policies with buckets and not with users. It is made of the
-// policies of all who come there, by principal; what they say of other buckets is left to those.
+// BucketPolicy is the policy of one bucket, for stores that keep policies with buckets and not with
+// users. It is made from the policies of all roles, by principal, without what they say of other
+// buckets.
 func BucketPolicy(bucket string, of map[string]Policy) Policy {
 	all := Policy{Version: policyVersion}
 	for i, principal := range slices.Sorted(maps.Keys(of)) {

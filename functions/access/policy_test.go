@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// The whole run of TestEachRoleDoesItsWork shows what the policies allow; this is the rest.
+// TestEachRoleDoesItsWork shows what the policies allow; this is the rest.
 func TestTheStoreRefusesWhatIsAnothersBusiness(t *testing.T) {
 	t.Parallel()
 	tryPolicies(t, startObjects(t, place, "models", "uploads"))
@@ -55,7 +55,7 @@ func tryPolicies(t *testing.T, store objects) {
 		}
 	}
 	if _, err := store.as(t, "worker", secretOf("worker")).Stat(t.Context(), place.Root.Join("none")); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("of what is not there a worker is told %v, want that it is not there", err)
+		t.Errorf("a worker gets %v for a missing object, want that it is missing", err)
 	}
 	if err := list(t, store.as(t, "worker", "wrong-secret"), place.Root); !errors.Is(err, storage.ErrDenied) {
 		t.Errorf("with a wrong secret: %v, want a refusal", err)
@@ -91,11 +91,11 @@ func TestAPolicyThatCouldMeanMoreIsRefused(t *testing.T) {
 		at   access.Place
 		want string
 	}{
-		"a pattern as root":        {access.Worker, access.Place{Root: storage.Ref{Bucket: "models", Key: "a*"}}, "something else in a policy"},
-		"a variable":               {access.Worker, access.Place{Root: storage.Ref{Bucket: "models", Key: "${aws:username}"}}, "something else in a policy"},
-		"a root that leads away":   {access.Worker, access.Place{Root: storage.Ref{Bucket: "models", Key: "acme/../zeta"}}, ".."},
-		"no place for inputs":      {access.Upstream, access.Place{Root: root}, "at least one place"},
-		"a role without an errand": {access.Dispatcher, access.Place{Root: root}, "closed to it"},
+		"a pattern as root":      {access.Worker, access.Place{Root: storage.Ref{Bucket: "models", Key: "a*"}}, "another meaning in a policy"},
+		"a variable":             {access.Worker, access.Place{Root: storage.Ref{Bucket: "models", Key: "${aws:username}"}}, "another meaning in a policy"},
+		"a root that leads away": {access.Worker, access.Place{Root: storage.Ref{Bucket: "models", Key: "acme/../zeta"}}, ".."},
+		"no place for inputs":    {access.Upstream, access.Place{Root: root}, "at least one place"},
+		"a role without access":  {access.Dispatcher, access.Place{Root: root}, "does not use the store"},
 	} {
 		if _, err := made.role.Policy(made.at); err == nil || !strings.Contains(err.Error(), made.want) {
 			t.Errorf("%s: got %v, want %q in it", name, err, made.want)

@@ -10,8 +10,9 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// TestWhoAsksWhatARoleMayIsNoWarningOfTheServers: its operators would look for who sends requests that nobody can read.
-func TestWhoAsksWhatARoleMayIsNoWarningOfTheServers(t *testing.T) {
+// TestAskingWhatARoleMayLogsNoWarning: the operators of a server would look for the client that
+// sends unreadable requests.
+func TestAskingWhatARoleMayLogsNoWarning(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer // read when the server has ended
 	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))})
@@ -35,6 +36,6 @@ func TestWhoAsksWhatARoleMayIsNoWarningOfTheServers(t *testing.T) {
 		t.Error(err)
 	}
 	if said.Len() > 0 {
-		t.Errorf("the server says:\n%s", said.String())
+		t.Errorf("the server logs:\n%s", said.String())
 	}
 }

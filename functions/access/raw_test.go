@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/access"
 )
 
-// raw is a client that asks whatever it likes, as one does that was written for that.
+// raw is a client that sends any request.
 func raw(t *testing.T, server tenants, role access.Role) (conn *nats.Conn, refusals <-chan error) {
 	t.Helper()
 	key, err := nats.NkeyOptionFromSeed(server.seed("acme", role))
@@ -31,7 +31,7 @@ func raw(t *testing.T, server tenants, role access.Role) (conn *nats.Conn, refus
 	return conn, said
 }
 
-// wantRefused waits for the server's word on a subject.
+// wantRefused waits for the server's refusal of a subject.
 func wantRefused(t *testing.T, refusals <-chan error, subject string) {
 	t.Helper()
 	select {
@@ -50,12 +50,12 @@ func TestRequestsThatStokerNeverMakesAreRefusedToo(t *testing.T) {
 	server.as(t, "acme", access.Operator) // makes the streams
 	for role, subjects := range map[access.Role][]string{
 		access.Upstream: {
-			"$JS.API.DIRECT.GET.FACTS.facts.examples-ready.taxi.monday.1", // another's fact
+			"$JS.API.DIRECT.GET.FACTS.facts.examples-ready.taxi.monday.1", // another pipeline's event
 			"$JS.acme.API.DIRECT.GET.FACTS.facts.examples-ready.taxi.monday.1", "$JS.acme.API.STREAM.PURGE.FACTS", "$KV.PIPELINES.penguin",
-			"$JS.API.DIRECT.GET.FACTS", // with whatever the body asks for
+			"$JS.API.DIRECT.GET.FACTS", // with any body
 			"$JS.API.STREAM.MSG.GET.FACTS", "$JS.API.STREAM.DELETE.FACTS", "$JS.API.STREAM.PURGE.FACTS", "$JS.API.STREAM.MSG.DELETE.FACTS",
 			"$JS.API.CONSUMER.DELETE.FACTS.dispatch", "$JS.API.CONSUMER.LIST.FACTS", "$JS.API.STREAM.LIST", "$JS.ACK.FACTS.dispatch.1.1.1.1.1",
-			"facts.examples-ready.penguin", // the run is missing: no fact's subject
+			"facts.examples-ready.penguin", // the run is missing: no event's subject
 		},
 		access.Console: {
 			"$JS.API.CONSUMER.CREATE.FACTS.dispatch", "$JS.API.CONSUMER.CREATE.FACTS.dispatch.facts.>", // in the dispatcher's place
@@ -96,7 +96,7 @@ func TestNobodyListensWhereOthersAreAnswered(t *testing.T) {
 	}
 }
 
-func TestAnInboxThatIsNotOnesOwnIsToldAtOnce(t *testing.T) {
+func TestAnInboxOfAnotherUserIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
 	server.as(t, "acme", access.Operator)
@@ -124,11 +124,11 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 	}
 	receipt, err := zeta.Publish(t.Context(), examples("penguin"))
 	if err != nil || receipt.Duplicate || receipt.Sequence != 1 {
-		t.Errorf("got %+v, %v, want the first fact of another log", receipt, err)
+		t.Errorf("got %+v, %v, want the first event of another log", receipt, err)
 	}
 }
 
-func TestWhoComesInWithoutTLSOrAKeyStaysOut(t *testing.T) {
+func TestAConnectionWithoutTLSOrAKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
 	stranger := t.TempDir() + "/stranger"
@@ -145,11 +145,11 @@ func TestWhoComesInWithoutTLSOrAKeyStaysOut(t *testing.T) {
 		change(&options, &address)
 		if bus, err := jetstream.Connect(t.Context(), address, options); err == nil {
 			_ = bus.Close()
-			t.Errorf("%s: came in", name)
+			t.Errorf("%s: connected", name)
 		}
 	}
 	if _, err := access.NewKey(stranger); !errors.Is(err, os.ErrExist) {
-		t.Errorf("a seed was written over: %v", err)
+		t.Errorf("a seed was overwritten: %v", err)
 	}
 	if info, err := os.Stat(stranger); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the seed's file is %v, %v, want it for its owner alone", info, err)

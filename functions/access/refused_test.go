@@ -13,22 +13,22 @@ import (
 	"github.com/stoker-ml/stoker/local/demo"
 )
 
-// quick is far below the time after which a request that nobody answers would end.
+// quick is far below the timeout of an unanswered request.
 const quick = 3 * time.Second
 
-// try is something that a role may not do, and the subject that the bus is to name.
+// try is an operation that a role may not do, and the subject that the refusal must name.
 type try struct {
 	name, subject string
 	do            func(context.Context, *jetstream.Bus) error
 }
 
-// forbidden is what each role's programs could be made to do that is another's.
+// forbidden is what each role's programs could try that belongs to others.
 func forbidden() map[access.Role][]try {
 	return map[access.Role][]try{
 		access.Upstream: {
-			tell("another pipeline's fact", "facts.examples-ready.taxi.monday", examples("taxi")),
-			tell("a fact of Stoker's", "facts.model-trained.penguin", model),
-			tell("hyperparameters, where its scope has none", "facts.hparams-ready.penguin", demo.Events(place.Inputs[0], "monday")[0]),
+			publishing("another pipeline's event", "facts.examples-ready.taxi.monday", examples("taxi")),
+			publishing("an event of Stoker's", "facts.model-trained.penguin", model),
+			publishing("hyperparameters, where its scope has none", "facts.hparams-ready.penguin", demo.Events(place.Inputs[0], "monday")[0]),
 			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
 			{"all facts", "$JS.acme.API.CONSUMER.CREATE.FACTS", readEvents},
 			{"a pipeline", "$JS.acme.API.STREAM.INFO.KV_PIPELINES", open(events.KVPipelines)},
@@ -36,26 +36,26 @@ func forbidden() map[access.Role][]try {
 			{"progress", "progress.", watch},
 		},
 		access.Dispatcher: {
-			tell("a fact of upstream's", "facts.examples-ready.penguin", examples("penguin")),
-			tell("a model", "facts.model-trained.penguin", model),
+			publishing("an event of upstream's", "facts.examples-ready.penguin", examples("penguin")),
+			publishing("a model", "facts.model-trained.penguin", model),
 			{"a job to work on", "$JS.API.CONSUMER.INFO.JOBS.train-cpu", take},
 			{"a pipeline to change", "$KV.PIPELINES.penguin", change(events.KVPipelines)},
 			{"a study", "studies.penguin", study},
 		},
 		access.Worker: {
-			tell("a fact of upstream's", "facts.examples-ready.penguin", examples("penguin")),
+			publishing("an event of upstream's", "facts.examples-ready.penguin", examples("penguin")),
 			{"a training", "jobs.train.cpu", offer(events.FunctionTrain)},
 			{"the dispatcher's place", "$JS.API.CONSUMER.MSG.NEXT.FACTS.dispatch", follow},
 			{"a pipeline", "$JS.API.STREAM.INFO.KV_PIPELINES", open(events.KVPipelines)},
 			{"a dead letter to drop", "$JS.API.STREAM.MSG.GET.DEAD", drop},
 		},
 		access.Bridge: {
-			tell("a model", "facts.model-trained.penguin", model),
+			publishing("a model", "facts.model-trained.penguin", model),
 			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
 			{"a notice", "buckets.me", notice},
 		},
 		access.Console: {
-			tell("a fact of upstream's", "facts.examples-ready.penguin", examples("penguin")),
+			publishing("an event of upstream's", "facts.examples-ready.penguin", examples("penguin")),
 			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
 			{"a job to work on", "$JS.API.CONSUMER.MSG.NEXT.JOBS.train-cpu", take},
 			{"the dispatcher's place", "$JS.API.CONSUMER.MSG.NEXT.FACTS.dispatch", follow},
@@ -67,8 +67,8 @@ func forbidden() map[access.Role][]try {
 			{"a listener's place", "$JS.API.CONSUMER.CREATE.FACTS.notify-default", listen("notify-default")},
 		},
 		access.Notifier: {
-			tell("a fact of upstream's", "facts.examples-ready.penguin", examples("penguin")),
-			tell("a model", "facts.model-trained.penguin", model),
+			publishing("an event of upstream's", "facts.examples-ready.penguin", examples("penguin")),
+			publishing("a model", "facts.model-trained.penguin", model),
 			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
 			{"all facts", "$JS.API.CONSUMER.CREATE.FACTS", readEvents},
 			{"the dispatcher's place", "$JS.API.CONSUMER.INFO.FACTS.dispatch", follow},
@@ -79,8 +79,8 @@ func forbidden() map[access.Role][]try {
 			{"progress", "progress.", watch},
 		},
 		access.Exporter: {
-			tell("a fact of upstream's", "facts.examples-ready.penguin", examples("penguin")),
-			tell("a model", "facts.model-trained.penguin", model),
+			publishing("an event of upstream's", "facts.examples-ready.penguin", examples("penguin")),
+			publishing("a model", "facts.model-trained.penguin", model),
 			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
 			{"the dispatcher's place", "$JS.API.CONSUMER.MSG.NEXT.FACTS.dispatch", follow},
 			{"the notifier's place", "$JS.API.CONSUMER.CREATE.FACTS.notify-default", listen("notify-default")},

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/access"
 )
 
-// A server's answer goes wherever the request says, with the server's own permissions. Upstream, whose facts have what content it
-// likes, could deploy a pipeline like this.
+// A server sends a reply to the subject that the request names, with the server's own permissions.
+// Upstream, whose events have any content, could deploy a pipeline like this.
 func TestAnswersAreNotWrittenWhereTheirReaderMayNot(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
@@ -28,7 +28,7 @@ func TestAnswersAreNotWrittenWhereTheirReaderMayNot(t *testing.T) {
 	if err := conn.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	// This answer comes behind those: FACTS handles one message after the other.
+	// This reply comes after those: the stream handles one message after the other.
 	event := examples("penguin")
 	event.ID = "2"
 	if _, err := server.as(t, "acme", access.Upstream).Publish(t.Context(), event); err != nil {

@@ -8,18 +8,18 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Role is what somebody does in a deployment.
+// Role is a set of permissions in a deployment.
 type Role string
 
-// The roles.
+// The roles of a deployment.
 const (
-	Upstream   Role = "upstream"   // publishes the facts of its pipelines, and uploads what they name
-	Dispatcher Role = "dispatcher" // joins facts and offers jobs; the store is closed to it
-	Worker     Role = "worker"     // works on jobs: reads inputs, leaves models
+	Upstream   Role = "upstream"   // publishes the events of its pipelines, and uploads what they name
+	Dispatcher Role = "dispatcher" // joins events and enqueues jobs; does not use the store
+	Worker     Role = "worker"     // works on jobs: reads inputs, writes models
 	Bridge     Role = "bridge"     // publishes events of uploads and of HTTP, and checks what they will do
-	Console    Role = "console"    // sees everything, changes nothing
-	Notifier   Role = "notifier"   // tells a webhook of failures; the store is closed to it
-	Exporter   Role = "exporter"   // tells a catalogue of lineage: the console's eyes, and a place in the facts
+	Console    Role = "console"    // reads everything, changes nothing
+	Notifier   Role = "notifier"   // sends failures to a webhook; does not use the store
+	Exporter   Role = "exporter"   // sends lineage to a catalog: reads like the console, with a consumer of events
 	Operator   Role = "operator"   // whatever Stoker can do in the account: makes streams, deploys, retries, cancels, collects
 )
 
@@ -44,16 +44,17 @@ func names(roles []Role, between string) string {
 	return strings.Join(all, between)
 }
 
-// Scope narrows a role. What a role has no use for is refused, so that nobody trusts in a limit that is none.
+// Scope narrows a role. A field that a role does not use is refused, so that no operator relies on
+// a limit without effect.
 type Scope struct {
-	Pipelines []string      // of an upstream: whose facts it may tell; at least one
+	Pipelines []string      // of an upstream: whose events it may publish; at least one
 	Kinds     []events.Kind // of an upstream: which of them; default: examples.ready and transform.ready
-	Classes   []string      // of a worker: whose jobs it may take; default: any
-	Names     []string      // of a notifier or an exporter: by which it keeps its places on the bus; default: the one its command has
-	Inbox     string        // where answers are heard; default: _INBOX. and the role; a User's: _INBOX. and its name
+	Classes   []string      // of a worker: whose jobs it may claim; default: any
+	Names     []string      // of a notifier or an exporter: of its consumers; default: the one of its command
+	Inbox     string        // prefix for replies; default: _INBOX. and the role; a User's: _INBOX. and its name
 }
 
-// check also keeps out what would be more than one token of a subject.
+// check also refuses what would be more than one token of a subject.
 func (s Scope) check(role Role) error {
 	for _, field := range []struct {
 		name  string
@@ -83,12 +84,12 @@ func (s Scope) checkNames(role Role) error {
 	}
 	for _, place := range s.places(role) {
 		if notifiers := strings.HasPrefix(place, notifying); place == dispatching || notifiers != (role == Notifier) {
-			return fmt.Errorf("role %s: name %q is another's place in the facts", role, place)
+			return fmt.Errorf("role %s: name %q is another's consumer of events", role, place)
 		}
 	}
 	for _, kind := range s.Kinds {
-		if !slices.Contains(toldByUpstream(), kind) {
-			return fmt.Errorf("role %s: kind %q: expected one of %v", role, kind, toldByUpstream())
+		if !slices.Contains(publishedByUpstream(), kind) {
+			return fmt.Errorf("role %s: kind %q: expected one of %v", role, kind, publishedByUpstream())
 		}
 	}
 	for token := range strings.SplitSeq(s.inbox(role), ".") {
@@ -99,8 +100,8 @@ func (s Scope) checkNames(role Role) error {
 	return nil
 }
 
-// toldByUpstream are the kinds that others than Stoker tell.
-func toldByUpstream() []events.Kind {
+// publishedByUpstream are the kinds that other publishers than Stoker publish.
+func publishedByUpstream() []events.Kind {
 	return []events.Kind{events.KindExamplesReady, events.KindTransformReady, events.KindHParamsReady, events.KindModelBlessed}
 }
 
@@ -111,7 +112,7 @@ func (s Scope) kinds() []events.Kind {
 	return s.Kinds
 }
 
-// places are what a notifier's or an exporter's lasting consumers are called.
+// places are the names of a notifier's or an exporter's durable consumers.
 func (s Scope) places(role Role) (all []string) {
 	switch {
 	case role == Notifier && len(s.Names) == 0:

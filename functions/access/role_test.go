@@ -24,8 +24,8 @@ func TestAScopeThatLimitsNothingIsRefused(t *testing.T) {
 		"pipelines of a worker":             {access.Worker, access.Scope{Pipelines: []string{"penguin"}}, "of the role upstream alone"},
 		"classes of a console":              {access.Console, access.Scope{Classes: []string{"gpu"}}, "of the role worker alone"},
 		"names of a console":                {access.Console, access.Scope{Names: []string{"x"}}, "of the role notifier or exporter alone"},
-		"the dispatcher's place":            {access.Exporter, access.Scope{Names: []string{"dispatch"}}, "another's place"},
-		"another listener's place":          {access.Exporter, access.Scope{Names: []string{"notify-x"}}, "another's place"},
+		"the dispatcher's place":            {access.Exporter, access.Scope{Names: []string{"dispatch"}}, "another's consumer"},
+		"another listener's place":          {access.Exporter, access.Scope{Names: []string{"notify-x"}}, "another's consumer"},
 		"a pattern as name":                 {access.Exporter, access.Scope{Names: []string{">"}}, "name"},
 		"an inbox that is everybody's":      {access.Console, access.Scope{Inbox: "*"}, "without wildcards"},
 		"an inbox with an empty token":      {access.Console, access.Scope{Inbox: "_INBOX."}, "without wildcards"},
@@ -50,7 +50,8 @@ func TestAWorkerOfOneClassTakesNoOther(t *testing.T) {
 	}
 }
 
-// Who reads facts must not be able to put a consumer in the place of a lasting one: each that is defined is guarded by name.
+// A role that reads events must not be able to replace a durable consumer: each that is defined is
+// guarded by name.
 func TestEveryLastingConsumerOfEventsIsGuarded(t *testing.T) {
 	t.Parallel()
 	defined, err := jetstream.Definitions()

@@ -12,33 +12,35 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Account is a tenant of the bus: streams, registers and users of its own, of which no other account sees anything.
+// Account is a tenant of the bus: streams, buckets and users of its own, invisible to other
+// accounts.
 type Account struct {
 	Name   string
 	Users  []User
 	Limits Limits
 }
 
-// Limits are what a tenant may take of JetStream. The zero value has the defaults.
+// Limits are what a tenant may use of JetStream. The zero value has the defaults.
 type Limits struct {
 	Store     string // of all servers together, each replica counted: a number with KB, MB, GB or TB; default 32GB
 	Memory    string // the same, in memory: PROGRESS, of 128 MiB, for each replica; default 1GB
-	Streams   int    // registers are streams too; default 32
+	Streams   int    // buckets are streams too; default 32
 	Consumers int    // of each stream; default 10000
 }
 
-// User comes in by an nkey.
+// User connects with an nkey.
 type User struct {
 	Name  string // unique in its account; default: the role
 	Role  Role
 	Scope Scope
-	Key   string // the public key, U..., or $NAME of an environment variable of the server's that has it
+	Key   string // the public key, U..., or $NAME of an environment variable of the server that has it
 }
 
 // Title is the name of the user.
 func (u User) Title() string { return cmp.Or(u.Name, string(u.Role)) }
 
-// Bus is what the user may do on the bus, within its account. Its inbox is its own: default _INBOX. and its name.
+// Bus is what the user may do on the bus, within its account. Its inbox is its own: default _INBOX.
+// and its name.
 func (u User) Bus() (Permissions, error) {
 	if err := events.CheckName("user", u.Title()); err != nil {
 		return Permissions{}, fmt.Errorf("role %s: %w", u.Role, err)
@@ -52,10 +54,11 @@ func (u User) scope() Scope {
 	return scope
 }
 
-// sizeText is a size as nats-server's configuration has it. Longer numbers of terabytes are more than it counts.
+// sizeText is a size in nats-server's configuration. Longer numbers of terabytes overflow it.
 var sizeText = regexp.MustCompile(`^[1-9][0-9]{0,5}(KB|MB|GB|TB)$`)
 
-// withDefaults fills in what is left out, and refuses what the server would read as something else: it takes a limit below 0 for none.
+// withDefaults fills in missing limits, and refuses what the server would misread: for it a limit
+// below 0 is no limit.
 func (l Limits) withDefaults() (Limits, error) {
 	l.Store, l.Memory = cmp.Or(l.Store, "32GB"), cmp.Or(l.Memory, "1GB")
 	for name, size := range map[string]string{"store": l.Store, "memory": l.Memory} {
@@ -70,7 +73,7 @@ func (l Limits) withDefaults() (Limits, error) {
 	return l, nil
 }
 
-// config is what the server's configuration says of them.
+// config is the server's configuration of the limits.
 func (l Limits) config() string {
 	return fmt.Sprintf("jetstream { max_file: %s, max_memory: %s, max_streams: %d, max_consumers: %d }", l.Store, l.Memory, l.Streams, l.Consumers)
 }
@@ -80,7 +83,7 @@ var (
 	publicKey   = regexp.MustCompile(`^(U[A-Z2-7]{55}|\$[A-Z][A-Z0-9_]*)$`)
 )
 
-// check refuses what the server would read as something else.
+// check refuses what the server would misread.
 func (a Account) check() error {
 	if !accountName.MatchString(a.Name) || strings.EqualFold(a.Name, "SYS") {
 		return fmt.Errorf("account %q: expected letters, digits, - and _, at most 50, and not SYS, which is the server's own", a.Name)
@@ -102,7 +105,7 @@ func (a Account) check() error {
 	return nil
 }
 
-// apart returns an error if the user has the name of another one, or hears another one's answers.
+// apart returns an error if the user has the name of another one, or would receive its replies.
 func (u User) apart(others []User) error {
 	inbox := u.scope().inbox(u.Role) + "."
 	for _, other := range others {
@@ -110,13 +113,14 @@ func (u User) apart(others []User) error {
 			return fmt.Errorf("user %s is there twice: give each user of a role a name of its own", u.Title())
 		}
 		if theirs := other.scope().inbox(other.Role) + "."; strings.HasPrefix(inbox, theirs) || strings.HasPrefix(theirs, inbox) {
-			return fmt.Errorf("users %s and %s: inboxes %s> and %s> overlap: each user hears its own answers alone", other.Title(), u.Title(), theirs, inbox)
+			return fmt.Errorf("users %s and %s: inboxes %s> and %s> overlap: each user may receive its own replies only", other.Title(), u.Title(), theirs, inbox)
 		}
 	}
 	return nil
 }
 
-// redacted keeps a seed out of errors: it looks much like a public key, and is given by mistake.
+// redacted keeps a seed out of errors: it looks much like a public key, and may be given by
+// mistake.
 func redacted(key string) string {
 	if strings.HasPrefix(key, "S") {
 		return "S... (a seed: it is to stay with its user)"
@@ -124,12 +128,13 @@ func redacted(key string) string {
 	return key
 }
 
-// WriteAccounts writes accounts as nats-server's configuration has them, to be included at its top level. Nothing is written of
-// accounts of which one is wrong.
+// WriteAccounts writes accounts as nats-server's configuration has them, to be included at its top
+// level. If one account is invalid, it writes nothing.
 //
-// Upstream's users come into an account beside the tenant's, <name>-upstream, to which the tenant's lends the subjects of their facts and
-// nothing else. Within one account permissions would not hold them: where a server's answer goes, the request says, and the server
-// writes it there by its own permissions, into a register too. An answer to another account stays in that account.
+// Upstream's users are in an account of their own, <name>-upstream, to which the tenant's exports
+// the subjects of their events and nothing else. Within one account permissions would not confine
+// them: a request names the subject of its reply, and the server writes it there by its own
+// permissions, into a bucket too. A reply to another account stays in that account.
 func WriteAccounts(w io.Writer, accounts ...Account) error {
 	var text bytes.Buffer
 	p := &printer{&text}
@@ -160,7 +165,7 @@ type member struct {
 	allowed Permissions
 }
 
-// tenant writes a tenant's account, and that of its upstream, where it has any.
+// tenant writes a tenant's account, and that of its upstream, if it has any.
 func (p *printer) tenant(a Account) error {
 	var inside, upstream []member
 	var lent []string
@@ -198,8 +203,8 @@ func (p *printer) tenant(a Account) error {
 
 const upstreamSuffix = "-upstream"
 
-// borrowed is what a subject of the tenant's is called by its upstream. Requests to JetStream are to go to the tenant's, which is a domain
-// by the tenant's name to those who ask.
+// borrowed is the name of a subject of the tenant in its upstream's account. Requests to JetStream
+// go to the tenant's, which is a domain of the tenant's name for them.
 func (a Account) borrowed(subject string) string {
 	if rest, ok := strings.CutPrefix(subject, "$JS.API."); ok {
 		return "$JS." + a.Name + ".API." + rest
@@ -207,7 +212,7 @@ func (a Account) borrowed(subject string) string {
 	return subject
 }
 
-// account writes an account, its users, and what it lends or borrows.
+// account writes an account, its users, and what it exports or imports.
 func (p *printer) account(name, jetstream, domain string, users []member, direction string, subjects []string, shared func(string) string) {
 	p.line(1, "%s {", name)
 	p.line(2, "%s", jetstream)
@@ -249,7 +254,7 @@ func (p *printer) subjects(direction string, s Subjects) {
 	p.line(5, "}")
 }
 
-// list quotes each subject: $ begins a variable where it is not.
+// list quotes each subject: $ begins a variable otherwise.
 func (p *printer) list(name string, subjects []string) {
 	p.line(6, "%s: [", name)
 	for _, subject := range subjects {

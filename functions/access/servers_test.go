@@ -37,7 +37,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// TestMain is also a module's process, and a versitygw with users, in a process of its own: it changes the working directory.
+// TestMain is also a module's process, and a versitygw with users, in a process of its own: it
+// changes the working directory.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "module":
@@ -54,7 +55,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// certificate leaves one for 127.0.0.1 in dir, which is its own authority, and its key.
+// certificate writes one for 127.0.0.1 in dir, which is its own authority, and its key.
 func certificate(t *testing.T, dir string) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -109,22 +110,22 @@ func startBus(t *testing.T, text string) *server.Server {
 
 const rootKey, rootSecret = "root-key", "root-secret-of-this-test"
 
-// secretOf is what a user of the store's comes in by.
+// secretOf is the secret of a user of the store.
 func secretOf(user string) string { return user + "-secret-of-this-test" }
 
-// serveStore runs versitygw over TLS on a folder, with a user for each role that has an errand there.
+// serveStore runs versitygw over TLS on a folder, with a user for each role that uses the store.
 func serveStore(ctx context.Context, dir, address string) error {
-	data, beside, users := filepath.Join(dir, "data"), filepath.Join(dir, "beside"), filepath.Join(dir, "users")
-	for _, folder := range []string{data, beside, users} {
+	data, attributes, users := filepath.Join(dir, "data"), filepath.Join(dir, "attributes"), filepath.Join(dir, "users")
+	for _, folder := range []string{data, attributes, users} {
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			return err
 		}
 	}
-	sidecar, err := meta.NewSideCar(beside)
+	sidecar, err := meta.NewSideCar(attributes)
 	if err != nil {
 		return err
 	}
-	be, err := posix.New(data, sidecar, posix.PosixOpts{SideCarDir: beside, CopyObjectThreshold: 5 << 30})
+	be, err := posix.New(data, sidecar, posix.PosixOpts{SideCarDir: attributes, CopyObjectThreshold: 5 << 30})
 	if err != nil {
 		return err
 	}
@@ -148,10 +149,10 @@ func serveStore(ctx context.Context, dir, address string) error {
 // objects is a store with a policy for each role.
 type objects struct {
 	endpoint, ca string
-	keys         func(user, secret string) credentials.Value // that a user comes in by; nil: its name and its secret
+	keys         func(user, secret string) credentials.Value // of a user; nil: its name and its secret
 }
 
-// startObjects runs a store with buckets, each with the policy of all roles that may do something there.
+// startObjects runs a store with buckets, each with the policy of all roles that may use it.
 func startObjects(t *testing.T, at access.Place, buckets ...string) objects {
 	t.Helper()
 	dir := t.TempDir()
@@ -182,7 +183,7 @@ func startObjects(t *testing.T, at access.Place, buckets ...string) objects {
 	}
 	policies := map[string]access.Policy{}
 	for _, role := range access.Roles() {
-		if policy, err := role.Policy(at); err == nil { // else the store is closed to it
+		if policy, err := role.Policy(at); err == nil { // else it does not use the store
 			policies[string(role)] = policy
 		}
 	}

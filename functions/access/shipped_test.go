@@ -18,7 +18,8 @@ var update = flag.Bool("update", false, "write the files of infra/access anew")
 
 const shipped = "../../infra/access"
 
-// TestTheShippedFilesAreCurrent checks that the files in infra are what this package makes: go test ./functions/access -run Shipped -update
+// TestTheShippedFilesAreCurrent checks that the files in infra are what this package makes: go test
+// ./functions/access -run Shipped -update
 func TestTheShippedFilesAreCurrent(t *testing.T) {
 	t.Parallel()
 	account := access.Account{Name: "stoker"}
@@ -29,7 +30,7 @@ func TestTheShippedFilesAreCurrent(t *testing.T) {
 		})
 		policy, err := role.Policy(place)
 		if err != nil {
-			continue // the store is closed to it
+			continue // it does not use the store
 		}
 		text, err := json.MarshalIndent(policy, "", "  ")
 		if err != nil {

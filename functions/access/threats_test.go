@@ -25,7 +25,7 @@ func TestEveryThreatHasItsTest(t *testing.T) {
 	}
 }
 
-// Each promise has its number and the tests that hold it, and they exist.
+// Each promise has its number and the tests that check it, and they exist.
 func TestEverySecurityPromiseHasItsTests(t *testing.T) {
 	t.Parallel()
 	tests := testsOf(t, os.DirFS("../.."))
@@ -45,7 +45,7 @@ func TestEverySecurityPromiseHasItsTests(t *testing.T) {
 	}
 }
 
-// aside is what stands in brackets behind the name of a test.
+// aside is a remark in parentheses after the name of a test.
 var aside = regexp.MustCompile(` \([^)]*\)`)
 
 // tableRows are the rows of all tables with three columns of a page, without their heads.

@@ -9,11 +9,11 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// What follows are single deeds, done by whoever has the letterbox.
+// What follows are single operations on a bus.
 
 type deed = func(context.Context, *jetstream.Bus) error
 
-func tell(name, subject string, event events.Event) try {
+func publishing(name, subject string, event events.Event) try {
 	return try{name, subject, func(ctx context.Context, bus *jetstream.Bus) error {
 		_, err := bus.Publish(ctx, event)
 		return err
@@ -74,7 +74,7 @@ func open(bucket string) deed {
 	}
 }
 
-// change writes to a register that can be read.
+// change writes to a bucket that can be read.
 func change(bucket string) deed {
 	return func(ctx context.Context, bus *jetstream.Bus) error {
 		opened, err := bus.KV(ctx, bucket)
@@ -100,7 +100,7 @@ func notice(ctx context.Context, bus *jetstream.Bus) error {
 	return bus.Notify(ctx, "me", []byte("{}"))
 }
 
-// watch waits for the first word, which nobody says here.
+// watch waits for the first progress, which never comes here.
 func watch(ctx context.Context, bus *jetstream.Bus) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*quick)
 	defer cancel()

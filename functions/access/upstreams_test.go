@@ -64,7 +64,7 @@ func (s upstreams) bus(t *testing.T, pipeline string) *jetstream.Bus {
 	return bus
 }
 
-// raw is a client of that user that sends whatever it likes.
+// raw is a client of that user that sends any request.
 func (s upstreams) raw(t *testing.T, pipeline string) (conn *nats.Conn, refusals <-chan error) {
 	t.Helper()
 	key, err := nats.NkeyOptionFromSeed(s.seed("acme", access.Role(pipeline)))
@@ -81,7 +81,8 @@ func (s upstreams) raw(t *testing.T, pipeline string) (conn *nats.Conn, refusals
 	return conn, said
 }
 
-// TestUpstreamsHearNothingOfEachOther: answers hold the events of a pipeline, and who knows an inbox can wait for them.
+// TestUpstreamsHearNothingOfEachOther: replies hold the events of a pipeline, and a client that
+// knows an inbox could subscribe to it.
 func TestUpstreamsHearNothingOfEachOther(t *testing.T) {
 	t.Parallel()
 	server := startUpstreams(t)
@@ -105,8 +106,8 @@ func TestUpstreamsHearNothingOfEachOther(t *testing.T) {
 	}
 }
 
-// TestAnUpstreamSilencesNoOther: what one user sends on its own subjects changes nothing for the subjects of another one, whatever the
-// headers ask of the stream.
+// TestAnUpstreamSilencesNoOther: messages of one user on its own subjects change nothing for the
+// subjects of another one, whatever headers they have.
 func TestAnUpstreamSilencesNoOther(t *testing.T) {
 	t.Parallel()
 	server := startUpstreams(t)

@@ -26,7 +26,7 @@ import (
 // place is the first tenant's part of the store.
 var place = access.Place{Root: storage.Ref{Bucket: "models", Key: "acme"}, Inputs: []storage.Ref{{Bucket: "uploads", Key: "acme"}}}
 
-// searched trains on hyperparameters that it searches for, so that every kind of job comes to pass.
+// searched trains on hyperparameters that it searches for, so that every kind of job occurs.
 const searched = `pipeline: penguin
 module: builtin:dnn
 trainer:
@@ -40,8 +40,9 @@ tuner:
   study: {algorithm: random, max_trials: 2}
 `
 
-// TestEachRoleDoesItsWork walks a whole run, each part of it with the permissions of its role alone, over TLS: an upload, its
-// fact, the join, a search with its trials, training, the models, and a look at it all.
+// TestEachRoleDoesItsWork does a whole run, each part of it with the permissions of its role alone,
+// over TLS: an upload, its event, the join, a search with its trials, training, the models, and
+// reading all of it.
 func TestEachRoleDoesItsWork(t *testing.T) {
 	t.Parallel()
 	walk(t, startObjects(t, place, "models", "uploads"))
@@ -59,12 +60,12 @@ func walk(t *testing.T, store objects) {
 	ctx, stop := context.WithCancel(ctx)
 	running.Go(func() error { return dispatching(ctx, t, server) })
 	running.Go(func() error { return working(ctx, t, server, store) })
-	running.Go(func() error { defer stop(); return publishing(ctx, t, server, outcome) })
+	running.Go(func() error { defer stop(); return publishTwice(ctx, t, server, outcome) })
 	if err := running.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	if len(outcome) == 0 {
-		t.Fatalf("nothing came of the run; the bus said %q", server.grumbles.all())
+		t.Fatalf("the run has no outcome; the bus said %q", server.grumbles.all())
 	}
 	event := <-outcome
 	trained, ok := event.Data.(*events.ModelTrained)
@@ -79,10 +80,10 @@ func walk(t *testing.T, store objects) {
 		t.Errorf("the console can't see the model: %v", err)
 	}
 	if lags, err := server.as(t, "acme", access.Dispatcher).QueueLags(t.Context()); err != nil || len(lags) == 0 {
-		t.Errorf("the dispatcher can't tell how long queues are: %v, %v", lags, err)
+		t.Errorf("the dispatcher can't read the lengths of queues: %v, %v", lags, err)
 	}
 	for _, said := range server.grumbles.all() {
-		t.Error("something was refused that a role does by itself:", said)
+		t.Error("refused to a role:", said)
 	}
 }
 
@@ -130,8 +131,9 @@ func working(ctx context.Context, t *testing.T, server tenants, objects objects)
 	return worker.New(bus, worker.Options{Functions: functions, Slots: 2, Logger: log}).Run(ctx)
 }
 
-// publishing tells the run's fact twice, as careful publishers do, and waits as the console does.
-func publishing(ctx context.Context, t *testing.T, server tenants, outcome chan<- events.Event) error {
+// publishTwice publishes the run's event twice, as careful publishers do, and waits as the console
+// does.
+func publishTwice(ctx context.Context, t *testing.T, server tenants, outcome chan<- events.Event) error {
 	upstream, console := server.as(t, "acme", access.Upstream), server.as(t, "acme", access.Console)
 	event := demo.Events(place.Inputs[0], "monday")[1]
 	for _, again := range []bool{false, true} {

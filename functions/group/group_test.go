@@ -21,7 +21,8 @@ import (
 
 const token = "a token that the group alone knows, and nobody else"
 
-// ports are handed out once each, and lie where the kernel hands out none: a test that ends its leader and starts another finds its port free.
+// ports are handed out once each, and lie where the kernel hands out none: a test that ends its
+// leader and starts another finds its port free.
 var ports atomic.Int32
 
 // hosts are addresses on this machine: the leader's has a free port behind it.
@@ -117,29 +118,29 @@ func (w *world) run(t *testing.T, do func(context.Context) error) error {
 	return work.Run(t.Context(), do)
 }
 
-// wait is a leader's part that ends when it is told to.
+// wait is a leader's part that ends with its context.
 func wait(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
 
 func TestAllHostsWorkOnWhatTheLeaderWasGiven(t *testing.T) {
 	t.Parallel()
-	told := make(chan string, 4)
-	tell := func(_ context.Context, turn *group.Turn) error {
-		told <- fmt.Sprintf("%d of %v: %s %s %d %s", turn.Index, turn.Cluster, turn.Job.ID, turn.Attempt.ID, turn.Attempt.Number, turn.Execution)
+	begun := make(chan string, 4)
+	report := func(_ context.Context, turn *group.Turn) error {
+		begun <- fmt.Sprintf("%d of %v: %s %s %d %s", turn.Index, turn.Cluster, turn.Job.ID, turn.Attempt.ID, turn.Attempt.Number, turn.Execution)
 		return nil
 	}
-	w := start(t, ready(tell), ready(tell))
+	w := start(t, ready(report), ready(report))
 	for range 2 { // one job after another
 		var got []string
 		must(t, w.run(t, func(context.Context) error {
 			for range 2 {
-				got = append(got, <-told)
+				got = append(got, <-begun)
 			}
 			return nil
 		}))
 		slices.Sort(got)
 		for i, line := range got {
 			if want := fmt.Sprintf("%d of %v: j1 a1 2 sha256:e", i+1, w.hosts); line != want {
-				t.Errorf("told %q, want %q", line, want)
+				t.Errorf("began %q, want %q", line, want)
 			}
 		}
 	}
@@ -258,7 +259,7 @@ func TestTheLeadersSuccessIsTheJobs(t *testing.T) {
 	must(t, w.run(t, func(context.Context) error { return nil })) // and it takes the next
 }
 
-func TestAJobThatIsToldToLeaveEndsOnAllHostsAtOnce(t *testing.T) {
+func TestAPreemptedJobEndsOnAllHostsAtOnce(t *testing.T) {
 	t.Parallel()
 	begun, ended := make(chan struct{}), make(chan struct{})
 	w := start(t, ready(func(ctx context.Context, turn *group.Turn) error {
@@ -270,7 +271,7 @@ func TestAJobThatIsToldToLeaveEndsOnAllHostsAtOnce(t *testing.T) {
 	must(t, err)
 	defer work.End()
 	must(t, work.Ready(t.Context(), ""))
-	preempted := errors.New("told to leave")
+	preempted := errors.New("preempted")
 	ctx, stop := context.WithCancelCause(t.Context())
 	err = work.Run(ctx, func(ctx context.Context) error {
 		<-begun
@@ -283,7 +284,7 @@ func TestAJobThatIsToldToLeaveEndsOnAllHostsAtOnce(t *testing.T) {
 	}
 }
 
-func TestAMemberThatIsToldToLeaveFailsTheAttempt(t *testing.T) {
+func TestAStoppingMemberFailsTheAttempt(t *testing.T) {
 	t.Parallel()
 	w := start(t, ready(trains), ready(trains))
 	err := w.run(t, func(ctx context.Context) error {
@@ -431,14 +432,14 @@ func (b *safeBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-func TestWhatMembersPrintStandsInTheLeadersLog(t *testing.T) {
+func TestOutputOfMembersIsInTheLeadersLog(t *testing.T) {
 	t.Parallel()
 	printed := make(chan struct{})
 	w := start(t, ready(func(_ context.Context, turn *group.Turn) error {
 		fmt.Fprintf(turn.Log, "Epoch 1/5\nloss: 0.5")
 		return nil
 	}), ready(func(_ context.Context, turn *group.Turn) error {
-		fmt.Fprint(turn.Log, strings.Repeat("x\n", 300_000)) // more than may wait, however fast it is told
+		fmt.Fprint(turn.Log, strings.Repeat("x\n", 300_000)) // more than may wait, however fast it is sent
 		close(printed)
 		return nil
 	}))

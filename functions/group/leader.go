@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Leader is the host of a group that takes the jobs. One job at a time is told to the members. Its methods may be called from several
-// goroutines.
+// Leader is the host of a group that claims the jobs. It sends one job at a time to the members.
+// Its methods may be called from several goroutines.
 type Leader struct {
 	opts     Options
 	listener net.Listener
@@ -24,8 +24,8 @@ type Leader struct {
 
 	mu      sync.Mutex
 	members map[int]*member // by rank: the newest link of each
-	work    *Work           // that members are told of; nil: none
-	works   int             // that there were
+	work    *Work           // of the members; nil: none
+	works   int             // number of all works
 	changed chan struct{}   // closed, and made anew, by every change of what is above
 }
 
@@ -40,7 +40,8 @@ type member struct {
 	from  string // of ready
 }
 
-// Listen has members heard. It returns at once; they come when they come. The leader is to be closed.
+// Listen has members heard. It returns at once; they come when they come. The leader is to be
+// closed.
 func Listen(o Options) (*Leader, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func Listen(o Options) (*Leader, error) {
 	return l, nil
 }
 
-// Close tells the members that there is nothing more to do, and ends their links.
+// Close releases the members, and ends their links.
 func (l *Leader) Close() {
 	l.mu.Lock()
 	for _, m := range l.members {
@@ -102,7 +103,8 @@ func (l *Leader) missing() (names []string) {
 	return names
 }
 
-// await waits until what it looks at has come, looking after every change with mu held. late makes the error for a ctx that ended.
+// await waits until what it looks at has come, looking after every change with mu held. late makes
+// the error for a ctx that ended.
 func (l *Leader) await(ctx context.Context, look func() (bool, error), late func() error) error {
 	for {
 		l.mu.Lock()
@@ -173,7 +175,7 @@ func (l *Leader) receive(ctx context.Context, k *link) {
 	l.leave(ctx, m, err)
 }
 
-// belongs says why who has come is none of the group.
+// belongs returns why a host that connects does not belong to the group.
 func (l *Leader) belongs(first message) error {
 	h := first.Hello
 	switch {
@@ -189,7 +191,8 @@ func (l *Leader) belongs(first message) error {
 	return nil
 }
 
-// join takes a member in, in place of an earlier link of it: a host that was restarted may be back before its end was noticed.
+// join takes a member in, in place of an earlier link of it: a host that was restarted may be back
+// before its end was noticed.
 func (l *Leader) join(ctx context.Context, m *member) {
 	l.change(func() {
 		if old := l.members[m.rank]; old != nil {

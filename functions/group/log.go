@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Bounds of what a member tells of its log, however much its module prints.
+// Bounds of what a member sends of its log, however much its module prints.
 const (
-	tellEvery    = 250 * time.Millisecond
-	waitingBytes = 64 << 10 // what comes on top of that, until it is told, is left out
+	sendEvery    = 250 * time.Millisecond
+	waitingBytes = 64 << 10 // further output, until that is sent, is left out
 )
 
 // Log sends what a member's module prints to the leader, in whole lines. Write never waits.
@@ -27,7 +27,7 @@ type Log struct {
 
 func openLog(k *link, number int) *Log {
 	l := &Log{link: k, number: number, stop: make(chan struct{})}
-	l.done.Go(l.tell)
+	l.done.Go(l.sendAll)
 	return l
 }
 
@@ -40,8 +40,8 @@ func (l *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (l *Log) tell() {
-	ticks := time.NewTicker(tellEvery)
+func (l *Log) sendAll() {
+	ticks := time.NewTicker(sendEvery)
 	defer ticks.Stop()
 	for {
 		select {
@@ -54,7 +54,7 @@ func (l *Log) tell() {
 	}
 }
 
-// send tells the whole lines that wait, and at the end what there is.
+// send sends the complete lines that wait, and at the end the rest.
 func (l *Log) send(all bool) {
 	l.mu.Lock()
 	lines := l.waiting

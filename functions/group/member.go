@@ -39,9 +39,10 @@ var (
 
 const dialPause = time.Second // between two tries to reach a leader
 
-// Follow is a member's life: it reaches its leader, and calls do for one job after another, until the leader has nothing more to do: then
-// it returns nil. A leader that is gone is looked for again, or with once is ErrLeaderGone, if it was ever there. ctx of do ends when the job is
-// over, whatever became of it. What do returns is told to the leader: an events.Failure as such, another error as unavailable.
+// Follow is a member's loop: it connects to its leader, and calls do for one job after another,
+// until the leader has no more: then it returns nil. It reconnects to a leader that is gone, or
+// with once returns ErrLeaderGone, if it was ever connected. ctx of do ends when the job is over.
+// The error of do is sent to the leader: an events.Failure as such, another error as unavailable.
 func Follow(ctx context.Context, o Options, once bool, do func(context.Context, *Turn) error) error {
 	if err := o.Check(); err != nil {
 		return err
@@ -127,7 +128,8 @@ type follower struct {
 	do   func(context.Context, *Turn) error
 }
 
-// serve does what the leader says until the link ends, and returns why it did. No turn is left running then.
+// serve does what the leader says until the link ends, and returns why it did. No turn is left
+// running then.
 func (f follower) serve(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -213,21 +215,21 @@ func (t *turns) take(turn *Turn) {
 	_ = t.link.say(turn.over(err)) // a leader that is gone needs not know
 }
 
-// over tells of a turn's end, and its error. An end that the leader wanted is none.
+// over is the message that ends a turn, with its error. An end by the leader has no error.
 func (t *Turn) over(err error) message {
 	over := message{Type: sayOver, Work: t.number}
 	if err == nil || errors.Is(context.Cause(t.ctx), errTurnOver) {
 		return over
 	}
 	over.Error = &failure{Kind: events.FailureUnavailable, Message: err.Error()}
-	if told, ok := errors.AsType[*events.Failure](err); ok {
-		over.Error = &failure{Kind: told.Kind, Message: told.Error(), LogTail: told.LogTail}
+	if cause, ok := errors.AsType[*events.Failure](err); ok {
+		over.Error = &failure{Kind: cause.Kind, Message: cause.Error(), LogTail: cause.LogTail}
 	}
 	return over
 }
 
-// Ready tells the leader that this host could begin, and what it goes on from, and waits until all hosts are as far. Its error says that the
-// turn is over.
+// Ready tells the leader that this host could begin, and what it resumes from, and waits until all
+// hosts are ready. Its error says that the turn is over.
 func (t *Turn) Ready(ctx context.Context, from string) error {
 	if err := t.link.say(message{Type: sayReady, Work: t.number, From: from}); err != nil {
 		return fmt.Errorf("%w: %w", ErrLeaderGone, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Order is what a leader tells its members of a job.
+// Order is what a leader sends to its members about a job.
 type Order struct {
 	Job       events.Job     `json:"job"`
 	Attempt   events.Attempt `json:"attempt"`

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// Options of one host of a group. All hosts of it are told the same Hosts and Token.
+// Options of one host of a group. All hosts have the same Hosts and Token.
 type Options struct {
 	Hosts  []string // host:port of each one's TensorFlow, as TF_CONFIG has them. The leader, the first, hears members at the port behind its own
 	Rank   int      // which of them this is: 0 for the leader
@@ -17,7 +17,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// TokenBytes is the least length of a token. Whoever can connect may guess at it in peace: it is to be random.
+// TokenBytes is the least length of a token. Whoever can connect may guess at it in peace: it is to
+// be random.
 const TokenBytes = 32
 
 // maxHosts keeps a slip of the pen from waiting for a city.

@@ -15,8 +15,9 @@ import (
 // errStranger is what a host gets that doesn't know the token, and one that meets it.
 var errStranger = errors.New("it doesn't know the group's token")
 
-// secured is TLS 1.3 in which both ends prove that they know the token, by a key that is made of it (HKDF-SHA256 to Ed25519). There are no
-// names and no authority: who has the key is one of the group.
+// secured is TLS 1.3 in which both ends prove that they know the token, by a key that is made of it
+// (HKDF-SHA256 to Ed25519). There are no names and no authority: a host with the key belongs to the
+// group.
 func secured(token string) (*tls.Config, error) {
 	seed, err := hkdf.Key(sha256.New, []byte(token), nil, "stoker hosts 1", ed25519.SeedSize)
 	if err != nil {

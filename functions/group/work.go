@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Work is one job as the group works on it, seen by the leader. Its methods are called in the order they have here, each once, but for
-// End.
+// Work is one job as the group works on it, seen by the leader. Its methods are called in the order
+// they have here, each once, but for End.
 type Work struct {
 	leader  *Leader
 	number  int
@@ -23,12 +23,12 @@ type Work struct {
 	log      io.Writer         // of the leader's module; nil: none yet
 }
 
-// settle is how long another host may take to tell the reason why the first one failed; and if the first one only tells of a connection
-// that broke, as long as it takes to notice that a host is gone.
+// settle is how long another host may take to report why the first one failed; and if the first one
+// only reports a broken connection, as long as it takes to notice that a host is gone.
 const settle = 1500 * time.Millisecond
 
-// Begin tells the members of a job. A member that still ends the job before is waited for; one that is gone is a failure, of kind
-// unavailable. The work is to be ended.
+// Begin sends the job to the members. It waits for a member that still ends the job before; one
+// that is gone is a failure, of kind unavailable. The work must be ended.
 func (l *Leader) Begin(ctx context.Context, o Order) (*Work, error) {
 	w := &Work{leader: l}
 	err := l.await(ctx, func() (bool, error) {
@@ -58,7 +58,8 @@ func (l *Leader) Begin(ctx context.Context, o Order) (*Work, error) {
 // Cluster are the hosts, as TF_CONFIG has them.
 func (w *Work) Cluster() []string { return w.leader.opts.Hosts }
 
-// Ready waits until every member has prepared itself as this host has, which goes on from what it says, and has them begin.
+// Ready waits until every member has prepared itself as this host has, which goes on from what it
+// says, and has them begin.
 func (w *Work) Ready(ctx context.Context, from string) error {
 	err := w.leader.await(ctx, func() (bool, error) {
 		if len(w.failures) > 0 {
@@ -83,14 +84,16 @@ func (w *Work) Ready(ctx context.Context, from string) error {
 	return err
 }
 
-// Print has what members print written to the log of the leader's module, with the rank before each line.
+// Print has what members print written to the log of the leader's module, with the rank before each
+// line.
 func (w *Work) Print(log io.Writer) { w.leader.change(func() { w.log = log }) }
 
-// Run runs the leader's part while members run theirs. When one of them fails or is gone, ctx of do ends, and the error is that of the host
-// that failed first. When do has succeeded what becomes of the members is nobody's loss.
+// Run runs the leader's part while members run theirs. When one of them fails or is gone, ctx of do
+// ends, and the error is that of the host that failed first. When do has succeeded what becomes of
+// the members is nobody's loss.
 func (w *Work) Run(ctx context.Context, do func(context.Context) error) error {
 	defer w.Print(nil)
-	defer context.AfterFunc(ctx, w.End)() // all are told at the same time: those that train on would wait for those that don't
+	defer context.AfterFunc(ctx, w.End)() // all end at the same time: those that train on would wait for the others
 	running, stop := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
 	go func() {
@@ -120,8 +123,8 @@ func (w *Work) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	}
 }
 
-// reason is the failure that the others come of, of the leader's own and the members'. The leader's own is none where it was stopped for
-// theirs.
+// reason is the failure that the others come of, of the leader's own and the members'. The leader's
+// own is none where it was stopped for theirs.
 func (w *Work) reason(ctx context.Context, own error, stopped bool) error {
 	before := w.known()
 	if !stopped && isConsequence(own) {
@@ -139,7 +142,8 @@ func (w *Work) reason(ctx context.Context, own error, stopped bool) error {
 	return asCrash(all[0])
 }
 
-// asCrash is a failure for which no host has a reason of its own: what broke is between them. It is tried again, but not for ever.
+// asCrash is a failure for which no host has a reason of its own: the error is between them. It is
+// retried a limited number of times.
 func asCrash(err error) error {
 	crash := &events.Failure{Kind: events.FailureCrash, Err: err}
 	if failure, ok := errors.AsType[*events.Failure](err); ok {
@@ -148,8 +152,8 @@ func asCrash(err error) error {
 	return crash
 }
 
-// hearOut waits until a member has a reason of its own, or no member has anything more to say, or for as long as one may be silent that is
-// gone.
+// hearOut waits until a member has a reason of its own, or no member has anything more to say, or
+// for as long as one may be silent that is gone.
 func (w *Work) hearOut(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, silence+settle)
 	defer stop()
@@ -175,7 +179,8 @@ func (w *Work) known() (all []error) {
 	return all
 }
 
-// End has members end what they do for this job. It may be called again, and does not wait for them.
+// End has members end what they do for this job. It may be called again, and does not wait for
+// them.
 func (w *Work) End() {
 	w.leader.change(func() {
 		if w.leader.work == w {
@@ -185,7 +190,8 @@ func (w *Work) End() {
 	w.say(message{Type: sayEnd})
 }
 
-// say tells all members. One that can't be told is gone, which is noticed where it is heard.
+// say sends a message to all members. A failed send needs no handling: the reader of the link
+// notices.
 func (w *Work) say(m message) {
 	m.Work = w.number
 	for _, member := range w.members {
@@ -208,7 +214,7 @@ func (w *Work) print(rank int, lines string) {
 	}
 }
 
-// isConsequence says whether an error only tells of another host's end.
+// isConsequence reports whether an error is only the effect of another host's end.
 func isConsequence(err error) bool {
 	return !errors.Is(err, errGone) && slices.ContainsFunc(consequences(), func(words string) bool { return strings.Contains(err.Error(), words) })
 }

@@ -30,8 +30,9 @@ func TestAPathOfManyStepsIsReadInNoTime(t *testing.T) {
 	}
 }
 
-// The name of a feature in a struct holds those of all structs around it: nested thousands deep, a small file would fill the memory.
-func TestStructsAreNotFollowedForEver(t *testing.T) {
+// The name of a feature in a struct holds those of all structs around it: nested thousands deep, a
+// small file would fill the memory.
+func TestTheDepthOfStructsIsBounded(t *testing.T) {
 	t.Parallel()
 	opened := `feature { name: "n" type: STRUCT struct_domain { `
 	for depth, want := range map[int]string{10: "", 4000: "one within another"} {

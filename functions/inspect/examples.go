@@ -56,10 +56,10 @@ type Feature struct {
 	Max      int    `json:"max_values"`
 }
 
-// looked is how many records tell which features there are.
+// looked is how many records are read to find the features.
 const looked = 100
 
-// maxFeatures is how many features are told of.
+// maxFeatures is how many features are reported.
 const maxFeatures = 10_000
 
 func inspectExamples(ctx context.Context, s *Source, o Options) (*Examples, error) {
@@ -216,7 +216,8 @@ func (l *looker) records(ctx context.Context, r *tfrecord.Reader, file string) e
 	}
 }
 
-// look notes what a record is. All records are read, since one that is broken or of another type is a fault wherever it is.
+// look notes what a record is. All records are read, since one that is broken or of another type is
+// a fault wherever it is.
 func (l *looker) look(data []byte, at string) {
 	row, payload := decodeRow(data)
 	switch {
@@ -228,7 +229,7 @@ func (l *looker) look(data []byte, at string) {
 			l.split.Payload = payloadUnknown
 		}
 	case l.split.Payload == "", l.split.Payload == payloadUnknown, payload == payloadSequence:
-		l.split.Payload = payload // without lists a tf.SequenceExample can't be told from a tf.Example
+		l.split.Payload = payload // without lists a tf.SequenceExample can't be distinguished from a tf.Example
 	}
 	l.features.add(row, at, l.split.Records < looked)
 	if l.split.Records < int64(l.rows) {

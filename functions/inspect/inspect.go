@@ -17,8 +17,8 @@ type Options struct {
 	Limit int64  // bytes of an artifact to read, or to copy from a store, at most; 0: no limit
 }
 
-// Report is what an artifact is: what it has of every kind, and one of the fields below, which Kind names. An Estimator's folder
-// is a model and has events.
+// Report is what an artifact is: what it has of every kind, and one of the fields below, which Kind
+// names. An Estimator's folder is a model and has events.
 type Report struct {
 	Kind  Kind   `json:"kind"`
 	Path  string `json:"path"`
@@ -50,8 +50,9 @@ type Part struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// Inspect says what a source is. An error names the file, and what was expected of it. Of Examples with damaged files both results are there: what
-// could be read, and an error that names the splits.
+// Inspect says what a source is. An error names the file, and what was expected of it. Of Examples
+// with damaged files both results are there: what could be read, and an error that names the
+// splits.
 func Inspect(ctx context.Context, s *Source, o Options) (*Report, error) {
 	r := &Report{Path: s.Name, Files: len(s.Files), Bytes: s.Bytes()}
 	var err error
@@ -80,8 +81,8 @@ func Inspect(ctx context.Context, s *Source, o Options) (*Report, error) {
 	return r, nil
 }
 
-// kindByFiles looks into the files of a folder whose names tell nothing: it is Examples where records lie in it, and a folder of
-// artifacts where there are any.
+// kindByFiles examines the files of a folder whose names identify nothing: it is Examples if it
+// holds records, and a folder of artifacts if it holds any.
 func (s *Source) kindByFiles(ctx context.Context) (Kind, error) {
 	parts, err := s.parts(ctx)
 	switch {
@@ -96,7 +97,8 @@ func (s *Source) kindByFiles(ctx context.Context) (Kind, error) {
 // maxLooked is how many files of a folder are looked into.
 const maxLooked = 100
 
-// parts are the artifacts of a folder: files and folders in it, and where a folder is not known, those in that, and so on.
+// parts are the artifacts of a folder: files and folders in it, and where a folder is not known,
+// those in that, and so on.
 func (s *Source) parts(ctx context.Context) (parts []Part, err error) {
 	var last string
 	for i, f := range s.Files {

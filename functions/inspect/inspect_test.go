@@ -174,7 +174,8 @@ func (c counting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// 231 KiB of records, of which 64 KiB are read: the count says that there are more. A head of 4 KiB tells what a file is.
+// 231 KiB of records, of which 64 KiB are read: the count says that there are more. A head of 4 KiB
+// shows what a file is.
 func TestACountStopsAtTheLimit(t *testing.T) {
 	t.Parallel()
 	memory := storagetest.NewMemory("artifacts")

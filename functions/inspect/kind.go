@@ -37,7 +37,7 @@ const (
 const expected = "expected Examples (Split-<name>/ or TFRecord files), a schema, statistics, a transform graph, a SavedModel, a Model, " +
 	"a checkpoint, a .tflite or .onnx file, best_hyperparameters.txt, tuner_results.json, or event files"
 
-// Names by which TFX and TensorFlow tell what is in a file.
+// Names by which TFX and TensorFlow mark what is in a file.
 const (
 	savedModelFile      = "saved_model.pb"
 	savedModelText      = "saved_model.pbtxt"
@@ -50,7 +50,7 @@ const (
 	formatPrefix        = "Format-"
 )
 
-// kindOfFolder tells a folder by the names in it, "" where they tell nothing.
+// kindOfFolder is the kind of a folder by the names in it, "" if they are ambiguous.
 func (s *Source) kindOfFolder() Kind {
 	has := s.has
 	is := func(name string) func(string) bool { return func(p string) bool { return p == name } }
@@ -86,8 +86,9 @@ func (s *Source) has(test func(path string) bool) bool {
 	return slices.ContainsFunc(s.Files, func(f File) bool { return test(f.Path) })
 }
 
-// isLog says whether a folder is one of event files: they are in it, or below it they are more than the files that have
-// nothing to do with a log. A folder of code is none because an event file lies somewhere below.
+// isLog says whether a folder is one of event files: they are in it, or below it they are more than
+// the files that have nothing to do with a log. A folder of code is none because an event file lies
+// somewhere below.
 func (s *Source) isLog() bool {
 	logged, other := 0, 0
 	for _, f := range s.Files {
@@ -96,15 +97,16 @@ func (s *Source) isLog() bool {
 			return true
 		case tfevents.IsEventFile(f.Path):
 			logged++
-		case !isBesideLogs(path.Base(f.Path)):
+		case !isNextToLogs(path.Base(f.Path)):
 			other++
 		}
 	}
 	return logged > other
 }
 
-// isBesideLogs says whether a name is one of what trainings leave beside their logs: descriptions and checkpoints.
-func isBesideLogs(base string) bool {
+// isNextToLogs reports whether trainings write files of a name next to their logs: descriptions and
+// checkpoints.
+func isNextToLogs(base string) bool {
 	ext := path.Ext(base)
 	return base == "checkpoint" || strings.HasPrefix(ext, ".data-") ||
 		slices.Contains([]string{".json", ".txt", ".pbtxt", ".pb", ".index", ".meta", ".h5"}, ext)
@@ -118,7 +120,8 @@ func (k Kind) words() string {
 	return strings.ReplaceAll(string(k), "_", " ")
 }
 
-// kindOfFile tells a file by its first bytes, and where these are ambiguous by its name. "" is none that is known.
+// kindOfFile is the kind of a file by its first bytes, and if these are ambiguous by its name. ""
+// is none that is known.
 func (s *Source) kindOfFile(ctx context.Context, name string) (Kind, error) {
 	head, size, err := s.head(ctx, name)
 	if err != nil {

@@ -67,7 +67,7 @@ func TestRowsAreReadable(t *testing.T) {
 	}
 }
 
-func TestASequenceExampleIsToldFromAnExample(t *testing.T) {
+func TestASequenceExampleIsDistinguishedFromAnExample(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	number := func(n int64) *examplepb.Feature {
@@ -107,7 +107,8 @@ func TestOtherRecordsAreCountedAndNotTakenForExamples(t *testing.T) {
 	}
 }
 
-// Estimators left their model in export/<exporter>/<number>, within Format-Serving or, before that, in the artifact's own folder.
+// Estimators left their model in export/<exporter>/<number>, within Format-Serving or, before that,
+// in the artifact's own folder.
 func TestAnEstimatorsModelIsFound(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"Format-Serving/export/chicago-taxi/1546300800", "export/chicago-taxi/1546300800"} {

@@ -18,7 +18,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A transform graph of 2 kB whose constants are gigabytes of strings is described with little memory, and is said not to be executable.
+// A transform graph of 2 kB whose constants are gigabytes of strings is described with little
+// memory, and is said not to be executable.
 func TestATransformGraphOfLargeConstantsTakesLittleMemory(t *testing.T) {
 	shape := &shapepb.TensorShapeProto{Dim: []*shapepb.TensorShapeProto_Dim{{Size: 1 << 22}}}
 	join := &nodepb.NodeDef{Name: "y", Op: "StringJoin"}

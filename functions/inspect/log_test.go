@@ -33,7 +33,8 @@ func TestAnEstimatorsFolderIsAModelAndHasALog(t *testing.T) {
 	}
 }
 
-// A folder is no log because a log lies somewhere in it: of a tree of code, the log's own folder is.
+// A folder is no log because a log lies somewhere in it: of a tree of code, the log's own folder
+// is.
 func TestAFolderOfCodeIsNoLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -54,8 +55,8 @@ func TestAFolderOfCodeIsNoLog(t *testing.T) {
 	}
 }
 
-// A tuner leaves many checkpoints beside few event files.
-func TestCheckpointsBesideALogLeaveItALog(t *testing.T) {
+// A tuner leaves many checkpoints next to few event files.
+func TestCheckpointsNextToALogLeaveItALog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "execution0"), os.DirFS(events)); err != nil {

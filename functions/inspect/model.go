@@ -62,7 +62,8 @@ func inspectModel(ctx context.Context, s *Source, o Options) (*Model, error) {
 	return m, nil
 }
 
-// formats are the folders that hold one each: Format-<name>, and where none is, those with a saved_model.pb.
+// formats are the folders that hold one each: Format-<name>, and where none is, those with a
+// saved_model.pb.
 func (s *Source) formats() (folders []string) {
 	seen := map[string]bool{}
 	add := func(folder string) {

@@ -94,7 +94,8 @@ func (p *printer) flush() {
 	p.rows = nil
 }
 
-// widths are those of the columns, in characters: 0 for one that has a heading and nothing below it.
+// widths are those of the columns, in characters: 0 for one that has a heading and nothing below
+// it.
 func (p *printer) widths() map[int]int {
 	widths, filled := map[int]int{}, map[int]bool{}
 	for i, line := range p.rows {

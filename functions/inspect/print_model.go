@@ -173,7 +173,8 @@ func (o *ONNX) print(p *printer) {
 	p.section("ops\n%s", plainLines(counts(o.Ops)))
 }
 
-// printNotes says what the file says of its inputs and outputs. What it says of several alike is said once.
+// printNotes says what the file says of its inputs and outputs. What it says of several alike is
+// said once.
 func printNotes(p *printer, ports []onnx.ValueInfo) {
 	var notes []string
 	of := map[string][]string{}

@@ -13,8 +13,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// Splits returns the names of the splits of Examples in the order in which TFX goes through them: train, eval, then all others by
-// name. A file, and a folder without Split-<name>, has the one split "".
+// Splits returns the names of the splits of Examples in the order in which TFX goes through them:
+// train, eval, then all others by name. A file, and a folder without Split-<name>, has the one
+// split "".
 func (s *Source) Splits() []string {
 	names := s.splits()
 	rank := func(name string) int {
@@ -27,8 +28,9 @@ func (s *Source) Splits() []string {
 	return names
 }
 
-// EachRecord calls take with each record of a split, file by file in the order of their names. The bytes are valid during the call. An
-// error of take ends it; an *example.Error gets the file's name and, as its record, the number in that file.
+// EachRecord calls take with each record of a split, file by file in the order of their names. The
+// bytes are valid during the call. An error of take ends it; an *example.Error gets the file's name
+// and, as its record, the number in that file.
 func (s *Source) EachRecord(ctx context.Context, split string, take func(data []byte) error) error {
 	part := s
 	if split != "" {

@@ -39,7 +39,8 @@ const (
 	payloadUnknown  = "unknown"
 )
 
-// decodeRow reads a record that is a tf.Example or a tf.SequenceExample, and says which; of another it gives nothing.
+// decodeRow reads a record that is a tf.Example or a tf.SequenceExample, and says which; of another
+// it gives nothing.
 func decodeRow(data []byte) (Row, string) {
 	var p examplepb.SequenceExample // a tf.Example is one without feature lists, on the wire
 	err := proto.Unmarshal(data, &p)
@@ -95,8 +96,8 @@ func readable(b []byte) string {
 	return "base64:" + base64.StdEncoding.EncodeToString(b)
 }
 
-// number is x for JSON, which has no NaN and no infinities: these are text. A float32 becomes the shortest decimal that gives it
-// back.
+// number is x for JSON, which has no NaN and no infinities: these are text. A float32 becomes the
+// shortest decimal that gives it back.
 func number(x float64, bits int) any {
 	switch {
 	case math.IsNaN(x):

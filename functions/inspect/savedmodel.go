@@ -121,7 +121,8 @@ func fingerprint(name string) (string, error) {
 	return fmt.Sprintf("%016x", p.GetSavedModelChecksum()), nil
 }
 
-// variables are those that the index of a bundle names, and how many numbers they have. Values are not read.
+// variables are those that the index of a bundle names, and how many numbers they have. Values are
+// not read.
 func variables(prefix string) (list []Variable, weights int64, err error) {
 	b, err := tensorbundle.Open(prefix)
 	if err != nil {

@@ -157,7 +157,7 @@ func shapeOf(f *schemapb.Feature) string {
 	return strings.Join(levels, " of ")
 }
 
-// maxWords is how many bytes of a list of values are told.
+// maxWords is how many bytes of a list of values are reported.
 const maxWords = 60
 
 func domain(f *schemapb.Feature, domains map[string]*schemapb.StringDomain) string {

@@ -15,7 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Source is what is looked at: a file, or a folder with all files below it, on this machine or in a store.
+// Source is what is looked at: a file, or a folder with all files below it, on this machine or in a
+// store.
 type Source struct {
 	Name  string // path or address
 	Files []File // by path
@@ -85,8 +86,8 @@ func (s *Source) full(err error) error {
 	return err
 }
 
-// Stored is an object or a folder of a store, where it lies now. Copies of small files go to the folder scratch, which is the
-// caller's to remove.
+// Stored is an object or a folder of a store, where it lies now. Copies of small files go to the
+// folder scratch, which is the caller's to remove.
 func Stored(ctx context.Context, store storage.Store, ref storage.Ref, scratch string) (*Source, error) {
 	ref, err := storage.Resolve(ctx, store, ref)
 	if err != nil {
@@ -189,8 +190,8 @@ func (s *Source) read(ctx context.Context, path string, limit int64) ([]byte, er
 	return data, nil
 }
 
-// local is a folder of this machine that holds these files of the source under their paths: itself, or copies of at most limit
-// bytes, 0 for any number. Paths that are not there are passed over.
+// local is a folder of this machine that holds these files of the source under their paths: itself,
+// or copies of at most limit bytes, 0 for any number. Paths that are not there are passed over.
 func (s *Source) local(ctx context.Context, limit int64, paths ...string) (string, error) {
 	if s.dir != "" {
 		return filepath.Join(s.dir, filepath.FromSlash(s.base)), nil

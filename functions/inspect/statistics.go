@@ -53,8 +53,8 @@ func inspectStatistics(ctx context.Context, s *Source) ([]Statistics, error) {
 	return all, nil
 }
 
-// parseStatistics reads a DatasetFeatureStatisticsList: of it the first data set, which TFX writes alone. Numbers of fields are
-// those of tensorflow_metadata/proto/v0/statistics.proto.
+// parseStatistics reads a DatasetFeatureStatisticsList: of it the first data set, which TFX writes
+// alone. Numbers of fields are those of tensorflow_metadata/proto/v0/statistics.proto.
 func parseStatistics(data []byte) (Statistics, error) {
 	s := Statistics{Features: []FeatureStatistics{}}
 	seen := false

@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/inspect"
 )
 
-// TensorFlow's own loaders say the same of a SavedModel, a checkpoint, and of Examples. Numbers in rows are those of the file: equal.
+// TensorFlow's own loaders say the same of a SavedModel, a checkpoint, and of Examples. Numbers in
+// rows are those of the file: equal.
 func TestTensorFlowSaysTheSame(t *testing.T) {
 	t.Parallel()
 	places := map[string]string{}

@@ -76,7 +76,8 @@ func inspectTransformGraph(ctx context.Context, s *Source, o Options) (*Transfor
 	return g, nil
 }
 
-// transformPorts are what goes in and out: by the object graph, else, where there is none, by the signature.
+// transformPorts are what goes in and out: by the object graph, else, where there is none, by the
+// signature.
 func transformPorts(model *graph.Model) (in, out []Port, err error) {
 	trace, err := model.Trace("transform_fn")
 	if err == nil {
@@ -89,7 +90,8 @@ func transformPorts(model *graph.Model) (in, out []Port, err error) {
 	return ports(signatures[0].Inputs), ports(signatures[0].Outputs), nil
 }
 
-// Bounds of the attempt to execute a transform graph: a look at a small file takes little memory, and ends.
+// Bounds of the attempt to execute a transform graph: a look at a small file takes little memory,
+// and ends.
 const (
 	tryBytes    = 256 << 20
 	tryOverFile = 4 // times the size of the artifact, besides

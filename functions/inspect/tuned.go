@@ -55,7 +55,8 @@ func inspectTunerResults(ctx context.Context, s *Source) (*TunerResults, error) 
 	return r, nil
 }
 
-// readJSON reads the file of that name, or the only one. Python writes NaN and infinities, which JSON has not: they become null.
+// readJSON reads the file of that name, or the only one. Python writes NaN and infinities, which
+// JSON has not: they become null.
 func (s *Source) readJSON(ctx context.Context, name string, into any) error {
 	if s.single {
 		name = s.Files[0].Path

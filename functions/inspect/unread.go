@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// unknown is the error for what is of no kind: it says what it is where that is known all the same, and what to save instead.
+// unknown is the error for what is of no kind: it says what it is where that is known all the same,
+// and what to save instead.
 func (s *Source) unknown(ctx context.Context) error {
 	for _, f := range s.Files[:min(len(s.Files), maxLooked)] {
 		head, _, err := s.head(ctx, f.Path)
@@ -22,8 +23,8 @@ func (s *Source) unknown(ctx context.Context) error {
 	return fmt.Errorf("no artifact that is known here: %s", expected)
 }
 
-// unread returns what a file is that is not read here, and what to do instead: a file in which Keras keeps a model, or a table.
-// It returns "" for any other file.
+// unread returns what a file is that is not read here, and what to do instead: a file in which
+// Keras keeps a model, or a table. It returns "" for any other file.
 func unread(name string, head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("\x89HDF\r\n\x1a\n")): // the signature of the HDF5 File Format Specification, III.A

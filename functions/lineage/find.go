@@ -11,16 +11,16 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Named is a model that somebody named.
+// Named is a model that was found by name.
 type Named struct {
-	Pipeline, Run string // of the newest fact that tells of it; "" if none does any more
+	Pipeline, Run string // of the newest event of it; "" if there is none
 	URI, Digest   string
-	Told          *events.ModelTrained // what that fact says; nil if there is none
+	Event         *events.ModelTrained // the data of that event; nil if there is none
 }
 
 var digits = regexp.MustCompile(`^(sha256:)?[0-9a-f]{8,64}$`)
 
-// Find finds a model by what people call it, as Of does.
+// Find finds a model by one of its names, as Of does.
 func Find(ctx context.Context, bus events.Bus, ref string) (Named, error) {
 	return find(ctx, bus, ref)
 }
@@ -32,13 +32,13 @@ func find(ctx context.Context, bus events.Bus, ref string) (Named, error) {
 	switch {
 	case strings.HasPrefix(ref, "s3://"):
 		uri := strings.TrimSuffix(ref, "/")
-		fits = func(_ events.Event, told *events.ModelTrained) bool { return told.Model.URI == uri }
+		fits = func(_ events.Event, trained *events.ModelTrained) bool { return trained.Model.URI == uri }
 	case events.CheckName("pipeline", pipeline) == nil && (atRun || !digits.MatchString(ref)):
 		query.Pipeline, query.Run = pipeline, run
 	case digits.MatchString(ref):
 		prefix := "sha256:" + strings.TrimPrefix(ref, "sha256:")
-		fits = func(_ events.Event, told *events.ModelTrained) bool {
-			return strings.HasPrefix(told.Execution, prefix) || strings.HasPrefix(told.Model.Digest, prefix)
+		fits = func(_ events.Event, trained *events.ModelTrained) bool {
+			return strings.HasPrefix(trained.Execution, prefix) || strings.HasPrefix(trained.Model.Digest, prefix)
 		}
 	default:
 		return Named{}, fmt.Errorf("model %q: expected its address, a digest, PIPELINE@RUN or PIPELINE: %w", ref, events.ErrNotFound)
@@ -48,12 +48,12 @@ func find(ctx context.Context, bus events.Bus, ref string) (Named, error) {
 		return addressed(ref)
 	}
 	if errors.Is(err, events.ErrNotFound) {
-		return named, fmt.Errorf("no fact tells of a model %s, `stoker models` lists them: %w", ref, err)
+		return named, fmt.Errorf("no event of a model %s, `stoker models` lists them: %w", ref, err)
 	}
 	return named, err
 }
 
-// addressed is a model that the store has and the log does not know.
+// addressed is a model that is in the store and not in the log.
 func addressed(uri string) (Named, error) {
 	ref, err := storage.ParseRef(uri)
 	if err != nil {
@@ -65,7 +65,8 @@ func addressed(uri string) (Named, error) {
 	return Named{URI: strings.TrimSuffix(uri, "/")}, nil
 }
 
-// newest is the newest model of a query that fits; one whose fits only by several executions is the newest of them.
+// newest is the newest model of a query that fits; one whose fits only by several executions is the
+// newest of them.
 func newest(ctx context.Context, bus events.Bus, query events.Query, fits func(events.Event, *events.ModelTrained) bool) (Named, error) {
 	query.Kinds = []events.Kind{events.KindModelTrained}
 	var found Named
@@ -73,11 +74,11 @@ func newest(ctx context.Context, bus events.Bus, query events.Query, fits func(e
 		if err != nil {
 			return found, err
 		}
-		if told, ok := recorded.Event.Data.(*events.ModelTrained); ok && recorded.Err == nil && fits(recorded.Event, told) {
-			found = Named{recorded.Event.Pipeline, recorded.Event.Run, told.Model.URI, told.Model.Digest, told}
+		if trained, ok := recorded.Event.Data.(*events.ModelTrained); ok && recorded.Err == nil && fits(recorded.Event, trained) {
+			found = Named{recorded.Event.Pipeline, recorded.Event.Run, trained.Model.URI, trained.Model.Digest, trained}
 		}
 	}
-	if found.Told == nil {
+	if found.Event == nil {
 		return found, events.ErrNotFound
 	}
 	return found, nil

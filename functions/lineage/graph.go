@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Graph is what made a model, and what made that. It has no cycles: an edge leads from what was there before to what was made of it.
+// Graph is what made a model, and what made that. It has no cycles: an edge leads from what was
+// there before to what was made of it.
 type Graph struct {
 	Target string `json:"target"` // ID of the node that was asked for
 	Nodes  []Node `json:"nodes"`  // each once; the target first, then by distance from it
@@ -25,15 +26,16 @@ type Node struct {
 	Execution  string    `json:"execution,omitempty"` // that made it, where that was one of Stoker's
 	Generation int       `json:"generation,omitempty"`
 	Pipeline   string    `json:"pipeline,omitempty"` // whose run that execution worked for first
-	Run        string    `json:"run,omitempty"`      // that run; "" if no fact says so any more
+	Run        string    `json:"run,omitempty"`      // that run; "" if no event says so any more
 	Revision   uint64    `json:"revision,omitempty"` // of the pipeline; 0 if that is not known any more
 	Started    time.Time `json:"started,omitzero"`
 
-	// Configuration is the pipeline at Revision, with every default filled in and secrets hidden: what the execution was asked to do.
-	// Left out where that revision is not known any more.
+	// Configuration is the pipeline at Revision, with every default filled in and secrets hidden:
+	// what the execution was asked to do. Left out where that revision is not known any more.
 	Configuration json.RawMessage `json:"configuration,omitempty"`
 
-	// Settings are what the training of a model used, defaults included, as its module says. Left out where it says nothing.
+	// Settings are what the training of a model used, defaults included, as its module says. Left
+	// out where it says nothing.
 	Settings json.RawMessage `json:"settings,omitempty"`
 
 	Finished time.Time `json:"finished,omitzero"`
@@ -44,7 +46,7 @@ type Node struct {
 	Status  string             `json:"status,omitempty"`  // of a trial: COMPLETED, FAILED, ...
 
 	State State  `json:"state,omitempty"` // how what is in the store now compares with Digest
-	Found string `json:"found,omitempty"` // the digest that it has now, where that is another
+	Found string `json:"found,omitempty"` // the digest that it has now, if that is another
 	Why   string `json:"why,omitempty"`   // what State and More are due to, in words
 	More  bool   `json:"more,omitempty"`  // what made it is not in the graph: no record of it is left, or Options.Depth ends here
 }
@@ -56,7 +58,7 @@ type Edge struct {
 	Role Kind   `json:"role"` // what From was to To: a model is BaseModel to a model
 }
 
-// Kind of a node, in words of TFX.
+// Kind of a node, in the terms of TFX.
 type Kind string
 
 // The kinds.
@@ -74,7 +76,7 @@ const (
 	BaseModel Kind = "base_model" // only as the role of an edge
 )
 
-// State says how what is in the store now compares with what was read or written then.
+// State is how the store's contents now compare with what was read or written then.
 type State string
 
 // The states. "" is a thing that is not in the store, or that was not compared.
@@ -85,7 +87,7 @@ const (
 	Unread  State = "unread" // the store did not let it be read
 )
 
-// Options say how far to look.
+// Options of Of.
 type Options struct {
 	Depth      int  // how many executions to go back; 0: to the beginning
 	Trials     bool // all trials of a search, not only its best

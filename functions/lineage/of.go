@@ -13,16 +13,18 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Of is what made a model. ref names it: its address or digest, an execution's digest or at least 8 digits of it, PIPELINE@RUN, or
-// PIPELINE for the newest model of that. events.ErrNotFound if there is none of that name. o may be nil.
+// Of is what made a model. ref names it: its address or digest, an execution's digest or at least 8
+// digits of it, PIPELINE@RUN, or PIPELINE for the newest model of that. events.ErrNotFound if there
+// is none of that name. o may be nil.
 //
-// That something is gone or has changed is no error, but said in its node; that the bus or the store does not answer is one.
+// That something is gone or has changed is no error, but said in its node; that the bus or the
+// store does not answer is one.
 func Of(ctx context.Context, bus events.Bus, store storage.Store, ref string, o *Options) (Graph, error) {
 	named, err := find(ctx, bus, ref)
 	if err != nil {
 		return Graph{}, err
 	}
-	w := walk{records: records{bus: bus, store: store, told: map[string]*told{}, near: events.Query{Pipeline: named.Pipeline, Run: named.Run}}, nodes: map[string]int{}}
+	w := walk{records: records{bus: bus, store: store, pipelines: map[string]*pipelineEvents{}, near: events.Query{Pipeline: named.Pipeline, Run: named.Run}}, nodes: map[string]int{}}
 	if o != nil {
 		w.Options = *o
 	}
@@ -41,7 +43,7 @@ func Of(ctx context.Context, bus events.Bus, store storage.Store, ref string, o 
 	return w.graph, err
 }
 
-// walk goes from a model to what made it, breadth first.
+// walk goes from a model to its inputs, breadth first.
 type walk struct {
 	Options
 	records
@@ -77,7 +79,7 @@ func (w *walk) edge(from, to string, role Kind) {
 	}
 }
 
-// artifact adds one, and remembers it where it was made by Stoker.
+// artifact adds one, and queues the execution that made it, if that is Stoker's.
 func (w *walk) artifact(ctx context.Context, a events.Artifact, depth int) (string, error) {
 	n := Node{Kind: cmp.Or(kinds[a.Type], Kind(strings.ToLower(a.Type))), URI: strings.TrimSuffix(a.URI, "/"), Digest: a.Digest}
 	n.Name = nameOf(n)
@@ -96,7 +98,7 @@ func (w *walk) artifact(ctx context.Context, a events.Artifact, depth int) (stri
 	return id, nil
 }
 
-// nameOf is what people call an artifact: a split of examples, else the end of its address.
+// nameOf is a name of an artifact for people: a split of examples, else the end of its address.
 func nameOf(n Node) string {
 	last := path.Base(n.URI)
 	if split, ok := strings.CutPrefix(last, "Split-"); ok {
@@ -105,7 +107,7 @@ func nameOf(n Node) string {
 	return last
 }
 
-// behind adds all that an execution was made of.
+// behind adds all inputs of an execution.
 func (w *walk) behind(ctx context.Context, m made) error {
 	found, err := w.record(ctx, m.place)
 	if errors.Is(err, errNoRecord) {

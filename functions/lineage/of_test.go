@@ -72,7 +72,8 @@ func TestWhatHasBecomeOfAnInputIsSaid(t *testing.T) {
 	}
 }
 
-// A store that does not answer is an error: nothing is said to be gone because of it. One that refuses is told of.
+// A store that does not answer is an error: nothing counts as gone because of it. A refusal is
+// reported.
 func TestAStoreThatDoesNotAnswerIsAnError(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -94,7 +95,7 @@ func TestAStoreThatDoesNotAnswerIsAnError(t *testing.T) {
 	}
 }
 
-// A manifest that is lost is made up for by the fact, and where there is neither, that is what the graph says.
+// The event replaces a lost manifest; if both are gone, the graph says so.
 func TestALostManifestIsMadeUpForByTheEvent(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

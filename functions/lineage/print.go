@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Tree is the graph for people: what was asked for, and indented below each thing what it was made of. What made something is shown
-// where it comes first. command returns the text of a stoker command that has these words, for the caller's installation.
+// Tree is the graph for people: what was asked for, and indented below each thing what it was made
+// of. What made something is shown where it comes first. command returns the text of a stoker
+// command that has these words, for the caller's installation.
 func (g Graph) Tree(command func(words ...string) string) string {
 	t := tree{graph: g, command: command, shown: map[string]bool{}}
 	if target, ok := g.Node(g.Target); ok {

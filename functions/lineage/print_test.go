@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/lineage"
 )
 
-// Names come from outside: a run may be called whatever upstream likes. None ends a string of Graphviz's, or begins a statement.
+// Names come from outside: a run may have any name. None ends a string of Graphviz's, or begins a
+// statement.
 func TestDotQuotesWhateverThingsAreCalled(t *testing.T) {
 	t.Parallel()
 	const evil = "a\"]; b [label=\"c\\\nd"
@@ -27,8 +28,8 @@ func TestDotQuotesWhateverThingsAreCalled(t *testing.T) {
 
 func command(words ...string) string { return "here/stoker " + strings.Join(words, " ") }
 
-// What made two things is told where it comes first, and pointed to after that.
-func TestATreeTellsNothingTwice(t *testing.T) {
+// The inputs of a node with two consumers are printed at the first one, and referred to after that.
+func TestATreeRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	first, _ := w.trained("monday", 0xa1, w.input)

@@ -14,7 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// record is what is known of an execution: the result in its manifest, or as much of it as an event has.
+// record is what is known of an execution: the result in its manifest, or as much of it as an event
+// has.
 type record struct {
 	result.Result
 
@@ -33,18 +34,18 @@ func (r record) moduleAddress() string {
 	return ""
 }
 
-var errNoRecord = errors.New("no record of how it was made is left: neither a manifest in the store nor a fact on the bus")
+var errNoRecord = errors.New("no record of how it was made is left: neither a manifest in the store nor an event on the bus")
 
 // records finds what is known of executions.
 type records struct {
-	bus   events.Bus
-	store storage.Store
-	told  map[string]*told // by pipeline/run
-	near  events.Query     // the run that was asked for, if one was
+	bus       events.Bus
+	store     storage.Store
+	pipelines map[string]*pipelineEvents // by pipeline/run
+	near      events.Query               // the run that was asked for, if one was
 }
 
-// told is what facts tell of a pipeline's executions.
-type told struct {
+// pipelineEvents are the events of a pipeline's executions.
+type pipelineEvents struct {
 	first map[string]events.Event  // by execution: the first that was not cached, else the first
 	data  map[string]events.Inputs // by run: examples with their patterns
 }
@@ -91,7 +92,7 @@ func (r *records) manifest(ctx context.Context, place storage.Place) (found reco
 	return found, nil
 }
 
-// byFact is what a fact alone tells.
+// byEvent is the record in an event alone.
 func byEvent(event events.Event) record {
 	switch data := event.Data.(type) {
 	case *events.ModelTrained:
@@ -107,8 +108,8 @@ func byEvent(event events.Event) record {
 	return record{}
 }
 
-// fact is the one that tells of an execution. The run that was asked for is looked at first: it did the work itself as a rule, and a log may
-// be long.
+// event returns the event of an execution. It reads the run that was named first: that run did the
+// work as a rule, and a log may be long.
 func (r *records) event(ctx context.Context, pipeline, execution string) (events.Event, bool, error) {
 	if r.near.Run != "" && r.near.Pipeline == pipeline {
 		evs, err := r.events(ctx, r.near)
@@ -127,13 +128,13 @@ func (r *records) event(ctx context.Context, pipeline, execution string) (events
 	return event, there, nil
 }
 
-// facts reads what the log tells of a pipeline, or of one run, once.
-func (r *records) events(ctx context.Context, of events.Query) (*told, error) {
+// events reads the events of a pipeline, or of one run, once.
+func (r *records) events(ctx context.Context, of events.Query) (*pipelineEvents, error) {
 	name := of.Pipeline + "/" + of.Run
-	if known := r.told[name]; known != nil {
+	if known := r.pipelines[name]; known != nil {
 		return known, nil
 	}
-	t := &told{first: map[string]events.Event{}, data: map[string]events.Inputs{}}
+	t := &pipelineEvents{first: map[string]events.Event{}, data: map[string]events.Inputs{}}
 	if events.CheckName("pipeline", of.Pipeline) == nil {
 		query := events.Query{Pipeline: of.Pipeline, Run: of.Run, Kinds: []events.Kind{
 			events.KindModelTrained, events.KindHParamsReady, events.KindExamplesReady, events.KindTransformReady,
@@ -147,11 +148,11 @@ func (r *records) events(ctx context.Context, of events.Query) (*told, error) {
 			}
 		}
 	}
-	r.told[name] = t
+	r.pipelines[name] = t
 	return t, nil
 }
 
-func (t *told) add(event events.Event) {
+func (t *pipelineEvents) add(event events.Event) {
 	switch data := event.Data.(type) {
 	case *events.ModelTrained:
 		t.keep(data.Execution, event, data.Cached)
@@ -171,8 +172,8 @@ func (t *told) add(event events.Event) {
 	}
 }
 
-// keep prefers who did the work to who found it done.
-func (t *told) keep(execution string, event events.Event, cached bool) {
+// keep prefers the execution that did the work to a cache hit.
+func (t *pipelineEvents) keep(execution string, event events.Event, cached bool) {
 	have, there := t.first[execution]
 	if !there || isCached(have) && !cached {
 		t.first[execution] = event
@@ -189,7 +190,7 @@ func isCached(event events.Event) bool {
 	return false
 }
 
-// join adds what the run's join has pinned. A join that is gone, or can't be read, is no reason to say nothing.
+// join adds what the run's join has pinned. A join that is gone, or can't be read, is no error.
 func (r *records) join(ctx context.Context, found *record) error {
 	join, err := dispatch.ReadJoin(ctx, r.bus, found.pipeline, found.run)
 	if errors.Is(err, events.ErrNotFound) {

@@ -14,7 +14,7 @@ import (
 // atOnce is how many artifacts are listed at the same time.
 const atOnce = 8
 
-// verify compares what was read and written with what is in the store now.
+// verify compares what was read and written with the store's contents now.
 func verify(ctx context.Context, w *walk) error {
 	var listing errgroup.Group
 	listing.SetLimit(atOnce)
@@ -27,7 +27,8 @@ func verify(ctx context.Context, w *walk) error {
 	return listing.Wait()
 }
 
-// compare says what has become of one node's content. Only a store that does not answer is an error.
+// compare says what has become of one node's content. Only a store that does not answer is an
+// error.
 func (w *walk) compare(ctx context.Context, n *Node) error {
 	ref, err := storage.ParseRef(n.URI)
 	if err != nil {
@@ -62,10 +63,11 @@ func (w *walk) compare(ctx context.Context, n *Node) error {
 	return nil
 }
 
-// matches says whether a part of what is at an address is what was read: examples may have a pattern for each split, which facts tell.
+// matches reports whether a part of the objects at an address is what was read: examples may have a
+// pattern for each split, which events have.
 func (w *walk) matches(n *Node, all storage.Listing) bool {
-	for _, told := range w.told {
-		for _, in := range told.data {
+	for _, of := range w.pipelines {
+		for _, in := range of.data {
 			for _, examples := range append(append([]events.Examples(nil), in.Examples...), in.TransformedExamples...) {
 				if patternFits(n, examples, all) {
 					return true

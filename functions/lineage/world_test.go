@@ -58,7 +58,7 @@ func (w *world) digest(ref storage.Ref) string {
 	return listing.Digest
 }
 
-// made publishes an output of an execution, as a worker does, with what its manifest tells of how it was made.
+// made publishes an output of an execution, as a worker does, with a manifest of how it was made.
 func (w *world) made(component, key, typ, execution string, result map[string]any) (events.Artifact, storage.Place) {
 	w.Helper()
 	dir := w.TempDir()
@@ -80,7 +80,7 @@ func (w *world) made(component, key, typ, execution string, result map[string]an
 	return events.Artifact{Type: typ, URI: m.Outputs[key].URI, Digest: m.Outputs[key].Digest}, p.Place()
 }
 
-// trained makes a run's model of inputs, and tells of it.
+// trained makes a run's model of inputs, and publishes its event.
 func (w *world) trained(run string, n int, inputs ...events.Artifact) (events.Artifact, storage.Place) {
 	w.Helper()
 	execution := hexed(n)
@@ -88,11 +88,11 @@ func (w *world) trained(run string, n int, inputs ...events.Artifact) (events.Ar
 		"inputs": inputs, "module": "builtin:dnn@1", "metrics": map[string]float64{"loss": 0.5}, "started": noon, "finished": noon.Add(time.Minute),
 		"hyperparameters": map[string]any{"units": 8},
 	})
-	told := &events.ModelTrained{
+	data := &events.ModelTrained{
 		Model: events.Model{URI: model.URI, Digest: model.Digest, Formats: []string{"Format-Serving"}}, Execution: execution,
 		Inputs: inputs, Module: "builtin:dnn@1", Started: noon, Finished: noon.Add(time.Minute),
 	}
-	event := events.NewModelTrained(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: run}, told)
+	event := events.NewModelTrained(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: run}, data)
 	if _, err := w.bus.Publish(w.Context(), event); err != nil {
 		w.Fatal(err)
 	}

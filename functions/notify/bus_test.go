@@ -11,9 +11,9 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// On a real bus a notifier is stopped and started again, while the receiver takes every other request alone: each failure arrives, and in
-// order. One may come twice, with the same id.
-func TestANotifierThatIsStartedAgainGoesOnWhereItWas(t *testing.T) {
+// On a real bus a notifier is stopped and started again, while the receiver accepts every other
+// request: each failure arrives, and in order. One may come twice, with the same id.
+func TestARestartedNotifierResumes(t *testing.T) {
 	t.Parallel()
 	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -48,6 +48,6 @@ func TestANotifierThatIsStartedAgainGoesOnWhereItWas(t *testing.T) {
 		hook.wait(1)
 	}
 	if ids := slices.Compact(hook.ids()); !slices.Equal(ids, want) {
-		t.Errorf("told %v, want %v", ids, want)
+		t.Errorf("sent %v, want %v", ids, want)
 	}
 }

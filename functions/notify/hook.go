@@ -19,7 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// hook is a receiver. Nothing that it returns or logs has the address, but for the host.
+// hook is a receiver. None of its errors and logs has the address, except for the host.
 type hook struct {
 	address string
 	host    string
@@ -69,10 +69,11 @@ func (r *refused) Error() string {
 	return text
 }
 
-// unwritable is what can't be sent at all: a template that fails on these words.
+// unwritable is the error of an event that can't be sent at all, because its template fails.
 type unwritable struct{ error }
 
-// forGood says that an error is about what is sent, not about the receiver's state or who we are: it would come again and again.
+// forGood reports whether an error is about the content, not about the receiver's state or our
+// credentials: it would occur again at each try.
 func forGood(err error) bool {
 	if _, ok := errors.AsType[unwritable](err); ok {
 		return true
@@ -85,7 +86,7 @@ var forWhatIsSent = []int{
 	http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
 }
 
-// after is how long the receiver wants to be left alone; 0 of nil.
+// after is the receiver's Retry-After; 0 of nil.
 func (r *refused) after() time.Duration {
 	if r == nil {
 		return 0
@@ -93,8 +94,8 @@ func (r *refused) after() time.Duration {
 	return r.retry
 }
 
-// tell sends one thing, and returns nil when the receiver has it.
-func (h hook) tell(ctx context.Context, t telling) error {
+// send sends one event, and returns nil when the receiver has accepted it.
+func (h hook) send(ctx context.Context, t notification) error {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	request, err := h.request(ctx, t)
@@ -106,16 +107,16 @@ func (h hook) tell(ctx context.Context, t telling) error {
 		return fmt.Errorf("send to %s: %w", h.host, withoutAddress(err))
 	}
 	defer response.Body.Close()
-	said, _ := io.ReadAll(io.LimitReader(response.Body, maxSaid)) // of an answer that counts by its status
+	said, _ := io.ReadAll(io.LimitReader(response.Body, maxSaid)) // the status decides
 	if response.StatusCode >= 200 && response.StatusCode < 300 {
 		return nil
 	}
 	return &refused{status: response.StatusCode, said: oneLine(said), retry: retryAfter(response.Header, h.now())}
 }
 
-const maxSaid = 512 // bytes of what a receiver says
+const maxSaid = 512 // bytes of a response
 
-func (h hook) request(ctx context.Context, t telling) (*http.Request, error) {
+func (h hook) request(ctx context.Context, t notification) (*http.Request, error) {
 	body, contentType, err := h.body(t)
 	if err != nil {
 		return nil, unwritable{err}
@@ -133,7 +134,7 @@ func (h hook) request(ctx context.Context, t telling) (*http.Request, error) {
 	return request, nil
 }
 
-func (h hook) body(t telling) (body []byte, contentType string, err error) {
+func (h hook) body(t notification) (body []byte, contentType string, err error) {
 	if h.text != nil {
 		body, err = write(h.text, t.Words)
 		return body, "application/json", err
@@ -142,7 +143,7 @@ func (h hook) body(t telling) (body []byte, contentType string, err error) {
 	return body, events.StructuredType + "; charset=UTF-8", err
 }
 
-// withoutAddress takes what net/http says of a request, less the URL that it puts before everything.
+// withoutAddress is an error of net/http without the URL that it begins with.
 func withoutAddress(err error) error {
 	if found, ok := errors.AsType[*url.Error](err); ok {
 		err = found.Err
@@ -153,7 +154,7 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// retryAfter reads the header of that name (RFC 9110, section 10.2.3), of which an hour counts at most.
+// retryAfter reads the header of that name (RFC 9110, section 10.2.3), at most an hour.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	text := header.Get("Retry-After")
 	var wait time.Duration
@@ -165,7 +166,7 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return min(max(wait, 0), time.Hour)
 }
 
-// oneLine is the beginning of an answer, fit for a log.
+// oneLine is the beginning of a response, fit for a log.
 func oneLine(text []byte) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(string(text), ""), func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
 }

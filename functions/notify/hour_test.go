@@ -25,7 +25,7 @@ type down struct {
 	ids   []string // that arrived
 }
 
-// asked is how often somebody tried.
+// asked is the number of requests.
 func (d *down) asked() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -43,8 +43,9 @@ func (d *down) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, r.Body.Close()
 }
 
-// For an hour nobody answers, while failures come and the notifier is started again each quarter. It asks with pauses that grow to a minute,
-// one request at a time, whatever waits; then everything arrives, in order.
+// The receiver is away for an hour, while failures come and the notifier is restarted each quarter.
+// It retries with pauses that grow to a minute, one request at a time; then everything arrives, in
+// order.
 func TestAReceiverThatIsDownForAnHourIsNotFlooded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,9 +69,10 @@ func TestAReceiverThatIsDownForAnHourIsNotFlooded(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		stop()
 		if !slices.Equal(network.ids, want) {
-			t.Errorf("told %v", network.ids)
+			t.Errorf("sent %v", network.ids)
 		}
-		// A start costs six tries in its first minute; then there is one a minute. Each pause is twice the one before it.
+		// A start costs six tries in its first minute; then there is one a minute. Each pause is
+		// twice the one before it.
 		if most := 60 + 5*6; asked > most || asked < 60 {
 			t.Errorf("asked %d times in an hour, want 60 to %d", asked, most)
 		}
@@ -82,13 +84,13 @@ func TestAReceiverThatIsDownForAnHourIsNotFlooded(t *testing.T) {
 	})
 }
 
-// listening gives the notifier its place on the bus: what comes from now on is told.
+// listening makes the notifier's consumers: later events are sent.
 func listening(t *testing.T, bus events.Bus) {
 	t.Helper()
 	_, event := bus.Listen(t.Context(), "notify-default", nil, 0)
 	_, letter := bus.ListenDead(t.Context(), "notify-default", 0)
 	if !errors.Is(event, events.ErrEmpty) || !errors.Is(letter, events.ErrEmpty) {
-		t.Fatalf("a listener that is new hears %v, %v", event, letter)
+		t.Fatalf("a new listener receives %v, %v", event, letter)
 	}
 }
 

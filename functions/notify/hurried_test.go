@@ -8,10 +8,10 @@ import (
 	"github.com/stoker-ml/stoker/events/bustest"
 )
 
-// hurried is a letterbox in which later is now.
+// hurried is a bus that redelivers at once.
 type hurried struct{ *bustest.Memory }
 
-// Listen hands out facts that come again as soon as they are handed back.
+// Listen delivers events again as soon as they are handed back.
 func (h hurried) Listen(ctx context.Context, listener string, kinds []events.Kind, wait time.Duration) (events.EventDelivery, error) {
 	delivery, err := h.Memory.Listen(ctx, listener, kinds, wait)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // Options of a Notifier. Zero values are the defaults.
 type Options struct {
 	URL       string // of the receiver; http or https
-	Name      string // of the place on the bus; notifiers with different receivers need different ones; default "default"
+	Name      string // of the consumers; notifiers with different receivers need different ones; default "default"
 	Kinds     []string
 	Pipelines []string // default: all, and messages that name none
 	Format    string   // CloudEvents (default) or Text
@@ -30,7 +30,7 @@ type Options struct {
 	Logger    *slog.Logger // nil logs nothing
 }
 
-// Dead stands among Options.Kinds for dead letters.
+// Dead is the kind of dead letters in Options.Kinds.
 const Dead = "dead"
 
 // DefaultKinds are those of failures.
@@ -38,7 +38,7 @@ func DefaultKinds() []string {
 	return []string{string(events.KindTrainingFailed), string(events.KindTuningFailed), Dead}
 }
 
-// Notifier tells a webhook what happens.
+// Notifier sends events to a webhook.
 type Notifier struct {
 	bus   events.Listeners
 	opts  Options
@@ -50,10 +50,10 @@ type Notifier struct {
 
 const (
 	defaultTimeout = 10 * time.Second
-	maxTimeout     = 20 * time.Second // less than a lease, after which the bus would think that nobody is at it
+	maxTimeout     = 20 * time.Second // less than a lease, after which the bus delivers the message again
 )
 
-// New returns a notifier that listens to box. It says which option is wrong.
+// New returns a notifier of the events of bus. It says which option is wrong.
 func New(bus events.Listeners, opts Options) (*Notifier, error) {
 	opts.Name = cmp.Or(opts.Name, "default")
 	opts.Timeout = cmp.Or(opts.Timeout, defaultTimeout)
@@ -101,13 +101,13 @@ func (n *Notifier) readKinds() error {
 }
 
 const (
-	listenWait = 5 * time.Second // how long one look at the bus may last
-	busDelay   = time.Second     // after the bus said no
-	settleTime = 5 * time.Second // for the bus to take what became of a message, also when ctx has ended
+	listenWait = 5 * time.Second // how long one request to the bus may last
+	busDelay   = time.Second     // after an error of the bus
+	settleTime = 5 * time.Second // to settle a message, also when ctx has ended
 )
 
-// Run tells one thing after another until ctx ends, and returns nil then. It returns an error when the letterbox is closed for good, or
-// the bus forbids what it does.
+// Run sends one event after another until ctx ends, and returns nil then. It returns an error when
+// the bus is closed for good, or forbids an operation.
 func (n *Notifier) Run(ctx context.Context) error {
 	running, ctx := errgroup.WithContext(ctx)
 	for _, ear := range n.ears() {
@@ -116,9 +116,9 @@ func (n *Notifier) Run(ctx context.Context) error {
 	return running.Wait()
 }
 
-// ear is one of the two places on the bus at which a notifier is.
+// ear is one of the two consumers of a notifier.
 type ear struct {
-	listen func(ctx context.Context, wait time.Duration) (events.Delivery, telling, error)
+	listen func(ctx context.Context, wait time.Duration) (events.Delivery, notification, error)
 	tried  *tried
 }
 
@@ -132,7 +132,7 @@ func (n *Notifier) ears() (ears []ear) {
 	return ears
 }
 
-// Places are where it listens, and by which name: streams of facts and of dead letters, as far as it tells of them.
+// Places are its consumers: their name, and their streams of events and dead letters.
 func (n *Notifier) Places() (name string, streams []string) {
 	if len(n.kinds) > 0 {
 		streams = append(streams, events.StreamEvents)
@@ -150,7 +150,7 @@ func (n *Notifier) run(ctx context.Context, e ear) error {
 			return err
 		}
 		if err != nil && !errors.Is(err, events.ErrEmpty) && ctx.Err() == nil {
-			n.log.Warn("bus not listened to; it is tried again", "error", err)
+			n.log.Warn("bus not reachable; retrying", "error", err)
 			select {
 			case <-ctx.Done():
 			case <-time.After(busDelay):
@@ -160,7 +160,7 @@ func (n *Notifier) run(ctx context.Context, e ear) error {
 	return nil
 }
 
-// next tells of one message, and settles it by what the receiver says.
+// next sends one message, and settles it by the receiver's answer.
 func (n *Notifier) next(ctx context.Context, e ear) error {
 	delivery, t, err := e.listen(ctx, listenWait)
 	if err != nil {
@@ -170,27 +170,27 @@ func (n *Notifier) next(ctx context.Context, e ear) error {
 		return delivery.Ack(ctx)
 	}
 	tries := e.tried.again(delivery.Message().Sequence)
-	err = n.hook.tell(ctx, t)
-	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime) // what was told is not told again because of Ctrl-C
+	err = n.hook.send(ctx, t)
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime) // an event that was sent is not sent again because of Ctrl-C
 	defer cancel()
 	refusal, _ := errors.AsType[*refused](err)
 	log := n.log.With("receiver", n.hook.host, "event", t.Type, "id", t.ID, "pipeline", t.Pipeline, "run", t.Run)
 	switch {
 	case err == nil:
-		log.Info("told")
+		log.Info("sent")
 		return delivery.Ack(settle)
 	case ctx.Err() != nil:
 		return delivery.Nak(settle, 0)
 	case forGood(err) && tries >= maxRefusals:
-		log.Error("given up: it can't be sent, or the receiver refuses it", "tries", tries, "error", err)
+		log.Error("given up: the event can't be sent, or the receiver refuses it", "tries", tries, "error", err)
 		return delivery.Ack(settle)
 	}
 	wait := max(backOff(tries), refusal.after())
-	log.Warn("not told; it is tried again", "tries", tries, "in", wait, "error", err)
+	log.Warn("not sent; retrying", "tries", tries, "in", wait, "error", err)
 	return delivery.Nak(settle, wait)
 }
 
-// maxRefusals is how often what the receiver can't take is sent before it is given up.
+// maxRefusals is how often an event that the receiver refuses is sent before it is given up.
 const maxRefusals = 10
 
 // backOff is how long to wait after so many tries: 1 s, 2 s, 4 s, up to a minute.
@@ -198,7 +198,7 @@ func backOff(tries int) time.Duration {
 	return min(time.Second<<min(tries-1, 6), time.Minute)
 }
 
-// tried counts the tries at the message that is in hand. A new process counts anew.
+// tried counts the tries at the current message. A new process starts counting at zero.
 type tried struct {
 	sequence uint64
 	count    int
@@ -212,5 +212,6 @@ func (t *tried) again(sequence uint64) int {
 	return t.count
 }
 
-// Try sends an event of type dev.stoker.notify.test.v1 once, and returns nil if the receiver takes it. It asks nothing of the bus.
-func (n *Notifier) Try(ctx context.Context) error { return n.hook.tell(ctx, test(n.hook.now())) }
+// Try sends an event of type dev.stoker.notify.test.v1 once, and returns nil if the receiver
+// accepts it. It does not use the bus.
+func (n *Notifier) Try(ctx context.Context) error { return n.hook.send(ctx, test(n.hook.now())) }

@@ -48,8 +48,8 @@ func TestAFailureArrivesAsTheCloudEventThatItIs(t *testing.T) {
 	}
 }
 
-// What is asked for is told; what no one asked for, and what was there before, is not.
-func TestOnlyWhatIsAskedForIsTold(t *testing.T) {
+// Selected events are sent; others, and those from before the start, are not.
+func TestOnlySelectedEventsAreSent(t *testing.T) {
 	t.Parallel()
 	bus, hook := memory(t), receive(t, always(http.StatusOK))
 	start(t, bus, notify.Options{URL: hook.URL, Pipelines: []string{"penguin"}, Kinds: []string{"training.failed", "training.failed"}})
@@ -58,11 +58,11 @@ func TestOnlyWhatIsAskedForIsTold(t *testing.T) {
 	fail(t, bus, "penguin", "2")
 	hook.wait(1)
 	if ids := hook.ids(); !slices.Equal(ids, []string{"2"}) {
-		t.Errorf("told %v", ids)
+		t.Errorf("sent %v", ids)
 	}
 }
 
-func TestADeadLetterIsToldWithoutItsMessage(t *testing.T) {
+func TestADeadLetterIsSentWithoutItsMessage(t *testing.T) {
 	t.Parallel()
 	bus, hook := memory(t), receive(t, always(http.StatusOK))
 	start(t, bus, notify.Options{URL: hook.URL})
@@ -81,12 +81,13 @@ func TestADeadLetterIsToldWithoutItsMessage(t *testing.T) {
 		t.Errorf("got %s", taken.body)
 	}
 	if strings.Contains(string(taken.body), "private") || strings.Contains(string(taken.body), base64.StdEncoding.EncodeToString([]byte(`"private"`))) {
-		t.Errorf("the message is told: %s", taken.body)
+		t.Errorf("the message is sent: %s", taken.body)
 	}
 }
 
-// A job that failed is a dead letter and a fact: one event. One that nobody can read has no fact.
-func TestAFailedJobIsToldOnce(t *testing.T) {
+// A job that failed is a dead letter and an event: one notification. An unreadable one has no
+// event.
+func TestAFailedJobIsSentOnce(t *testing.T) {
 	t.Parallel()
 	bus, hook := memory(t), receive(t, always(http.StatusOK))
 	start(t, bus, notify.Options{URL: hook.URL})
@@ -102,7 +103,7 @@ func TestAFailedJobIsToldOnce(t *testing.T) {
 	deadLetter(t, bus, events.Message{Stream: "JOBS", Sequence: 2, Subject: "jobs.train.cpu.x", Body: []byte("no job")})
 	hook.wait(1)
 	if ids := hook.ids(); !slices.Equal(ids, []string{"JOBS-2"}) {
-		t.Errorf("told %v", ids)
+		t.Errorf("sent %v", ids)
 	}
 }
 
@@ -146,8 +147,8 @@ func TestChatRoomsGetText(t *testing.T) {
 	}
 }
 
-// What a module prints calls nobody in the room.
-func TestChatRoomsAreNotCalledByWhatAModuleSays(t *testing.T) {
+// The output of a module mentions nobody in the room.
+func TestTheOutputOfAModuleMakesNoMentions(t *testing.T) {
 	t.Parallel()
 	for template, want := range map[string]string{
 		"":                                "training.failed: pipeline penguin, run &lt;!here&gt; (module): &lt;!channel&gt; a &amp; b\n```\n&lt;@U1&gt;\n```",
@@ -169,7 +170,8 @@ func TestChatRoomsAreNotCalledByWhatAModuleSays(t *testing.T) {
 	}
 }
 
-// The receiver is away (its connection is cut), then out of order, then too busy: everything comes, in order.
+// The receiver is away (its connection is cut), then fails, then is too busy: everything arrives,
+// in order.
 func TestATroubledReceiverGetsEverythingInOrder(t *testing.T) {
 	t.Parallel()
 	bus := memory(t)
@@ -189,15 +191,15 @@ func TestATroubledReceiverGetsEverythingInOrder(t *testing.T) {
 	}
 	hook.wait(3)
 	if ids := hook.ids(); !slices.Equal(ids, []string{"1", "2", "3"}) {
-		t.Errorf("told %v", ids)
+		t.Errorf("sent %v", ids)
 	}
 	if text := said.String(); strings.Contains(text, "s3cr3t") || !strings.Contains(text, "answers 500") {
 		t.Errorf("log: %s", text)
 	}
 }
 
-// A receiver that refuses one event for its own sake gets it so often, and then the next.
-func TestWhatAReceiverCannotTakeKeepsNothingBackForEver(t *testing.T) {
+// An event that a receiver refuses for its content is sent a limited number of times.
+func TestARefusedEventDoesNotHoldUpOthersForever(t *testing.T) {
 	t.Parallel()
 	bus := memory(t)
 	var refusals int
@@ -232,7 +234,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if len(elsewhere.all()) > 0 {
-		t.Error("was led elsewhere")
+		t.Error("followed the redirect")
 	}
 }
 

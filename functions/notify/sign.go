@@ -13,7 +13,8 @@ import (
 
 const secretPrefix = "whsec_"
 
-// readSecret takes a key as Standard Webhooks writes it, whsec_ and base64, or any other text as it stands.
+// readSecret decodes a key of Standard Webhooks, whsec_ and base64, or takes any other text
+// unchanged.
 func readSecret(text string) ([]byte, error) {
 	encoded, ok := strings.CutPrefix(text, secretPrefix)
 	if !ok {
@@ -26,11 +27,12 @@ func readSecret(text string) ([]byte, error) {
 	return key, nil
 }
 
-// sign adds the headers of Standard Webhooks 1.0.0 (github.com/standard-webhooks/standard-webhooks, spec/standard-webhooks.md):
+// sign adds the headers of Standard Webhooks 1.0.0 (github.com/standard-webhooks/standard-webhooks,
+// spec/standard-webhooks.md):
 //
 //	webhook-signature = "v1," base64(HMAC-SHA256(key, webhook-id "." webhook-timestamp "." body))
 //
-// Without a key there is no signature, and the id alone says what has come before.
+// Without a key there is no signature, and the id alone identifies repetitions.
 func sign(header http.Header, id string, now time.Time, body, key []byte) {
 	stamp := strconv.FormatInt(now.Unix(), 10)
 	header.Set("webhook-id", plainID(id))
@@ -44,7 +46,7 @@ func sign(header http.Header, id string, now time.Time, body, key []byte) {
 	header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 }
 
-// plainID is the id as a header may carry it; a foreign publisher's may hold anything.
+// plainID is the id as a header may carry it; another publisher's may hold any characters.
 func plainID(id string) string {
 	if !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return id

@@ -13,16 +13,18 @@ const (
 	Text        = "text"        // {"text": "..."}, by a template, as Slack and its like take it
 )
 
-// DefaultTemplate is one line, and the end of the log where there is one. What a module says is no markup of the chat room's.
+// DefaultTemplate is one line, and the end of the log if there is one. Output of a module is
+// escaped.
 const DefaultTemplate = `{{if .Message}}{{.Kind}}: pipeline {{or .Pipeline "unknown"}}{{with .Run}}, run {{plain .}}{{end}} ({{.Reason}}): {{plain .Message}}` +
 	`{{if .Number}} (stoker dead show {{.Number}}){{end}}{{with .LogTail}}` + "\n```\n{{plain .}}\n```" + `{{end}}` +
 	`{{else}}{{.Kind}}: pipeline {{.Pipeline}}, run {{plain .Run}}{{with .Model}}: {{.}}{{end}}{{end}}`
 
-// markup writes the characters with which mentions and links begin as Slack and its like want them in text: <!channel> in a traceback
-// calls nobody.
+// markup escapes the characters with which mentions and links of chat rooms begin: <!channel> in a
+// traceback mentions nobody.
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// readTemplate returns nil for CloudEvents. A template that names what is not there is refused now, not when something fails.
+// readTemplate returns nil for CloudEvents. It refuses a template with unknown fields now, not at
+// the first failure.
 func readTemplate(format, text string) (*template.Template, error) {
 	switch {
 	case (format == "" || format == CloudEvents) && text == "":

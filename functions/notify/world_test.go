@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/notify"
 )
 
-// receiver is a webhook that answers as it is told to, and keeps what it has taken.
+// receiver is a webhook that answers by a function, and keeps what it has accepted.
 type receiver struct {
 	*testing.T
 	URL string
@@ -70,7 +70,7 @@ func (r *receiver) answered(request *http.Request, body []byte) (status int) {
 	return status
 }
 
-// wait returns what was taken once it is so many.
+// wait returns what was accepted once it is so many.
 func (r *receiver) wait(count int) []got {
 	r.Helper()
 	for range count {
@@ -96,17 +96,17 @@ func (r *receiver) ids() (ids []string) {
 	return ids
 }
 
-// patience is for what is about to come: only a failure waits so long.
+// patience is how long tests wait for an effect: only a failure waits so long.
 const patience = 2 * time.Minute
 
-// start runs a new notifier until the test ends, or stop is called. What the bus has by then it doesn't hear of.
+// start runs a new notifier until the test ends, or stop is called. It sends only later events.
 func start(t *testing.T, bus events.Bus, opts notify.Options) (stop func()) {
 	t.Helper()
 	listening(t, bus)
 	return resume(t, bus, opts)
 }
 
-// resume is start of one that has its place on the bus.
+// resume is start of a notifier that has its consumers.
 func resume(t *testing.T, bus events.Bus, opts notify.Options) (stop func()) {
 	t.Helper()
 	n, err := notify.New(bus, opts)
@@ -126,7 +126,7 @@ func resume(t *testing.T, bus events.Bus, opts notify.Options) (stop func()) {
 	return stop
 }
 
-// fail tells that a training failed.
+// fail publishes that a training failed.
 func fail(t *testing.T, bus events.Bus, pipeline, id string) events.Event {
 	t.Helper()
 	event := events.Event{

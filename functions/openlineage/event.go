@@ -22,10 +22,10 @@ type Event struct {
 	SchemaURL string    `json:"schemaURL"`
 }
 
-// State is what has become of a run.
+// State is the state of a run.
 type State string
 
-// The states that Stoker tells of. A run has one START, and at most one of the last three.
+// The states that are sent. A run has one START, and at most one of the last three.
 const (
 	Start    State = "START"
 	Running  State = "RUNNING"
@@ -40,21 +40,21 @@ type Run struct {
 	Facets map[string]any `json:"facets,omitempty"`
 }
 
-// Job is what is done again and again: a pipeline's training, say.
+// Job is what runs repeatedly: a pipeline's training, say.
 type Job struct {
 	Namespace string         `json:"namespace"`
 	Name      string         `json:"name"` // <pipeline>.train, <pipeline>.tune or <pipeline>.trial
 	Facets    map[string]any `json:"facets,omitempty"`
 }
 
-// Dataset is what a run read or made: OpenLineage's name for an artifact, models too.
+// Dataset is an input or an output of a run: OpenLineage's name for an artifact, models too.
 type Dataset struct {
 	Namespace string         `json:"namespace"` // s3://<bucket>
 	Name      string         `json:"name"`      // the key
 	Facets    map[string]any `json:"facets,omitempty"`
 }
 
-// Where what we tell is described.
+// Schemas and documentation of the events.
 const (
 	producer  = "https://github.com/stoker-ml/stoker"
 	specURL   = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
@@ -62,8 +62,8 @@ const (
 	ownURL    = "https://raw.githubusercontent.com/stoker-ml/stoker/main/functions/openlineage/facets.v1.json#/$defs/"
 )
 
-// RunID is the id of a run of a function: the same whoever tells of it, and whenever. A training that was asked for anew of the same run
-// has a salt, and is another.
+// RunID is the id of a run of a function, on any machine at any time. A training that was forced in
+// the same run has a salt, and is another.
 func RunID(f events.Function, pipeline, run, salt string) string {
 	return runID(string(f), pipeline, run, salt)
 }
@@ -72,7 +72,7 @@ func runID(parts ...string) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(producer+"/"+events.DerivedID(parts...))).String()
 }
 
-// facet is what every facet says, and its own members.
+// facet is what every facet has, and its own members.
 func facet(schema string, members map[string]any) map[string]any {
 	members["_producer"], members["_schemaURL"] = producer, schema
 	return members

@@ -15,21 +15,21 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Sender takes events: a receiver over HTTP, a file.
+// Sender accepts events: a receiver over HTTP, a file.
 type Sender interface {
-	// Send returns nil once the event is taken. A *Refused will never be taken.
+	// Send returns nil once the event is accepted. One with a *Refused never will be.
 	Send(ctx context.Context, e Event) error
 }
 
-// Refused says that a receiver does not take an event, and never will.
+// Refused is the error of an event that a receiver never will accept.
 type Refused struct{ Err error }
 
 func (r *Refused) Error() string { return r.Err.Error() }
 func (r *Refused) Unwrap() error { return r.Err }
 
-// Exporter tells a Sender of the log of facts.
+// Exporter sends the log of events to a Sender.
 type Exporter struct {
-	Teller
+	Converter
 	Bus      events.Bus
 	Store    storage.Store
 	Sender   Sender
@@ -37,19 +37,19 @@ type Exporter struct {
 	Log      *slog.Logger // nil discards
 }
 
-// kinds are those of facts that Of tells something of.
+// kinds are those that Of makes events from.
 func kinds() []events.Kind {
 	return []events.Kind{events.KindModelTrained, events.KindHParamsReady, events.KindTrainingFailed, events.KindTuningFailed}
 }
 
-// Replay sends what the log tells from a sequence on, and ends at the newest fact. It returns how many events were sent. An event that is
-// refused, or a receiver that is away, ends it.
+// Replay sends the events of the log from a sequence on, up to the newest. It returns how many were
+// sent. An event that is refused, or a receiver that is away, ends it.
 func (x *Exporter) Replay(ctx context.Context, from uint64) (sent int, err error) {
 	for recorded, err := range x.Bus.Read(ctx, events.Query{Kinds: kinds(), Pipeline: x.Pipeline, From: from}) {
 		if err != nil {
 			return sent, err
 		}
-		n, err := x.tell(ctx, recorded)
+		n, err := x.send(ctx, recorded)
 		if sent += n; err != nil {
 			return sent, fmt.Errorf("fact %d: %w", recorded.Message.Sequence, err)
 		}
@@ -57,8 +57,8 @@ func (x *Exporter) Replay(ctx context.Context, from uint64) (sent int, err error
 	return sent, nil
 }
 
-// tell sends the events of one fact.
-func (x *Exporter) tell(ctx context.Context, recorded events.Recorded) (sent int, err error) {
+// send sends the run events of one event of the log.
+func (x *Exporter) send(ctx context.Context, recorded events.Recorded) (sent int, err error) {
 	search, err := x.search(ctx, recorded)
 	if err != nil {
 		return 0, err
@@ -72,7 +72,8 @@ func (x *Exporter) tell(ctx context.Context, recorded events.Recorded) (sent int
 	return sent, nil
 }
 
-// search gathers what a fact of a search does not tell; nil where there is nothing. What is gone by now is left out.
+// search gathers what an event of a search does not hold; nil if there is nothing. It leaves out
+// what is gone.
 func (x *Exporter) search(ctx context.Context, recorded events.Recorded) (*Search, error) {
 	var s Search
 	switch data := recorded.Event.Data.(type) {
@@ -92,7 +93,7 @@ func (x *Exporter) search(ctx context.Context, recorded events.Recorded) (*Searc
 	return nil, nil
 }
 
-// trials reads those of a study. A log that can't be read is no reason not to tell of the search.
+// trials reads those of a study. The search is sent even if its log can't be read.
 func (x *Exporter) trials(ctx context.Context, pipeline, execution string, s *Search) error {
 	name := events.Study{Pipeline: pipeline, ID: hexOf(execution)}
 	if name.Validate() != nil {
@@ -118,16 +119,17 @@ func hexOf(digest string) string {
 }
 
 const (
-	listenWait = 5 * time.Second // how long one look at the bus may last
-	pause      = time.Second     // after the bus said no
-	longPause  = time.Minute     // at most, after the receiver did
-	maxRefused = 5               // times that an event is sent which the receiver says it will not take
+	listenWait = 5 * time.Second // how long one request to the bus may last
+	pause      = time.Second     // after an error of the bus
+	longPause  = time.Minute     // at most, after an error of the receiver
+	maxRefused = 5               // how often a refused event is sent
 	settleTime = 5 * time.Second
 )
 
-// Follow sends what comes from the first Follow under that name on, until ctx ends, which is no error. The bus remembers how far it is: a fact
-// is settled once the receiver has taken all its events, and told again if a process dies before. While the receiver is away nothing is
-// lost, and nothing waits but this.
+// Follow sends later events than the first Follow of that name, until ctx ends, which is no error.
+// The bus keeps its position: an event of the log is acknowledged once the receiver has accepted
+// all its run events, and sent again if a process dies before. While the receiver is away nothing
+// is lost, and only this exporter waits.
 func (x *Exporter) Follow(ctx context.Context, name string) error {
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return x.follow(ctx, name) })
@@ -145,7 +147,7 @@ func (x *Exporter) follow(ctx context.Context, name string) error {
 		case errors.Is(err, events.ErrEmpty), ctx.Err() != nil:
 			continue
 		case err != nil:
-			x.log().Warn("the log is not followed; it is tried again", "error", err)
+			x.log().Warn("log not followed; retrying", "error", err)
 			rest(ctx, pause)
 			continue
 		}
@@ -154,19 +156,19 @@ func (x *Exporter) follow(ctx context.Context, name string) error {
 	return nil
 }
 
-// settle tells of one fact and says to the bus what became of that.
+// settle sends one event and acknowledges it, or hands it back.
 func (x *Exporter) settle(ctx context.Context, delivery events.EventDelivery, tries map[uint64]int) {
 	recorded := delivery.Recorded()
 	at := recorded.Message.Sequence
 	var err error
 	if x.Pipeline == "" || recorded.Event.Pipeline == x.Pipeline {
-		_, err = x.tell(ctx, recorded)
+		_, err = x.send(ctx, recorded)
 	}
 	settling, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	refused, never := errors.AsType[*Refused](err)
 	if tries[at]++; never && tries[at] >= maxRefused {
-		x.log().Error("a fact is passed over: its events are refused", "sequence", at, "error", refused)
+		x.log().Error("event skipped: the receiver refuses it", "sequence", at, "error", refused)
 		err = nil
 	}
 	if err == nil {
@@ -174,11 +176,11 @@ func (x *Exporter) settle(ctx context.Context, delivery events.EventDelivery, tr
 		err = delivery.Ack(settling)
 	} else {
 		wait := min(pause<<min(tries[at]-1, 6), longPause)
-		x.log().Warn("events are not taken; they are sent again", "sequence", at, "in", wait, "error", err)
+		x.log().Warn("events not accepted; retrying", "sequence", at, "in", wait, "error", err)
 		err = delivery.Nak(settling, wait)
 	}
 	if err != nil {
-		x.log().Warn("the bus has not heard what became of a fact; it comes again", "sequence", at, "error", err)
+		x.log().Warn("event not acknowledged; it will be delivered again", "sequence", at, "error", err)
 	}
 }
 

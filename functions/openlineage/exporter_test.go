@@ -16,14 +16,14 @@ import (
 	"github.com/stoker-ml/stoker/events/bustest"
 )
 
-// receiver is one of OpenLineage's, that is away for its first requests.
+// receiver is an OpenLineage receiver that is away for its first requests.
 type receiver struct {
-	mu     sync.Mutex
-	away   int
-	status int // that it says while it is away
-	key    string
-	events []Event
-	told   chan Event
+	mu       sync.Mutex
+	away     int
+	status   int // while it is away
+	key      string
+	events   []Event
+	received chan Event
 }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
@@ -42,8 +42,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	r.events = append(r.events, e)
 	w.WriteHeader(http.StatusCreated)
-	if r.told != nil {
-		r.told <- e
+	if r.received != nil {
+		r.received <- e
 	}
 }
 
@@ -68,7 +68,7 @@ func publish(t *testing.T, bus *bustest.Memory, run string, data events.Data) {
 	}
 }
 
-func TestTheLogIsToldToAReceiver(t *testing.T) {
+func TestTheLogIsSentToAReceiver(t *testing.T) {
 	t.Parallel()
 	r := &receiver{}
 	x, bus := exporter(t, r)
@@ -102,9 +102,9 @@ func TestWhatAReceiverRefusesIsAnErrorOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestAFollowerTellsWhatComesAlthoughTheReceiverIsAway(t *testing.T) {
+func TestAFollowerSendsEventsAlthoughTheReceiverWasAway(t *testing.T) {
 	t.Parallel()
-	r := &receiver{away: 2, status: http.StatusServiceUnavailable, told: make(chan Event, 16)}
+	r := &receiver{away: 2, status: http.StatusServiceUnavailable, received: make(chan Event, 16)}
 	x, bus := exporter(t, r)
 	following, stop := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -114,15 +114,15 @@ func TestAFollowerTellsWhatComesAlthoughTheReceiverIsAway(t *testing.T) {
 	go func() { done <- x.Follow(following, "openlineage") }()
 	publish(t, bus, "monday", trained(false))
 	for _, want := range []State{Start, Complete} {
-		if e := <-r.told; e.Type != want {
+		if e := <-r.received; e.Type != want {
 			t.Errorf("%s, want %s", e.Type, want)
 		}
 	}
 	publish(t, bus, "tuesday", trained(true))
-	if e := <-r.told; e.Run.ID != RunID(events.FunctionTrain, "penguin", "tuesday", "") {
+	if e := <-r.received; e.Run.ID != RunID(events.FunctionTrain, "penguin", "tuesday", "") {
 		t.Errorf("then %+v", e.Run)
 	}
-	<-r.told
+	<-r.received
 	stop()
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -136,7 +136,7 @@ func TestLinesAreWholeAndOneEach(t *testing.T) {
 	var writers sync.WaitGroup
 	for range 8 {
 		writers.Go(func() {
-			for _, e := range (Teller{}).Of(recorded("", trained(false)), nil) {
+			for _, e := range (Converter{}).Of(recorded("", trained(false)), nil) {
 				if err := lines.Send(t.Context(), e); err != nil {
 					t.Error(err)
 				}
@@ -178,7 +178,7 @@ func TestTheEnvironmentSaysWhereEventsGo(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, tc.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: the error tells a secret: %v", name, err)
+			t.Errorf("%s: the error shows a secret: %v", name, err)
 		}
 	}
 }

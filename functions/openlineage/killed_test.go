@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// dying takes some events, and then its process is killed: nothing that comes after that is heard by anybody.
+// dying accepts some events, and then its process is killed: later ones reach nobody.
 type dying struct {
 	takes int
 	heard []Event
@@ -27,8 +27,9 @@ func (d *dying) Send(ctx context.Context, e Event) error {
 	return nil
 }
 
-// Wherever an exporter is killed, the next one of its name goes on with the fact that was not told whole: no event is lost, one that comes
-// twice is the same to the last byte, and what was told before does not come again.
+// Wherever an exporter is killed, the next one of its name resumes with the event that was not sent
+// completely: none is lost, a repeated one is the same to the last byte, and completed ones do not
+// come again.
 func TestAnExporterThatIsKilledLosesNothing(t *testing.T) {
 	t.Parallel()
 	for takes := range 5 {
@@ -51,13 +52,13 @@ func TestAnExporterThatIsKilledLosesNothing(t *testing.T) {
 			ctx, kill := context.WithTimeout(t.Context(), time.Minute)
 			d := &dying{takes: n, kill: kill}
 			x.Sender = d
-			publish(t, bus, "wednesday", trained(false)) // behind those that count: the second exporter is killed too, once it has told all
+			publish(t, bus, "wednesday", trained(false)) // behind those that count: the second exporter is killed too, once it has sent all
 			if err := x.Follow(ctx, "openlineage"); err != nil {
 				t.Fatal(err)
 			}
 			heard = append(heard, d.heard...)
 		}
-		if takes%2 == 1 { // killed between the two events of a fact
+		if takes%2 == 1 { // killed between the two run events of one event
 			heard = append(heard[:takes-1:takes-1], heard[takes:]...)
 		}
 		if !reflect.DeepEqual(heard, want) {

@@ -9,13 +9,13 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Teller makes events. The zero value tells in namespace "stoker".
-type Teller struct {
+// Converter makes run events. The zero value has the namespace "stoker".
+type Converter struct {
 	Namespace string // of jobs
 	Version   string // of this program
 }
 
-// Search is what a fact of a search does not tell, and its manifest and its study's log do.
+// Search is the manifest of a search and the log of its study, which its event does not hold.
 type Search struct {
 	Inputs  []events.Artifact
 	Module  string
@@ -23,8 +23,9 @@ type Search struct {
 	Trials  []*tune.Trial
 }
 
-// Of is what a fact of the log tells: nothing, of one that upstream told, or that tells of no run's end. search may be nil.
-func (t Teller) Of(recorded events.Recorded, search *Search) []Event {
+// Of makes the run events of an event of the log: none for one that upstream published, or that
+// ends no run. search may be nil.
+func (t Converter) Of(recorded events.Recorded, search *Search) []Event {
 	if recorded.Err != nil {
 		return nil
 	}
@@ -46,8 +47,8 @@ func (t Teller) Of(recorded events.Recorded, search *Search) []Event {
 	return nil
 }
 
-// base is what all events of a run say.
-func (t Teller) base(f events.Function, pipeline, run, salt string) Event {
+// base has what all events of a run have.
+func (t Converter) base(f events.Function, pipeline, run, salt string) Event {
 	return Event{
 		Run: Run{ID: RunID(f, pipeline, run, salt), Facets: map[string]any{
 			"processing_engine": facet(facetsURL+"1-1-1/ProcessingEngineRunFacet.json#/$defs/ProcessingEngineRunFacet",
@@ -72,14 +73,15 @@ func (e Event) as(state State, at time.Time, facets map[string]any) Event {
 	return e
 }
 
-// span is when the work of a fact was done: when it was told, if another run had done it before.
+// span is when the work of an event was done: the time of the event, if another run had done it
+// before.
 func span(recorded events.Recorded, before bool, started, finished time.Time) (from, to time.Time) {
-	told := recorded.Message.Stored
-	if told.IsZero() {
-		told = recorded.Event.Time
+	stored := recorded.Message.Stored
+	if stored.IsZero() {
+		stored = recorded.Event.Time
 	}
 	if before || finished.IsZero() {
-		started, finished = told, told
+		started, finished = stored, stored
 	}
 	if started.IsZero() || started.After(finished) {
 		started = finished
@@ -87,7 +89,7 @@ func span(recorded events.Recorded, before bool, started, finished time.Time) (f
 	return started, finished
 }
 
-func (t Teller) trained(recorded events.Recorded, data *events.ModelTrained) []Event {
+func (t Converter) trained(recorded events.Recorded, data *events.ModelTrained) []Event {
 	e := t.base(events.FunctionTrain, recorded.Event.Pipeline, recorded.Event.Run, data.Salt)
 	e.Inputs = datasets(data.Inputs)
 	from, to := span(recorded, data.Cached, data.Started, data.Finished)
@@ -112,7 +114,7 @@ func (t Teller) trained(recorded events.Recorded, data *events.ModelTrained) []E
 	return []Event{begun, done}
 }
 
-func (t Teller) tuned(recorded events.Recorded, data *events.HParamsReady, search *Search) []Event {
+func (t Converter) tuned(recorded events.Recorded, data *events.HParamsReady, search *Search) []Event {
 	e := t.base(events.FunctionTune, recorded.Event.Pipeline, recorded.Event.Run, data.Salt)
 	before, module, started := data.Cached || data.Reused, "", time.Time{}
 	if search != nil {
@@ -143,7 +145,7 @@ func (t Teller) tuned(recorded events.Recorded, data *events.HParamsReady, searc
 	return append(all, done)
 }
 
-func (t Teller) failed(recorded events.Recorded, f events.Function, data events.Failed, search *Search) []Event {
+func (t Converter) failed(recorded events.Recorded, f events.Function, data events.Failed, search *Search) []Event {
 	e := t.base(f, recorded.Event.Pipeline, recorded.Event.Run, "")
 	from, to := span(recorded, false, time.Time{}, recorded.Event.Time)
 	all := []Event{e.as(Start, from, nil)}
@@ -167,8 +169,8 @@ func (t Teller) failed(recorded events.Recorded, f events.Function, data events.
 	}))
 }
 
-// trials are those of a search, each a run of its own below it. One that has not ended is told of as begun.
-func (t Teller) trials(event events.Event, parent Event, trials []*tune.Trial) (all []Event) {
+// trials are child runs of a search, one for each trial. One that has not ended has begun.
+func (t Converter) trials(event events.Event, parent Event, trials []*tune.Trial) (all []Event) {
 	for _, trial := range trials {
 		e := t.below(parent, event.Pipeline, event.Run, trial.ID)
 		e.Run.Facets["stoker_hyperparameters"] = hyperparameters(trial.Values.Map())
@@ -189,8 +191,8 @@ func (t Teller) trials(event events.Event, parent Event, trials []*tune.Trial) (
 	return all
 }
 
-// below is what all events of a trial say: it is a run of its own, below that of its search.
-func (t Teller) below(parent Event, pipeline, run, trial string) Event {
+// below has what all events of a trial have: it is a child run of its search.
+func (t Converter) below(parent Event, pipeline, run, trial string) Event {
 	e := t.base(events.FunctionTrial, pipeline, run, parent.Run.ID+"/"+trial)
 	e.Run.Facets["parent"] = facet(facetsURL+"1-2-0/ParentRunFacet.json#/$defs/ParentRunFacet", map[string]any{
 		"run": map[string]any{"runId": parent.Run.ID},
@@ -201,8 +203,8 @@ func (t Teller) below(parent Event, pipeline, run, trial string) Event {
 
 var trialStates = map[tune.Status]State{tune.Completed: Complete, tune.Failed: Fail, tune.Infeasible: Abort}
 
-// Progress is a run that is going on: of a search whose report is of a trial, that trial.
-func (t Teller) Progress(f events.Function, salt string, p events.Progress) Event {
+// Progress is an active run: for a search whose report is of a trial, that trial.
+func (t Converter) Progress(f events.Function, salt string, p events.Progress) Event {
 	e := t.base(f, p.Pipeline, p.Run, salt)
 	if trial, ok := trialIn(p); ok {
 		e = t.below(e, p.Pipeline, p.Run, trial)
@@ -214,14 +216,14 @@ func (t Teller) Progress(f events.Function, salt string, p events.Progress) Even
 	})
 }
 
-// trialIn is the trial that a report is of.
+// trialIn is the trial of a report.
 func trialIn(p events.Progress) (id string, ok bool) { return strings.CutPrefix(p.Phase, "trial ") }
 
 func hyperparameters(values map[string]any) map[string]any {
 	return facet(ownURL+"StokerHyperparametersRunFacet", map[string]any{"values": values})
 }
 
-// orEmpty makes an object of no metrics, and leaves out what JSON has no number for.
+// orEmpty makes an object of no metrics, and leaves out numbers that JSON can't express.
 func orEmpty(metrics map[string]float64) map[string]float64 {
 	all := map[string]float64{}
 	for name, value := range metrics {

@@ -16,7 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// spec checks events against OpenLineage's own schemas, and each facet against the schema that it names.
+// spec checks events against OpenLineage's own schemas, and each facet against the schema that it
+// names.
 type spec struct {
 	compiler *jsonschema.Compiler
 }
@@ -162,12 +163,12 @@ func TestEventsAreWhatTheSpecSaysAndInTheOrderOfARun(t *testing.T) {
 		"one of which only the fact is left": {recorded(tuner, found()), nil, []State{Start, Complete}},
 		"a failed search": {recorded(tuner, &events.TuningFailed{Failed: failure}), search(),
 			[]State{Start, Start, Complete, Start, Fail, Start, Abort, Start, Fail}},
-		"what upstream tells": {recorded("/airflow", found()), nil, nil},
-		"what is no fact":     {events.Recorded{Err: events.ErrNotFound}, nil, nil},
+		"an event of upstream": {recorded("/airflow", found()), nil, nil},
+		"what is no fact":      {events.Recorded{Err: events.ErrNotFound}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all := Teller{Version: "v1"}.Of(tc.recorded, tc.search)
+			all := Converter{Version: "v1"}.Of(tc.recorded, tc.search)
 			var states []State
 			for _, e := range all {
 				states = append(states, e.Type)
@@ -183,13 +184,13 @@ func TestEventsAreWhatTheSpecSaysAndInTheOrderOfARun(t *testing.T) {
 			}
 		})
 	}
-	s.event(t, Teller{}.Progress(events.FunctionTrain, "", events.Progress{Pipeline: "penguin", Run: "r", Phase: "training", Step: 3, Time: noon}))
+	s.event(t, Converter{}.Progress(events.FunctionTrain, "", events.Progress{Pipeline: "penguin", Run: "r", Phase: "training", Step: 3, Time: noon}))
 }
 
 func TestTheSameEventMakesTheSameEvents(t *testing.T) {
 	t.Parallel()
 	tuner := events.Source(events.FunctionTune)
-	first, second := Teller{}.Of(recorded(tuner, found()), search()), Teller{}.Of(recorded(tuner, found()), search())
+	first, second := Converter{}.Of(recorded(tuner, found()), search()), Converter{}.Of(recorded(tuner, found()), search())
 	a, _ := json.Marshal(first)
 	b, _ := json.Marshal(second)
 	if string(a) != string(b) || len(first) == 0 {
@@ -206,7 +207,7 @@ func TestTheSameEventMakesTheSameEvents(t *testing.T) {
 
 func TestATrialIsBelowItsSearchAndDataHasItsVersion(t *testing.T) {
 	t.Parallel()
-	all := Teller{Namespace: "prod"}.Of(recorded(events.Source(events.FunctionTune), found()), search())
+	all := Converter{Namespace: "prod"}.Of(recorded(events.Source(events.FunctionTune), found()), search())
 	parent, _ := all[1].Run.Facets["parent"].(map[string]any)
 	if run, _ := parent["run"].(map[string]any); run["runId"] != all[0].Run.ID || all[0].Job.Name != "penguin.tune" || all[0].Job.Namespace != "prod" {
 		t.Errorf("a trial of %s %s: %v", all[0].Job.Name, all[0].Run.ID, parent)
@@ -218,31 +219,31 @@ func TestATrialIsBelowItsSearchAndDataHasItsVersion(t *testing.T) {
 	}
 }
 
-// A trial that is going on is the run that is told of again once its search has ended.
-func TestATrialThatGoesOnIsTheOneThatIsToldOfAtTheEnd(t *testing.T) {
+// The run of an active trial is the one that is sent once its search has ended.
+func TestAnActiveTrialIsTheSameRunAtTheEnd(t *testing.T) {
 	t.Parallel()
-	all := Teller{}.Of(recorded(events.Source(events.FunctionTune), found()), search())
-	going := Teller{}.Progress(events.FunctionTune, "", events.Progress{Pipeline: "penguin", Run: "mon/day", Phase: "trial 0001", Step: 3, Time: noon})
+	all := Converter{}.Of(recorded(events.Source(events.FunctionTune), found()), search())
+	going := Converter{}.Progress(events.FunctionTune, "", events.Progress{Pipeline: "penguin", Run: "mon/day", Phase: "trial 0001", Step: 3, Time: noon})
 	ended := all[3] // the second trial's start
 	if going.Type != Running || going.Run.ID != ended.Run.ID || going.Job.Name != "penguin.trial" || !reflect.DeepEqual(going.Run.Facets["parent"], ended.Run.Facets["parent"]) {
 		t.Errorf("%+v\nis not that of\n%+v", going, ended)
 	}
 	openSpec(t).event(t, going)
-	search := Teller{}.Progress(events.FunctionTune, "", events.Progress{Pipeline: "penguin", Run: "mon/day", Phase: "tuning", Step: 1, Time: noon})
+	search := Converter{}.Progress(events.FunctionTune, "", events.Progress{Pipeline: "penguin", Run: "mon/day", Phase: "tuning", Step: 1, Time: noon})
 	if search.Run.ID != all[0].Run.ID || search.Run.Facets["parent"] != nil {
 		t.Errorf("the search itself: %+v", search.Run)
 	}
 }
 
-func TestAModelThatWasThereIsToldOfWhenItWasTakenAndASaltIsAnotherRun(t *testing.T) {
+func TestACachedModelIsSentWithTheTimeOfItsEventAndASaltIsAnotherRun(t *testing.T) {
 	t.Parallel()
-	made, taken := Teller{}.Of(recorded("", trained(false)), nil), Teller{}.Of(recorded("", trained(true)), nil)
+	made, taken := Converter{}.Of(recorded("", trained(false)), nil), Converter{}.Of(recorded("", trained(true)), nil)
 	if !made[0].Time.Equal(noon) || !taken[0].Time.Equal(noon.Add(time.Hour)) || !taken[1].Time.Equal(taken[0].Time) {
 		t.Errorf("made from %v, taken from %v to %v", made[0].Time, taken[0].Time, taken[1].Time)
 	}
 	salted := trained(false)
 	salted.Salt = "s"
-	if again := (Teller{}).Of(recorded("", salted), nil); again[0].Run.ID == made[0].Run.ID || made[0].Run.ID != taken[0].Run.ID {
+	if again := (Converter{}).Of(recorded("", salted), nil); again[0].Run.ID == made[0].Run.ID || made[0].Run.ID != taken[0].Run.ID {
 		t.Errorf("run ids %s, %s, %s", made[0].Run.ID, taken[0].Run.ID, again[0].Run.ID)
 	}
 }

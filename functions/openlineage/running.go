@@ -8,17 +8,17 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
-// tellRunning is how often a run that is going on is told of.
-const tellRunning = 30 * time.Second
+// runningEvery is how often an active run is sent.
+const runningEvery = 30 * time.Second
 
 // running is what is known of a job that reports progress.
 type running struct {
-	function events.Function // "": none that is told of
+	function events.Function // "": not sent
 	salt     string
-	last     time.Time // told of
+	last     time.Time // sent
 }
 
-// watch tells now and then of runs that are going on. What can't be told is lost: the next is as good.
+// watch sends active runs now and then. One that can't be sent is lost: the next is as good.
 func (x *Exporter) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		jobs := map[string]*running{}
@@ -48,11 +48,11 @@ func (x *Exporter) heard(ctx context.Context, jobs map[string]*running, p events
 		r = x.lookUp(ctx, p)
 		jobs[key] = r
 	}
-	if r.function == "" || now.Sub(r.last) < tellRunning && !r.last.IsZero() {
+	if r.function == "" || now.Sub(r.last) < runningEvery && !r.last.IsZero() {
 		return
 	}
-	e := x.Teller.Progress(r.function, r.salt, p)
-	if r.last.IsZero() { // the first time it is heard of
+	e := x.Converter.Progress(r.function, r.salt, p)
+	if r.last.IsZero() { // its first report
 		begun := e
 		begun.Type = Start
 		if err := x.Sender.Send(ctx, begun); err != nil {
@@ -60,14 +60,14 @@ func (x *Exporter) heard(ctx context.Context, jobs map[string]*running, p events
 		}
 	}
 	if err := x.Sender.Send(ctx, e); err != nil {
-		x.log().Debug("a report is not taken", "job", p.Job, "error", err)
+		x.log().Debug("report not accepted", "job", p.Job, "error", err)
 		return
 	}
 	r.last = now
 }
 
-// lookUp finds out what a job is: a run's training or its search, as its join has it, or one that works on a trial of that search. Those
-// that nobody knows are not told of while they run.
+// lookUp finds out what a job is: a run's training or its search, by its join, or a trial of that
+// search. Unknown jobs are not sent while they run.
 func (x *Exporter) lookUp(ctx context.Context, p events.Progress) *running {
 	join, err := dispatch.ReadJoin(ctx, x.Bus, p.Pipeline, p.Run)
 	if err != nil {

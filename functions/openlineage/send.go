@@ -27,7 +27,8 @@ const DefaultEndpoint = "api/v1/lineage"
 // DefaultTimeout is what OpenLineage's clients give a receiver.
 const DefaultTimeout = 5 * time.Second
 
-// Send implements Sender. A receiver that says 4xx refuses the event, but for 401, 403, 408 and 429, which may pass.
+// Send implements Sender. A receiver that answers 4xx refuses the event, except for 401, 403, 408
+// and 429, which may pass.
 func (h HTTP) Send(ctx context.Context, e Event) error {
 	body, err := json.Marshal(e)
 	if err != nil {
@@ -86,11 +87,11 @@ func (l *Lines) Send(_ context.Context, e Event) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err = l.to.Write(append(text, '\n')) // at once, so that who reads the file sees whole lines
+	_, err = l.to.Write(append(text, '\n')) // in one write, so that readers of the file see whole lines
 	return err
 }
 
-// Config says where events go, by the names of OpenLineage's own clients.
+// Config is where events go, by the variables of OpenLineage's own clients.
 type Config struct {
 	Disabled  bool
 	URL       string // of a receiver, with its endpoint; "" for none
@@ -100,8 +101,9 @@ type Config struct {
 	Namespace string
 }
 
-// FromEnviron reads OPENLINEAGE_DISABLED, OPENLINEAGE_URL, OPENLINEAGE_ENDPOINT, OPENLINEAGE_API_KEY and OPENLINEAGE_NAMESPACE, and of the newer
-// form OPENLINEAGE__TRANSPORT__TYPE (http, file, console), __URL, __ENDPOINT, __AUTH (JSON with apiKey) and __LOG_FILE_PATH.
+// FromEnviron reads OPENLINEAGE_DISABLED, OPENLINEAGE_URL, OPENLINEAGE_ENDPOINT,
+// OPENLINEAGE_API_KEY and OPENLINEAGE_NAMESPACE, and of the newer form OPENLINEAGE__TRANSPORT__TYPE
+// (http, file, console), __URL, __ENDPOINT, __AUTH (JSON with apiKey) and __LOG_FILE_PATH.
 func FromEnviron(lookup func(string) string) (Config, error) {
 	const newer = "OPENLINEAGE__TRANSPORT__"
 	first := func(names ...string) string {
@@ -148,7 +150,8 @@ func FromEnviron(lookup func(string) string) (Config, error) {
 	return c, err
 }
 
-// Receiver is where the events go of a receiver at an address; one with a path of its own is taken as it stands.
+// Receiver is where the events go of a receiver at an address; one with a path of its own is taken
+// as it stands.
 func Receiver(address, endpoint string) (string, error) {
 	at, err := url.Parse(address)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {

@@ -63,7 +63,8 @@ type Options struct {
 	Dir       string  // where weights are laid while they are read; default: the system's folder for temporary files
 }
 
-// Compare compares two models by what their facts and manifests say, and their weights where the files differ.
+// Compare compares two models by what their facts and manifests say, and their weights where the
+// files differ.
 func Compare(ctx context.Context, store storage.Store, then, again *events.ModelTrained, o Options) (Report, error) {
 	r := Report{Then: sideOf(then), Again: sideOf(again), Inputs: inputs(then, again), Metrics: compareMetrics(then.Metrics, again.Metrics)}
 	if then.Module != again.Module {
@@ -140,15 +141,15 @@ func sideOf(m *events.ModelTrained) Side {
 
 // inputs says what only one of the two has read, by content.
 func inputs(then, again *events.ModelTrained) (all []string) {
-	tell := func(a, b []events.Artifact, what string) {
+	report := func(a, b []events.Artifact, what string) {
 		for _, in := range a {
 			if !slices.ContainsFunc(b, func(other events.Artifact) bool { return other.Type == in.Type && other.Digest == in.Digest }) {
 				all = append(all, fmt.Sprintf("%s %s (%s) was read %s", in.Type, in.URI, in.Digest, what))
 			}
 		}
 	}
-	tell(then.Inputs, again.Inputs, "then alone")
-	tell(again.Inputs, then.Inputs, "this time alone")
+	report(then.Inputs, again.Inputs, "then alone")
+	report(again.Inputs, then.Inputs, "this time alone")
 	return all
 }
 

@@ -22,18 +22,20 @@ type Plan struct {
 // ErrLost says that how a model was made is not known any more.
 var ErrLost = errors.New("how it was made is not known any more")
 
-// Suffix is what is put behind the pipeline's name for models that are made again: they are nobody's newest model, and start nothing.
+// Suffix is what is put behind the pipeline's name for models that are made again: they are
+// nobody's newest model, and start nothing.
 const Suffix = "-reproduced"
 
-// Prepare makes the job that makes a model again: that of the run that made it, at the pipeline's revision of then, as a run of a
-// pipeline of its own name with Suffix. request names the try: the same request makes the same job. ref is as lineage.Of has it.
+// Prepare makes the job that makes a model again: that of the run that made it, at the pipeline's
+// revision of then, as a run of a pipeline of its own name with Suffix. request names the try: the
+// same request makes the same job. ref is as lineage.Of has it.
 func Prepare(ctx context.Context, bus events.Bus, store storage.Store, ref, request string) (Plan, error) {
 	named, err := lineage.Find(ctx, bus, ref)
 	if err != nil {
 		return Plan{}, err
 	}
-	if named.Told == nil {
-		return Plan{}, fmt.Errorf("%s: no fact tells of it: %w", ref, ErrLost)
+	if named.Event == nil {
+		return Plan{}, fmt.Errorf("%s: no event names it: %w", ref, ErrLost)
 	}
 	p := Plan{Model: named}
 	graph, err := lineage.Of(ctx, bus, store, ref, &lineage.Options{Depth: 1})
@@ -50,14 +52,14 @@ func Prepare(ctx context.Context, bus events.Bus, store storage.Store, ref, requ
 		return p, nil
 	}
 	if target.Run == "" {
-		return p, fmt.Errorf("%s: no fact tells which run made it: %w", ref, ErrLost)
+		return p, fmt.Errorf("%s: no event says which run made it: %w", ref, ErrLost)
 	}
-	p.Job, err = job(ctx, bus, target, named.Told, request)
+	p.Job, err = job(ctx, bus, target, named.Event, request)
 	return p, err
 }
 
 // job is that of the run that made a model, under another name.
-func job(ctx context.Context, bus events.Bus, made lineage.Node, told *events.ModelTrained, request string) (events.Job, error) {
+func job(ctx context.Context, bus events.Bus, made lineage.Node, trained *events.ModelTrained, request string) (events.Job, error) {
 	j, err := dispatch.ReadJoin(ctx, bus, made.Pipeline, made.Run)
 	if errors.Is(err, events.ErrNotFound) {
 		return events.Job{}, fmt.Errorf("run %s of pipeline %s has no join any more; `stoker replay` makes it anew: %w", made.Run, made.Pipeline, ErrLost)
@@ -76,7 +78,7 @@ func job(ctx context.Context, bus events.Bus, made lineage.Node, told *events.Mo
 	if err != nil {
 		return events.Job{}, err
 	}
-	job, err := j.Job(spec, events.FunctionTrain, join.Retry{Salt: events.DerivedID("reproduce", request, told.Execution), Request: request})
+	job, err := j.Job(spec, events.FunctionTrain, join.Retry{Salt: events.DerivedID("reproduce", request, trained.Execution), Request: request})
 	if err != nil {
 		return job, err
 	}

@@ -82,8 +82,9 @@ func fetch(ctx context.Context, store storage.Store, from storage.Ref, to string
 	return errors.Join(err, file.Close())
 }
 
-// compareWeights compares variable by variable, so that no more than two are in memory at a time. Variables that hold no numbers, as the
-// graph of a checkpoint's objects, say nothing of what was learned.
+// compareWeights compares variable by variable, so that no more than two are in memory at a time.
+// Variables that hold no numbers, as the graph of a checkpoint's objects, say nothing of what was
+// learned.
 func compareWeights(a, b *tensorbundle.Bundle) (*Weights, error) {
 	w := &Weights{}
 	others := map[string]tensorbundle.Variable{}

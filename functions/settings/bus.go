@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Bus says which NATS server is meant, and who asks. Creds, NKey, Cert, Key and CA are files; CredsText, Seed and KeyText are what the files
-// of Creds, NKey and Key hold, for processes that are to have no file with a credential.
+// Bus is a NATS server and the credentials for it. Creds, NKey, Cert, Key and CA are files;
+// CredsText, Seed and KeyText are the contents of the files of Creds, NKey and Key, for processes
+// that must have no file with a credential.
 type Bus struct {
 	URL  string // "": nobody named one
 	From string // who named it
@@ -23,11 +24,11 @@ type Bus struct {
 	Timeout             time.Duration // of an answer
 }
 
-// identity are the keys that say who asks: all are of the strongest place that has one of them.
+// identity are the keys of credentials: all are from the strongest place that has one of them.
 var identity = []Key{BusUser, BusPass, BusToken, BusCreds, BusNKey, BusJWT, BusSeed}
 
-// busPlaces adds to flags, environment and file the context that one of them names. The context that is selected alone counts
-// where nobody else names a server, and then as it is.
+// busPlaces adds to flags, environment and file the context that one of them names. The context
+// that is selected alone counts where nobody else names a server, and then as it is.
 func (s *Settings) busPlaces() (layers, error) {
 	if named := s.places.find(BusContext); named.Text != "" {
 		context, err := s.readContext(named.Text, named.From)

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// contextKeys are what the nats tool's contexts say, by its names. What it writes besides is in unheeded and refused.
+// contextKeys are what the nats tool's contexts say, by its names. What it writes besides is in
+// unheeded and refused.
 var contextKeys = map[string]Key{
 	"url": BusURL, "user": BusUser, "password": BusPass, "token": BusToken, "creds": BusCreds, "nkey": BusNKey,
 	"cert": BusCert, "key": BusKey, "ca": BusCA, "inbox_prefix": BusInbox, "jetstream_domain": BusDomain, "tls_first": BusFirst,
@@ -76,7 +77,8 @@ func (s *Settings) contextNames() string {
 	return "those that `nats context add` makes"
 }
 
-// parseContext says nothing of values: there may be secrets among them. Keys that other versions of the nats tool may know are let be.
+// parseContext says nothing of values: there may be secrets among them. Keys that other versions of
+// the nats tool may know are let be.
 func parseContext(name, path string, text []byte) (layer, error) {
 	var said map[string]any
 	if err := json.Unmarshal(text, &said); err != nil {

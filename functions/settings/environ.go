@@ -69,7 +69,8 @@ func withScheme(endpoint string) string {
 // pairKeys go together: they are of one place.
 var pairKeys = []Key{StoreAccess, StoreSecret, StoreSession}
 
-// keys takes access key and secret from the first pair of variables that has both, so that they never mix.
+// keys takes access key and secret from the first pair of variables that has both, so that they
+// never mix.
 func (e environment) keys(l layer) {
 	pairs := [][3]string{
 		{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"},
@@ -88,8 +89,8 @@ func (e environment) keys(l layer) {
 
 const hostPrefix = "MC_HOST_"
 
-// host takes a store from mc's variable, MC_HOST_<alias>=https://ACCESS:SECRET@host or https://ACCESS:SECRET:SESSION@host. Of several,
-// the one whose alias is "stoker" is meant.
+// host takes a store from mc's variable, MC_HOST_<alias>=https://ACCESS:SECRET@host or
+// https://ACCESS:SECRET:SESSION@host. Of several, the one whose alias is "stoker" is meant.
 func (e environment) host(l layer) error {
 	var aliases []string
 	for _, kv := range e {

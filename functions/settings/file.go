@@ -31,7 +31,7 @@ func (s *Settings) file() (layer, error) {
 	return parseFile(path, text)
 }
 
-// filePath says where the file is, and who says so; "" if nobody did.
+// filePath is the file, and what names it; "" if nothing does.
 func (s *Settings) filePath() (path, named string) {
 	if s.sources.File != "" {
 		return s.expand(s.sources.File), " (--config-file)"
@@ -45,7 +45,8 @@ func (s *Settings) filePath() (path, named string) {
 	return "", ""
 }
 
-// parseFile reads YAML: keys as All has them, where a dot is a level. Relative paths begin at the file's folder.
+// parseFile reads YAML: keys as All has them, where a dot is a level. Relative paths begin at the
+// file's folder.
 func parseFile(path string, text []byte) (layer, error) {
 	parsed, err := parser.ParseBytes(text, 0)
 	if err != nil {
@@ -60,7 +61,8 @@ func parseFile(path string, text []byte) (layer, error) {
 	return f.said, nil
 }
 
-// notYAML is err with its place in the file. It says nothing of values: there may be secrets among them.
+// notYAML is err with its place in the file. It says nothing of values: there may be secrets among
+// them.
 func notYAML(path string, err error) error {
 	known, ok := errors.AsType[yaml.Error](err)
 	if !ok || known.GetToken() == nil {

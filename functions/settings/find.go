@@ -13,8 +13,8 @@ type Sources struct {
 	File    string         // the configuration file that a flag names; "": STOKER_CONFIG, else config.yaml in Dir("XDG_CONFIG_HOME")
 }
 
-// Settings are what was found. Contexts and profiles are read when Bus, Store or Values asks for them, so that one that is broken is no
-// trouble to who has no use for it.
+// Settings are what was found. Contexts and profiles are read when Bus, Store or Values needs them,
+// so that a broken one does not affect callers that do not use it.
 type Settings struct {
 	File string // the configuration file; "" if there is none
 

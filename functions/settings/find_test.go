@@ -102,7 +102,7 @@ func TestTheSelectedContextLendsNoCredentials(t *testing.T) {
 	}
 }
 
-func TestWhoAsksIsOfOnePlace(t *testing.T) {
+func TestCredentialsAreFromOnePlace(t *testing.T) {
 	t.Parallel()
 	sources := Sources{
 		Environ: []string{"NATS_TOKEN=t"},
@@ -210,7 +210,7 @@ func everyPart(sources Sources) (*Settings, error) {
 	return found, err
 }
 
-// A file of somebody else's settings must not end the program, nor may a secret in it be told.
+// A file with other settings must not end the program, nor may a secret in it be shown.
 func FuzzFile(f *testing.F) {
 	for _, seed := range []string{"root: s3://a\nnats: {url: x}", "nats:\n  - a", "&a a: *a", "store: {ca: ~/x}", "? [a]\n: b", "{[", "---\n---\n", "root: |\n  x\n", "nats: !!str x", "<<: {a: b}"} {
 		f.Add(seed)

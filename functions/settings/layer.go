@@ -25,7 +25,7 @@ func (v Value) Shown() string {
 	return v.Text
 }
 
-// withoutUsers hides who asks in each of the addresses.
+// withoutUsers removes the credentials from each of the addresses.
 func withoutUsers(addresses string) string {
 	all := strings.Split(addresses, ",")
 	for i, address := range all {
@@ -74,7 +74,8 @@ func (l layers) strongest(keys ...Key) int {
 	return -1
 }
 
-// together keeps keys of the strongest place that has one of them, so that halves of two places never mix.
+// together keeps keys of the strongest place that has one of them, so that halves of two places
+// never mix.
 func (l layers) together(keys ...Key) layers {
 	first := l.strongest(keys...)
 	kept := make(layers, len(l))

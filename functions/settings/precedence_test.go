@@ -13,25 +13,26 @@ type place struct {
 	say  func(*Sources)
 }
 
-// placesOf are those of a setting, the strongest first: its flag, its variables in their order, the file.
+// placesOf are those of a setting, the strongest first: its flag, its variables in their order, the
+// file.
 func placesOf(s Setting, file string) (all []place) {
 	if s.Flag != "" {
 		all = append(all, place{"--" + s.Flag, func(to *Sources) { to.Flags = map[Key]string{s.Key: "/by-flag"} }})
 	}
 	for i, name := range s.Env {
-		all = append(all, place{name, func(to *Sources) { to.Environ = append(to.Environ, append(keysBeside(s.Key, i), name+"=/by-"+name)...) }})
+		all = append(all, place{name, func(to *Sources) { to.Environ = append(to.Environ, append(otherKeys(s.Key, i), name+"=/by-"+name)...) }})
 	}
 	return append(all, place{file, func(to *Sources) { to.File = file }})
 }
 
-// keysBeside are the variables without which a store's key in the variable of that number is half of one, and says nothing.
-func keysBeside(key Key, number int) (all []string) {
+// otherKeys are the variables that complete a store's key in the variable of that number.
+func otherKeys(key Key, number int) (all []string) {
 	if key != StoreAccess && key != StoreSecret && key != StoreSession {
 		return nil
 	}
-	for _, beside := range []Key{StoreAccess, StoreSecret} {
-		if other, _ := setting(beside); beside != key {
-			all = append(all, other.Env[number]+"=beside")
+	for _, half := range []Key{StoreAccess, StoreSecret} {
+		if other, _ := setting(half); half != key {
+			all = append(all, other.Env[number]+"=half")
 		}
 	}
 	return all
@@ -51,7 +52,8 @@ func inFile(key Key) string {
 	return text
 }
 
-// Of each setting there is: what stands in a stronger place counts, whatever the weaker ones say, and without any the default.
+// For each setting: a stronger place wins, whatever the weaker ones hold, and without any the
+// default.
 func TestOfEverySettingTheStrongestPlaceCounts(t *testing.T) {
 	t.Parallel()
 	for _, s := range All() {

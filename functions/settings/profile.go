@@ -10,19 +10,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 )
 
-// Keys are who asks a store, until Expires, where that is not zero.
+// Keys are credentials of a store, valid until Expires, if that is not zero.
 type Keys struct {
 	AccessKey, SecretKey, SessionToken string
 	Expires                            time.Time
 }
 
-// Provider hands out keys: those of a profile, which may be somebody else's to give.
+// Provider returns keys: those of a profile, which may come from another service.
 type Provider func(ctx context.Context) (Keys, error)
 
-// profileKeys is no setting of its own: where it is found a profile says who asks, whose name is its text.
+// profileKeys is no setting of its own: a profile with credentials sets it to its name.
 const profileKeys Key = "store.profile's keys"
 
-// readProfile reads what ~/.aws/config and ~/.aws/credentials say of a profile. The default one may be missing.
+// readProfile reads what ~/.aws/config and ~/.aws/credentials say of a profile. The default one may
+// be missing.
 func (s *Settings) readProfile(ctx context.Context, name string, named bool) (layer, error) {
 	shared, err := config.LoadSharedConfigProfile(ctx, name, func(o *config.LoadSharedConfigOptions) {
 		o.ConfigFiles, o.CredentialsFiles = []string{s.awsFile("AWS_CONFIG_FILE", "config")}, []string{s.awsFile("AWS_SHARED_CREDENTIALS_FILE", "credentials")}
@@ -56,7 +57,7 @@ func (s *Settings) profileLayer(ctx context.Context, name string, shared config.
 	return l
 }
 
-// givesKeys says whether a profile says who asks.
+// givesKeys reports whether a profile has credentials.
 func givesKeys(c config.SharedConfig) bool {
 	return c.Credentials.HasKeys() || c.CredentialProcess != "" || c.CredentialSource != "" || c.Source != nil || c.RoleARN != "" ||
 		c.WebIdentityTokenFile != "" || c.SSOSession != nil || c.SSOStartURL != "" || c.LoginSession != ""
@@ -73,7 +74,8 @@ func (s *Settings) awsFile(variable, name string) string {
 	return filepath.Join(s.sources.Home, ".aws", name)
 }
 
-// provider asks AWS's own package for a profile's keys, which may come of another profile, a role, a program or a sign-in.
+// provider asks AWS's own package for a profile's keys, which may come of another profile, a role,
+// a program or a sign-in.
 func (s *Settings) provider(profile string) Provider {
 	return func(ctx context.Context) (Keys, error) {
 		loaded, err := config.LoadDefaultConfig(ctx, config.WithSharedConfigProfile(profile),

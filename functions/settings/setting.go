@@ -78,7 +78,7 @@ func All() []Setting {
 		{Key: Root, Flag: "root", Env: []string{"STOKER_ROOT"}, Default: "s3://stoker", Says: "where artifacts go"},
 		{Key: Inputs, Flag: "inputs", Env: []string{"STOKER_INPUTS"},
 			Says: "where else workers read what facts and pipelines name: s3://uploads/acme,s3://modules; default: wherever their key may"},
-		{Key: Listen, Env: []string{"STOKER_LISTEN"}, Says: "host:port where what stays running serves /healthz, /readyz and /metrics; :9090 for every address of the machine"},
+		{Key: Listen, Env: []string{"STOKER_LISTEN"}, Says: "host:port where long-running commands serve /healthz, /readyz and /metrics; :9090 for every address of the machine"},
 		{Key: LogFormat, Flag: "log-format", Env: []string{"STOKER_LOG_FORMAT"}, Default: "text", Says: "format of log lines: text or json"},
 		{Key: LogLevel, Flag: "log-level", Env: []string{"STOKER_LOG_LEVEL"}, Default: "warn", Says: "least of what is logged: debug, info, warn or error"},
 
@@ -90,9 +90,9 @@ func All() []Setting {
 		{Key: WorkerPythonWarm, Env: []string{"STOKER_PYTHON_WARM"}, Says: "how it keeps processes for TFX modules ready: fork, idle or off"},
 
 		{Key: ConsoleListen, Env: []string{"STOKER_CONSOLE_LISTEN"}, Default: "127.0.0.1:8790", Says: "address and port of the console's page"},
-		{Key: ConsoleHosts, Env: []string{"STOKER_CONSOLE_HOSTS"}, Says: "names that browsers know it by, beside those of loopback"},
+		{Key: ConsoleHosts, Env: []string{"STOKER_CONSOLE_HOSTS"}, Says: "names of the console in browsers, in addition to loopback"},
 
-		{Key: BusContext, Flag: "context", Env: []string{"NATS_CONTEXT"}, Says: "context of the nats tool that says which bus, and who asks"},
+		{Key: BusContext, Flag: "context", Env: []string{"NATS_CONTEXT"}, Says: "context of the nats tool, with the bus and credentials"},
 		{Key: BusURL, Flag: "nats", Env: []string{"NATS_URL"}, Says: "NATS server; default: the local stack"},
 		{Key: BusUser, Env: []string{"NATS_USER"}, Says: "user on the bus"},
 		{Key: BusPass, Env: []string{"NATS_PASSWORD"}, Secret: true, Says: "its password"},
@@ -110,7 +110,7 @@ func All() []Setting {
 		{Key: BusDomain, Env: []string{"NATS_JETSTREAM_DOMAIN"}, Says: "JetStream domain"},
 		{Key: BusFirst, Env: []string{"NATS_TLS_FIRST"}, Says: "true: TLS before the server's first word"},
 
-		{Key: StoreProfile, Flag: "profile", Env: []string{"AWS_PROFILE", "AWS_DEFAULT_PROFILE"}, Says: "AWS profile that says which store, and who asks"},
+		{Key: StoreProfile, Flag: "profile", Env: []string{"AWS_PROFILE", "AWS_DEFAULT_PROFILE"}, Says: "AWS profile, with the store and credentials"},
 		{Key: StoreEndpoint, Flag: "s3", Env: []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "MINIO_ENDPOINT"},
 			Default: "https://s3.amazonaws.com", Says: "S3 server"},
 		{Key: StoreRegion, Env: []string{"AWS_REGION", "AWS_DEFAULT_REGION", "MINIO_REGION"}, Says: "its region"},

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Store says which object store is meant, and who asks.
+// Store is an object store and the credentials for it.
 type Store struct {
 	Endpoint, From string // the server's address, and who named it; "default" if nobody did
 	Region         string
@@ -16,7 +16,7 @@ type Store struct {
 	Credentials Provider
 }
 
-// Named says whether somebody named a store, or who asks it.
+// Named reports whether a store, or credentials for one, were set.
 func (s Store) Named() bool {
 	return s.From != "default" || s.AccessKey != "" || s.Credentials != nil
 }
@@ -41,7 +41,8 @@ func (s *Settings) Store() (Store, error) {
 	return found, nil
 }
 
-// storePlaces adds to flags, environment and file the AWS profile that one of them names, or else the default one. Keys are of one place.
+// storePlaces adds to flags, environment and file the AWS profile that one of them names, or else
+// the default one. Keys are of one place.
 func (s *Settings) storePlaces() (layers, error) {
 	name, at := "default", -1
 	if named := s.places.find(StoreProfile); named.Text != "" {

@@ -100,12 +100,12 @@ func TestProfiles(t *testing.T) {
 		env                    string
 		endpoint, region, asks string
 	}{
-		"the default one":                 {nil, "", "https://s3.amazonaws.com", "eu-0", "the default one"},
-		"the environment's":               {nil, "AWS_PROFILE=minio", "http://s3:2", "eu-1", "of minio"},
-		"keys beside it go first":         {nil, "AWS_PROFILE=minio AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=s", "http://s3:2", "eu-1", "a"},
-		"a flag's goes first":             {map[Key]string{StoreProfile: "minio"}, "AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=s AWS_REGION=x", "http://s3:2", "eu-1", "of minio"},
-		"a program's keys":                {nil, "AWS_PROFILE=role AWS_ENDPOINT_URL=http://e", "http://e", "", "of a program"},
-		"its endpoints are to be ignored": {nil, "AWS_PROFILE=minio AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true", "https://s3.amazonaws.com", "eu-1", "of minio"},
+		"the default one":                  {nil, "", "https://s3.amazonaws.com", "eu-0", "the default one"},
+		"the environment's":                {nil, "AWS_PROFILE=minio", "http://s3:2", "eu-1", "of minio"},
+		"keys of the environment go first": {nil, "AWS_PROFILE=minio AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=s", "http://s3:2", "eu-1", "a"},
+		"a flag's goes first":              {map[Key]string{StoreProfile: "minio"}, "AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=s AWS_REGION=x", "http://s3:2", "eu-1", "of minio"},
+		"a program's keys":                 {nil, "AWS_PROFILE=role AWS_ENDPOINT_URL=http://e", "http://e", "", "of a program"},
+		"its endpoints are to be ignored":  {nil, "AWS_PROFILE=minio AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true", "https://s3.amazonaws.com", "eu-1", "of minio"},
 	} {
 		found, err := Find(Sources{Flags: tc.flags, Environ: strings.Fields(tc.env), Home: home})
 		if err != nil {

@@ -2,9 +2,11 @@ package studies
 
 import "time"
 
-// clock is the bus's, by which studies have their time: as far as is known from when entries were stored that have come. The bus's time was
-// that at least when they came, and it is that exactly for one that comes as it is written, as a seat's own do. So nothing ends too early,
-// and nothing of a seat at work too late. This machine's own clock may be wrong, and may jump; how long ago something was it knows.
+// clock is the bus's time, by which studies end: as far as it is known from the times of entries.
+// The bus's time was at least that when they came, and exactly that for an entry that comes as it
+// is written, such as a participant's own. So nothing ends too early, and nothing of an active
+// participant too late. This machine's own clock may be wrong, and may jump; it only measures
+// intervals.
 type clock struct{ stored, came time.Time }
 
 func (c *clock) hear(stored time.Time) {

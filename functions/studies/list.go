@@ -17,7 +17,8 @@ type Listed struct {
 	Err   error
 }
 
-// List reads all studies of a pipeline, or of every one for "": those first whose logs have grown last.
+// List reads all studies of a pipeline, or of every one for "": those first whose logs have grown
+// last.
 func List(ctx context.Context, log events.StudyLog, pipeline string) ([]Listed, error) {
 	var list []Listed
 	for newest, err := range log.Studies(ctx, pipeline) {
@@ -34,7 +35,8 @@ func List(ctx context.Context, log events.StudyLog, pipeline string) ([]Listed, 
 	return list, nil
 }
 
-// Find is the one study whose id begins so: ErrAmbiguous if several do, events.ErrNotFound if none does.
+// Find is the one study whose id begins so: ErrAmbiguous if several do, events.ErrNotFound if none
+// does.
 func Find(ctx context.Context, log events.StudyLog, prefix string) (events.Study, error) {
 	var found []events.Study
 	for newest, err := range log.Studies(ctx, "") {
@@ -48,7 +50,8 @@ func Find(ctx context.Context, log events.StudyLog, prefix string) (events.Study
 	return only(found, "study "+prefix)
 }
 
-// OfJob is the study that a tune job asked for. events.ErrNotFound if it has asked for none, as when it found another's outcome.
+// OfJob is the study that a tune job asked for. events.ErrNotFound if it has asked for none, as
+// when it found another's outcome.
 func OfJob(ctx context.Context, log events.StudyLog, pipeline, job string) (events.Study, error) {
 	list, err := List(ctx, log, pipeline)
 	if err != nil {

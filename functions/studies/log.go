@@ -12,8 +12,9 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Log is a study's log as one reader and writer has it: Now is what it came to when it was read last. What is written follows
-// what was read, or is refused by the bus. Methods may be called from several goroutines.
+// Log is a study's log as one reader and writer has it: Now is what it came to when it was read
+// last. What is written follows what was read, or is refused by the bus. Methods may be called from
+// several goroutines.
 type Log struct {
 	bus   events.StudyLog
 	name  events.Study
@@ -76,12 +77,12 @@ func (l *Log) current() (State, error) {
 	return l.state, l.broken
 }
 
-// lagTime is how long entries that were read before, and are not in the log now, are taken to be on their way to the server that
-// answers. After that they are lost.
+// lagTime is how long entries that were read before, and are not in the log now, are taken to be on
+// their way to the server that answers. After that they are lost.
 const lagTime = 5 * time.Second
 
-// catchUp reads what is new. Where the log ends before what was read of it, it reads again for up to lagTime, and then takes
-// the rest for lost and reads the log from its beginning.
+// catchUp reads what is new. Where the log ends before what was read of it, it reads again for up
+// to lagTime, and then takes the rest for lost and reads the log from its beginning.
 func (l *Log) catchUp(ctx context.Context) error {
 	var pause events.Pause
 	for until := time.Now().Add(lagTime); ; {
@@ -98,8 +99,8 @@ func (l *Log) catchUp(ctx context.Context) error {
 	}
 }
 
-// readOn reads what is new, and reads all anew where the log no longer holds what was read. errBehind, and nothing changed, if
-// the log ends before it.
+// readOn reads what is new, and reads all anew where the log no longer holds what was read.
+// errBehind, and nothing changed, if the log ends before it.
 func (l *Log) readOn(ctx context.Context) error {
 	for {
 		state, err := l.current()
@@ -137,7 +138,8 @@ func (l *Log) adopt(next State, passed map[string]bool) bool {
 	return true
 }
 
-// enter adds an entry, if it is new. tune.ErrUnchained, and nothing changed, if it doesn't continue what was read.
+// enter adds an entry, if it is new. tune.ErrUnchained, and nothing changed, if it doesn't continue
+// what was read.
 func (l *Log) enter(entry events.StudyEntry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,7 +165,8 @@ func (l *Log) enter(entry events.StudyEntry) error {
 	return nil
 }
 
-// newer is what an entry of a newer version means to those who work on the study: the job is for a newer worker.
+// newer is what an entry of a newer version means to those who work on the study: the job is for a
+// newer worker.
 func (l *Log) newer(err error) error {
 	return events.Fail(events.FailureUnavailable, fmt.Errorf("study %s: %w", l.name.ID, err))
 }
@@ -174,8 +177,8 @@ func (l *Log) moved() {
 	l.changed = make(chan struct{})
 }
 
-// reread reads the log from its beginning, and takes it for what it is now. It returns the hashes of the entries that continue
-// it. The logger says what was lost.
+// reread reads the log from its beginning, and takes it for what it is now. It returns the hashes
+// of the entries that continue it. The logger says what was lost.
 func (l *Log) reread(ctx context.Context) (map[string]bool, error) {
 	for {
 		before, _ := l.current()
@@ -196,8 +199,9 @@ func (l *Log) hear(stored time.Time) {
 	l.clock.hear(stored)
 }
 
-// replace puts another state in the place of one, and returns false if that is no longer the log's: then the other may lack
-// what the follower has read meanwhile. newer is why the log can't be read on behind it.
+// replace puts another state in the place of one, and returns false if that is no longer the log's:
+// then the other may lack what the follower has read meanwhile. newer is why the log can't be read
+// on behind it.
 func (l *Log) replace(before, state State, chain map[string]bool, newer error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -228,7 +232,8 @@ func (l *Log) report(before, state State, holds bool) {
 // followTime is how long a follower waits that lost the log before it reads on.
 const followTime = time.Second
 
-// Follow reads what is new as it comes, until ctx ends. The log may as well be written to meanwhile.
+// Follow reads what is new as it comes, until ctx ends. The log may as well be written to
+// meanwhile.
 func (l *Log) Follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := l.followOn(ctx)

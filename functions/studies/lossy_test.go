@@ -31,7 +31,8 @@ func beginning() tune.Entry {
 	return e
 }
 
-// searcher is a writer that works on a study until ctx ends: it trains one trial after another, whose loss is its x.
+// searcher is a writer that works on a study until ctx ends: it trains one trial after another,
+// whose loss is its x.
 type searcher struct {
 	*studies.Log
 	me     tune.Owner
@@ -160,8 +161,8 @@ func loseAndAgree(t *testing.T, seed uint64) (skipped int) {
 	return state.Study.Skipped
 }
 
-// timeless is a study without times: where the bus has lost an entry and its writer has written the same again, those who had
-// read the first know when that was stored.
+// timeless is a study without times: where the bus has lost an entry and its writer has written the
+// same again, those who had read the first know when that was stored.
 func timeless(study tune.Study) tune.Study {
 	study.Begun, study.Opened, study.Last = time.Time{}, time.Time{}, time.Time{}
 	study.Trials = slices.Clone(study.Trials)
@@ -173,7 +174,8 @@ func timeless(study tune.Study) tune.Study {
 	return study
 }
 
-// replace has others ask for the study, at the sequences of what was lost: those who have read that may append behind it.
+// replace has others ask for the study, at the sequences of what was lost: those who have read that
+// may append behind it.
 func replace(t *testing.T, bus *studiestest.Bus, n int) {
 	t.Helper()
 	for i := range n {
@@ -223,7 +225,8 @@ func settled(t *testing.T, bus events.StudyLog) studies.State {
 	return studies.State{}
 }
 
-// checkTrials wants each trial to have ended once, with what its own values come to, and as many as there should be.
+// checkTrials wants each trial to have ended once, with what its own values come to, and as many as
+// there should be.
 func checkTrials(t *testing.T, bus *studiestest.Bus, study tune.Study) {
 	t.Helper()
 	if len(study.Trials) != someTrials || len(study.Best()) != someTrials || study.Dropped != 0 {
@@ -309,7 +312,7 @@ func TestAWriterGoesOnAndSaysSoWhenTheBusHasLostItsLastEntry(t *testing.T) {
 	})
 }
 
-func TestAWriterGoesOnWhereAnotherEntryStandsInThePlaceOfItsOwn(t *testing.T) {
+func TestAWriterContinuesAfterAnotherEntryReplacedItsOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		bus, l := calm(t, nil)
@@ -494,8 +497,8 @@ func TestAnEntryThatTheBusNeverTakesFailsTheJob(t *testing.T) {
 	}
 }
 
-// An entry that a follower delivers may be of a writer that has not seen the loss either: it continues what both have read, and
-// nobody else's log.
+// An entry that a follower delivers may be of a writer that has not seen the loss either: it
+// continues what both have read, and nobody else's log.
 func TestAWriterDoesNotTrustWhatFollowsALostEntry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

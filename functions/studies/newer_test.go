@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
-// An older worker in a study that a newer one writes hands its job back, for as long as it takes: it is no fault of the job's. It says
-// nothing more in the log either.
+// An older worker in a study that a newer one writes hands its job back, for as long as it takes:
+// it is no fault of the job's. It says nothing more in the log either.
 func TestAStudyOfANewerVersionIsLeftToNewerWorkers(t *testing.T) {
 	t.Parallel()
 	d := setup(t)

@@ -8,10 +8,11 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// timeLook is how often one who waits looks what time it is by the bus: it may know better than when it looked before.
+// timeLook is how often a waiter reads the bus's time, which may have become known more exactly.
 const timeLook = 5 * time.Second
 
-// Over waits, and returns true when the study is over, by the log or by its time, or lost says that it is for who asks; false if ctx ends before.
+// Over waits, and returns true when the study is over, by the log or by its time, or lost says so;
+// false if ctx ends before.
 func (l *Log) Over(ctx context.Context, lost func(tune.Study) bool) bool {
 	for {
 		study, changed := l.Watch()

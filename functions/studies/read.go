@@ -37,7 +37,8 @@ func (s State) about(err error) error {
 	return fmt.Errorf("study %s of pipeline %s: %w", s.Name.ID, s.Name.Pipeline, err)
 }
 
-// enter adds one entry. An entry without effect is tune.ErrUnchained or tune.ErrContradiction, and the state is behind it.
+// enter adds one entry. An entry without effect is tune.ErrUnchained or tune.ErrContradiction, and
+// the state is behind it.
 func (s *State) enter(entry events.StudyEntry) error {
 	err := s.Study.Enter(entry.Body, entry.Stored)
 	if err != nil {
@@ -49,7 +50,8 @@ func (s *State) enter(entry events.StudyEntry) error {
 	return err
 }
 
-// Read returns a study as it stands. It holds all entries that were acknowledged before the call and not lost since.
+// Read returns a study as it stands. It holds all entries that were acknowledged before the call
+// and not lost since.
 func Read(ctx context.Context, log events.StudyLog, name events.Study) (State, error) {
 	s, _, err := read(ctx, log, name, nil)
 	if err != nil {
@@ -61,9 +63,10 @@ func Read(ctx context.Context, log events.StudyLog, name events.Study) (State, e
 // readings bounds how often a log is read that changes while it is read.
 const readings = 20
 
-// read folds a log from its beginning. It returns the hashes of the entries that continue it, too, and hears of the time of each
-// entry. Where an entry doesn't continue the log, the log is read again until a second reading continues what the first came to:
-// the bus may have lost entries during the first, and what came before doesn't belong to what came after.
+// read folds a log from its beginning. It returns the hashes of the entries that continue it, too,
+// and hears of the time of each entry. Where an entry doesn't continue the log, the log is read
+// again until a second reading continues what the first came to: the bus may have lost entries
+// during the first, and what came before doesn't belong to what came after.
 func read(ctx context.Context, log events.StudyLog, name events.Study, hear func(time.Time)) (s State, chain map[string]bool, err error) {
 	if s, chain, err = fold(ctx, log, name, hear); err != nil || s.Study.Skipped == 0 {
 		return s, chain, err
@@ -99,12 +102,14 @@ func fold(ctx context.Context, log events.StudyLog, name events.Study, hear func
 	return s, chain, nil
 }
 
-// advance reads what is new behind a state. It reads from the state's base, so that the newest entry of the state was in the log
-// before the reading began: if that still stands behind the same entries, all of them are the log's, and it is the new state's
-// base. It returns the hashes of the entries that it has read, too, from the base on.
+// advance reads what is new behind a state. It reads from the state's base, so that the newest
+// entry of the state was in the log before the reading began: if that still stands behind the same
+// entries, all of them are the log's, and it is the new state's base. It returns the hashes of the
+// entries that it has read, too, from the base on.
 //
-// errLost if another entry stands where one was read before, errBehind if the log ends before the state, tune.ErrUnchained if an
-// entry behind the state doesn't continue it: either that entry counts for nobody, or the state is of entries that are lost.
+// errLost if another entry stands where one was read before, errBehind if the log ends before the
+// state, tune.ErrUnchained if an entry behind the state doesn't continue it: either that entry
+// counts for nobody, or the state is of entries that are lost.
 func (s State) advance(ctx context.Context, log events.StudyLog, hear func(time.Time)) (State, map[string]bool, error) {
 	next := State{Name: s.Name}
 	if s.base != nil {
@@ -148,8 +153,8 @@ func (s State) advance(ctx context.Context, log events.StudyLog, hear func(time.
 	return next, passed, nil
 }
 
-// ReadOn returns a study as it stands, of which a state was read before: only what is new is read, as long as the log still
-// holds what was read.
+// ReadOn returns a study as it stands, of which a state was read before: only what is new is read,
+// as long as the log still holds what was read.
 func ReadOn(ctx context.Context, log events.StudyLog, s State) (State, error) {
 	next, _, err := s.advance(ctx, log, nil)
 	switch {
@@ -164,8 +169,8 @@ func ReadOn(ctx context.Context, log events.StudyLog, s State) (State, error) {
 // checkTime is how often a follower checks that the log still holds what was read of it.
 const checkTime = 15 * time.Second
 
-// Follow yields a study as it stands, then with each entry that is new, until it is settled: finished, with nothing of it running.
-// A study that has lost entries is yielded as it stands then.
+// Follow yields a study as it stands, then with each entry that is new, until it is settled:
+// finished, with nothing of it running. A study that has lost entries is yielded as it stands then.
 func Follow(ctx context.Context, log events.StudyLog, name events.Study) iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		s, err := Read(ctx, log, name)
@@ -178,8 +183,8 @@ func Follow(ctx context.Context, log events.StudyLog, name events.Study) iter.Se
 	}
 }
 
-// followOn yields the states that new entries lead to, for up to checkTime, and checks then what was read. It returns false when
-// there is nothing more to yield.
+// followOn yields the states that new entries lead to, for up to checkTime, and checks then what
+// was read. It returns false when there is nothing more to yield.
 func followOn(ctx context.Context, log events.StudyLog, s State, yield func(State, error) bool) (State, bool, error) {
 	following, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
@@ -214,8 +219,9 @@ func followOn(ctx context.Context, log events.StudyLog, s State, yield func(Stat
 	return next, yield(next, nil) && !next.Study.Settled(), nil
 }
 
-// Copy writes the entries that a state was folded from, an entry a line, without those that don't continue the log. It is an
-// error if the log no longer holds all of the state; what was written is not the study's log then.
+// Copy writes the entries that a state was folded from, an entry a line, without those that don't
+// continue the log. It is an error if the log no longer holds all of the state; what was written is
+// not the study's log then.
 func Copy(ctx context.Context, log events.StudyLog, state State, w io.Writer) error {
 	if err := copyTo(ctx, log, state, w); err != nil {
 		return state.about(fmt.Errorf("copy the log up to entry %d: %w", state.After, err))

@@ -19,8 +19,9 @@ var ErrFinished = errors.New("finished already")
 // stopPatience is how long a bus that is away is asked again.
 const stopPatience = 10 * time.Second
 
-// Stop asks for the end of a study: no trial is begun any more, those that run are stopped, and the best so far counts. Whoever works on
-// the study follows its log. It returns the study with its end. ErrFinished if it has ended, events.ErrNotFound if nobody has begun it.
+// Stop asks for the end of a study: no trial is begun any more, those that run are stopped, and the
+// best so far counts. Whoever works on the study follows its log. It returns the study with its
+// end. ErrFinished if it has ended, events.ErrNotFound if nobody has begun it.
 func Stop(ctx context.Context, bus events.StudyLog, name events.Study, message string) (State, error) {
 	l, err := Open(ctx, bus, name, Options{})
 	if err != nil {

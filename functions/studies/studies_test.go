@@ -16,17 +16,17 @@ import (
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
-// desk writes logs of studies to a letterbox in memory.
-type desk struct {
+// world writes logs of studies to a bus in memory.
+type world struct {
 	testing.TB
 	bus *bustest.Memory
 }
 
-func setup(t *testing.T) desk {
+func setup(t *testing.T) world {
 	t.Helper()
 	bus := bustest.NewMemory(time.Minute)
 	t.Cleanup(func() { bus.Close() })
-	return desk{t, bus}
+	return world{t, bus}
 }
 
 func name(first string) events.Study {
@@ -34,7 +34,7 @@ func name(first string) events.Study {
 }
 
 // write appends entries behind what the log has.
-func (d desk) write(study events.Study, entries ...tune.Entry) {
+func (d world) write(study events.Study, entries ...tune.Entry) {
 	d.Helper()
 	after, previous := uint64(0), ""
 	for entry, err := range d.bus.ReadStudy(d.Context(), study, 0, false) {
@@ -192,7 +192,7 @@ func TestStopEndsAStudyOnce(t *testing.T) {
 }
 
 // racing is a letterbox to which somebody else writes just before we do, the first time.
-type racing struct{ desk }
+type racing struct{ world }
 
 func (r racing) ReadStudy(ctx context.Context, study events.Study, after uint64, follow bool) iter.Seq2[events.StudyEntry, error] {
 	return r.bus.ReadStudy(ctx, study, after, follow)

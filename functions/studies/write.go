@@ -15,12 +15,13 @@ import (
 // errUnwritten says that an acknowledged entry is not in the log, or is skipped by all who read it.
 var errUnwritten = errors.New("the bus has acknowledged the entry, and the log doesn't hold it")
 
-// Write appends the entry that plan returns, and returns once the entry was read back as a part of the log. An empty entry says
-// that there is nothing to write. plan is called again with what the log holds by then whenever another writer was first, an
-// answer was lost, or the bus has lost entries: it finds in the study what was written before.
+// Write appends the entry that plan returns, and returns once the entry was read back as a part of
+// the log. An empty entry says that there is nothing to write. plan is called again with what the
+// log holds by then whenever another writer was first, an answer was lost, or the bus has lost
+// entries: it finds in the study what was written before.
 //
-// Write tries until the bus has answered or ctx ends. An error that no later try can avoid ends it, as that of an entry which is
-// too large for the bus: it is a failure of the module's then.
+// Write tries until the bus has answered or ctx ends. An error that no later try can avoid ends it,
+// as that of an entry which is too large for the bus: it is a failure of the module's then.
 func (l *Log) Write(ctx context.Context, plan func(tune.Study) (tune.Entry, error)) error {
 	for pause := (events.Pause{}); ; {
 		before, err := l.current()
@@ -48,8 +49,8 @@ func (l *Log) Write(ctx context.Context, plan func(tune.Study) (tune.Entry, erro
 	}
 }
 
-// append writes one entry behind those that were read, and reads it back: a bus that has lost entries may accept one behind an
-// entry that its writer has never read.
+// append writes one entry behind those that were read, and reads it back: a bus that has lost
+// entries may accept one behind an entry that its writer has never read.
 func (l *Log) append(ctx context.Context, before State, e tune.Entry) error {
 	e.Previous = before.Study.Head()
 	body, err := e.Bytes()
@@ -77,8 +78,9 @@ func (l *Log) append(ctx context.Context, before State, e tune.Entry) error {
 	return err
 }
 
-// confirm reads an acknowledged entry back, and says whether it is a part of the log. It reads from the base of the state that the
-// entry was to follow: what the follower has read since isn't known to have stood in the log together.
+// confirm reads an acknowledged entry back, and says whether it is a part of the log. It reads from
+// the base of the state that the entry was to follow: what the follower has read since isn't known
+// to have stood in the log together.
 func (l *Log) confirm(ctx context.Context, before State, hash string) (bool, error) {
 	var pause events.Pause
 	for until := time.Now().Add(lagTime); ; {
@@ -111,8 +113,9 @@ func hopeless(err error) bool {
 	return ours || invalid
 }
 
-// failure says whose fault an error is, unless that was said already. Most are of the bus, and the job is tried again for as long
-// as it takes. An entry that the bus never accepts would be refused then, too: what a module has found doesn't fit into it.
+// failure says whose fault an error is, unless that was said already. Most are of the bus, and the
+// job is tried again for as long as it takes. An entry that the bus never accepts would be refused
+// then, too: what a module has found doesn't fit into it.
 func (l *Log) failure(err error) error {
 	if _, said := errors.AsType[*events.Failure](err); err == nil || said || errors.Is(err, events.ErrLeaseLost) {
 		return err
@@ -128,9 +131,10 @@ func (l *Log) failure(err error) error {
 	return events.Fail(kind, fmt.Errorf("log of study %s: %w", l.name.ID, err))
 }
 
-// Copy writes the log that a state of it was folded from, as the function Copy does, once the bus shows all of it: it asks again
-// while the log ends before the state, for up to lagTime. The state may be discarded as lost then, and the log is read anew. The
-// error is of kind unavailable: what was written is not the whole log, and the job is tried again.
+// Copy writes the log that a state of it was folded from, as the function Copy does, once the bus
+// shows all of it: it asks again while the log ends before the state, for up to lagTime. The state
+// may be discarded as lost then, and the log is read anew. The error is of kind unavailable: what
+// was written is not the whole log, and the job is tried again.
 func (l *Log) Copy(ctx context.Context, state State, w io.Writer) error {
 	var pause events.Pause
 	for until := time.Now().Add(lagTime); ; {

@@ -25,9 +25,10 @@ transform = Transform(examples=example_gen.outputs["examples"], schema=schema_ge
 module_file = "penguin_utils.py"
 `
 
-// The blocks of docs/guide/trainer.md and docs/guide/tuner.md of TFX that call Trainer or Tuner, without their comments. A bare ... between
-// lines is Python and stays. Between arguments it is a SyntaxError in the guide as it stands: there stock stands for the arguments that the
-// guide leaves out, which are those of the block before it.
+// The blocks of docs/guide/trainer.md and docs/guide/tuner.md of TFX that call Trainer or Tuner,
+// without their comments. A bare ... between lines is Python and stays. Between arguments it is a
+// SyntaxError in the guide as it stands: there stock stands for the arguments that the guide leaves
+// out, which are those of the block before it.
 func TestTheBlocksOfTFXsGuide(t *testing.T) {
 	t.Parallel()
 	const stock = `module_file=module_file, examples=transform.outputs['transformed_examples'], transform_graph=transform.outputs['transform_graph'],
@@ -279,7 +280,8 @@ tfx.components.Trainer(module_file='m.py', train_args=tfx.dsl.experimental.Runti
 	}
 }
 
-// What needs the value of something that is only recorded is refused by the name that the file has for it.
+// What needs the value of something that is only recorded is refused by the name that the file has
+// for it.
 func TestSaysWhatHasNoValue(t *testing.T) {
 	t.Parallel()
 	const head = "from tfx import v1 as tfx\nimport unheard_of\nimport os\n"

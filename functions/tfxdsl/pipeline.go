@@ -27,8 +27,8 @@ type translation struct {
 	warnings []string
 }
 
-// Pipeline returns the pipeline file: YAML that pipeline.Parse takes, with a comment for each argument that it can't express. An *Error says which
-// argument at which line leaves no pipeline.
+// Pipeline returns the pipeline file: YAML that pipeline.Parse takes, with a comment for each
+// argument that it can't express. An *Error says which argument at which line leaves no pipeline.
 func (r *Recorded) Pipeline() ([]byte, error) {
 	t := &translation{r: r, trainer: map[string]any{}, module: map[string]any{}}
 	trainers, tuners := r.find("Trainer"), r.find("Tuner")
@@ -91,7 +91,8 @@ func (t *translation) trainAs(tuner call) error {
 	return nil
 }
 
-// arguments are those by name; the first of Trainer and Tuner may be given by its place. The value of a RuntimeParameter is its default.
+// arguments are those by name; the first of Trainer and Tuner may be given by its place. The value
+// of a RuntimeParameter is its default.
 func (t *translation) arguments(c call) (map[string]any, error) {
 	all := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(c.Kwargs)) {
@@ -199,7 +200,7 @@ func (t *translation) tune(c call) error {
 		}
 	}
 	if t.trainer["hyperparameters"] == pipeline.HyperparametersNone {
-		t.warn(c.Line, "Tuner: the Trainer does not take its best_hyperparameters: each run is tuned, and nothing comes of it")
+		t.warn(c.Line, "Tuner: the Trainer does not take its best_hyperparameters: each run is tuned without effect")
 	}
 	return nil
 }
@@ -259,7 +260,8 @@ func (t *translation) steps(c call, to map[string]any, name string, value any) e
 	return t.message(c, to, name, value, "num_steps", "splits")
 }
 
-// mapping is a value that is one, or JSON of one, which is what a RuntimeParameter has for a message. It is nil for others.
+// mapping is a value that is one, or JSON of one, which is what a RuntimeParameter has for a
+// message. It is nil for others.
 func mapping(value any) map[string]any {
 	object, ok := value.(map[string]any)
 	if text, is := value.(string); is {
@@ -493,7 +495,8 @@ func (t *translation) text() ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// acts reports whether a character acts on a terminal, ends a line for some readers of YAML alone, or changes the order in which text is shown.
+// acts reports whether a character acts on a terminal, ends a line for some readers of YAML alone,
+// or changes the order in which text is shown.
 func acts(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }

@@ -113,7 +113,8 @@ func Record(ctx context.Context, path string, o Options) (*Recorded, error) {
 	if err := decoder.Decode(&said); err != nil {
 		return nil, &Error{File: path, Err: fmt.Errorf("what it called could not be read: %w", err)}
 	}
-	// A pipeline that was put together before something failed, like a runner, is there all the same.
+	// A pipeline that was put together before something failed, like a runner, is there all the
+	// same.
 	if r.failed = said.Failed; r.failed != nil && (r.failed.Syntax || len(r.find("Trainer"))+len(r.find("Tuner")) == 0) {
 		return nil, &Error{File: path, Line: r.failed.Line, Err: errors.New(r.failed.Message)}
 	}

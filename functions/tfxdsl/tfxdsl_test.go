@@ -266,7 +266,8 @@ func TestSaysAtWhichLineAFileIsWrong(t *testing.T) {
 	}
 }
 
-// Text of a file cannot control the terminal on which its pipeline file is shown, nor look like another one.
+// Text of a file cannot control the terminal on which its pipeline file is shown, nor look like
+// another one.
 func TestAPipelineFileHoldsNothingThatActsOnATerminal(t *testing.T) {
 	t.Parallel()
 	got, err := translate(t, channels+`Trainer(module_file=module_file, **{"a\x1b[2J\u202eb": 1})`)

@@ -74,7 +74,7 @@ func reproduceModel(ctx context.Context, a *app.App, l app.Link, model string, f
 	if err != nil {
 		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s of pipeline %s goes on", job.Run, job.Pipeline))
 	}
-	report, err := reproduce.Compare(ctx, l.Store, plan.Model.Told, made, f.opts)
+	report, err := reproduce.Compare(ctx, l.Store, plan.Model.Event, made, f.opts)
 	if err != nil {
 		return err
 	}

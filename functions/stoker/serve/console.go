@@ -97,7 +97,7 @@ func newConsole(a *app.App) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.listen, "listen", DefaultConsole, "address and port")
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token; default: "+consoleTokenEnv+", else one is made")
-	cmd.Flags().StringSliceVar(&f.hosts, "host", nil, "name that browsers know it by, beside those of loopback")
+	cmd.Flags().StringSliceVar(&f.hosts, "host", nil, "name that browsers know it by, in addition to loopback")
 	cmd.Flags().BoolVar(&f.readOnly, "read-only", false, "nobody may act: there is no token")
 	cmd.Flags().BoolVar(&f.open, "open", false, "let everybody who reaches it read, without the token")
 	app.SetElsewhere(cmd, "listen", settings.ConsoleListen)

@@ -1,5 +1,5 @@
-// Package studiestest is a bus for the tests of those who work on studies: one that is as bad as its contract allows, and that
-// loses entries which it has acknowledged.
+// Package studiestest is a bus for the tests of those who work on studies: one that is as bad as
+// its contract allows, and that loses entries which it has acknowledged.
 package studiestest
 
 import (
@@ -20,8 +20,8 @@ import (
 //   - a read without follow may leave out what was not acknowledged when it began, and is no snapshot;
 //   - a read with follow brings entries late.
 //
-// Lose takes the newest entries away, and their sequences are given to others. A Bus is safe for several goroutines. Its
-// pauses are the clock's of testing/synctest.
+// Lose takes the newest entries away, and their sequences are given to others. A Bus is safe for
+// several goroutines. Its pauses are the clock's of testing/synctest.
 type Bus struct {
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -127,7 +127,8 @@ func (b *Bus) acknowledge(sequence uint64) {
 	}
 }
 
-// next is the first entry behind a sequence; false if there is none. changed is closed when another is stored.
+// next is the first entry behind a sequence; false if there is none. changed is closed when another
+// is stored.
 func (b *Bus) next(study events.Study, after uint64) (e stored, found bool, changed <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

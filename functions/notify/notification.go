@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Words are what a template has to say a thing with.
+// Words are the fields of a template.
 type Words struct {
 	Type     string // of the CloudEvent: dev.stoker.training.failed.v1
 	Kind     string // training.failed, tuning.failed, model.trained, dead, ...
@@ -18,48 +18,48 @@ type Words struct {
 	Pipeline string // "" where a dead letter names none
 	Run      string
 	Reason   string // of a failure or a dead letter: input, module, ...
-	Message  string // what went wrong, "" for facts that are no failures
+	Message  string // what went wrong, "" for events that are no failures
 	LogTail  string // the end of the module's log
 	Model    string // address of the model, for model.trained
 	Number   uint64 // of a dead letter, for `stoker dead`
 }
 
-// telling is one thing to tell: its words, and the whole of it as a CloudEvent.
-type telling struct {
+// notification is one event to send: the fields for a template, and the whole as a CloudEvent.
+type notification struct {
 	Words
-	event func() ([]byte, error) // nil: nothing to tell
+	event func() ([]byte, error) // nil: nothing to send
 }
 
-// wanted says whether anybody wants to hear of it.
-func (t telling) wanted(pipelines []string) bool {
+// wanted reports whether it is of one of the pipelines.
+func (t notification) wanted(pipelines []string) bool {
 	return t.event != nil && (len(pipelines) == 0 || slices.Contains(pipelines, t.Pipeline))
 }
 
-// nextFact takes the next fact. A message that is none is a dead letter soon, by the dispatcher.
-func (n *Notifier) nextEvent(ctx context.Context, wait time.Duration) (events.Delivery, telling, error) {
+// nextEvent takes the next event. An invalid message is dead-lettered by the dispatcher.
+func (n *Notifier) nextEvent(ctx context.Context, wait time.Duration) (events.Delivery, notification, error) {
 	delivery, err := n.bus.Listen(ctx, n.listener(), n.kinds, wait)
 	if err != nil {
-		return nil, telling{}, err
+		return nil, notification{}, err
 	}
 	recorded := delivery.Recorded()
 	if recorded.Err != nil {
-		return delivery, telling{}, nil
+		return delivery, notification{}, nil
 	}
 	return delivery, ofEvent(recorded.Event), nil
 }
 
-func (n *Notifier) nextDead(ctx context.Context, wait time.Duration) (events.Delivery, telling, error) {
+func (n *Notifier) nextDead(ctx context.Context, wait time.Duration) (events.Delivery, notification, error) {
 	deadLetter, err := n.bus.ListenDead(ctx, n.listener(), wait)
 	if err != nil {
-		return nil, telling{}, err
+		return nil, notification{}, err
 	}
 	return deadLetter, ofDeadLetter(deadLetter.DeadLetter()), nil
 }
 
-// listener is the name of the place on the bus.
+// listener is the name of the consumers.
 func (n *Notifier) listener() string { return "notify-" + n.opts.Name }
 
-func ofEvent(f events.Event) telling {
+func ofEvent(f events.Event) notification {
 	w := Words{Type: f.Data.Kind().Type(), Kind: string(f.Data.Kind()), ID: f.ID, Pipeline: f.Pipeline, Run: f.Run}
 	switch data := f.Data.(type) {
 	case *events.TrainingFailed:
@@ -69,7 +69,7 @@ func ofEvent(f events.Event) telling {
 	case *events.ModelTrained:
 		w.Model = data.Model.URI
 	}
-	return telling{Words: w, event: f.JSON}
+	return notification{Words: w, event: f.JSON}
 }
 
 func (w *Words) failed(f events.Failed) {
@@ -91,7 +91,7 @@ type deadEvent struct {
 	Data            deadData  `json:"data"`
 }
 
-// deadData says which message it is, and not what is in it.
+// deadData identifies the message, without its body.
 type deadData struct {
 	Number   uint64            `json:"number"` // for `stoker dead`
 	Stream   string            `json:"stream"`
@@ -100,14 +100,14 @@ type deadData struct {
 	Reason   events.DeadReason `json:"reason"`
 }
 
-// ofLetter is empty for a job whose failure a fact tells.
-func ofDeadLetter(deadLetter events.DeadLetter) telling {
+// ofDeadLetter is empty for a job whose failure has an event.
+func ofDeadLetter(deadLetter events.DeadLetter) notification {
 	message := deadLetter.Message
 	pipeline, run, _ := events.ParseEventSubject(message.Subject)
 	if message.Stream == events.StreamJobs {
 		job, err := events.DecodeJob(message.Body)
 		if err == nil && job.Function != events.FunctionTrial {
-			return telling{}
+			return notification{}
 		}
 		pipeline, run = job.Pipeline, job.Run
 	}
@@ -115,7 +115,7 @@ func ofDeadLetter(deadLetter events.DeadLetter) telling {
 		Type: deadType, Kind: Dead, ID: fmt.Sprintf("%s-%d", message.Stream, message.Sequence), Pipeline: pipeline, Run: run,
 		Reason: string(deadLetter.Reason.Kind), Message: deadLetter.Reason.Message, Number: deadLetter.Sequence,
 	}
-	return telling{Words: w, event: func() ([]byte, error) {
+	return notification{Words: w, event: func() ([]byte, error) {
 		return json.Marshal(deadEvent{
 			SpecVersion: "1.0", Type: w.Type, ID: w.ID, Source: "/stoker/dead", Subject: pipeline, Run: run, Time: deadLetter.Stored.UTC(),
 			DataContentType: "application/json",

@@ -22,13 +22,13 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// told keeps what receivers get.
-type told chan string
+// received keeps what receivers get.
+type received chan string
 
-func (c told) Send(_ context.Context, e openlineage.Event) error { c <- string(e.Type); return nil }
+func (c received) Send(_ context.Context, e openlineage.Event) error { c <- string(e.Type); return nil }
 
 // hook is a webhook.
-func (c told) hook(t *testing.T) string {
+func (c received) hook(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -40,8 +40,8 @@ func (c told) hook(t *testing.T) string {
 	return server.URL
 }
 
-// next are what came, in any order: facts and dead letters are two places.
-func (c told) next(t *testing.T, n int) (got []string) {
+// next returns the next n, in any order: events and dead letters have a consumer each.
+func (c received) next(t *testing.T, n int) (got []string) {
 	t.Helper()
 	for range n {
 		select {
@@ -55,13 +55,14 @@ func (c told) next(t *testing.T, n int) (got []string) {
 	return got
 }
 
-// TestWhoTellsOthersDoesThatByItsRole: a notifier tells a webhook of a failure, of a dead letter and of a job that a foreign client took off;
-// an exporter tells a catalogue of the same failure, as it comes and of the whole log. Neither asks for more than its role has.
-func TestWhoTellsOthersDoesThatByItsRole(t *testing.T) {
+// TestNotifierAndExporterNeedTheirRolesAlone: a notifier sends a failure, a dead letter and a job
+// that a foreign client terminated to a webhook; an exporter sends the same failure to a catalog,
+// as it comes and from the whole log. Neither needs more than its role permits.
+func TestNotifierAndExporterNeedTheirRolesAlone(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
 	operator := server.as(t, "acme", access.Operator)
-	hooked, heard := make(told, 64), make(told, 64)
+	hooked, heard := make(received, 64), make(received, 64)
 	n, err := notify.New(server.as(t, "acme", access.Notifier), notify.Options{URL: hooked.hook(t), Logger: slog.New(server.grumbles)})
 	if err != nil {
 		t.Fatal(err)
@@ -85,24 +86,24 @@ func TestWhoTellsOthersDoesThatByItsRole(t *testing.T) {
 	}
 	terminate(t, server, operator)
 	if got := hooked.next(t, 3); !slices.Equal(got, []string{"dev.stoker.message.dead.v1", "dev.stoker.message.dead.v1", "dev.stoker.training.failed.v1"}) {
-		t.Errorf("the webhook was told %v", got)
+		t.Errorf("the webhook received %v", got)
 	}
 	if got := heard.next(t, 1); !slices.Equal(got, []string{"FAIL"}) && !slices.Equal(got, []string{"START"}) {
-		t.Errorf("the catalogue was told %v", got)
+		t.Errorf("the catalog received %v", got)
 	}
 	if sent, err := x.Replay(t.Context(), 1); err != nil || sent == 0 {
-		t.Errorf("of the whole log: %d told, %v", sent, err)
+		t.Errorf("of the whole log: %d sent, %v", sent, err)
 	}
 	stop()
 	if err := running.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	for _, said := range server.grumbles.all() {
-		t.Error("something was refused that a role does by itself:", said)
+		t.Error("refused to a role:", said)
 	}
 }
 
-// listening waits until a listener has its place: what came before is none of its business.
+// listening waits until a listener has its consumer: what came before is not delivered to it.
 func listening(t *testing.T, server tenants, stream, name string) {
 	t.Helper()
 	conn, _ := raw(t, server, access.Operator)
@@ -116,12 +117,12 @@ func listening(t *testing.T, server tenants, stream, name string) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%s has no place in %s: %s; the bus said %q", name, stream, answer.Data, server.grumbles.all())
+			t.Fatalf("%s has no consumer of %s: %s; the bus said %q", name, stream, answer.Data, server.grumbles.all())
 		}
 	}
 }
 
-// terminate has a foreign client take a job off its queue for good.
+// terminate has a foreign client terminate a job.
 func terminate(t *testing.T, server tenants, operator *jetstream.Bus) {
 	t.Helper()
 	if err := offer(events.FunctionTrain)(t.Context(), operator); err != nil {
