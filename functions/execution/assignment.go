@@ -102,7 +102,7 @@ func There(path string) string {
 
 // OnlyFile returns the one file of a staged artifact that TFX keeps alone in its folder: a schema,
 // hyperparameters. "" where the job has no such input. Files whose names begin with _ or . do not
-// count: Hadoop's tools, and bridges' markers, leave them beside data.
+// count: Hadoop's tools, and bridges' markers, leave them next to data.
 func OnlyFile(dir string) (string, error) {
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

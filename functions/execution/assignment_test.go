@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 )
 
-func TestMarkersBesideAnArtifactsOneFileDoNotCount(t *testing.T) {
+func TestMarkersNextToAnArtifactsOneFileDoNotCount(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		files      []string

@@ -210,7 +210,7 @@ func (c *Checkpointer) Save(m module.Message) {
 		old.remove()
 	default:
 	}
-	c.latest <- snap // there is room: only Save fills it
+	c.latest <- snap // does not block: only Save sends
 }
 
 // choose selects the files of a checkpoint; false if there is none to be made now.

@@ -21,8 +21,8 @@ import (
 // too.
 const modelRun = "model_run"
 
-// runInside is where model_run stands in a checkpoint, beside what is in working/. A checkpoint of
-// the time before has none.
+// runInside is where model_run is in a checkpoint, in addition to what is in working/. Older
+// checkpoints have none.
 const runInside = ".stoker/model_run"
 
 const (
@@ -162,7 +162,7 @@ func (w Workspace) layOutRun() error {
 	return os.Remove(filepath.Dir(inside))
 }
 
-// folderState tells whether files change. Logs are left out, since they only grow and may end
+// folderState detects changes of files. Logs are left out, since they only grow and may end
 // anywhere, and what a checkpoint is made without.
 type folderState map[string]fs.FileInfo
 

@@ -114,8 +114,9 @@ func TestNothingIsLinkedThatMayBeWrittenTo(t *testing.T) {
 	}
 }
 
-// A module writes the same text into two files in place, again and again, with a rest between. Where a busy machine holds it up in
-// the middle for longer than the pauses of copyAll, half of it is what stands there: such rounds tell nothing.
+// A module writes the same text into two files in place, again and again, with a pause between. If
+// a busy machine delays it in the middle for longer than the pauses of copyAll, the copy has half
+// of it: such rounds prove nothing.
 func TestACopyIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	d := lay(t, map[string]string{"working/a": "0", "out/model_run/b": "0"})

@@ -47,7 +47,8 @@ func TestACopyOfAFolderStaysAsItWas(t *testing.T) {
 	}
 }
 
-// What was a file when the directory was listed may be a link by now, to a file that only the worker may read.
+// What was a file when the directory was listed may be a link by now, to a file that only the
+// worker may read.
 func TestACopyFollowsNoLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -115,7 +116,8 @@ func rootOf(t *testing.T, dir string) *os.Root {
 	return root
 }
 
-// A module replaces a file by a newer one, as it does with what must never be half written: a copy has one or the other.
+// A module replaces a file by a newer one, as it does with what must never be half written: a copy
+// has one or the other.
 func TestACopyHasAFileThatIsReplacedMeanwhile(t *testing.T) {
 	t.Parallel()
 	from, written := t.TempDir(), make(chan error, 1)

@@ -34,7 +34,7 @@ func StoreFailure(err error) error {
 }
 
 // errUnreadable marks an input that the store won't let us read. S3 also says so of what is not
-// there, to those who may not list.
+// there, to clients that may not list.
 var errUnreadable = errors.New("input can't be read")
 
 // deniedTries is how often an input is asked for that the store denies: a permission that was just

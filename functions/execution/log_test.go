@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// heard is what was told of a log.
+// heard is the reported parts of a log.
 type heard struct {
 	mu    sync.Mutex
 	parts []events.LogPart
@@ -38,7 +38,7 @@ func listen(h *heard) *live {
 	return a.reportLog()
 }
 
-func TestALogIsToldAsItIsPrinted(t *testing.T) {
+func TestALogIsReportedAsItIsPrinted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &heard{}
@@ -46,13 +46,13 @@ func TestALogIsToldAsItIsPrinted(t *testing.T) {
 		_, _ = l.Write([]byte("one\ntw"))
 		time.Sleep(2 * reportEvery)
 		if got := h.text(); got != "one\ntw" || h.parts[0].Text != "one\n" {
-			t.Errorf("told %q in %v while a line is being printed", got, h.parts)
+			t.Errorf("reported %q in %v while a line is being printed", got, h.parts)
 		}
 		_, _ = l.Write([]byte("o\nthree"))
 		l.end()
 		l.end()
 		if got := h.text(); got != "one\ntwo\nthree" {
-			t.Errorf("told %q at the end", got)
+			t.Errorf("reported %q at the end", got)
 		}
 		if last := h.parts[len(h.parts)-1]; !last.Ended || last.Offset+int64(last.Bytes) != int64(len("one\ntwo\nthree")) {
 			t.Errorf("the last part is %+v", last)
@@ -60,12 +60,12 @@ func TestALogIsToldAsItIsPrinted(t *testing.T) {
 	})
 }
 
-func TestAModuleThatPrintsNothingTellsNothing(t *testing.T) {
+func TestAModuleThatPrintsNothingReportsNothing(t *testing.T) {
 	t.Parallel()
 	h := &heard{}
 	listen(h).end()
 	if len(h.parts) != 0 {
-		t.Errorf("told %v", h.parts)
+		t.Errorf("reported %v", h.parts)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestOfALogThatIsPrintedTooFastTheOldestIsLeftOutAndTheOffsetsSayIt(t *testi
 		at = part.Offset + int64(part.Bytes)
 	}
 	if at != int64(size) || left == 0 || !strings.HasSuffix(h.text(), "\nlast\n") {
-		t.Errorf("told up to %d of %d, %d left out, ends %q", at, size, left, h.text()[max(0, len(h.text())-20):])
+		t.Errorf("reported up to %d of %d, %d left out, ends %q", at, size, left, h.text()[max(0, len(h.text())-20):])
 	}
 }
 
@@ -107,6 +107,6 @@ func TestACharacterIsNeverCut(t *testing.T) {
 	_, _ = l.Write([]byte(text[3*events.LogPartBytes+1 : 4*events.LogPartBytes]))
 	l.end()
 	if got := h.text(); strings.TrimRight(got, "\uFFFD") != strings.ToValidUTF8(text[:4*events.LogPartBytes], "") {
-		t.Errorf("%d bytes told of %d, with %d characters cut", len(got), 4*events.LogPartBytes, strings.Count(got, "\uFFFD"))
+		t.Errorf("%d bytes reported of %d, with %d characters cut", len(got), 4*events.LogPartBytes, strings.Count(got, "\uFFFD"))
 	}
 }

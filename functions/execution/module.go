@@ -170,7 +170,7 @@ const (
 
 	partialCopy = "partial-"
 
-	fetchLook = 20 * time.Millisecond // how often one who waits for another's copy looks again
+	fetchLook = 20 * time.Millisecond // how often a waiter checks for another's copy
 )
 
 // openFetched makes the folder; "" is one in the user's cache.

@@ -89,7 +89,8 @@ func (l *library) put(t *testing.T, key, text string) {
 // examples is where every job's examples are.
 const examples = "up/examples"
 
-// at is a component whose pipeline has its module at an address. Its executions differ by their modules alone.
+// at is a component whose pipeline has its module at an address. Its executions differ by their
+// modules alone.
 type at string
 
 func (address at) Describe(job events.Job) (execution.Description, error) {
@@ -117,7 +118,8 @@ func (l *library) digest(t *testing.T, address string) (string, error) {
 	return known.Module, err
 }
 
-// run does the part of a job that is about its module. between is called when the execution is known.
+// run does the part of a job that is about its module. between is called when the execution is
+// known.
 func (l *library) run(t *testing.T, address string, between func()) (err error) {
 	t.Helper()
 	known, err := l.executor.Identify(t.Context(), task(), at(address))
@@ -164,8 +166,8 @@ func TestAModuleAtAnAddressIsRunFromACopy(t *testing.T) {
 		case filepath.Base(source.Path) != want || info.Mode()&0o111 == 0:
 			t.Errorf("%s: ran %s with mode %v; want %s, to be run", address, source.Path, info.Mode(), want)
 		default:
-			if beside, _ := os.ReadDir(filepath.Dir(source.Path)); len(beside) != 1 {
-				t.Errorf("%s: beside it lie %v; want that file alone", address, beside)
+			if entries, _ := os.ReadDir(filepath.Dir(source.Path)); len(entries) != 1 {
+				t.Errorf("%s: its directory has %v; want that file alone", address, entries)
 			}
 		}
 	}
@@ -260,7 +262,7 @@ func TestWhoseFaultAModuleIsThatCannotBeRead(t *testing.T) {
 			err := l.run(t, tt.address, func() {})
 			wantFailure(t, err, tt.kind, tt.want)
 			if failure, _ := errors.AsType[*events.Failure](err); failure != nil && strings.Contains(failure.Error()+failure.LogTail, l.cache) {
-				t.Errorf("%v tells where the copy is: %s", failure, failure.LogTail)
+				t.Errorf("%v shows where the copy is: %s", failure, failure.LogTail)
 			}
 			if left, _ := filepath.Glob(filepath.Join(l.cache, "partial-*")); len(left) != 0 {
 				t.Errorf("left %v", left)
@@ -304,7 +306,7 @@ func TestModulesUnusedForLongAreRemoved(t *testing.T) {
 	if partial, _ := filepath.Glob(filepath.Join(l.cache, "partial-*")); len(partial) != 1 || filepath.Base(partial[0]) != "partial-new" {
 		t.Errorf("of copies in the making %v are left, want the new one", partial)
 	}
-	if _, err := os.Stat(used); err != nil || len(left) != 65 { // 64, and the one for which there had to be room
+	if _, err := os.Stat(used); err != nil || len(left) != 65 { // 64, and the newest
 		t.Errorf("%d modules are left, %v", len(left), err)
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// kerasWriter saves one checkpoint, and then another one that stops three times until a line comes in: after the first array, after the
-// fifth of six, and before the file is closed. It prints where it is.
+// kerasWriter saves one checkpoint, and then another one that stops three times until a line comes
+// in: after the first array, after the fifth of six, and before the file is closed. It prints where
+// it is.
 const kerasWriter = `
 import os, sys
 import h5py, keras, numpy as np, zipfile
@@ -49,9 +50,10 @@ print("saved", flush=True)
 sys.stdin.readline()
 `
 
-// What Keras has saved is kept at once, and what it is saving isn't, wherever it is caught. Keras flushes no file before it closes it: one
-// that its writer flushes in between says that it is whole.
-func TestACheckpointOfKerasIsKeptWholeBesideOneThatIsBeingWritten(t *testing.T) {
+// What Keras has saved is kept at once, and what it is saving isn't, wherever it is caught. Keras
+// flushes no file before it closes it: one that its writer flushes in between says that it is
+// whole.
+func TestACheckpointOfKerasIsKeptWholeWhileAnotherIsWritten(t *testing.T) {
 	t.Parallel()
 	python := tftest.Python(t)
 	for kind, suffix := range map[string]string{"keras": ".keras", "weights": ".weights.h5"} {

@@ -43,7 +43,8 @@ func (w *writes) write(files map[string]string) {
 	}
 }
 
-// scan scans half a second later, and returns what a checkpoint would hold, in order; "" where none is made.
+// scan scans half a second later, and returns what a checkpoint would hold, in order; "" where none
+// is made.
 func (w *writes) scan() string {
 	w.t.Helper()
 	w.now = w.now.Add(scanPause)
@@ -120,7 +121,8 @@ func TestWhatLiesStillIsKeptOnce(t *testing.T) {
 	}
 }
 
-// A training loop that appends to a log five times a second, writes how far it is, and saves now and then.
+// A training loop that appends to a log five times a second, writes how far it is, and saves now
+// and then.
 func TestALogHoldsUpNoCheckpoint(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
@@ -143,9 +145,9 @@ func TestALogHoldsUpNoCheckpoint(t *testing.T) {
 }
 
 // The next checkpoint is always being written while the one before it lies there.
-func TestACheckpointBesideOneThatIsBeingWrittenIsKept(t *testing.T) {
+func TestACheckpointIsKeptWhileAnotherIsWritten(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ files, beside map[string]string }{
+	for name, c := range map[string]struct{ files, writing map[string]string }{
 		"TensorFlow": {tensorFlowCheckpoint(5), map[string]string{"ckpt-6.data-00000-of-00002": "v"}},
 		"Orbax": {map[string]string{"5/_CHECKPOINT_METADATA": "{}", "5/d/0": "v"},
 			map[string]string{"6.orbax-checkpoint-tmp-17/_CHECKPOINT_METADATA": "{}", "6.orbax-checkpoint-tmp-17/d/0": "v"}},
@@ -156,7 +158,7 @@ func TestACheckpointBesideOneThatIsBeingWrittenIsKept(t *testing.T) {
 	} {
 		w := newWrites(t)
 		w.write(c.files)
-		w.write(c.beside)
+		w.write(c.writing)
 		want := strings.Join(slices.Sorted(maps.Keys(c.files)), " ")
 		if got := w.scan(); got != want {
 			t.Errorf("%s: kept %q, want %q", name, got, want)
@@ -198,7 +200,8 @@ func TestACheckpointIsKeptWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// What a checkpoint would lack that the last one has holds it up: the next attempt has only the newest.
+// What a checkpoint would lack that the last one has holds it up: the next attempt has only the
+// newest.
 func TestWhatWasKeptIsNotLost(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
@@ -278,8 +281,9 @@ func TestTooManyFilesAreSaid(t *testing.T) {
 	}
 }
 
-// What a look at the files takes grows with their number alone, whatever a module makes of its folders: with each folder looked at for each
-// file, this would take longer than any test may, and hold up the end of the job.
+// What a look at the files takes grows with their number alone, whatever a module makes of its
+// folders: with each folder looked at for each file, this would take longer than any test may, and
+// hold up the end of the job.
 func TestNestedFoldersOfOrbaxTakeNoLonger(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
@@ -311,7 +315,8 @@ func TestTooManyFoldersAndLinksAreSaid(t *testing.T) {
 	}
 }
 
-// What is rewritten all the time is copied as it was at some moment, and a part that is left out is not in the copy.
+// What is rewritten all the time is copied as it was at some moment, and a part that is left out is
+// not in the copy.
 func TestACopyHoldsWhatWasChosen(t *testing.T) {
 	t.Parallel()
 	d := lay(t, map[string]string{"working/step.json": `{"step": 5}`, "working/half.pkl": "ha", "out/model_run/state.pkl": "whole", "working/log": "a"})

@@ -24,7 +24,8 @@ func (c *checker) Check(context.Context, json.RawMessage, guest.Limits) (json.Ra
 	return json.Marshal(modelcheck.Answer{Refused: c.refused})
 }
 
-// A graph is checked once by a worker, and again when a single byte or name, or a limit, is another.
+// A graph is checked once by a worker, and again when a single byte or name, or a limit, is
+// another.
 func TestAGraphThatWasAcceptedIsNotCheckedAgain(t *testing.T) {
 	t.Parallel()
 	c := &checker{}

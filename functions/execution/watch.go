@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// fileWatch makes checkpoints of the files of a module that does not say itself when they are whole.
+// fileWatch makes checkpoints of the files of a module that does not say itself when they are
+// whole.
 type fileWatch struct {
 	save *Checkpointer
 	step atomic.Int64
@@ -17,8 +18,8 @@ type fileWatch struct {
 	done sync.WaitGroup
 }
 
-// watchFiles watches the folders of a TFX module while it runs. It returns nil for other modules, which say when their files are whole, and
-// for an attempt that saves no checkpoints.
+// watchFiles watches the folders of a TFX module while it runs. It returns nil for other modules,
+// which say when their files are whole, and for an attempt that saves no checkpoints.
 func (a *Attempt) watchFiles(source module.Source) *fileWatch {
 	if a.checkpointer == nil || !guest.IsTFX(source.Path) {
 		return nil
@@ -54,7 +55,8 @@ func (w *fileWatch) reached(step int) {
 	}
 }
 
-// end stops watching. Of a module that failed, the files are kept once more: its process may have ended between two scans.
+// end stops watching. Of a module that failed, the files are kept once more: its process may have
+// ended between two scans.
 func (w *fileWatch) end(failed bool) {
 	if w == nil {
 		return

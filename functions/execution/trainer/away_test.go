@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// told are the facts of a kind.
-func told(t *testing.T, bus events.Bus, kind events.Kind) (all []events.Event) {
+// published returns the events of a kind.
+func published(t *testing.T, bus events.Bus, kind events.Kind) (all []events.Event) {
 	t.Helper()
 	for recorded, err := range bus.Read(t.Context(), events.Query{Kinds: []events.Kind{kind}}) {
 		if err != nil {
@@ -62,14 +62,14 @@ func TestAWorkerThatStopsHandsItsJobOnWithAllItsSteps(t *testing.T) {
 		for range 4 { // workers, one after another
 			work(t, bus, b.store, g, 100*time.Second)
 		}
-		models := told(t, bus, events.KindModelTrained)
+		models := published(t, bus, events.KindModelTrained)
 		if taken := g.all(); len(models) != 1 || len(taken) != 300 {
 			t.Errorf("%d models after %d steps", len(models), len(taken))
 		}
 	})
 }
 
-func TestACancelledRunIsAnEventAndNoDeadLetter(t *testing.T) {
+func TestACancelledRunIsAnnouncedWithoutADeadLetter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, bus, g := setup(t, nil), offered(t), &stepper{steps: 300, every: 30}
@@ -82,13 +82,13 @@ func TestACancelledRunIsAnEventAndNoDeadLetter(t *testing.T) {
 			return slow(ctx, step)
 		}
 		work(t, bus, b.store, g, 20*time.Minute)
-		failures := told(t, bus, events.KindTrainingFailed)
-		if len(failures) != 1 || len(told(t, bus, events.KindModelTrained)) > 0 {
-			t.Fatalf("told %+v", failures)
+		failures := published(t, bus, events.KindTrainingFailed)
+		if len(failures) != 1 || len(published(t, bus, events.KindModelTrained)) > 0 {
+			t.Fatalf("published %+v", failures)
 		}
 		failed := failures[0].Data.(*events.TrainingFailed)
 		if failed.Reason != events.FailureCancelled {
-			t.Errorf("told %+v", failed)
+			t.Errorf("published %+v", failed)
 		}
 		for deadLetter, err := range bus.DeadLetters(t.Context()) {
 			t.Errorf("dead letter %+v, %v", deadLetter, err)
@@ -102,7 +102,8 @@ func TestACancelledRunIsAnEventAndNoDeadLetter(t *testing.T) {
 	})
 }
 
-// A store may be away for longer than any number of deliveries: nothing is given up, and what was saved before is gone on from.
+// A store may be away for longer than any number of deliveries: nothing is given up, and the job
+// resumes from what was saved before.
 func TestAStoreThatIsAwayForHoursCostsNoModel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,7 +120,7 @@ func TestAStoreThatIsAwayForHoursCostsNoModel(t *testing.T) {
 		}}
 		bus := offered(t)
 		work(t, bus, away, g, 10*time.Hour)
-		models, failures := told(t, bus, events.KindModelTrained), told(t, bus, events.KindTrainingFailed)
+		models, failures := published(t, bus, events.KindModelTrained), published(t, bus, events.KindTrainingFailed)
 		if len(models) != 1 || len(failures) > 0 {
 			t.Fatalf("%d models, failures %v", len(models), failures)
 		}

@@ -38,7 +38,8 @@ def check(ask):
     return {}
 `
 
-// What a foreign model reads of the process that executes it gets into no answer, and the worker's credentials are not there.
+// What a foreign model reads of the process that executes it gets into no answer, and the worker's
+// credentials are not there.
 func TestAModelThatReadsItsEnvironmentFindsNoCredentials(t *testing.T) {
 	const canary = "canary-0f6e2d"
 	interpreter := tftest.Python(t)

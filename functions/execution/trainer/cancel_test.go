@@ -102,7 +102,7 @@ func TestAJobThatWasCancelledBeforeItBeganDoesNoWork(t *testing.T) {
 	}
 }
 
-func TestACancelThatComesTooLateTellsOfTheModel(t *testing.T) {
+func TestACancelThatComesTooLatePublishesTheModel(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
 	first, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
@@ -112,7 +112,7 @@ func TestACancelThatComesTooLateTellsOfTheModel(t *testing.T) {
 	s := b.shift(t, b.store, b.guest, "a2", 2)
 	s.attempt.Cancelled = true
 	if got, err := s.handle(t.Context()); err != nil || got.Model.URI != first.Model.URI {
-		t.Errorf("told %+v, %v", got, err)
+		t.Errorf("published %+v, %v", got, err)
 	}
 }
 
@@ -125,11 +125,11 @@ func TestAnotherJobOfACancelledExecutionIsDone(t *testing.T) {
 	execution := failedExecution(t, err)
 	got, err := b.handle(t, job(t, "j2", "tuesday", spec), "b1")
 	if err != nil || got.Execution != execution || got.Cached {
-		t.Fatalf("told %+v, %v", got, err)
+		t.Fatalf("published %+v, %v", got, err)
 	}
 	// The cancelled job does not take that away, nor is it cancelled any more: there is a model.
 	if again, err := s.handle(t.Context()); err != nil || again.Model.URI != got.Model.URI || !again.Cached {
-		t.Errorf("told %+v, %v", again, err)
+		t.Errorf("published %+v, %v", again, err)
 	}
 }
 
@@ -158,8 +158,9 @@ func TestACancelIsOfOneJobNotOfTheExecutionThatItShares(t *testing.T) {
 	}
 }
 
-// A cancel comes at any write of an attempt, and any conditional write of either may fail before or after it was done. Then the
-// job is delivered again until it is settled. There is one outcome: a model and its commit, or nothing but a cancelled commit.
+// A cancel comes at any write of an attempt, and any conditional write of either may fail before or
+// after it was done. Then the job is delivered again until it is settled. There is one outcome: a
+// model and its commit, or nothing but a cancelled commit.
 func TestACancelRacingACommitHasOneOutcome(t *testing.T) {
 	t.Parallel()
 	outcomes := map[bool]int{}
@@ -205,7 +206,7 @@ func checkOutcome(t *testing.T, b *bench, name string, got *events.ModelTrained,
 	if err == nil {
 		_, m, err := storage.Committed(t.Context(), b.store, storage.Ref{Bucket: "stoker", Key: "penguin/Trainer"}, got.Execution)
 		if err != nil || m.Outputs["model"].URI != got.Model.URI {
-			t.Errorf("%s: told of %s, committed %s, %v", name, got.Model.URI, m.Outputs["model"].URI, err)
+			t.Errorf("%s: published %s, committed %s, %v", name, got.Model.URI, m.Outputs["model"].URI, err)
 		}
 		return
 	}

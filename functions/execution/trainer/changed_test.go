@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// An artifact that changes between listing and staging is another input by then: the attempt ends, and the next one is of the
-// execution of what is there now.
+// An artifact that changes between listing and staging is another input by then: the attempt ends,
+// and the next one is of the execution of what is there now.
 func TestAnInputThatChangesBeforeItIsStagedIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	const data = "up/tx/Split-train/data-0"
@@ -39,7 +39,7 @@ func TestAnInputThatChangesBeforeItIsStagedIsTriedAgain(t *testing.T) {
 		}
 		after, err := b.shift(t, store, b.guest, "a2", 2).handle(t.Context())
 		if err != nil || after.Execution == before.Execution {
-			t.Errorf("%s: told %+v, %v", name, after, err)
+			t.Errorf("%s: published %+v, %v", name, after, err)
 		}
 	}
 }

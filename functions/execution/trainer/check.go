@@ -241,8 +241,9 @@ func (t *training) stageRaw(ctx context.Context) error {
 	return nil
 }
 
-// synthesize makes raw rows for a job without raw examples, and has the module's model asked for what the transform graph makes of them.
-// A compiled-in module needs none: its serving signature holds the transform graph by construction. Without rows the job goes on.
+// synthesize makes raw rows for a job without raw examples, and has the module's model asked for
+// what the transform graph makes of them. A compiled-in module needs none: its serving signature
+// holds the transform graph by construction. Without rows the job goes on.
 func (t *training) synthesize(ctx context.Context) error {
 	spec := t.Execution.Spec
 	if !bool(spec.Trainer.Skew.Check) || spec.Module.IsBuiltin() || !t.assignment.Transformed || len(t.raw) > 0 || t.assignment.TransformGraphPath == "" {

@@ -26,8 +26,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 )
 
-// A check ends within its limits and when it is told to, whatever the model asks for, and leaves no process: with the reader that is
-// compiled in, and with the TensorFlow that it starts.
+// A check ends within its limits and when it is cancelled, whatever the model asks for, and leaves
+// no process: with the reader that is compiled in, and with the TensorFlow that it starts.
 func TestAModelThatAsksForTooMuchEndsWithItsCheck(t *testing.T) {
 	t.Parallel()
 	type ending string
@@ -87,7 +87,7 @@ func TestAModelThatAsksForTooMuchEndsWithItsCheck(t *testing.T) {
 			t.Cleanup(host.Close)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
-			begin := time.Now().Add(c.limits.Timeout) // when the child is told to end
+			begin := time.Now().Add(c.limits.Timeout) // when the child must end
 			happened := make(chan time.Time, 1)
 			if c.event != "" {
 				go func() {
@@ -118,7 +118,7 @@ func TestAModelThatAsksForTooMuchEndsWithItsCheck(t *testing.T) {
 				}
 				got, text = ending(failed.Kind), failed.Error()
 			}
-			t.Logf("%q %v after it was told to end: %s", got, took, text)
+			t.Logf("%q %v after it had to end: %s", got, took, text)
 			if !slices.Contains(c.want, got) || !strings.Contains(text, c.says) {
 				t.Errorf("ended as %q, want one of %q and %q", got, c.want, c.says)
 			}
@@ -126,7 +126,7 @@ func TestAModelThatAsksForTooMuchEndsWithItsCheck(t *testing.T) {
 				t.Errorf("the answer names no limit: %s", text)
 			}
 			if (c.event != "" || c.limits.Timeout > 0) && took > 20*time.Second {
-				t.Errorf("ended %v after it was told to, no sooner than by its grace time", took)
+				t.Errorf("ended %v after it had to, no sooner than by its grace time", took)
 			}
 		})
 	}
@@ -142,7 +142,8 @@ func limitsText(l guest.Limits) (text string) {
 	return strings.TrimSpace(text)
 }
 
-// hostileQuestion asks for the check of a model. For Python the model writes the file started before all else.
+// hostileQuestion asks for the check of a model. For Python the model writes the file started
+// before all else.
 func hostileQuestion(t *testing.T, dir, kind, started string, python bool) json.RawMessage {
 	t.Helper()
 	if !python {
@@ -174,7 +175,8 @@ func hostileQuestion(t *testing.T, dir, kind, started string, python bool) json.
 	return text
 }
 
-// waitForCheck waits until the process of a check executes the model, and returns the processes of the check.
+// waitForCheck waits until the process of a check executes the model, and returns the processes of
+// the check.
 func waitForCheck(ctx context.Context, dir, started string, python bool) (pids []int) {
 	for ctx.Err() == nil {
 		pids = processesOf(dir)

@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// A class is one of workers, and a worker without a GPU may serve gpu: then the model says so, and it is none that a CPU was asked for.
+// A class is one of workers, and a worker without a GPU may serve gpu: then the model says so, and
+// it is none that a CPU was asked for.
 func TestAJobOfClassGPUThatTrainedOnACPUSaysSo(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -43,7 +44,8 @@ func TestAJobOfClassGPUThatTrainedOnACPUSaysSo(t *testing.T) {
 	}
 }
 
-// A training that is asked to give the same bits is another one, but for builtin modules, which always do.
+// A training that is asked to give the same bits is another one, but for builtin modules, which
+// always do.
 func TestADeterministicTrainingIsAnotherExecution(t *testing.T) {
 	t.Parallel()
 	const own = `

@@ -47,7 +47,8 @@ func effectOf(c storagetest.Call) string {
 	return ""
 }
 
-// mortal is one worker process. It dies right before an effect: from then on nothing that it does reaches the bus or the store.
+// mortal is one worker process. It dies right before an effect: from then on nothing that it does
+// reaches the bus or the store.
 type mortal struct {
 	events.Bus
 	before string
@@ -145,8 +146,9 @@ func drifts() map[string]drift {
 	}
 }
 
-// A worker dies between any two effects of a job, and by the next attempt the job is another execution. One model is announced for its
-// cause: the one of the first execution once its event is in the log, else that of what is there now.
+// A worker dies between any two effects of a job, and by the next attempt the job is another
+// execution. One model is announced for its cause: the one of the first execution once its event is
+// in the log, else that of what is there now.
 func TestOneModelIsAnnouncedHoweverItsIdentityDrifts(t *testing.T) {
 	t.Parallel()
 	for name, d := range drifts() {
@@ -202,7 +204,8 @@ func enqueue(t *testing.T, bus events.Bus, text string) {
 	}
 }
 
-// wantOneModel wants one model in the log, which is of a module's digest and whole in the store, and no failure.
+// wantOneModel wants one model in the log, which is of a module's digest and whole in the store,
+// and no failure.
 func wantOneModel(t *testing.T, b *bench, bus *bustest.Memory, digest string) {
 	t.Helper()
 	var models []*events.ModelTrained

@@ -68,7 +68,7 @@ func TestAnArtifactsOwnPatternNamesTheFilesOfASplit(t *testing.T) {
 	}
 }
 
-func TestTheModuleIsToldHowManyExamplesThereAre(t *testing.T) {
+func TestTheModuleGetsTheNumberOfExamples(t *testing.T) {
 	t.Parallel()
 	var given module.Assignment
 	b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
@@ -109,7 +109,7 @@ func TestAnotherPayloadIsAnotherExecution(t *testing.T) {
 		payloads = append(payloads, a.PayloadFormat)
 		return writesModel(a)
 	})
-	var told []*events.ModelTrained
+	var published []*events.ModelTrained
 	for _, payload := range []string{"", events.PayloadExample, events.PayloadSequenceExample} {
 		j := job(t, "j"+payload, "monday"+payload, spec)
 		j.Inputs.TransformedExamples[0].PayloadFormat = payload
@@ -117,13 +117,13 @@ func TestAnotherPayloadIsAnotherExecution(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told = append(told, got)
+		published = append(published, got)
 	}
 	if want := []string{events.PayloadExample, module.PayloadSequenceExample}; !slices.Equal(payloads, want) {
-		t.Errorf("modules were told %q, want %q", payloads, want)
+		t.Errorf("modules got %q, want %q", payloads, want)
 	}
-	if told[0].Execution != told[1].Execution || told[1].Execution == told[2].Execution || !told[1].Cached || told[2].Cached {
-		t.Errorf("executions %s, %s, %s", told[0].Execution, told[1].Execution, told[2].Execution)
+	if published[0].Execution != published[1].Execution || published[1].Execution == published[2].Execution || !published[1].Cached || published[2].Cached {
+		t.Errorf("executions %s, %s, %s", published[0].Execution, published[1].Execution, published[2].Execution)
 	}
 	j := job(t, "mixed", "monday", spec)
 	j.Inputs.TransformedExamples = append(j.Inputs.TransformedExamples, events.Examples{URI: "s3://stoker/up/tx", PayloadFormat: events.PayloadSequenceExample})

@@ -39,7 +39,7 @@ func writesONNX(a module.Assignment) (guest.Outcome, error) {
 	}, nil)
 }
 
-func TestFormatsAskedForArePublishedAndTold(t *testing.T) {
+func TestRequestedFormatsArePublishedAndAnnounced(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesONNX)
 	got, err := b.handle(t, job(t, "j1", "monday", exportSpec), "a1")

@@ -24,7 +24,8 @@ import (
 
 const fullEnv = "TRAINER_TEST_FULL" // this process may mount: it is root of a user namespace of its own
 
-// inNamespace runs the test that calls it in a process that may mount, and says whether this is that process.
+// inNamespace runs the test that calls it in a process that may mount, and says whether this is
+// that process.
 func inNamespace(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(fullEnv) != "" {
@@ -53,7 +54,7 @@ func inNamespace(t *testing.T) bool {
 	return false
 }
 
-// smallDisk is a folder with room for so many bytes.
+// smallDisk is a folder with space for so many bytes.
 func smallDisk(t *testing.T, bytes int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -90,7 +91,7 @@ func TestADiskThatFillsUpWhileStagingIsTheMachinesFault(t *testing.T) {
 	}
 	wantEmpty(t, disk)
 	if _, err := b.shift(t, b.store, b.guest, "a2", 2).handle(t.Context()); err != nil {
-		t.Errorf("where there is room: %v", err)
+		t.Errorf("with enough space: %v", err)
 	}
 }
 
@@ -114,7 +115,7 @@ func TestADiskThatFillsUpWhileAModuleSavesIsTheMachinesFault(t *testing.T) {
 	wantEmpty(t, disk)
 	s.trainer, s.attempt.ID = roomy, "a2"
 	if _, err := s.handle(t.Context()); err != nil {
-		t.Errorf("where there is room: %v", err)
+		t.Errorf("with enough space: %v", err)
 	}
 }
 
@@ -143,7 +144,7 @@ func (g saves) Run(_ context.Context, a module.Assignment, _ guest.Limits, on fu
 	return writesModel(a)
 }
 
-func TestADiskWithoutRoomForACopyCostsNoModel(t *testing.T) {
+func TestAFullDiskThatFitsNoCopyCostsNoModel(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}

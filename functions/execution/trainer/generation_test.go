@@ -54,7 +54,7 @@ func TestTheModelsOfAnExecutionAreCounted(t *testing.T) {
 	handle(job(t, "j2", "tuesday", spec), "a2", 0, true)
 	b.loseModel(t, first)
 	second := handle(job(t, "j3", "wednesday", spec), "a3", 1, false) // whoever comes finds the commit broken
-	handle(job(t, "j4", "thursday", spec), "a4", 1, true)             // and a hit tells the commit's
+	handle(job(t, "j4", "thursday", spec), "a4", 1, true)             // and a hit announces the commit's
 	handle(again(t, "j5", "monday", 1), "a5", 1, true)
 	if second.Execution != first.Execution || second.Model.Digest != first.Model.Digest {
 		t.Error("another execution")
@@ -66,11 +66,12 @@ func TestTheModelsOfAnExecutionAreCounted(t *testing.T) {
 	}
 	before, after := events.NewModelTrained(job(t, "j1", "monday", spec), first), events.NewModelTrained(again(t, "j6", "monday", 2), third)
 	if before.ID == after.ID {
-		t.Error("both models are told by one fact")
+		t.Error("one event announces both models")
 	}
 }
 
-// After a wipe a new run may come before the replay of the old ones, and makes a model of generation 0. The replay counts it.
+// After a wipe a new run may come before the replay of the old ones, and makes a model of
+// generation 0. The replay counts it.
 func TestAModelThatDoesNotKnowOfEarlierOnesIsCountedAnew(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
@@ -88,7 +89,7 @@ func TestAModelThatDoesNotKnowOfEarlierOnesIsCountedAnew(t *testing.T) {
 		t.Fatalf("%+v after %d trainings, %v", replayed, b.guest.runs.Load(), err)
 	}
 	if replayed.Model.URI != second.Model.URI || replayed.Model.URI == first.Model.URI {
-		t.Errorf("told of %s", replayed.Model.URI)
+		t.Errorf("published %s", replayed.Model.URI)
 	}
 }
 
@@ -120,7 +121,7 @@ func TestABaseModelIsKnownByItsExecution(t *testing.T) {
 	warm := func(id, attempt string, generation int) *events.ModelTrained {
 		t.Helper()
 		j := again(t, id, "tuesday", generation)
-		j.Inputs.BaseModel = base.Model.URI // as the first fact told it, for ever
+		j.Inputs.BaseModel = base.Model.URI // as the first event has it, forever
 		j.Spec = job(t, id, "tuesday", spec+"  seed: 7\n").Spec
 		got, err := b.handle(t, j, attempt)
 		if err != nil {
@@ -213,7 +214,8 @@ func TestASaltIsAnotherExecutionAndARequestIsNot(t *testing.T) {
 	}
 }
 
-// Retention knows of a model what facts say of it. A run that was not told of yet notes in the commit that it found the model.
+// Retention knows models by their events. A run without an event yet notes in the commit that it
+// found the model.
 func TestARunFindsAModelOrItIsRetired(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)

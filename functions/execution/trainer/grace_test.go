@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// boundGuest tells what limits it was given, and trains nothing.
+// boundGuest records the limits that it was given, and trains nothing.
 type boundGuest struct {
 	execution.Guest
 	limits chan guest.Limits

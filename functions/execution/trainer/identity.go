@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// identity is all that decides a model. A new field must be left out when empty, or every model there is would be trained again.
+// identity is all that decides a model. A new field must be left out when empty, or every model
+// there is would be trained again.
 type identity struct {
 	Function    events.Function     `json:"function"`
 	Module      string              `json:"module"`
@@ -33,7 +34,8 @@ type identity struct {
 	Deterministic bool `json:"deterministic,omitempty"` // unless it always is
 }
 
-// shards is the number of data-parallel parts of a batch. It decides the result, so it never comes from a machine's cores.
+// shards is the number of data-parallel parts of a batch. It decides the result, so it never comes
+// from a machine's cores.
 const shards = 1
 
 // identityOf is what the job comes down to, with the digest of its module's code.
@@ -66,7 +68,8 @@ func sorted(exports []pipeline.Export) []pipeline.Export {
 	return slices.SortedFunc(slices.Values(exports), func(a, b pipeline.Export) int { return strings.Compare(a.Format, b.Format) })
 }
 
-// several is the number of workers that train together: a batch is summed up in another order then, and split in other places.
+// several is the number of workers that train together: a batch is summed up in another order then,
+// and split in other places.
 func several(r pipeline.Resources) int {
 	if r.Workers < 2 {
 		return 0
@@ -74,8 +77,8 @@ func several(r pipeline.Resources) int {
 	return r.Workers
 }
 
-// strategy returns the strategy in whose scope the module runs, "" for none. multi_worker is left out: it follows from the number
-// of workers.
+// strategy returns the strategy in whose scope the module runs, "" for none. multi_worker is left
+// out: it follows from the number of workers.
 func strategy(r pipeline.Resources) string {
 	if r.Strategy == module.StrategyMultiWorker {
 		return ""
@@ -83,7 +86,8 @@ func strategy(r pipeline.Resources) string {
 	return r.Strategy
 }
 
-// device returns "gpu" if the job asks for a GPU: a CPU gives a result that differs in the last digits.
+// device returns "gpu" if the job asks for a GPU: a CPU gives a result that differs in the last
+// digits.
 func device(r pipeline.Resources) string {
 	if r.WantsGPU() {
 		return module.DeviceGPU
@@ -91,8 +95,8 @@ func device(r pipeline.Resources) string {
 	return ""
 }
 
-// passed is the comparison that a model went through before it was published: one that asks for another has not been made yet,
-// even if its files would be the same.
+// passed is the comparison that a model went through before it was published: one that asks for
+// another has not been made yet, even if its files would be the same.
 func passed(skew pipeline.Skew) *pipeline.Skew {
 	if !skew.Check {
 		return nil

@@ -53,7 +53,8 @@ func upload(t *testing.T, store storage.Store, to storage.Ref, dir string) {
 	}
 }
 
-// shift is that of a fresh worker: a trainer and a host of its own. kill is what its modules are told by killEnv.
+// shift is that of a fresh worker: a trainer and a host of its own. kill is the value of killEnv of
+// its modules.
 func (l *lab) shift(t *testing.T, store storage.Store, number int, kill string, on func(module.Message)) *shift {
 	t.Helper()
 	host, err := guest.New(guest.Options{Builtins: builtin.Digests(), Env: []string{childEnv + "=1", killEnv + "=" + kill, raidEnv + "=" + os.Getenv(raidEnv)}})
@@ -72,10 +73,10 @@ func (l *lab) shift(t *testing.T, store storage.Store, number int, kill string, 
 }
 
 // files are what a fact's model and its run folder hold, but for the attempt's name.
-func (l *lab) files(t *testing.T, told *events.ModelTrained) map[string]string {
+func (l *lab) files(t *testing.T, published *events.ModelTrained) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, uri := range []string{told.Model.URI, told.ModelRun} {
+	for _, uri := range []string{published.Model.URI, published.ModelRun} {
 		ref, err := storage.ParseRef(uri)
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +101,8 @@ func (l *lab) files(t *testing.T, told *events.ModelTrained) map[string]string {
 	return all
 }
 
-// curves adds what event files say, but for times: which of them says it is another matter each time.
+// curves adds what event files say, but for times: which of them says it is another matter each
+// time.
 func curves(t *testing.T, dir string, into map[string]string) {
 	t.Helper()
 	log, err := tfevents.Load(dir)
@@ -119,7 +121,7 @@ func curves(t *testing.T, dir string, into map[string]string) {
 	}
 }
 
-// pointed is a store that tells of each checkpoint, by its step, once it can be found.
+// pointed is a store that reports each checkpoint, by its step, once it can be found.
 type pointed struct {
 	storage.Store
 	saved func(step int)

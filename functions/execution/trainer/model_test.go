@@ -13,7 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// leaves is a module that writes files into the folder of its model, beside a SavedModel or instead of one.
+// leaves is a module that writes files into the folder of its model, next to a SavedModel or
+// instead of one.
 func leaves(saved bool, files map[string]string) func(module.Assignment) (guest.Outcome, error) {
 	return func(a module.Assignment) (outcome guest.Outcome, err error) {
 		if saved {
@@ -79,7 +80,7 @@ func TestAModelOfAnotherKindIsPublishedAsItIs(t *testing.T) {
 	if !slices.Equal(got.Model.Formats, []string{"Format-Serving"}) {
 		t.Errorf("formats %v", got.Model.Formats)
 	}
-	// Who asks for a SavedModel doesn't get it as done already.
+	// A job that needs a SavedModel is no cache hit of this one.
 	_, err = b.handle(t, job(t, "j2", "tuesday", spec), "a2")
 	if kindOf(err) != events.FailureCheck {
 		t.Errorf("the same without model: any: %v, want a refusal", err)

@@ -31,7 +31,8 @@ func everyPath(a module.Assignment) string {
 // attemptDir is the folder of the attempt that an assignment is of.
 func attemptDir(a module.Assignment) string { return filepath.Dir(a.WorkingDir) }
 
-// Whatever a module says of the files that it was given reaches an event, a manifest or a reason by names that other machines know.
+// Whatever a module says of the files that it was given reaches an event, a manifest or a reason by
+// names that other machines know.
 func TestNoPathOfTheWorkerIsInAnEvent(t *testing.T) {
 	t.Parallel()
 	var dir string

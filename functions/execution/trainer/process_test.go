@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(module.Process(ctx, module.Module{Train: suicidal, Check: modelcheck.Serve}))
 }
 
-// suicidal is a builtin module that dies without a word when it is told to.
+// suicidal is a builtin module that dies without a message on request.
 func suicidal(ctx context.Context, a *module.Args) error {
 	var step, micros int
 	if _, err := fmt.Sscan(os.Getenv(killEnv), &step, &micros); err != nil {
@@ -72,7 +72,8 @@ const (
 	interval  = 20
 )
 
-// longSpec trains penguins long enough to be interrupted, with dropped ends of batches, momentum and an evaluation.
+// longSpec trains penguins long enough to be interrupted, with dropped ends of batches, momentum
+// and an evaluation.
 var longSpec = fmt.Sprintf(`
 pipeline: penguin
 module: builtin:dnn
@@ -88,18 +89,18 @@ type interrupt string
 
 const (
 	processKilled interrupt = "module killed"
-	workerStopped interrupt = "worker told to leave"
+	workerStopped interrupt = "worker stopped"
 	workerLost    interrupt = "worker lost"
 )
 
 // ended is what is known of an attempt that was to be interrupted.
 type ended struct {
-	told    *events.ModelTrained
-	err     error
-	how     interrupt
-	resumed int // step it went on from
-	said    int // step of the last checkpoint that its module told of
-	kept    int // step of the last checkpoint that was in the store while the lease was ours
+	published *events.ModelTrained
+	err       error
+	how       interrupt
+	resumed   int // step it went on from
+	said      int // step of the last checkpoint that its module reported
+	kept      int // step of the last checkpoint that was in the store while the lease was ours
 }
 
 // attempt works until it is interrupted at some moment after step, or is done.
@@ -152,13 +153,13 @@ func (l *lab) attempt(t *testing.T, number, step int, how interrupt) (e ended) {
 			e.resumed = p.Step
 		}
 	}
-	e.told, e.err = s.handle(ctx)
+	e.published, e.err = s.handle(ctx)
 	return e
 }
 
-// An execution that is interrupted again and again, in every way, at any moment, has the very model of one that was left in
-// peace, and its log has the same curves, each step once; and no interruption costs more than what came after the last
-// checkpoint.
+// An execution that is interrupted again and again, in every way, at any moment, has the very model
+// of one that was left in peace, and its log has the same curves, each step once; and no
+// interruption costs more than what came after the last checkpoint.
 func TestAnInterruptedTrainingHasTheSameModelBitForBit(t *testing.T) {
 	t.Parallel()
 	root := storage.Ref{Bucket: "stoker"}
@@ -205,11 +206,11 @@ func interruptedTraining(t *testing.T, l *lab, peaceful *events.ModelTrained, wa
 			checkLoss(t, number, before, e)
 		}
 		if e.err == nil {
-			if diff := cmp.Diff(want, l.files(t, e.told)); diff != "" {
+			if diff := cmp.Diff(want, l.files(t, e.published)); diff != "" {
 				t.Errorf("interrupted %v; model in peace - interrupted +\n%s", interrupted, diff)
 			}
-			if e.told.Model.Digest != peaceful.Model.Digest || e.told.Metrics["loss"] != peaceful.Metrics["loss"] {
-				t.Errorf("in peace %s %v, interrupted %s %v", peaceful.Model.Digest, peaceful.Metrics, e.told.Model.Digest, e.told.Metrics)
+			if e.published.Model.Digest != peaceful.Model.Digest || e.published.Metrics["loss"] != peaceful.Metrics["loss"] {
+				t.Errorf("in peace %s %v, interrupted %s %v", peaceful.Model.Digest, peaceful.Metrics, e.published.Model.Digest, e.published.Metrics)
 			}
 			t.Logf("interrupted: %v; last went on from step %d", interrupted, e.resumed)
 			return
@@ -223,12 +224,12 @@ func interruptedTraining(t *testing.T, l *lab, peaceful *events.ModelTrained, wa
 // checkLoss says whether an attempt went on from where the one before it can have been.
 func checkLoss(t *testing.T, number int, before, now ended) {
 	t.Helper()
-	floor := before.said // what the module told of was sent before the job was handed back
+	floor := before.said // what the module reported was sent before the job was handed back
 	if before.how == workerLost {
 		floor = before.kept
 	}
 	if now.resumed < max(floor, before.resumed) {
-		t.Errorf("attempt %d went on from step %d; the one before, %s, came from %d and told of %d",
+		t.Errorf("attempt %d resumed from step %d; the one before, %s, resumed from %d and reported %d",
 			number, now.resumed, before.how, before.resumed, before.said)
 	}
 }

@@ -13,10 +13,12 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// raidEnv names a file that is not the module's: it tries to have the worker read it, and write beside it.
+// raidEnv names a file that is not the module's: it tries to have the worker read it, and write
+// next to it.
 const raidEnv = "TRAINER_TEST_RAID"
 
-// raid puts links in the places of what the worker reads and writes in the workspace, as a module can that no sandbox keeps out of it.
+// raid puts links in the places of what the worker reads and writes in the workspace, as a module
+// can that no sandbox keeps out of it.
 func raid(a *module.Args) {
 	secret, workspace := os.Getenv(raidEnv), filepath.Dir(a.WorkingDir)
 	for name, target := range map[string]string{"log.txt": secret, "checkpoint-1": filepath.Dir(secret), "checkpoints": filepath.Dir(secret)} {
@@ -64,6 +66,6 @@ func TestAModulePutsNoLinkInThePlaceOfTheLog(t *testing.T) {
 		t.Errorf("%d logs are in the store, want that of the attempt", logs)
 	}
 	if entries, err := os.ReadDir(home); err != nil || len(entries) != 1 {
-		t.Errorf("beside the file there are %v, %v", entries, err)
+		t.Errorf("the file's directory has %v, %v", entries, err)
 	}
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// runner is a module that is taken to have checkpoints: it leaves a file in each of its folders, says so, and dies once.
+// runner is a module that is taken to have checkpoints: it leaves a file in each of its folders,
+// says so, and dies once.
 type runner struct {
 	modelchecktest.Here
 	died bool
@@ -60,7 +61,7 @@ func TestModelRunIsThereAgainWhereItBelongsToTheCheckpoint(t *testing.T) {
 		if _, err := b.shift(t, b.store, g, "a1", 1).handle(t.Context()); kindOf(err) != events.FailureCrash {
 			t.Fatal(err)
 		}
-		told, err := b.shift(t, b.store, g, "a2", 2).handle(t.Context())
+		published, err := b.shift(t, b.store, g, "a2", 2).handle(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +72,7 @@ func TestModelRunIsThereAgainWhereItBelongsToTheCheckpoint(t *testing.T) {
 		if g.seen["working"] != "of working" || g.seen["run"] != want {
 			t.Errorf("all %v: found %q", all, g.seen)
 		}
-		ref, err := storage.ParseRef(told.ModelRun)
+		ref, err := storage.ParseRef(published.ModelRun)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,8 +83,8 @@ func TestModelRunIsThereAgainWhereItBelongsToTheCheckpoint(t *testing.T) {
 	}
 }
 
-// dies is a TFX module that writes a checkpoint of TensorFlow and half of another file, and dies before its folders are scanned for the
-// first time. It tells nothing of checkpoints.
+// dies is a TFX module that writes a checkpoint of TensorFlow and half of another file, and dies
+// before its folders are scanned for the first time. It reports no checkpoints.
 type dies struct {
 	modelchecktest.Here
 	died  bool
@@ -117,7 +118,8 @@ func (d *dies) Run(_ context.Context, a module.Assignment, limits guest.Limits, 
 	return guest.Outcome{}, errors.Join(err, crash())
 }
 
-// A checkpoint that was written less than a scan's pause before the process died is there for the next attempt.
+// A checkpoint that was written less than a scan's pause before the process died is there for the
+// next attempt.
 func TestACheckpointRightBeforeACrashIsThereAgain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "dies.py")
@@ -141,8 +143,9 @@ func TestACheckpointRightBeforeACrashIsThereAgain(t *testing.T) {
 	}
 }
 
-// keeps is a TFX module of the usual kind: BackupAndRestore below working_dir, a CheckpointManager below model_run_dir, and
-// TensorBoard. Its process is killed in its fourth epoch, unless it is there for the second time.
+// keeps is a TFX module of the usual kind: BackupAndRestore below working_dir, a CheckpointManager
+// below model_run_dir, and TensorBoard. Its process is killed in its fourth epoch, unless it is
+// there for the second time.
 const keeps = `
 import json, os, signal, time
 import numpy as np
@@ -171,7 +174,7 @@ def run_fn(fn_args):
         tf.keras.callbacks.BackupAndRestore(os.path.join(fn_args.working_dir, "backup")),
         tf.keras.callbacks.TensorBoard(fn_args.model_run_dir, write_graph=False),
         tf.keras.callbacks.LambdaCallback(on_epoch_begin=begin, on_epoch_end=end)])
-    with open(os.path.join(fn_args.model_run_dir, "told.json"), "w") as file:
+    with open(os.path.join(fn_args.model_run_dir, "report.json"), "w") as file:
         counted = int(epochs.numpy())
         json.dump({"dir": fn_args.model_run_dir, "restored": restored, "counted": counted, "epochs": fitted.epoch}, file)
     served = tf.Module()
@@ -193,30 +196,30 @@ func TestATFXModuleGoesOnWhereAKilledProcessWas(t *testing.T) {
 	}
 	t.Cleanup(host.Close)
 	b := setup(t, nil)
-	attempt := func(number int) (told *events.ModelTrained, phases []string, err error) {
+	attempt := func(number int) (published *events.ModelTrained, phases []string, err error) {
 		s := b.shift(t, b.store, host, fmt.Sprint("a", number), number)
 		s.job = job(t, "j1", "monday", "pipeline: penguin\nmodule: {path: "+path+", keras: 3}\ntrainer: {wait_for: [transform], max_crashes: 3}\n")
 		s.seen = func(p events.Progress) { phases = append(phases, fmt.Sprintf("%s %d/%d", p.Phase, p.Step, p.Steps)) }
-		told, err = s.handle(t.Context())
-		return told, phases, err
+		published, err = s.handle(t.Context())
+		return published, phases, err
 	}
 	if _, phases, err := attempt(1); kindOf(err) != events.FailureCrash || !slices.Contains(phases, "training 6/10") {
 		t.Fatalf("kind %q of %v; phases %q", kindOf(err), err, phases)
 	}
-	told, phases, err := attempt(2)
+	published, phases, err := attempt(2)
 	if err != nil || !slices.Contains(phases, "resuming 6/0") || !slices.Contains(phases, "training 10/10") {
 		t.Fatalf("%v; phases %q", err, phases)
 	}
-	if _, ok := told.Metrics["loss"]; !ok {
-		t.Errorf("metrics %v", told.Metrics)
+	if _, ok := published.Metrics["loss"]; !ok {
+		t.Errorf("metrics %v", published.Metrics)
 	}
-	checkGoneOn(t, b, told)
+	checkGoneOn(t, b, published)
 }
 
-// checkGoneOn reads what the second attempt told of itself, in the model_run that was published.
-func checkGoneOn(t *testing.T, b *bench, told *events.ModelTrained) {
+// checkGoneOn reads the report of the second attempt, in the model_run that was published.
+func checkGoneOn(t *testing.T, b *bench, published *events.ModelTrained) {
 	t.Helper()
-	ref, err := storage.ParseRef(told.ModelRun)
+	ref, err := storage.ParseRef(published.ModelRun)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +227,7 @@ func checkGoneOn(t *testing.T, b *bench, told *events.ModelTrained) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(run.Path("told.json"))
+	text, err := os.ReadFile(run.Path("report.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,8 +254,9 @@ func checkGoneOn(t *testing.T, b *bench, told *events.ModelTrained) {
 	}
 }
 
-// busy is a training loop of its own that appends to a log and counts steps in a file five times a second, saves checkpoints of
-// TensorFlow every second, and is killed in the middle of things. It tells nothing of checkpoints.
+// busy is a training loop of its own that appends to a log and counts steps in a file five times a
+// second, saves checkpoints of TensorFlow every second, and is killed in the middle of things. It
+// reports no checkpoints.
 const busy = `
 import json, os, signal, time
 import tensorflow as tf
@@ -275,7 +279,7 @@ def run_fn(fn_args):
         if not restored and step == 48:
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(0 if restored else 0.2)
-    with open(os.path.join(fn_args.model_run_dir, "told.json"), "w") as file:
+    with open(os.path.join(fn_args.model_run_dir, "report.json"), "w") as file:
         json.dump({"restored": restored, "first": first, "weight": float(weight)}, file)
     served = tf.Module()
     served.weight = weight
@@ -316,7 +320,7 @@ func TestABusyLoopGoesOnWhereItWasKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(run.Path("told.json"))
+	text, err := os.ReadFile(run.Path("report.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +332,8 @@ func TestABusyLoopGoesOnWhereItWasKilled(t *testing.T) {
 	if err := json.Unmarshal(text, &second); err != nil {
 		t.Fatal(err)
 	}
-	// The checkpoint of step 45 was written 3 steps before the end, and the worker looks after a crash too.
+	// The checkpoint of step 45 was written 3 steps before the end, and the worker looks after a
+	// crash too.
 	if second.First != 45 || second.Weight != 30 {
 		t.Errorf("the second attempt: %s", text)
 	}

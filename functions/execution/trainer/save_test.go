@@ -49,7 +49,7 @@ func TestACrashedModuleGoesOnFromItsLastCheckpointOnAnyWorker(t *testing.T) {
 	}
 }
 
-func TestAWorkerThatIsToldToLeaveLosesNoStep(t *testing.T) {
+func TestAStoppingWorkerLosesNoStep(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -92,7 +92,8 @@ func TestOfCheckpointsThatWaitTheNewestIsSent(t *testing.T) {
 			}
 			return nil
 		}}
-		// Taken at 10, 20, ... 50 s. Sent: that of 10 s until 35, of 30 s until 60, of 50 s after the crash.
+		// Taken at 10, 20, ... 50 s. Sent: that of 10 s until 35, of 30 s until 60, of 50 s after
+		// the crash.
 		if _, err := b.shift(t, slow, g, "a1", 1).handle(t.Context()); kindOf(err) != events.FailureCrash {
 			t.Fatalf("kind %q of %v", kindOf(err), err)
 		}
@@ -133,9 +134,9 @@ func TestATrainingDoesNotDependOnItsCheckpoints(t *testing.T) {
 	}
 }
 
-// A store that hangs keeps a worker that is told to leave no longer than it can afford, and one whose job is cancelled
-// not at all.
-func TestNobodyWaitsForACheckpointForEver(t *testing.T) {
+// A store that hangs keeps a stopping worker no longer than it can afford, and one whose job is
+// cancelled not at all.
+func TestAHangingCheckpointIsAbandoned(t *testing.T) {
 	t.Parallel()
 	for cause, most := range map[error]time.Duration{errStopping: 2 * time.Second, events.ErrCancelled: 0} { // a module has one second
 		synctest.Test(t, func(t *testing.T) {
@@ -164,8 +165,8 @@ func TestNobodyWaitsForACheckpointForEver(t *testing.T) {
 	}
 }
 
-// A zombie is frozen at any of its writes, and wakes when the job is another's: then it writes nothing that it had not proved
-// its right to before.
+// A zombie is frozen at any of its writes, and wakes when the job is another's: then it writes
+// nothing that it had not proved its right to before.
 func TestAZombieWritesNothing(t *testing.T) {
 	t.Parallel()
 	for n := 1; ; n++ {
@@ -199,7 +200,7 @@ func TestAZombieWritesNothing(t *testing.T) {
 		lose(nil)
 		committed := slices.ContainsFunc(b.keys(t, "penguin/"), func(key string) bool { return strings.HasSuffix(key, "commit.json") })
 		if err == nil && !committed {
-			t.Errorf("frozen at write %d: told of a model that is not committed", n)
+			t.Errorf("frozen at write %d: published a model that is not committed", n)
 		}
 		if !lost.Load() { // there were no more than that
 			if n < 8 {
@@ -245,7 +246,8 @@ func TestALostLeaseEndsATrainingWithoutAnotherWrite(t *testing.T) {
 	})
 }
 
-// The worker dies without a word, at any step: another one goes on from less than one interval before.
+// The worker dies without a word, at any step: another one goes on from less than one interval
+// before.
 func TestALostWorkerCostsAtMostOneInterval(t *testing.T) {
 	t.Parallel()
 	for last := 1; last < 50; last += 3 {

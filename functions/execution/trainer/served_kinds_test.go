@@ -17,7 +17,8 @@ func TestRightModulesOfAllKindsPass(t *testing.T) {
 	})
 }
 
-// A model that was written in a state of its own is compared in that state, and what is odd about it is said.
+// A model that was written in a state of its own is compared in that state, and what is odd about
+// it is said.
 func TestModelsOfAnotherStateAreComparedAndSaid(t *testing.T) {
 	t.Parallel()
 	host := servedHost(t)
@@ -27,11 +28,11 @@ func TestModelsOfAnotherStateAreComparedAndSaid(t *testing.T) {
 		"averaged":     "the files hold other weights than the model that was trained last",
 	} {
 		for _, keras := range []string{module.Keras3, module.Keras2} {
-			told, err := serves(t, host, kind, keras)
+			published, err := serves(t, host, kind, keras)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s := told.Skew; s == nil || s.NotCompared != "" || s.Rows == 0 || !strings.Contains(s.Note, want) {
+			if s := published.Skew; s == nil || s.NotCompared != "" || s.Rows == 0 || !strings.Contains(s.Note, want) {
 				t.Errorf("%s with %s: skew %+v, want the note %q", kind, keras, s, want)
 			}
 		}

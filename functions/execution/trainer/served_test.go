@@ -29,7 +29,8 @@ trainer:
   custom_config: {label: species}
 `
 
-// serves trains the penguins by a Python module, of a kind that testdata/served/served.py has, and returns what is published of it.
+// serves trains the penguins by a Python module, of a kind that testdata/served/served.py has, and
+// returns what is published of it.
 func serves(t *testing.T, host *guest.Host, kind, keras string) (*events.ModelTrained, error) {
 	t.Helper()
 	return servesRows(t, host, kind, keras, true)
@@ -102,11 +103,11 @@ func testRightModules(t *testing.T, keras string, kinds map[string]string) {
 	host := servedHost(t)
 	for kind, notCompared := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			told, err := serves(t, host, kind, keras)
+			published, err := serves(t, host, kind, keras)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := told.Skew
+			s := published.Skew
 			if s == nil || notCompared == "" && (s.NotCompared != "" || s.Rows == 0 || s.Asked == 0) || !strings.Contains(s.NotCompared, notCompared) {
 				t.Errorf("skew %+v, want not compared: %q", s, notCompared)
 			}
@@ -119,12 +120,12 @@ func testBrokenModules(t *testing.T, kinds map[string]string) {
 	host := servedHost(t)
 	for kind, want := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			told, err := serves(t, host, kind, module.Keras3)
+			published, err := serves(t, host, kind, module.Keras3)
 			if kindOf(err) != events.FailureCheck || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want a check that failed with %q", err, want)
 			}
-			if told != nil {
-				t.Errorf("published with %+v", told.Skew)
+			if published != nil {
+				t.Errorf("published with %+v", published.Skew)
 			}
 			t.Logf("%.300v", err)
 		})
@@ -145,7 +146,8 @@ func TestModulesThatCannotServeWhatTheyTrainedAreRefused(t *testing.T) {
 	})
 }
 
-// A run without raw examples asks for synthetic rows, for which broken modules are refused and right ones are not.
+// A run without raw examples asks for synthetic rows, for which broken modules are refused and
+// right ones are not.
 func TestModulesAreAskedForSyntheticRowsWithoutRawExamples(t *testing.T) {
 	t.Parallel()
 	testBrokenWithoutRaw(t, map[string]string{
@@ -161,23 +163,24 @@ const syntheticSkew = "synthetic raw rows, made of the transform graph's raw sch
 func testBrokenWithoutRaw(t *testing.T, kinds map[string]string) {
 	host := servedHost(t)
 	for kind, want := range kinds {
-		told, err := servesRows(t, host, kind, module.Keras3, false)
+		published, err := servesRows(t, host, kind, module.Keras3, false)
 		if kindOf(err) != events.FailureCheck || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: published %+v, error %v, want a check that failed with %q", kind, told, err, want)
+			t.Errorf("%s: published %+v, error %v, want a check that failed with %q", kind, published, err, want)
 		}
 	}
 }
 
-// testRightWithoutRaw trains right modules, whose answers to synthetic rows are compared. kinds gives a part of why those of others are not.
+// testRightWithoutRaw trains right modules, whose answers to synthetic rows are compared. kinds
+// gives a part of why those of others are not.
 func testRightWithoutRaw(t *testing.T, kinds map[string]string) {
 	host := servedHost(t)
 	for kind, note := range kinds {
-		told, err := servesRows(t, host, kind, module.Keras3, false)
+		published, err := servesRows(t, host, kind, module.Keras3, false)
 		if err != nil {
 			t.Errorf("%s: %v", kind, err)
 			continue
 		}
-		s := told.Skew
+		s := published.Skew
 		if s == nil || note == "" && (!s.Raw || s.NotCompared != "" || s.Rows < 5 || s.Asked < s.Rows) || !strings.Contains(s.Note+"; "+s.NotCompared, note) {
 			t.Errorf("%s: skew %+v, want the note %q", kind, s, note)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// What a model was trained with is in its event and its manifest, and so in the event of one that is taken from the cache. Secrets are
-// in neither.
+// What a model was trained with is in its event and its manifest, and so in the event of one that
+// is taken from the cache. Secrets are in neither.
 func TestAModelSaysWhatItWasTrainedWith(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(a module.Assignment) (guest.Outcome, error) {

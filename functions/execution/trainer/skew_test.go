@@ -86,11 +86,11 @@ func TestAModelIsComparedWithItsFiles(t *testing.T) {
 			if name == "raw rows and a graph" {
 				j.Inputs.TransformGraph = "s3://stoker/penguins/graph"
 			}
-			told, err := b.handle(t, j, "a1")
+			published, err := b.handle(t, j, "a1")
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := told.Skew
+			got := published.Skew
 			if got == nil || got.Rows != 100 || got.Raw != tt.raw || got.Tolerance != 1e-5 || got.MaxAbs > 1e-5 ||
 				!slices.Equal(got.By, []string{"go"}) || !strings.HasPrefix(got.Note, tt.note) || tt.note == "" && got.Note != "" {
 				t.Errorf("skew %+v", got)
@@ -131,33 +131,34 @@ func TestAModelThatIsNotItsFilesIsNotPublished(t *testing.T) {
 		if keys := b.keys(t, "penguin/Trainer/model"); len(keys) > 0 {
 			t.Errorf("visible: %v", keys)
 		}
-		told, err := b.handle(t, skewJob(t, "j2", skewSpec+"  skew: off\n", transformed, !transformed), "a2")
-		if err != nil || told.Skew != nil {
-			t.Errorf("with skew off: %+v, %v", told, err)
+		published, err := b.handle(t, skewJob(t, "j2", skewSpec+"  skew: off\n", transformed, !transformed), "a2")
+		if err != nil || published.Skew != nil {
+			t.Errorf("with skew off: %+v, %v", published, err)
 		}
 	}
 }
 
-// What can't be compared is told, and stops nobody.
-func TestWhyAModelIsNotComparedIsTold(t *testing.T) {
+// A comparison that is impossible is reported, and holds up nothing.
+func TestWhyAModelIsNotComparedIsReported(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
-	told, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
+	published, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := told.Skew; s == nil || s.Rows != 0 || s.Asked != 0 || !strings.HasPrefix(s.Note, "not checked: transformed rows: record 0 of ") || "not checked: "+s.NotCompared != s.Note {
+	if s := published.Skew; s == nil || s.Rows != 0 || s.Asked != 0 || !strings.HasPrefix(s.Note, "not checked: transformed rows: record 0 of ") || "not checked: "+s.NotCompared != s.Note {
 		t.Errorf("skew %+v", s)
 	}
 	b = penguins(t, trains(t, nil))
 	j := skewJob(t, "j2", skewSpec, true, true)
 	j.Inputs.Examples[0].URI = "s3://stoker/penguins/nowhere"
-	if told, err = b.handle(t, j, "a1"); err != nil || told.Skew == nil || told.Skew.Raw || told.Skew.Rows != 100 {
-		t.Errorf("raw rows that aren't there: %+v, %v", told, err)
+	if published, err = b.handle(t, j, "a1"); err != nil || published.Skew == nil || published.Skew.Raw || published.Skew.Rows != 100 {
+		t.Errorf("raw rows that aren't there: %+v, %v", published, err)
 	}
 }
 
-// The rows and the tolerance that a pipeline takes by itself are those that the comparison has reasons for.
+// The rows and the tolerance that a pipeline takes by itself are those that the comparison has
+// reasons for.
 func TestPipelinesAndComparisonsKnowTheSameDefaults(t *testing.T) {
 	t.Parallel()
 	p, err := pipeline.Parse("p.yaml", []byte(skewSpec))
@@ -169,17 +170,18 @@ func TestPipelinesAndComparisonsKnowTheSameDefaults(t *testing.T) {
 	}
 }
 
-// A model that was not compared, or not as strictly, is none that a pipeline which asks for it may find.
+// A model that was not compared, or not as strictly, is none that a pipeline which asks for it may
+// find.
 func TestAnotherComparisonIsAnotherExecution(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
 	execution := func(id, skew string) string {
 		t.Helper()
-		told, err := b.handle(t, job(t, id, "monday", spec+"  skew: "+skew+"\n"), "a-"+id)
+		published, err := b.handle(t, job(t, id, "monday", spec+"  skew: "+skew+"\n"), "a-"+id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return told.Execution
+		return published.Execution
 	}
 	off, on, strict, same := execution("j1", "off"), execution("j2", "on"), execution("j3", "{tolerance: 1e-9}"), execution("j4", "{rows: 100}")
 	if off == on || on == strict || same != on {
@@ -187,7 +189,7 @@ func TestAnotherComparisonIsAnotherExecution(t *testing.T) {
 	}
 }
 
-// Nobody writes to the pipe, and the worker would wait for ever.
+// The pipe has no writer, and the worker would wait forever.
 func TestLabelsThatAreAPipeFailTheAttempt(t *testing.T) {
 	t.Parallel()
 	b := penguins(t, trains(t, func(a module.Assignment) error {

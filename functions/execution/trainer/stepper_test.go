@@ -23,7 +23,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// stepper is a module that takes steps, saves where it is, and goes on from there. When it is told to leave it saves once more.
+// stepper is a module that takes steps, saves where it is, and resumes from there. When it must
+// stop it saves once more.
 type stepper struct {
 	modelchecktest.Here
 	steps, every int
@@ -86,7 +87,8 @@ func (s *stepper) all() []int {
 // crash is a process that a signal ended.
 func crash() error { return &guest.Error{Kind: guest.KindCrash, Err: errors.New("ended by signal 9")} }
 
-// shift is one attempt at a job: what worker hands a Function, with the means to take the lease away.
+// shift is one attempt at a job: what worker hands a Function, with the means to take the lease
+// away.
 type shift struct {
 	trainer *trainer.Trainer
 	job     events.Job
@@ -117,7 +119,7 @@ func (s *shift) handle(ctx context.Context) (*events.ModelTrained, error) {
 	return evs[0].Data.(*events.ModelTrained), evs[0].Validate()
 }
 
-// watched is a store that tells of every write before it is done.
+// watched is a store that reports each write before it is done.
 type watched struct {
 	storage.Store
 	before func(op, key string)

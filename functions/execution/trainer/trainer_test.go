@@ -196,7 +196,7 @@ func TestAJobBecomesACommittedModelAndItsEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Cached || got.Metrics["accuracy"] != 0.9 || !slices.Equal(got.Model.Formats, []string{"Format-Serving"}) || got.Hyperparameters["units"] != 8.0 {
-		t.Errorf("fact tells %+v", got)
+		t.Errorf("event has %+v", got)
 	}
 	if *given.TrainSteps != 3 || given.EvalSteps != nil || !given.Transformed || filepath.Base(given.SchemaPath) != "schema.pbtxt" {
 		t.Errorf("assignment was %+v", given)
@@ -227,7 +227,7 @@ func TestASecondRunOnTheSameInputsIsCached(t *testing.T) {
 	}
 }
 
-func TestAJobDeliveredAgainTellsTheSame(t *testing.T) {
+func TestAJobDeliveredAgainPublishesTheSame(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
 	first, _ := b.handle(t, job(t, "j1", "monday", spec), "a1")
@@ -236,7 +236,7 @@ func TestAJobDeliveredAgainTellsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again.Cached || again.Model.URI != first.Model.URI || b.guest.runs.Load() != 1 {
-		t.Errorf("told %+v after %d trainings", again, b.guest.runs.Load())
+		t.Errorf("published %+v after %d trainings", again, b.guest.runs.Load())
 	}
 }
 
@@ -344,7 +344,7 @@ func TestMoreThanAnEventMayCarryFailsItsCheckBeforeTheCommit(t *testing.T) {
 	}
 }
 
-func TestOfSeveralMissingInputsTheFirstIsTold(t *testing.T) {
+func TestOfSeveralMissingInputsTheFirstIsReported(t *testing.T) {
 	t.Parallel()
 	for range 20 {
 		b := setup(t, writesModel)
@@ -410,7 +410,7 @@ func TestACommitWhoseObjectsAreGoneIsDoneAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again.Execution != first.Execution || again.Model.URI == first.Model.URI || again.Model.Digest != first.Model.Digest || b.guest.runs.Load() != 2 {
-		t.Errorf("told %+v after %d trainings", again, b.guest.runs.Load())
+		t.Errorf("published %+v after %d trainings", again, b.guest.runs.Load())
 	}
 	if third, err := b.handle(t, job(t, "j3", "friday", spec), "a3"); err != nil || !third.Cached {
 		t.Errorf("after the repair: %+v, %v", third, err)
@@ -433,7 +433,7 @@ func TestOfTwoAttemptsOneIsCommittedAndTheOtherTakenAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.HasSuffix(got.Model.URI, "/winner") {
-		t.Errorf("told of %s", got.Model.URI)
+		t.Errorf("published %s", got.Model.URI)
 	}
 	for _, key := range b.keys(t, "penguin/Trainer/model/") {
 		if strings.Contains(key, "/loser/") {
@@ -461,7 +461,8 @@ func TestHyperparametersThatAreNotOneJSONFileAreAnInputFailure(t *testing.T) {
 	}
 }
 
-// A bucket with a wrong name is denied by S3, not missing, to those who may not list it.
+// S3 denies a bucket with a wrong name to clients that may not list it, instead of reporting it
+// missing.
 func TestAnInputThatStaysDeniedIsTheJobsOwnFault(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
@@ -483,7 +484,7 @@ func TestAnInputThatStaysDeniedIsTheJobsOwnFault(t *testing.T) {
 	}
 }
 
-func TestInputsThatNoEventCouldTellOfAreRefusedBeforeTraining(t *testing.T) {
+func TestInputsTooLargeForAnEventAreRefusedBeforeTraining(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
 	j := job(t, "j1", "monday", spec)

@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
-// patient makes trials of one second that report every tenth of it, and end when they are told to.
+// patient makes trials of one second that report every tenth of it, and end with their context.
 func (p *plant) patient() {
 	p.trial = func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error) {
 		for step := 1; step <= 10; step++ {
@@ -46,7 +46,7 @@ func (p *plant) begun(trials int) {
 	}
 }
 
-func TestACancelledStudyStopsItsSeatsAndAnotherRunAsksForItAgain(t *testing.T) {
+func TestACancelledStudyStopsItsParticipantsAndAnotherRunRepeatsIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, oneFloat(tune.Random, 6, 2))
@@ -57,8 +57,8 @@ func TestACancelledStudyStopsItsSeatsAndAnotherRunAsksForItAgain(t *testing.T) {
 			if err := p.bus.Cancel(t.Context(), "j1"); err != nil {
 				t.Fatal(err)
 			}
-			if failed, ok := p.told("monday").Data.(*events.TuningFailed); !ok || failed.Reason != events.FailureCancelled {
-				t.Errorf("told %+v", failed)
+			if failed, ok := p.published("monday").Data.(*events.TuningFailed); !ok || failed.Reason != events.FailureCancelled {
+				t.Errorf("published %+v", failed)
 			}
 			time.Sleep(2 * time.Second)
 			if study := p.study(); !study.Settled() || study.Finished.Why != tune.Cancelled || len(study.Trials) >= 6 {
@@ -67,14 +67,14 @@ func TestACancelledStudyStopsItsSeatsAndAnotherRunAsksForItAgain(t *testing.T) {
 			p.offer("j2", "tuesday")
 			got := p.hparams("tuesday")
 			if study := p.study(); len(study.Best()) != 6 || got.Cached || len(study.Requests) != 2 {
-				t.Errorf("%d completed, told %+v", len(study.Best()), got)
+				t.Errorf("%d completed, published %+v", len(study.Best()), got)
 			}
 		})
 	})
 }
 
 // Somebody stops the study: its trials end with what they have, and the best counts.
-func TestAStoppedStudyTellsTheBestSoFar(t *testing.T) {
+func TestAStoppedStudyPublishesTheBestSoFar(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, oneFloat(tune.Random, 50, 2))
@@ -118,7 +118,7 @@ func TestTwoRunsShareAStudy(t *testing.T) {
 			p.offer("j2", "tuesday")
 			monday, tuesday := p.hparams("monday"), p.hparams("tuesday")
 			if monday.Hyperparameters != tuesday.Hyperparameters || monday.Cached == tuesday.Cached {
-				t.Errorf("told %+v and %+v", monday, tuesday)
+				t.Errorf("published %+v and %+v", monday, tuesday)
 			}
 		})
 		if study := p.study(); len(study.Trials) != 8 || len(p.tried) != 8 {
@@ -127,7 +127,8 @@ func TestTwoRunsShareAStudy(t *testing.T) {
 	})
 }
 
-// A study that failed is gone on with when its job is tried again by hand; what was completed counts.
+// A study that failed is gone on with when its job is tried again by hand; what was completed
+// counts.
 func TestAFailedStudyIsGoneOnWith(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -141,8 +142,8 @@ func TestAFailedStudyIsGoneOnWith(t *testing.T) {
 		}
 		p.with(1, 1, func() {
 			p.offer("j1", "monday")
-			if failed, ok := p.told("monday").Data.(*events.TuningFailed); !ok || !strings.Contains(failed.Message, "no such column in s3://") {
-				t.Errorf("told %+v", failed)
+			if failed, ok := p.published("monday").Data.(*events.TuningFailed); !ok || !strings.Contains(failed.Message, "no such column in s3://") {
+				t.Errorf("published %+v", failed)
 			}
 			for _, trial := range p.study().Trials {
 				if m := trial.Message; m != "" && !(strings.Contains(m, "in s3://") && strings.Contains(m, "see trials/")) {
@@ -159,8 +160,9 @@ func TestAFailedStudyIsGoneOnWith(t *testing.T) {
 	})
 }
 
-// A trial finds that the data is bad, which no other trial would mend: the job is given up, and with it the study. The copies lag that
-// workers read: whoever gives the job up reads the study's log at the leader, and finds the study.
+// A trial finds that the data is bad, which no other trial would mend: the job is given up, and
+// with it the study. The copies lag that workers read: whoever gives the job up reads the study's
+// log at the leader, and finds the study.
 func TestAStudyEndsWithItsJob(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(60)
@@ -181,8 +183,8 @@ func TestAStudyEndsWithItsJob(t *testing.T) {
 			}
 			p.with(2, 1, func() {
 				p.offer("j1", "monday")
-				if failed, ok := p.told("monday").Data.(*events.TuningFailed); !ok || failed.Reason != events.FailureInput {
-					t.Errorf("seed %d: told %+v", seed, failed)
+				if failed, ok := p.published("monday").Data.(*events.TuningFailed); !ok || failed.Reason != events.FailureInput {
+					t.Errorf("seed %d: published %+v", seed, failed)
 				}
 				time.Sleep(2 * time.Second)
 				if study := p.study(); !study.Settled() || study.Finished.Why != tune.Failing || len(study.Trials) > 10 {
@@ -193,7 +195,8 @@ func TestAStudyEndsWithItsJob(t *testing.T) {
 	}
 }
 
-// A trial of a job that is on no queue any more is taken over by the tune job, which alone would wait for it for ever.
+// A trial of a job that is on no queue any more is taken over by the tune job, which alone would
+// wait for it forever.
 func TestATrialThatNobodyHasIsTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// mortal is the letterbox of a process that dies at its n-th effect on a study: nothing of it is heard any more, and nothing taken back.
+// mortal is the letterbox of a process that dies at its n-th effect on a study: nothing of it is
+// heard any more, and nothing taken back.
 type mortal struct {
 	events.Bus
 	die func()
@@ -139,8 +140,9 @@ func (c mortalClaim) settle(how func() error) error {
 	return how()
 }
 
-// A worker dies at each of its effects in turn, before it is taken or after, or only its answer is lost; another comes in its place. Each
-// trial fails once, and has one more try. The search has the trials that it should, each completed, and is told.
+// A worker dies at each of its effects in turn, before it is taken or after, or only its answer is
+// lost; another comes in its place. Each trial fails once, and has one more try. The search has the
+// trials that it should, each completed, and publishes its result.
 func TestAStudySurvivesADeathAtEveryStep(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{tune.Random, tune.Hyperband} {

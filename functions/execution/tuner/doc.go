@@ -15,7 +15,7 @@
 //	else one that is to be retried; else what suggest.Next says -> write that it has begun, behind what was read;
 //	if another participant wrote first, plan again -> have the module train it -> write how it ended, and the next one's begin, in one entry
 //
-// A participant that finds nothing to do is done; one that begins a trial and sees room for more
+// A participant that finds nothing to do is done; one that begins a trial and may begin more
 // enqueues trial jobs again. So losing a worker costs a lease, and losing a trial job costs time,
 // but neither costs a trial: the tune job takes what nobody else does. The log refuses what an
 // attempt reports of a trial that another has taken over. The tune job waits for the others' trials

@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// identity is all that decides a search. A new field must be left out when empty, or every search there is would be made again.
+// identity is all that decides a search. A new field must be left out when empty, or every search
+// there is would be made again.
 type identity struct {
 	Function    events.Function     `json:"function"`
 	Module      string              `json:"module"`

@@ -41,7 +41,8 @@ tuner: {when: always, max_crashes: 2, tune_args: {num_parallel_trials: 2}}
 	return p
 }
 
-// keras has processes search as KerasTuner's do: each works on trials by try until it fails or there are none.
+// keras has processes search as KerasTuner's do: each works on trials by try until it fails or
+// there are none.
 func (p *plant) keras(try func(ctx context.Context, a module.Assignment, trial *oraclepb.Trial) (loss float64, err error)) {
 	p.search = func(ctx context.Context, a module.Assignment, on func(module.Message)) error {
 		text, err := json.Marshal(p.config)
@@ -100,7 +101,7 @@ func TestKerasTunersProcessesShareAStudy(t *testing.T) {
 		got := p.hparams("monday")
 		study := p.study()
 		if len(study.Trials) != 12 || len(study.Best()) != 12 || *got.Score != study.Best()[0].Metrics["loss"] || got.Values["x"] != *got.Score {
-			t.Errorf("%d trials, %d of them completed; told %+v", len(study.Trials), len(study.Best()), got)
+			t.Errorf("%d trials, %d of them completed; published %+v", len(study.Trials), len(study.Best()), got)
 		}
 		if text := p.read(got.Study, "tuner_results.json"); strings.Count(text, "trial_id") != 12 {
 			t.Errorf("tuner_results.json is %s", text)
@@ -108,7 +109,8 @@ func TestKerasTunersProcessesShareAStudy(t *testing.T) {
 	})
 }
 
-// A process that fails costs the trial that it had in its hands: an exception one try, crashes as many as max_crashes.
+// A process that fails costs the trial that it had in its hands: an exception one try, crashes as
+// many as max_crashes.
 func TestTheTrialInTheHandsOfAProcessThatFailsIsToBlame(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -154,7 +156,7 @@ func TestATFXModuleThatSaysNoStudySearchesByItself(t *testing.T) {
 	p.with(1, 2, func() {
 		p.offer("j1", "monday")
 		if got := p.hparams("monday"); got.Score == nil || len(got.Values) == 0 {
-			t.Errorf("told %+v", got)
+			t.Errorf("published %+v", got)
 		}
 		for entry := range p.bus.Studies(t.Context(), "") {
 			t.Errorf("a study was begun: %+v", entry.Study)
@@ -162,7 +164,7 @@ func TestATFXModuleThatSaysNoStudySearchesByItself(t *testing.T) {
 	})
 }
 
-// One that shares its search and then takes no trials is not started for ever.
+// One that shares its search and then takes no trials is not started forever.
 func TestATunerThatTakesNoTrialsFails(t *testing.T) {
 	t.Parallel()
 	p := newShared(t, oneFloat(tune.Random, 6, 0))
@@ -173,9 +175,9 @@ func TestATunerThatTakesNoTrialsFails(t *testing.T) {
 	}
 	p.with(1, 1, func() {
 		p.offer("j1", "monday")
-		failed, ok := p.told("monday").Data.(*events.TuningFailed)
+		failed, ok := p.published("monday").Data.(*events.TuningFailed)
 		if !ok || failed.Reason != events.FailureModule || !strings.Contains(failed.Message, "took none of the trials") {
-			t.Errorf("told %+v", failed)
+			t.Errorf("published %+v", failed)
 		}
 	})
 }

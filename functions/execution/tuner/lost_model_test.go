@@ -17,8 +17,9 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// A study is cancelled after its best trial, and what that left is collected before another run asks for the study: no later trial would
-// bring it back, so what was found is published without it.
+// A study is cancelled after its best trial, and what that left is collected before another run
+// asks for the study: no later trial would bring it back, so what was found is published without
+// it.
 func TestASearchIsPublishedWithoutAModelThatIsGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,11 +50,11 @@ func TestASearchIsPublishedWithoutAModelThatIsGone(t *testing.T) {
 			if err := p.bus.Cancel(t.Context(), "j1"); err != nil {
 				t.Fatal(err)
 			}
-			p.told("monday")
+			p.published("monday")
 			p.collect("checkpoint")
 			p.offer("j2", "tuesday")
 			if got := p.hparams("tuesday"); *got.Score != -1 {
-				t.Errorf("told %+v", got)
+				t.Errorf("published %+v", got)
 			}
 		})
 		keys := keysOf(t, p.store)

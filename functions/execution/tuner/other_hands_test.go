@@ -15,8 +15,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// A trial was far when its study was cancelled, and had left a checkpoint. Another run's job tries it again from its beginning, and what it
-// leaves on the way and at the end, at earlier steps, counts in the place of what lies there.
+// A trial was far when its study was cancelled, and had left a checkpoint. Another run's job tries
+// it again from its beginning, and what it leaves on the way and at the end, at earlier steps,
+// counts in the place of what lies there.
 func TestWhatATrialLeavesCountsWhoeverLeftSomethingBefore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -60,7 +61,7 @@ func TestWhatATrialLeavesCountsWhoeverLeftSomethingBefore(t *testing.T) {
 			if err := p.bus.Cancel(t.Context(), "j1"); err != nil {
 				t.Fatal(err)
 			}
-			p.told("monday")
+			p.published("monday")
 			p.offer("j2", "tuesday")
 			p.hparams("tuesday")
 		})

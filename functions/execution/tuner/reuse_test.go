@@ -46,11 +46,11 @@ func (b *bench) first(t *testing.T, spec string) *events.HParamsReady {
 	})
 	j := job(t, "j1", "monday", spec)
 	j.Inputs.Statistics = "s3://stoker/up/usual"
-	told, err := b.handle(t, j, events.Attempt{ID: "a1", Number: 1})
-	if err != nil || told.Reused {
-		t.Fatalf("the first search: %+v, %v", told, err)
+	published, err := b.handle(t, j, events.Attempt{ID: "a1", Number: 1})
+	if err != nil || published.Reused {
+		t.Fatalf("the first search: %+v, %v", published, err)
 	}
-	return told
+	return published
 }
 
 // next is the job of the pipeline's next run, on other data, a day later.
@@ -107,7 +107,7 @@ func TestASearchIsReusedUntilAnotherIsDue(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.Reused != tc.reused || got.Cached || (b.guest.runs.Load() == 1) != tc.reused || (got.Hyperparameters == last.Hyperparameters) != tc.reused {
-				t.Errorf("told %+v after %d searches, reused: want %t", got, b.guest.runs.Load(), tc.reused)
+				t.Errorf("published %+v after %d searches, reused: want %t", got, b.guest.runs.Load(), tc.reused)
 			}
 		})
 	}
@@ -183,8 +183,8 @@ func lose(output string) func(*testing.T, *bench, *events.Job) {
 	}
 }
 
-// What is reused is told as the run's own, with all that the search was told with, and once however often the job comes.
-func TestWhatIsReusedIsToldWhole(t *testing.T) {
+// A reused result is published as the run's own, complete, and once however often the job comes.
+func TestAReusedResultIsPublishedCompletely(t *testing.T) {
 	t.Parallel()
 	b := setup(t, search)
 	last := b.first(t, changed)
@@ -199,16 +199,17 @@ func TestWhatIsReusedIsToldWhole(t *testing.T) {
 		}
 		got := evs[0].Data.(*events.HParamsReady)
 		if *got.Score != *last.Score || got.Values["units"] != 8.0 || got.Study != last.Study || got.Execution != last.Execution || evs[0].Run != "tuesday" {
-			t.Errorf("told %+v, it was %+v", got, last)
+			t.Errorf("published %+v, it was %+v", got, last)
 		}
 		ids = append(ids, evs[0].ID)
 	}
 	if first, _ := events.SkippedIDs("penguin", "tuesday"); ids[0] != ids[1] || ids[0] == first {
-		t.Errorf("told as %q", ids)
+		t.Errorf("published as %q", ids)
 	}
 }
 
-// What a search might have reused is none of its identity: another run that asks for the same finds it.
+// What a search might have reused is none of its identity: another run that asks for the same finds
+// it.
 func TestWhatAJobMayReuseDecidesNothingAboutItsSearch(t *testing.T) {
 	t.Parallel()
 	b := setup(t, search)
@@ -225,11 +226,12 @@ func TestWhatAJobMayReuseDecidesNothingAboutItsSearch(t *testing.T) {
 		t.Errorf("%+v, %v after %d searches", again, err, b.guest.runs.Load())
 	}
 	if given := b.guest.given; given.Hyperparameters != nil || given.Call != module.CallTune {
-		t.Errorf("the search was told of hyperparameters: %+v", given.Hyperparameters)
+		t.Errorf("the search got hyperparameters: %+v", given.Hyperparameters)
 	}
 }
 
-// What another pipeline found is as good as what others did: its module may be another, whatever its digest says.
+// What another pipeline found is as good as what others did: its module may be another, whatever
+// its digest says.
 func TestAnotherPipelinesSearchIsNotReused(t *testing.T) {
 	t.Parallel()
 	b := setup(t, search)
@@ -241,6 +243,6 @@ func TestAnotherPipelinesSearchIsNotReused(t *testing.T) {
 	}
 	b.first(t, changed)
 	if got, err := b.handle(t, next(t, changed, last), events.Attempt{ID: "a2", Number: 1}); err != nil || got.Reused {
-		t.Errorf("told %+v, %v", got, err)
+		t.Errorf("published %+v, %v", got, err)
 	}
 }

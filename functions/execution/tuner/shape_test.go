@@ -13,7 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 )
 
-// The worker does not read the schema and the transform graph of an event itself: what it can't have checked, it can't compare.
+// The worker does not read the schema and the transform graph of an event itself: what it can't
+// have checked, it can't compare.
 func TestTheShapeOfInputsIsReadByTheProcessOfTheCheck(t *testing.T) {
 	t.Parallel()
 	tooLarge := &guest.Error{Kind: guest.KindResources, Err: errors.New("used 4.1 GiB of memory, 4.0 GiB allowed")}
@@ -50,12 +51,12 @@ func TestTheShapeOfInputsIsReadByTheProcessOfTheCheck(t *testing.T) {
 			j := next(t, text, b.first(t, text))
 			graph("up/graph3", "\x08\x01\x12\x09\x0a\x07\x22\x05serve")(t, b, &j)
 			fails = tc.fails
-			told, err := b.handle(t, j, events.Attempt{ID: "a2", Number: 1})
+			published, err := b.handle(t, j, events.Attempt{ID: "a2", Number: 1})
 			if failure, ok := errors.AsType[*events.Failure](err); tc.want != "" && (!ok || failure.Kind != tc.want) || tc.want == "" && err != nil {
 				t.Fatalf("%v, want a failure of kind %q", err, tc.want)
 			}
-			if err == nil && told.Reused != tc.reused {
-				t.Errorf("reused: %v, want %v", told.Reused, tc.reused)
+			if err == nil && published.Reused != tc.reused {
+				t.Errorf("reused: %v, want %v", published.Reused, tc.reused)
 			}
 			if len(asked) < 2 || slices.ContainsFunc(asked, func(s modelcheck.Shape) bool { return s.Schema == "" || s.TransformGraph == "" }) {
 				t.Errorf("the check was asked for %+v", asked)

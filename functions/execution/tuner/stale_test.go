@@ -23,9 +23,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/studies/studiestest"
 )
 
-// staleness says which reads of the workers break their contract: none. With OldQueue, and so with AnyCopy, the tests of crashes fail, for
-// a trial is taken over from a job that is on the queue. With OldStudies TestAStudyEndsWithItsJob fails, for whoever gives a job up finds
-// no study. A worker on a study copes with an old log otherwise: it takes what is missing for late, and its appends are refused.
+// staleness says which reads of the workers break their contract: none. With OldQueue, and so with
+// AnyCopy, the tests of crashes fail, for a trial is taken over from a job that is on the queue.
+// With OldStudies TestAStudyEndsWithItsJob fails, for whoever gives a job up finds no study. A
+// worker on a study copes with an old log otherwise: it takes what is missing for late, and its
+// appends are refused.
 const staleness = bustest.OnlyByContract
 
 // lag has each worker from now on read copies of the bus that lag.
@@ -54,7 +56,8 @@ func (l lossy) Studies(ctx context.Context, pipeline string) iter.Seq2[events.St
 	return l.studies.Studies(ctx, pipeline)
 }
 
-// The bus loses acknowledged entries of the study, and whatever else workers read is old. One search comes of it, with all its trials.
+// The bus loses acknowledged entries of the study, and whatever else workers read is old. One
+// search comes of it, with all its trials.
 func TestASearchSurvivesABusThatLosesItsEntries(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(40)
@@ -101,8 +104,8 @@ func loseWhileSearching(t *testing.T, seed uint64) (lost int) {
 	return lost
 }
 
-// loseEntries takes the newest entries away a few times, and returns how many in all. Half of the times, entries of others get their
-// sequences: who has read the lost ones may append behind these.
+// loseEntries takes the newest entries away a few times, and returns how many in all. Half of the
+// times, entries of others get their sequences: a reader of the lost ones may append behind these.
 func (p *plant) loseEntries(ctx context.Context, bus *studiestest.Bus, random *rand.Rand) (lost int) {
 	for range 1 + random.IntN(9) {
 		select {
@@ -137,9 +140,10 @@ func (p *plant) replace(ctx context.Context, bus *studiestest.Bus, name events.S
 	_, _ = bus.AppendStudy(ctx, name, body, state.After)
 }
 
-// wantSearched wants one outcome of the run, and what is published to be a whole log of that many trials, each completed with the value
-// that it was tried with. The bus's own log may lack some of it by then.
-func (p *plant) wantSearched(told *events.HParamsReady, trials int) {
+// wantSearched wants one outcome of the run, and what is published to be a whole log of that many
+// trials, each completed with the value that it was tried with. The bus's own log may lack some of
+// it by then.
+func (p *plant) wantSearched(published *events.HParamsReady, trials int) {
 	p.Helper()
 	evs := 0
 	for recorded, err := range p.bus.Read(p.Context(), events.Query{Pipeline: "penguin", Run: "monday"}) {
@@ -149,7 +153,7 @@ func (p *plant) wantSearched(told *events.HParamsReady, trials int) {
 		evs++
 	}
 	var study tune.Study
-	for line := range strings.Lines(p.read(told.Study, "study/log.jsonl")) {
+	for line := range strings.Lines(p.read(published.Study, "study/log.jsonl")) {
 		if err := study.Enter([]byte(strings.TrimSpace(line)), time.Time{}); err != nil {
 			p.Error(err)
 		}
@@ -162,11 +166,11 @@ func (p *plant) wantSearched(told *events.HParamsReady, trials int) {
 			p.Errorf("trial %s of x = %v ended with loss %v", trial.ID, x, trial.Metrics["loss"])
 		}
 	}
-	if best := study.Best()[0].Metrics["loss"]; *told.Score != best || told.Values["x"] != best {
-		p.Errorf("told %+v, the best is %v", told, best)
+	if best := study.Best()[0].Metrics["loss"]; *published.Score != best || published.Values["x"] != best {
+		p.Errorf("published %+v, the best is %v", published, best)
 	}
 	var results []map[string]any
-	if err := json.Unmarshal([]byte(p.read(told.Study, "tuner_results.json")), &results); err != nil || len(results) != trials {
+	if err := json.Unmarshal([]byte(p.read(published.Study, "tuner_results.json")), &results); err != nil || len(results) != trials {
 		p.Errorf("%d results, %v", len(results), err)
 	}
 }

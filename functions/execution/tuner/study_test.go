@@ -32,7 +32,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// plant is some workers on one bus and one store, in memory, whose module says that it wants config, and trains trials as trial says.
+// plant is some workers on one bus and one store, in memory, whose module says that it wants
+// config, and trains trials as trial says.
 type plant struct {
 	modelchecktest.Here
 	*testing.T
@@ -156,8 +157,8 @@ tuner:
   max_crashes: 2
 `
 
-// told is what comes of a run's tuning.
-func (p *plant) told(run string) events.Event {
+// published returns the event with the outcome of a run's tuning.
+func (p *plant) published(run string) events.Event {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.Context(), 2*time.Minute)
 	defer cancel()
@@ -167,16 +168,16 @@ func (p *plant) told(run string) events.Event {
 		}
 		return recorded.Event
 	}
-	p.Fatal("nothing was told")
+	p.Fatal("nothing was published")
 	return events.Event{}
 }
 
 func (p *plant) hparams(run string) *events.HParamsReady {
 	p.Helper()
-	event := p.told(run)
+	event := p.published(run)
 	ready, ok := event.Data.(*events.HParamsReady)
 	if !ok {
-		p.Fatalf("told %+v", event.Data)
+		p.Fatalf("published %+v", event.Data)
 	}
 	return ready
 }
@@ -219,7 +220,7 @@ func (p *plant) read(uri, file string) string {
 	return string(text)
 }
 
-func TestAStudyIsSearchedByAllWorkersAndToldByOne(t *testing.T) {
+func TestAStudyIsSearchedByAllWorkersAndPublishedByOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, oneFloat(tune.Random, 20, 4))
@@ -232,7 +233,7 @@ func TestAStudyIsSearchedByAllWorkersAndToldByOne(t *testing.T) {
 				t.Errorf("%d trials, %d tried, %+v", len(study.Trials), len(p.tried), study.Finished)
 			}
 			if *got.Score != best.Metrics["loss"] || got.Objective != "loss" || got.Cached || got.Values["x"] != *got.Score {
-				t.Errorf("told %+v, best is %+v", got, best)
+				t.Errorf("published %+v, best is %+v", got, best)
 			}
 			if text := p.read(got.Hyperparameters, "best_hyperparameters.txt"); !strings.HasPrefix(text, `{"space": [{"class_name": "Float"`) {
 				t.Errorf("best hyperparameters: %s", text)
@@ -292,16 +293,17 @@ func TestATrialThatFailsIsTriedAgainAndManyInARowEndTheStudy(t *testing.T) {
 			}
 			p.with(1, 1, func() {
 				p.offer("j1", "monday")
-				failed, ok := p.told("monday").Data.(*events.TuningFailed)
-				if !ok || failed.Reason != events.FailureModule || !strings.Contains(failed.Message, want) || !strings.Contains(failed.Message, "told no loss") {
-					t.Errorf("%d trials: told %+v", trials, failed)
+				failed, ok := p.published("monday").Data.(*events.TuningFailed)
+				if !ok || failed.Reason != events.FailureModule || !strings.Contains(failed.Message, want) || !strings.Contains(failed.Message, "reported no loss") {
+					t.Errorf("%d trials: published %+v", trials, failed)
 				}
 			})
 		}
 	})
 }
 
-// A worker is lost in its second trial, which has left a checkpoint: its job comes again and goes on with it.
+// A worker is lost in its second trial, which has left a checkpoint: its job comes again and goes
+// on with it.
 func TestATrialGoesOnWhereALostWorkerLeftIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

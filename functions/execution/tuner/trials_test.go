@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// A trial that kills whatever worker takes it must not go from one worker to the next for ever: it is acknowledged, and the tune job, whose
-// losses are counted, takes its trial over.
+// A trial that kills whatever worker takes it must not go from one worker to the next forever: it
+// is acknowledged, and the tune job, whose losses are counted, takes its trial over.
 func TestATrialJobThatHasKilledItsWorkersIsLeft(t *testing.T) {
 	t.Parallel()
 	executor := execution.New(storagetest.NewMemory("stoker"), nil, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})

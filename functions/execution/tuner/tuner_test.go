@@ -157,7 +157,7 @@ func kindOf(err error) events.FailureKind {
 	return ""
 }
 
-func TestASearchIsPublishedAndToldAsTFXHasIt(t *testing.T) {
+func TestASearchIsPublishedInTFXsLayout(t *testing.T) {
 	t.Parallel()
 	b := setup(t, search)
 	got, err := b.handle(t, job(t, "j1", "monday", spec), events.Attempt{ID: "a1", Number: 1})
@@ -165,7 +165,7 @@ func TestASearchIsPublishedAndToldAsTFXHasIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *got.Score != 0.9 || got.Values["units"] != 8.0 || got.Reused || got.Cached || !strings.HasPrefix(got.Execution, "sha256:") {
-		t.Errorf("told %+v", got)
+		t.Errorf("published %+v", got)
 	}
 	if !strings.HasPrefix(got.Hyperparameters, "s3://stoker/penguin/Tuner/best_hyperparameters/") ||
 		!strings.HasPrefix(got.Study, "s3://stoker/penguin/Tuner/tuner_results/") {
@@ -181,7 +181,7 @@ func TestASearchIsPublishedAndToldAsTFXHasIt(t *testing.T) {
 	}
 }
 
-func TestASecondRunOnTheSameInputsIsToldAtOnce(t *testing.T) {
+func TestASecondRunOnTheSameInputsIsPublishedAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t, search)
 	first, err := b.handle(t, job(t, "j1", "monday", spec), events.Attempt{ID: "a1", Number: 1})
@@ -270,7 +270,8 @@ func keysOf(t *testing.T, store storage.Store) (keys []string) {
 	return keys
 }
 
-// A worker is lost in the fourth trial: the next one finds the project as it was when the third had ended.
+// A worker is lost in the fourth trial: the next one finds the project as it was when the third had
+// ended.
 func TestASearchGoesOnWhereALostWorkerLeftIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
@@ -325,7 +326,7 @@ func TestAFailedSearchIsATuningThatFailed(t *testing.T) {
 	}
 	event := b.tuner.Failed(worker.Task{Job: j, Attempt: events.Attempt{ID: "a1", Number: 1}}, failure)
 	if _, ok := event.Data.(*events.TuningFailed); !ok || event.Source != "/stoker/tune" {
-		t.Errorf("told %+v", event)
+		t.Errorf("published %+v", event)
 	}
 	if limits := b.tuner.Limits(j); limits.Attempts != 2 || limits.Crashes != 3 || limits.Lost != 0 {
 		t.Errorf("limits %+v", limits)

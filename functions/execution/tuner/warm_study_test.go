@@ -50,9 +50,9 @@ func TestASearchThatCanNotLearnFromWhatItNamesFails(t *testing.T) {
 	} {
 		p.with(1, 1, func() {
 			p.offerLearning("j-"+run, run, tc.from, "")
-			failed, ok := p.told(run).Data.(*events.TuningFailed)
+			failed, ok := p.published(run).Data.(*events.TuningFailed)
 			if !ok || failed.Reason != events.FailureInput || !strings.Contains(failed.Message, tc.want) {
-				t.Errorf("%s: told %+v, want %s", run, failed, tc.want)
+				t.Errorf("%s: published %+v, want %s", run, failed, tc.want)
 			}
 		})
 	}

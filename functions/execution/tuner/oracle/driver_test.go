@@ -44,7 +44,8 @@ func unasked(t *testing.T) *asked {
 	return &asked{&memory{t: t, store: t.TempDir(), changed: make(chan struct{})}, make(chan struct{})}
 }
 
-// run has a module's tuner_fn take its trials from the study, in a process and with a disk of its own.
+// run has a module's tuner_fn take its trials from the study, in a process and with a disk of its
+// own.
 func (a *asked) run(ctx context.Context, t *testing.T, path, tuner string) (outcome guest.Outcome, err error) {
 	t.Helper()
 	host, err := guest.New(guest.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
@@ -54,13 +55,13 @@ func (a *asked) run(ctx context.Context, t *testing.T, path, tuner string) (outc
 	defer host.Close()
 	dir := t.TempDir()
 	err = oracle.With(ctx, a, func(s *oracle.Server) error {
-		told := module.Assignment{
+		sent := module.Assignment{
 			Version: module.ProtocolVersion, Module: module.Source{Path: path, Keras: module.Keras3}, Call: module.CallTune,
 			TrainFiles: []string{filepath.Join(dir, "Split-train", "*")}, WorkingDir: filepath.Join(dir, "working"),
 			BestHyperparametersDir: filepath.Join(dir, "best"), TunerResultsDir: filepath.Join(dir, "results"),
 			Oracle: &module.Oracle{Address: s.Address(), Tuner: tuner},
 		}
-		outcome, err = host.Run(ctx, told, guest.Limits{Grace: 20 * time.Second}, func(m module.Message) {
+		outcome, err = host.Run(ctx, sent, guest.Limits{Grace: 20 * time.Second}, func(m module.Message) {
 			if m.Type == module.MessageStudy {
 				a.begin(t, m.Study)
 			}

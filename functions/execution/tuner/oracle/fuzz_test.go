@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution/tuner/oracle/oraclepb"
 )
 
-// FuzzSpace reads spaces as anybody may send them. One that is taken is told again as it was.
+// FuzzSpace reads spaces as anybody may send them. One that is accepted is sent back unchanged.
 func FuzzSpace(f *testing.F) {
 	for _, s := range []space.Space{
 		{{Name: "n", Kind: space.Int, Min: -3, Max: 9, Step: 3, Sampling: space.Linear, Default: int64(0)}},
@@ -26,11 +26,11 @@ func FuzzSpace(f *testing.F) {
 		f.Add(bytes)
 	}
 	f.Fuzz(func(t *testing.T, bytes []byte) {
-		var told oraclepb.HyperParameters_Space
-		if proto.Unmarshal(bytes, &told) != nil {
+		var sent oraclepb.HyperParameters_Space
+		if proto.Unmarshal(bytes, &sent) != nil {
 			return
 		}
-		read, err := readSpace(&told)
+		read, err := readSpace(&sent)
 		if err != nil {
 			return
 		}
@@ -40,7 +40,7 @@ func FuzzSpace(f *testing.F) {
 		}
 		again, err := readSpace(hyperparameters(joined, joined.Defaults()).GetSpace())
 		if err != nil || len(space.Space(nil).Join(again)) != len(joined) || len(joined.Join(again)) != len(joined) {
-			t.Fatalf("%v is told as %v: %v", joined, again, err)
+			t.Fatalf("%v is sent as %v: %v", joined, again, err)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-func TestKerasTunerWithKeras2GoesOnWithTheOptimizerByItself(t *testing.T) {
+func TestKerasTunerWithKeras2ResumesTheOptimizerItself(t *testing.T) {
 	t.Parallel()
 	checkUnbroken(t, promoted(t, tftest.RunEstimator, false))
 }

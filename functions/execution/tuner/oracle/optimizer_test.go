@@ -31,7 +31,8 @@ func promoted(t *testing.T, run func(testing.TB, string, any, any), carry bool) 
 	return ways
 }
 
-// checkUnbroken sees to it that the step after a promotion is, to the bit, the one that the training would have made next.
+// checkUnbroken sees to it that the step after a promotion is, to the bit, the one that the
+// training would have made next.
 func checkUnbroken(t *testing.T, ways map[string]wentOn) {
 	t.Helper()
 	for way, steps := range map[string]int{"last epoch": 5, "best epoch": 3} {
@@ -41,7 +42,7 @@ func checkUnbroken(t *testing.T, ways map[string]wentOn) {
 	}
 }
 
-func TestAPromotedTrialGoesOnWithItsOptimizer(t *testing.T) {
+func TestAPromotedTrialResumesItsOptimizer(t *testing.T) {
 	t.Parallel()
 	ways := promoted(t, tftest.Run, true)
 	checkUnbroken(t, ways)

@@ -119,11 +119,11 @@ func TestSeveralExecutionsCountByTheMeanOfAStep(t *testing.T) {
 	}
 }
 
-func TestHowATryEndsIsToldInTheLogsWords(t *testing.T) {
+func TestHowATryEndsIsWrittenToTheLog(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		loss    float64
-		told    oraclepb.TrialStatus
+		sent    oraclepb.TrialStatus
 		status  tune.Status
 		message string
 	}{
@@ -139,9 +139,9 @@ func TestHowATryEndsIsToldInTheLogsWords(t *testing.T) {
 			c, _ := client(t, m)
 			trial := create(t, c, "a")
 			update(t, c, trial.GetTrialId(), 0, test.loss)
-			trial.Status = test.told
-			told := metadata.AppendToOutgoingContext(t.Context(), oracle.FailureKey, "Traceback\nValueError: no")
-			if _, err := c.EndTrial(told, &oraclepb.EndTrialRequest{Trial: trial}); err != nil {
+			trial.Status = test.sent
+			sent := metadata.AppendToOutgoingContext(t.Context(), oracle.FailureKey, "Traceback\nValueError: no")
+			if _, err := c.EndTrial(sent, &oraclepb.EndTrialRequest{Trial: trial}); err != nil {
 				t.Fatal(err)
 			}
 			got := m.study.Trial("0000")
@@ -159,9 +159,9 @@ func TestATrialEndsEarlyAtTheEndOfAnEpoch(t *testing.T) {
 	c, _ := client(t, m)
 	trial := create(t, c, "a")
 	for epoch, loss := range []float64{3, 1, 2} {
-		told := metadata.AppendToOutgoingContext(t.Context(), oracle.EpochKey, string(rune('1'+epoch)))
+		sent := metadata.AppendToOutgoingContext(t.Context(), oracle.EpochKey, string(rune('1'+epoch)))
 		metrics := map[string]float64{"val_loss": loss}
-		answer, err := c.UpdateTrial(told, &oraclepb.UpdateTrialRequest{TrialId: trial.GetTrialId(), Metrics: metrics})
+		answer, err := c.UpdateTrial(sent, &oraclepb.UpdateTrialRequest{TrialId: trial.GetTrialId(), Metrics: metrics})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,9 +184,9 @@ func TestACurveThatTheResultContradictsIsNotTheObjectives(t *testing.T) {
 	m := newMemory(t, small())
 	c, _ := client(t, m)
 	trial := create(t, c, "a")
-	told := metadata.AppendToOutgoingContext(t.Context(), oracle.EpochKey, "1")
+	sent := metadata.AppendToOutgoingContext(t.Context(), oracle.EpochKey, "1")
 	metrics := map[string]float64{"val_loss": 0.5}
-	if _, err := c.UpdateTrial(told, &oraclepb.UpdateTrialRequest{TrialId: trial.GetTrialId(), Metrics: metrics}); err != nil {
+	if _, err := c.UpdateTrial(sent, &oraclepb.UpdateTrialRequest{TrialId: trial.GetTrialId(), Metrics: metrics}); err != nil {
 		t.Fatal(err)
 	}
 	update(t, c, trial.GetTrialId(), 0, 0.75) // a run_trial of its own, or the mean of several executions
@@ -234,7 +234,7 @@ func TestParametersFoundOnTheWayJoinTheSpaceBehindTheirParents(t *testing.T) {
 	}
 }
 
-func TestWhoHasNothingToDoWaitsForAnothersEnd(t *testing.T) {
+func TestAnIdleTunerWaitsForAnothersEnd(t *testing.T) {
 	t.Parallel()
 	config := small()
 	config.MaxTrials = 1
@@ -290,8 +290,8 @@ func TestATrialThatGoesOnFromAnotherFindsWhatThatLeft(t *testing.T) {
 		if len(m.study.Trials) > 2 { // who goes on has another disk than whose trials these were
 			project = elsewhere
 		}
-		told := metadata.AppendToOutgoingContext(t.Context(), oracle.FolderKey, project)
-		answer, err := c.CreateTrial(told, &oraclepb.CreateTrialRequest{TunerId: "a"})
+		sent := metadata.AppendToOutgoingContext(t.Context(), oracle.FolderKey, project)
+		answer, err := c.CreateTrial(sent, &oraclepb.CreateTrialRequest{TunerId: "a"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +308,7 @@ func TestATrialThatGoesOnFromAnotherFindsWhatThatLeft(t *testing.T) {
 		}
 		leave(t, filepath.Join(project, "trial_"+trial.GetTrialId()), trial.GetTrialId())
 		update(t, c, trial.GetTrialId(), 0, float64(values["units"].GetIntValue()))
-		if _, err := c.EndTrial(told, &oraclepb.EndTrialRequest{Trial: &oraclepb.Trial{
+		if _, err := c.EndTrial(sent, &oraclepb.EndTrialRequest{Trial: &oraclepb.Trial{
 			TrialId: trial.GetTrialId(), Status: oraclepb.TrialStatus_COMPLETED,
 		}}); err != nil {
 			t.Fatal(err)
@@ -316,7 +316,7 @@ func TestATrialThatGoesOnFromAnotherFindsWhatThatLeft(t *testing.T) {
 	}
 	kept, _ := os.ReadDir(m.store)
 	if len(m.study.Trials) != 6 || len(kept) != 3 {
-		t.Fatalf("%d trials, %d kept: expected 6, and those 3 kept that may be gone on from", len(m.study.Trials), len(kept))
+		t.Fatalf("%d trials, %d kept: expected 6, and those 3 kept that may be resumed", len(m.study.Trials), len(kept))
 	}
 }
 

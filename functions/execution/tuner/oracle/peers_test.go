@@ -94,7 +94,8 @@ func TestKerasTunersOwnWorkersShareAHyperbandAndAreKilled(t *testing.T) {
 	checkHyperband(t, m, 6)
 }
 
-// dropCut removes what KerasTuner was just writing when it was killed: it writes its own state in place, and can't read half of it.
+// dropCut removes what KerasTuner was just writing when it was killed: it writes its own state in
+// place, and can't read half of it.
 func dropCut(t *testing.T, folder string) {
 	t.Helper()
 	states, err := filepath.Glob(filepath.Join(folder, "p", "*.json"))
@@ -112,7 +113,8 @@ func dropCut(t *testing.T, folder string) {
 	}
 }
 
-// checkHyperband sees to it that all trials are accounted for, and that no failure has taken a promotion away.
+// checkHyperband sees to it that all trials are accounted for, and that no failure has taken a
+// promotion away.
 func checkHyperband(t *testing.T, m *memory, promotions int) {
 	t.Helper()
 	ends := map[string]int{}
@@ -191,7 +193,7 @@ func TestKerasTunersHyperbandGoesOnFromTheWeightsOfAnotherDisk(t *testing.T) {
 	}
 }
 
-func TestAKerasTunerThatIsAskedToLeaveGoesOnWithItsTrialAnotherTime(t *testing.T) {
+func TestAKerasTunerThatIsAskedToLeaveResumesItsTrialLater(t *testing.T) {
 	t.Parallel()
 	tftest.Python(t)
 	path, err := filepath.Abs("testdata/random_search.py")

@@ -46,7 +46,7 @@ func infer(objectives []tune.Objective) error {
 		}
 		direction, known := tune.DirectionOf(o.Name)
 		if !known {
-			return fmt.Errorf("study: objectives: %s: direction: expected min or max: its name doesn't tell", o.Name)
+			return fmt.Errorf("study: objectives: %s: direction: expected min or max: its name doesn't say which", o.Name)
 		}
 		objectives[i].Direction = direction
 	}

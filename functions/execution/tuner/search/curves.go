@@ -70,7 +70,7 @@ func Completed(study tune.Study, trial string, c Curves, metrics map[string]floa
 			return Failed(trial, fmt.Sprintf("%s, which the study is about, is %v", o.Name, raw))
 		}
 		if !there && len(ended.Curves[o.Name]) == 0 {
-			return Failed(trial, fmt.Sprintf("the trial told no %s, which the study is about; it told %s", o.Name, names(metrics)))
+			return Failed(trial, fmt.Sprintf("the trial reported no %s, which is an objective; it reported %s", o.Name, names(metrics)))
 		}
 		if !there {
 			ended.Metrics[o.Name] = last
@@ -90,7 +90,7 @@ func names(metrics map[string]float64) string {
 }
 
 // finite are the metrics that a log holds: those that the study is judged by, and as many others as
-// there is room for.
+// fit.
 func finite(c tune.Config, metrics map[string]float64) map[string]float64 {
 	kept := map[string]float64{}
 	keep := func(name string) {
@@ -113,8 +113,8 @@ func finite(c tune.Config, metrics map[string]float64) map[string]float64 {
 }
 
 // curvesFile is in what a trial leaves for another attempt at it: what it had reported by then. An
-// attempt that resumes from the state keeps these reports, or the trial would be judged without its first steps.
-// It is in the module's folder only while that is copied.
+// attempt that resumes from the state keeps these reports, or the trial would be judged without its
+// first steps. It is in the module's folder only while that is copied.
 const curvesFile = ".stoker-curves.json"
 
 // maxCurves is what the curves of a trial take, at most: far more than any report.

@@ -10,10 +10,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// elsewhere are the keys of tuner.study that say nothing of the search itself: from is Learn's, best_model the tuner's.
+// elsewhere are the keys of tuner.study that say nothing of the search itself: from is Learn's,
+// best_model the tuner's.
 var elsewhere = map[string]bool{"From": true, "BestModel": true}
 
-// A key that is added to the pipeline file and forgotten here would have no effect, and nobody would be told.
+// A key that is added to the pipeline file and forgotten here would silently have no effect.
 func TestEveryKeyOfAPipelinesStudyReachesTheSearch(t *testing.T) {
 	t.Parallel()
 	var study pipeline.Study

@@ -65,7 +65,7 @@ func judged(c tune.Config, metrics map[string]float64) map[string]float64 {
 	return metrics
 }
 
-// fitting are as many trials as there is room for, from the first on.
+// fitting are as many trials as fit, from the first on.
 func fitting(older []tune.Earlier) []tune.Earlier {
 	left := mostEarlierBytes
 	for i, e := range older {

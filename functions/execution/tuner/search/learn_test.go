@@ -108,7 +108,8 @@ func TestASearchLearnsFromWhatIsThere(t *testing.T) {
 	}
 }
 
-// Of Hyperband and its kin, a trial of few epochs says nothing of what its values come to with all of them.
+// Of Hyperband and its kin, a trial of few epochs says nothing of what its values come to with all
+// of them.
 func TestASearchLearnsFromTrialsOfTheLargestBudget(t *testing.T) {
 	t.Parallel()
 	c := units()
@@ -183,7 +184,8 @@ func TestWhatCanNotBeLearnedFromSaysWhy(t *testing.T) {
 	}
 }
 
-// A long search with its curves comes to more than any file that a module leaves: its log is read entry by entry.
+// A long search with its curves comes to more than any file that a module leaves: its log is read
+// entry by entry.
 func TestALogIsReadHoweverLongItIs(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -202,7 +204,8 @@ func TestALogIsReadHoweverLongItIs(t *testing.T) {
 	}
 }
 
-// What is learned from is a part of one message: however long names and values are, there is room for the rest of the config.
+// What is learned from is a part of one message: however long names and values are, there is room
+// for the rest of the config.
 func TestNoMoreIsLearnedFromThanAMessageHolds(t *testing.T) {
 	t.Parallel()
 	c := units()

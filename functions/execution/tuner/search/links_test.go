@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// A module may put links and pipes in the places of what the worker writes and reads among its files.
+// A module may put links and pipes in the places of what the worker writes and reads among its
+// files.
 func TestTheWorkerFollowsNoLinkOfAModule(t *testing.T) {
 	t.Parallel()
 	victim := filepath.Join(t.TempDir(), "precious")
@@ -41,7 +42,7 @@ func TestTheWorkerFollowsNoLinkOfAModule(t *testing.T) {
 		t.Errorf("the worker's file holds %q, %v", text, err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(victim)); err != nil || len(entries) != 1 {
-		t.Errorf("beside the worker's file there are %v, %v", entries, err)
+		t.Errorf("the directory of the worker's file has %v, %v", entries, err)
 	}
 }
 

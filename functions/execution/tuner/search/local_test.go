@@ -42,16 +42,16 @@ func TestASearchAloneLeavesWhatATuneJobPublishes(t *testing.T) {
 func TestASearchAloneGoesOnFromAParentsState(t *testing.T) {
 	t.Parallel()
 	resumed := 0
-	a := alone(t, tune.Config{Algorithm: tune.Algorithm{Name: tune.Hyperband, MaxEpochs: 4, Factor: 2}}, func(told module.Assignment) error {
-		state := filepath.Join(told.WorkingDir, "state")
+	a := alone(t, tune.Config{Algorithm: tune.Algorithm{Name: tune.Hyperband, MaxEpochs: 4, Factor: 2}}, func(assignment module.Assignment) error {
+		state := filepath.Join(assignment.WorkingDir, "state")
 		parent, err := os.ReadFile(state)
-		if (err == nil) != (told.Trial.Parent != "") || string(parent) != told.Trial.Parent {
-			return errors.New("trial " + told.Trial.ID + " goes on from " + string(parent) + ", expected " + told.Trial.Parent)
+		if (err == nil) != (assignment.Trial.Parent != "") || string(parent) != assignment.Trial.Parent {
+			return errors.New("trial " + assignment.Trial.ID + " goes on from " + string(parent) + ", expected " + assignment.Trial.Parent)
 		}
 		if err == nil {
 			resumed++
 		}
-		return os.WriteFile(state, []byte(told.Trial.ID), 0o600)
+		return os.WriteFile(state, []byte(assignment.Trial.ID), 0o600)
 	})
 	study, err := a.Make(t.Context())
 	if err != nil || resumed == 0 {
@@ -86,11 +86,11 @@ func alone(t *testing.T, config tune.Config, train func(module.Assignment) error
 		Wanted: said, Search: pipeline.Search{}, Dir: filepath.Join(t.TempDir(), "trials"),
 		Base:    module.Assignment{BestHyperparametersDir: t.TempDir(), TunerResultsDir: t.TempDir()},
 		OnStudy: func(tune.Study) {}, OnMessage: func(module.Message) {},
-		Run: func(_ context.Context, told module.Assignment, _ func(module.Message)) (guest.Outcome, error) {
-			values, _ := told.Hyperparameters["values"].(map[string]any)
+		Run: func(_ context.Context, assignment module.Assignment, _ func(module.Message)) (guest.Outcome, error) {
+			values, _ := assignment.Hyperparameters["values"].(map[string]any)
 			units, _ := values["units"].(float64)
 			if train != nil {
-				return guest.Outcome{Metrics: map[string]float64{"accuracy": units}}, train(told)
+				return guest.Outcome{Metrics: map[string]float64{"accuracy": units}}, train(assignment)
 			}
 			return guest.Outcome{Metrics: map[string]float64{"accuracy": units}}, nil
 		},

@@ -6,7 +6,7 @@ import (
 )
 
 // A trial's message begins with what happened; of what its process printed, the last is said.
-func TestACrashIsToldBeforeItsLog(t *testing.T) {
+func TestACrashIsReportedBeforeItsLog(t *testing.T) {
 	t.Parallel()
 	log := "first line\n" + strings.Repeat("goroutine 1 [running]:\n\tmain.go:12 +0x1d\n", 500) + "last line\n"
 	message := Failed("0000", Reason("ended by signal 6: aborted", log)).Message

@@ -106,14 +106,14 @@ func (h *Monitor) Ended(study tune.Study, metrics map[string]float64) tune.Ended
 const MaxMessage = 4 << 10
 
 // Reason is why a try failed, which comes first, and then what its module printed last: as many
-// whole lines as there is room for.
+// whole lines as fit.
 func Reason(why, log string) string {
 	why, log = Beginning(strings.TrimSpace(why), MaxMessage/2), strings.TrimSpace(log)
 	if log == "" {
 		return why
 	}
-	if room := MaxMessage - len(why) - len("\n"); len(log) > room {
-		log = log[len(log)-room:]
+	if space := MaxMessage - len(why) - len("\n"); len(log) > space {
+		log = log[len(log)-space:]
 		if _, whole, more := strings.Cut(log, "\n"); more {
 			log = whole
 		}

@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// A module that is told to end takes a while to: what it was stopped at is the step it came to, so that its score is not of a later one.
+// A module that must end takes a while: what it was stopped at is the step it came to, so that its
+// score is not of a later one.
 func TestATrialIsStoppedAtTheStepItCameTo(t *testing.T) {
 	t.Parallel()
 	study := tune.Study{Config: tune.Config{Objectives: []tune.Objective{{Name: "loss", Direction: tune.Min}}}}

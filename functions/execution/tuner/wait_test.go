@@ -11,9 +11,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// A tune job has nothing left to do but to wait for the trial of another worker, which is long. Its slot does other jobs meanwhile, and the
-// study's end is told when it comes.
-func TestATuneJobThatWaitsHoldsNoSlotAndTellsAtOnce(t *testing.T) {
+// A tune job has nothing left to do but to wait for the trial of another worker, which is long. Its
+// slot does other jobs meanwhile, and the study's end is published when it comes.
+func TestAWaitingTuneJobHoldsNoSlotAndPublishesAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, long := range []time.Duration{17300 * time.Millisecond, 31900 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestATuneJobThatWaitsHoldsNoSlotAndTellsAtOnce(t *testing.T) {
 				}
 				p.hparams("monday")
 				if late := time.Since(ended.Load().(time.Time)); late > 100*time.Millisecond {
-					t.Errorf("the end of the study was told %v late", late)
+					t.Errorf("the end of the study was published %v late", late)
 				}
 			})
 		})

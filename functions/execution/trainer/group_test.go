@@ -42,7 +42,7 @@ type together struct {
 	left  chan error // how the member left
 }
 
-// groupOf has two hosts, whose modules are run by guests that do as they are told.
+// groupOf has two hosts, whose modules are run by scripted guests.
 func groupOf(t *testing.T, leads, follows execution.Guest, memberStore func(storage.Store) storage.Store) *together {
 	t.Helper()
 	w := &together{bench: setup(t, nil), hosts: twoHosts(t), left: make(chan error, 1)}
@@ -86,7 +86,7 @@ func twoHosts(t *testing.T) []string {
 	return nil
 }
 
-// plays is a guest whose module does what it says, told to end by ctx.
+// plays is a guest whose module does what it says, ended by ctx.
 type plays func(ctx context.Context, a module.Assignment) (guest.Outcome, error)
 
 func (plays) Check(ctx context.Context, question json.RawMessage, limits guest.Limits) (json.RawMessage, error) {
@@ -117,7 +117,8 @@ func TestHostsOfAGroupTrainOnTheSameInputsAndTheLeaderAloneCommits(t *testing.T)
 	assigned := make(chan module.Assignment, 2)
 	var begun atomic.Int32
 	all := make(chan struct{})
-	// No host is done before the other has begun, as in training on several: a leader that is done has a member that didn't begin yet leave it.
+	// No host is done before the other has begun, as in training on several: a leader that is done
+	// has a member that didn't begin yet leave it.
 	staged := func(ctx context.Context, a module.Assignment) (guest.Outcome, error) {
 		if got := read(t, a.TrainFiles); !slices.Equal(got, []string{"train rows"}) {
 			t.Errorf("worker %d has staged %q", a.Cluster.Index, got)
@@ -147,7 +148,7 @@ func TestHostsOfAGroupTrainOnTheSameInputsAndTheLeaderAloneCommits(t *testing.T)
 		t.Fatal(err)
 	}
 	if got.Metrics["accuracy"] != 0.9 {
-		t.Errorf("told %+v", got)
+		t.Errorf("published %+v", got)
 	}
 	ranks := map[int]bool{}
 	for range 2 {
