@@ -47,7 +47,7 @@ func Upload(ctx context.Context, store storage.Store, root storage.Ref) error {
 	})
 }
 
-// Facts are the events that upstream publishes for one run of the uploaded artifacts:
+// Events are the events that upstream publishes for one run of the uploaded artifacts:
 // hyperparameters first, then the transform, which completes the join.
 func Events(root storage.Ref, run string) []events.Event {
 	event := func(kind string, data events.Data) events.Event {

@@ -172,7 +172,7 @@ type Lease struct {
 	Cancelled bool   `json:"cancelled"`
 }
 
-// Letter is a dead letter: a message that the product gave up.
+// DeadLetter is a dead letter: a message that the product gave up.
 type DeadLetter struct {
 	Stream   string
 	Sequence uint64
