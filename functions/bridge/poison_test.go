@@ -118,13 +118,13 @@ func timeOfOthers(t *testing.T, p *poison) (took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := setup(t, bridge.Options{})
-		box, plan := &poisoned{Memory: w.bus, delivered: map[bool]int{}}, storagetest.Plan(func(storagetest.Call) storagetest.Fault {
+		bus, plan := &poisoned{Memory: w.bus, delivered: map[bool]int{}}, storagetest.Plan(func(storagetest.Call) storagetest.Fault {
 			return storagetest.Fault{Delay: requestTime}
 		})
 		if p != nil {
-			box.publish, plan = p.publish, p.faults
+			bus.publish, plan = p.publish, p.faults
 		}
-		b := open(t, box, storagetest.Faulty(w.store, plan), bridge.Options{})
+		b := open(t, bus, storagetest.Faulty(w.store, plan), bridge.Options{})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- b.Run(ctx) }()
@@ -132,20 +132,20 @@ func timeOfOthers(t *testing.T, p *poison) (took time.Duration) {
 			w.upload(poisonName, poisonMarkers)
 		}
 		time.Sleep(poisonedFor)
-		failed := box.deliveries(true)
+		failed := bus.deliveries(true)
 		if most := p.most(); p != nil && (failed < fewestDeliveries*poisonMarkers || failed > most*poisonMarkers) {
 			t.Errorf("%d failing notifications were delivered %d times in an hour", poisonMarkers, failed)
 		}
 		w.upload("penguin", otherMarkers)
 		began := time.Now()
-		for box.deliveries(false) < otherMarkers && time.Since(began) < time.Minute {
+		for bus.deliveries(false) < otherMarkers && time.Since(began) < time.Minute {
 			time.Sleep(requestTime)
 		}
 		for len(w.events()) < otherMarkers && time.Since(began) < time.Minute {
 			time.Sleep(requestTime)
 		}
 		took = time.Since(began)
-		if again := box.deliveries(true) - failed; again > poisonMarkers {
+		if again := bus.deliveries(true) - failed; again > poisonMarkers {
 			t.Errorf("failing notifications were delivered %d times while %d others waited", again, otherMarkers)
 		}
 		if done := len(w.events()); done != otherMarkers {

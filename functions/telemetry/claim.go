@@ -14,14 +14,14 @@ import (
 // claim counts the outcome of an attempt at a job.
 type claim struct {
 	events.Claim
-	box    *observedBus
+	bus    *observedBus
 	labels []attribute.KeyValue
 	began  time.Time
 	held   error // the error of Hold
 }
 
 func (b *observedBus) claim(ctx context.Context, f events.Function, taken events.Claim) *claim {
-	c := &claim{Claim: taken, box: b, began: time.Now(), labels: []attribute.KeyValue{attribute.String("function", string(f))}}
+	c := &claim{Claim: taken, bus: b, began: time.Now(), labels: []attribute.KeyValue{attribute.String("function", string(f))}}
 	if job, err := taken.Job(); err == nil {
 		c.labels = append(c.labels, pipelineKey(job.Pipeline))
 	}
@@ -40,14 +40,14 @@ func (c *claim) KeepAlive(ctx context.Context, work func(context.Context) error)
 		returned := make(chan struct{})
 		defer close(returned)
 		defer context.AfterFunc(ctx, func() {
-			ended := c.box.t.loops.begin("work on a job that is to end", leaveTime)
+			ended := c.bus.t.loops.begin("work on a job that is to end", leaveTime)
 			<-returned
 			ended()
 		})()
 		return work(ctx)
 	})
 	if errors.Is(c.held, events.ErrLeaseLost) {
-		c.box.t.add(ctx, func(m *meters) metric.Int64Counter { return m.leaseLosses }, 1, c.labels...)
+		c.bus.t.add(ctx, func(m *meters) metric.Int64Counter { return m.leaseLosses }, 1, c.labels...)
 		c.over(ctx, "lost", "")
 	}
 	return c.held
@@ -79,7 +79,7 @@ func (c *claim) Term(ctx context.Context, reason events.DeadReason) error {
 func (c *claim) settle(ctx context.Context, operation, outcome string, kind events.FailureKind, do func() error) error {
 	began := time.Now()
 	err := do()
-	c.box.t.operated(ctx, operation, jobTemplate, began, err)
+	c.bus.t.operated(ctx, operation, jobTemplate, began, err)
 	if err == nil {
 		c.over(ctx, outcome, kind)
 	}
@@ -88,11 +88,11 @@ func (c *claim) settle(ctx context.Context, operation, outcome string, kind even
 
 // over counts the end of the attempt.
 func (c *claim) over(ctx context.Context, outcome string, kind events.FailureKind) {
-	c.box.forget(c.Attempt().ID)
+	c.bus.forget(c.Attempt().ID)
 	all := append(c.labels, attribute.String("outcome", outcome))
 	if kind != "" {
 		all = append(all, attribute.String("kind", string(kind)))
 	}
-	c.box.t.add(ctx, func(m *meters) metric.Int64Counter { return m.jobs }, 1, all...)
-	c.box.t.took(ctx, func(m *meters) metric.Float64Histogram { return m.jobDuration }, c.began, append(c.labels, attribute.String("outcome", outcome))...)
+	c.bus.t.add(ctx, func(m *meters) metric.Int64Counter { return m.jobs }, 1, all...)
+	c.bus.t.took(ctx, func(m *meters) metric.Float64Histogram { return m.jobDuration }, c.began, append(c.labels, attribute.String("outcome", outcome))...)
 }

@@ -26,8 +26,8 @@ trainer:
 `
 
 // Eight clients publish at the same time, repeatedly, that the same examples are ready, for five
-// runs in all. Half of the facts have one id, which the bus stores once; the others have ids of
-// their own, and all reach the dispatchers. The result is one model, and one fact for each run.
+// runs in all. Half of the events have one id, which the bus stores once; the others have ids of
+// their own, and all reach the dispatchers. The result is one model, and one event for each run.
 func TestAFloodOfEqualEvents(t *testing.T) {
 	t.Parallel()
 	p := newPlan(t, floodRuns)

@@ -163,7 +163,7 @@ func (w *world) clients() (buses [clients]events.Bus) {
 	return buses
 }
 
-// publishAll has several clients publish every fact, each one to three times, in an order of their
+// publishAll has several clients publish every event, each one to three times, in an order of their
 // own. They go wave by wave: a wave begins when half of the models of the one before are published.
 func (u *upstream) publishAll(ctx context.Context, buses [clients]events.Bus, models func() int) error {
 	var publishing errgroup.Group
@@ -209,7 +209,7 @@ func (u *upstream) wave(runs []run) [clients][]events.Event {
 	return lists
 }
 
-// publish repeats until the fact is acknowledged.
+// publish repeats until the event is acknowledged.
 func publish(ctx context.Context, bus events.Bus, event events.Event) error {
 	for {
 		try, cancel := context.WithTimeout(ctx, 5*time.Second)

@@ -48,7 +48,7 @@ func PublishAndFollow(ctx context.Context, a *app.App, bus events.Bus, evs []eve
 	return endedWell(ctx, a, bus, runs.Outcome(events.Recorded{Event: outcome}))
 }
 
-// Follow publishes the facts of a run, and shows how it gets on until something has come of it.
+// Follow publishes the events of a run, and shows how it gets on until something has come of it.
 func Follow(ctx context.Context, a *app.App, bus events.Bus, evs []events.Event) (events.Event, error) {
 	show := a.Display()
 	defer show.Close()
