@@ -121,7 +121,7 @@ var rules = archtest.Rules{
 		"functions/execution/tuner/oracle/oraclepb": {},
 		"functions/runs":        {Imports: "events functions/pipeline functions/dispatch/join"}, // the state of a run
 		"functions/runs/result": {Imports: "compute/tf/drift compute/tune events storage"},      // what a manifest says of its execution
-		"functions/runs/watch":  {Imports: "events functions/dispatch functions/dispatch/join functions/runs"},
+		"functions/runs/watch":  {Imports: "events functions/dispatch functions/dispatch/join functions/runs", TestImports: "events/bustest"},
 		"functions/runs/follow": {Imports: "events functions/runs functions/runs/find functions/runs/submit", TestImports: "events/bustest functions/dispatch functions/pipeline"},
 		"functions/runs/submit": {Imports: "events functions/dispatch functions/pipeline functions/dispatch/join functions/runs functions/runs/find",
 			TestImports: "events/bustest"}, // previews what an event will do

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// Errors a letterbox returns, wrapped; callers branch with errors.Is.
+// Errors a bus returns, wrapped; callers branch with errors.Is.
 var (
 	ErrConflict  = errors.New("changed by someone else") // a compare-and-swap lost
 	ErrNotFound  = errors.New("not found")               // no such key
-	ErrLeaseLost = errors.New("lease lost")              // also the cause of Hold's cancelled context
-	ErrEmpty     = errors.New("nothing waiting")         // Take's wait ran out
-	ErrClosed    = errors.New("letterbox is closed")     // by Close: nothing comes of waiting
+	ErrLeaseLost = errors.New("lease lost")              // also the cause of KeepAlive's cancelled context
+	ErrEmpty     = errors.New("nothing waiting")         // Claim's wait ran out
+	ErrClosed    = errors.New("bus is closed")           // by Close: nothing comes of waiting
 	ErrRefused   = errors.New("refused by the bus")      // no permission
 	ErrTooLarge  = errors.New("too large for the bus")   // never will be taken; the error says how large, and what the bus takes
-	ErrCancelled = errors.New("cancelled")               // the cause of Hold's cancelled context after Cancel
+	ErrCancelled = errors.New("cancelled")               // the cause of KeepAlive's cancelled context after Cancel
 
 	// ErrUnavailable says that the bus gives no answer, or none that counts: no connection, no leader, no quorum. It may pass.
 	ErrUnavailable = errors.New("the bus does not answer")
 )
 
-// Letterbox is one bus: the log of facts, the queue of jobs, and the small registers that decide races.
+// Bus is one bus: the log of facts, the queue of jobs, and the small registers that decide races.
 // Everything that returns nil is durable as the bus defines it; every method may be called from many goroutines; none
 // retries for longer than its ctx.
 type Bus interface {
@@ -40,7 +40,7 @@ type Bus interface {
 	// Dead yields dead letters, oldest first, as some copy of the stream has them: it may lack the newest, the caller's own included,
 	// and hold some that were dropped.
 	DeadLetters(ctx context.Context) iter.Seq2[DeadLetter, error]
-	// Bury appends a dead letter, once for each message: burying again is success.
+	// DeadLetter appends a dead letter, once for each message: burying again is success.
 	DeadLetter(ctx context.Context, d DeadLetter) error
 	// Drop removes the dead letter of that sequence for good. ErrNotFound if it is not there.
 	DeleteDeadLetter(ctx context.Context, sequence uint64) error
@@ -54,7 +54,7 @@ const (
 	KVLeases    = "LEASES"
 )
 
-// Log is the replayable stream of facts.
+// EventLog is the replayable stream of facts.
 type EventLog interface {
 	// Publish appends a valid fact once: a second Publish of the same subject (kind, pipeline, run, id) is success with
 	// Receipt.Duplicate and the sequence of the first. ErrConflict if the first was another event: CheckRepeated. After ErrUnavailable the
@@ -68,26 +68,26 @@ type EventLog interface {
 	// Follow it reads any copy, which gets there later.
 	Read(ctx context.Context, q Query) iter.Seq2[Recorded, error]
 	// Follow takes the next unread fact for the named durable reader (functions/dispatch), waiting up to wait; then
-	// ErrEmpty. It is delivered again until Done or Never. It reads any copy: facts may be on the log that it does not deliver yet.
+	// ErrEmpty. It is delivered again until Ack or Term. It reads any copy: facts may be on the log that it does not deliver yet.
 	Follow(ctx context.Context, reader string, wait time.Duration) (EventDelivery, error)
 	// Delivered is the sequence of the newest fact that was delivered to the named durable reader, settled or not; 0 if none was. What is
 	// behind it is still to be delivered. The leader of the reader answers.
 	Delivered(ctx context.Context, reader string) (uint64, error)
 }
 
-// Queue is the work queue.
+// JobQueue is the work queue.
 type JobQueue interface {
-	// Offer puts a job on the queue once per id: offering it again while it waits or runs is success. After it was done,
+	// Enqueue puts a job on the queue once per id: offering it again while it waits or runs is success. After it was done,
 	// it may be accepted again; the commit in the store makes that harmless.
 	Enqueue(ctx context.Context, j Job) error
-	// Take claims one job for function f of one of the classes, waiting up to wait; then ErrEmpty. It never prefetches,
-	// and claims only a job whose lease is free or has run out. It reads any copy of the queue, which gets a job some time after Offer
+	// Claim claims one job for function f of one of the classes, waiting up to wait; then ErrEmpty. It never prefetches,
+	// and claims only a job whose lease is free or has run out. It reads any copy of the queue, which gets a job some time after Enqueue
 	// has returned.
 	Claim(ctx context.Context, f Function, classes []string, wait time.Duration) (Claim, error)
 	// Queued is the message of a job that is on the queue, whether it waits or someone works on it; ErrNotFound if there is none. A job
-	// that was given up is there until its worker takes it off, and as long as that, Offer adds nothing. The leader of the queue answers.
+	// that was given up is there until its worker takes it off, and as long as that, Enqueue adds nothing. The leader of the queue answers.
 	Queued(ctx context.Context, job string) (Message, error)
-	// Cancel asks whoever works on the job, or takes it next, to give it up: Hold's ctx ends with cause ErrCancelled, within a
+	// Cancel asks whoever works on the job, or takes it next, to give it up: KeepAlive's ctx ends with cause ErrCancelled, within a
 	// heartbeat at the latest, and later attempts find Attempt.Cancelled. It is kept in the lease's entry. Asking again is
 	// success. What comes of it is told by a fact, for the work may have been committed by then.
 	//
@@ -96,11 +96,11 @@ type JobQueue interface {
 	Cancel(ctx context.Context, job string) error
 }
 
-// Notices is the stream of what object stores tell of their buckets: S3 event JSON on subjects below "buckets.", kept for a week.
+// BucketNotifications is the stream of what object stores tell of their buckets: S3 event JSON on subjects below "buckets.", kept for a week.
 // Stores write there by themselves, without headers or ids; what they tell is no fact until functions/bridge makes it one.
 type BucketNotifications interface {
 	// FollowBuckets takes the next unread notice for the named durable reader, the first time from the oldest that is kept,
-	// waiting up to wait; then ErrEmpty. It is delivered again until Done or Never. It reads any copy, as Follow does.
+	// waiting up to wait; then ErrEmpty. It is delivered again until Ack or Term. It reads any copy, as Follow does.
 	FollowBuckets(ctx context.Context, reader string, wait time.Duration) (Delivery, error)
 	// Notify adds a notice on the subject buckets.<from>, for a store without a connection of its own, and to tell one again. A
 	// message told again is kept again.
@@ -141,43 +141,43 @@ type Recorded struct {
 	Err     error // why Message holds no valid fact, nil if it does
 }
 
-// Delivery is one fact, or what stands where a fact should, handed to one reader.
+// EventDelivery is one fact, or what stands where a fact should, handed to one reader.
 type EventDelivery interface {
 	Delivery
 	Recorded() Recorded
 }
 
-// Notice is one message handed to one reader. Exactly one of Done, Later and Never settles it; if none is called, or
+// Delivery is one message handed to one reader. Exactly one of Ack, Nak and Term settles it; if none is called, or
 // the process dies, it is delivered again.
 type Delivery interface {
 	Message() Message
 	// Deliveries is how often the message has been handed to a reader of that name, this time included. It is a lower bound: a bus that
 	// was restored may count anew.
 	Deliveries() int
-	// Done acknowledges, and waits for the bus to confirm it.
+	// Ack acknowledges, and waits for the bus to confirm it.
 	Ack(ctx context.Context) error
-	// Later hands it back, to be delivered again after delay.
+	// Nak hands it back, to be delivered again after delay.
 	Nak(ctx context.Context, delay time.Duration) error
-	// Never buries the message with its reason, then takes it off its queue.
+	// Term dead-letters the message with its reason, then takes it off its queue.
 	Term(ctx context.Context, reason DeadReason) error
 }
 
 // Claim is one job under a lease. The lease is a register entry of its own, because a bus that redelivers does not fence.
 type Claim interface {
-	// Job returns the job, or an *Invalid if the message holds none; then only Never makes sense.
+	// Job returns the job, or an *Invalid if the message holds none; then only Term makes sense.
 	Job() (Job, error)
 	Message() Message
-	// Attempt says which try this is. It was counted in the lease's entry before Take returned.
+	// Attempt says which try this is. It was counted in the lease's entry before Claim returned.
 	Attempt() Attempt
-	// Hold runs work and keeps the lease alive meanwhile. The ctx that work gets is cancelled with cause ErrLeaseLost
+	// KeepAlive runs work and keeps the lease alive meanwhile. The ctx that work gets is cancelled with cause ErrLeaseLost
 	// as soon as the lease can't be proved ours on the monotonic clock, a margin before it runs out, and with cause
 	// ErrCancelled, the lease still ours, once the job is cancelled. (Not if Attempt.Cancelled says so from the start: then to
-	// see to that is the work.) Hold returns what work returned, or ErrLeaseLost. work must return soon after its ctx ends.
+	// see to that is the work.) KeepAlive returns what work returned, or ErrLeaseLost. work must return soon after its ctx ends.
 	KeepAlive(ctx context.Context, work func(context.Context) error) error
 	// Prove returns ErrLeaseLost unless the lease is provably ours at this moment. It asks nobody. Work calls it right before
 	// each effect on bus or store: a process that was frozen may go on before anything has told it that its ctx is over.
 	Prove() error
-	// Done, Later and Never as for Notice; each first proves the lease and returns ErrLeaseLost without touching the
+	// Ack, Nak and Term as for Delivery; each first proves the lease and returns ErrLeaseLost without touching the
 	// bus if it is not ours. cause counts the failed attempt in the lease's entry, where why stands for people.
 	Ack(ctx context.Context) error
 	Nak(ctx context.Context, delay time.Duration, cause FailureKind, why string) error
@@ -241,7 +241,7 @@ type Entry struct {
 // too. To decide more, Get the key.
 type Copy Entry
 
-// Register is a map in which a write says what it replaces. Keys are escaped as needed by the bus,
+// KV is a map in which a write says what it replaces. Keys are escaped as needed by the bus,
 // reversibly.
 //
 // Get and Revision are answered by the leader of the bucket: they see every write that was

@@ -2,7 +2,7 @@ package events
 
 import "time"
 
-// Fact is a CloudEvent that says what has happened, parsed once, where it comes in. A Fact that came out of this package's
+// Event is a CloudEvent that says what has happened, parsed once, where it comes in. A Fact that came out of this package's
 // decoders is valid; one that a program fills in is checked by Validate before it is published. Facts are never changed.
 type Event struct {
 	ID       string    // unique with Source; equal ones are the same fact told twice

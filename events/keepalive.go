@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Heart keeps a lease. Hold calls Beat from one goroutine at a time.
+// Heartbeat keeps a lease. KeepAlive calls Send from one goroutine at a time.
 type Heartbeat interface {
 	// Left is for how long the lease is still provably ours; 0 or less if it is not.
 	Left() time.Duration
-	// Beat confirms the lease. ErrLeaseLost if it is another's by now; ErrCancelled if it is confirmed and its job cancelled; any
+	// Send confirms the lease. ErrLeaseLost if it is another's by now; ErrCancelled if it is confirmed and its job cancelled; any
 	// other error may pass.
 	Send(ctx context.Context) error
-	// News brings something when someone else may have written the lease's entry, to cancel the job or to take it over: Hold
-	// beats then, without waiting for its time. nil if nobody would know.
+	// Changed brings something when someone else may have written the lease's entry, to cancel the job or to take it over: KeepAlive
+	// sends a heartbeat then, without waiting for its time. nil if nobody would know.
 	Changed() <-chan struct{}
 }
 
-// Hold is Claim.Hold for letterboxes to build theirs with: it runs work while heart beats every pause, and ends work's ctx
+// KeepAlive is Claim.KeepAlive for buses to build theirs with: it runs work, sends a heartbeat every pause, and ends work's ctx
 // with cause ErrLeaseLost as soon as the lease is lost or can't be proved, or with cause ErrCancelled once its job is cancelled.
-// The heart goes on beating after ctx has ended, until work has returned.
+// Heartbeats continue after ctx has ended, until work has returned.
 func KeepAlive(ctx context.Context, heartbeat Heartbeat, pause time.Duration, work func(context.Context) error) error {
 	if heartbeat.Left() <= 0 {
 		return ErrLeaseLost

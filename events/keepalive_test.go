@@ -31,7 +31,7 @@ func (h *fakeHeartbeat) Send(context.Context) error {
 	return nil
 }
 
-// hold works for at most a minute, and returns what Hold did and how long the work was let go on.
+// hold works for at most a minute, and returns what KeepAlive did and how long the work was let go on.
 func hold(ctx context.Context, beat func(n int) error) (worked time.Duration, err error) {
 	began := time.Now()
 	heartbeat := &fakeHeartbeat{until: began.Add(fakeLease), beat: beat}

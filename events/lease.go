@@ -117,7 +117,7 @@ func (l Lease) Survived(attempt, why string) (_ Lease, changed bool) {
 	return l, true
 }
 
-// Beaten is the lease after one more heartbeat.
+// Renewed is the lease after one more heartbeat.
 func (l Lease) Renewed() Lease { l.Heartbeats++; return l }
 
 // Released is the lease after its attempt ended for cause; why is for people.
@@ -156,5 +156,5 @@ type LeaseTerms struct {
 // Until is when a lease that was confirmed by a write begun at sent can no longer be proved.
 func (t LeaseTerms) Until(sent time.Time) time.Time { return sent.Add(t.Length - t.Margin) }
 
-// Beat is the time between heartbeats.
+// HeartbeatInterval is the time between heartbeats.
 func (t LeaseTerms) HeartbeatInterval() time.Duration { return t.Length / 3 }

@@ -95,7 +95,7 @@ func FailedID(job Job) string {
 	return DerivedID("failed", job.ID, job.Request)
 }
 
-// NewFactRefused tells that a fact can never lead to a job. Its id is RefusedID, and its time is when the fact was stored: who is
+// NewEventRefused tells that a fact can never lead to a job. Its id is RefusedID, and its time is when the fact was stored: who is
 // told again gets the same.
 func NewEventRefused(refused Recorded, failure *Failure) Event {
 	cause := refused.Event

@@ -25,7 +25,7 @@ type StudyEntry struct {
 	Body     []byte
 }
 
-// Studies keeps a log for each study, for good. Logs are independent of each other.
+// StudyLog keeps a log for each study, for good. Logs are independent of each other.
 type StudyLog interface {
 	// AppendStudy adds an entry behind the one with sequence after, 0 for the first of a log, and returns its sequence. ErrConflict if
 	// that is not the newest entry: then the log is to be read on from there. An answer that was lost is an error, and is not looked

@@ -36,12 +36,12 @@ func StreamOf(subject string) string {
 	}[token]
 }
 
-// FactSubject is where a fact is published: facts.<kind>.<pipeline>.<run>.<id>, the kind with dashes for dots.
+// EventSubject is where a fact is published: facts.<kind>.<pipeline>.<run>.<id>, the kind with dashes for dots.
 func EventSubject(f Event) string {
 	return join(eventToken, kindToken(f.Data.Kind()), f.Pipeline, Escape(f.Run), Escape(f.ID))
 }
 
-// ParseFactSubject says which run a fact was published for, whatever it says inside; false for a subject that names none.
+// ParseEventSubject says which run a fact was published for, whatever it says inside; false for a subject that names none.
 func ParseEventSubject(subject string) (pipeline, run string, ok bool) {
 	tokens := strings.Split(subject, ".")
 	if len(tokens) < 4 || tokens[0] != eventToken {
@@ -51,7 +51,7 @@ func ParseEventSubject(subject string) (pipeline, run string, ok bool) {
 	return tokens[2], run, err == nil
 }
 
-// FactFilters are the subjects that match what q selects by kind, pipeline and run. No two of them overlap.
+// EventFilters are the subjects that match what q selects by kind, pipeline and run. No two of them overlap.
 func EventFilters(q Query) []string {
 	kinds := q.Kinds
 	if len(kinds) == 0 {
@@ -77,7 +77,7 @@ func eventFilter(kind, pipeline, run string) string {
 	}
 }
 
-// CheckFactSubject says whether an event was published where it belongs. A publisher's permissions are by subject: what
+// CheckEventSubject says whether an event was published where it belongs. A publisher's permissions are by subject: what
 // the event says must agree.
 func CheckEventSubject(f Event, subject string) error {
 	if want := EventSubject(f); subject != want {

@@ -28,15 +28,15 @@ func (c *claim) Job() (events.Job, error) { return c.job, c.jobErr }
 func (c *claim) Message() events.Message  { return c.message }
 func (c *claim) Attempt() events.Attempt  { return c.attempt }
 
-// Hold implements events.Claim.
+// KeepAlive implements events.Claim.
 func (c *claim) KeepAlive(ctx context.Context, work func(context.Context) error) error {
 	return events.KeepAlive(ctx, c, c.bus.terms.HeartbeatInterval(), work)
 }
 
-// Left implements events.Heart.
+// Left implements events.Heartbeat.
 func (c *claim) Left() time.Duration { return time.Until(c.until) }
 
-// News implements events.Heart.
+// News implements events.Heartbeat.
 func (c *claim) Changed() <-chan struct{} { return c.news }
 
 // Prove implements events.Claim.
@@ -49,7 +49,7 @@ func (c *claim) Prove() error {
 	return nil
 }
 
-// Beat implements events.Heart.
+// Beat implements events.Heartbeat.
 func (c *claim) Send(ctx context.Context) error {
 	c.bus.mu.Lock()
 	defer c.bus.mu.Unlock()
@@ -88,12 +88,12 @@ func (c *claim) reread() error {
 	return nil
 }
 
-// Done implements events.Claim.
+// Ack implements events.Claim.
 func (c *claim) Ack(ctx context.Context) error {
 	return c.settle(ctx, c.remove)
 }
 
-// Later implements events.Claim.
+// Nak implements events.Claim.
 func (c *claim) Nak(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
 	return c.settle(ctx, func() error {
 		release := func(l events.Lease) events.Lease { return l.Released(cause, why) }
@@ -106,7 +106,7 @@ func (c *claim) Nak(ctx context.Context, delay time.Duration, cause events.Failu
 	})
 }
 
-// Never implements events.Claim.
+// Term implements events.Claim.
 func (c *claim) Term(ctx context.Context, reason events.DeadReason) error {
 	return c.settle(ctx, func() error {
 		err := c.bus.deadLetter(ctx, events.DeadLetter{Message: c.message, Reason: reason})

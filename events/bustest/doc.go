@@ -1,3 +1,3 @@
-// Package bustest holds what every letterbox must do (Run), and a letterbox in memory (Memory) for fast tests of what
+// Package bustest holds what every bus must do (Run), and a bus in memory (Memory) for fast tests of what
 // stands on one.
 package bustest

@@ -16,7 +16,7 @@ type reader struct {
 	single  bool                 // a listener: nothing while one waits
 }
 
-// Follow implements events.Log.
+// Follow implements events.EventLog.
 func (m *Memory) Follow(ctx context.Context, name string, wait time.Duration) (events.EventDelivery, error) {
 	notice, err := m.follow(ctx, &m.events, name, wait)
 	if err != nil {
@@ -25,7 +25,7 @@ func (m *Memory) Follow(ctx context.Context, name string, wait time.Duration) (e
 	return &eventDelivery{delivery: notice, recorded: record(notice.message)}, nil
 }
 
-// Delivered implements events.Log.
+// Delivered implements events.EventLog.
 func (m *Memory) Delivered(ctx context.Context, name string) (uint64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -35,7 +35,7 @@ func (m *Memory) Delivered(ctx context.Context, name string) (uint64, error) {
 	return max(m.reader(&m.events, name).next, 1) - 1, nil
 }
 
-// FollowBuckets implements events.Notices.
+// FollowBuckets implements events.BucketNotifications.
 func (m *Memory) FollowBuckets(ctx context.Context, name string, wait time.Duration) (events.Delivery, error) {
 	notice, err := m.follow(ctx, &m.buckets, name, wait)
 	if err != nil {
@@ -44,7 +44,7 @@ func (m *Memory) FollowBuckets(ctx context.Context, name string, wait time.Durat
 	return notice, nil
 }
 
-// Notify implements events.Notices.
+// Notify implements events.BucketNotifications.
 func (m *Memory) Notify(ctx context.Context, from string, message []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -131,15 +131,15 @@ func (d *eventDelivery) Recorded() events.Recorded { return d.recorded }
 
 func (n *delivery) Message() events.Message { return n.message }
 
-// Deliveries implements events.Notice.
+// Deliveries implements events.Delivery.
 func (n *delivery) Deliveries() int { return n.deliveries }
 
-// Done implements events.Notice.
+// Ack implements events.Delivery.
 func (n *delivery) Ack(ctx context.Context) error {
 	return n.settle(ctx, func() error { n.reader.settled(n.message.Sequence); return nil })
 }
 
-// Later implements events.Notice.
+// Nak implements events.Delivery.
 func (n *delivery) Nak(ctx context.Context, delay time.Duration) error {
 	return n.settle(ctx, func() error {
 		if _, unsettled := n.reader.waiting[n.message.Sequence]; unsettled {
@@ -149,7 +149,7 @@ func (n *delivery) Nak(ctx context.Context, delay time.Duration) error {
 	})
 }
 
-// Never implements events.Notice.
+// Term implements events.Delivery.
 func (n *delivery) Term(ctx context.Context, reason events.DeadReason) error {
 	return n.settle(ctx, func() error {
 		n.reader.settled(n.message.Sequence)

@@ -23,7 +23,7 @@ type kv struct {
 	written map[string]time.Time // when the newest value of a key was
 }
 
-// Register implements events.Letterbox.
+// KV implements events.Bus.
 func (m *Memory) KV(ctx context.Context, name string) (events.KV, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,7 +93,7 @@ func (g guarded) lock(ctx context.Context) (unlock func(), err error) {
 	return func() { g.r.bus.wake(); g.r.bus.mu.Unlock() }, nil
 }
 
-// Get implements events.Register.
+// Get implements events.KV.
 func (g guarded) Get(ctx context.Context, key string) (events.Entry, error) {
 	unlock, err := g.lock(ctx)
 	if err != nil {
@@ -107,12 +107,12 @@ func (g guarded) Get(ctx context.Context, key string) (events.Entry, error) {
 	return entry, nil
 }
 
-// Create implements events.Register.
+// Create implements events.KV.
 func (g guarded) Create(ctx context.Context, key string, value []byte) (uint64, error) {
 	return g.Update(ctx, key, value, 0)
 }
 
-// Update implements events.Register.
+// Update implements events.KV.
 func (g guarded) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	unlock, err := g.lock(ctx)
 	if err != nil {
@@ -122,7 +122,7 @@ func (g guarded) Update(ctx context.Context, key string, value []byte, revision 
 	return g.r.put(key, value, revision)
 }
 
-// Revision implements events.Register.
+// Revision implements events.KV.
 func (g guarded) Revision(ctx context.Context, key string, revision uint64) (events.Entry, error) {
 	unlock, err := g.lock(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (g guarded) Revision(ctx context.Context, key string, revision uint64) (eve
 	return events.Entry{}, fmt.Errorf("read %s/%s, revision %d: %w", g.r.name, key, revision, events.ErrNotFound)
 }
 
-// Delete implements events.Register.
+// Delete implements events.KV.
 func (g guarded) Delete(ctx context.Context, key string, revision uint64) error {
 	unlock, err := g.lock(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func (g guarded) Delete(ctx context.Context, key string, revision uint64) error 
 	return g.r.remove(key, revision)
 }
 
-// Sync implements events.Register. All reads of the memory are linearizable.
+// Sync implements events.KV. All reads of the memory are linearizable.
 func (g guarded) Sync(ctx context.Context) error {
 	unlock, err := g.lock(ctx)
 	if err != nil {
@@ -157,7 +157,7 @@ func (g guarded) Sync(ctx context.Context) error {
 	return nil
 }
 
-// History implements events.Register.
+// History implements events.KV.
 func (g guarded) History(ctx context.Context, key string) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {
 		unlock, err := g.lock(ctx)
@@ -178,7 +178,7 @@ func (g guarded) History(ctx context.Context, key string) iter.Seq2[events.Copy,
 	}
 }
 
-// All implements events.Register.
+// All implements events.KV.
 func (g guarded) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {
 		entries, _, err := g.list(ctx)
@@ -205,7 +205,7 @@ func (g guarded) list(ctx context.Context) (entries []events.Entry, history int,
 	return entries, len(g.r.history), nil
 }
 
-// Watch implements events.Register.
+// Watch implements events.KV.
 func (g guarded) Watch(ctx context.Context) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {
 		entries, seen, err := g.list(ctx)

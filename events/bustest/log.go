@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Publish implements events.Log.
+// Publish implements events.EventLog.
 func (m *Memory) Publish(ctx context.Context, f events.Event) (events.Receipt, error) {
 	header, body, err := events.Encode(f)
 	if err != nil {
@@ -36,7 +36,7 @@ func (m *Memory) Publish(ctx context.Context, f events.Event) (events.Receipt, e
 	return events.Receipt{Sequence: message.Sequence}, nil
 }
 
-// Read implements events.Log.
+// Read implements events.EventLog.
 func (m *Memory) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		for next := max(q.From, 1); ; {

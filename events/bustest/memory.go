@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Memory is a letterbox in this process. It keeps the whole contract, leases included, and takes its time from package time:
+// Memory is a bus in this process. It keeps the whole contract, leases included, and takes its time from package time:
 // inside testing/synctest the clock is the test's own.
 type Memory struct {
 	terms events.LeaseTerms
@@ -35,7 +35,7 @@ type Memory struct {
 
 var _ events.Bus = (*Memory)(nil)
 
-// NewMemory returns an empty letterbox whose leases last for lease without a heartbeat; 0 is 30 seconds.
+// NewMemory returns an empty bus whose leases last for lease without a heartbeat; 0 is 30 seconds.
 func NewMemory(lease time.Duration) *Memory {
 	if lease == 0 {
 		lease = 30 * time.Second
@@ -147,7 +147,7 @@ func (m *Memory) await(ctx context.Context, wait time.Duration, look func(now ti
 	}
 }
 
-// Bury implements events.Letterbox.
+// DeadLetter implements events.Bus.
 func (m *Memory) DeadLetter(ctx context.Context, d events.DeadLetter) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,7 +157,7 @@ func (m *Memory) DeadLetter(ctx context.Context, d events.DeadLetter) error {
 	return m.deadLetter(ctx, d)
 }
 
-// Drop implements events.Letterbox.
+// DeleteDeadLetter implements events.Bus.
 func (m *Memory) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -187,7 +187,7 @@ func (m *Memory) deadLetter(ctx context.Context, d events.DeadLetter) error {
 	return nil
 }
 
-// Dead implements events.Letterbox.
+// DeadLetters implements events.Bus.
 func (m *Memory) DeadLetters(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
 	return m.deadLetters(ctx, (*stream).all)
 }

@@ -17,7 +17,7 @@ type watcher struct {
 
 const watcherBuffer = 1024
 
-// Report implements events.Letterbox.
+// Report implements events.Bus.
 func (m *Memory) Report(ctx context.Context, p events.Progress) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,7 +37,7 @@ func (m *Memory) Report(ctx context.Context, p events.Progress) error {
 	return nil
 }
 
-// Watch implements events.Letterbox. It listens from the moment it is called.
+// Watch implements events.Bus. It listens from the moment it is called.
 func (m *Memory) Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error] {
 	w := &watcher{filter: events.ProgressFilter(pipeline, run), told: make(chan events.Progress, watcherBuffer)}
 	m.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Offer implements events.Queue.
+// Enqueue implements events.JobQueue.
 func (m *Memory) Enqueue(ctx context.Context, j events.Job) error {
 	if err := j.Validate(); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (m *Memory) Enqueue(ctx context.Context, j events.Job) error {
 	return nil
 }
 
-// Take implements events.Queue.
+// Claim implements events.JobQueue.
 func (m *Memory) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
 	if err := checkClasses(classes); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func checkClasses(classes []string) error {
 	return nil
 }
 
-// Cancel implements events.Queue.
+// Cancel implements events.JobQueue.
 func (m *Memory) Cancel(ctx context.Context, job string) error {
 	if err := events.CheckJobID("job", job); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (m *Memory) Cancel(ctx context.Context, job string) error {
 	return nil
 }
 
-// Queued implements events.Queue.
+// Queued implements events.JobQueue.
 func (m *Memory) Queued(ctx context.Context, job string) (events.Message, error) {
 	if err := events.CheckJobID("job", job); err != nil {
 		return events.Message{}, err

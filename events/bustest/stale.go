@@ -19,7 +19,7 @@ import (
 //   - A read of any copy (All, Watch of a register, Studies, Dead) returns the state before some of
 //     the writes, the client's own included. All may mix the states of several moments.
 //   - A read that follows, and a claim of what comes next (Read and ReadStudy with follow, Follow,
-//     FollowBuckets, Listen, ListenDead, Take), gets what is new up to a second late.
+//     FollowBuckets, Listen, ListenDead, Claim), gets what is new up to a second late.
 //   - Read and ReadStudy without follow may omit what no publisher had an acknowledgement of when
 //     they were called. Publish and AppendStudy take up to 50 ms to acknowledge what they stored.
 //   - Get returns for a few calls after ErrConflict what the client knew before.
@@ -182,7 +182,7 @@ func (c *staleClient) complete(of *stream, old Staleness) uint64 {
 	return last
 }
 
-// Publish implements events.Log.
+// Publish implements events.EventLog.
 func (c *staleClient) Publish(ctx context.Context, f events.Event) (events.Receipt, error) {
 	receipt, err := c.Memory.Publish(ctx, f)
 	switch {
@@ -198,7 +198,7 @@ func (c *staleClient) Publish(ctx context.Context, f events.Event) (events.Recei
 	return receipt, nil
 }
 
-// Read implements events.Log.
+// Read implements events.EventLog.
 func (c *staleClient) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
 	if q.Follow {
 		return late(ctx, c, c.Memory.Read(ctx, q), func(r events.Recorded) time.Time { return r.Message.Stored })
@@ -210,7 +210,7 @@ func (c *staleClient) Read(ctx context.Context, q events.Query) iter.Seq2[events
 	return c.Memory.Read(ctx, q)
 }
 
-// AppendStudy implements events.Studies.
+// AppendStudy implements events.StudyLog.
 func (c *staleClient) AppendStudy(ctx context.Context, study events.Study, body []byte, after uint64) (uint64, error) {
 	sequence, err := c.Memory.AppendStudy(ctx, study, body, after)
 	if err != nil {
@@ -222,7 +222,7 @@ func (c *staleClient) AppendStudy(ctx context.Context, study events.Study, body 
 	return sequence, nil
 }
 
-// ReadStudy implements events.Studies.
+// ReadStudy implements events.StudyLog.
 func (c *staleClient) ReadStudy(ctx context.Context, study events.Study, after uint64, follow bool) iter.Seq2[events.StudyEntry, error] {
 	entries := c.Memory.ReadStudy(ctx, study, after, follow)
 	if follow {
@@ -241,17 +241,17 @@ func (c *staleClient) ReadStudy(ctx context.Context, study events.Study, after u
 // older returns the messages that a copy of a stream holds. It needs Memory's mu.
 func (c *staleClient) older(s *stream) []events.Message { return s.after(c.cut(len(s.history))) }
 
-// Studies implements events.Studies.
+// Studies implements events.StudyLog.
 func (c *staleClient) Studies(ctx context.Context, pipeline string) iter.Seq2[events.StudyEntry, error] {
 	return c.listStudies(ctx, pipeline, c.older)
 }
 
-// Dead implements events.Letterbox.
+// DeadLetters implements events.Bus.
 func (c *staleClient) DeadLetters(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
 	return c.deadLetters(ctx, c.older)
 }
 
-// Queued implements events.Queue.
+// Queued implements events.JobQueue.
 func (c *staleClient) Queued(ctx context.Context, job string) (events.Message, error) {
 	message, err := c.Memory.Queued(ctx, job)
 	if err != nil && !errors.Is(err, events.ErrNotFound) || c.staleness&OldQueue == 0 {
@@ -265,7 +265,7 @@ func (c *staleClient) Queued(ctx context.Context, job string) (events.Message, e
 	return events.Message{}, fmt.Errorf("look for job %s: %w", job, events.ErrNotFound)
 }
 
-// Report implements events.Letterbox.
+// Report implements events.Bus.
 func (c *staleClient) Report(ctx context.Context, p events.Progress) error {
 	if c.number(4) != 0 {
 		return c.Memory.Report(ctx, p)
@@ -292,12 +292,12 @@ func next[T any](ctx context.Context, c *staleClient, wait time.Duration, claim 
 	return none, events.ErrEmpty
 }
 
-// Follow implements events.Log.
+// Follow implements events.EventLog.
 func (c *staleClient) Follow(ctx context.Context, reader string, wait time.Duration) (events.EventDelivery, error) {
 	return next(ctx, c, wait, func(wait time.Duration) (events.EventDelivery, error) { return c.Memory.Follow(ctx, reader, wait) })
 }
 
-// FollowBuckets implements events.Notices.
+// FollowBuckets implements events.BucketNotifications.
 func (c *staleClient) FollowBuckets(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
 	return next(ctx, c, wait, func(wait time.Duration) (events.Delivery, error) { return c.Memory.FollowBuckets(ctx, reader, wait) })
 }
@@ -310,7 +310,7 @@ func (c *staleClient) Listen(ctx context.Context, listener string, kinds []event
 	})
 }
 
-// ListenDead implements events.Listeners.
+// ListenDeadLetters implements events.Listeners.
 func (c *staleClient) ListenDead(ctx context.Context, listener string, wait time.Duration) (events.DeadLetterDelivery, error) {
 	c.begin(&c.dead, listener)
 	return next(ctx, c, wait, func(wait time.Duration) (events.DeadLetterDelivery, error) {
@@ -318,7 +318,7 @@ func (c *staleClient) ListenDead(ctx context.Context, listener string, wait time
 	})
 }
 
-// Take implements events.Queue.
+// Claim implements events.JobQueue.
 func (c *staleClient) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
 	if err := checkClasses(classes); err != nil {
 		return nil, err

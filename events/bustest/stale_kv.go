@@ -26,7 +26,7 @@ type behind struct {
 	reads int
 }
 
-// Register implements events.Letterbox.
+// KV implements events.Bus.
 func (c *staleClient) KV(ctx context.Context, name string) (events.KV, error) {
 	if _, err := c.Memory.KV(ctx, name); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (s staleKV) wrote(key string, k known) {
 	delete(s.c.behind, s.id(key))
 }
 
-// Get implements events.Register.
+// Get implements events.KV.
 func (s staleKV) Get(ctx context.Context, key string) (events.Entry, error) {
 	entry, err := s.guarded.Get(ctx, key)
 	if err != nil && !errors.Is(err, events.ErrNotFound) {
@@ -134,7 +134,7 @@ func (s staleKV) before(key string) (known, bool) {
 	return b.known, true
 }
 
-// Revision implements events.Register.
+// Revision implements events.KV.
 func (s staleKV) Revision(ctx context.Context, key string, revision uint64) (events.Entry, error) {
 	if s.c.staleness&OldRevisions != 0 && s.c.number(2) == 0 {
 		return s.entry(key, known{})
@@ -142,12 +142,12 @@ func (s staleKV) Revision(ctx context.Context, key string, revision uint64) (eve
 	return s.guarded.Revision(ctx, key, revision)
 }
 
-// Create implements events.Register.
+// Create implements events.KV.
 func (s staleKV) Create(ctx context.Context, key string, value []byte) (uint64, error) {
 	return s.Update(ctx, key, value, 0)
 }
 
-// Update implements events.Register.
+// Update implements events.KV.
 func (s staleKV) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	next, err := s.guarded.Update(ctx, key, value, revision)
 	switch {
@@ -160,7 +160,7 @@ func (s staleKV) Update(ctx context.Context, key string, value []byte, revision 
 	return next, err
 }
 
-// Delete implements events.Register.
+// Delete implements events.KV.
 func (s staleKV) Delete(ctx context.Context, key string, revision uint64) error {
 	err := s.guarded.Delete(ctx, key, revision)
 	switch {
@@ -172,7 +172,7 @@ func (s staleKV) Delete(ctx context.Context, key string, revision uint64) error 
 	return err
 }
 
-// Sync implements events.Register. A client whose Gets are old has old ones after it, too.
+// Sync implements events.KV. A client whose Gets are old has old ones after it, too.
 func (s staleKV) Sync(ctx context.Context) error {
 	if err := s.guarded.Sync(ctx); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (s staleKV) usable(ctx context.Context) error {
 	return err
 }
 
-// All implements events.Register.
+// All implements events.KV.
 func (s staleKV) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {
 		if err := s.usable(ctx); err != nil {
@@ -234,7 +234,7 @@ func (s staleKV) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	}
 }
 
-// Watch implements events.Register. It begins with an old copy, the marks of deletions included, and
+// Watch implements events.KV. It begins with an old copy, the marks of deletions included, and
 // gets the changes behind it late. It leaves out some of those that others of the same key follow.
 func (s staleKV) Watch(ctx context.Context) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {

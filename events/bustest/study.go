@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// AppendStudy implements events.Studies.
+// AppendStudy implements events.StudyLog.
 func (m *Memory) AppendStudy(ctx context.Context, study events.Study, body []byte, after uint64) (uint64, error) {
 	if err := study.Validate(); err != nil {
 		return 0, err
@@ -32,7 +32,7 @@ func (m *Memory) AppendStudy(ctx context.Context, study events.Study, body []byt
 	return message.Sequence, nil
 }
 
-// ReadStudy implements events.Studies.
+// ReadStudy implements events.StudyLog.
 func (m *Memory) ReadStudy(ctx context.Context, study events.Study, after uint64, follow bool) iter.Seq2[events.StudyEntry, error] {
 	return func(yield func(events.StudyEntry, error) bool) {
 		if err := study.Validate(); err != nil {
@@ -75,7 +75,7 @@ func (m *Memory) studyEntry(ctx context.Context, study events.Study, after uint6
 	return entry, last, err
 }
 
-// Studies implements events.Studies.
+// Studies implements events.StudyLog.
 func (m *Memory) Studies(ctx context.Context, pipeline string) iter.Seq2[events.StudyEntry, error] {
 	return m.listStudies(ctx, pipeline, (*stream).all)
 }

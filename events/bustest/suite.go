@@ -14,7 +14,7 @@ import (
 // wait for a lease to run out take a little longer than this.
 const Lease = 1500 * time.Millisecond
 
-// Box is a letterbox under test.
+// Bus is a bus under test.
 type Bus interface {
 	events.Bus
 	// Inject appends a message as a foreign publisher would.
@@ -22,7 +22,7 @@ type Bus interface {
 	Close() error
 }
 
-// Run checks that the letterboxes which open makes do what events.Letterbox promises. Each test opens one of its own, empty,
+// Run checks that the buses which open makes do what events.Bus promises. Each test opens one of its own, empty,
 // with leases of length Lease.
 func Run(t *testing.T, open func(t *testing.T) Bus) {
 	for name, test := range tests() {
@@ -33,7 +33,7 @@ func Run(t *testing.T, open func(t *testing.T) Bus) {
 	}
 }
 
-// RunInBubble is Run on the clock of testing/synctest, for letterboxes that live in this process: no test waits.
+// RunInBubble is Run on the clock of testing/synctest, for buses that live in this process: no test waits.
 func RunInBubble(t *testing.T, open func(t *testing.T) Bus) {
 	for name, test := range tests() {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 )
 
 // asking is JetStream whose requests end as soon as the server refuses them, and say so; they would time out, and say nothing. Each
-// method that a letterbox calls says which subjects it publishes to.
+// method that a bus calls says which subjects it publishes to.
 type asking struct {
 	jetstream.JetStream
 	refusals *refusals

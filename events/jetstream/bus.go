@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Options of a letterbox. The zero value is good for a client of a bus that is set up.
+// Options of a bus. The zero value is good for a client of a bus that is set up.
 type Options struct {
 	Create   bool          // make streams, registers and consumers, or bring them up to date
 	Replicas int           // of what Create makes; default: as many as there are, else 1
@@ -48,7 +48,7 @@ type Options struct {
 	NewID func() string    // makes an attempt's id, unique everywhere; default 26 random characters
 }
 
-// Letterbox is the bus on NATS JetStream.
+// Bus is the bus on NATS JetStream.
 type Bus struct {
 	nc    *nats.Conn
 	js    jetstream.JetStream
@@ -70,7 +70,7 @@ type Bus struct {
 
 var _ events.Bus = (*Bus)(nil)
 
-// Open makes a letterbox of a connection, which stays the caller's. It installs an error handler on the connection, and
+// Open makes a bus of a connection, which stays the caller's. It installs an error handler on the connection, and
 // passes on to the one that was there.
 func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Bus, error) {
 	js, err := newJetStream(nc, opts)

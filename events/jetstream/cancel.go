@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Cancel implements events.Queue.
+// Cancel implements events.JobQueue.
 func (b *Bus) Cancel(ctx context.Context, job string) error {
 	if err := events.CheckJobID("job", job); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (b *Bus) cancel(ctx context.Context, key, job string, message uint64) error
 	return err
 }
 
-// Queued implements events.Queue.
+// Queued implements events.JobQueue.
 func (b *Bus) Queued(ctx context.Context, job string) (events.Message, error) {
 	if err := events.CheckJobID("job", job); err != nil {
 		return events.Message{}, err

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// claim is one delivered job and its lease. Hold is over before Done, Later or Never is called, so that nothing in it needs a lock.
+// claim is one delivered job and its lease. KeepAlive is over before Ack, Nak or Term is called, so that nothing in it needs a lock.
 type claim struct {
 	bus     *Bus
 	msg     jetstream.Msg
@@ -62,7 +62,7 @@ func (c *claim) Prove() error {
 	return nil
 }
 
-// Hold implements events.Claim.
+// KeepAlive implements events.Claim.
 func (c *claim) KeepAlive(ctx context.Context, work func(context.Context) error) error {
 	return events.KeepAlive(ctx, heartbeat{c}, c.bus.terms.HeartbeatInterval(), work)
 }
@@ -70,10 +70,10 @@ func (c *claim) KeepAlive(ctx context.Context, work func(context.Context) error)
 // heart keeps a claim's lease.
 type heartbeat struct{ *claim }
 
-// Left implements events.Heart.
+// Left implements events.Heartbeat.
 func (h heartbeat) Left() time.Duration { return h.held.left() }
 
-// News implements events.Heart.
+// News implements events.Heartbeat.
 func (h heartbeat) Changed() <-chan struct{} { return h.held.mark.news }
 
 // Beat confirms the lease, and then keeps the bus from delivering the job again. It gives up early enough for another try.
@@ -93,7 +93,7 @@ func (h heartbeat) Send(ctx context.Context) error {
 	return nil
 }
 
-// Done implements events.Claim. The lease is removed last: what is left of one whose worker dies in between is waited out.
+// Ack implements events.Claim. The lease is removed last: what is left of one whose worker dies in between is waited out.
 func (c *claim) Ack(ctx context.Context) error {
 	ctx, cancel, err := c.proven(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *claim) Ack(ctx context.Context) error {
 	return nil
 }
 
-// Later implements events.Claim. The lease is freed first: a job that is delivered again is then free.
+// Nak implements events.Claim. The lease is freed first: a job that is delivered again is then free.
 func (c *claim) Nak(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
 	ctx, cancel, err := c.proven(ctx)
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *claim) Nak(ctx context.Context, delay time.Duration, cause events.Failu
 	return c.bus.flush(ctx)
 }
 
-// Never implements events.Claim. What is buried is acknowledged, not terminated: the server confirms that, and its advisories of
+// Term implements events.Claim. What is buried is acknowledged, not terminated: the server confirms that, and its advisories of
 // terminated messages are left to tell of what other clients do.
 func (c *claim) Term(ctx context.Context, reason events.DeadReason) error {
 	ctx, cancel, err := c.proven(ctx)

@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Connect opens a letterbox on the server at address, with a connection of its own that reconnects without limit.
+// Connect opens a bus on the server at address, with a connection of its own that reconnects without limit.
 func Connect(ctx context.Context, address string, opts Options) (*Bus, error) {
 	nc, err := dial(address, opts)
 	if err != nil {

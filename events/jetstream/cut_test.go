@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// A dispatcher ended when its server's host was cut off in the middle of a flush, for it took its letterbox for closed.
+// A dispatcher ended when its server's host was cut off in the middle of a flush, for it took its bus for closed.
 func TestAConnectionThatBreaksIsNoClosedBus(t *testing.T) {
 	t.Parallel()
 	line := dialThrough(t, startBus(t).URL())
@@ -42,7 +42,7 @@ func TestAConnectionThatBreaksIsNoClosedBus(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := bus.Flush(t.Context()); !errors.Is(err, events.ErrClosed) {
-		t.Errorf("a flush of a letterbox that is closed: %v", err)
+		t.Errorf("a flush of a bus that is closed: %v", err)
 	}
 }
 

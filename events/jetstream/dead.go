@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Bury implements events.Letterbox.
+// DeadLetter implements events.Bus.
 func (b *Bus) DeadLetter(ctx context.Context, d events.DeadLetter) error {
 	subject := events.DeadSubject(d.Message)
 	body, err := d.Encode(int(b.nc.MaxPayload()) - maxHeader)
@@ -30,7 +30,7 @@ func (b *Bus) DeadLetter(ctx context.Context, d events.DeadLetter) error {
 // maxHeader is what the headers of a dead letter take of the payload that the server allows: subject and type of content.
 const maxHeader = 512
 
-// Dead implements events.Letterbox.
+// DeadLetters implements events.Bus.
 func (b *Bus) DeadLetters(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
 	return func(yield func(events.DeadLetter, error) bool) {
 		shown := map[about]bool{} // one letter for each message, however often others ended it
@@ -108,7 +108,7 @@ func (b *Bus) aboutOf(ctx context.Context, message events.Message) (about, error
 	return b.about(ctx, dead.Stream, dead.Sequence, dead.Stored)
 }
 
-// Drop implements events.Letterbox. What else DEAD holds about the same message goes first: a drop that is cut off can be repeated.
+// DeleteDeadLetter implements events.Bus. What else DEAD holds about the same message goes first: a drop that is cut off can be repeated.
 func (b *Bus) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	err := b.drop(ctx, sequence)
 	if err != nil {
@@ -179,7 +179,7 @@ func (b *Bus) advisories(ctx context.Context, message about) (at []uint64, err e
 	return at, nil
 }
 
-// written reads what Bury wrote. What someone else put there is shown for what it is.
+// written reads what DeadLetter wrote. What someone else put there is shown for what it is.
 func written(message events.Message) events.DeadLetter {
 	var deadLetter events.DeadLetter
 	if err := json.Unmarshal(message.Body, &deadLetter); err != nil {

@@ -35,7 +35,7 @@ type StreamDefinition struct {
 	Direct                bool          `yaml:"direct"` // any server that has a copy answers reads of single messages
 }
 
-// RegisterDefinition defines one KV bucket.
+// KVDefinition defines one KV bucket.
 type KVDefinition struct {
 	Name            string `yaml:"name"`
 	Description     string `yaml:"description"`

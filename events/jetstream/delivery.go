@@ -31,7 +31,7 @@ var (
 	_ events.EventDelivery = (*eventDelivery)(nil)
 )
 
-// Follow implements events.Log.
+// Follow implements events.EventLog.
 func (b *Bus) Follow(ctx context.Context, reader string, wait time.Duration) (events.EventDelivery, error) {
 	notice, err := b.follow(ctx, eventConsumer(reader), wait)
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *Bus) Follow(ctx context.Context, reader string, wait time.Duration) (ev
 	return &eventDelivery{delivery: notice, recorded: record(notice.message)}, nil
 }
 
-// Delivered implements events.Log.
+// Delivered implements events.EventLog.
 func (b *Bus) Delivered(ctx context.Context, reader string) (uint64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()
@@ -51,7 +51,7 @@ func (b *Bus) Delivered(ctx context.Context, reader string) (uint64, error) {
 	return info.Delivered.Stream, nil
 }
 
-// FollowBuckets implements events.Notices.
+// FollowBuckets implements events.BucketNotifications.
 func (b *Bus) FollowBuckets(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
 	notice, err := b.follow(ctx, bucketConsumer(reader), wait)
 	if err != nil {
@@ -83,10 +83,10 @@ func (d *eventDelivery) Recorded() events.Recorded { return d.recorded }
 
 func (n *delivery) Message() events.Message { return n.message }
 
-// Deliveries implements events.Notice.
+// Deliveries implements events.Delivery.
 func (n *delivery) Deliveries() int { return n.times }
 
-// Done implements events.Notice.
+// Ack implements events.Delivery.
 func (n *delivery) Ack(ctx context.Context) error {
 	ctx, done := n.bus.refusals.expect(ctx, n.msg.Reply())
 	defer done()
@@ -97,7 +97,7 @@ func (n *delivery) Ack(ctx context.Context) error {
 	return nil
 }
 
-// Later implements events.Notice.
+// Nak implements events.Delivery.
 func (n *delivery) Nak(ctx context.Context, delay time.Duration) error {
 	if err := later(n.msg, delay); err != nil {
 		return n.failed(ctx, "hand back", err)
@@ -105,7 +105,7 @@ func (n *delivery) Nak(ctx context.Context, delay time.Duration) error {
 	return n.bus.flush(ctx)
 }
 
-// Never implements events.Notice. What is buried is acknowledged: see Never of claim.
+// Term implements events.Delivery. What is buried is acknowledged: see Term of claim.
 func (n *delivery) Term(ctx context.Context, reason events.DeadReason) error {
 	if err := n.bus.DeadLetter(ctx, events.DeadLetter{Message: n.message, Reason: reason}); err != nil {
 		return err

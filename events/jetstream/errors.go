@@ -13,7 +13,7 @@ import (
 
 // explain puts what the bus says into the words of events. ctx is that of the request.
 //
-// nats.ErrConnectionClosed is no sign of a closed letterbox: a flush that waits while the connection breaks ends with it, and the
+// nats.ErrConnectionClosed is no sign of a closed bus: a flush that waits while the connection breaks ends with it, and the
 // client connects again.
 func (b *Bus) explain(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {

@@ -21,7 +21,7 @@ type kv struct {
 
 var _ events.KV = kv{}
 
-// Register implements events.Letterbox.
+// KV implements events.Bus.
 func (b *Bus) KV(ctx context.Context, name string) (events.KV, error) {
 	bucket, err := b.js.KeyValue(ctx, name)
 	if err != nil {
@@ -30,13 +30,13 @@ func (b *Bus) KV(ctx context.Context, name string) (events.KV, error) {
 	return kv{bus: b, kv: bucket}, nil
 }
 
-// Get implements events.Register.
+// Get implements events.KV.
 func (r kv) Get(ctx context.Context, key string) (events.Entry, error) {
 	found, err := r.bus.leaderEntry(ctx, r.kv.Bucket(), events.Escape(key))
 	return r.entry(key, found, err)
 }
 
-// Revision implements events.Register.
+// Revision implements events.KV.
 func (r kv) Revision(ctx context.Context, key string, revision uint64) (events.Entry, error) {
 	if revision == 0 { // which NATS would take for the newest
 		return events.Entry{}, fmt.Errorf("%s, revision 0: %w", r.name(key), events.ErrNotFound)
@@ -56,7 +56,7 @@ func (r kv) entry(key string, found events.Entry, err error) (events.Entry, erro
 // syncKey is the key that Sync writes. No entry of ours begins with a slash.
 const syncKey = "/sync"
 
-// Sync implements events.Register. The write takes the place of the last one, whatever history the
+// Sync implements events.KV. The write takes the place of the last one, whatever history the
 // bucket keeps.
 func (r kv) Sync(ctx context.Context) error {
 	subject := "$KV." + r.kv.Bucket() + "." + syncKey
@@ -76,7 +76,7 @@ func (r kv) Sync(ctx context.Context) error {
 	return fmt.Errorf("sync %s: %w", r.kv.Bucket(), r.bus.explain(ctx, err))
 }
 
-// Create implements events.Register.
+// Create implements events.KV.
 func (r kv) Create(ctx context.Context, key string, value []byte) (uint64, error) {
 	revision, err := r.bus.createEntry(ctx, r.kv.Bucket(), events.Escape(key), value)
 	if err != nil {
@@ -85,7 +85,7 @@ func (r kv) Create(ctx context.Context, key string, value []byte) (uint64, error
 	return revision, nil
 }
 
-// Update implements events.Register.
+// Update implements events.KV.
 func (r kv) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	ctx, done := r.expect(ctx, key)
 	defer done()
@@ -93,7 +93,7 @@ func (r kv) Update(ctx context.Context, key string, value []byte, revision uint6
 	return next, r.written(ctx, "update", key, value, err)
 }
 
-// Delete implements events.Register.
+// Delete implements events.KV.
 func (r kv) Delete(ctx context.Context, key string, revision uint64) error {
 	ctx, done := r.expect(ctx, key)
 	defer done()
@@ -113,7 +113,7 @@ func (r kv) expect(ctx context.Context, key string) (context.Context, func()) {
 
 func (r kv) name(key string) string { return r.kv.Bucket() + "/" + key }
 
-// All implements events.Register. Keys that a foreign hand wrote unescaped are yielded as they stand.
+// All implements events.KV. Keys that a foreign hand wrote unescaped are yielded as they stand.
 func (r kv) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {
 		for entry, err := range r.watch(ctx, jetstream.IgnoreDeletes()) {
@@ -127,7 +127,7 @@ func (r kv) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	}
 }
 
-// History implements events.Register.
+// History implements events.KV.
 func (r kv) History(ctx context.Context, key string) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {
 		watcher, err := r.kv.Watch(ctx, events.Escape(key), jetstream.IncludeHistory())
@@ -150,7 +150,7 @@ func (r kv) History(ctx context.Context, key string) iter.Seq2[events.Copy, erro
 	}
 }
 
-// Watch implements events.Register.
+// Watch implements events.KV.
 func (r kv) Watch(ctx context.Context) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {
 		bounded, done := r.bus.untilClosed(ctx)

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// held is a lease that we wrote last, as far as we know. One goroutine at a time uses it: that of Hold, then whoever settles.
+// held is a lease that we wrote last, as far as we know. One goroutine at a time uses it: that of KeepAlive, then whoever settles.
 // until and mark alone are for others too.
 type held struct {
 	bus   *Bus

@@ -71,7 +71,7 @@ func (s *leaseAges) forget(key string) {
 	delete(s.seen, key)
 }
 
-// observe starts to watch all leases, at the first Take. Without it a lease would only be seen when its job is delivered
+// observe starts to watch all leases, at the first Claim. Without it a lease would only be seen when its job is delivered
 // again, and would have to be waited out once more from there.
 func (b *Bus) observe(ctx context.Context) error {
 	b.leaseAges.mu.Lock()
@@ -86,7 +86,7 @@ func (b *Bus) observe(ctx context.Context) error {
 	b.leaseAges.started = true
 	b.background(func(closing context.Context) {
 		b.leaseAges.follow(closing, watcher.Updates())
-		b.leaseAges.ended() // the server may have lost the watch: the next Take begins another
+		b.leaseAges.ended() // the server may have lost the watch: the next Claim begins another
 	})
 	return nil
 }

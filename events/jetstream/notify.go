@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Notify implements events.Notices.
+// Notify implements events.BucketNotifications.
 func (b *Bus) Notify(ctx context.Context, from string, message []byte) error {
 	subject := events.BucketSubject(from)
 	ctx, done := b.refusals.expect(ctx, subject)

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Report implements events.Letterbox. It waits for no answer.
+// Report implements events.Bus. It waits for no answer.
 func (b *Bus) Report(ctx context.Context, p events.Progress) error {
 	body, err := json.Marshal(p)
 	if err != nil {
@@ -24,7 +24,7 @@ func (b *Bus) Report(ctx context.Context, p events.Progress) error {
 	return nil
 }
 
-// Watch implements events.Letterbox. It listens from the moment it is called.
+// Watch implements events.Bus. It listens from the moment it is called.
 func (b *Bus) Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error] {
 	subject := events.ProgressFilter(pipeline, run)
 	listening, done := b.refusals.expect(ctx, subject)

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Publish implements events.Log. The bus holds one message for each subject. No message carries Nats-Msg-Id: JetStream compares it within
+// Publish implements events.EventLog. The bus holds one message for each subject. No message carries Nats-Msg-Id: JetStream compares it within
 // the whole stream, so that a publisher could make it drop the events of another one.
 func (b *Bus) Publish(ctx context.Context, f events.Event) (events.Receipt, error) {
 	header, body, err := events.Encode(f)

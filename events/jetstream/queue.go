@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Offer implements events.Queue.
+// Enqueue implements events.JobQueue.
 func (b *Bus) Enqueue(ctx context.Context, j events.Job) error {
 	if err := j.Validate(); err != nil {
 		return err
@@ -29,10 +29,10 @@ func (b *Bus) Enqueue(ctx context.Context, j events.Job) error {
 	return nil
 }
 
-// turn is how long Take looks at one of several classes before it looks at the next. A single class is waited for without turns.
+// turn is how long Claim looks at one of several classes before it looks at the next. A single class is waited for without turns.
 const turn = 100 * time.Millisecond
 
-// Take implements events.Queue. Classes are looked at in the order given, one at a time, so that no second job is ever
+// Claim implements events.JobQueue. Classes are looked at in the order given, one at a time, so that no second job is ever
 // held; a job of the n-th class may wait for n-1 turns.
 func (b *Bus) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
 	if err := checkClasses(classes); err != nil {

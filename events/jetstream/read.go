@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Read implements events.Log. Without Follow it ends at the newest fact there is when it gets there; with Follow it ends
+// Read implements events.EventLog. Without Follow it ends at the newest fact there is when it gets there; with Follow it ends
 // when ctx does.
 func (b *Bus) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// AppendStudy implements events.Studies.
+// AppendStudy implements events.StudyLog.
 func (b *Bus) AppendStudy(ctx context.Context, study events.Study, body []byte, after uint64) (sequence uint64, err error) {
 	if err := study.Validate(); err != nil {
 		return 0, err
@@ -22,7 +22,7 @@ func (b *Bus) AppendStudy(ctx context.Context, study events.Study, body []byte, 
 	return sequence, nil
 }
 
-// ReadStudy implements events.Studies.
+// ReadStudy implements events.StudyLog.
 func (b *Bus) ReadStudy(ctx context.Context, study events.Study, after uint64, follow bool) iter.Seq2[events.StudyEntry, error] {
 	if err := study.Validate(); err != nil {
 		return failing[events.StudyEntry](err)
@@ -43,7 +43,7 @@ func (b *Bus) ReadStudy(ctx context.Context, study events.Study, after uint64, f
 	}
 }
 
-// Studies implements events.Studies. Messages that another hand put where no study's log is are passed over.
+// Studies implements events.StudyLog. Messages that another hand put where no study's log is are passed over.
 func (b *Bus) Studies(ctx context.Context, pipeline string) iter.Seq2[events.StudyEntry, error] {
 	return func(yield func(events.StudyEntry, error) bool) {
 		shown := map[events.Study]bool{}

@@ -48,7 +48,7 @@ func askNoCopies(t *testing.T, conn *nats.Conn) {
 	})
 }
 
-// box is a letterbox that a foreign publisher can reach too.
+// box is a bus that a foreign publisher can reach too.
 type testBus struct {
 	*jetstream.Bus
 	foreign *nats.Conn
@@ -73,14 +73,14 @@ func startBus(t *testing.T) *natsserver.Server {
 	return server
 }
 
-// connect opens a letterbox with short leases.
+// connect opens a bus with short leases.
 func connect(t *testing.T, server *natsserver.Server, opts jetstream.Options) *jetstream.Bus {
 	t.Helper()
 	opts.Lease = bustest.Lease
 	return connectAs(t, server, opts)
 }
 
-// connectAs opens a letterbox of its own connection, as another process would.
+// connectAs opens a bus of its own connection, as another process would.
 func connectAs(t *testing.T, server *natsserver.Server, opts jetstream.Options) *jetstream.Bus {
 	t.Helper()
 	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))

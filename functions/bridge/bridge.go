@@ -46,7 +46,7 @@ type Bridge struct {
 	log   *slog.Logger
 }
 
-// Letterbox is what a bridge needs of an events.Letterbox.
+// Bus is what a bridge needs of an events.Bus.
 type Bus interface {
 	events.BucketNotifications
 	Publish(ctx context.Context, f events.Event) (events.Receipt, error) // of events.Log
@@ -89,7 +89,7 @@ const (
 	retryDelay = time.Second     // after the bus or the store said no
 )
 
-// Run handles one notification after another until ctx ends, and returns nil then. It returns an error when the letterbox is
+// Run handles one notification after another until ctx ends, and returns nil then. It returns an error when the bus is
 // closed for good. It pauses while the bus delivers none. A notification that can't be handled because bus or store did not answer may be
 // the only such notification: Run pauses for a millisecond then, and for longer if the next ones fail like this too.
 func (b *Bridge) Run(ctx context.Context) error {

@@ -20,7 +20,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// world is a bridge between a bucket and a letterbox in memory.
+// world is a bridge between a bucket and a bus in memory.
 type world struct {
 	*testing.T
 	bus    *bustest.Memory

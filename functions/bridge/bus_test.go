@@ -14,7 +14,7 @@ import (
 // patience is how long a real server may take to tell of an upload.
 const patience = 2 * time.Minute
 
-// startBus returns a letterbox on a real NATS server, and the server's address with its credentials.
+// startBus returns a bus on a real NATS server, and the server's address with its credentials.
 func startBus(t *testing.T) (*jetstream.Bus, *url.URL) {
 	t.Helper()
 	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})

@@ -289,7 +289,7 @@ func TestARunThatGetsItsJobWhileItIsEndedIsNotEnded(t *testing.T) {
 	}
 }
 
-// interrupted is a letterbox through which something happens right before the first write to a join
+// interrupted is a bus through which something happens right before the first write to a join
 // that exists. Where that write is refused, so many reads return what the join was before.
 type interrupted struct {
 	*bustest.Memory

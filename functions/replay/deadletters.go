@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Letter is a dead letter, and the run that it is about.
+// DeadLetter is a dead letter, and the run that it is about.
 type DeadLetter struct {
 	Number     uint64            `json:"number"`
 	Stored     time.Time         `json:"buried"`
@@ -18,7 +18,7 @@ type DeadLetter struct {
 	DeadLetter events.DeadLetter `json:"letter"`
 }
 
-// Letters returns all dead letters, oldest first.
+// DeadLetters returns all dead letters, oldest first.
 func DeadLetters(ctx context.Context, bus events.Bus) ([]DeadLetter, error) {
 	deadLetters := []DeadLetter{}
 	for deadLetter, err := range bus.DeadLetters(ctx) {

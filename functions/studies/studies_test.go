@@ -191,7 +191,7 @@ func TestStopEndsAStudyOnce(t *testing.T) {
 	}
 }
 
-// racing is a letterbox to which somebody else writes just before we do, the first time.
+// racing is a bus to which somebody else writes just before we do, the first time.
 type racing struct{ world }
 
 func (r racing) ReadStudy(ctx context.Context, study events.Study, after uint64, follow bool) iter.Seq2[events.StudyEntry, error] {

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// bus returns bus with telemetry: events and jobs carry their position in the trace of their
+// Bus returns bus with telemetry: events and jobs carry their position in the trace of their
 // run, and sent, claimed and settled messages are counted. It keeps every contract of bus. On nil
 // it returns bus itself.
 func (t *Telemetry) Bus(bus events.Bus) events.Bus {
@@ -31,7 +31,7 @@ type observedBus struct {
 	steps map[string]position // that running attempts have reported
 }
 
-// Publish implements events.Log.
+// Publish implements events.EventLog.
 func (b *observedBus) Publish(ctx context.Context, f events.Event) (receipt events.Receipt, err error) {
 	if f.Data == nil {
 		return b.Bus.Publish(ctx, f)
@@ -52,7 +52,7 @@ func (b *observedBus) Publish(ctx context.Context, f events.Event) (receipt even
 	return receipt, err
 }
 
-// Offer implements events.Queue.
+// Enqueue implements events.JobQueue.
 func (b *observedBus) Enqueue(ctx context.Context, j events.Job) error {
 	s := sending{
 		destination: "jobs." + string(j.Function), template: jobTemplate, id: j.ID, run: run{j.Pipeline, j.Run}, place: Place{j.Trace, j.TraceState},
@@ -146,7 +146,7 @@ func (t *Telemetry) countResult(ctx context.Context, f events.Event) {
 	}
 }
 
-// Bury implements events.Letterbox.
+// DeadLetter implements events.Bus.
 func (b *observedBus) DeadLetter(ctx context.Context, d events.DeadLetter) error {
 	err := b.Bus.DeadLetter(ctx, d)
 	if err == nil {
@@ -159,7 +159,7 @@ func (t *Telemetry) deadLettered(ctx context.Context, stream string, kind events
 	t.add(ctx, func(m *meters) metric.Int64Counter { return m.dead }, 1, attribute.String("stream", stream), attribute.String("kind", string(kind)))
 }
 
-// Take implements events.Queue.
+// Claim implements events.JobQueue.
 func (b *observedBus) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
 	defer b.t.loops.begin("a look for "+string(f)+" jobs", wait)()
 	taken, err := b.Bus.Claim(ctx, f, classes, wait)
@@ -169,7 +169,7 @@ func (b *observedBus) Claim(ctx context.Context, f events.Function, classes []st
 	return b.claim(ctx, f, taken), nil
 }
 
-// Follow implements events.Log.
+// Follow implements events.EventLog.
 func (b *observedBus) Follow(ctx context.Context, reader string, wait time.Duration) (events.EventDelivery, error) {
 	defer b.t.loops.begin("a look for facts", wait)()
 	delivery, err := b.Bus.Follow(ctx, reader, wait)
@@ -180,7 +180,7 @@ func (b *observedBus) Follow(ctx context.Context, reader string, wait time.Durat
 	return timedDelivery{delivery, delivery, b.t}, nil
 }
 
-// FollowBuckets implements events.Notices.
+// FollowBuckets implements events.BucketNotifications.
 func (b *observedBus) FollowBuckets(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
 	defer b.t.loops.begin("a request for bucket notifications", wait)()
 	return b.Bus.FollowBuckets(ctx, reader, wait)
@@ -230,7 +230,7 @@ type timedDelivery struct {
 // Recorded implements events.Delivery.
 func (w timedDelivery) Recorded() events.Recorded { return w.delivery.Recorded() }
 
-// Done implements events.Notice.
+// Ack implements events.Delivery.
 func (w timedDelivery) Ack(ctx context.Context) error {
 	began := time.Now()
 	err := w.Delivery.Ack(ctx)
@@ -238,7 +238,7 @@ func (w timedDelivery) Ack(ctx context.Context) error {
 	return err
 }
 
-// Later implements events.Notice.
+// Nak implements events.Delivery.
 func (w timedDelivery) Nak(ctx context.Context, delay time.Duration) error {
 	began := time.Now()
 	err := w.Delivery.Nak(ctx, delay)

@@ -17,7 +17,7 @@ type claim struct {
 	bus    *observedBus
 	labels []attribute.KeyValue
 	began  time.Time
-	held   error // the error of Hold
+	held   error // the error of KeepAlive
 }
 
 func (b *observedBus) claim(ctx context.Context, f events.Function, taken events.Claim) *claim {
@@ -34,7 +34,7 @@ func (b *observedBus) claim(ctx context.Context, f events.Function, taken events
 // leaveTime is how long work may take to return once its ctx has ended.
 const leaveTime = 5 * time.Minute
 
-// Hold implements events.Claim. Work that doesn't return in time after its ctx has ended hangs.
+// KeepAlive implements events.Claim. Work that doesn't return in time after its ctx has ended hangs.
 func (c *claim) KeepAlive(ctx context.Context, work func(context.Context) error) error {
 	c.held = c.Claim.KeepAlive(ctx, func(ctx context.Context) error {
 		returned := make(chan struct{})
@@ -53,7 +53,7 @@ func (c *claim) KeepAlive(ctx context.Context, work func(context.Context) error)
 	return c.held
 }
 
-// Done implements events.Claim.
+// Ack implements events.Claim.
 func (c *claim) Ack(ctx context.Context) error {
 	outcome := "done"
 	if _, cancelled := events.AsKind(c.held, events.FailureCancelled); cancelled {
@@ -62,7 +62,7 @@ func (c *claim) Ack(ctx context.Context) error {
 	return c.settle(ctx, "ack", outcome, "", func() error { return c.Claim.Ack(ctx) })
 }
 
-// Later implements events.Claim.
+// Nak implements events.Claim.
 func (c *claim) Nak(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
 	outcome, kind := "later", cause
 	if _, waits := errors.AsType[Waiting](c.held); waits {
@@ -71,7 +71,7 @@ func (c *claim) Nak(ctx context.Context, delay time.Duration, cause events.Failu
 	return c.settle(ctx, "nak", outcome, kind, func() error { return c.Claim.Nak(ctx, delay, cause, why) })
 }
 
-// Never implements events.Claim.
+// Term implements events.Claim.
 func (c *claim) Term(ctx context.Context, reason events.DeadReason) error {
 	return c.settle(ctx, "bury", "failed", reason.Kind, func() error { return c.Claim.Term(ctx, reason) })
 }

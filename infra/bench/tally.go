@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// counted is a letterbox that notes which jobs were offered.
+// counted is a bus that notes which jobs were offered.
 type counted struct {
 	events.Bus
 	offered *tally // nil: nobody asks

@@ -86,7 +86,7 @@ func (w *world) open() {
 	w.must(err)
 }
 
-// connect opens a letterbox of its own, as each client has.
+// connect opens a bus of its own, as each client has.
 func (w *world) connect(name string) *jetstream.Bus {
 	w.t.Helper()
 	bus, err := jetstream.Connect(w.t.Context(), w.address, jetstream.Options{Create: true, Replicas: w.replicas, Lease: w.lease, Name: name})

@@ -28,7 +28,7 @@ func published(t *testing.T, bus events.Bus, kind events.Kind) (all []events.Eve
 	return all
 }
 
-// offered is a letterbox with one job on its queue, j1.
+// offered is a bus with one job on its queue, j1.
 func offered(t *testing.T) *bustest.Memory {
 	t.Helper()
 	bus := bustest.NewMemory(0)

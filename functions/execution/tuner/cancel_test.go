@@ -240,7 +240,7 @@ func TestATrialThatNobodyHasIsTakenOver(t *testing.T) {
 	})
 }
 
-// trialsAlone is the letterbox of a worker that finds no tune jobs.
+// trialsAlone is the bus of a worker that finds no tune jobs.
 type trialsAlone struct{ events.Bus }
 
 func (s trialsAlone) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {

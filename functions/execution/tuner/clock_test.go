@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// shifted is a letterbox whose bus has another time than this machine.
+// shifted is a bus whose bus has another time than this machine.
 type shifted struct {
 	events.Bus
 	by time.Duration

@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// mortal is the letterbox of a process that dies at its n-th effect on a study: nothing of it is
+// mortal is the bus of a process that dies at its n-th effect on a study: nothing of it is
 // heard any more, and nothing taken back.
 type mortal struct {
 	events.Bus

@@ -19,7 +19,7 @@ type Tuner struct {
 	bus      Bus
 }
 
-// Bus is what studies need of a letterbox.
+// Bus is what studies need of a bus.
 type Bus interface {
 	events.StudyLog
 	Enqueue(ctx context.Context, job events.Job) error

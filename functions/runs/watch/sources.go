@@ -25,7 +25,7 @@ func (w *watcher) events(ctx context.Context) error {
 				return err
 			}
 			query.From = recorded.Message.Sequence + 1
-			if err := w.show(ofEvent(recorded)); err != nil {
+			if err := w.line(ofEvent(recorded)); err != nil {
 				return err
 			}
 		}
@@ -100,7 +100,7 @@ func (w *watcher) runs(ctx context.Context) error {
 		if err != nil || !w.of(j.Pipeline, j.Run) {
 			continue // the dispatcher repairs and logs an unreadable join
 		}
-		if err := w.show(ofJoin(j, events.Entry(entry))); err != nil {
+		if err := w.line(ofJoin(j, events.Entry(entry))); err != nil {
 			return err
 		}
 	}
@@ -141,7 +141,7 @@ func (w *watcher) progress(ctx context.Context) error {
 			Time: p.Time, Kind: Progress, Pipeline: p.Pipeline, Run: p.Run, Job: p.Job, Progress: &p,
 			What: runs.FirstLine(p.Phase + " " + runs.Step(p) + runs.Metrics(p.Metrics)),
 		}
-		if err := w.show(line); err != nil {
+		if err := w.line(line); err != nil {
 			return err
 		}
 	}

@@ -108,7 +108,7 @@ func (w *watcher) line(line Line) error {
 	return w.err
 }
 
-// unheard reports whether show has failed.
+// writeFailed reports whether show has failed.
 func (w *watcher) writeFailed() bool {
 	w.telling.Lock()
 	defer w.telling.Unlock()

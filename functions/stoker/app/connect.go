@@ -29,7 +29,7 @@ func (a *App) WithBus(ctx context.Context, do func(context.Context, events.Bus) 
 	return a.WithJetStream(ctx, func(ctx context.Context, bus *jetstream.Bus) error { return do(ctx, bus) })
 }
 
-// WithBox is withBus for who asks JetStream itself.
+// WithJetStream is withBus for who asks JetStream itself.
 func (a *App) WithJetStream(ctx context.Context, do func(context.Context, *jetstream.Bus) error) error {
 	at, err := a.Target()
 	if err != nil {

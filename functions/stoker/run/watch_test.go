@@ -77,7 +77,7 @@ func publishEvents(t *testing.T, bus events.Bus, runs ...int) {
 	}
 }
 
-// watchedBy runs `stoker watch --all -o json` on a letterbox until it is stopped, which is no error.
+// watchedBy runs `stoker watch --all -o json` on a bus until it is stopped, which is no error.
 func watchedBy(t *testing.T, bus events.Bus) (lines *json.Decoder, stop func()) {
 	t.Helper()
 	read, write := io.Pipe()

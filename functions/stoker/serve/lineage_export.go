@@ -134,7 +134,7 @@ func followLineage(ctx context.Context, a *app.App, c openlineage.Config, f expo
 func newExporter(a *app.App, l app.Link, c openlineage.Config, f exportFlags, sender openlineage.Sender) *openlineage.Exporter {
 	return &openlineage.Exporter{
 		Converter: openlineage.Converter{Namespace: c.Namespace, Version: a.Version},
-		Bus:    l.Bus, Store: l.Store, Sender: sender, Pipeline: f.pipeline, Log: a.Logger(),
+		Bus:       l.Bus, Store: l.Store, Sender: sender, Pipeline: f.pipeline, Log: a.Logger(),
 	}
 }
 
