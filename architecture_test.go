@@ -107,10 +107,10 @@ var rules = archtest.Rules{
 		"functions/replay":    {Imports: "events storage functions/dispatch/join functions/dispatch", TestImports: "functions/pipeline"},
 		"functions/group":     {Imports: "events"}, // several hosts train one model
 		"functions/execution": {Imports: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
-			"functions/runs/result compute/data/example"},
+			"functions/runs/result"},
 		"functions/execution/trainer": {Imports: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/guest functions/module functions/module/modelcheck " +
-			"functions/runs/result compute/data/example compute/tf/skew compute/tf/warmstart",
-			TestImports: "compute/data/tfrecord compute/export compute/nn compute/tf/savedmodel compute/tf/graphtest functions/group functions/module/modelcheck/modelchecktest compute/export/onnx compute/tfevents functions/module/builtin"},
+			"functions/runs/result compute/tf/skew compute/tf/warmstart",
+			TestImports: "compute/data/example compute/data/tfrecord compute/export compute/nn compute/tf/savedmodel compute/tf/graphtest functions/group functions/module/modelcheck/modelchecktest compute/export/onnx compute/tfevents functions/module/builtin"},
 		"functions/execution/tuner": {Imports: "compute/tf/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module functions/module/modelcheck functions/runs/result " +
 			"functions/pipeline functions/studies functions/execution/tuner/oracle functions/execution/tuner/search functions/telemetry functions/worker storage", TestImports: "functions/module/modelcheck/modelchecktest functions/dispatch/join functions/execution/tuner/oracle/oraclepb"},
 		"functions/execution/tuner/search": {Imports: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},

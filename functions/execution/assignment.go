@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
@@ -23,9 +22,6 @@ func (a *Attempt) Assignment(ctx context.Context, train, eval pipeline.Args) (mo
 	w := a.Workspace
 	schema, err := a.schemaPath()
 	if err != nil {
-		return module.Assignment{}, InputFailure(err)
-	}
-	if err := checkSchema(schema); err != nil {
 		return module.Assignment{}, InputFailure(err)
 	}
 	counts, err := a.numExamples(ctx, There(w.In("statistics")))
@@ -82,16 +78,6 @@ func (a *Attempt) schemaPath() (string, error) {
 	return There(a.Workspace.In("transform_graph", folder, "schema.pbtxt")), nil
 }
 
-// checkSchema refuses a schema that does not parse before any module is started, whether the module
-// reads it or not.
-func checkSchema(path string) error {
-	if path == "" {
-		return nil
-	}
-	_, err := example.ReadSchema(path)
-	return err
-}
-
 // There is path if it exists, else "".
 func There(path string) string {
 	if _, err := os.Stat(path); err != nil {
@@ -129,7 +115,7 @@ func (a *Attempt) numExamples(ctx context.Context, statistics string) (map[strin
 	if statistics == "" {
 		return nil, nil
 	}
-	answer, err := a.CheckFiles(ctx, modelcheck.Question{Statistics: statistics}, a.Execution.Spec.Trainer.Resources)
+	answer, err := a.CheckFiles(ctx, modelcheck.Question{Statistics: statistics}, a.Execution.Resources)
 	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureCheck {
 		return nil, InputFailure(failure.Err)
 	}

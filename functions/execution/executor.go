@@ -26,7 +26,7 @@ type Executor struct {
 	guest Guest
 	opts  Options
 
-	accepted acceptedGraphs
+	accepted acceptedInputs
 }
 
 // Guest runs modules; functions/guest does it in child processes.

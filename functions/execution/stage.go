@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -24,12 +25,13 @@ import (
 const atOnce = 4
 
 // StageIn copies every input to the workspace, exactly as it was listed when the execution was
-// identified, and refuses graphs among them that have operations which no model needs.
+// identified, and refuses graphs among them that have operations which no model needs, and a
+// schema that does not parse.
 func (a *Attempt) StageIn(ctx context.Context) error {
 	if err := a.stage(ctx); err != nil {
 		return err
 	}
-	return a.checkGraphs(ctx)
+	return a.checkInputs(ctx)
 }
 
 func (a *Attempt) stage(ctx context.Context) (err error) {
@@ -89,28 +91,24 @@ func (a *Attempt) StageArtifact(ctx context.Context, artifact events.Artifact, d
 	return nil
 }
 
-// checkGraphs refuses graphs that events name if they have operations that a model has no use for:
+// checkInputs refuses graphs that events name if they have operations that a model has no use for:
 // ones that reach files, scripts or other processes would do so wherever the published model is
-// served. What this worker has accepted before is not checked again.
-func (a *Attempt) checkGraphs(ctx context.Context) error {
-	var q modelcheck.Question
-	for _, in := range a.Execution.Inputs {
-		if in.Key == transformGraph || in.Key == BaseModel {
-			q.Graphs = append(q.Graphs, modelcheck.Graph{Dir: a.Workspace.In(in.Dir), Name: in.Listing.Ref.String()})
-		}
+// served. It refuses a schema that does not parse before any module is started, whether the module
+// reads it or not. A child process reads them, within the limits of the job; what this worker has
+// accepted before is not checked again.
+func (a *Attempt) checkInputs(ctx context.Context) error {
+	q, err := a.inputsQuestion()
+	if err != nil || len(q.Graphs) == 0 && q.Schema == "" {
+		return err
 	}
-	if len(q.Graphs) == 0 {
-		return nil
-	}
-	resources := a.Execution.Spec.Trainer.Resources
-	key, small, err := keyOfGraphs(ctx, a.question(q), resources)
+	key, small, err := keyOfInputs(ctx, a.question(q), a.Execution.Resources)
 	if err != nil {
-		return events.Fail(events.FailureUnavailable, fmt.Errorf("read graphs that were staged: %w", err))
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("read inputs that were staged: %w", err))
 	}
 	if small && a.executor.accepted.has(key) {
 		return nil
 	}
-	answer, err := a.CheckFiles(ctx, q, resources)
+	answer, err := a.CheckFiles(ctx, q, a.Execution.Resources)
 	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureCheck {
 		return InputFailure(failure.Err)
 	}
@@ -123,11 +121,24 @@ func (a *Attempt) checkGraphs(ctx context.Context) error {
 	return err
 }
 
-// acceptedGraphs remembers which graphs a check has accepted, so that a pipeline's next run, which
-// as a rule names the same transform graph, starts no process to check it again. Graphs are known
-// by the SHA-256 of all names and bytes in their directories, with what else a check depends on.
-// Its methods may be called from several goroutines at once.
-type acceptedGraphs struct {
+// inputsQuestion names the staged inputs that are checked.
+func (a *Attempt) inputsQuestion() (q modelcheck.Question, err error) {
+	for _, in := range a.Execution.Inputs {
+		if in.Key == transformGraph || in.Key == BaseModel {
+			q.Graphs = append(q.Graphs, modelcheck.Graph{Dir: a.Workspace.In(in.Dir), Name: in.Listing.Ref.String()})
+		}
+	}
+	if q.Schema, err = a.schemaPath(); err != nil {
+		return q, InputFailure(err)
+	}
+	return q, nil
+}
+
+// acceptedInputs remembers which graphs and schemas a check has accepted, so that a pipeline's next
+// run, which as a rule names the same ones, starts no process to check them again. They are known by
+// the SHA-256 of all names and bytes in their directories, with what else a check depends on. Its
+// methods may be called from several goroutines at once.
+type acceptedInputs struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]bool
 }
@@ -137,14 +148,14 @@ const (
 	mostAcceptedSize = 64 << 20 // bytes of all files; what is larger is checked each time
 )
 
-// has says whether graphs with this key were accepted.
-func (a *acceptedGraphs) has(key [sha256.Size]byte) bool {
+// has says whether inputs with this key were accepted.
+func (a *acceptedInputs) has(key [sha256.Size]byte) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.known[key]
 }
 
-func (a *acceptedGraphs) add(key [sha256.Size]byte) {
+func (a *acceptedInputs) add(key [sha256.Size]byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.known == nil || len(a.known) >= mostAccepted {
@@ -153,14 +164,20 @@ func (a *acceptedGraphs) add(key [sha256.Size]byte) {
 	a.known[key] = true
 }
 
-// keyOfGraphs reads the files of all graphs of a question. ok is false where they are too large to
-// be read twice.
-func keyOfGraphs(ctx context.Context, q modelcheck.Question, r pipeline.Resources) (key [sha256.Size]byte, ok bool, err error) {
+// keyOfInputs reads the files of all graphs of a question, and the directory of its schema. ok is
+// false where they are too large to be read twice.
+func keyOfInputs(ctx context.Context, q modelcheck.Question, r pipeline.Resources) (key [sha256.Size]byte, ok bool, err error) {
 	h, left := sha256.New(), int64(mostAcceptedSize)
 	fmt.Fprintf(h, "%q %d %d\n", q.ExtraOps, r.Memory.Bytes(), r.Timeout.Duration())
 	for _, g := range q.Graphs {
 		fmt.Fprintf(h, "graph\n")
 		if left, err = hashFiles(ctx, h, os.DirFS(g.Dir), left); err != nil || left < 0 {
+			return key, false, err
+		}
+	}
+	if q.Schema != "" {
+		fmt.Fprintf(h, "schema %q\n", filepath.Base(q.Schema))
+		if left, err = hashFiles(ctx, h, os.DirFS(filepath.Dir(q.Schema)), left); err != nil || left < 0 {
 			return key, false, err
 		}
 	}

@@ -24,8 +24,8 @@ func (c *checker) Check(context.Context, json.RawMessage, guest.Limits) (json.Ra
 	return json.Marshal(modelcheck.Answer{Refused: c.refused})
 }
 
-// A graph is checked once by a worker, and again when a single byte or name, or a limit, is
-// another.
+// A graph and a schema are checked once by a worker, and again when a single byte or name, or a limit,
+// is another.
 func TestAGraphThatWasAcceptedIsNotCheckedAgain(t *testing.T) {
 	t.Parallel()
 	c := &checker{}
@@ -56,16 +56,25 @@ func TestAGraphThatWasAcceptedIsNotCheckedAgain(t *testing.T) {
 			write(t, filepath.Join(graph, "transform_fn", "assets", "vocab"), "wordsgraph")
 			write(t, filepath.Join(graph, "transform_fn", "saved_model.pb"), "")
 		}, 4},
-		{"a limit", func(_ *testing.T, a *Attempt, _ string) { a.Execution.Spec.Trainer.Resources.Memory = 1 << 30 }, 5},
+		{"a limit", func(_ *testing.T, a *Attempt, _ string) { a.Execution.Resources.Memory = 1 << 30 }, 5},
 		{"an operation that the operator allows", func(*testing.T, *Attempt, string) { executor.opts.GraphOps = []string{"ReadFile"} }, 6},
 		{"the same", func(*testing.T, *Attempt, string) {}, 6},
+		{"a schema", func(t *testing.T, a *Attempt, _ string) { withSchema(t, a, "feature {}") }, 7},
+		{"another schema", func(t *testing.T, a *Attempt, _ string) { withSchema(t, a, "feature { }") }, 8},
+		{"the same schema", func(t *testing.T, a *Attempt, _ string) { withSchema(t, a, "feature { }") }, 8},
 	} {
 		a, graph := base(t)
 		step.change(t, a, graph)
-		if err := a.checkGraphs(t.Context()); err != nil || c.asked != step.asked {
+		if err := a.checkInputs(t.Context()); err != nil || c.asked != step.asked {
 			t.Errorf("%s: %d checks, want %d; %v", step.name, c.asked, step.asked, err)
 		}
 	}
+}
+
+func withSchema(t *testing.T, a *Attempt, text string) {
+	t.Helper()
+	a.Job.Inputs.Schema = "s3://bucket/schema"
+	write(t, a.Workspace.In("schema", "schema.pbtxt"), text)
 }
 
 func TestAGraphThatWasRefusedIsCheckedAgain(t *testing.T) {
@@ -74,7 +83,7 @@ func TestAGraphThatWasRefusedIsCheckedAgain(t *testing.T) {
 	a := &Attempt{Workspace: Workspace{t.TempDir()}, executor: &Executor{guest: c}, Execution: Execution{Inputs: []Input{{Key: BaseModel, Dir: "base"}}}}
 	write(t, a.Workspace.In("base", "saved_model.pb"), "graph")
 	for range 2 {
-		if _, refused := events.AsKind(a.checkGraphs(t.Context()), events.FailureInput); !refused {
+		if _, refused := events.AsKind(a.checkInputs(t.Context()), events.FailureInput); !refused {
 			t.Error("it is accepted")
 		}
 	}
@@ -94,7 +103,7 @@ func TestALargeGraphIsCheckedEachTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := a.checkGraphs(t.Context()); err != nil {
+		if err := a.checkInputs(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -105,7 +114,7 @@ func TestALargeGraphIsCheckedEachTime(t *testing.T) {
 
 func TestNoMoreGraphsAreRememberedThanFit(t *testing.T) {
 	t.Parallel()
-	var a acceptedGraphs
+	var a acceptedInputs
 	for i := range 2*mostAccepted + 1 {
 		a.add([32]byte{byte(i), byte(i >> 8), byte(i >> 16)})
 	}
@@ -134,7 +143,7 @@ func TestAGraphWithALinkIsCheckedEachTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := a.checkGraphs(t.Context()); err != nil {
+		if err := a.checkInputs(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}

@@ -38,6 +38,9 @@ type Question struct {
 	// Labels are raw features that requests don't have. They are taken out of the rows before the model is asked for its outputs.
 	Labels []string
 
+	// Schema is a schema file that names more of them: the features that it keeps out of its environment SERVING. "" for none.
+	Schema string
+
 	Rows      int          // how many are asked, at most
 	Tolerance float64      // see DefaultTolerance
 	Python    string       // an interpreter that has TensorFlow, which is asked too; "" for none
@@ -101,6 +104,9 @@ func Check(ctx context.Context, q Question) (Report, error) {
 		q.Logger = slog.New(slog.DiscardHandler)
 	}
 	d, err := readData(ctx, q)
+	if err == nil {
+		q.Labels, err = withUnserved(q.Labels, q.Schema)
+	}
 	if unable, ok := errors.AsType[unable](err); ok {
 		return Report{Note: "not checked: " + unable.Error(), NotCompared: unable.Error()}, nil
 	}

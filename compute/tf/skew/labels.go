@@ -13,6 +13,29 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/transform"
 )
 
+// withUnserved adds to labels the features that a schema file keeps from serving; "" for none.
+func withUnserved(labels []string, path string) ([]string, error) {
+	if path == "" {
+		return labels, nil
+	}
+	schema, err := example.ReadSchema(path)
+	if err != nil {
+		return nil, err
+	}
+	const serving = "SERVING" // as the schemas of TFX's examples call it
+	all, allErr := schema.Spec()
+	served, servedErr := schema.EnvironmentSpec(serving)
+	if !slices.Contains(schema.Environments(), serving) || allErr != nil || servedErr != nil {
+		return labels, nil
+	}
+	for _, name := range all.Names() {
+		if _, ok := served.Find(name); !ok {
+			labels = append(slices.Clip(labels), name)
+		}
+	}
+	return labels, nil
+}
+
 // probedRows are the raw rows that are transformed to find out what a label is made of.
 const probedRows = 50
 

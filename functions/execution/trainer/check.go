@@ -11,10 +11,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/tf/skew"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
@@ -116,6 +114,7 @@ func (t *training) skewQuestion(ctx context.Context) (q *skew.Question, why stri
 	settings := t.Execution.Spec.Trainer.Skew
 	q = &skew.Question{
 		Model: t.assignment.ServingModelDir, Raw: t.assignment.EvalFiles, Predictions: t.assignment.Predictions.Path, Labels: labels,
+		Schema: t.assignment.SchemaPath,
 		Memory: t.assignment.Predictions.MemoryPath, TransformGraph: t.assignment.TransformGraphPath,
 		Synthetic: t.synthetic, Rows: settings.Rows, Tolerance: settings.Tolerance, Python: t.opts.Python,
 	}
@@ -159,8 +158,7 @@ func whyNotChecked(report skew.Report) string {
 // maxLabels is far more than the names of any model's labels take.
 const maxLabels = 1 << 20
 
-// labels are features that requests don't have: those that the module names, and those that the
-// schema keeps from serving.
+// labels are features that requests don't have, as the module names them.
 func (t *training) labels() (labels []string, err error) {
 	folder, name := filepath.Split(t.assignment.Predictions.LabelsPath)
 	text, err := guest.ReadInFolder(folder, folder, name, maxLabels)
@@ -169,24 +167,6 @@ func (t *training) labels() (labels []string, err error) {
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the names of labels that the module left: %w", err)
-	}
-	if t.assignment.SchemaPath == "" {
-		return labels, nil
-	}
-	schema, err := example.ReadSchema(t.assignment.SchemaPath)
-	if err != nil {
-		return nil, err
-	}
-	const serving = "SERVING" // as the schemas of TFX's examples call it
-	all, allErr := schema.Spec()
-	served, servedErr := schema.EnvironmentSpec(serving)
-	if !slices.Contains(schema.Environments(), serving) || allErr != nil || servedErr != nil {
-		return labels, nil
-	}
-	for _, name := range all.Names() {
-		if _, ok := served.Find(name); !ok {
-			labels = append(labels, name)
-		}
 	}
 	return labels, nil
 }

@@ -14,17 +14,21 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/tf/drift"
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 	"github.com/stoker-ml/stoker/compute/tf/skew"
 )
 
-// Question says what is checked, in this order: Graphs, Shape, Statistics, Drift, Synthesis, Model, Exports, Skew. Paths are local and absolute.
+// Question says what is checked, in this order: Graphs, Schema, Shape, Statistics, Drift, Synthesis, Model, Exports, Skew. Paths are
+// local and absolute.
 type Question struct {
 	Graphs   []Graph  `json:"graphs,omitempty"`    // that may have no operations but the usual ones
 	ExtraOps []string `json:"extra_ops,omitempty"` // operations that the operator allows besides
+	Schema   string   `json:"schema,omitempty"`    // a schema file, which must parse; "": none
 
 	Shape     *Shape          `json:"shape,omitempty"`
 	Synthesis *skew.Synthesis `json:"synthesis,omitempty"`
@@ -81,28 +85,33 @@ func Serve(ctx context.Context, question json.RawMessage) (any, error) {
 func Do(ctx context.Context, q Question) (Answer, error) {
 	for _, g := range q.Graphs {
 		if err := checkGraph(g, q.ExtraOps); err != nil {
-			return Answer{Refused: fmt.Sprintf("%s: %v", g.Name, err)}, nil
+			return refused(fmt.Errorf("%s: %w", g.Name, err))
+		}
+	}
+	if q.Schema != "" {
+		if _, err := example.ReadSchema(q.Schema); err != nil {
+			return refused(err)
 		}
 	}
 	var answer Answer
 	if q.Shape != nil {
 		shape, err := drift.ReadShape(q.Shape.Schema, q.Shape.TransformGraph)
 		if err != nil {
-			return Answer{Refused: err.Error()}, nil
+			return refused(err)
 		}
 		answer.Shape = &shape
 	}
 	if q.Statistics != "" {
 		counts, err := numExamples(q.Statistics)
 		if err != nil {
-			return Answer{Refused: fmt.Sprintf("statistics: %v", err)}, nil
+			return refused(fmt.Errorf("statistics: %w", err))
 		}
 		answer.NumExamples = counts
 	}
 	if q.Drift != nil {
 		distances, err := q.Drift.distances()
 		if err != nil {
-			return Answer{Refused: err.Error()}, nil
+			return refused(err)
 		}
 		answer.Drift = distances
 	}
@@ -115,10 +124,10 @@ func Do(ctx context.Context, q Question) (Answer, error) {
 	}
 	if q.Model != nil {
 		if err := CheckModel(q.Model.Dir, q.Model.Any); err != nil {
-			return Answer{Refused: err.Error()}, nil
+			return refused(err)
 		}
 		if err := export.Check(filepath.Dir(q.Model.Dir), q.Exports); err != nil {
-			return Answer{Refused: err.Error()}, nil
+			return refused(err)
 		}
 	}
 	if q.Skew == nil {
@@ -130,10 +139,22 @@ func Do(ctx context.Context, q Question) (Answer, error) {
 		return Answer{}, context.Cause(ctx)
 	}
 	if err != nil {
-		return Answer{Refused: fmt.Sprintf("train/serve skew: %v", err)}, nil
+		return refused(fmt.Errorf("train/serve skew: %w", err))
 	}
 	answer.Skew = &report
 	return answer, nil
+}
+
+// longestReason is in bytes. An answer is one message of the module protocol, which has at most 64 KiB, and a byte takes up to 6 in JSON.
+const longestReason = 8 << 10
+
+// refused is the answer for files that are not accepted. An error may quote any amount of their text.
+func refused(err error) (Answer, error) {
+	text := err.Error()
+	if len(text) > longestReason {
+		text = strings.ToValidUTF8(text[:longestReason], "") + "..."
+	}
+	return Answer{Refused: text}, nil
 }
 
 // CheckModel refuses what a training left in the folder of its model. A SavedModel must be one that can be served. A
