@@ -35,15 +35,16 @@ var rules = archtest.Rules{
 		"compute/data/example/schemapb": {},
 		"compute/fingerprint":           {},
 		"compute/kernel":                {},
-		"compute/nn":                    {Imports: "compute/fingerprint compute/kernel compute/nn/initializer compute/nn/optim compute/nn/plan"},
+		"compute/nn":                    {Imports: "compute/fingerprint compute/kernel compute/nn/initializer compute/nn/optim"},
+		"compute/nn/autodiff":           {Imports: "compute/kernel compute/nn compute/nn/optim compute/nn/plan", TestImports: "compute/nn/initializer compute/tf/tftest"}, // gradients by Gorgonia
 		"compute/nn/initializer":        {},
 		"compute/nn/optim":              {Imports: "compute/kernel compute/nn/plan"}, // a step is compiled to updates
 		"compute/nn/plan":               {Imports: "compute/kernel"},
 		"compute/nn/plan/plantest":      {Imports: "compute/kernel compute/nn/plan", TestOnly: true}, // the conformance suite of executors
-		"compute/nn/cuda":               {Imports: "compute/kernel compute/nn/plan", TestImports: "compute/nn compute/nn/optim"},
+		"compute/nn/cuda":               {Imports: "compute/kernel compute/nn/plan", TestImports: "compute/nn compute/nn/autodiff compute/nn/optim"},
 		"compute/nn/cuda/driver":        {Imports: "compute/nn/cuda"},
 		"compute/nn/cuda/fake":          {Imports: "compute/nn/cuda", TestOnly: true}, // a fake GPU that checks each call
-		"compute/train":                 {Imports: "compute/nn compute/nn/optim compute/data/example compute/data/tfrecord", TestImports: "compute/nn/plan"},
+		"compute/train":                 {Imports: "compute/nn compute/nn/autodiff compute/nn/optim compute/data/example compute/data/tfrecord", TestImports: "compute/nn/plan"},
 		"compute/tf/tensorbundle":       {Imports: "compute/tf/tensor compute/data/tfrecord"},
 		"compute/tf/warmstart":          {Imports: "compute/tf/tensor compute/tf/tensorbundle compute/nn compute/tf/savedmodel", TestImports: "compute/data/example"},
 		"compute/tfevents":              {Imports: "compute/data/tfrecord"},
@@ -51,7 +52,7 @@ var rules = archtest.Rules{
 		"compute/export/partition":      {Imports: "compute/nn"},
 		"compute/export/onnx":           {Imports: "compute/export/partition compute/nn compute/export/onnx/onnxpb"},
 		"compute/export/onnx/onnxpb":    {},
-		"compute/export":                {Imports: "compute/export/partition compute/data/example compute/nn compute/export/onnx compute/tf/savedmodel compute/export/tflite compute/train"},
+		"compute/export":                {Imports: "compute/export/partition compute/data/example compute/nn compute/export/onnx compute/tf/savedmodel compute/export/tflite compute/train", TestImports: "compute/nn/autodiff"},
 		"compute/export/tflite":         {Imports: "compute/nn", TestImports: "compute/data/example compute/tf/savedmodel"},
 		"compute/tf/tftest":             {TestOnly: true},
 		"compute/tf/skew": {Imports: "compute/tf/tensor compute/data/example compute/data/tfrecord compute/tf/savedmodel compute/tf/graph compute/tf/transform",
@@ -78,7 +79,7 @@ var rules = archtest.Rules{
 		"functions/module":                           {Imports: "compute/kernel compute/data/tfrecord compute/tune functions/spelling", TestImports: "compute/tune/space"},
 		"functions/module/modelcheck":                {Imports: "compute/data/example compute/tf/drift compute/export compute/tf/savedmodel compute/tf/skew compute/tf/graph"},
 		"functions/module/modelcheck/modelchecktest": {Imports: "functions/guest functions/module/modelcheck", TestOnly: true},
-		"functions/module/builtin":                   {Imports: "functions/module functions/module/modelcheck functions/module/training compute/tune compute/tune/space compute/nn/initializer compute/tf/transform compute/tf/warmstart functions/spelling " + learning, TestImports: "compute/tf/tensor compute/tfevents compute/tf/tensorbundle compute/kernel compute/nn/plan compute/data/tfrecord compute/tf/skew"},
+		"functions/module/builtin":                   {Imports: "functions/module functions/module/modelcheck functions/module/training compute/tune compute/tune/space compute/nn/autodiff compute/nn/initializer compute/tf/transform compute/tf/warmstart functions/spelling " + learning, TestImports: "compute/tf/tensor compute/tfevents compute/tf/tensorbundle compute/kernel compute/nn/plan compute/data/tfrecord compute/tf/skew"},
 		"functions/module/training":                  {Imports: "functions/module compute/data/example compute/nn compute/nn/optim compute/train compute/tfevents compute/tf/transform compute/tf/warmstart"},
 		"functions/module/estimator":                 {Imports: "functions/module functions/module/training compute/nn/initializer compute/tf/transform compute/tf/warmstart " + learning, TestImports: "compute/tf/tensor compute/data/tfrecord"},
 		"functions/guest":                            {Imports: "functions/module functions/guest/process functions/guest/python functions/guest/snapshot", TestImports: "compute/tf/tftest compute/export"},
@@ -211,9 +212,9 @@ var rules = archtest.Rules{
 		{Path: "github.com/minio/minio-go", Packages: "storage/s3", TestImports: "functions/access local/bucket"},                                                  // sets buckets' policies
 		{Path: "github.com/aws/aws-sdk-go-v2/config", Packages: "functions/settings"},                                                                              // profiles
 		{Path: "github.com/versity/versitygw", TestImports: "functions/access functions/bridge storage/s3"},                                                        // tests run it as a third-party store
-		{Path: "gorgonia.org/gorgonia", Packages: "compute/nn compute/nn/plan", TestImports: "compute/export"},                                                     // tests write models as its users do
-		{Path: "gorgonia.org/tensor", Packages: "compute/nn compute/nn/plan", TestImports: "compute/export"},
-		{Path: "github.com/chewxy/hm", Packages: "compute/nn"},
+		{Path: "gorgonia.org/gorgonia", Packages: "compute/nn/autodiff compute/nn/plan", TestImports: "compute/export"},                                                     // tests write models as its users do
+		{Path: "gorgonia.org/tensor", Packages: "compute/nn/autodiff compute/nn/plan", TestImports: "compute/export"},
+		{Path: "github.com/chewxy/hm", Packages: "compute/nn/autodiff"},
 		{Path: "gorgonia.org/cu", Packages: "compute/nn/cuda/driver"}, // its init exits without a GPU: only a separate binary may link it
 		{Path: "github.com/wamuir/graft", Packages: "compute/tf/tensor compute/tf/tensorbundle compute/tfevents compute/tf/savedmodel compute/tf/skew compute/tf/warmstart compute/tf/graph " +
 			"compute/tf/graphtest compute/tf/ops functions/inspect",

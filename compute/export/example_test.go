@@ -11,7 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/export"
-	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
@@ -23,7 +23,7 @@ func Example() {
 	w := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(2, 1), gorgonia.WithName("w"), gorgonia.WithValue(weights))
 	y := gorgonia.Must(gorgonia.Sigmoid(gorgonia.Must(gorgonia.Mul(x, w))))
 
-	graph, err := nn.FromGorgonia(gorgonia.Nodes{x}, map[string]*gorgonia.Node{"y": y})
+	graph, err := autodiff.FromGorgonia(gorgonia.Nodes{x}, map[string]*gorgonia.Node{"y": y})
 	if err != nil {
 		fmt.Println(err)
 		return

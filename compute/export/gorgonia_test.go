@@ -13,7 +13,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/export"
-	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
@@ -154,7 +154,7 @@ func TestAGorgoniaProgramRunsEverywhere(t *testing.T) {
 	if loss := f.learn(t, 300); loss > 0.2 {
 		t.Fatalf("the rent is off by %v: nothing was learnt", loss)
 	}
-	g, err := nn.FromGorgonia(gorgonia.Nodes{f.x, f.quarter}, map[string]*gorgonia.Node{"rent": f.rent, "let": f.let})
+	g, err := autodiff.FromGorgonia(gorgonia.Nodes{f.x, f.quarter}, map[string]*gorgonia.Node{"rent": f.rent, "let": f.let})
 	if err != nil {
 		t.Fatal(err)
 	}

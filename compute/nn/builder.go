@@ -57,7 +57,7 @@ func (b *Builder) Graph() (*Graph, error) {
 	g := b.graph
 	if b.differs() {
 		g.Training = b.training
-		if _, err := g.inTraining().Types(); err != nil {
+		if _, err := g.ForTraining().Types(); err != nil {
 			return nil, fmt.Errorf("build graph of the training: %w", err)
 		}
 	}

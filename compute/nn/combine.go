@@ -3,8 +3,6 @@ package nn
 import (
 	"fmt"
 
-	"gorgonia.org/gorgonia"
-
 	"github.com/stoker-ml/stoker/compute/kernel"
 )
 
@@ -52,16 +50,10 @@ func (c *checker) combined(n *Node) (Type, error) {
 	return x, err
 }
 
-// combinations are the ops on two operands.
-var combinations = map[Op]kernel.Binary{
-	OpAdd: kernel.Add, OpAddBias: kernel.Add, OpSub: kernel.Sub, OpMul: kernel.Mul, OpDiv: kernel.Div, OpMaximum: kernel.Max,
-	OpMinimum: kernel.Min,
-}
-
 // combination is what computes an op on two operands; nil for other ops. It is y[r,j] = f(x[r,j], z[r,j]), where z is a value or a
 // param, repeated where it is narrower.
 func combination(op Op) stepFunc {
-	f, ok := combinations[op]
+	f, ok := op.Binary()
 	if !ok {
 		return nil
 	}
@@ -83,57 +75,4 @@ func (s *step) second() ([]float32, kernel.Shape) {
 		return s.in[1].Floats, kernel.Column
 	}
 	return s.in[1].Floats, kernel.Full
-}
-
-// combine writes an op on two operands.
-func (l *lowering) combine(op Op, x, y *gorgonia.Node) *gorgonia.Node {
-	axes := l.narrow(y, x)
-	if f := broadcast(op); f != nil && len(axes) > 0 {
-		return l.run(func() (*gorgonia.Node, error) { return f(x, y, nil, axes) })
-	}
-	y = l.spread(y, x, axes)
-	switch op {
-	case OpAdd, OpAddBias:
-		return l.of2(gorgonia.Add, x, y)
-	case OpSub:
-		return l.of2(gorgonia.Sub, x, y)
-	case OpMul:
-		return l.of2(gorgonia.HadamardProd, x, y)
-	case OpDiv:
-		return l.of2(gorgonia.HadamardDiv, x, y)
-	case OpMaximum:
-		return l.choose(gorgonia.Gte, x, y)
-	default:
-		return l.choose(gorgonia.Lte, x, y)
-	}
-}
-
-// choose is x where compare holds, else y. The slope goes to the one that was chosen, of equal ones to x, as in TensorFlow.
-func (l *lowering) choose(compare func(a, b *gorgonia.Node, same bool) (*gorgonia.Node, error), x, y *gorgonia.Node) *gorgonia.Node {
-	first := l.run(func() (*gorgonia.Node, error) { return compare(x, y, true) })
-	other := l.of2(gorgonia.Sub, gorgonia.NewConstant(float32(1)), first)
-	return l.of2(gorgonia.Add, l.of2(gorgonia.HadamardProd, x, first), l.of2(gorgonia.HadamardProd, y, other))
-}
-
-// narrow are the axes along which y has to be repeated to have the shape of x.
-func (l *lowering) narrow(y, x *gorgonia.Node) []byte {
-	var axes []byte
-	if l.err != nil {
-		return nil
-	}
-	for axis, size := range x.Shape() {
-		if y.Shape()[axis] != size {
-			axes = append(axes, byte(axis))
-		}
-	}
-	return axes
-}
-
-// spread repeats y along axes.
-func (l *lowering) spread(y, x *gorgonia.Node, axes []byte) *gorgonia.Node {
-	if l.err != nil || len(axes) == 0 {
-		return y
-	}
-	ones := l.ones(x.Shape())
-	return l.run(func() (*gorgonia.Node, error) { return gorgonia.BroadcastHadamardProd(ones, y, nil, axes) })
 }

@@ -2,9 +2,6 @@ package nn
 
 import (
 	"fmt"
-
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 )
 
 // Embedding looks up a row of dim trained numbers for each id: ids [b,w] become [b, w*dim]. The table [depth, dim] starts by
@@ -35,11 +32,4 @@ func embed(s *step, _ int) error {
 		copy(s.out.Floats[i*d:(i+1)*d], s.param.Values[int(id)*d:])
 	}
 	return nil
-}
-
-// embed takes the rows of table [depth,d] that ids [b*w] name, as [b, w*d].
-func (l *lowering) embed(ids, table *gorgonia.Node) *gorgonia.Node {
-	rows := l.run(func() (*gorgonia.Node, error) { return gorgonia.ByIndices(table, ids, 0) })
-	shape := tensor.Shape{l.batch, ids.Shape()[0] / l.batch * table.Shape()[1]}
-	return l.run(func() (*gorgonia.Node, error) { return gorgonia.Reshape(rows, shape) })
 }

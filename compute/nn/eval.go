@@ -58,7 +58,7 @@ func NewEvaluator(g *Graph) (*Evaluator, error) {
 	params, nodes := g.params(), g.nodes()
 	for i := range g.Nodes {
 		e.steps = append(e.steps, e.bind(&g.Nodes[i], params))
-		e.steps[i].sparse = g.Nodes[i].Op == OpMatMul && sparseRows(blocksOf(g.Nodes[i].In[0], nodes, types, nil))
+		e.steps[i].sparse = g.Nodes[i].Op == OpMatMul && MostlyZeros(blocksOf(g.Nodes[i].In[0], nodes, types, nil))
 		e.steps[i].out = &e.values[e.define(g.Nodes[i].Name, types)]
 	}
 	return e, nil

@@ -100,17 +100,36 @@ func evalOp(t *testing.T, in nn.Value, op nn.Op, attr nn.Attr, params []nn.Param
 	return got["out"].Floats
 }
 
+// inputs are three rows.
+var inputs = map[string]nn.Value{
+	"x":  nn.Floats(2, 0.5, -1.25, 1.5, 0.75, -0.3, 0.9),
+	"id": nn.Ints(2, 0, 3, 3, 3, 1, 0),
+}
+
+// lookUp is a dense layer over two numbers and what two ids look up in a table of four rows.
+func lookUp(t *testing.T) *nn.Graph {
+	t.Helper()
+	b := nn.NewBuilder(nn.NewRand(3))
+	all := b.Concat("all", b.Input("x", nn.Float32, 2), b.Embedding("table", b.Input("id", nn.Int64, 2), 4, 3))
+	b.Output("out", b.Dense("out", all, 3, nn.OpTanh))
+	g, err := b.Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
 func TestEvalTakesAnyNumberOfRows(t *testing.T) {
 	t.Parallel()
-	m := build(t, nets["embedding beside numbers"], nn.SoftmaxCrossEntropy{}, 3)
-	e, err := nn.NewEvaluator(m.Graph)
+	g := lookUp(t)
+	e, err := nn.NewEvaluator(g)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Run(inputs); err != nil {
 		t.Fatal(err)
 	}
-	all := append([]float32(nil), e.Value(m.Logits).Floats...)
+	all := append([]float32(nil), e.Value(g.Outputs[0].Node).Floats...)
 	for r := range 3 {
 		row := map[string]nn.Value{
 			"x":  nn.Floats(2, inputs["x"].Floats[2*r:2*r+2]...),
@@ -119,7 +138,7 @@ func TestEvalTakesAnyNumberOfRows(t *testing.T) {
 		if err := e.Run(row); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(all[3*r:3*r+3], e.Value(m.Logits).Floats); diff != "" {
+		if diff := cmp.Diff(all[3*r:3*r+3], e.Value(g.Outputs[0].Node).Floats); diff != "" {
 			t.Errorf("row %d alone: want - got +\n%s", r, diff)
 		}
 	}
@@ -130,8 +149,7 @@ func TestEvalTakesAnyNumberOfRows(t *testing.T) {
 
 func TestEvalNamesTheRowOfAnIndexOutOfRange(t *testing.T) {
 	t.Parallel()
-	m := build(t, nets["embedding with ids that repeat"], nn.SoftmaxCrossEntropy{}, 3)
-	_, err := nn.Eval(m.Graph, map[string]nn.Value{"id": nn.Ints(2, 0, 1, 2, 4)})
+	_, err := nn.Eval(lookUp(t), map[string]nn.Value{"x": nn.Floats(2, 0, 0, 0, 0), "id": nn.Ints(2, 0, 1, 2, 4)})
 	if err == nil || !strings.Contains(err.Error(), "row 1: index 4 is outside 0..3") {
 		t.Errorf("error is %v", err)
 	}

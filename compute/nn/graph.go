@@ -1,5 +1,11 @@
 package nn
 
+import (
+	"slices"
+
+	"github.com/stoker-ml/stoker/compute/kernel"
+)
+
 // Graph is a model's forward pass in plain words, for those who write it to a file: compute/tf/savedmodel and its kin. It
 // holds no Gorgonia type. Every value has shape [batch, width]; width is fixed, batch is not.
 type Graph struct {
@@ -110,6 +116,35 @@ const (
 	OpStandardize Op = "Standardize" // (x - mean) / sqrt(variance + Attr.Epsilon) of the batch; In[1] and In[2] are the params of its moving averages
 )
 
+// binaries are the ops that combine two operands element by element.
+var binaries = map[Op]kernel.Binary{
+	OpAdd: kernel.Add, OpAddBias: kernel.Add, OpSub: kernel.Sub, OpMul: kernel.Mul, OpDiv: kernel.Div,
+	OpMaximum: kernel.Max, OpMinimum: kernel.Min,
+}
+
+// Binary returns the kernel of an op that combines two operands element by element; ok is false for
+// other ops.
+func (op Op) Binary() (f kernel.Binary, ok bool) {
+	f, ok = binaries[op]
+	return f, ok
+}
+
+// unaries are the ops on each element alone that a kernel computes.
+var unaries = map[Op]kernel.Func{
+	OpRelu: kernel.Relu, OpSigmoid: kernel.Sigmoid, OpSoftplus: kernel.Softplus, OpTanh: kernel.Tanh,
+	OpNeg: kernel.Neg, OpAbs: kernel.Abs, OpExp: kernel.Exp, OpLog: kernel.Log, OpLog1p: kernel.Log1p,
+	OpExpm1: kernel.Expm1, OpSqrt: kernel.Sqrt, OpSquare: kernel.Square, OpInverse: kernel.Inverse,
+}
+
+// Func returns the kernel of an op on each element alone; ok is false for other ops.
+func (op Op) Func() (f kernel.Func, ok bool) {
+	f, ok = unaries[op]
+	return f, ok
+}
+
+// TrainingOnly reports whether op occurs in Graph.Training alone.
+func (op Op) TrainingOnly() bool { return op == OpDropout || op == OpStandardize }
+
 // Attr holds the attributes an Op names above; others are zero.
 type Attr struct {
 	Depth      int
@@ -131,4 +166,24 @@ type Output struct {
 	Name  string
 	Node  string
 	Width int
+}
+
+// InputsOf are the names of the inputs that a node's value is made of, in the order of Graph.Inputs.
+func (g *Graph) InputsOf(node string) []string {
+	reached := map[string]bool{node: true}
+	for _, n := range slices.Backward(g.Nodes) { // operands stand before what takes them
+		if !reached[n.Name] {
+			continue
+		}
+		for _, in := range n.In {
+			reached[in] = true
+		}
+	}
+	var names []string
+	for _, in := range g.Inputs {
+		if reached[in.Name] {
+			names = append(names, in.Name)
+		}
+	}
+	return names
 }

@@ -1,16 +1,16 @@
 package nn
 
 import (
-	"math"
 	"runtime"
 	"runtime/debug"
-	"slices"
 
 	"golang.org/x/sys/cpu"
-	"gorgonia.org/gorgonia"
 
 	"github.com/stoker-ml/stoker/compute/kernel"
 )
+
+// alone is the caller's thread.
+var alone *kernel.Team
 
 // kernelOf is nil for an unknown op; Types refuses those before.
 func kernelOf(n *Node) stepFunc {
@@ -56,31 +56,6 @@ func softmax(s *step, rows int) error {
 	return nil
 }
 
-// softmaxRow is y[j] = exp(x[j]-m) / sum_k exp(x[k]-m), m the largest of the row.
-func softmaxRow(y, x []float32) {
-	m, sum := slices.Max(x), 0.0
-	for j := range x {
-		e := math.Exp(float64(x[j] - m))
-		y[j] = float32(e)
-		sum += e
-	}
-	for j := range y {
-		y[j] = float32(float64(y[j]) / sum)
-	}
-}
-
-// logSoftmaxRow is y[j] = x[j] - m - log sum_k exp(x[k]-m), m the largest of the row: finite where softmax underflows.
-func logSoftmaxRow(y, x []float32) {
-	m, sum := slices.Max(x), 0.0
-	for _, xj := range x {
-		sum += math.Exp(float64(xj - m))
-	}
-	logSum := math.Log(sum)
-	for j, xj := range x {
-		y[j] = float32(float64(xj-m) - logSum)
-	}
-}
-
 // KernelSet names what the arithmetic of this process is made of: the same graph, weights and batches give the same bits where
 // it is the same, and may differ in the last ones where it is not. Besides the architecture, that is whether x*y+z is rounded
 // once or twice: math.Exp asks the processor, and the compiler does it from level v3 of amd64 on; and the Level of compute/kernel.
@@ -102,13 +77,4 @@ func goSet() string {
 		name += "+fma"
 	}
 	return name
-}
-
-// Gorgonia multiplies by kernel.Gemm too: what a plan leaves to an operation's own code, and the tape that is its oracle. It has one
-// BLAS for a process, which nothing may be using while it is set: hence here.
-var _ = useKernels()
-
-func useKernels() struct{} {
-	gorgonia.Use(kernel.BLAS{})
-	return struct{}{}
 }

@@ -81,8 +81,8 @@ func (m *Model) Moving() []float32 { return m.moving }
 // Width is the width of the logits, and so of the targets.
 func (m *Model) Width() int { return m.width }
 
-// inTraining is g as a training computes it, with the same params.
-func (g *Graph) inTraining() *Graph {
+// ForTraining returns g as a training computes it, with the same params.
+func (g *Graph) ForTraining() *Graph {
 	if g.Training == nil {
 		return g
 	}
@@ -113,12 +113,8 @@ func (b *Builder) stand(name string) string {
 
 // differs says whether the training has nodes of its own.
 func (b *Builder) differs() bool {
-	return slices.ContainsFunc(b.training, func(n Node) bool { return trainsOnly(n.Op) })
+	return slices.ContainsFunc(b.training, func(n Node) bool { return n.Op.TrainingOnly() })
 }
-
-// trainsOnly says whether op is one of Graph.Training alone. Such a node is computed in the expression, whether or not a trained
-// param reaches it.
-func trainsOnly(op Op) bool { return op == OpDropout || op == OpStandardize }
 
 // trainingOp is the rule of the ops of Graph.Training.
 func (c *checker) trainingOp(n *Node) (Type, error) {
@@ -126,4 +122,12 @@ func (c *checker) trainingOp(n *Node) (Type, error) {
 		return c.same(n, Float32)
 	}
 	return c.standardized(n)
+}
+
+// Batch is what one step learns from.
+type Batch struct {
+	Rows    int
+	Inputs  map[string]Value
+	Targets []float32 // [Rows, Model.Width]
+	Weights []float32 // of each row; nil for 1 each
 }

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
-
 	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
@@ -120,25 +117,4 @@ func (c *checker) standardized(n *Node) (Type, error) {
 		}
 	}
 	return t, nil
-}
-
-// standardize is (x - mean) / sqrt(variance + epsilon), with the statistics of the rows that are there: share is one row with one
-// number for each of x, 1 over the number of rows, and 0 for what pads the batch.
-func (l *lowering) standardize(n *Node, x *gorgonia.Node) *gorgonia.Node {
-	mean := l.of2(gorgonia.Mul, l.rowShare(), x)
-	centered := l.combine(OpSub, x, mean)
-	variance := l.of2(gorgonia.Mul, l.rowShare(), l.of(gorgonia.Square, centered))
-	deviation := l.of(gorgonia.Sqrt, l.of2(gorgonia.Add, variance, gorgonia.NewConstant(float32(n.Attr.Epsilon))))
-	if l.err == nil {
-		l.averages = append(l.averages, newAverage(n, l.params, mean, variance))
-	}
-	return l.combine(OpDiv, centered, deviation)
-}
-
-// rowShare is the input that says which rows are there, made for the first that asks.
-func (l *lowering) rowShare() *gorgonia.Node {
-	if l.share == nil {
-		l.share = gorgonia.NewMatrix(l.expr, tensor.Float32, gorgonia.WithName(shareName), gorgonia.WithShape(1, l.batch))
-	}
-	return l.share
 }

@@ -3,8 +3,6 @@ package nn
 import (
 	"fmt"
 	"math"
-
-	"gorgonia.org/gorgonia"
 )
 
 // Reduction says how the loss of a batch is made of its rows' losses, each times the row's weight: that of Batch.Weights times
@@ -19,6 +17,27 @@ const (
 	// were there twice in a batch of the same size.
 	SumOverBatchSize
 )
+
+// WeighRows sets to [rows, Width], of at least b.Rows rows, to what each row of b counts in the loss of
+// the batch: its weight divided as Reduction says, the same for all numbers of the row, and 0 after the
+// last row of b.
+func (m *Model) WeighRows(to []float32, b Batch) error {
+	if b.Weights != nil && len(b.Weights) != b.Rows {
+		return fmt.Errorf("%d weights for %d rows", len(b.Weights), b.Rows)
+	}
+	whole, err := m.whole(b)
+	if err != nil {
+		return err
+	}
+	clear(to)
+	for r := range b.Rows {
+		w := float32(m.weight(b, r) / whole)
+		for j := range m.width {
+			to[r*m.width+j] = w
+		}
+	}
+	return nil
+}
 
 // whole is what the weighted losses of a batch are divided by.
 func (m *Model) whole(b Batch) (float64, error) {
@@ -88,31 +107,6 @@ func (p Penalty) of(values []float32) float64 {
 	return p.L1*sum + p.L2*squares
 }
 
-// express is the formula over a node; nil for none.
-func (p Penalty) express(e *expression, w *gorgonia.Node) *gorgonia.Node {
-	var total *gorgonia.Node
-	if p.L1 != 0 {
-		total = e.scaled(e.of(sumAll, e.of(gorgonia.Abs, w)), p.L1)
-	}
-	if p.L2 != 0 {
-		total = e.plus(total, e.scaled(e.of(sumAll, e.of(gorgonia.Square, w)), p.L2))
-	}
-	return total
-}
-
-// scaled is x times a number.
-func (e *expression) scaled(x *gorgonia.Node, by float64) *gorgonia.Node {
-	return e.of2(gorgonia.HadamardProd, x, gorgonia.NewConstant(float32(by)))
-}
-
-// plus is x + y, or y where there is no x yet.
-func (e *expression) plus(x, y *gorgonia.Node) *gorgonia.Node {
-	if x == nil {
-		return y
-	}
-	return e.of2(gorgonia.Add, x, y)
-}
-
 // Penalty is what the params add to the loss of a training; the loss of Evaluate lacks it.
 func (m *Model) Penalty() float64 {
 	sum := 0.0
@@ -120,16 +114,4 @@ func (m *Model) Penalty() float64 {
 		sum += p.Penalty.of(p.Values)
 	}
 	return sum
-}
-
-// penalized adds to cost what the params that it needs add to it.
-func (m *Model) penalized(l *lowering, cost *gorgonia.Node) (*gorgonia.Node, error) {
-	for _, p := range m.Graph.Params {
-		w := l.nodes[p.Name]
-		if w == nil || p.Penalty == (Penalty{}) {
-			continue
-		}
-		cost = l.plus(cost, p.Penalty.express(&l.expression, w))
-	}
-	return cost, l.err
 }

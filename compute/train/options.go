@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
@@ -17,8 +17,8 @@ type Options struct {
 	EvalSteps int // batches to evaluate on; 0: all there are
 	BatchSize int // rows of the largest batch the training source gives
 	Optimizer optim.Optimizer
-	Threads   int         // that take a step together; 0: 1, since a worker's jobs share its cores. Their number changes no result
-	Machines  nn.Machines // that take the steps; nil: this computer's cores
+	Threads   int               // that take a step together; 0: 1, since a worker's jobs share its cores. Their number changes no result
+	Machines  autodiff.Machines // that take the steps; nil: this computer's cores
 
 	Checkpoints Checkpoints
 	Evaluations Evaluations

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 )
 
 // Run trains m on data, from the newest checkpoint if there is one, and evaluates it on eval, which may be nil. The same
@@ -37,7 +38,7 @@ type loop struct {
 	Options
 	model   *nn.Model
 	data    Source
-	program *nn.Program // while steps are taken
+	program *autodiff.Program // while steps are taken
 	result  Result
 	saved   int       // step of the last checkpoint
 	since   time.Time // when it was written, or the first step here was taken
@@ -84,7 +85,7 @@ func (l *loop) resumed(from header) {
 
 // train takes steps until there are enough, or the data ends.
 func (l *loop) train(ctx context.Context) (err error) {
-	l.program, err = nn.NewProgramWith(l.model, l.BatchSize, nn.ProgramOptions{Threads: l.Threads, Machines: l.Machines})
+	l.program, err = autodiff.NewProgramWith(l.model, l.BatchSize, autodiff.Options{Threads: l.Threads, Machines: l.Machines})
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}

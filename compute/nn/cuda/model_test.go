@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/kernel"
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 	"github.com/stoker-ml/stoker/compute/nn/cuda"
 	"github.com/stoker-ml/stoker/compute/nn/cuda/fake"
 	"github.com/stoker-ml/stoker/compute/nn/optim"
@@ -24,7 +25,7 @@ func TestWholeModelsTrainAsOnThisComputersCores(t *testing.T) {
 }
 
 // onDevice refuses plans that this computer has to help with.
-func onDevice(t *testing.T, machines nn.Machines) nn.Machines {
+func onDevice(t *testing.T, machines autodiff.Machines) autodiff.Machines {
 	return func(p *plan.Plan) (plan.Machine, error) {
 		for _, in := range p.Code {
 			if in.Op == plan.OnHost {
@@ -37,7 +38,7 @@ func onDevice(t *testing.T, machines nn.Machines) nn.Machines {
 
 // likeHere trains a model here and there. The tolerance is for sums in another order, and Adam's first steps, which turn a slope of
 // 1e-8 into a step as long as any other.
-func likeHere(t *testing.T, machines nn.Machines, name string) {
+func likeHere(t *testing.T, machines autodiff.Machines, name string) {
 	t.Helper()
 	wantLosses, want := train(t, name, nil)
 	losses, weights := train(t, name, machines)
@@ -78,7 +79,7 @@ type features struct{ x, id nn.Ref }
 
 // train takes 40 steps of Adam with the gradients' norm bounded, on batches of 5 rows of which one is padding, and gives the losses
 // and what Sync brings.
-func train(t *testing.T, name string, machines nn.Machines) (losses, weights []float32) {
+func train(t *testing.T, name string, machines autodiff.Machines) (losses, weights []float32) {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(7))
 	logits := models[name](b, features{b.Input("x", nn.Float32, 2), b.Input("id", nn.Int64, 1)})
@@ -91,7 +92,7 @@ func train(t *testing.T, name string, machines nn.Machines) (losses, weights []f
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := nn.NewProgramWith(m, 5, nn.ProgramOptions{Machines: machines})
+	p, err := autodiff.NewProgramWith(m, 5, autodiff.Options{Machines: machines})
 	if err != nil {
 		t.Fatal(err)
 	}

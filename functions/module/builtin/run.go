@@ -14,7 +14,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/export"
-	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 	"github.com/stoker-ml/stoker/compute/train"
@@ -48,7 +48,7 @@ func checkName(name string) error {
 func Module() module.Module { return ModuleOn(nil) }
 
 // ModuleOn is Module with every training on what machines makes, a device.
-func ModuleOn(machines nn.Machines) module.Module {
+func ModuleOn(machines autodiff.Machines) module.Module {
 	cache := &dataCache{}
 	return module.Module{
 		Train: func(ctx context.Context, a *module.Args) error {
@@ -83,7 +83,7 @@ type runner struct {
 	log      *slog.Logger
 	report   func(module.Message)
 	cache    *dataCache
-	machines nn.Machines // that train; nil: the CPU
+	machines autodiff.Machines // that train; nil: the CPU
 }
 
 // run reads the configuration and the data, builds the network, trains it, and exports the model.

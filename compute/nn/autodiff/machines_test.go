@@ -1,4 +1,4 @@
-package nn_test
+package autodiff_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
@@ -25,7 +26,7 @@ func TestAProgramTakesItsStepsOnTheMachineItIsGiven(t *testing.T) {
 	steps := 0
 	here := train(t, build(t, nets["tanh"], nn.SoftmaxCrossEntropy{}, 5), optimizer(t, "adam"), 7)
 	m, o := build(t, nets["tanh"], nn.SoftmaxCrossEntropy{}, 5), optimizer(t, "adam")
-	p, err := nn.NewProgramWith(m, 3, nn.ProgramOptions{Machines: func(p *plan.Plan) (plan.Machine, error) {
+	p, err := autodiff.NewProgramWith(m, 3, autodiff.Options{Machines: func(p *plan.Plan) (plan.Machine, error) {
 		return counted{plan.NewMachine(p, nil), &steps}, nil
 	}})
 	if err != nil {
@@ -49,7 +50,7 @@ func TestAProgramTakesItsStepsOnTheMachineItIsGiven(t *testing.T) {
 func TestAMachineThatCannotBeMadeIsNoProgram(t *testing.T) {
 	t.Parallel()
 	full := errors.New("the device is full")
-	_, err := nn.NewProgramWith(build(t, nets["tanh"], nn.SoftmaxCrossEntropy{}, 5), 3, nn.ProgramOptions{
+	_, err := autodiff.NewProgramWith(build(t, nets["tanh"], nn.SoftmaxCrossEntropy{}, 5), 3, autodiff.Options{
 		Machines: func(*plan.Plan) (plan.Machine, error) { return nil, full },
 	})
 	if !errors.Is(err, full) {

@@ -1,4 +1,4 @@
-package nn_test
+package autodiff_test
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
@@ -56,7 +57,7 @@ func TestGradientsAreTheSlopeOfTheLossInTraining(t *testing.T) {
 	}
 }
 
-func gradients(t *testing.T, p *nn.Program, b nn.Batch) []float32 {
+func gradients(t *testing.T, p *autodiff.Program, b nn.Batch) []float32 {
 	t.Helper()
 	_, grads, err := p.Gradients(b)
 	if err != nil {

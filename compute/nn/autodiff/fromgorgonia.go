@@ -1,4 +1,4 @@
-package nn
+package autodiff
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/stoker-ml/stoker/compute/nn"
 )
 
 // FromGorgonia reads a Gorgonia expression as a Graph, so that a model written with Gorgonia can be exported as any other.
@@ -20,7 +22,7 @@ import (
 // Known are products with a matrix of params; +, -, ⊙ and ÷ with their Broadcast forms; MaxBetween and MinBetween; Rectify and
 // LeakyRelu; Softmax and LogSoftMax along the rows; Sum, Mean, Max, Slice and Concat along axis 1; ByIndices of params;
 // Reshape and Transpose where rows stay rows; and functions of each element. Any other op is an error that names it.
-func FromGorgonia(inputs gorgonia.Nodes, outputs map[string]*gorgonia.Node) (*Graph, error) {
+func FromGorgonia(inputs gorgonia.Nodes, outputs map[string]*gorgonia.Node) (*nn.Graph, error) {
 	r := &reading{done: map[*gorgonia.Node]operand{}, names: map[string]bool{}}
 	if err := r.inputs(inputs); err != nil {
 		return nil, fmt.Errorf("from gorgonia: %w", err)
@@ -38,7 +40,7 @@ func FromGorgonia(inputs gorgonia.Nodes, outputs map[string]*gorgonia.Node) (*Gr
 
 // reading is one expression on its way into a graph.
 type reading struct {
-	graph Graph
+	graph nn.Graph
 	batch int
 	done  map[*gorgonia.Node]operand
 	names map[string]bool
@@ -80,24 +82,24 @@ func (r *reading) inputs(inputs gorgonia.Nodes) error {
 	return nil
 }
 
-func (r *reading) input(n *gorgonia.Node) (Input, error) {
+func (r *reading) input(n *gorgonia.Node) (nn.Input, error) {
 	shape := n.Shape()
 	if r.batch == 0 && len(shape) > 0 {
 		r.batch = shape[0] // there are indices alone, one a row
 	}
 	switch {
 	case !n.IsVar() || r.names[n.Name()]:
-		return Input{}, fmt.Errorf("expected a leaf with a name of its own")
+		return nn.Input{}, fmt.Errorf("expected a leaf with a name of its own")
 	case n.Dtype() == tensor.Int && len(shape) == 1 && shape[0] > 0 && shape[0]%r.batch == 0:
-		return Input{Name: n.Name(), Kind: Int64, Width: shape[0] / r.batch}, nil
+		return nn.Input{Name: n.Name(), Kind: nn.Int64, Width: shape[0] / r.batch}, nil
 	case n.Dtype() != tensor.Float32 && n.Dtype() != tensor.Float64:
-		return Input{}, fmt.Errorf("type %v, expected floats, or a vector of ints", n.Dtype())
+		return nn.Input{}, fmt.Errorf("type %v, expected floats, or a vector of ints", n.Dtype())
 	case len(shape) == 1 && shape[0] == r.batch:
-		return Input{Name: n.Name(), Width: 1}, nil
+		return nn.Input{Name: n.Name(), Width: 1}, nil
 	case len(shape) == 2 && shape[0] == r.batch && shape[1] > 0:
-		return Input{Name: n.Name(), Width: shape[1]}, nil
+		return nn.Input{Name: n.Name(), Width: shape[1]}, nil
 	}
-	return Input{}, fmt.Errorf("expected %d rows", r.batch)
+	return nn.Input{}, fmt.Errorf("expected %d rows", r.batch)
 }
 
 func (r *reading) output(name string, n *gorgonia.Node) error {
@@ -112,7 +114,7 @@ func (r *reading) output(name string, n *gorgonia.Node) error {
 	if !o.rows() || o.flat > 1 {
 		return fmt.Errorf("expected one row for each row of the inputs, got shape %v", n.Shape())
 	}
-	r.graph.Outputs = append(r.graph.Outputs, Output{Name: name, Node: o.name, Width: o.width})
+	r.graph.Outputs = append(r.graph.Outputs, nn.Output{Name: name, Node: o.name, Width: o.width})
 	return nil
 }
 
@@ -192,16 +194,16 @@ func rounded(values []float64) []float32 {
 }
 
 // node adds a node to the graph.
-func (r *reading) node(op Op, width int, attr Attr, in ...string) operand {
+func (r *reading) node(op nn.Op, width int, attr nn.Attr, in ...string) operand {
 	name := r.unused(string(op))
-	r.graph.Nodes = append(r.graph.Nodes, Node{Name: name, Op: op, In: in, Attr: attr})
+	r.graph.Nodes = append(r.graph.Nodes, nn.Node{Name: name, Op: op, In: in, Attr: attr})
 	return operand{name: name, width: width}
 }
 
 // param adds numbers to the graph, in a shape.
 func (r *reading) param(o operand, shape ...int) string {
 	name := r.unused(o.leaf)
-	r.graph.Params = append(r.graph.Params, Param{Name: name, Shape: shape, Values: o.values, Trainable: o.trainable})
+	r.graph.Params = append(r.graph.Params, nn.Param{Name: name, Shape: shape, Values: o.values, Trainable: o.trainable})
 	return name
 }
 

@@ -1,9 +1,10 @@
-package nn
+package autodiff
 
 import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
@@ -14,14 +15,15 @@ import (
 // A machine on a device keeps weights and an optimizer's slots of its own. After Step, those here are right again at Sync: call it
 // before Model.Weights, an optimizer's State or an Evaluator are read. On this computer's cores Sync does nothing.
 type Program struct {
-	model   *Model
-	batch   int
-	steps   uint64 // taken
-	front   *Evaluator
-	team    *kernel.Team
-	machine plan.Machine
-	ahead   bool // the machine may have weights that aren't here
-	learned learned
+	model     *nn.Model
+	batch     int
+	steps     uint64 // taken
+	front     *nn.Evaluator
+	hasInputs bool
+	team      *kernel.Team
+	machine   plan.Machine
+	ahead     bool // the machine may have weights that aren't here
+	learned   learned
 
 	// The machine's own memory.
 	feeds   []feed
@@ -45,8 +47,8 @@ type moment struct {
 	mean, variance []float32
 }
 
-// ProgramOptions say what a Program runs on. The zero value is one thread of this computer.
-type ProgramOptions struct {
+// Options say what a Program runs on. The zero value is one thread of this computer.
+type Options struct {
 	Threads  int      // that compute one step together, on this computer's cores; 0: 1. Their number changes no result
 	Machines Machines // nil: this computer's cores
 }
@@ -55,24 +57,24 @@ type ProgramOptions struct {
 type Machines func(*plan.Plan) (plan.Machine, error)
 
 // NewProgram builds the expression graph of m for a batch size, with its gradients, and makes it ready to run on one thread.
-func NewProgram(m *Model, batch int) (*Program, error) {
-	return NewProgramWith(m, batch, ProgramOptions{})
+func NewProgram(m *nn.Model, batch int) (*Program, error) {
+	return NewProgramWith(m, batch, Options{})
 }
 
 // NewProgramWith is NewProgram, running as o says.
-func NewProgramWith(m *Model, batch int, o ProgramOptions) (*Program, error) {
+func NewProgramWith(m *nn.Model, batch int, o Options) (*Program, error) {
 	if batch < 1 {
 		return nil, fmt.Errorf("batch size %d, expected at least 1", batch)
 	}
 	if o.Threads < 0 {
 		return nil, fmt.Errorf("%d threads, expected 1 or more", o.Threads)
 	}
-	parts, err := m.Graph.inTraining().split(m.Logits)
+	parts, err := split(m.Graph.ForTraining(), m.Logits)
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
-	p := &Program{model: m, batch: batch}
-	if p.front, err = NewEvaluator(parts.front); err != nil {
+	p := &Program{model: m, batch: batch, hasInputs: len(parts.front.Inputs) > 0}
+	if p.front, err = nn.NewEvaluator(parts.front); err != nil {
 		return nil, err
 	}
 	compiled, averages, err := p.compile(parts.body)
@@ -88,7 +90,7 @@ func NewProgramWith(m *Model, batch int, o ProgramOptions) (*Program, error) {
 }
 
 // start makes the machine.
-func (p *Program) start(compiled *plan.Plan, o ProgramOptions) (err error) {
+func (p *Program) start(compiled *plan.Plan, o Options) (err error) {
 	p.team = kernel.NewTeam(o.Threads)
 	if o.Machines == nil {
 		p.machine = plan.NewMachine(compiled, p.team)
@@ -120,7 +122,7 @@ func (p *Program) bind(compiled *plan.Plan, parts *parts) {
 		switch {
 		case made[in.Name]:
 			continue
-		case in.Kind == Int64:
+		case in.Kind == nn.Int64:
 			f.ints = p.machine.Ints(compiled.Inputs[in.Name])
 		default:
 			f.floats = floats(in.Name)

@@ -1,4 +1,4 @@
-package nn
+package autodiff
 
 import (
 	"math"
@@ -16,7 +16,7 @@ func byOps(t *testing.T, p *Program) (float32, [][]float32) {
 	t.Helper()
 	expressing.Lock()
 	defer expressing.Unlock()
-	parts, err := p.model.Graph.inTraining().split(p.model.Logits)
+	parts, err := split(p.model.Graph.ForTraining(), p.model.Logits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestRandomModelsHaveTheGradientsOfTheirOps(t *testing.T) {
 		if err != nil {
 			t.Fatalf("model %d: %v", seed, err)
 		}
-		p, err := NewProgramWith(m, g.rows+g.r.IntN(3), ProgramOptions{Threads: 1 + g.r.IntN(3)})
+		p, err := NewProgramWith(m, g.rows+g.r.IntN(3), Options{Threads: 1 + g.r.IntN(3)})
 		if err != nil {
 			t.Fatalf("model %d: %v", seed, err)
 		}

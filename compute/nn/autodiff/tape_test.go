@@ -1,4 +1,4 @@
-package nn
+package autodiff
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
@@ -17,47 +18,47 @@ const tapeTolerance = 2e-5
 
 // whole are models as users write them, each with its loss.
 var whole = map[string]struct {
-	loss   Loss
+	loss   nn.Loss
 	width  int
-	layers func(b *Builder) Ref
+	layers func(b *nn.Builder) nn.Ref
 }{
-	"dense, softmax": {SoftmaxCrossEntropy{}, 3, func(b *Builder) Ref {
-		return b.Dense("out", b.Dense("two", b.Dense("one", b.Input("x", Float32, 4), 8, OpRelu), 8, OpTanh), 3, "")
+	"dense, softmax": {nn.SoftmaxCrossEntropy{}, 3, func(b *nn.Builder) nn.Ref {
+		return b.Dense("out", b.Dense("two", b.Dense("one", b.Input("x", nn.Float32, 4), 8, nn.OpRelu), 8, nn.OpTanh), 3, "")
 	}},
-	"dense, sigmoid": {SigmoidCrossEntropy{}, 1, func(b *Builder) Ref {
-		return b.Dense("out", b.Dense("one", b.Input("x", Float32, 4), 8, OpSigmoid), 1, "")
+	"dense, sigmoid": {nn.SigmoidCrossEntropy{}, 1, func(b *nn.Builder) nn.Ref {
+		return b.Dense("out", b.Dense("one", b.Input("x", nn.Float32, 4), 8, nn.OpSigmoid), 1, "")
 	}},
-	"squares": {MeanSquaredError{}, 2, func(b *Builder) Ref {
-		return b.Dense("out", b.Dense("one", b.Input("x", Float32, 4), 8, OpSoftplus), 2, "")
+	"squares": {nn.MeanSquaredError{}, 2, func(b *nn.Builder) nn.Ref {
+		return b.Dense("out", b.Dense("one", b.Input("x", nn.Float32, 4), 8, nn.OpSoftplus), 2, "")
 	}},
-	"embedding beside numbers": {SoftmaxCrossEntropy{}, 3, func(b *Builder) Ref {
-		all := b.Concat("all", b.Input("x", Float32, 4), b.Embedding("table", b.Input("id", Int64, 2), 12, 3))
-		return b.Dense("out", b.Dense("one", all, 8, OpRelu), 3, "")
+	"embedding beside numbers": {nn.SoftmaxCrossEntropy{}, 3, func(b *nn.Builder) nn.Ref {
+		all := b.Concat("all", b.Input("x", nn.Float32, 4), b.Embedding("table", b.Input("id", nn.Int64, 2), 12, 3))
+		return b.Dense("out", b.Dense("one", all, 8, nn.OpRelu), 3, "")
 	}},
-	"wide & deep": {SigmoidCrossEntropy{}, 1, func(b *Builder) Ref {
-		return b.WideDeep("taxi", WideDeep{Deep: []Ref{b.Input("x", Float32, 4)}, Hidden: []int{8, 4}, Activation: OpRelu,
-			Wide: []Ref{b.Input("id", Int64, 2)}, Depth: []int{12}})
+	"wide & deep": {nn.SigmoidCrossEntropy{}, 1, func(b *nn.Builder) nn.Ref {
+		return b.WideDeep("taxi", nn.WideDeep{Deep: []nn.Ref{b.Input("x", nn.Float32, 4)}, Hidden: []int{8, 4}, Activation: nn.OpRelu,
+			Wide: []nn.Ref{b.Input("id", nn.Int64, 2)}, Depth: []int{12}})
 	}},
-	"deep and straight": {SoftmaxCrossEntropy{}, 3, func(b *Builder) Ref {
-		x := b.Input("x", Float32, 4)
-		deep := b.Dense("deep", b.Dense("one", x, 8, OpRelu), 3, "")
+	"deep and straight": {nn.SoftmaxCrossEntropy{}, 3, func(b *nn.Builder) nn.Ref {
+		x := b.Input("x", nn.Float32, 4)
+		deep := b.Dense("deep", b.Dense("one", x, 8, nn.OpRelu), 3, "")
 		return b.Add("both", deep, b.Dense("straight", x, 3, ""))
 	}},
-	"statistics of the batch": {SoftmaxCrossEntropy{}, 3, func(b *Builder) Ref {
-		h := b.BatchNormalization("norm", b.Dense("one", b.Input("x", Float32, 4), 8, ""), BatchNorm{})
-		return b.Dense("out", b.Activation("relu", h, OpRelu), 3, "")
+	"statistics of the batch": {nn.SoftmaxCrossEntropy{}, 3, func(b *nn.Builder) nn.Ref {
+		h := b.BatchNormalization("norm", b.Dense("one", b.Input("x", nn.Float32, 4), 8, ""), nn.BatchNorm{})
+		return b.Dense("out", b.Activation("relu", h, nn.OpRelu), 3, "")
 	}},
 }
 
-func wholeModel(t *testing.T, name string) *Model {
+func wholeModel(t *testing.T, name string) *nn.Model {
 	t.Helper()
-	b := NewBuilder(NewRand(7))
+	b := nn.NewBuilder(nn.NewRand(7))
 	logits := whole[name].layers(b)
 	g, err := b.Graph()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := NewModel(g, logits.Name, whole[name].loss)
+	m, err := nn.NewModel(g, logits.Name, whole[name].loss)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +66,11 @@ func wholeModel(t *testing.T, name string) *Model {
 }
 
 // wholeBatches are five of six rows, drawn once.
-func wholeBatches(width int) []Batch {
-	r := NewRand(9)
-	batches := make([]Batch, 5)
+func wholeBatches(width int) []nn.Batch {
+	r := nn.NewRand(9)
+	batches := make([]nn.Batch, 5)
 	for i := range batches {
-		b := Batch{Rows: 6, Targets: make([]float32, 6*width)}
+		b := nn.Batch{Rows: 6, Targets: make([]float32, 6*width)}
 		x, ids := make([]float32, 6*4), make([]int64, 6*2)
 		for j := range x {
 			x[j] = float32(r.NormFloat64())
@@ -80,7 +81,7 @@ func wholeBatches(width int) []Batch {
 		for row := range 6 {
 			b.Targets[row*width+r.IntN(width)] = float32(1 - r.IntN(2)*(2-min(width, 2)))
 		}
-		b.Inputs = map[string]Value{"x": Floats(4, x...), "id": Ints(2, ids...)}
+		b.Inputs = map[string]nn.Value{"x": nn.Floats(4, x...), "id": nn.Ints(2, ids...)}
 		batches[i] = b
 	}
 	return batches
@@ -98,7 +99,7 @@ type tape struct {
 // onTape writes p's expression once more, for the tape.
 func onTape(t *testing.T, p *Program) *tape {
 	t.Helper()
-	parts, err := p.model.Graph.inTraining().split(p.model.Logits)
+	parts, err := split(p.model.Graph.ForTraining(), p.model.Logits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestWholeModelsLearnAsOnGorgoniasTape(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts, err := ours.Graph.inTraining().split(ours.Logits)
+		parts, err := split(ours.Graph.ForTraining(), ours.Logits)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package nn
+package autodiff
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"gorgonia.org/gorgonia"
+
+	"github.com/stoker-ml/stoker/compute/nn"
 )
 
 // op reads one operation. Gorgonia's ops are known by what they print: their types are its own.
@@ -29,17 +31,17 @@ func (r *reading) op(n *gorgonia.Node, children gorgonia.Nodes, in []operand) (o
 	case "A":
 		return r.product(fmt.Sprint(n.Op()), in)
 	case "+":
-		return r.pair(OpAdd, in)
+		return r.pair(nn.OpAdd, in)
 	case "-":
-		return r.pair(OpSub, in)
+		return r.pair(nn.OpSub, in)
 	case "÷":
-		return r.pair(OpDiv, in)
+		return r.pair(nn.OpDiv, in)
 	case "^":
 		return r.power(in)
 	case "MaxBetween":
-		return r.pair(OpMaximum, in)
+		return r.pair(nn.OpMaximum, in)
 	case "MinBetween":
-		return r.pair(OpMinimum, in)
+		return r.pair(nn.OpMinimum, in)
 	}
 	if strings.ContainsAny(name, "<>") {
 		return operand{comparison: name}, nil
@@ -69,7 +71,7 @@ func (r *reading) product(op string, in []operand) (operand, error) {
 	if strings.HasSuffix(op, "ᵀ") {
 		w.values, shape = transposed(w.values, shape), []int{shape[1], shape[0]}
 	}
-	return r.node(OpMatMul, shape[1], Attr{}, x.name, r.param(w, shape...)), nil
+	return r.node(nn.OpMatMul, shape[1], nn.Attr{}, x.name, r.param(w, shape...)), nil
 }
 
 func transposed(values []float32, shape []int) []float32 {
@@ -84,7 +86,7 @@ func transposed(values []float32, shape []int) []float32 {
 
 // pair combines two operands element by element. Where the first is the narrower one, the second has to come first:
 // p - x is -x + p, and p / x is 1/x * p.
-func (r *reading) pair(op Op, in []operand) (operand, error) {
+func (r *reading) pair(op nn.Op, in []operand) (operand, error) {
 	x, y := in[0], in[1]
 	switch {
 	case !x.rows() && !y.rows():
@@ -97,14 +99,14 @@ func (r *reading) pair(op Op, in []operand) (operand, error) {
 	if !x.rows() || y.rows() && y.width > x.width {
 		x, y = y, x
 		switch op {
-		case OpSub:
-			op, x = OpAdd, r.node(OpNeg, x.width, Attr{}, x.name)
-		case OpDiv:
-			op, x = OpMul, r.node(OpInverse, x.width, Attr{}, x.name)
+		case nn.OpSub:
+			op, x = nn.OpAdd, r.node(nn.OpNeg, x.width, nn.Attr{}, x.name)
+		case nn.OpDiv:
+			op, x = nn.OpMul, r.node(nn.OpInverse, x.width, nn.Attr{}, x.name)
 		}
 	}
 	if y.rows() {
-		o := r.node(op, x.width, Attr{}, x.name, y.name)
+		o := r.node(op, x.width, nn.Attr{}, x.name, y.name)
 		if x.width == 1 {
 			o.repeated = max(x.repeated, y.repeated)
 		}
@@ -113,12 +115,12 @@ func (r *reading) pair(op Op, in []operand) (operand, error) {
 	if len(y.values) != 1 && (len(y.values) != x.width || y.shape[len(y.shape)-1] != x.width) {
 		return operand{}, fmt.Errorf("params of shape %v with rows of %d numbers", y.shape, x.width)
 	}
-	return r.node(op, x.width, Attr{}, x.name, r.param(y, len(y.values))), nil
+	return r.node(op, x.width, nn.Attr{}, x.name, r.param(y, len(y.values))), nil
 }
 
 // numbers combines what is the same for all rows, of one shape.
-func numbers(op Op, x, y operand) (operand, error) {
-	f := combinations[op]
+func numbers(op nn.Op, x, y operand) (operand, error) {
+	f, _ := op.Binary()
 	if len(y.values) != len(x.values) && len(y.values) != 1 {
 		return operand{}, fmt.Errorf("params of shapes %v and %v", x.shape, y.shape)
 	}
@@ -144,7 +146,7 @@ func (r *reading) multiply(children gorgonia.Nodes, in []operand) (operand, erro
 			return r.chosen(by.comparison, operandsOf(children[i]), children[1-i], in[1-i])
 		}
 	}
-	return r.pair(OpMul, in)
+	return r.pair(nn.OpMul, in)
 }
 
 // chosen is x where compared[0] > compared[1], or <, which must be x and 0.
@@ -155,9 +157,9 @@ func (r *reading) chosen(comparison string, compared gorgonia.Nodes, node *gorgo
 	}
 	x = r.wide(x)
 	if comparison[0] == '>' {
-		return r.node(OpRelu, x.width, Attr{}, x.name), nil
+		return r.node(nn.OpRelu, x.width, nn.Attr{}, x.name), nil
 	}
-	return r.pair(OpMinimum, []operand{x, zero})
+	return r.pair(nn.OpMinimum, []operand{x, zero})
 }
 
 // power knows the exponents that are ops of their own.
@@ -170,13 +172,13 @@ func (r *reading) power(in []operand) (operand, error) {
 	case 1:
 		return x, nil
 	case 2:
-		return r.node(OpSquare, x.width, Attr{}, x.name), nil
+		return r.node(nn.OpSquare, x.width, nn.Attr{}, x.name), nil
 	case 3:
 		return r.function("cube", in[:1])
 	case 0.5:
-		return r.node(OpSqrt, x.width, Attr{}, x.name), nil
+		return r.node(nn.OpSqrt, x.width, nn.Attr{}, x.name), nil
 	case -1:
-		return r.node(OpInverse, x.width, Attr{}, x.name), nil
+		return r.node(nn.OpInverse, x.width, nn.Attr{}, x.name), nil
 	case -0.5:
 		return r.function("invSqrt", in[:1])
 	}
@@ -184,9 +186,9 @@ func (r *reading) power(in []operand) (operand, error) {
 }
 
 // functions of each element that are one op here, by the names that Gorgonia prints.
-var functions = map[string]Op{
-	"abs": OpAbs, "exp": OpExp, "ln": OpLog, "neg": OpNeg, "square": OpSquare, "sqrt": OpSqrt, "inv": OpInverse, "tanh": OpTanh,
-	"sigmoid": OpSigmoid, "log1p": OpLog1p, "expm1": OpExpm1, "softplus": OpSoftplus,
+var functions = map[string]nn.Op{
+	"abs": nn.OpAbs, "exp": nn.OpExp, "ln": nn.OpLog, "neg": nn.OpNeg, "square": nn.OpSquare, "sqrt": nn.OpSqrt, "inv": nn.OpInverse, "tanh": nn.OpTanh,
+	"sigmoid": nn.OpSigmoid, "log1p": nn.OpLog1p, "expm1": nn.OpExpm1, "softplus": nn.OpSoftplus,
 }
 
 // function reads a function of each element.
@@ -195,17 +197,17 @@ func (r *reading) function(name string, in []operand) (operand, error) {
 	if !x.rows() {
 		return operand{}, fmt.Errorf("expected an op on rows")
 	}
-	apply := func(op Op, x operand) operand { return r.node(op, x.width, Attr{}, x.name) }
+	apply := func(op nn.Op, x operand) operand { return r.node(op, x.width, nn.Attr{}, x.name) }
 	if op, ok := functions[name]; ok {
 		return apply(op, x), nil
 	}
 	switch {
 	case name == "cube":
-		return r.pair(OpMul, []operand{apply(OpSquare, x), x})
+		return r.pair(nn.OpMul, []operand{apply(nn.OpSquare, x), x})
 	case name == "invSqrt":
-		return apply(OpInverse, apply(OpSqrt, x)), nil
+		return apply(nn.OpInverse, apply(nn.OpSqrt, x)), nil
 	case name == "log2":
-		return r.pair(OpMul, []operand{apply(OpLog, x), {shape: []int{}, values: []float32{1 / float32(math.Ln2)}, leaf: "log2e"}})
+		return r.pair(nn.OpMul, []operand{apply(nn.OpLog, x), {shape: []int{}, values: []float32{1 / float32(math.Ln2)}, leaf: "log2e"}})
 	case strings.HasPrefix(name, "Dropout{"):
 		return x, nil
 	}

@@ -1,4 +1,4 @@
-package nn_test
+package autodiff_test
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 )
 
 // sheet is a Gorgonia expression in the writing: three rows of x [3,2], v [3] and ids [3*2].
@@ -149,7 +150,7 @@ func TestGraphsFromGorgoniaGiveWhatGorgoniaGives(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSheet(t)
 			y := write(s)
-			g, err := nn.FromGorgonia(s.inputs(), map[string]*gorgonia.Node{"y": y})
+			g, err := autodiff.FromGorgonia(s.inputs(), map[string]*gorgonia.Node{"y": y})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,18 +207,18 @@ func TestWhatIsNotKnownOfGorgoniaIsNamed(t *testing.T) {
 		`expected columns joined, along axis 1`: func(s *sheet) node { return must(gorgonia.Concat(0, s.x, s.pos)) },
 	} {
 		s := newSheet(t)
-		_, err := nn.FromGorgonia(s.inputs(), map[string]*gorgonia.Node{"y": write(s)})
+		_, err := autodiff.FromGorgonia(s.inputs(), map[string]*gorgonia.Node{"y": write(s)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, expected %s", err, want)
 		}
 	}
 	s := newSheet(t)
 	alone := must(gorgonia.Add(s.pos, must(gorgonia.Gt(s.x, gorgonia.NewConstant(float32(0)), true))))
-	_, err := nn.FromGorgonia(s.inputs(), map[string]*gorgonia.Node{"y": alone})
+	_, err := autodiff.FromGorgonia(s.inputs(), map[string]*gorgonia.Node{"y": alone})
 	if err == nil || !strings.Contains(err.Error(), "comparisons are known where they choose") {
 		t.Errorf("a comparison added: %v", err)
 	}
-	if _, err := nn.FromGorgonia(gorgonia.Nodes{s.x, s.x}, nil); err == nil || !strings.Contains(err.Error(), "a name of its own") {
+	if _, err := autodiff.FromGorgonia(gorgonia.Nodes{s.x, s.x}, nil); err == nil || !strings.Contains(err.Error(), "a name of its own") {
 		t.Errorf("one input twice: %v", err)
 	}
 }

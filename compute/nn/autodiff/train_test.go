@@ -1,13 +1,15 @@
-package nn_test
+package autodiff_test
 
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
@@ -93,8 +95,21 @@ func TestAParamTheLossDoesNotNeedStaysAsItIs(t *testing.T) {
 func TestALossOverNoTrainableParamIsRefused(t *testing.T) {
 	t.Parallel()
 	m := build(t, x, nn.MeanSquaredError{}, 1)
-	if _, err := nn.NewProgram(m, 1); err == nil {
+	if _, err := autodiff.NewProgram(m, 1); err == nil {
 		t.Error("no error")
+	}
+}
+
+// ungraded is a loss that this package has no gradient of.
+type ungraded struct{ nn.MeanSquaredError }
+
+func (ungraded) Name() string { return "ungraded" }
+
+func TestALossWithoutAGradientIsRefused(t *testing.T) {
+	t.Parallel()
+	m := build(t, nets["dense"], ungraded{}, 1)
+	if _, err := autodiff.NewProgram(m, 1); err == nil || !strings.HasSuffix(err.Error(), `loss "ungraded" has no gradient`) {
+		t.Errorf("error is %v", err)
 	}
 }
 
@@ -110,7 +125,7 @@ func ExampleProgram() {
 	if err != nil {
 		panic(err)
 	}
-	p, err := nn.NewProgram(m, 4)
+	p, err := autodiff.NewProgram(m, 4)
 	if err != nil {
 		panic(err)
 	}

@@ -1,24 +1,17 @@
-package nn
+package autodiff
 
 import (
 	"fmt"
 
+	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// Batch is what one step learns from.
-type Batch struct {
-	Rows    int
-	Inputs  map[string]Value
-	Targets []float32 // [Rows, Model.Width]
-	Weights []float32 // of each row; nil for 1 each
-}
-
 // Gradients is one step of a training, but for the weights: the loss of the batch, over its rows as Model.Reduction says and with
 // what Model.Penalty adds, and its slope along each of Model.Weights, valid until the next call. Params that are moving averages
 // take the batch in.
-func (p *Program) Gradients(b Batch) (loss float32, grads []float32, err error) {
+func (p *Program) Gradients(b nn.Batch) (loss float32, grads []float32, err error) {
 	if err := p.here(); err != nil {
 		return 0, nil, err
 	}
@@ -31,12 +24,12 @@ func (p *Program) Gradients(b Batch) (loss float32, grads []float32, err error) 
 // Step is Gradients, and then one step of o on Model.Weights. A loss that isn't finite changes nothing but moving averages: it is
 // given back, and so is the step. It allocates nothing after the first, with an optim.Updater, as all of optim's are; any other
 // optimizer has its own Step called. Params that the loss doesn't need stay as they are; in that Step, they have gradient 0.
-func (p *Program) Step(b Batch, o optim.Optimizer) (loss float32, err error) {
+func (p *Program) Step(b nn.Batch, o optim.Optimizer) (loss float32, err error) {
 	u, ok := o.(optim.Updater)
 	if !ok {
 		loss, grads, err := p.Gradients(b)
 		if err == nil && finite(loss) {
-			o.Step(p.model.weights, grads)
+			o.Step(p.model.Weights(), grads)
 		}
 		return loss, err
 	}
@@ -49,7 +42,7 @@ func (p *Program) Step(b Batch, o optim.Optimizer) (loss float32, err error) {
 		}
 	}
 	p.ahead = true
-	if err := p.machine.Update(p.learned.of(u.Updates(p.model.weights))); err != nil {
+	if err := p.machine.Update(p.learned.of(u.Updates(p.model.Weights()))); err != nil {
 		return loss, fmt.Errorf("update weights: %w", err)
 	}
 	return loss, nil
@@ -75,7 +68,7 @@ func (p *Program) here() error {
 	return p.machine.Push()
 }
 
-func (p *Program) forwardAndBack(b Batch) (loss float32, err error) {
+func (p *Program) forwardAndBack(b nn.Batch) (loss float32, err error) {
 	if err := p.feed(b); err != nil {
 		return 0, err
 	}
@@ -148,4 +141,58 @@ func (l *learned) part(u plan.Update, r plan.Range) plan.Update {
 		l.slots = append(l.slots, slot[from:to])
 	}
 	return plan.Update{Rule: u.Rule, Grads: r, Weights: u.Weights[from:to], Slots: l.slots[before:len(l.slots):len(l.slots)]}
+}
+
+// feed lets the front compute what it does, and writes the batch into the machine's memory.
+func (p *Program) feed(b nn.Batch) error {
+	if b.Rows < 1 || b.Rows > p.batch {
+		return fmt.Errorf("batch of %d rows, expected 1 to %d", b.Rows, p.batch)
+	}
+	if len(b.Targets) != b.Rows*p.model.Width() {
+		return fmt.Errorf("%d targets for %d rows of width %d", len(b.Targets), b.Rows, p.model.Width())
+	}
+	if err := p.front.Run(b.Inputs); err != nil {
+		return err
+	}
+	if p.hasInputs && p.front.Rows() != b.Rows {
+		return fmt.Errorf("inputs have %d rows, the batch says %d", p.front.Rows(), b.Rows)
+	}
+	for _, f := range p.feeds {
+		f.take(p.front.Value(f.name), p.batch)
+	}
+	for i := range p.sparse {
+		p.sparse[i].take(p.front, b.Rows)
+	}
+	p.shareRows(b.Rows)
+	pad(p.target, b.Targets, p.model.Width())
+	return p.model.WeighRows(p.weight, b)
+}
+
+// take copies v, padded to the batch with its first row: rows of weight 0 must still be in the range of what they meet.
+func (f feed) take(v nn.Value, batch int) {
+	if f.ints == nil {
+		pad(f.floats, v.Floats, v.Width)
+		return
+	}
+	for i := range batch * v.Width {
+		from := i
+		if i >= len(v.Ints) {
+			from = i % v.Width
+		}
+		f.ints[i] = int(v.Ints[from])
+	}
+}
+
+func pad(to, from []float32, width int) {
+	for n := copy(to, from); n < len(to); n += width {
+		copy(to[n:], from[:width])
+	}
+}
+
+// shareRows sets what each row counts in the statistics of a batch.
+func (p *Program) shareRows(rows int) {
+	clear(p.share)
+	for r := range min(rows, len(p.share)) {
+		p.share[r] = 1 / float32(rows)
+	}
 }

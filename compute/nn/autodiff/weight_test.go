@@ -1,4 +1,4 @@
-package nn_test
+package autodiff_test
 
 import (
 	"math"

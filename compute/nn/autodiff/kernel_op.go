@@ -1,4 +1,4 @@
-package nn
+package autodiff
 
 import (
 	"fmt"
@@ -250,3 +250,37 @@ func sparseSlopeNode(values, ids, dy *gorgonia.Node, rows int) (*gorgonia.Node, 
 
 // alone is the caller's thread.
 var alone *kernel.Team
+
+// softmaxRow is y[j] = exp(x[j]-m) / sum_k exp(x[k]-m), m the largest of the row.
+func softmaxRow(y, x []float32) {
+	m, sum := slices.Max(x), 0.0
+	for j := range x {
+		e := math.Exp(float64(x[j] - m))
+		y[j] = float32(e)
+		sum += e
+	}
+	for j := range y {
+		y[j] = float32(float64(y[j]) / sum)
+	}
+}
+
+// logSoftmaxRow is y[j] = x[j] - m - log sum_k exp(x[k]-m), m the largest of the row: finite where softmax underflows.
+func logSoftmaxRow(y, x []float32) {
+	m, sum := slices.Max(x), 0.0
+	for _, xj := range x {
+		sum += math.Exp(float64(xj - m))
+	}
+	logSum := math.Log(sum)
+	for j, xj := range x {
+		y[j] = float32(float64(xj-m) - logSum)
+	}
+}
+
+// Gorgonia multiplies by kernel.Gemm too: what a plan leaves to an operation's own code, and the tape that is its oracle. It has one
+// BLAS for a process, which nothing may be using while it is set: hence here.
+var _ = useKernels()
+
+func useKernels() struct{} {
+	gorgonia.Use(kernel.BLAS{})
+	return struct{}{}
+}

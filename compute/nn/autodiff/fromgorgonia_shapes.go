@@ -1,4 +1,4 @@
-package nn
+package autodiff
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gorgonia.org/gorgonia"
+
+	"github.com/stoker-ml/stoker/compute/nn"
 )
 
 // shaped reads an op that changes shapes, or works along one axis. ok is false for other ops.
@@ -13,7 +15,7 @@ func (r *reading) shaped(n *gorgonia.Node, in []operand) (o operand, ok bool, er
 	text := fmt.Sprint(n.Op())
 	for prefix, read := range map[string]func(string, *gorgonia.Node, []operand) (operand, error){
 		"Repeat": r.repeated, "Reshape": r.reshaped, "Aᵀ{": r.transpose, "T[": r.sliced, "Concat(": r.joined,
-		"Σ": r.along(OpSum), "MaxAlong": r.along(OpMax), "Softmax{": r.softmax, "ByIndices": r.lookedUp,
+		"Σ": r.along(nn.OpSum), "MaxAlong": r.along(nn.OpMax), "Softmax{": r.softmax, "ByIndices": r.lookedUp,
 	} {
 		if strings.HasPrefix(text, prefix) {
 			o, err = read(text, n, in)
@@ -44,7 +46,7 @@ func (r *reading) wide(x operand) operand {
 		return x
 	}
 	ones := operand{leaf: "ones", values: slices.Repeat([]float32{1}, x.repeated)}
-	return r.node(OpMatMul, x.repeated, Attr{}, x.name, r.param(ones, 1, x.repeated))
+	return r.node(nn.OpMatMul, x.repeated, nn.Attr{}, x.name, r.param(ones, 1, x.repeated))
 }
 
 func (r *reading) reshaped(_ string, n *gorgonia.Node, in []operand) (operand, error) {
@@ -87,7 +89,7 @@ func (r *reading) sliced(op string, n *gorgonia.Node, in []operand) (operand, er
 	if step > 1 {
 		return operand{}, fmt.Errorf("step %d: expected neighbouring columns", step)
 	}
-	return r.node(OpSlice, end-start, Attr{Start: start, End: end}, x.name), nil
+	return r.node(nn.OpSlice, end-start, nn.Attr{Start: start, End: end}, x.name), nil
 }
 
 func (r *reading) joined(op string, n *gorgonia.Node, in []operand) (operand, error) {
@@ -101,16 +103,16 @@ func (r *reading) joined(op string, n *gorgonia.Node, in []operand) (operand, er
 		}
 		names = append(names, x.name)
 	}
-	return r.node(OpConcat, n.Shape()[1], Attr{}, names...), nil
+	return r.node(nn.OpConcat, n.Shape()[1], nn.Attr{}, names...), nil
 }
 
 // along is an op that makes one number of a row.
-func (r *reading) along(op Op) func(string, *gorgonia.Node, []operand) (operand, error) {
+func (r *reading) along(op nn.Op) func(string, *gorgonia.Node, []operand) (operand, error) {
 	return func(text string, _ *gorgonia.Node, in []operand) (operand, error) {
 		if !in[0].rows() || !strings.HasSuffix(text, "[1]") {
 			return operand{}, fmt.Errorf("expected rows, and their axis 1")
 		}
-		return r.node(op, 1, Attr{}, in[0].name), nil
+		return r.node(op, 1, nn.Attr{}, in[0].name), nil
 	}
 }
 
@@ -122,11 +124,11 @@ func (r *reading) softmax(op string, n *gorgonia.Node, in []operand) (operand, e
 		return operand{}, fmt.Errorf("expected rows, and their axis 1")
 	}
 	if !strings.Contains(op, "true") {
-		return r.node(OpSoftmax, x.width, Attr{}, x.name), nil
+		return r.node(nn.OpSoftmax, x.width, nn.Attr{}, x.name), nil
 	}
-	shifted := r.node(OpSub, x.width, Attr{}, x.name, r.node(OpMax, 1, Attr{}, x.name).name)
-	total := r.node(OpSum, 1, Attr{}, r.node(OpExp, x.width, Attr{}, shifted.name).name)
-	return r.node(OpSub, x.width, Attr{}, shifted.name, r.node(OpLog, 1, Attr{}, total.name).name), nil
+	shifted := r.node(nn.OpSub, x.width, nn.Attr{}, x.name, r.node(nn.OpMax, 1, nn.Attr{}, x.name).name)
+	total := r.node(nn.OpSum, 1, nn.Attr{}, r.node(nn.OpExp, x.width, nn.Attr{}, shifted.name).name)
+	return r.node(nn.OpSub, x.width, nn.Attr{}, shifted.name, r.node(nn.OpLog, 1, nn.Attr{}, total.name).name), nil
 }
 
 // lookedUp is the rows of a table that indices name. What belongs to one row of the batch lies one below another until a
@@ -136,7 +138,7 @@ func (r *reading) lookedUp(_ string, n *gorgonia.Node, in []operand) (operand, e
 	if table.rows() || len(table.shape) != 2 || !ids.rows() || n.Shape()[0] != ids.width*r.batch {
 		return operand{}, fmt.Errorf("expected rows of a table of params, by indices that are an input")
 	}
-	o := r.node(OpEmbed, table.shape[1], Attr{Depth: table.shape[0]}, ids.name, r.param(table, table.shape...))
+	o := r.node(nn.OpEmbed, table.shape[1], nn.Attr{Depth: table.shape[0]}, ids.name, r.param(table, table.shape...))
 	if ids.width > 1 {
 		o.flat = ids.width
 	}

@@ -1,10 +1,11 @@
-package nn_test
+package autodiff_test
 
 import (
 	"math"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 )
 
 // gradientTolerance is for central differences of a float32 forward pass, whose loss is added up in float64: with a step of
@@ -133,9 +134,9 @@ func build(t *testing.T, layers net, loss nn.Loss, seed int64) *nn.Model {
 	return m
 }
 
-func program(t *testing.T, m *nn.Model, batch int) *nn.Program {
+func program(t *testing.T, m *nn.Model, batch int) *autodiff.Program {
 	t.Helper()
-	p, err := nn.NewProgram(m, batch)
+	p, err := autodiff.NewProgram(m, batch)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,11 @@
-package nn_test
+package autodiff_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 )
 
 // trainedBy takes steps of a network that is large enough for two threads.
@@ -30,7 +31,7 @@ func trainedBy(t *testing.T, threads int) []float32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := nn.NewProgramWith(m, rows, nn.ProgramOptions{Threads: threads})
+	p, err := autodiff.NewProgramWith(m, rows, autodiff.Options{Threads: threads})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func TestTheNumberOfThreadsChangesNoBit(t *testing.T) {
 			t.Errorf("%d threads gave other weights than one", threads)
 		}
 	}
-	if _, err := nn.NewProgramWith(nil, 1, nn.ProgramOptions{Threads: -1}); err == nil {
+	if _, err := autodiff.NewProgramWith(nil, 1, autodiff.Options{Threads: -1}); err == nil {
 		t.Error("-1 threads: no error")
 	}
 }

@@ -1,11 +1,13 @@
-package nn
+package autodiff
 
 import (
 	"fmt"
 	"sync"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
+	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
@@ -45,15 +47,15 @@ func (e *expression) weightedMean(x, weight *gorgonia.Node) (*gorgonia.Node, err
 }
 
 // broadcast are the ops of Gorgonia that repeat what is narrower by themselves, and whose gradients do too.
-func broadcast(op Op) func(a, b *gorgonia.Node, left, right []byte) (*gorgonia.Node, error) {
+func broadcast(op nn.Op) func(a, b *gorgonia.Node, left, right []byte) (*gorgonia.Node, error) {
 	switch op {
-	case OpAdd, OpAddBias:
+	case nn.OpAdd, nn.OpAddBias:
 		return gorgonia.BroadcastAdd
-	case OpSub:
+	case nn.OpSub:
 		return gorgonia.BroadcastSub
-	case OpMul:
+	case nn.OpMul:
 		return gorgonia.BroadcastHadamardProd
-	case OpDiv:
+	case nn.OpDiv:
 		return gorgonia.BroadcastHadamardDiv
 	}
 	return nil
@@ -64,7 +66,7 @@ func broadcast(op Op) func(a, b *gorgonia.Node, left, right []byte) (*gorgonia.N
 var expressing sync.Mutex
 
 // compile writes body, the loss and its gradients as a Gorgonia expression, and compiles that.
-func (p *Program) compile(body *Graph) (*plan.Plan, []average, error) {
+func (p *Program) compile(body *nn.Graph) (*plan.Plan, []average, error) {
 	expressing.Lock()
 	defer expressing.Unlock()
 	l := newLowering(body, p.batch, &p.steps)
@@ -80,11 +82,11 @@ func (p *Program) compile(body *Graph) (*plan.Plan, []average, error) {
 }
 
 // express adds loss and gradients to l's expression.
-func (p *Program) express(l *lowering, body *Graph) (e plan.Expression, err error) {
-	target, weight := l.matrix(targetName, p.model.width), l.matrix(weightName, p.model.width)
-	e.Cost, err = p.model.Loss.express(l.nodes[p.model.Logits], target, weight)
+func (p *Program) express(l *lowering, body *nn.Graph) (e plan.Expression, err error) {
+	target, weight := l.matrix(targetName, p.model.Width()), l.matrix(weightName, p.model.Width())
+	e.Cost, err = express(p.model.Loss, l.nodes[p.model.Logits], target, weight)
 	if err == nil {
-		e.Cost, err = p.model.penalized(l, e.Cost)
+		e.Cost, err = l.penalized(p.model, e.Cost)
 	}
 	if err != nil {
 		return e, err
@@ -145,5 +147,108 @@ func (p *Program) differentiate(l *lowering, e *plan.Expression) error {
 	for i, g := range grads {
 		e.Grads[at[i]] = g
 	}
+	return nil
+}
+
+// lowering writes the body of a graph as a Gorgonia expression for one batch size; Gorgonia fixes shapes when a graph is
+// built.
+type lowering struct {
+	expression
+	expr   *gorgonia.ExprGraph
+	batch  int
+	nodes  map[string]*gorgonia.Node
+	params map[string]*nn.Param
+
+	constants int            // made so far
+	step      *uint64        // of the program: the step that is computed
+	share     *gorgonia.Node // [1,b]: see standardize; nil where no layer asks
+	averages  []average
+}
+
+func newLowering(body *nn.Graph, batch int, step *uint64) *lowering {
+	l := &lowering{expr: gorgonia.NewGraph(), batch: batch, nodes: map[string]*gorgonia.Node{}, params: paramsOf(body), step: step}
+	for _, in := range body.Inputs {
+		l.nodes[in.Name] = l.input(in)
+	}
+	for i := range body.Nodes {
+		l.lower(&body.Nodes[i])
+	}
+	return l
+}
+
+// input is a float matrix [b,w], or for indices a vector of all b*w of them.
+func (l *lowering) input(in nn.Input) *gorgonia.Node {
+	if in.Kind == nn.Int64 {
+		return gorgonia.NewVector(l.expr, tensor.Int, gorgonia.WithName(in.Name), gorgonia.WithShape(l.batch*in.Width))
+	}
+	return l.matrix(in.Name, in.Width)
+}
+
+func (l *lowering) matrix(name string, width int) *gorgonia.Node {
+	return gorgonia.NewMatrix(l.expr, tensor.Float32, gorgonia.WithName(name), gorgonia.WithShape(l.batch, width))
+}
+
+// operand is a node, or a param on its first use: its tensor is a view of the param's values. A vector stands as one row.
+func (l *lowering) operand(name string) *gorgonia.Node {
+	if n := l.nodes[name]; n != nil {
+		return n
+	}
+	p := l.params[name]
+	shape := p.Shape
+	if len(shape) == 1 {
+		shape = []int{1, shape[0]}
+	}
+	value := tensor.New(tensor.WithShape(shape...), tensor.WithBacking(p.Values))
+	n := gorgonia.NewMatrix(l.expr, tensor.Float32, gorgonia.WithName(name), gorgonia.WithValue(value))
+	l.nodes[name] = n
+	return n
+}
+
+func (l *lowering) lower(n *nn.Node) {
+	if l.err != nil {
+		return
+	}
+	var in []*gorgonia.Node
+	for _, name := range n.In {
+		if p := l.params[name]; p == nil || !p.Moving || !n.Op.TrainingOnly() {
+			in = append(in, l.operand(name))
+		}
+	}
+	l.nodes[n.Name] = l.op(n, in)
+	if l.err != nil {
+		l.err = fmt.Errorf("node %q, %s: %w", n.Name, n.Op, l.err)
+	}
+}
+
+func (l *lowering) op(n *nn.Node, in []*gorgonia.Node) *gorgonia.Node {
+	if _, ok := n.Op.Binary(); ok {
+		return l.combine(n.Op, in[0], in[1])
+	}
+	if y := l.elementwise(n, in[0]); y != nil || l.err != nil {
+		return y
+	}
+	switch n.Op {
+	case nn.OpSum, nn.OpMean, nn.OpMax:
+		return l.reduce(n.Op, in[0])
+	case nn.OpMatMul:
+		return l.of2(gorgonia.Mul, in[0], in[1])
+	case opSparse:
+		return l.run(func() (*gorgonia.Node, error) { return sparseNode(in[0], in[1], in[2]) })
+	case opRows:
+		return l.of2(gorgonia.Mul, in[0], l.rows(in[1], n.Attr.Start, n.Attr.End))
+	case nn.OpSlice:
+		return l.slice(in[0], n.Attr.Start, n.Attr.End)
+	case nn.OpSoftmax:
+		return l.of(softmaxNode, in[0])
+	case nn.OpConcat:
+		return l.run(func() (*gorgonia.Node, error) { return gorgonia.Concat(1, in...) })
+	case nn.OpEmbed:
+		return l.embed(in[0], in[1])
+	case nn.OpDropout:
+		return l.dropout(n, in[0])
+	case nn.OpStandardize:
+		return l.standardize(n, in[0])
+	}
+	l.err = fmt.Errorf("has no gradient")
 	return nil
 }
