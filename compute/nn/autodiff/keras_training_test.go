@@ -112,13 +112,13 @@ func kerasCases() map[string]*kerasCase {
 	for _, name := range optimizers {
 		cases["softmax by "+name] = plainCase(nn.OpTanh, "tanh", softmax, named(name))
 	}
-	cases["decay by a schedule"] = plainCase(nn.OpTanh, "tanh", softmax, &optim.AdamW{
+	cases["decay by a schedule"] = plainCase(nn.OpTanh, "tanh", softmax, optim.NewSingle(&optim.AdamW{
 		Adam: optim.Adam{LearningRate: 1, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}, WeightDecay: 0.1,
-	}).set(optim.Settings{Schedule: &optim.CosineDecay{InitialRate: 0.05, DecaySteps: 50}}, words{"weight_decay": 0.1,
+	})).set(optim.Settings{Schedule: &optim.CosineDecay{InitialRate: 0.05, DecaySteps: 50}}, words{"weight_decay": 0.1,
 		"schedule": words{"name": "CosineDecay", "config": words{"initial_learning_rate": 0.05, "decay_steps": 50}}})
-	cases["rmsprop, centered, with momentum"] = plainCase(nn.OpTanh, "tanh", softmax, &optim.RMSprop{
+	cases["rmsprop, centered, with momentum"] = plainCase(nn.OpTanh, "tanh", softmax, optim.NewSingle(&optim.RMSprop{
 		LearningRate: 0.05, Rho: 0.8, Momentum: 0.5, Epsilon: 1e-3, Centered: true,
-	}).set(optim.Settings{}, words{"rho": 0.8, "momentum": 0.5, "epsilon": 1e-3, "centered": true})
+	})).set(optim.Settings{}, words{"rho": 0.8, "momentum": 0.5, "epsilon": 1e-3, "centered": true})
 
 	weighted := tanh(softmax)
 	weighted.Sample = []float32{1, 2, 0.5}

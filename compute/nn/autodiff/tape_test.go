@@ -160,7 +160,7 @@ func TestWholeModelsLearnAsOnGorgoniasTape(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := onTape(t, &Program{model: theirs, batch: 8})
-		o, other := &optim.SGD{LearningRate: 0.1}, &optim.SGD{LearningRate: 0.1}
+		o, other := optim.NewSingle(&optim.SGD{LearningRate: 0.1}), optim.NewSingle(&optim.SGD{LearningRate: 0.1})
 		batches := wholeBatches(whole[name].width)
 		for step := range 100 {
 			loss, err := p.Step(batches[step%5], o)

@@ -70,6 +70,6 @@ func goesOn(t *testing.T, fresh func() optim.Optimizer) {
 
 func ExampleNew() {
 	o, err := optim.New("adamw", 0)
-	fmt.Println(o.Name(), o.(*optim.AdamW).LearningRate, err)
+	fmt.Println(o.Name(), o.(*optim.Single).Algorithm().(*optim.AdamW).LearningRate, err)
 	// Output: adamw 0.001 <nil>
 }

@@ -14,7 +14,7 @@ import (
 func TestFTRLRegularizesAsTensorFlow(t *testing.T) {
 	t.Parallel()
 	grads := [][]float32{{0.3, -2, 0, 0.01}, {-0.3, -1, 0.5, 0.01}, {0.1, 3, -0.5, 0}, {0, 0, 0, 0}}
-	o := &optim.FTRL{LearningRate: 0.1, InitialAccumulator: 0.1, L1: 0.2, L2: 0.3}
+	o := optim.NewSingle(&optim.FTRL{LearningRate: 0.1, InitialAccumulator: 0.1, L1: 0.2, L2: 0.3})
 	weights := []float32{0.5, -0.5, 0, 1}
 	var got []float32
 	for _, g := range grads {
@@ -41,11 +41,12 @@ def check(grads):
 func TestAWarmFTRLKeepsTheWeightsItFinds(t *testing.T) {
 	t.Parallel()
 	start := []float32{0.5, -0.25, 0, 3}
-	for name, o := range map[string]*optim.FTRL{
+	for name, ftrl := range map[string]*optim.FTRL{
 		"plain":       {LearningRate: 0.125, InitialAccumulator: 0.25},
 		"regularized": {LearningRate: 0.125, InitialAccumulator: 0.25, L1: 0.5, L2: 2},
 	} {
-		o.Warm = true
+		ftrl.Warm = true
+		o := optim.NewSingle(ftrl)
 		weights := append([]float32(nil), start...)
 		o.Step(weights, make([]float32, len(weights)))
 		if diff := cmp.Diff(start, weights); diff != "" { // all numbers are powers of 2: nothing is rounded

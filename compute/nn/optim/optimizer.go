@@ -11,7 +11,7 @@ import (
 // Optimizer changes weights along their gradients, in one pass. Its state can be saved and restored, so
 // that a training resumes from a checkpoint as if it had never stopped. It is for one goroutine.
 type Optimizer interface {
-	// Name is Keras's; momentum and nesterov are SGD with those options.
+	// Name is that of the Algorithm, or lists the Parts.
 	Name() string
 	// Step updates weights once, in place. Both slices keep their length from call to call. It may
 	// change grads.
@@ -46,17 +46,16 @@ func WithSettings(o Optimizer, s Settings) (Optimizer, error) {
 	if err := checkClip(s.Clip); err != nil {
 		return nil, err
 	}
-	configured, ok := o.(interface{ configure(Settings) })
-	if !ok {
+	switch o := o.(type) {
+	case *Single:
+		o.settings = s
+	case *Parts:
+		o.configure(s)
+	default:
 		return nil, fmt.Errorf("optimizer %q is none that optim.New knows", o.Name())
 	}
-	configured.configure(s)
 	return o, nil
 }
-
-func (s *Settings) configure(to Settings) { *s = to }
-
-func (s *Settings) settings() *Settings { return s }
 
 // rate returns the learning rate of step t, from 1. Keras counts the steps of a schedule from 0.
 func (s *Settings) rate(constant float64, t int64) float64 {
@@ -64,16 +63,6 @@ func (s *Settings) rate(constant float64, t int64) float64 {
 		return constant
 	}
 	return s.Schedule.Rate(t - 1)
-}
-
-// methods are the optimizers that New knows, in the order in which messages list them.
-var methods = []method{sgd, momentum, nesterov, adam, adamw, adagrad, rmsprop, ftrl}
-
-// method is an optimizer by name, with Keras's default learning rate; make sets Keras's other defaults.
-type method struct {
-	name string
-	rate float64
-	make func(learningRate float64) single
 }
 
 // Names returns the names that New knows.
@@ -112,11 +101,8 @@ func New(name string, learningRate float64) (Optimizer, error) {
 	if !(learningRate > 0) || learningRate > maxLearningRate {
 		return nil, fmt.Errorf("learning rate %g: expected a number above 0, at most %g", learningRate, maxLearningRate)
 	}
-	return m.make(learningRate), nil
+	return NewSingle(m.make(learningRate)), nil
 }
-
-// Clipping implements Updater.
-func (s *Settings) Clipping() Clip { return s.Clip }
 
 // Updater is an Optimizer that describes a step for a plan.Machine, which keeps weights and slots. All
 // optimizers of this package are Updaters.

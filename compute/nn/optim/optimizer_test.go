@@ -31,7 +31,7 @@ func TestAStepClipsGradients(t *testing.T) {
 		"infinite, by value":          {optim.Clip{Value: 1}, []float32{inf, 0}, []float32{-1, 0}},
 		"infinite, as in Keras: lost": {optim.Clip{Global: 1}, []float32{inf, 0}, []float32{float32(math.NaN()), float32(math.NaN())}},
 	} {
-		o := with(t, &optim.SGD{LearningRate: 1}, optim.Settings{Clip: c.clip})
+		o := with(t, optim.NewSingle(&optim.SGD{LearningRate: 1}), optim.Settings{Clip: c.clip})
 		weights := make([]float32, 2)
 		o.Step(weights, c.grads)
 		for i, w := range weights {
@@ -62,10 +62,10 @@ func TestSettingsAreRefused(t *testing.T) {
 		o optim.Optimizer
 		s optim.Settings
 	}{
-		"clip -1: expected a number above 0": {&optim.SGD{}, optim.Settings{Clip: optim.Clip{Value: -1}}},
+		"clip -1: expected a number above 0": {optim.NewSingle(&optim.SGD{}), optim.Settings{Clip: optim.Clip{Value: -1}}},
 		"clip by value, by norm and by global norm: expected at most one of them": {
-			&optim.SGD{}, optim.Settings{Clip: optim.Clip{Value: 1, Norm: 1}}},
-		`optimizer "sgd" is none that optim.New knows`: {foreign{&optim.SGD{}}, optim.Settings{}},
+			optim.NewSingle(&optim.SGD{}), optim.Settings{Clip: optim.Clip{Value: 1, Norm: 1}}},
+		`optimizer "sgd" is none that optim.New knows`: {foreign{optim.NewSingle(&optim.SGD{})}, optim.Settings{}},
 	} {
 		if _, err := optim.WithSettings(c.o, c.s); err == nil || err.Error() != want {
 			t.Errorf("error is %v, expected %s", err, want)
@@ -90,7 +90,7 @@ func TestPartsRefuseWhatTheyCannotKeepApart(t *testing.T) {
 // Keras counts the steps of a schedule from 0: the boundary is still of the value before it.
 func TestAScheduleDecidesTheRateOfEachStep(t *testing.T) {
 	t.Parallel()
-	o := with(t, &optim.SGD{LearningRate: 100}, optim.Settings{Schedule: &optim.PiecewiseConstantDecay{Boundaries: []int64{1}, Values: []float64{1, 0.25}}})
+	o := with(t, optim.NewSingle(&optim.SGD{LearningRate: 100}), optim.Settings{Schedule: &optim.PiecewiseConstantDecay{Boundaries: []int64{1}, Values: []float64{1, 0.25}}})
 	weights := []float32{0}
 	for i, want := range []float32{-1, -2, -2.25} {
 		o.Step(weights, []float32{1})

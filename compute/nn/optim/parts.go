@@ -17,7 +17,7 @@ type Part struct {
 // another formula than its deep one. It has as many slots as the part with most; those that a part
 // lacks stay 0.
 type Parts struct {
-	Settings
+	clip  Clip
 	parts []part
 	size  int
 	all   []plan.Update
@@ -26,7 +26,7 @@ type Parts struct {
 // part is a Part and where its weights are, as ranges of the weights.
 type part struct {
 	prefix    string
-	optimizer single
+	optimizer *Single
 	ranges    []plan.Range
 }
 
@@ -41,7 +41,7 @@ type Param struct {
 func NewParts(params []Param, parts ...Part) (*Parts, error) {
 	o := &Parts{}
 	for _, p := range parts {
-		optimizer, ok := p.Optimizer.(single)
+		optimizer, ok := p.Optimizer.(*Single)
 		if !ok {
 			return nil, fmt.Errorf("part %q: optimizer %q is none that optim.New knows", p.Prefix, p.Optimizer.Name())
 		}
@@ -68,13 +68,13 @@ func (o *Parts) settle() error {
 			return fmt.Errorf("no param is left for the part %q", p.prefix)
 		}
 	}
-	taken := map[single]bool{}
+	taken := map[*Single]bool{}
 	for _, p := range o.parts {
 		if taken[p.optimizer] {
 			return fmt.Errorf("part %q: its optimizer is another part's too", p.prefix)
 		}
 		taken[p.optimizer] = true
-		p.optimizer.memory().ranges = p.ranges
+		p.optimizer.ranges = p.ranges
 	}
 	return nil
 }
@@ -106,13 +106,16 @@ func (o *Parts) Name() string {
 
 // configure sets the Schedule of each part; Clip applies to all together.
 func (o *Parts) configure(s Settings) {
-	o.Settings = s
+	o.clip = s.Clip
 	for _, p := range o.parts {
 		if s.Schedule != nil {
-			p.optimizer.settings().Schedule = s.Schedule
+			p.optimizer.settings.Schedule = s.Schedule
 		}
 	}
 }
+
+// Clipping implements Updater.
+func (o *Parts) Clipping() Clip { return o.clip }
 
 // Updates implements Updater: those of the parts, one after the other.
 func (o *Parts) Updates(weights []float32) []plan.Update {
@@ -149,7 +152,7 @@ func (o *Parts) Restore(s State) error {
 	}
 	for _, p := range o.parts {
 		state := State{Name: p.optimizer.Name(), Iterations: s.Iterations}
-		for _, slot := range s.Slots[:min(p.optimizer.rule(1).Formula.Slots(), len(s.Slots))] {
+		for _, slot := range s.Slots[:min(p.optimizer.slotCount(), len(s.Slots))] {
 			if len(slot) != o.size {
 				return fmt.Errorf("state of optimizer %q has a slot of %d values, expected %d", s.Name, len(slot), o.size)
 			}

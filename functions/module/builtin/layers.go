@@ -157,8 +157,10 @@ func (w wideConfig) optimizer() (optim.Optimizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ftrl, ok := o.(*optim.FTRL); ok {
-		ftrl.Warm = true // a base model's weights count
+	if single, ok := o.(*optim.Single); ok {
+		if ftrl, ok := single.Algorithm().(*optim.FTRL); ok {
+			ftrl.Warm = true // a base model's weights count
+		}
 	}
 	schedule, err := w.linearSchedule()
 	if err != nil {

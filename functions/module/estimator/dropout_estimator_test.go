@@ -25,7 +25,7 @@ func TestDropoutIsThatOfAnEstimator(t *testing.T) {
 	const steps, rate = 3000, 0.4
 	in := taxiInput(t, "train")
 	hidden := []int{24, 16}
-	still := func() optim.Optimizer { return &optim.SGD{LearningRate: 1e-12} }
+	still := func() optim.Optimizer { return optim.NewSingle(&optim.SGD{LearningRate: 1e-12}) }
 	losses := func(rate float64) (losses []float64, start map[string]weights) {
 		e := DNNClassifier{HiddenUnits: hidden, Optimizer: still(), Dropout: rate}
 		for _, key := range taxiNumbers {

@@ -137,7 +137,7 @@ func atMost(most float64) func(float64) bool { return func(x float64) bool { ret
 
 // quick is an optimizer that needs no thousands of steps.
 func quick() optim.Optimizer {
-	return &optim.Adam{LearningRate: 0.03, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}
+	return optim.NewSingle(&optim.Adam{LearningRate: 0.03, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7})
 }
 
 // compareServed asks the model in its file with the raw rows, missing cells and all, and compares with the predictions of the

@@ -94,7 +94,7 @@ func (p plan) optimizer(m *nn.Model) (optim.Optimizer, error) {
 	if len(p.deep) > 0 {
 		o := p.deepOptimizer
 		if o == nil {
-			o = &optim.Adagrad{LearningRate: deepRate, InitialAccumulator: 0.1, Epsilon: 1e-7}
+			o = optim.NewSingle(&optim.Adagrad{LearningRate: deepRate, InitialAccumulator: 0.1, Epsilon: 1e-7})
 		}
 		parts = append(parts, optim.Part{Prefix: deepPrefix, Optimizer: o})
 	}
@@ -102,7 +102,7 @@ func (p plan) optimizer(m *nn.Model) (optim.Optimizer, error) {
 		o := p.linearOptimizer
 		if o == nil {
 			rate := min(p.linearRate, 1/math.Sqrt(float64(len(p.linear))))
-			o = &optim.FTRL{LearningRate: rate, InitialAccumulator: 0.1, Warm: true}
+			o = optim.NewSingle(&optim.FTRL{LearningRate: rate, InitialAccumulator: 0.1, Warm: true})
 		}
 		parts = append(parts, optim.Part{Prefix: linearPrefix, Optimizer: o})
 	}

@@ -31,7 +31,7 @@ func TestTheServedModelAnswersAsTheOneInMemory(t *testing.T) {
 	large := func(_ *Spec, e *DNNLinearCombinedClassifier) {
 		e.Config = RunConfig{SaveCheckpointsSteps: 1000}
 		e.DNNHiddenUnits = []int{100, 70, 48, 34}
-		e.LinearOptimizer = &optim.FTRL{LearningRate: 0.2, InitialAccumulator: 0.1} // fast enough for both classes to be answered
+		e.LinearOptimizer = optim.NewSingle(&optim.FTRL{LearningRate: 0.2, InitialAccumulator: 0.1}) // fast enough for both classes to be answered
 	}
 	if _, err := serve(t.Context(), t, a, small(large), &stopAt{}); err != nil {
 		t.Fatal(err)

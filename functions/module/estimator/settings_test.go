@@ -71,7 +71,7 @@ func TestATrainingFromTheSettingsThatWereReportedIsTheSame(t *testing.T) {
 	again, second := train(func(s *Spec, e *DNNLinearCombinedClassifier) {
 		s.Train.Input.ShuffleBuffer = defaults.ShuffleBuffer
 		e.DNNActivation, e.DNNDropout, e.DNNHiddenUnits, e.NClasses = defaults.Activation, defaults.Dropout, defaults.HiddenUnits, defaults.NClasses
-		e.DNNOptimizer, e.LinearOptimizer = &defaults.Optimizers.DNN, &defaults.Optimizers.Linear
+		e.DNNOptimizer, e.LinearOptimizer = optim.NewSingle(&defaults.Optimizers.DNN), optim.NewSingle(&defaults.Optimizers.Linear)
 		defaults.Optimizers.Linear.Warm = true // a base model's weights count
 		e.Config.Seed = &defaults.Seed
 	})
