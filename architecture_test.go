@@ -78,19 +78,19 @@ var rules = archtest.Rules{
 		"functions/pipeline":                         {Imports: "functions/mask functions/module compute/tune functions/spelling"},
 		"functions/module":                           {Imports: "compute/kernel compute/data/tfrecord compute/tune functions/spelling", TestImports: "compute/tune/space"},
 		"functions/module/modelcheck":                {Imports: "compute/data/example compute/tf/drift compute/export compute/tf/savedmodel compute/tf/skew compute/tf/graph"},
-		"functions/module/modelcheck/modelchecktest": {Imports: "functions/guest functions/module/modelcheck", TestOnly: true},
+		"functions/module/modelcheck/modelchecktest": {Imports: "functions/runner functions/module/modelcheck", TestOnly: true},
 		"functions/module/builtin":                   {Imports: "functions/module functions/module/modelcheck functions/module/training compute/tune compute/tune/space compute/nn/autodiff compute/nn/initializer compute/tf/transform compute/tf/warmstart functions/spelling " + learning, TestImports: "compute/tf/tensor compute/tfevents compute/tf/tensorbundle compute/kernel compute/nn/plan compute/data/tfrecord compute/tf/skew"},
 		"functions/module/training":                  {Imports: "functions/module compute/data/example compute/nn compute/nn/optim compute/train compute/tfevents compute/tf/transform compute/tf/warmstart"},
 		"functions/module/estimator":                 {Imports: "functions/module functions/module/training compute/nn/initializer compute/tf/transform compute/tf/warmstart " + learning, TestImports: "compute/tf/tensor compute/data/tfrecord"},
-		"functions/guest":                            {Imports: "functions/module functions/guest/process functions/guest/python functions/guest/snapshot", TestImports: "compute/tf/tftest compute/export"},
-		"functions/guest/process":                    {Imports: "functions/scratch"},
-		"functions/guest/process/processtest":        {TestOnly: true},
-		"functions/guest/python":                     {Imports: "functions/module"},
-		"functions/guest/snapshot":                   {},
+		"functions/runner":                           {Imports: "functions/module functions/runner/process functions/runner/python functions/runner/snapshot", TestImports: "compute/tf/tftest compute/export"},
+		"functions/runner/process":                   {Imports: "functions/scratch"},
+		"functions/runner/process/processtest":       {TestOnly: true},
+		"functions/runner/python":                    {Imports: "functions/module"},
+		"functions/runner/snapshot":                  {},
 		"functions/scratch":                          {},
-		"functions/tfxdsl":                           {Imports: "functions/pipeline", TestImports: "functions/guest functions/guest/process"}, // reads TFX pipelines
+		"functions/tfxdsl":                           {Imports: "functions/pipeline", TestImports: "functions/runner functions/runner/process"}, // reads TFX pipelines
 		"functions/settings":                         {},
-		"functions/doctor":                           {Imports: "compute/kernel compute/data/tfrecord events events/jetstream functions/access functions/guest/process functions/guest/python storage"},
+		"functions/doctor":                           {Imports: "compute/kernel compute/data/tfrecord events events/jetstream functions/access functions/runner/process functions/runner/python storage"},
 		"functions/access":                           {Imports: "events storage", TestImports: "*"}, // tests run each role's programs
 		"functions/bridge":                           {Imports: "events functions/runs/submit functions/telemetry storage functions/spelling", TestImports: "events/bustest events/jetstream functions/dispatch functions/pipeline storage/s3"},
 		"functions/bridge/endpoint":                  {Imports: "events functions/runs/submit", TestImports: "events/bustest functions/dispatch functions/pipeline"}, // the HTTP binding of CloudEvents
@@ -103,22 +103,22 @@ var rules = archtest.Rules{
 			"compute/tfevents compute/tf/graph compute/export/tflite compute/tf/transform"},
 		"functions/openlineage": {Imports: "compute/tune events functions/dispatch functions/lineage functions/studies storage",
 			TestImports: "compute/tune/space events/bustest"},
-		"functions/reproduce": {Imports: "compute/tf/tensorbundle events functions/dispatch functions/lineage functions/pipeline functions/dispatch/join storage", TestImports: "compute/tf/tensor"},
-		"functions/lineage":   {Imports: "compute/tune events functions/dispatch functions/runs/result functions/studies storage", TestImports: "compute/tune/space"},
-		"functions/replay":    {Imports: "events storage functions/dispatch/join functions/dispatch", TestImports: "functions/pipeline"},
-		"functions/group":     {Imports: "events"}, // several hosts train one model
-		"functions/execution": {Imports: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
+		"functions/reproduce":        {Imports: "compute/tf/tensorbundle events functions/dispatch functions/lineage functions/pipeline functions/dispatch/join storage", TestImports: "compute/tf/tensor"},
+		"functions/lineage":          {Imports: "compute/tune events functions/dispatch functions/runs/result functions/studies storage", TestImports: "compute/tune/space"},
+		"functions/replay":           {Imports: "events storage functions/dispatch/join functions/dispatch", TestImports: "functions/pipeline"},
+		"functions/runner/multihost": {Imports: "events"}, // several hosts train one model
+		"functions/execution": {Imports: "events storage functions/telemetry functions/worker functions/pipeline functions/runner/multihost functions/runner functions/module functions/module/modelcheck " +
 			"functions/runs/result"},
-		"functions/execution/trainer": {Imports: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/guest functions/module functions/module/modelcheck " +
+		"functions/execution/trainer": {Imports: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/runner functions/module functions/module/modelcheck " +
 			"functions/runs/result compute/tf/skew compute/tf/warmstart",
-			TestImports: "compute/data/example compute/data/tfrecord compute/export compute/nn compute/tf/savedmodel compute/tf/graphtest functions/group functions/module/modelcheck/modelchecktest compute/export/onnx compute/tfevents functions/module/builtin"},
-		"functions/execution/tuner": {Imports: "compute/tf/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module functions/module/modelcheck functions/runs/result " +
+			TestImports: "compute/data/example compute/data/tfrecord compute/export compute/nn compute/tf/savedmodel compute/tf/graphtest functions/runner/multihost functions/module/modelcheck/modelchecktest compute/export/onnx compute/tfevents functions/module/builtin"},
+		"functions/execution/tuner": {Imports: "compute/tf/drift compute/tune compute/tune/space events functions/execution functions/runner functions/module functions/module/modelcheck functions/runs/result " +
 			"functions/pipeline functions/studies functions/execution/tuner/oracle functions/execution/tuner/search functions/telemetry functions/worker storage", TestImports: "functions/module/modelcheck/modelchecktest functions/dispatch/join functions/execution/tuner/oracle/oraclepb"},
-		"functions/execution/tuner/search": {Imports: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
+		"functions/execution/tuner/search": {Imports: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/runner functions/module functions/pipeline"},
 		"functions/peer":                   {TestImports: "functions/peer/peertest"}, // the user at the other end of a connection
 		"functions/peer/peertest":          {TestOnly: true},
 		"functions/execution/tuner/oracle": {Imports: "compute/tune compute/tune/space functions/peer functions/execution/tuner/oracle/oraclepb",
-			TestImports: "compute/tune/suggest compute/tf/tftest functions/guest functions/module"},
+			TestImports: "compute/tune/suggest compute/tf/tftest functions/runner functions/module"},
 		"functions/execution/tuner/oracle/oraclepb": {},
 		"functions/runs":        {Imports: "events functions/pipeline functions/dispatch/join"}, // the state of a run
 		"functions/runs/result": {Imports: "compute/tf/drift compute/tune events storage"},      // what a manifest says of its execution
@@ -136,20 +136,20 @@ var rules = archtest.Rules{
 			"functions/lineage functions/mask functions/peer functions/pipeline functions/dispatch/join functions/replay functions/runs functions/runs/find functions/runs/submit functions/studies",
 			TestImports: "functions/peer/peertest"},
 		"functions/stoker": {Imports: "*"},
-		"functions/stoker/app": {Imports: "compute/data/tfrecord compute/kernel events events/jetstream functions/access functions/guest functions/module " +
+		"functions/stoker/app": {Imports: "compute/data/tfrecord compute/kernel events events/jetstream functions/access functions/runner functions/module " +
 			"functions/replay functions/runs functions/runs/find functions/settings functions/spelling " +
 			"functions/stoker/exit functions/stoker/target functions/stoker/terminal functions/telemetry local storage " +
 			"storage/backend"}, // what all commands share
-		"functions/stoker/modules": {Imports: "functions/guest functions/guest/python functions/guest/snapshot functions/module functions/module/builtin " +
+		"functions/stoker/modules": {Imports: "functions/runner functions/runner/python functions/runner/snapshot functions/module functions/module/builtin " +
 			"functions/settings functions/spelling functions/stoker/app functions/stoker/exit",
 			TestImports: "functions/stoker/terminal"}, // modules of pipelines: checked and run
-		"functions/stoker/table": {Imports: "compute/data/examplegen functions/guest functions/stoker/app functions/stoker/exit"}, // tables become Examples
+		"functions/stoker/table": {Imports: "compute/data/examplegen functions/runner functions/stoker/app functions/stoker/exit"}, // tables become Examples
 		"functions/stoker/serve": {Imports: "events events/jetstream functions/access functions/bridge functions/bridge/endpoint functions/console " +
-			"functions/dispatch functions/execution functions/execution/trainer functions/execution/tuner functions/group " +
-			"functions/guest functions/notify functions/openlineage functions/peer functions/runs/submit functions/scratch functions/settings " +
+			"functions/dispatch functions/execution functions/execution/trainer functions/execution/tuner functions/runner/multihost " +
+			"functions/runner functions/notify functions/openlineage functions/peer functions/runs/submit functions/scratch functions/settings " +
 			"functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/stack " +
 			"functions/stoker/terminal functions/telemetry functions/worker local storage"},
-		"functions/stoker/publish": {Imports: "compute/data/examplegen events functions/access functions/bridge functions/dispatch functions/guest/snapshot " +
+		"functions/stoker/publish": {Imports: "compute/data/examplegen events functions/access functions/bridge functions/dispatch functions/runner/snapshot " +
 			"functions/mask functions/module functions/module/builtin functions/pipeline functions/runs " +
 			"functions/runs/submit functions/spelling functions/stoker/app functions/stoker/exit functions/stoker/model " +
 			"functions/stoker/modules functions/stoker/run functions/stoker/table functions/stoker/terminal storage"},
@@ -164,18 +164,18 @@ var rules = archtest.Rules{
 			"functions/stoker/app functions/stoker/exit functions/stoker/terminal functions/studies"},
 		"functions/stoker/try": {Imports: "compute/data/examplegen compute/data/schemagen compute/export compute/tf/warmstart compute/tune " +
 			"compute/tune/report events functions/access functions/dispatch functions/execution/tuner " +
-			"functions/execution/tuner/search functions/guest functions/inspect functions/module " +
+			"functions/execution/tuner/search functions/runner functions/inspect functions/module " +
 			"functions/module/modelcheck functions/pipeline functions/runs functions/stoker/app functions/stoker/exit " +
 			"functions/stoker/modules functions/stoker/run functions/stoker/serve functions/stoker/stack " +
 			"functions/stoker/study functions/stoker/table functions/stoker/terminal functions/tfxdsl local/demo storage",
 			TestImports: "compute/data/example compute/data/tfrecord"},
-		"functions/stoker/admin": {Imports: "events events/jetstream functions/access functions/dispatch functions/doctor functions/gc functions/guest " +
-			"functions/guest/python functions/mask functions/replay functions/runs functions/runs/find functions/settings " +
+		"functions/stoker/admin": {Imports: "events events/jetstream functions/access functions/dispatch functions/doctor functions/gc functions/runner " +
+			"functions/runner/python functions/mask functions/replay functions/runs functions/runs/find functions/settings " +
 			"functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/run " +
 			"functions/stoker/terminal storage"},
 		"functions/stoker/exit": {Imports: "events storage", TestImports: "events/jetstream"}, // maps errors to exit statuses
 		"functions/stoker/stack": {Imports: "events events/jetstream storage storage/s3 local local/bucket functions/dispatch functions/bridge functions/runs/submit " +
-			"functions/worker functions/execution functions/execution/trainer functions/execution/tuner functions/guest functions/scratch functions/telemetry", TestImports: "*"},
+			"functions/worker functions/execution functions/execution/trainer functions/execution/tuner functions/runner functions/scratch functions/telemetry", TestImports: "*"},
 		"functions/stoker/target":   {Imports: "events events/jetstream functions/settings functions/stoker/exit local storage"},
 		"functions/stoker/terminal": {Imports: "events functions/module functions/runs"},
 		"functions/stoker-cuda":     {Imports: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
@@ -185,7 +185,7 @@ var rules = archtest.Rules{
 		"local/bucket":            {Imports: "storage", TestImports: "storage/s3"},
 		"local/bucket/buckettest": {Imports: "local/bucket storage storage/s3", TestOnly: true},
 		"local/demo":              {Imports: "events storage"},
-		"local/examples/taxi":     {Imports: "functions/module functions/module/estimator compute/data/example", TestImports: "functions/guest"},
+		"local/examples/taxi":     {Imports: "functions/module functions/module/estimator compute/data/example", TestImports: "functions/runner"},
 		"local/examples/penguin":  {Imports: "functions/module compute/tune compute/tune/space " + learning},
 
 		"infra/bench":         {Imports: "* compute/tf/tftest events/bustest"},                   // TensorFlow, to compare with
@@ -198,7 +198,7 @@ var rules = archtest.Rules{
 		"infra/archtest":      {TestOnly: true},
 		"infra/archtest/arch": {Imports: "infra/archtest"},
 		"infra/licenses":      {}, // licenses of linked modules
-		"infra/docs":          {TestOnly: true, TestImports: "functions/guest functions/pipeline functions/tfxdsl infra/readmetest"},
+		"infra/docs":          {TestOnly: true, TestImports: "functions/runner functions/pipeline functions/tfxdsl infra/readmetest"},
 		"infra/publishers":    {TestOnly: true, TestImports: "events events/jetstream functions/access functions/bridge/endpoint"},
 		"infra/publishers/go": {}, // example for upstream
 		"infra/readmetest":    {TestOnly: true},
@@ -212,7 +212,7 @@ var rules = archtest.Rules{
 		{Path: "github.com/minio/minio-go", Packages: "storage/s3", TestImports: "functions/access local/bucket"},                                                  // sets buckets' policies
 		{Path: "github.com/aws/aws-sdk-go-v2/config", Packages: "functions/settings"},                                                                              // profiles
 		{Path: "github.com/versity/versitygw", TestImports: "functions/access functions/bridge storage/s3"},                                                        // tests run it as a third-party store
-		{Path: "gorgonia.org/gorgonia", Packages: "compute/nn/autodiff compute/nn/plan", TestImports: "compute/export"},                                                     // tests write models as its users do
+		{Path: "gorgonia.org/gorgonia", Packages: "compute/nn/autodiff compute/nn/plan", TestImports: "compute/export"},                                            // tests write models as its users do
 		{Path: "gorgonia.org/tensor", Packages: "compute/nn/autodiff compute/nn/plan", TestImports: "compute/export"},
 		{Path: "github.com/chewxy/hm", Packages: "compute/nn/autodiff"},
 		{Path: "gorgonia.org/cu", Packages: "compute/nn/cuda/driver"}, // its init exits without a GPU: only a separate binary may link it

@@ -15,9 +15,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
 	"github.com/stoker-ml/stoker/functions/execution/tuner"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/local/demo"
 	"github.com/stoker-ml/stoker/storage"
@@ -119,7 +119,7 @@ func working(ctx context.Context, t *testing.T, server tenants, objects objects)
 	if err := storage.Probe(ctx, store, place.Root); err != nil {
 		return err
 	}
-	host, err := guest.New(guest.Options{CacheDir: t.TempDir(), Builtins: builtin.Digests()})
+	host, err := runner.New(runner.Options{CacheDir: t.TempDir(), Builtins: builtin.Digests()})
 	if err != nil {
 		return err
 	}

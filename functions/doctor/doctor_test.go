@@ -13,7 +13,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/runner/python"
 	"github.com/stoker-ml/stoker/local/bucket/buckettest"
 	"github.com/stoker-ml/stoker/storage"
 )

@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/stoker-ml/stoker/functions/guest/process"
+	"github.com/stoker-ml/stoker/functions/runner/process"
 )
 
 // Modules checks what keeps modules, which are programs of others, apart from each other and from the worker's credentials on this machine.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/functions/guest/process"
+	"github.com/stoker-ml/stoker/functions/runner/process"
 )
 
 func TestWhatKeepsModulesApartIsTold(t *testing.T) {

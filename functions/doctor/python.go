@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
 // Python looks at the environment that TFX module files run in, and imports what they import, TensorFlow first.

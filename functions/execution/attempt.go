@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/group"
+	"github.com/stoker-ml/stoker/functions/runner/multihost"
 	"github.com/stoker-ml/stoker/functions/runs/result"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
@@ -26,11 +26,11 @@ type Attempt struct {
 	Started   time.Time
 	Resumed   int // step of the checkpoint that it resumes from; 0: from the start
 
-	from               string      // which checkpoint that is; "" for none
-	module             code        // once it was found
-	also               []Input     // that were staged and determine nothing of the result
-	group              *group.Work // of all hosts of the worker's group; nil: this one works alone
-	turn               *group.Turn // of a host that is a member of the group; nil: it leads, or works alone
+	from               string                 // which checkpoint that is; "" for none
+	module             code                   // once it was found
+	also               []Input                // that were staged and determine nothing of the result
+	group              *multihost.Round       // of all hosts of the worker's group; nil: this one works alone
+	round              *multihost.MemberRound // of a host that is a member of the group; nil: it leads, or works alone
 	executor           *Executor
 	checkpoints        *storage.Checkpoints // of the execution; nil before resume
 	checkpointer       *Checkpointer        // nil: the attempt saves no checkpoints

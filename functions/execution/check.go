@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
@@ -31,11 +31,11 @@ func (a *Attempt) CheckFiles(ctx context.Context, q modelcheck.Question, r pipel
 	if err != nil {
 		return answer, fmt.Errorf("write what is to be checked: %w", err)
 	}
-	limits := guest.Limits{
+	limits := runner.Limits{
 		Timeout: cmp.Or(r.Timeout.Duration(), checkTime), MemoryBytes: cmp.Or(r.Memory.Bytes(), checkMemory), Grace: a.executor.opts.Grace,
 		Reads: a.Workspace.dir,
 	}
-	text, err := a.executor.guest.Check(ctx, question, limits)
+	text, err := a.executor.runner.Check(ctx, question, limits)
 	if err == nil {
 		err = json.Unmarshal(text, &answer)
 	}
@@ -55,14 +55,14 @@ func (a *Attempt) question(q modelcheck.Question) modelcheck.Question {
 // than the job may have, or break the process that reads them, are refused: another attempt would
 // find the same.
 func checkFailure(err error) error {
-	failed, ok := errors.AsType[*guest.Error](err)
+	failed, ok := errors.AsType[*runner.Error](err)
 	if !ok {
 		return events.Fail(events.FailureUnavailable, err)
 	}
 	switch failed.Kind {
-	case guest.KindStopped, guest.KindHost:
+	case runner.KindStopped, runner.KindHost:
 		return events.Fail(events.FailureUnavailable, fmt.Errorf("check files: %w", failed.Err))
-	case guest.KindCrash:
+	case runner.KindCrash:
 		return events.Fail(events.FailureCrash, fmt.Errorf("check files: %w", failed.Err))
 	default:
 		return CheckFailure(fmt.Errorf("check files: %w", failed.Err))

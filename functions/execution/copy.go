@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // modelRun is TFX's key of the output that a module keeps its log in, and often its checkpoints
@@ -220,12 +220,12 @@ func (s folderState) differs(from folderState) string {
 const copiedBytes = 1 << 20
 
 // copyTree makes a copy of a folder of a module's, which is base or lies below it: see
-// guest.OpenFolder. Files of more than the given number of bytes are linked. A file that vanishes
+// runner.OpenFolder. Files of more than the given number of bytes are linked. A file that vanishes
 // meanwhile is left out: its module has no use for it any more. What is neither file nor link is
 // left out too, and files of which without says so; nil is for none. Nothing outside of the folder
 // is read, whatever the module does to it meanwhile.
 func copyTree(base, from, to string, copied int64, without func(name string) bool) error {
-	root, err := guest.OpenFolder(base, from)
+	root, err := runner.OpenFolder(base, from)
 	if err != nil {
 		return err
 	}
@@ -285,8 +285,8 @@ func linkEntry(root *os.Root, name, to string) error {
 // copyFile copies regular files. What was one a moment ago may be a pipe or a link by now, which is
 // left out: nobody is waited for, and nothing outside of the directory is read.
 func copyFile(root *os.Root, name, to string) (err error) {
-	in, err := guest.OpenRegular(root, name)
-	if errors.Is(err, guest.ErrNotRegular) {
+	in, err := runner.OpenRegular(root, name)
+	if errors.Is(err, runner.ErrNotRegular) {
 		return nil
 	}
 	if err != nil {

@@ -11,45 +11,45 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/group"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
+	"github.com/stoker-ml/stoker/functions/runner/multihost"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Executor does executions: it has a store, a guest that runs modules, and a directory for
+// Executor does executions: it has a store, a runner that runs modules, and a directory for
 // workspaces. Its methods may be called from several goroutines at once.
 type Executor struct {
-	store storage.Store
-	guest Guest
-	opts  Options
+	store  storage.Store
+	runner Runner
+	opts   Options
 
 	accepted acceptedInputs
 }
 
-// Guest runs modules; functions/guest does it in child processes.
-type Guest interface {
+// Runner runs modules; functions/runner does it in child processes.
+type Runner interface {
 	// Digest identifies the module's code.
 	Digest(ctx context.Context, source module.Source) (string, error)
-	// Run works on one assignment. Errors are *guest.Errors.
-	Run(ctx context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error)
-	// Check answers a modelcheck.Question. Errors are *guest.Errors.
-	Check(ctx context.Context, question json.RawMessage, limits guest.Limits) (answer json.RawMessage, err error)
+	// Run works on one assignment. Errors are *runner.Errors.
+	Run(ctx context.Context, a module.Assignment, limits runner.Limits, on func(module.Message)) (runner.Outcome, error)
+	// Check answers a modelcheck.Question. Errors are *runner.Errors.
+	Check(ctx context.Context, question json.RawMessage, limits runner.Limits) (answer json.RawMessage, err error)
 }
 
 // Options of an Executor.
 type Options struct {
 	Root    storage.Ref   // of artifacts: <root>/<pipeline>/<Component>/<output>/<execution>/<attempt>
 	WorkDir string        // holds one workspace for each running attempt; default: the system's temporary directory
-	Grace   time.Duration // that a module has to write a checkpoint when it must stop; default: guest.DefaultGrace
+	Grace   time.Duration // that a module has to write a checkpoint when it must stop; default: runner.DefaultGrace
 	Logger  *slog.Logger
 	Now     func() time.Time
 
 	Telemetry *telemetry.Telemetry // counts checkpoints and trials; nil: none
 
-	Group *group.Leader // of the hosts that train one model together; nil: this one trains alone
+	Group *multihost.Leader // of the hosts that train one model together; nil: this one trains alone
 
 	GraphOps []string // operations that graphs named by events may have besides the usual ones; nil: those of STOKER_GRAPH_OPS
 
@@ -57,18 +57,18 @@ type Options struct {
 }
 
 // New returns an executor that reads and writes store and runs modules in g.
-func New(store storage.Store, g Guest, opts Options) *Executor {
+func New(store storage.Store, g Runner, opts Options) *Executor {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	opts.Grace = cmp.Or(opts.Grace, guest.DefaultGrace)
+	opts.Grace = cmp.Or(opts.Grace, runner.DefaultGrace)
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
 	if opts.GraphOps == nil {
 		opts.GraphOps = strings.FieldsFunc(os.Getenv("STOKER_GRAPH_OPS"), func(r rune) bool { return r == ',' || r == ' ' })
 	}
-	return &Executor{store: store, guest: g, opts: opts}
+	return &Executor{store: store, runner: g, opts: opts}
 }
 
 // Execute works on one job, or makes sure that a cancelled one has no result. It keeps the contract

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -59,23 +59,23 @@ func publishFailure(err error) error {
 	return events.Fail(events.FailureUnavailable, err)
 }
 
-// moduleFailure turns an error of guest into a failure of the job. log is the address of the
+// moduleFailure turns an error of the runner into a failure of the job. log is the address of the
 // module's log, if it ran.
 func moduleFailure(err error, log string) error {
 	if failure, ok := errors.AsType[*events.Failure](err); ok { // of another host
 		return &events.Failure{Kind: failure.Kind, Err: failure.Err, LogTail: failure.LogTail, Log: log}
 	}
-	failed, ok := errors.AsType[*guest.Error](err)
+	failed, ok := errors.AsType[*runner.Error](err)
 	if !ok {
 		return events.Fail(events.FailureUnavailable, err)
 	}
-	kinds := map[guest.Kind]events.FailureKind{
-		guest.KindInput:     events.FailureInput,
-		guest.KindModule:    events.FailureModule,
-		guest.KindCrash:     events.FailureCrash,
-		guest.KindResources: events.FailureResources,
-		guest.KindStopped:   events.FailureUnavailable,
-		guest.KindHost:      events.FailureUnavailable,
+	kinds := map[runner.Kind]events.FailureKind{
+		runner.KindInput:     events.FailureInput,
+		runner.KindModule:    events.FailureModule,
+		runner.KindCrash:     events.FailureCrash,
+		runner.KindResources: events.FailureResources,
+		runner.KindStopped:   events.FailureUnavailable,
+		runner.KindHost:      events.FailureUnavailable,
 	}
 	return &events.Failure{Kind: kinds[failed.Kind], Err: err, LogTail: failed.LogTail, Log: log}
 }

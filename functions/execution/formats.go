@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // Names in the formats of checkpoints.
@@ -180,10 +180,10 @@ func (s *scanner) read(path string, from, most int64) []byte {
 
 // openOfModule opens a regular file in a folder that a module may write to.
 func openOfModule(base, dir, name string) (*os.File, error) {
-	root, err := guest.OpenFolder(base, dir)
+	root, err := runner.OpenFolder(base, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	return guest.OpenRegular(root, name)
+	return runner.OpenRegular(root, name)
 }

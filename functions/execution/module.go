@@ -21,7 +21,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// code is a pipeline's module where guest finds it: at its own path, or where it was copied to from
+// code is a pipeline's module where runner finds it: at its own path, or where it was copied to from
 // its address.
 type code struct {
 	source  module.Source
@@ -98,7 +98,7 @@ func single(l storage.Listing) string {
 	return ""
 }
 
-// makeRunnable sets what a store doesn't keep: that a program may be run. Of one object only guest
+// makeRunnable sets what a store doesn't keep: that a program may be run. Of one object only runner
 // knows what it is; that a text may be run does no harm.
 func makeRunnable(l storage.Listing, dir string) error {
 	if name := single(l); name != "" {
@@ -117,7 +117,7 @@ func (x *Executor) moduleDigest(ctx context.Context, named module.Source) (strin
 }
 
 func (x *Executor) digestOf(ctx context.Context, found code) (string, error) {
-	digest, err := x.guest.Digest(ctx, found.source)
+	digest, err := x.runner.Digest(ctx, found.source)
 	if err != nil {
 		return "", found.atAddress(moduleFailure(err, ""))
 	}

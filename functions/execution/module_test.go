@@ -17,17 +17,17 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/runs/result"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// reader is a guest for which a module is the bytes at its path, and running it is to look at them.
+// reader is a runner for which a module is the bytes at its path, and running it is to look at them.
 type reader struct {
 	modelchecktest.Here
 	ran  []module.Source
@@ -41,36 +41,36 @@ func (r *reader) Digest(_ context.Context, source module.Source) (string, error)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return "", &guest.Error{Kind: guest.KindInput, Err: err}
+		return "", &runner.Error{Kind: runner.KindInput, Err: err}
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), nil
 }
 
-func (r *reader) Run(_ context.Context, a module.Assignment, _ guest.Limits, _ func(module.Message)) (guest.Outcome, error) {
+func (r *reader) Run(_ context.Context, a module.Assignment, _ runner.Limits, _ func(module.Message)) (runner.Outcome, error) {
 	r.ran = append(r.ran, a.Module)
 	if text, err := os.ReadFile(a.Module.Path); err == nil && strings.Contains(string(text), "raise") {
-		return guest.Outcome{}, &guest.Error{Kind: guest.KindModule, Err: fmt.Errorf("%s:1: it raised", a.Module.Path), LogTail: "in " + a.Module.Path}
+		return runner.Outcome{}, &runner.Error{Kind: runner.KindModule, Err: fmt.Errorf("%s:1: it raised", a.Module.Path), LogTail: "in " + a.Module.Path}
 	}
-	return guest.Outcome{Module: r.runs}, nil
+	return runner.Outcome{Module: r.runs}, nil
 }
 
 // library is a store with modules, and an executor that reads them.
 type library struct {
 	store    *storagetest.Memory
-	guest    *reader
+	runner   *reader
 	cache    string
 	executor *execution.Executor
 }
 
 func newLibrary(t *testing.T, over func(storage.Store) storage.Store, objects map[string]string) *library {
 	t.Helper()
-	l := &library{store: storagetest.NewMemory("modules"), guest: &reader{}, cache: filepath.Join(t.TempDir(), "fetched")}
+	l := &library{store: storagetest.NewMemory("modules"), runner: &reader{}, cache: filepath.Join(t.TempDir(), "fetched")}
 	for key, text := range objects {
 		l.put(t, key, text)
 	}
 	l.put(t, examples+"/Split-train/data", "rows")
-	l.executor = execution.New(over(l.store), l.guest, execution.Options{
+	l.executor = execution.New(over(l.store), l.runner, execution.Options{
 		Root: storage.Ref{Bucket: "modules", Key: "out"}, WorkDir: t.TempDir(), CacheDir: l.cache,
 	})
 	return l
@@ -154,7 +154,7 @@ func TestAModuleAtAnAddressIsRunFromACopy(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 			continue
 		}
-		source := l.guest.ran[len(l.guest.ran)-1]
+		source := l.runner.ran[len(l.runner.ran)-1]
 		info, err := os.Stat(source.Path)
 		switch {
 		case err != nil || source.RunFn != "penguin.run_fn":
@@ -217,8 +217,8 @@ func TestAModuleThatChangesDuringAJobEndsItsAttempt(t *testing.T) {
 	} {
 		err := l.run(t, address, change)
 		wantFailure(t, err, events.FailureUnavailable, "module "+address+": changed while being read")
-		if len(l.guest.ran) != 0 {
-			t.Errorf("ran %v, whose model would be found as that of the other", l.guest.ran)
+		if len(l.runner.ran) != 0 {
+			t.Errorf("ran %v, whose model would be found as that of the other", l.runner.ran)
 		}
 	}
 }
@@ -226,10 +226,10 @@ func TestAModuleThatChangesDuringAJobEndsItsAttempt(t *testing.T) {
 func TestWhatRanOtherwiseThanItIsKnownByIsNoResult(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, plainly, map[string]string{"penguin.py": "code"})
-	l.guest.runs = "another"
+	l.runner.runs = "another"
 	address := "s3://modules/penguin.py"
 	wantFailure(t, l.run(t, address, func() {}), events.FailureUnavailable, "module "+address+": changed while being read")
-	l.guest.runs = fmt.Sprintf("%x", sha256.Sum256([]byte("code")))
+	l.runner.runs = fmt.Sprintf("%x", sha256.Sum256([]byte("code")))
 	if err := l.run(t, address, func() {}); err != nil {
 		t.Error(err)
 	}
@@ -283,7 +283,7 @@ func TestModulesUnusedForLongAreRemoved(t *testing.T) {
 	if err := l.run(t, "s3://modules/penguin.py", func() {}); err != nil {
 		t.Fatal(err)
 	}
-	used := filepath.Dir(l.guest.ran[0].Path)
+	used := filepath.Dir(l.runner.ran[0].Path)
 	old := time.Now().Add(-8 * 24 * time.Hour)
 	for _, name := range []string{"partial-old", "partial-new"} {
 		if err := os.Mkdir(filepath.Join(l.cache, name), 0o755); err != nil {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/group"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
+	"github.com/stoker-ml/stoker/functions/runner/multihost"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -25,21 +25,21 @@ func (a *Attempt) joinGroup(ctx context.Context) (err error) {
 		return InputFailure(fmt.Errorf("resources.workers: %d: the workers of class %s are groups of %d hosts: ask for that many, for 1, or for another class",
 			hosts, a.Job.Class, leader.Size()))
 	}
-	a.group, err = leader.Begin(ctx, group.Order{Job: a.Job, Attempt: a.Task.Attempt, Execution: a.Execution.ID})
+	a.group, err = leader.Begin(ctx, multihost.Command{Job: a.Job, Attempt: a.Task.Attempt, Execution: a.Execution.ID})
 	return err
 }
 
 // leadHosts runs the module here while the members of the group run theirs, once all are ready.
 func (a *Attempt) leadHosts(
-	ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message),
-) (outcome guest.Outcome, err error) {
+	ctx context.Context, assignment module.Assignment, limits runner.Limits, on func(module.Message),
+) (outcome runner.Outcome, err error) {
 	if err := a.group.Ready(ctx, a.from); err != nil {
-		return guest.Outcome{}, err
+		return runner.Outcome{}, err
 	}
 	assignment.Cluster = &module.Cluster{Workers: a.group.Cluster()}
 	limits.Opened = a.group.Print
 	err = a.group.Run(ctx, func(ctx context.Context) (err error) {
-		outcome, err = a.executor.guest.Run(ctx, assignment, limits, on)
+		outcome, err = a.executor.runner.Run(ctx, assignment, limits, on)
 		return err
 	})
 	return outcome, err
@@ -48,24 +48,24 @@ func (a *Attempt) leadHosts(
 // followLeader runs a member's module, once all hosts are ready. Nobody publishes its model, so it
 // exports none and compares none.
 func (a *Attempt) followLeader(
-	ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message),
-) (guest.Outcome, error) {
-	if err := a.turn.Ready(ctx, a.from); err != nil {
-		return guest.Outcome{}, err
+	ctx context.Context, assignment module.Assignment, limits runner.Limits, on func(module.Message),
+) (runner.Outcome, error) {
+	if err := a.round.Ready(ctx, a.from); err != nil {
+		return runner.Outcome{}, err
 	}
 	assignment.Exports, assignment.Predictions = nil, nil
-	assignment.Cluster = &module.Cluster{Workers: a.turn.Cluster, Index: a.turn.Index}
-	limits.GPU, limits.Live = false, a.turn.Log
-	return a.executor.guest.Run(ctx, assignment, limits, on)
+	assignment.Cluster = &module.Cluster{Workers: a.round.Cluster, Index: a.round.Index}
+	limits.GPU, limits.Live = false, a.round.Log
+	return a.executor.runner.Run(ctx, assignment, limits, on)
 }
 
 // Follow does a member's part of the job that the leader of its group has: it stages, resumes and
 // runs the module like the leader. The leader has proved that it holds the job's lease, and nothing
 // is written to the store here: any attempt to write finds the lease lost. Errors are
 // events.Failures.
-func (x *Executor) Follow(ctx context.Context, c Distributed, turn *group.Turn) (err error) {
+func (x *Executor) Follow(ctx context.Context, c Distributed, round *multihost.MemberRound) (err error) {
 	task := worker.Task{
-		Job: turn.Job, Attempt: turn.Attempt, Report: func(events.Progress) {},
+		Job: round.Job, Attempt: round.Attempt, Report: func(events.Progress) {},
 		Prove: func() error { return fmt.Errorf("a member of a group writes nothing: %w", events.ErrLeaseLost) },
 	}
 	e, err := x.Identify(ctx, task, c)
@@ -73,14 +73,14 @@ func (x *Executor) Follow(ctx context.Context, c Distributed, turn *group.Turn) 
 		return err
 	}
 	defer func() { err = e.failed(err) }()
-	if e.ID != turn.Execution {
-		return events.Fail(events.FailureUnavailable, fmt.Errorf("execution %s here, and %s at the leader: %w", e.ID, turn.Execution, storage.ErrChanged))
+	if e.ID != round.Execution {
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("execution %s here, and %s at the leader: %w", e.ID, round.Execution, storage.ErrChanged))
 	}
 	a, err := x.Open(task, e)
 	if err != nil {
 		return err
 	}
-	a.turn = turn
+	a.round = round
 	defer a.CloseWith(&err)
 	if err := a.StageIn(ctx); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (a *Attempt) runMember(ctx context.Context, assignment module.Assignment) e
 	}
 	defer session.Close()
 	_, err = session.Run(ctx, assignment, func(module.Message) {})
-	if stopped, ok := errors.AsType[*guest.Error](err); ok && stopped.Kind == guest.KindStopped {
+	if stopped, ok := errors.AsType[*runner.Error](err); ok && stopped.Kind == runner.KindStopped {
 		return fmt.Errorf("the module was stopped: %w", context.Cause(ctx))
 	}
 	return err

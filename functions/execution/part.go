@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -49,7 +49,7 @@ func (p *Part) Load(ctx context.Context, dir string) (bool, error) {
 	defer os.RemoveAll(fresh)
 	loaded, err := p.checkpoints.Load(ctx, fresh)
 	if err == nil && loaded.Found() {
-		err = errors.Join(os.Chmod(fresh, 0o755), guest.MoveIn(fresh, p.attempt.Workspace.base(dir), dir))
+		err = errors.Join(os.Chmod(fresh, 0o755), runner.MoveIn(fresh, p.attempt.Workspace.base(dir), dir))
 	}
 	if err != nil {
 		return false, events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// SessionGuest is a Guest that can have one module process work on many assignments.
-type SessionGuest interface {
-	Open(ctx context.Context, source module.Source) (*guest.Session, error)
+// SessionRunner is a Runner that can have one module process work on many assignments.
+type SessionRunner interface {
+	Open(ctx context.Context, source module.Source) (*runner.Session, error)
 }
 
 // Session has the module of an attempt work on one assignment, or on one after another. It is for
@@ -24,8 +24,8 @@ type Session struct {
 	attempt *Attempt
 	opts    SessionOptions
 	code    code
-	open    *guest.Session // nil: each assignment has a process of its own
-	live    *live          // of all assignments together
+	open    *runner.Session // nil: each assignment has a process of its own
+	live    *live           // of all assignments together
 }
 
 // SessionOptions say what a session is for. The module's log is reported while it is printed in any
@@ -35,7 +35,7 @@ type SessionOptions struct {
 	// or fails, and saves checkpoints of a TFX module's files where the attempt saves any. The
 	// session has one assignment then.
 	KeepLog bool
-	// Reuse has one process work on all assignments, if the guest is a SessionGuest.
+	// Reuse has one process work on all assignments, if the runner is a SessionRunner.
 	Reuse bool
 }
 
@@ -47,7 +47,7 @@ func (a *Attempt) OpenSession(ctx context.Context, opts SessionOptions) (*Sessio
 		return nil, err
 	}
 	s := &Session{attempt: a, opts: opts, code: found}
-	if opener, can := a.executor.guest.(SessionGuest); can && opts.Reuse {
+	if opener, can := a.executor.runner.(SessionRunner); can && opts.Reuse {
 		if s.open, err = opener.Open(ctx, found.source); err != nil {
 			return nil, a.AtAddresses(moduleFailure(err, ""))
 		}
@@ -58,7 +58,7 @@ func (a *Attempt) OpenSession(ctx context.Context, opts SessionOptions) (*Sessio
 
 // Run works on one assignment and calls on for each of the module's messages, one at a time. Its
 // errors are events.Failures.
-func (s *Session) Run(ctx context.Context, assignment module.Assignment, on func(module.Message)) (outcome guest.Outcome, err error) {
+func (s *Session) Run(ctx context.Context, assignment module.Assignment, on func(module.Message)) (outcome runner.Outcome, err error) {
 	ctx, span := telemetry.Start(ctx, "module")
 	defer span.End(&err)
 	a := s.attempt
@@ -72,20 +72,20 @@ func (s *Session) Run(ctx context.Context, assignment module.Assignment, on func
 	}
 	switch {
 	case err != nil:
-		return guest.Outcome{}, a.AtAddresses(moduleFailure(err, log))
+		return runner.Outcome{}, a.AtAddresses(moduleFailure(err, log))
 	case outcome.Module != "" && outcome.Module != a.Execution.Module: // it changed at the last moment
-		return guest.Outcome{}, a.changed()
+		return runner.Outcome{}, a.changed()
 	}
 	return outcome, nil
 }
 
 // runKept keeps the log, and checkpoints of the files of a module that does not say when they are
 // whole.
-func (s *Session) runKept(ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+func (s *Session) runKept(ctx context.Context, assignment module.Assignment, limits runner.Limits, on func(module.Message)) (runner.Outcome, error) {
 	a := s.attempt
 	kept, err := a.openLog()
 	if err != nil {
-		return guest.Outcome{}, err
+		return runner.Outcome{}, err
 	}
 	defer kept.Close()
 	limits.LogPath = a.Workspace.log()
@@ -104,22 +104,22 @@ func (s *Session) runKept(ctx context.Context, assignment module.Assignment, lim
 
 // run runs the module: in the session's process or in one of its own, here or on all hosts of a
 // group.
-func (s *Session) run(ctx context.Context, assignment module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+func (s *Session) run(ctx context.Context, assignment module.Assignment, limits runner.Limits, on func(module.Message)) (runner.Outcome, error) {
 	switch a := s.attempt; {
 	case a.group != nil:
 		return a.leadHosts(ctx, assignment, limits, on)
-	case a.turn != nil:
+	case a.round != nil:
 		return a.followLeader(ctx, assignment, limits, on)
 	case s.open != nil:
 		return s.open.Run(ctx, assignment, limits, on)
 	default:
-		return a.executor.guest.Run(ctx, assignment, limits, on)
+		return a.executor.runner.Run(ctx, assignment, limits, on)
 	}
 }
 
 // IsTFX reports whether the module is a TFX module: one that searches by itself, and trains no
 // trial that it is assigned.
-func (s *Session) IsTFX() bool { return guest.IsTFX(s.code.source.Path) }
+func (s *Session) IsTFX() bool { return runner.IsTFX(s.code.source.Path) }
 
 // Close ends the module's process.
 func (s *Session) Close() {
@@ -140,9 +140,9 @@ func (a *Attempt) Handle(m module.Message) {
 }
 
 // limits are those of a module that prints to a log.
-func (a *Attempt) limits(log *live) guest.Limits {
+func (a *Attempt) limits(log *live) runner.Limits {
 	r := a.Execution.Resources
-	return guest.Limits{
+	return runner.Limits{
 		Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.executor.opts.Grace, GPU: r.WantsGPU(), Live: log,
 	}
 }

@@ -8,18 +8,18 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // checker answers each question with refused, and counts them.
 type checker struct {
-	Guest
+	Runner
 	refused string
 	asked   int
 }
 
-func (c *checker) Check(context.Context, json.RawMessage, guest.Limits) (json.RawMessage, error) {
+func (c *checker) Check(context.Context, json.RawMessage, runner.Limits) (json.RawMessage, error) {
 	c.asked++
 	return json.Marshal(modelcheck.Answer{Refused: c.refused})
 }
@@ -29,7 +29,7 @@ func (c *checker) Check(context.Context, json.RawMessage, guest.Limits) (json.Ra
 func TestAGraphThatWasAcceptedIsNotCheckedAgain(t *testing.T) {
 	t.Parallel()
 	c := &checker{}
-	executor := &Executor{guest: c}
+	executor := &Executor{runner: c}
 	base := func(t *testing.T) (a *Attempt, graph string) {
 		a = &Attempt{Workspace: Workspace{t.TempDir()}, executor: executor, Execution: Execution{Inputs: []Input{{Key: transformGraph, Dir: "graph"}}}}
 		graph = a.Workspace.In("graph")
@@ -80,7 +80,7 @@ func withSchema(t *testing.T, a *Attempt, text string) {
 func TestAGraphThatWasRefusedIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	c := &checker{refused: "it writes files"}
-	a := &Attempt{Workspace: Workspace{t.TempDir()}, executor: &Executor{guest: c}, Execution: Execution{Inputs: []Input{{Key: BaseModel, Dir: "base"}}}}
+	a := &Attempt{Workspace: Workspace{t.TempDir()}, executor: &Executor{runner: c}, Execution: Execution{Inputs: []Input{{Key: BaseModel, Dir: "base"}}}}
 	write(t, a.Workspace.In("base", "saved_model.pb"), "graph")
 	for range 2 {
 		if _, refused := events.AsKind(a.checkInputs(t.Context()), events.FailureInput); !refused {
@@ -96,7 +96,7 @@ func TestAGraphThatWasRefusedIsCheckedAgain(t *testing.T) {
 func TestALargeGraphIsCheckedEachTime(t *testing.T) {
 	t.Parallel()
 	c := &checker{}
-	a := &Attempt{Workspace: Workspace{t.TempDir()}, executor: &Executor{guest: c}, Execution: Execution{Inputs: []Input{{Key: BaseModel, Dir: "base"}}}}
+	a := &Attempt{Workspace: Workspace{t.TempDir()}, executor: &Executor{runner: c}, Execution: Execution{Inputs: []Input{{Key: BaseModel, Dir: "base"}}}}
 	large := a.Workspace.In("base", "variables")
 	write(t, large, "")
 	if err := os.Truncate(large, mostAcceptedSize+1); err != nil {
@@ -137,7 +137,7 @@ func write(t *testing.T, path, text string) {
 func TestAGraphWithALinkIsCheckedEachTime(t *testing.T) {
 	t.Parallel()
 	c := &checker{}
-	a := &Attempt{Workspace: Workspace{t.TempDir()}, executor: &Executor{guest: c}, Execution: Execution{Inputs: []Input{{Key: BaseModel, Dir: "base"}}}}
+	a := &Attempt{Workspace: Workspace{t.TempDir()}, executor: &Executor{runner: c}, Execution: Execution{Inputs: []Input{{Key: BaseModel, Dir: "base"}}}}
 	write(t, a.Workspace.In("base", "saved_model.pb"), "graph")
 	if err := os.Symlink("saved_model.pb", a.Workspace.In("base", "linked")); err != nil {
 		t.Fatal(err)

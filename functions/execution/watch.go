@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // fileWatch makes checkpoints of the files of a module that does not say itself when they are
@@ -21,7 +21,7 @@ type fileWatch struct {
 // watchFiles watches the folders of a TFX module while it runs. It returns nil for other modules,
 // which say when their files are whole, and for an attempt that saves no checkpoints.
 func (a *Attempt) watchFiles(source module.Source) *fileWatch {
-	if a.checkpointer == nil || !guest.IsTFX(source.Path) {
+	if a.checkpointer == nil || !runner.IsTFX(source.Path) {
 		return nil
 	}
 	w := &fileWatch{save: a.checkpointer, stop: make(chan struct{})}

@@ -1,5 +1,5 @@
 // Package module is what a Go user implements to train with Stoker, and the protocol between a worker and the process in
-// which a module runs. Write a Module, hand it to Main, and read Args. functions/guest is the other side.
+// which a module runs. Write a Module, hand it to Main, and read Args. functions/runner is the other side.
 //
 // What a module works with is in compute: example reads the data, nn puts networks together, train is the loop, savedmodel
 // writes what is served. local/examples/penguin uses all four, and is there to be copied. Those who think in Estimators have

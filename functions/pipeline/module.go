@@ -12,7 +12,7 @@ import (
 // needs more said.
 type Module module.Source
 
-// Source is what functions/guest runs.
+// Source is what functions/runner runs.
 func (m Module) Source() module.Source { return module.Source(m) }
 
 // IsBuiltin says whether the module is compiled in.

@@ -2,7 +2,7 @@
 //
 // A process that is killed removes nothing. So each folder is locked by whoever works in it, and the operating system lets
 // go of the lock when that process ends, however it ends: a folder that can be locked is abandoned. What is in a folder,
-// its users know: functions/guest/process for the homes of modules, functions/execution for the workspaces of attempts. Read Open.
+// its users know: functions/runner/process for the homes of modules, functions/execution for the workspaces of attempts. Read Open.
 package scratch
 
 import (

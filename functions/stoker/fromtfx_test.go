@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
-	"github.com/stoker-ml/stoker/functions/guest/process"
+	"github.com/stoker-ml/stoker/functions/runner/process"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )

@@ -19,7 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-ml/stoker/functions/guest/process"
+	"github.com/stoker-ml/stoker/functions/runner/process"
 	"github.com/stoker-ml/stoker/functions/stoker/admin"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"

@@ -51,12 +51,12 @@ var outlets = map[string]string{
 	"functions/module/modelcheck/modelcheck.go: os.Stderr": "the log of a check",
 	"compute/tf/skew/python.go: os.Stderr":                 "the log of a check",
 
-	"functions/guest/process/server_linux.go: os.NewFile":              "a socket to a module's process",
-	"functions/guest/process/program_linux.go: os.NewFile":             "a module's program, in memory",
-	"functions/peer/peertest/client_linux.go: os.Stdout":               "tests",
-	"functions/peer/peertest/client_linux.go: os.Stderr":               "tests",
-	"functions/guest/process/processtest/server_linux.go: os.NewFile":  "tests",
-	"functions/guest/process/processtest/server_linux.go: fmt.Println": "tests",
+	"functions/runner/process/fork_server_linux.go: os.NewFile":              "a socket to a module's process",
+	"functions/runner/process/program_linux.go: os.NewFile":                  "a module's program, in memory",
+	"functions/peer/peertest/client_linux.go: os.Stdout":                     "tests",
+	"functions/peer/peertest/client_linux.go: os.Stderr":                     "tests",
+	"functions/runner/process/processtest/fork_server_linux.go: os.NewFile":  "tests",
+	"functions/runner/process/processtest/fork_server_linux.go: fmt.Println": "tests",
 }
 
 func TestNothingIsPrintedPastTheTerminalPackage(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stoker-ml/stoker/functions/guest"
-	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/runner"
+	"github.com/stoker-ml/stoker/functions/runner/python"
 	"github.com/stoker-ml/stoker/functions/stoker/admin"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
@@ -21,7 +21,7 @@ import (
 func TestPythonSetupMakesEnvironmentsThatWork(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
-	t.Setenv(guest.PythonEnv, "")
+	t.Setenv(runner.PythonEnv, "")
 	var estimator, made python.Made
 	stoker(t, &estimator, "python", "setup", "--estimator")
 	stoker(t, &made, "python", "setup")

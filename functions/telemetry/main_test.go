@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
 
-// TestMain is also the child process of guest: this test binary acts as stoker.
+// TestMain is also the child process of runner: this test binary acts as stoker.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "module" {
 		os.Exit(module.Process(context.Background(), builtin.Module()))

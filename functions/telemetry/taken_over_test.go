@@ -20,9 +20,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
 	"github.com/stoker-ml/stoker/functions/execution/tuner"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/stoker/stack"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/functions/worker"
@@ -94,7 +94,7 @@ func newHands(ctx context.Context, t *testing.T, s *stack.Stack, tele *telemetry
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = connection.Close() })
-	host, err := guest.New(guest.Options{CacheDir: t.TempDir(), Builtins: builtin.Digests()})
+	host, err := runner.New(runner.Options{CacheDir: t.TempDir(), Builtins: builtin.Digests()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 package tfxdsl_test
 
-import "github.com/stoker-ml/stoker/functions/guest/process"
+import "github.com/stoker-ml/stoker/functions/runner/process"
 
 // confines reports whether this kernel can keep a process from files.
 func confines() bool { return process.CanSandbox() == nil }

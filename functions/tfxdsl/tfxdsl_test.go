@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/tfxdsl"
 )
 
@@ -26,7 +26,7 @@ func record(t *testing.T, text string, timeout time.Duration) (*tfxdsl.Recorded,
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return tfxdsl.Record(t.Context(), path, tfxdsl.Options{Python: python, Timeout: timeout, Run: func(cmd *exec.Cmd) error { return guest.RunConfined(cmd, nil) }})
+	return tfxdsl.Record(t.Context(), path, tfxdsl.Options{Python: python, Timeout: timeout, Run: func(cmd *exec.Cmd) error { return runner.RunConfined(cmd, nil) }})
 }
 
 func translate(t *testing.T, text string) (string, error) {

@@ -133,15 +133,15 @@ func flag(words []string, name string) string {
 
 func TestALineOfTheTaskfileRunsWhatItsPatternMatches(t *testing.T) {
 	t.Parallel()
-	const line = `    cmds: [go test -count=1 -timeout 30m -tags distribute,tfx -run "Workers|ONNX" ./functions/guest ./infra/...]`
+	const line = `    cmds: [go test -count=1 -timeout 30m -tags distribute,tfx -run "Workers|ONNX" ./functions/runner ./infra/...]`
 	for _, test := range []struct {
 		line, tag, folder, name string
 		want                    bool
 	}{
-		{line, "distribute", "functions/guest", "TestTwoWorkers", true},
+		{line, "distribute", "functions/runner", "TestTwoWorkers", true},
 		{line, "tfx", "infra/docs", "TestONNXFiles", true},
-		{line, "distribute", "functions/guest", "TestAMirroredModule", false},
-		{line, "warm", "functions/guest", "TestTwoWorkers", false},
+		{line, "distribute", "functions/runner", "TestAMirroredModule", false},
+		{line, "warm", "functions/runner", "TestTwoWorkers", false},
 		{line, "distribute", "functions/stoker", "TestTwoWorkers", false},
 		{"      - go test -tags hosts -v ./infra/hosts", "hosts", "infra/hosts", "TestAnything", true},
 		{"      - go test ./infra/hosts", "hosts", "infra/hosts", "TestAnything", false},

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
-	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // guest measures how a TFX module starts: cold, forked from a process that has imported everything,
@@ -29,7 +29,7 @@ func (b bench) guest(ctx context.Context) ([]figure, error) {
 }
 
 func guestCold(ctx context.Context, b bench, python string) (figures []figure, err error) {
-	err = withGuest(python, guest.WarmOff, func(g *guestJobs) error {
+	err = withGuest(python, runner.WarmOff, func(g *guestJobs) error {
 		took, err := g.firstLines(ctx, b.times(5), nil)
 		figures = firstLineFigures("cold", took, "")
 		return err
@@ -40,7 +40,7 @@ func guestCold(ctx context.Context, b bench, python string) (figures []figure, e
 // guestForked includes what Stoker adds to run_fn: all CPU time of this process, of the one that
 // forks and of the child, less that of run_fn itself.
 func guestForked(ctx context.Context, b bench, python string) (figures []figure, err error) {
-	err = withGuest(python, guest.WarmFork, func(g *guestJobs) error {
+	err = withGuest(python, runner.WarmFork, func(g *guestJobs) error {
 		first, err := g.run(ctx) // which waits for the imports
 		if err != nil {
 			return err
@@ -72,7 +72,7 @@ func guestForked(ctx context.Context, b bench, python string) (figures []figure,
 // guestIdle gives the process that takes the place of the last one the time to import: a job that
 // came before it has would wait for the rest.
 func guestIdle(ctx context.Context, b bench, python string) (figures []figure, err error) {
-	err = withGuest(python, guest.WarmIdle, func(g *guestJobs) error {
+	err = withGuest(python, runner.WarmIdle, func(g *guestJobs) error {
 		if _, err := g.run(ctx); err != nil {
 			return err
 		}

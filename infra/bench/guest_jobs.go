@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 //go:embed guest.py
@@ -20,7 +20,7 @@ var guestModule string
 
 // guestJobs runs the module, one job at a time.
 type guestJobs struct {
-	host *guest.Host
+	host *runner.Runner
 	dir  string
 	next int
 }
@@ -36,7 +36,7 @@ func withGuest(python, way string, use func(*guestJobs) error) error {
 	if err := os.WriteFile(filepath.Join(dir, "bench_module.py"), []byte(guestModule), 0o600); err != nil {
 		return err
 	}
-	host, err := guest.New(guest.Options{Python: python, CacheDir: filepath.Join(dir, "cache"), Warm: 1, PythonWarm: way})
+	host, err := runner.New(runner.Options{Python: python, CacheDir: filepath.Join(dir, "cache"), Warm: 1, PythonWarm: way})
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (g *guestJobs) run(ctx context.Context) (report guestReport, err error) {
 		Version: module.ProtocolVersion, Module: module.Source{Path: filepath.Join(g.dir, "bench_module.py")}, Call: module.CallTrain,
 		TrainFiles: []string{filepath.Join(dir, "none-*")}, ServingModelDir: filepath.Join(dir, "model"),
 		ModelRunDir: filepath.Join(dir, "run"), WorkingDir: filepath.Join(dir, "working"),
-	}, guest.Limits{}, nil)
+	}, runner.Limits{}, nil)
 	if err != nil {
 		return report, fmt.Errorf("%w\n%s", err, outcome.LogTail)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
@@ -142,7 +142,7 @@ func noopLatency(ctx context.Context, on ownBus, noop *noopFunction, first, roun
 
 // withNoop runs a bus and a host with one warm process of this binary.
 func withNoop(ctx context.Context, do func(context.Context, ownBus, *noopFunction) error) (err error) {
-	host, err := guest.New(guest.Options{Args: []string{"noop"}, Builtins: map[string]string{noopName: "builtin:noop@1"}, Warm: 1})
+	host, err := runner.New(runner.Options{Args: []string{"noop"}, Builtins: map[string]string{noopName: "builtin:noop@1"}, Warm: 1})
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func withNoop(ctx context.Context, do func(context.Context, ownBus, *noopFunctio
 
 // noopFunction has a module do nothing, and returns the event of a model that does not exist.
 type noopFunction struct {
-	host  *guest.Host
+	host  *runner.Runner
 	heard chan time.Time // first words; nil: nobody asks
 }
 
@@ -190,7 +190,7 @@ func (n *noopFunction) run(ctx context.Context) error {
 	_, err := n.host.Run(ctx, module.Assignment{
 		Version: module.ProtocolVersion, Module: module.Source{Path: module.BuiltinPrefix + noopName}, Call: module.CallTrain,
 		WorkingDir: dir, TrainFiles: []string{dir}, ServingModelDir: dir,
-	}, guest.Limits{}, func(module.Message) {
+	}, runner.Limits{}, func(module.Message) {
 		select {
 		case n.heard <- time.Now():
 		default:

@@ -17,9 +17,9 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/tuner"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/studies"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
@@ -164,7 +164,7 @@ func trialsTook(ctx context.Context, bus events.Bus, study events.Study) (time.D
 // work is one worker, with processes and a connection of its own.
 func (s studySetting) work(ctx context.Context, on ownBus, store storage.Store) error {
 	builtins := map[string]string{noopName: "builtin:noop@1"}
-	host, err := guest.New(guest.Options{Args: []string{noopName}, Builtins: builtins, Warm: s.slots, Slots: s.slots})
+	host, err := runner.New(runner.Options{Args: []string{noopName}, Builtins: builtins, Warm: s.slots, Slots: s.slots})
 	if err != nil {
 		return err
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // tiny is a module that trains within the worker's own process: hundreds of trainings are about all
@@ -33,18 +33,18 @@ const tinyFile = "./tiny.py"
 
 func isTiny(source module.Source) bool { return source.Path == tiny || source.Path == tinyFile }
 
-// modules is the trainer's guest: the real one, and tiny.
+// modules is the trainer's runner: the real one, and tiny.
 type modules struct {
-	host   *guest.Host
+	host   *runner.Runner
 	cutter *cutter
 }
 
 func newModules(c *cutter, log *slog.Logger) (modules, error) {
-	host, err := guest.New(guest.Options{Builtins: builtin.Digests(), Logger: log})
+	host, err := runner.New(runner.Options{Builtins: builtin.Digests(), Logger: log})
 	return modules{host, c}, err
 }
 
-func (m modules) Check(ctx context.Context, question json.RawMessage, limits guest.Limits) (json.RawMessage, error) {
+func (m modules) Check(ctx context.Context, question json.RawMessage, limits runner.Limits) (json.RawMessage, error) {
 	return m.host.Check(ctx, question, limits)
 }
 
@@ -55,10 +55,10 @@ func (m modules) Digest(ctx context.Context, source module.Source) (string, erro
 	return m.host.Digest(ctx, source)
 }
 
-func (m modules) Run(ctx context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+func (m modules) Run(ctx context.Context, a module.Assignment, limits runner.Limits, on func(module.Message)) (runner.Outcome, error) {
 	switch {
 	case a.Call == module.CallTune && a.CustomConfig["study"] != nil:
-		return guest.Outcome{}, hostOrNil(sayStudy(on))
+		return runner.Outcome{}, hostOrNil(sayStudy(on))
 	case a.Call == module.CallTrial:
 		return m.trial(ctx, a, on)
 	case isTiny(a.Module):
@@ -76,27 +76,27 @@ const (
 )
 
 // train goes on from the last checkpoint in its working folder, and writes one at each step.
-func (m modules) train(ctx context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+func (m modules) train(ctx context.Context, a module.Assignment, limits runner.Limits, on func(module.Message)) (runner.Outcome, error) {
 	if err := os.WriteFile(limits.LogPath, []byte("tiny begins\n"), 0o600); err != nil {
-		return guest.Outcome{}, host(err)
+		return runner.Outcome{}, host(err)
 	}
 	seed, err := seedOf(a)
 	if err != nil {
-		return guest.Outcome{}, host(err)
+		return runner.Outcome{}, host(err)
 	}
 	done, weights, err := resume(a.WorkingDir)
 	if err != nil {
-		return guest.Outcome{}, host(err)
+		return runner.Outcome{}, host(err)
 	}
 	for step := done + 1; step <= tinySteps; step++ {
 		select {
 		case <-ctx.Done():
-			return guest.Outcome{}, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
+			return runner.Outcome{}, &runner.Error{Kind: runner.KindStopped, Err: context.Cause(ctx)}
 		case <-time.After(stepTime):
 		}
 		weights = learn(weights, seed, step)
 		if err := keep(a.WorkingDir, step, weights); err != nil {
-			return guest.Outcome{}, host(err)
+			return runner.Outcome{}, host(err)
 		}
 		_ = m.cutter.around(pointTrain, func() error {
 			on(module.Message{Type: module.MessageProgress, Phase: "training", Step: step, Steps: tinySteps})
@@ -105,15 +105,15 @@ func (m modules) train(ctx context.Context, a module.Assignment, limits guest.Li
 		})
 	}
 	if a.Call == module.CallTune {
-		return guest.Outcome{}, hostOrNil(writeSearch(a))
+		return runner.Outcome{}, hostOrNil(writeSearch(a))
 	}
 	if err := writeModel(a.ServingModelDir, weights); err != nil {
-		return guest.Outcome{}, host(err)
+		return runner.Outcome{}, host(err)
 	}
-	return guest.Outcome{Metrics: map[string]float64{"loss": float64(weights[0])}}, nil
+	return runner.Outcome{Metrics: map[string]float64{"loss": float64(weights[0])}}, nil
 }
 
-func host(err error) error { return &guest.Error{Kind: guest.KindHost, Err: err} }
+func host(err error) error { return &runner.Error{Kind: runner.KindHost, Err: err} }
 
 func hostOrNil(err error) error {
 	if err == nil {

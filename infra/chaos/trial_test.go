@@ -10,8 +10,8 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // tinyStudy is what tiny searches for; the pipeline says how.
@@ -40,7 +40,7 @@ func tinyLoss(x, y float64, steps int) float64 {
 }
 
 // trial goes on from where its working folder is, one step at a time, and leaves that there.
-func (m modules) trial(ctx context.Context, a module.Assignment, on func(module.Message)) (guest.Outcome, error) {
+func (m modules) trial(ctx context.Context, a module.Assignment, on func(module.Message)) (runner.Outcome, error) {
 	values, _ := a.Hyperparameters["values"].(map[string]any)
 	x, _ := values["x"].(float64)
 	y, _ := values["y"].(float64)
@@ -48,22 +48,22 @@ func (m modules) trial(ctx context.Context, a module.Assignment, on func(module.
 	done := 0
 	if text, err := os.ReadFile(state); err == nil {
 		if _, err := fmt.Sscan(string(text), &done); err != nil {
-			return guest.Outcome{}, host(err)
+			return runner.Outcome{}, host(err)
 		}
 	} else if a.Trial.Parent != "" {
-		return guest.Outcome{}, &guest.Error{Kind: guest.KindModule, Err: fmt.Errorf("trial %s finds nothing of %s", a.Trial.ID, a.Trial.Parent)}
+		return runner.Outcome{}, &runner.Error{Kind: runner.KindModule, Err: fmt.Errorf("trial %s finds nothing of %s", a.Trial.ID, a.Trial.Parent)}
 	}
 	for step := done + 1; step <= *a.TrainSteps; step++ {
 		select {
 		case <-ctx.Done():
-			return guest.Outcome{}, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
+			return runner.Outcome{}, &runner.Error{Kind: runner.KindStopped, Err: context.Cause(ctx)}
 		case <-time.After(10 * stepTime):
 		}
 		if err := os.WriteFile(state, []byte(fmt.Sprint(step)), 0o600); err != nil {
-			return guest.Outcome{}, host(err)
+			return runner.Outcome{}, host(err)
 		}
 		on(module.Message{Type: module.MessageProgress, Phase: "training", Step: step, Steps: *a.TrainSteps})
 		on(module.Message{Type: module.MessageCheckpoint, Step: step})
 	}
-	return guest.Outcome{Metrics: map[string]float64{"loss": tinyLoss(x, y, *a.TrainSteps)}}, nil
+	return runner.Outcome{Metrics: map[string]float64{"loss": tinyLoss(x, y, *a.TrainSteps)}}, nil
 }

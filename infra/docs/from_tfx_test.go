@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/tfxdsl"
 )
 
@@ -98,7 +98,7 @@ func TestThePagesCallsAreThePagesFirstPipeline(t *testing.T) {
 	if err := os.WriteFile(file, []byte(prelude+calls), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	recorded, err := tfxdsl.Record(t.Context(), file, tfxdsl.Options{Python: tftest.Python3(t), Timeout: 5 * time.Minute, Run: func(cmd *exec.Cmd) error { return guest.RunConfined(cmd, nil) }})
+	recorded, err := tfxdsl.Record(t.Context(), file, tfxdsl.Options{Python: tftest.Python3(t), Timeout: 5 * time.Minute, Run: func(cmd *exec.Cmd) error { return runner.RunConfined(cmd, nil) }})
 	if err != nil {
 		t.Fatal(err)
 	}

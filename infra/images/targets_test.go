@@ -21,7 +21,7 @@ import (
 func TestTargets(t *testing.T) {
 	store := imageStore(t)
 	t.Run("estimator trains a module with trainer_fn", func(t *testing.T) {
-		trainsTFX(t, target(t, store, "estimator"), "functions/guest/testdata/chicago_taxi/taxi_estimator.py", "local/examples/taxi/data", "2.15.",
+		trainsTFX(t, target(t, store, "estimator"), "functions/runner/testdata/chicago_taxi/taxi_estimator.py", "local/examples/taxi/data", "2.15.",
 			"--schema", "/mnt/local/examples/taxi/data/transform_graph/metadata/schema.pbtxt") // of raw examples, which it serves
 	})
 	t.Run("python and cuda", func(t *testing.T) {

@@ -7,18 +7,18 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/storage"
 )
 
 // The folder in which a job's inputs were staged is gone when its failure is read.
 func TestAFailureNamesInputsByTheirAddresses(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+	b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 		text := "base_model: find weights in " + filepath.Join(a.BaseModel, "penguin.keras") + ", examples in " + a.TrainFiles[0] +
 			", graph in " + a.TransformGraphPath
-		return guest.Outcome{}, &guest.Error{Kind: guest.KindInput, Err: errors.New(text), LogTail: "log: " + text}
+		return runner.Outcome{}, &runner.Error{Kind: runner.KindInput, Err: errors.New(text), LogTail: "log: " + text}
 	})
 	b.put(t, "up/models/penguin.keras", "PK")
 	for base, want := range map[string]string{
@@ -34,7 +34,7 @@ func TestAFailureNamesInputsByTheirAddresses(t *testing.T) {
 		if !ok || failure.Kind != events.FailureInput || failure.Err.Error() != want || failure.LogTail != "log: "+want {
 			t.Errorf("%s: failure %v, log %q, want %q", base, err, failure.LogTail, want)
 		}
-		if _, ok := errors.AsType[*guest.Error](err); !ok {
+		if _, ok := errors.AsType[*runner.Error](err); !ok {
 			t.Errorf("%s: the cause is lost: %v", base, err)
 		}
 	}

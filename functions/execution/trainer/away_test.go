@@ -42,7 +42,7 @@ func offered(t *testing.T) *bustest.Memory {
 }
 
 // work is a worker that stops after a while.
-func work(t *testing.T, bus events.Bus, store storage.Store, g execution.Guest, while time.Duration) {
+func work(t *testing.T, bus events.Bus, store storage.Store, g execution.Runner, while time.Duration) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), while)
 	defer stop()

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tf/skew"
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // A model that answers each row with its process's environment, and one that puts it into an error.
@@ -46,7 +46,7 @@ func TestAModelThatReadsItsEnvironmentFindsNoCredentials(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", canary)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization="+canary)
 	var printed strings.Builder
-	host, err := guest.New(guest.Options{Builtins: builtin.Digests(), Env: []string{childEnv + "=1"}, Logger: slog.New(slog.NewTextHandler(&printed, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	host, err := runner.New(runner.Options{Builtins: builtin.Digests(), Env: []string{childEnv + "=1"}, Logger: slog.New(slog.NewTextHandler(&printed, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestAModelThatReadsItsEnvironmentFindsNoCredentials(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := host.Check(t.Context(), question, guest.Limits{})
+		answer, err := host.Check(t.Context(), question, runner.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

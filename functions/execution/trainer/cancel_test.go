@@ -77,7 +77,7 @@ func TestACancelledJobTakesBackWhatItHasPublished(t *testing.T) {
 				cancel(events.ErrCancelled) // and this write is not done
 			}
 		}}
-		_, err := b.shift(t, store, b.guest, "a1", 1).handle(ctx)
+		_, err := b.shift(t, store, b.runner, "a1", 1).handle(ctx)
 		cancel(nil)
 		if left := visible(t, b); kindOf(err) != events.FailureCancelled || len(left) > 0 {
 			t.Errorf("cancelled at %s: kind %q of %v, left %q", last, kindOf(err), err, left)
@@ -93,11 +93,11 @@ func TestAJobThatWasCancelledBeforeItBeganDoesNoWork(t *testing.T) {
 		"its spec is none":    func(j *events.Job) { j.Spec = []byte("{}") },
 	} {
 		b := setup(t, writesModel)
-		s := b.shift(t, b.store, b.guest, "a1", 1)
+		s := b.shift(t, b.store, b.runner, "a1", 1)
 		s.attempt.Cancelled = true
 		spoil(&s.job)
-		if _, err := s.handle(t.Context()); kindOf(err) != events.FailureCancelled || b.guest.runs.Load() > 0 || len(visible(t, b)) > 0 {
-			t.Errorf("%s: kind %q of %v, %d trainings", name, kindOf(err), err, b.guest.runs.Load())
+		if _, err := s.handle(t.Context()); kindOf(err) != events.FailureCancelled || b.runner.runs.Load() > 0 || len(visible(t, b)) > 0 {
+			t.Errorf("%s: kind %q of %v, %d trainings", name, kindOf(err), err, b.runner.runs.Load())
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestACancelThatComesTooLatePublishesTheModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := b.shift(t, b.store, b.guest, "a2", 2)
+	s := b.shift(t, b.store, b.runner, "a2", 2)
 	s.attempt.Cancelled = true
 	if got, err := s.handle(t.Context()); err != nil || got.Model.URI != first.Model.URI {
 		t.Errorf("published %+v, %v", got, err)
@@ -119,7 +119,7 @@ func TestACancelThatComesTooLatePublishesTheModel(t *testing.T) {
 func TestAnotherJobOfACancelledExecutionIsDone(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
-	s := b.shift(t, b.store, b.guest, "a1", 1)
+	s := b.shift(t, b.store, b.runner, "a1", 1)
 	s.attempt.Cancelled = true
 	_, err := s.handle(t.Context())
 	execution := failedExecution(t, err)
@@ -182,7 +182,7 @@ func TestACancelRacingACommitHasOneOutcome(t *testing.T) {
 				spoilt = storagetest.Fault{LoseAnswer: true}
 			}
 			store := storagetest.Faulty(counted, storagetest.Nth(storagetest.OpPutIf, fault/2, spoilt))
-			s := b.shift(t, store, b.guest, "a1", 1)
+			s := b.shift(t, store, b.runner, "a1", 1)
 			got, err := s.handle(ctx)
 			for n := 2; kindOf(err) == events.FailureUnavailable; n++ {
 				if n > 5 {

@@ -20,7 +20,7 @@ func TestAnInputThatChangesBeforeItIsStagedIsTriedAgain(t *testing.T) {
 		"under other keys": func(t *testing.T, b *bench) { b.lose(t, data); b.put(t, data+"-of-1", "train rows") },
 	} {
 		b := setup(t, writesModel)
-		before, err := b.shift(t, b.store, b.guest, "a0", 1).handle(t.Context())
+		before, err := b.shift(t, b.store, b.runner, "a0", 1).handle(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,11 +33,11 @@ func TestAnInputThatChangesBeforeItIsStagedIsTriedAgain(t *testing.T) {
 			}
 			return storagetest.Fault{}
 		})
-		_, err = b.shift(t, store, b.guest, "a1", 1).handle(t.Context())
+		_, err = b.shift(t, store, b.runner, "a1", 1).handle(t.Context())
 		if kindOf(err) != events.FailureUnavailable || !strings.Contains(err.Error(), storage.ErrChanged.Error()) {
 			t.Errorf("%s: kind %q of %v", name, kindOf(err), err)
 		}
-		after, err := b.shift(t, store, b.guest, "a2", 2).handle(t.Context())
+		after, err := b.shift(t, store, b.runner, "a2", 2).handle(t.Context())
 		if err != nil || after.Execution == before.Execution {
 			t.Errorf("%s: published %+v, %v", name, after, err)
 		}

@@ -16,10 +16,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/skew"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/runs/result"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -161,7 +161,7 @@ const maxLabels = 1 << 20
 // labels are features that requests don't have, as the module names them.
 func (t *training) labels() (labels []string, err error) {
 	folder, name := filepath.Split(t.assignment.Predictions.LabelsPath)
-	text, err := guest.ReadInFolder(folder, folder, name, maxLabels)
+	text, err := runner.ReadInFolder(folder, folder, name, maxLabels)
 	if err == nil {
 		err = json.Unmarshal(text, &labels)
 	}

@@ -21,9 +21,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graphtest"
 	"github.com/stoker-ml/stoker/compute/tf/skew"
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // A check ends within its limits and when it is cancelled, whatever the model asks for, and leaves
@@ -33,15 +33,15 @@ func TestAModelThatAsksForTooMuchEndsWithItsCheck(t *testing.T) {
 	type ending string
 	const (
 		answered  ending = "" // by the reader's own limits
-		resources        = ending(guest.KindResources)
-		stopped          = ending(guest.KindStopped)
-		crash            = ending(guest.KindCrash)
+		resources        = ending(runner.KindResources)
+		stopped          = ending(runner.KindStopped)
+		crash            = ending(runner.KindCrash)
 	)
 	const (
 		cancelled  = "cancelled"
 		terminated = "SIGTERM" // is sent to the child
 	)
-	type limits = guest.Limits
+	type limits = runner.Limits
 	for _, c := range []struct {
 		model  string
 		limits limits
@@ -78,7 +78,7 @@ func TestAModelThatAsksForTooMuchEndsWithItsCheck(t *testing.T) {
 			dir := t.TempDir()
 			started := filepath.Join(dir, "started")
 			q := hostileQuestion(t, dir, c.model, started, c.python)
-			host, err := guest.New(guest.Options{
+			host, err := runner.New(runner.Options{
 				Builtins: builtin.Digests(), Args: []string{"module", dir}, Env: []string{childEnv + "=1"}, Writable: []string{dir},
 			})
 			if err != nil {
@@ -112,7 +112,7 @@ func TestAModelThatAsksForTooMuchEndsWithItsCheck(t *testing.T) {
 			}
 			got, text := answered, string(answer)
 			if err != nil {
-				failed, ok := errors.AsType[*guest.Error](err)
+				failed, ok := errors.AsType[*runner.Error](err)
 				if !ok {
 					t.Fatal(err)
 				}
@@ -132,7 +132,7 @@ func TestAModelThatAsksForTooMuchEndsWithItsCheck(t *testing.T) {
 	}
 }
 
-func limitsText(l guest.Limits) (text string) {
+func limitsText(l runner.Limits) (text string) {
 	if l.MemoryBytes > 0 {
 		text += fmt.Sprint(" memory ", l.MemoryBytes>>20)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -57,7 +57,7 @@ func TestASchemaThatTakesTooMuchMemoryEndsWithItsCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := setup(t, writesModel)
 			b.put(t, "up/schema/schema.pbtxt", string(tc.schema))
-			host, err := guest.New(guest.Options{Builtins: builtin.Digests(), Env: []string{childEnv + "=1"}})
+			host, err := runner.New(runner.Options{Builtins: builtin.Digests(), Env: []string{childEnv + "=1"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,11 +85,11 @@ func TestASchemaThatTakesTooMuchMemoryEndsWithItsCheck(t *testing.T) {
 // The worker reads no schema that an event names: it goes by what the process of the check says.
 func TestASchemaIsReadByTheProcessOfTheCheck(t *testing.T) {
 	t.Parallel()
-	tooLarge := &guest.Error{Kind: guest.KindResources, Err: errors.New("used 5 GiB, 4 GiB allowed")}
-	stopped := &guest.Error{Kind: guest.KindStopped, Err: errors.New("the worker is leaving")}
+	tooLarge := &runner.Error{Kind: runner.KindResources, Err: errors.New("used 5 GiB, 4 GiB allowed")}
+	stopped := &runner.Error{Kind: runner.KindStopped, Err: errors.New("the worker is leaving")}
 	for name, tc := range map[string]struct {
 		answer modelcheck.Answer
-		fails  *guest.Error
+		fails  *runner.Error
 		want   events.FailureKind
 		says   string
 	}{
@@ -103,7 +103,7 @@ func TestASchemaIsReadByTheProcessOfTheCheck(t *testing.T) {
 			b := setup(t, writesModel)
 			b.put(t, "up/schema/schema.pbtxt", "\xff no schema")
 			asked := 0
-			b.trainer = trainer.New(execution.New(b.store, answering{b.guest, func(q modelcheck.Question) (modelcheck.Answer, error) {
+			b.trainer = trainer.New(execution.New(b.store, answering{b.runner, func(q modelcheck.Question) (modelcheck.Answer, error) {
 				if q.Schema == "" {
 					return modelcheck.Answer{}, nil
 				}
@@ -126,13 +126,13 @@ func TestASchemaIsReadByTheProcessOfTheCheck(t *testing.T) {
 	}
 }
 
-// answering is a guest whose checks are answered by a function.
+// answering is a runner whose checks are answered by a function.
 type answering struct {
-	execution.Guest
+	execution.Runner
 	answer func(modelcheck.Question) (modelcheck.Answer, error)
 }
 
-func (g answering) Check(_ context.Context, question json.RawMessage, _ guest.Limits) (json.RawMessage, error) {
+func (g answering) Check(_ context.Context, question json.RawMessage, _ runner.Limits) (json.RawMessage, error) {
 	var q modelcheck.Question
 	if err := json.Unmarshal(question, &q); err != nil {
 		return nil, err

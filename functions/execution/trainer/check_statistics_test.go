@@ -10,9 +10,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // manyLabels is a FeatureStats.pb of some 60 MiB whose features have as many words as a reader keeps, each of two bytes: in memory they are
@@ -48,16 +48,16 @@ func TestStatisticsThatTakeTooMuchMemoryEndWithTheirCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, err := guest.New(guest.Options{Builtins: builtin.Digests(), Env: []string{childEnv + "=1"}})
+	host, err := runner.New(runner.Options{Builtins: builtin.Digests(), Env: []string{childEnv + "=1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer host.Close()
-	_, err = host.Check(t.Context(), question, guest.Limits{MemoryBytes: 256 << 20})
-	if failed, ok := errors.AsType[*guest.Error](err); !ok || failed.Kind != guest.KindResources || !strings.Contains(err.Error(), "256.0 MiB allowed") {
+	_, err = host.Check(t.Context(), question, runner.Limits{MemoryBytes: 256 << 20})
+	if failed, ok := errors.AsType[*runner.Error](err); !ok || failed.Kind != runner.KindResources || !strings.Contains(err.Error(), "256.0 MiB allowed") {
 		t.Errorf("%v, want that it takes more than 256 MiB", err)
 	}
-	answer, err := host.Check(t.Context(), json.RawMessage(`{}`), guest.Limits{MemoryBytes: 256 << 20})
+	answer, err := host.Check(t.Context(), json.RawMessage(`{}`), runner.Limits{MemoryBytes: 256 << 20})
 	if err != nil || string(answer) != "{}" {
 		t.Errorf("afterwards: %s, %v", answer, err)
 	}

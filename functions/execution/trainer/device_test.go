@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // A class is one of workers, and a worker without a GPU may serve gpu: then the model says so, and
@@ -19,7 +19,7 @@ func TestAJobOfClassGPUThatTrainedOnACPUSaysSo(t *testing.T) {
 	}{
 		{"gpu", module.DeviceCPU, true}, {"gpu", module.DeviceGPU, false}, {"gpu", "", false}, {"gpu-a100", module.DeviceCPU, true},
 	} {
-		b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+		b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 			outcome, err := writesModel(a)
 			outcome.Device = test.device
 			return outcome, err
@@ -57,7 +57,7 @@ trainer:
 `
 	for text, cached := range map[string]bool{spec: true, own: false} {
 		var asked []bool
-		b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+		b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 			asked = append(asked, a.Deterministic)
 			return writesModel(a)
 		})

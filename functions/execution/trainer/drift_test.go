@@ -120,13 +120,13 @@ func (c mortalClaim) Nak(ctx context.Context, delay time.Duration, cause events.
 	return c.Claim.Nak(ctx, delay, cause, why)
 }
 
-// digestGuest is a guest whose module has a digest.
-type digestGuest struct {
-	*fakeGuest
+// digestRunner is a runner whose module has a digest.
+type digestRunner struct {
+	*fakeRunner
 	digest string
 }
 
-func (g digestGuest) Digest(context.Context, module.Source) (string, error) { return g.digest, nil }
+func (g digestRunner) Digest(context.Context, module.Source) (string, error) { return g.digest, nil }
 
 // drift is a change by which the same job is another execution.
 type drift struct {
@@ -183,7 +183,7 @@ func driftAt(t *testing.T, d drift, effect string) {
 // trainOn works on jobs until ctx ends.
 func trainOn(ctx context.Context, t *testing.T, b *bench, bus events.Bus, store storage.Store, digest string) {
 	t.Helper()
-	executor := execution.New(store, digestGuest{b.guest, digest}, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
+	executor := execution.New(store, digestRunner{b.runner, digest}, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
 	functions := []worker.Function{trainer.New(executor, trainer.Options{})}
 	if err := worker.New(bus, worker.Options{Functions: functions}).Run(ctx); err != nil {
 		t.Error(err)

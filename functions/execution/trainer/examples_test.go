@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // read are the contents of the files that patterns match, in order.
@@ -35,7 +35,7 @@ func read(t *testing.T, patterns []string) (texts []string) {
 func TestAnArtifactsOwnPatternNamesTheFilesOfASplit(t *testing.T) {
 	t.Parallel()
 	var train, eval []string
-	b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+	b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 		train, eval = read(t, a.TrainFiles), read(t, a.EvalFiles)
 		return writesModel(a)
 	})
@@ -71,7 +71,7 @@ func TestAnArtifactsOwnPatternNamesTheFilesOfASplit(t *testing.T) {
 func TestTheModuleGetsTheNumberOfExamples(t *testing.T) {
 	t.Parallel()
 	var given module.Assignment
-	b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+	b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 		given = a
 		return writesModel(a)
 	})
@@ -105,7 +105,7 @@ func TestTheModuleGetsTheNumberOfExamples(t *testing.T) {
 func TestAnotherPayloadIsAnotherExecution(t *testing.T) {
 	t.Parallel()
 	var payloads []string
-	b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+	b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 		payloads = append(payloads, a.PayloadFormat)
 		return writesModel(a)
 	})

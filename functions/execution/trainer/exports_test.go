@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/export/onnx"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 const exportSpec = spec + "  exports: [onnx]\n"
@@ -25,7 +25,7 @@ func onnxFile(a module.Assignment) (string, error) {
 }
 
 // writesONNX is a module that leaves what was asked for.
-func writesONNX(a module.Assignment) (guest.Outcome, error) {
+func writesONNX(a module.Assignment) (runner.Outcome, error) {
 	outcome, err := writesModel(a)
 	if err != nil || len(a.Exports) == 0 {
 		return outcome, err
@@ -72,7 +72,7 @@ func TestAFormatThatIsNotThereFailsTheCheck(t *testing.T) {
 			return errors.Join(err, os.Mkdir(path, 0o755))
 		},
 	} {
-		b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+		b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 			outcome, err := writesModel(a)
 			return outcome, errors.Join(err, leave(a))
 		})

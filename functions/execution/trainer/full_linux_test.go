@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
@@ -83,14 +83,14 @@ func TestADiskThatFillsUpWhileStagingIsTheMachinesFault(t *testing.T) {
 	b := setup(t, writesModel)
 	b.put(t, "up/tx/Split-train/data-1", strings.Repeat("x", 4<<20))
 	disk := smallDisk(t, 1<<20)
-	s := b.shift(t, b.store, b.guest, "a1", 1)
-	s.trainer = trainer.New(execution.New(b.store, b.guest, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: disk}), trainer.Options{})
+	s := b.shift(t, b.store, b.runner, "a1", 1)
+	s.trainer = trainer.New(execution.New(b.store, b.runner, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: disk}), trainer.Options{})
 	_, err := s.handle(t.Context())
-	if kindOf(err) != events.FailureUnavailable || !errors.Is(err, syscall.ENOSPC) || b.guest.runs.Load() > 0 {
+	if kindOf(err) != events.FailureUnavailable || !errors.Is(err, syscall.ENOSPC) || b.runner.runs.Load() > 0 {
 		t.Errorf("kind %q of %v", kindOf(err), err)
 	}
 	wantEmpty(t, disk)
-	if _, err := b.shift(t, b.store, b.guest, "a2", 2).handle(t.Context()); err != nil {
+	if _, err := b.shift(t, b.store, b.runner, "a2", 2).handle(t.Context()); err != nil {
 		t.Errorf("with enough space: %v", err)
 	}
 }
@@ -107,7 +107,7 @@ func TestADiskThatFillsUpWhileAModuleSavesIsTheMachinesFault(t *testing.T) {
 	s.job.Spec = job(t, "j1", "monday", large).Spec
 	roomy := s.trainer
 	disk := smallDisk(t, 2<<20)
-	s.trainer = trainer.New(execution.New(l.store, hostOf(t), execution.Options{Root: root, WorkDir: disk}), trainer.Options{})
+	s.trainer = trainer.New(execution.New(l.store, runnerOf(t), execution.Options{Root: root, WorkDir: disk}), trainer.Options{})
 	_, err := s.handle(t.Context())
 	if kindOf(err) != events.FailureUnavailable || !strings.Contains(err.Error(), "no space left on device") {
 		t.Errorf("kind %q of %v", kindOf(err), err)
@@ -119,9 +119,9 @@ func TestADiskThatFillsUpWhileAModuleSavesIsTheMachinesFault(t *testing.T) {
 	}
 }
 
-func hostOf(t *testing.T) *guest.Host {
+func runnerOf(t *testing.T) *runner.Runner {
 	t.Helper()
-	host, err := guest.New(guest.Options{Builtins: map[string]string{"dnn": "builtin:dnn@test"}, Env: []string{childEnv + "=1"}})
+	host, err := runner.New(runner.Options{Builtins: map[string]string{"dnn": "builtin:dnn@test"}, Env: []string{childEnv + "=1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,16 +130,16 @@ func hostOf(t *testing.T) *guest.Host {
 }
 
 // saves is a module that says that a file of its own is a checkpoint.
-type saves struct{ execution.Guest }
+type saves struct{ execution.Runner }
 
-func (g saves) Run(_ context.Context, a module.Assignment, _ guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+func (g saves) Run(_ context.Context, a module.Assignment, _ runner.Limits, on func(module.Message)) (runner.Outcome, error) {
 	file := filepath.Join(a.WorkingDir, "weights")
 	if err := os.WriteFile(file, make([]byte, 600<<10), 0o600); err != nil {
-		return guest.Outcome{}, err
+		return runner.Outcome{}, err
 	}
 	on(module.Message{Type: module.MessageCheckpoint, Step: 1})
 	if err := os.Remove(file); err != nil {
-		return guest.Outcome{}, err
+		return runner.Outcome{}, err
 	}
 	return writesModel(a)
 }
@@ -150,8 +150,8 @@ func TestAFullDiskThatFitsNoCopyCostsNoModel(t *testing.T) {
 	}
 	b := setup(t, writesModel)
 	var log bytes.Buffer
-	s := b.shift(t, b.store, b.guest, "a1", 1)
-	s.trainer = trainer.New(execution.New(b.store, saves{b.guest}, execution.Options{
+	s := b.shift(t, b.store, b.runner, "a1", 1)
+	s.trainer = trainer.New(execution.New(b.store, saves{b.runner}, execution.Options{
 		Root: storage.Ref{Bucket: "stoker"}, WorkDir: smallDisk(t, 1<<20), Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	}), trainer.Options{})
 	if _, err := s.handle(t.Context()); err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -85,8 +85,8 @@ func TestAModelThatDoesNotKnowOfEarlierOnesIsCountedAnew(t *testing.T) {
 		t.Fatalf("%+v, %v", second, err)
 	}
 	replayed, err := b.handle(t, again(t, "j3", "monday", 1), "a3")
-	if err != nil || replayed.Generation != 1 || b.guest.runs.Load() != 2 {
-		t.Fatalf("%+v after %d trainings, %v", replayed, b.guest.runs.Load(), err)
+	if err != nil || replayed.Generation != 1 || b.runner.runs.Load() != 2 {
+		t.Fatalf("%+v after %d trainings, %v", replayed, b.runner.runs.Load(), err)
 	}
 	if replayed.Model.URI != second.Model.URI || replayed.Model.URI == first.Model.URI {
 		t.Errorf("published %s", replayed.Model.URI)
@@ -101,7 +101,7 @@ func TestACancelledExecutionKeepsCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.loseModel(t, first)
-	s := b.shift(t, b.store, b.guest, "a2", 1)
+	s := b.shift(t, b.store, b.runner, "a2", 1)
 	s.job, s.attempt.Cancelled = job(t, "j2", "tuesday", spec), true
 	if _, err := s.handle(t.Context()); kindOf(err) != events.FailureCancelled {
 		t.Fatal(err)
@@ -131,14 +131,14 @@ func TestABaseModelIsKnownByItsExecution(t *testing.T) {
 	}
 	first := warm("j2", "a2", 0)
 	b.lose(t, "penguin/")
-	b.guest.run = func(a module.Assignment) (guest.Outcome, error) { // of a module that is not deterministic
-		return guest.Outcome{}, errors.Join(second(writesModel(a)), os.WriteFile(filepath.Join(a.ServingModelDir, "other"), nil, 0o600))
+	b.runner.run = func(a module.Assignment) (runner.Outcome, error) { // of a module that is not deterministic
+		return runner.Outcome{}, errors.Join(second(writesModel(a)), os.WriteFile(filepath.Join(a.ServingModelDir, "other"), nil, 0o600))
 	}
 	remade, err := b.handle(t, again(t, "j3", "monday", 1), "a3")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.guest.run = writesModel
+	b.runner.run = writesModel
 	replayed := warm("j4", "a4", 1)
 	if remade.Model.URI == base.Model.URI || remade.Model.Digest == base.Model.Digest {
 		t.Errorf("made again as %+v, was %+v", remade.Model, base.Model)
@@ -191,7 +191,7 @@ func TestHyperparametersOfStokersOwnAreKnownByTheirExecution(t *testing.T) {
 	}
 }
 
-func second(_ guest.Outcome, err error) error { return err }
+func second(_ runner.Outcome, err error) error { return err }
 
 func TestASaltIsAnotherExecutionAndARequestIsNot(t *testing.T) {
 	t.Parallel()
@@ -209,8 +209,8 @@ func TestASaltIsAnotherExecutionAndARequestIsNot(t *testing.T) {
 		}
 		executions[got.Execution] = true
 	}
-	if len(executions) != 3 || b.guest.runs.Load() != 3 {
-		t.Errorf("%d executions, %d trainings", len(executions), b.guest.runs.Load())
+	if len(executions) != 3 || b.runner.runs.Load() != 3 {
+		t.Errorf("%d executions, %d trainings", len(executions), b.runner.runs.Load())
 	}
 }
 

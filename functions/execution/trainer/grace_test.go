@@ -9,27 +9,27 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// boundGuest records the limits that it was given, and trains nothing.
-type boundGuest struct {
-	execution.Guest
-	limits chan guest.Limits
+// boundRunner records the limits that it was given, and trains nothing.
+type boundRunner struct {
+	execution.Runner
+	limits chan runner.Limits
 }
 
-func (g boundGuest) Run(_ context.Context, _ module.Assignment, limits guest.Limits, _ func(module.Message)) (guest.Outcome, error) {
+func (g boundRunner) Run(_ context.Context, _ module.Assignment, limits runner.Limits, _ func(module.Message)) (runner.Outcome, error) {
 	g.limits <- limits
-	return guest.Outcome{}, errors.New("trains nothing")
+	return runner.Outcome{}, errors.New("trains nothing")
 }
 
 func TestAModuleHasTheGraceTimeOfItsTrainer(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
-	bound := boundGuest{b.guest, make(chan guest.Limits, 1)}
+	bound := boundRunner{b.runner, make(chan runner.Limits, 1)}
 	train := trainer.New(execution.New(b.store, bound, execution.Options{
 		Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir(), Grace: 15 * time.Second,
 	}), trainer.Options{})

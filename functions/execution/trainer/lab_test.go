@@ -14,9 +14,9 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -57,7 +57,7 @@ func upload(t *testing.T, store storage.Store, to storage.Ref, dir string) {
 // its modules.
 func (l *lab) shift(t *testing.T, store storage.Store, number int, kill string, on func(module.Message)) *shift {
 	t.Helper()
-	host, err := guest.New(guest.Options{Builtins: builtin.Digests(), Env: []string{childEnv + "=1", killEnv + "=" + kill, raidEnv + "=" + os.Getenv(raidEnv)}})
+	host, err := runner.New(runner.Options{Builtins: builtin.Digests(), Env: []string{childEnv + "=1", killEnv + "=" + kill, raidEnv + "=" + os.Getenv(raidEnv)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // leaves is a module that writes files into the folder of its model, next to a SavedModel or
 // instead of one.
-func leaves(saved bool, files map[string]string) func(module.Assignment) (guest.Outcome, error) {
-	return func(a module.Assignment) (outcome guest.Outcome, err error) {
+func leaves(saved bool, files map[string]string) func(module.Assignment) (runner.Outcome, error) {
+	return func(a module.Assignment) (outcome runner.Outcome, err error) {
 		if saved {
 			outcome, err = writesModel(a)
 		}

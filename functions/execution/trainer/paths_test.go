@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // everyPath is a text with each path that a module is given, and one more below each.
@@ -36,7 +36,7 @@ func attemptDir(a module.Assignment) string { return filepath.Dir(a.WorkingDir) 
 func TestNoPathOfTheWorkerIsInAnEvent(t *testing.T) {
 	t.Parallel()
 	var dir string
-	b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+	b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 		dir = attemptDir(a)
 		outcome, err := writesModel(a)
 		outcome.Unwritten = map[string]string{"onnx": everyPath(a), "tflite": strings.Repeat("x", 940) + a.EvalFiles[0]} // which is cut
@@ -74,37 +74,37 @@ func TestNoPathOfTheWorkerIsInAnEvent(t *testing.T) {
 
 func TestNoPathOfTheWorkerIsInAReason(t *testing.T) {
 	t.Parallel()
-	for name, fail := range map[string]func(a module.Assignment, said string) (guest.Outcome, error){
-		"a module's error": func(_ module.Assignment, said string) (guest.Outcome, error) {
-			return guest.Outcome{}, &guest.Error{Kind: guest.KindModule, Err: errors.New(said), LogTail: said}
+	for name, fail := range map[string]func(a module.Assignment, said string) (runner.Outcome, error){
+		"a module's error": func(_ module.Assignment, said string) (runner.Outcome, error) {
+			return runner.Outcome{}, &runner.Error{Kind: runner.KindModule, Err: errors.New(said), LogTail: said}
 		},
-		"a host's error": func(_ module.Assignment, said string) (guest.Outcome, error) {
-			return guest.Outcome{}, &guest.Error{Kind: guest.KindHost, Err: errors.New(said)}
+		"a host's error": func(_ module.Assignment, said string) (runner.Outcome, error) {
+			return runner.Outcome{}, &runner.Error{Kind: runner.KindHost, Err: errors.New(said)}
 		},
-		"a required format": func(a module.Assignment, said string) (guest.Outcome, error) {
+		"a required format": func(a module.Assignment, said string) (runner.Outcome, error) {
 			outcome, err := writesModel(a)
 			outcome.Unwritten, outcome.LogTail = map[string]string{"onnx": said}, said
 			return outcome, err
 		},
-		"no model": func(_ module.Assignment, said string) (guest.Outcome, error) {
-			return guest.Outcome{LogTail: said}, nil
+		"no model": func(_ module.Assignment, said string) (runner.Outcome, error) {
+			return runner.Outcome{LogTail: said}, nil
 		},
-		"a file that is no model": func(a module.Assignment, said string) (guest.Outcome, error) {
-			return guest.Outcome{LogTail: said}, errors.Join(os.MkdirAll(a.ServingModelDir, 0o755), os.WriteFile(filepath.Join(a.ServingModelDir, "saved_model.pb"), []byte("PK\x03"), 0o600))
+		"a file that is no model": func(a module.Assignment, said string) (runner.Outcome, error) {
+			return runner.Outcome{LogTail: said}, errors.Join(os.MkdirAll(a.ServingModelDir, 0o755), os.WriteFile(filepath.Join(a.ServingModelDir, "saved_model.pb"), []byte("PK\x03"), 0o600))
 		},
-		"labels that can't be read": func(a module.Assignment, said string) (guest.Outcome, error) {
+		"labels that can't be read": func(a module.Assignment, said string) (runner.Outcome, error) {
 			_, err := writesModel(a)
-			return guest.Outcome{LogTail: said}, errors.Join(err, os.MkdirAll(a.Predictions.LabelsPath, 0o755))
+			return runner.Outcome{LogTail: said}, errors.Join(err, os.MkdirAll(a.Predictions.LabelsPath, 0o755))
 		},
-		"a link among the outputs": func(a module.Assignment, said string) (guest.Outcome, error) {
+		"a link among the outputs": func(a module.Assignment, said string) (runner.Outcome, error) {
 			_, err := writesModel(a)
-			return guest.Outcome{LogTail: said}, errors.Join(err, os.Symlink("/etc/passwd", filepath.Join(a.ServingModelDir, "link")))
+			return runner.Outcome{LogTail: said}, errors.Join(err, os.Symlink("/etc/passwd", filepath.Join(a.ServingModelDir, "link")))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var dir string
-			b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+			b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 				dir = attemptDir(a)
 				return fail(a, everyPath(a))
 			})

@@ -16,10 +16,10 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/local/bucket/buckettest"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -57,14 +57,14 @@ func suicidal(ctx context.Context, a *module.Args) error {
 	})
 }
 
-// tapped is a guest whose messages are heard.
+// tapped is a runner whose messages are heard.
 type tapped struct {
-	execution.Guest
+	execution.Runner
 	on func(module.Message)
 }
 
-func (g tapped) Run(ctx context.Context, a module.Assignment, l guest.Limits, on func(module.Message)) (guest.Outcome, error) {
-	return g.Guest.Run(ctx, a, l, func(m module.Message) { on(m); g.on(m) })
+func (g tapped) Run(ctx context.Context, a module.Assignment, l runner.Limits, on func(module.Message)) (runner.Outcome, error) {
+	return g.Runner.Run(ctx, a, l, func(m module.Message) { on(m); g.on(m) })
 }
 
 const (

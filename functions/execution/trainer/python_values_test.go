@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // To Python 1.0 is no 1, and {} no None.
@@ -16,7 +16,7 @@ func TestValuesReachAModuleAsTheyWereWritten(t *testing.T) {
 		"": `"custom_config":null`, "  custom_config: {}\n": `"custom_config":{}`, "  custom_config: {rate: 1.0, n: 1}\n": `"custom_config":{"n":1,"rate":1.0}`,
 	} {
 		var assigned []byte
-		b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+		b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 			assigned, _ = json.Marshal(a) // nothing in it has no JSON
 			return writesModel(a)
 		})

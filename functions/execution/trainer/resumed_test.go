@@ -13,26 +13,26 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// runner is a module that is taken to have checkpoints: it leaves a file in each of its folders,
+// crashing runs a module that is taken to have checkpoints: it leaves a file in each of its folders,
 // says so, and dies once.
-type runner struct {
+type crashing struct {
 	modelchecktest.Here
 	died bool
 	all  bool              // its message says that model_run belongs to it
 	seen map[string]string // what it found in its folders the second time
 }
 
-func (r *runner) Digest(context.Context, module.Source) (string, error) { return "runner@1", nil }
+func (r *crashing) Digest(context.Context, module.Source) (string, error) { return "crashing@1", nil }
 
-func (r *runner) Run(_ context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+func (r *crashing) Run(_ context.Context, a module.Assignment, limits runner.Limits, on func(module.Message)) (runner.Outcome, error) {
 	if err := os.WriteFile(limits.LogPath, nil, 0o600); err != nil {
-		return guest.Outcome{}, err
+		return runner.Outcome{}, err
 	}
 	if r.died {
 		r.seen = map[string]string{}
@@ -47,17 +47,17 @@ func (r *runner) Run(_ context.Context, a module.Assignment, limits guest.Limits
 		path := filepath.Join(dir, "ckpt", "state")
 		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("of "+name), 0o600))
 		if err != nil {
-			return guest.Outcome{}, err
+			return runner.Outcome{}, err
 		}
 	}
 	on(module.Message{Type: module.MessageCheckpoint, Step: 7, All: r.all})
-	return guest.Outcome{}, crash()
+	return runner.Outcome{}, crash()
 }
 
 func TestModelRunIsThereAgainWhereItBelongsToTheCheckpoint(t *testing.T) {
 	t.Parallel()
 	for _, all := range []bool{true, false} {
-		b, g := setup(t, nil), &runner{all: all}
+		b, g := setup(t, nil), &crashing{all: all}
 		if _, err := b.shift(t, b.store, g, "a1", 1).handle(t.Context()); kindOf(err) != events.FailureCrash {
 			t.Fatal(err)
 		}
@@ -93,15 +93,15 @@ type dies struct {
 
 func (d *dies) Digest(context.Context, module.Source) (string, error) { return "dies@1", nil }
 
-func (d *dies) Run(_ context.Context, a module.Assignment, limits guest.Limits, _ func(module.Message)) (guest.Outcome, error) {
+func (d *dies) Run(_ context.Context, a module.Assignment, limits runner.Limits, _ func(module.Message)) (runner.Outcome, error) {
 	if err := os.WriteFile(limits.LogPath, nil, 0o600); err != nil {
-		return guest.Outcome{}, err
+		return runner.Outcome{}, err
 	}
 	folder := filepath.Join(a.ModelRunDir, "ckpt")
 	if d.died {
 		entries, err := os.ReadDir(folder)
 		if err != nil {
-			return guest.Outcome{}, err
+			return runner.Outcome{}, err
 		}
 		for _, e := range entries {
 			d.found = append(d.found, e.Name())
@@ -115,7 +115,7 @@ func (d *dies) Run(_ context.Context, a module.Assignment, limits guest.Limits, 
 	} {
 		err = errors.Join(err, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
-	return guest.Outcome{}, errors.Join(err, crash())
+	return runner.Outcome{}, errors.Join(err, crash())
 }
 
 // A checkpoint that was written less than a scan's pause before the process died is there for the
@@ -190,7 +190,7 @@ func TestATFXModuleGoesOnWhereAKilledProcessWas(t *testing.T) {
 	if err := os.WriteFile(path, []byte(keeps), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	host, err := guest.New(guest.Options{Python: interpreter, CacheDir: t.TempDir()})
+	host, err := runner.New(runner.Options{Python: interpreter, CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestABusyLoopGoesOnWhereItWasKilled(t *testing.T) {
 	if err := os.WriteFile(path, []byte(busy), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	host, err := guest.New(guest.Options{Python: interpreter, CacheDir: t.TempDir()})
+	host, err := runner.New(runner.Options{Python: interpreter, CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

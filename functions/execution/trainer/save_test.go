@@ -313,8 +313,8 @@ func TestACheckpointThatWasNotReadIsNotBegunWithout(t *testing.T) {
 		}
 		return storagetest.Fault{}
 	})
-	_, err := b.shift(t, store, b.guest, "a1", 1).handle(t.Context())
-	if kindOf(err) != events.FailureUnavailable || b.guest.runs.Load() > 0 {
-		t.Errorf("kind %q of %v, %d trainings", kindOf(err), err, b.guest.runs.Load())
+	_, err := b.shift(t, store, b.runner, "a1", 1).handle(t.Context())
+	if kindOf(err) != events.FailureUnavailable || b.runner.runs.Load() > 0 {
+		t.Errorf("kind %q of %v, %d trainings", kindOf(err), err, b.runner.runs.Load())
 	}
 }

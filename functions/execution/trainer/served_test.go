@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -31,27 +31,27 @@ trainer:
 
 // serves trains the penguins by a Python module, of a kind that testdata/served/served.py has, and
 // returns what is published of it.
-func serves(t *testing.T, host *guest.Host, kind, keras string) (*events.ModelTrained, error) {
+func serves(t *testing.T, host *runner.Runner, kind, keras string) (*events.ModelTrained, error) {
 	t.Helper()
 	return servesRows(t, host, kind, keras, true)
 }
 
 // servesRows is serves of a run with or without raw examples.
-func servesRows(t *testing.T, host *guest.Host, kind, keras string, raw bool) (*events.ModelTrained, error) {
+func servesRows(t *testing.T, host *runner.Runner, kind, keras string, raw bool) (*events.ModelTrained, error) {
 	t.Helper()
 	dir, err := filepath.Abs("testdata/served")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := penguins(t, func(a module.Assignment) (guest.Outcome, error) {
+	b := penguins(t, func(a module.Assignment) (runner.Outcome, error) {
 		a.Module = module.Source{Path: dir, RunFn: "served.run_fn", Keras: keras}
 		a.CustomConfig = map[string]any{"variant": kind}
-		outcome, err := host.Run(t.Context(), a, guest.Limits{}, func(module.Message) {})
+		outcome, err := host.Run(t.Context(), a, runner.Limits{}, func(module.Message) {})
 		outcome.Module = "" // the digest that the bench gives every module is another one
 		return outcome, err
 	})
 	b.put(t, "code/served.py", "# The module is testdata/served/served.py.")
-	b.trainer = trainer.New(execution.New(b.store, b.guest, execution.Options{
+	b.trainer = trainer.New(execution.New(b.store, b.runner, execution.Options{
 		Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir(), Now: func() time.Time { return time.Unix(1, 0).UTC() },
 	}), trainer.Options{Fallback: func(context.Context, module.Source) string { return tftest.Python(t) }})
 	if strings.HasPrefix(kind, "sequences") {
@@ -88,9 +88,9 @@ func sequencesJob(t *testing.T, b *bench) events.Job {
 	return j
 }
 
-func servedHost(t *testing.T) *guest.Host {
+func servedRunner(t *testing.T) *runner.Runner {
 	t.Helper()
-	host, err := guest.New(guest.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
+	host, err := runner.New(runner.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func servedHost(t *testing.T) *guest.Host {
 
 // A right module is never refused, and its answers are compared wherever they can be.
 func testRightModules(t *testing.T, keras string, kinds map[string]string) {
-	host := servedHost(t)
+	host := servedRunner(t)
 	for kind, notCompared := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			published, err := serves(t, host, kind, keras)
@@ -117,7 +117,7 @@ func testRightModules(t *testing.T, keras string, kinds map[string]string) {
 }
 
 func testBrokenModules(t *testing.T, kinds map[string]string) {
-	host := servedHost(t)
+	host := servedRunner(t)
 	for kind, want := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			published, err := serves(t, host, kind, module.Keras3)
@@ -161,7 +161,7 @@ func TestModulesAreAskedForSyntheticRowsWithoutRawExamples(t *testing.T) {
 const syntheticSkew = "synthetic raw rows, made of the transform graph's raw schema, some answers of the model's files differ"
 
 func testBrokenWithoutRaw(t *testing.T, kinds map[string]string) {
-	host := servedHost(t)
+	host := servedRunner(t)
 	for kind, want := range kinds {
 		published, err := servesRows(t, host, kind, module.Keras3, false)
 		if kindOf(err) != events.FailureCheck || !strings.Contains(err.Error(), want) {
@@ -173,7 +173,7 @@ func testBrokenWithoutRaw(t *testing.T, kinds map[string]string) {
 // testRightWithoutRaw trains right modules, whose answers to synthetic rows are compared. kinds
 // gives a part of why those of others are not.
 func testRightWithoutRaw(t *testing.T, kinds map[string]string) {
-	host := servedHost(t)
+	host := servedRunner(t)
 	for kind, note := range kinds {
 		published, err := servesRows(t, host, kind, module.Keras3, false)
 		if err != nil {

@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // What a model was trained with is in its event and its manifest, and so in the event of one that
 // is taken from the cache. Secrets are in neither.
 func TestAModelSaysWhatItWasTrainedWith(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+	b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 		outcome, err := writesModel(a)
 		outcome.Settings = json.RawMessage(`{"units": 8, "custom_config": {"db_password": "hunter2"}}`)
 		return outcome, err

@@ -11,10 +11,10 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tf/skew"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -28,8 +28,8 @@ trainer:
 `
 
 // trains is a module that trains the penguins in this process. spoil may change what it leaves.
-func trains(t *testing.T, spoil func(module.Assignment) error) func(module.Assignment) (guest.Outcome, error) {
-	return func(a module.Assignment) (outcome guest.Outcome, err error) {
+func trains(t *testing.T, spoil func(module.Assignment) error) func(module.Assignment) (runner.Outcome, error) {
+	return func(a module.Assignment) (outcome runner.Outcome, err error) {
 		err = builtin.Run(t.Context(), "dnn", a, func(m module.Message) { outcome.Metrics = m.Metrics })
 		if err == nil && spoil != nil {
 			err = spoil(a)
@@ -39,7 +39,7 @@ func trains(t *testing.T, spoil func(module.Assignment) error) func(module.Assig
 }
 
 // penguins is a bench with the penguins, raw and transformed, and their transform graph.
-func penguins(t *testing.T, run func(module.Assignment) (guest.Outcome, error)) *bench {
+func penguins(t *testing.T, run func(module.Assignment) (runner.Outcome, error)) *bench {
 	t.Helper()
 	b := setup(t, run)
 	at := func(key string) storage.Ref { return storage.Ref{Bucket: "stoker", Key: "penguins/" + key} }

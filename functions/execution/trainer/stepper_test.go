@@ -16,9 +16,9 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -36,9 +36,9 @@ type stepper struct {
 
 func (s *stepper) Digest(context.Context, module.Source) (string, error) { return "builtin:dnn@1", nil }
 
-func (s *stepper) Run(ctx context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+func (s *stepper) Run(ctx context.Context, a module.Assignment, limits runner.Limits, on func(module.Message)) (runner.Outcome, error) {
 	if err := os.WriteFile(limits.LogPath, []byte("a line of log\n"), 0o600); err != nil {
-		return guest.Outcome{}, err
+		return runner.Outcome{}, err
 	}
 	state := filepath.Join(a.WorkingDir, "state", "step")
 	save := func(step int) {
@@ -50,19 +50,19 @@ func (s *stepper) Run(ctx context.Context, a module.Assignment, limits guest.Lim
 	step := 0
 	if text, err := os.ReadFile(state); err == nil {
 		if step, err = strconv.Atoi(string(text)); err != nil {
-			return guest.Outcome{}, err
+			return runner.Outcome{}, err
 		}
 	}
 	for step < s.steps {
 		if ctx.Err() != nil {
 			save(step)
-			return guest.Outcome{}, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
+			return runner.Outcome{}, &runner.Error{Kind: runner.KindStopped, Err: context.Cause(ctx)}
 		}
 		step++
 		s.take(step)
 		if s.after != nil {
 			if err := s.after(ctx, step); err != nil {
-				return guest.Outcome{}, err
+				return runner.Outcome{}, err
 			}
 		}
 		if step%s.every == 0 {
@@ -85,7 +85,9 @@ func (s *stepper) all() []int {
 }
 
 // crash is a process that a signal ended.
-func crash() error { return &guest.Error{Kind: guest.KindCrash, Err: errors.New("ended by signal 9")} }
+func crash() error {
+	return &runner.Error{Kind: runner.KindCrash, Err: errors.New("ended by signal 9")}
+}
 
 // shift is one attempt at a job: what worker hands a Function, with the means to take the lease
 // away.
@@ -97,7 +99,7 @@ type shift struct {
 	seen    func(events.Progress)
 }
 
-func (b *bench) shift(t *testing.T, store storage.Store, g execution.Guest, attempt string, number int) *shift {
+func (b *bench) shift(t *testing.T, store storage.Store, g execution.Runner, attempt string, number int) *shift {
 	t.Helper()
 	return &shift{
 		trainer: trainer.New(execution.New(store, g, execution.Options{

@@ -10,10 +10,10 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/runs/result"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
@@ -98,7 +98,7 @@ type training struct {
 	raw        []string          // patterns of raw evaluation rows, where the job trains on transformed ones and has both
 	synthetic  [][]byte          // raw rows that stand in for the raw examples that the job lacks
 	assignment module.Assignment // of the module
-	outcome    guest.Outcome     // of the module
+	outcome    runner.Outcome    // of the module
 	skew       *events.Skew      // how the model's files compare with it; nil if the pipeline asks for no comparison
 	notes      []string          // what was asked for and is missing, and why
 }

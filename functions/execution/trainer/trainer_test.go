@@ -19,41 +19,41 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// fakeGuest stands for a module process: it does what run says.
-type fakeGuest struct {
+// fakeRunner stands for a module process: it does what run says.
+type fakeRunner struct {
 	modelchecktest.Here
 	runs atomic.Int32
 	says []module.Message // besides one step of training
-	run  func(module.Assignment) (guest.Outcome, error)
+	run  func(module.Assignment) (runner.Outcome, error)
 }
 
-func (g *fakeGuest) Digest(context.Context, module.Source) (string, error) {
+func (g *fakeRunner) Digest(context.Context, module.Source) (string, error) {
 	return "builtin:dnn@1", nil
 }
 
-func (g *fakeGuest) Run(_ context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+func (g *fakeRunner) Run(_ context.Context, a module.Assignment, limits runner.Limits, on func(module.Message)) (runner.Outcome, error) {
 	g.runs.Add(1)
 	on(module.Message{Type: module.MessageProgress, Phase: "training", Step: 1, Steps: 1})
 	for _, m := range g.says {
 		on(m)
 	}
 	if err := os.WriteFile(limits.LogPath, []byte("a line of log\n"), 0o600); err != nil {
-		return guest.Outcome{}, err
+		return runner.Outcome{}, err
 	}
 	return g.run(a)
 }
 
 // writesModel is a module that leaves a small model that can be served.
-func writesModel(a module.Assignment) (guest.Outcome, error) {
+func writesModel(a module.Assignment) (runner.Outcome, error) {
 	err := savedmodel.Write(a.ServingModelDir, savedmodel.Model{
 		Spec: example.Spec{{Name: "x", Kind: example.Float, Shape: []int{1}}},
 		Graph: &nn.Graph{
@@ -63,7 +63,7 @@ func writesModel(a module.Assignment) (guest.Outcome, error) {
 			Outputs: []nn.Output{{Name: "y", Node: "y", Width: 1}},
 		},
 	})
-	return guest.Outcome{Metrics: map[string]float64{"accuracy": 0.9}}, err
+	return runner.Outcome{Metrics: map[string]float64{"accuracy": 0.9}}, err
 }
 
 const spec = `
@@ -77,14 +77,14 @@ trainer:
 // bench is one trainer on one store with staged upstream artifacts.
 type bench struct {
 	store   storage.Store
-	guest   *fakeGuest
+	runner  *fakeRunner
 	trainer *trainer.Trainer
 	phases  []string
 }
 
-func setup(t *testing.T, run func(module.Assignment) (guest.Outcome, error)) *bench {
+func setup(t *testing.T, run func(module.Assignment) (runner.Outcome, error)) *bench {
 	t.Helper()
-	b := &bench{store: storagetest.NewMemory(), guest: &fakeGuest{run: run}}
+	b := &bench{store: storagetest.NewMemory(), runner: &fakeRunner{run: run}}
 	for key, body := range map[string]string{
 		"up/tx/Split-train/data-0":                   "train rows",
 		"up/tx/Split-eval/data-0":                    "eval rows",
@@ -94,7 +94,7 @@ func setup(t *testing.T, run func(module.Assignment) (guest.Outcome, error)) *be
 	} {
 		b.put(t, key, body)
 	}
-	b.trainer = trainer.New(execution.New(b.store, b.guest, execution.Options{
+	b.trainer = trainer.New(execution.New(b.store, b.runner, execution.Options{
 		Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir(), Now: func() time.Time { return time.Unix(1, 0).UTC() },
 	}), trainer.Options{})
 	return b
@@ -182,7 +182,7 @@ func (b *bench) text(t *testing.T, key string) string {
 func TestAJobBecomesACommittedModelAndItsEvent(t *testing.T) {
 	t.Parallel()
 	var given module.Assignment
-	b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+	b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 		given = a
 		for _, pattern := range slices.Concat(a.TrainFiles, a.EvalFiles) {
 			if files, err := filepath.Glob(pattern); err != nil || len(files) != 1 {
@@ -222,8 +222,8 @@ func TestASecondRunOnTheSameInputsIsCached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !second.Cached || second.Model.URI != first.Model.URI || second.Execution != first.Execution || b.guest.runs.Load() != 1 {
-		t.Errorf("second run: %+v after %d trainings", second, b.guest.runs.Load())
+	if !second.Cached || second.Model.URI != first.Model.URI || second.Execution != first.Execution || b.runner.runs.Load() != 1 {
+		t.Errorf("second run: %+v after %d trainings", second, b.runner.runs.Load())
 	}
 }
 
@@ -235,8 +235,8 @@ func TestAJobDeliveredAgainPublishesTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Cached || again.Model.URI != first.Model.URI || b.guest.runs.Load() != 1 {
-		t.Errorf("published %+v after %d trainings", again, b.guest.runs.Load())
+	if again.Cached || again.Model.URI != first.Model.URI || b.runner.runs.Load() != 1 {
+		t.Errorf("published %+v after %d trainings", again, b.runner.runs.Load())
 	}
 }
 
@@ -278,20 +278,20 @@ func TestAMissingSplitIsNamedWithWhatIsThere(t *testing.T) {
 			t.Errorf("%q does not say %s", err, part)
 		}
 	}
-	if keys := b.keys(t, "penguin/"); len(keys) > 0 || b.guest.runs.Load() > 0 {
+	if keys := b.keys(t, "penguin/"); len(keys) > 0 || b.runner.runs.Load() > 0 {
 		t.Errorf("something was done: %v", keys)
 	}
 }
 
 func TestAModuleThatLeavesNoModelFailsItsCheckAndNothingIsVisible(t *testing.T) {
 	t.Parallel()
-	for name, run := range map[string]func(module.Assignment) (guest.Outcome, error){
-		"nothing": func(module.Assignment) (guest.Outcome, error) { return guest.Outcome{}, nil },
-		"an empty folder": func(a module.Assignment) (guest.Outcome, error) {
-			return guest.Outcome{}, os.MkdirAll(a.ServingModelDir, 0o755)
+	for name, run := range map[string]func(module.Assignment) (runner.Outcome, error){
+		"nothing": func(module.Assignment) (runner.Outcome, error) { return runner.Outcome{}, nil },
+		"an empty folder": func(a module.Assignment) (runner.Outcome, error) {
+			return runner.Outcome{}, os.MkdirAll(a.ServingModelDir, 0o755)
 		},
-		"a text file": func(a module.Assignment) (guest.Outcome, error) {
-			return guest.Outcome{}, errors.Join(os.MkdirAll(a.ServingModelDir, 0o755), os.WriteFile(filepath.Join(a.ServingModelDir, "saved_model.pb"), []byte("model"), 0o600))
+		"a text file": func(a module.Assignment) (runner.Outcome, error) {
+			return runner.Outcome{}, errors.Join(os.MkdirAll(a.ServingModelDir, 0o755), os.WriteFile(filepath.Join(a.ServingModelDir, "saved_model.pb"), []byte("model"), 0o600))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -319,7 +319,7 @@ func TestWhatCouldNotBePublishedFailsItsCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+			b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 				outcome, err := writesModel(a)
 				return outcome, errors.Join(err, spoil(a))
 			})
@@ -369,7 +369,7 @@ func TestASplitThatTheEventDoesNotListIsRefused(t *testing.T) {
 func TestACheckpointIsNoProgress(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
-	b.guest.says = []module.Message{{Type: module.MessageCheckpoint, Step: 1}}
+	b.runner.says = []module.Message{{Type: module.MessageCheckpoint, Step: 1}}
 	if _, err := b.handle(t, job(t, "j1", "monday", spec), "a1"); err != nil {
 		t.Fatal(err)
 	}
@@ -380,8 +380,8 @@ func TestACheckpointIsNoProgress(t *testing.T) {
 
 func TestAFailedModuleSaysWhereItsLogIs(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(module.Assignment) (guest.Outcome, error) {
-		return guest.Outcome{}, &guest.Error{Kind: guest.KindModule, Err: errors.New("no such feature"), LogTail: "a line of log\n"}
+	b := setup(t, func(module.Assignment) (runner.Outcome, error) {
+		return runner.Outcome{}, &runner.Error{Kind: runner.KindModule, Err: errors.New("no such feature"), LogTail: "a line of log\n"}
 	})
 	_, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
 	failure, ok := errors.AsType[*events.Failure](err)
@@ -409,8 +409,8 @@ func TestACommitWhoseObjectsAreGoneIsDoneAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Execution != first.Execution || again.Model.URI == first.Model.URI || again.Model.Digest != first.Model.Digest || b.guest.runs.Load() != 2 {
-		t.Errorf("published %+v after %d trainings", again, b.guest.runs.Load())
+	if again.Execution != first.Execution || again.Model.URI == first.Model.URI || again.Model.Digest != first.Model.Digest || b.runner.runs.Load() != 2 {
+		t.Errorf("published %+v after %d trainings", again, b.runner.runs.Load())
 	}
 	if third, err := b.handle(t, job(t, "j3", "friday", spec), "a3"); err != nil || !third.Cached {
 		t.Errorf("after the repair: %+v, %v", third, err)
@@ -420,8 +420,8 @@ func TestACommitWhoseObjectsAreGoneIsDoneAgain(t *testing.T) {
 func TestOfTwoAttemptsOneIsCommittedAndTheOtherTakenAway(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
-	b.guest.run = func(a module.Assignment) (guest.Outcome, error) {
-		if b.guest.runs.Load() == 1 { // while the first attempt trains, a second one comes and wins
+	b.runner.run = func(a module.Assignment) (runner.Outcome, error) {
+		if b.runner.runs.Load() == 1 { // while the first attempt trains, a second one comes and wins
 			if _, err := b.handle(t, job(t, "j1", "monday", spec), "winner"); err != nil {
 				t.Error(err)
 			}
@@ -472,7 +472,7 @@ func TestAnInputThatStaysDeniedIsTheJobsOwnFault(t *testing.T) {
 		}
 		return storagetest.Fault{}
 	})
-	b.trainer = trainer.New(execution.New(closed, b.guest, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()}), trainer.Options{})
+	b.trainer = trainer.New(execution.New(closed, b.runner, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()}), trainer.Options{})
 	for number, want := range map[int]events.FailureKind{1: events.FailureUnavailable, 4: events.FailureUnavailable, 5: events.FailureInput} {
 		task := worker.Task{
 			Job: job(t, "j1", "monday", spec), Attempt: events.Attempt{ID: "a1", Number: number},
@@ -491,8 +491,8 @@ func TestInputsTooLargeForAnEventAreRefusedBeforeTraining(t *testing.T) {
 	for one := j.Inputs.TransformedExamples[0]; len(j.Inputs.TransformedExamples) < 2500; {
 		j.Inputs.TransformedExamples = append(j.Inputs.TransformedExamples, one)
 	}
-	if _, err := b.handle(t, j, "a1"); kindOf(err) != events.FailureCheck || b.guest.runs.Load() != 0 {
-		t.Errorf("trained %d times, %s", b.guest.runs.Load(), kindOf(err))
+	if _, err := b.handle(t, j, "a1"); kindOf(err) != events.FailureCheck || b.runner.runs.Load() != 0 {
+		t.Errorf("trained %d times, %s", b.runner.runs.Load(), kindOf(err))
 	}
 }
 

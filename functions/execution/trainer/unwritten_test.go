@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // lacksONNX is a module that says that its model can't be written in a format that was asked for.
-func lacksONNX(a module.Assignment) (guest.Outcome, error) {
+func lacksONNX(a module.Assignment) (runner.Outcome, error) {
 	outcome, err := writesModel(a)
 	outcome.Unwritten = map[string]string{"onnx": "tf2onnx is not installed"}
 	return outcome, err
@@ -42,7 +42,7 @@ func TestAFormatThatCanNotBeWrittenIsNotedUnlessItIsRequired(t *testing.T) {
 
 func TestWorkersAStrategyAndAGPUMakeAnotherExecution(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(module.Assignment) (guest.Outcome, error) { return guest.Outcome{}, nil }) // writes no model
+	b := setup(t, func(module.Assignment) (runner.Outcome, error) { return runner.Outcome{}, nil }) // writes no model
 	execution := func(resources string) string {
 		t.Helper()
 		text := strings.Replace(spec, "builtin:dnn", "./test.py", 1)

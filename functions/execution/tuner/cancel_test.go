@@ -11,8 +11,8 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
@@ -22,7 +22,7 @@ func (p *plant) patient() {
 		for step := 1; step <= 10; step++ {
 			select {
 			case <-ctx.Done():
-				return nil, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
+				return nil, &runner.Error{Kind: runner.KindStopped, Err: context.Cause(ctx)}
 			case <-time.After(100 * time.Millisecond):
 			}
 			on(module.Message{Type: module.MessageProgress, Step: step, Metrics: map[string]float64{"loss": valueOf(a, "x") - float64(step)}})
@@ -136,7 +136,7 @@ func TestAFailedStudyIsGoneOnWith(t *testing.T) {
 		broken := true
 		p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
 			if broken && a.Trial.ID > "0001" {
-				return nil, &guest.Error{Kind: guest.KindModule, Err: errors.New("no such column in " + a.TrainFiles[0] + ", see " + a.WorkingDir + "/column")}
+				return nil, &runner.Error{Kind: runner.KindModule, Err: errors.New("no such column in " + a.TrainFiles[0] + ", see " + a.WorkingDir + "/column")}
 			}
 			return map[string]float64{"loss": valueOf(a, "x")}, nil
 		}
@@ -177,7 +177,7 @@ func TestAStudyEndsWithItsJob(t *testing.T) {
 			trial := p.trial
 			p.trial = func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error) {
 				if a.Trial.ID > "0003" && strings.Contains(a.WorkingDir, "/tune-attempt-") {
-					return nil, &guest.Error{Kind: guest.KindInput, Err: errors.New("no such column")}
+					return nil, &runner.Error{Kind: runner.KindInput, Err: errors.New("no such column")}
 				}
 				return trial(ctx, a, on)
 			}
@@ -211,7 +211,7 @@ func TestATrialThatNobodyHasIsTakenOver(t *testing.T) {
 			if first {
 				close(lost)
 				<-ctx.Done()
-				return nil, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
+				return nil, &runner.Error{Kind: runner.KindStopped, Err: context.Cause(ctx)}
 			}
 			time.Sleep(100 * time.Millisecond)
 			return map[string]float64{"loss": valueOf(a, "x")}, nil

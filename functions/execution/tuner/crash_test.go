@@ -14,8 +14,8 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // mortal is the bus of a process that dies at its n-th effect on a study: nothing of it is
@@ -178,7 +178,7 @@ func dieAt(t *testing.T, algorithm string, step int, after, survives bool) {
 	p.trial = func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error) {
 		select {
 		case <-ctx.Done():
-			return nil, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
+			return nil, &runner.Error{Kind: runner.KindStopped, Err: context.Cause(ctx)}
 		case <-time.After(100 * time.Millisecond):
 		}
 		on(module.Message{Type: module.MessageProgress, Step: 1, Metrics: map[string]float64{"loss": valueOf(a, "x")}})
@@ -186,7 +186,7 @@ func dieAt(t *testing.T, algorithm string, step int, after, survives bool) {
 		defer p.mu.Unlock()
 		if !failed[a.Trial.ID] {
 			failed[a.Trial.ID] = true
-			return nil, &guest.Error{Kind: guest.KindModule, Err: errors.New("no luck")}
+			return nil, &runner.Error{Kind: runner.KindModule, Err: errors.New("no luck")}
 		}
 		completed[a.Trial.ID]++
 		return map[string]float64{"loss": valueOf(a, "x")}, os.WriteFile(filepath.Join(a.WorkingDir, "state"), nil, 0o600)

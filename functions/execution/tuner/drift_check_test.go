@@ -8,17 +8,17 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // The worker reads no statistics that events name: the process of the check does, and a search is due where it can't.
 func TestStatisticsAreComparedWithinTheLimitsOfAChild(t *testing.T) {
 	t.Parallel()
-	tooLarge := &guest.Error{Kind: guest.KindResources, Err: errors.New("used 5 GiB, 4 GiB allowed")}
-	stopped := &guest.Error{Kind: guest.KindStopped, Err: errors.New("the worker is leaving")}
+	tooLarge := &runner.Error{Kind: runner.KindResources, Err: errors.New("used 5 GiB, 4 GiB allowed")}
+	stopped := &runner.Error{Kind: runner.KindStopped, Err: errors.New("the worker is leaving")}
 	for name, tc := range map[string]struct {
-		fails  *guest.Error // what the check ends with
+		fails  *runner.Error // what the check ends with
 		reused bool
 		want   events.FailureKind // of the second run
 	}{
@@ -30,7 +30,7 @@ func TestStatisticsAreComparedWithinTheLimitsOfAChild(t *testing.T) {
 			t.Parallel()
 			b := setup(t, search)
 			var asked []modelcheck.Drift
-			b.guest.check = func(ctx context.Context, question json.RawMessage, l guest.Limits) (json.RawMessage, error) {
+			b.runner.check = func(ctx context.Context, question json.RawMessage, l runner.Limits) (json.RawMessage, error) {
 				var q modelcheck.Question
 				if err := json.Unmarshal(question, &q); err != nil {
 					return nil, err
@@ -41,7 +41,7 @@ func TestStatisticsAreComparedWithinTheLimitsOfAChild(t *testing.T) {
 						return nil, tc.fails
 					}
 				}
-				return b.guest.Here.Check(ctx, question, l)
+				return b.runner.Here.Check(ctx, question, l)
 			}
 			last := b.first(t, changed)
 			j := next(t, changed, last)

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution/tuner/oracle"
 	"github.com/stoker-ml/stoker/functions/execution/tuner/search"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // shares reports whether the module's own search takes its trials from the study: that of a TFX
@@ -170,7 +170,7 @@ func (b *backend) Owns(folder string) bool {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real
 		}
-		root, err := guest.OpenFolder(dir, folder)
+		root, err := runner.OpenFolder(dir, folder)
 		if err == nil {
 			_ = root.Close() // only looked at
 			return true

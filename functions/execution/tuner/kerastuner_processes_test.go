@@ -19,8 +19,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/execution/tuner/oracle/oraclepb"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // newShared is a plant whose module is a TFX module with two trials at once.
@@ -114,9 +114,9 @@ func TestKerasTunersProcessesShareAStudy(t *testing.T) {
 func TestTheTrialInTheHandsOfAProcessThatFailsIsToBlame(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		kind  guest.Kind
+		kind  runner.Kind
 		tries int
-	}{"raises": {guest.KindModule, 1}, "crashes": {guest.KindCrash, 2}} {
+	}{"raises": {runner.KindModule, 1}, "crashes": {runner.KindCrash, 2}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newShared(t, oneFloat(tune.Random, 6, 0))
@@ -127,7 +127,7 @@ func TestTheTrialInTheHandsOfAProcessThatFailsIsToBlame(t *testing.T) {
 				defer mu.Unlock()
 				if trial.GetTrialId() == "0002" {
 					tries++
-					return 0, &guest.Error{Kind: test.kind, Err: errors.New("no third trial in " + a.TrainFiles[0])}
+					return 0, &runner.Error{Kind: test.kind, Err: errors.New("no third trial in " + a.TrainFiles[0])}
 				}
 				return 1, nil
 			})

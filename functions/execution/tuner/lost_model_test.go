@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stoker-ml/stoker/compute/tune"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -35,7 +35,7 @@ func TestASearchIsPublishedWithoutAModelThatIsGone(t *testing.T) {
 			if first {
 				close(second)
 				<-ctx.Done()
-				return nil, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
+				return nil, &runner.Error{Kind: runner.KindStopped, Err: context.Cause(ctx)}
 			}
 			err := os.MkdirAll(a.ServingModelDir, 0o755)
 			if err == nil {

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stoker-ml/stoker/compute/tune"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // A trial was far when its study was cancelled, and had left a checkpoint. Another run's job tries
@@ -44,7 +44,7 @@ func TestWhatATrialLeavesCountsWhoeverLeftSomethingBefore(t *testing.T) {
 				on(module.Message{Type: module.MessageCheckpoint, Step: 90})
 				close(far)
 				<-ctx.Done()
-				return nil, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
+				return nil, &runner.Error{Kind: runner.KindStopped, Err: context.Cause(ctx)}
 			}
 			on(module.Message{Type: module.MessageProgress, Step: 10, Metrics: map[string]float64{"loss": valueOf(a, "x")}})
 			if err = os.MkdirAll(a.ServingModelDir, 0o755); err == nil {

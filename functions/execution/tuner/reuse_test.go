@@ -83,7 +83,7 @@ func TestASearchIsReusedUntilAnotherIsDue(t *testing.T) {
 		"drifted, and searched last week": {weekly, statistics("up/far"), true},
 		"another graph":                   {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.TransformGraph = "s3://stoker/up/graph2" }, false},
 		"a schema":                        {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Schema = "s3://stoker/up/schema" }, false},
-		"another module":                  {changed, func(_ *testing.T, b *bench, _ *events.Job) { b.guest.digest = "sha256:other" }, false},
+		"another module":                  {changed, func(_ *testing.T, b *bench, _ *events.Job) { b.runner.digest = "sha256:other" }, false},
 		"force":                           {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Salt = "salt" }, false},
 		"a lost one made again":           {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Generation = 1 }, false},
 		"no earlier search":               {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Hyperparameters = "" }, false},
@@ -106,8 +106,8 @@ func TestASearchIsReusedUntilAnotherIsDue(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Reused != tc.reused || got.Cached || (b.guest.runs.Load() == 1) != tc.reused || (got.Hyperparameters == last.Hyperparameters) != tc.reused {
-				t.Errorf("published %+v after %d searches, reused: want %t", got, b.guest.runs.Load(), tc.reused)
+			if got.Reused != tc.reused || got.Cached || (b.runner.runs.Load() == 1) != tc.reused || (got.Hyperparameters == last.Hyperparameters) != tc.reused {
+				t.Errorf("published %+v after %d searches, reused: want %t", got, b.runner.runs.Load(), tc.reused)
 			}
 		})
 	}
@@ -222,10 +222,10 @@ func TestWhatAJobMayReuseDecidesNothingAboutItsSearch(t *testing.T) {
 	}
 	j.ID, j.Run, j.Inputs.Hyperparameters = "j3", "wednesday", "s3://stoker/elsewhere/best"
 	again, err := b.handle(t, j, events.Attempt{ID: "a3", Number: 1})
-	if err != nil || !again.Cached || again.Execution != found.Execution || b.guest.runs.Load() != 2 {
-		t.Errorf("%+v, %v after %d searches", again, err, b.guest.runs.Load())
+	if err != nil || !again.Cached || again.Execution != found.Execution || b.runner.runs.Load() != 2 {
+		t.Errorf("%+v, %v after %d searches", again, err, b.runner.runs.Load())
 	}
-	if given := b.guest.given; given.Hyperparameters != nil || given.Call != module.CallTune {
+	if given := b.runner.given; given.Hyperparameters != nil || given.Call != module.CallTune {
 		t.Errorf("the search got hyperparameters: %+v", given.Hyperparameters)
 	}
 }

@@ -9,18 +9,18 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // The worker does not read the schema and the transform graph of an event itself: what it can't
 // have checked, it can't compare.
 func TestTheShapeOfInputsIsReadByTheProcessOfTheCheck(t *testing.T) {
 	t.Parallel()
-	tooLarge := &guest.Error{Kind: guest.KindResources, Err: errors.New("used 4.1 GiB of memory, 4.0 GiB allowed")}
-	stopped := &guest.Error{Kind: guest.KindStopped, Err: errors.New("the worker is leaving")}
+	tooLarge := &runner.Error{Kind: runner.KindResources, Err: errors.New("used 4.1 GiB of memory, 4.0 GiB allowed")}
+	stopped := &runner.Error{Kind: runner.KindStopped, Err: errors.New("the worker is leaving")}
 	for name, tc := range map[string]struct {
-		fails  *guest.Error // what the check of the second run's artifacts ends with
+		fails  *runner.Error // what the check of the second run's artifacts ends with
 		reused bool
 		want   events.FailureKind // of the second run
 	}{
@@ -32,9 +32,9 @@ func TestTheShapeOfInputsIsReadByTheProcessOfTheCheck(t *testing.T) {
 			t.Parallel()
 			b := setup(t, search)
 			var asked []modelcheck.Shape
-			var limits []guest.Limits
-			var fails *guest.Error
-			b.guest.check = func(ctx context.Context, question json.RawMessage, l guest.Limits) (json.RawMessage, error) {
+			var limits []runner.Limits
+			var fails *runner.Error
+			b.runner.check = func(ctx context.Context, question json.RawMessage, l runner.Limits) (json.RawMessage, error) {
 				var q modelcheck.Question
 				if err := json.Unmarshal(question, &q); err != nil {
 					return nil, err
@@ -45,7 +45,7 @@ func TestTheShapeOfInputsIsReadByTheProcessOfTheCheck(t *testing.T) {
 						return nil, fails
 					}
 				}
-				return b.guest.Here.Check(ctx, question, l)
+				return b.runner.Here.Check(ctx, question, l)
 			}
 			text := strings.Replace(changed, "tuner:", "trainer: {resources: {memory: 3GiB}}\ntuner:", 1)
 			j := next(t, text, b.first(t, text))
@@ -61,7 +61,7 @@ func TestTheShapeOfInputsIsReadByTheProcessOfTheCheck(t *testing.T) {
 			if len(asked) < 2 || slices.ContainsFunc(asked, func(s modelcheck.Shape) bool { return s.Schema == "" || s.TransformGraph == "" }) {
 				t.Errorf("the check was asked for %+v", asked)
 			}
-			if slices.ContainsFunc(limits, func(l guest.Limits) bool { return l.MemoryBytes != 3<<30 }) {
+			if slices.ContainsFunc(limits, func(l runner.Limits) bool { return l.MemoryBytes != 3<<30 }) {
 				t.Errorf("with the limits %+v", limits)
 			}
 		})

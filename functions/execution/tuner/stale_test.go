@@ -17,8 +17,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/bustest"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/studies"
 	"github.com/stoker-ml/stoker/functions/studies/studiestest"
 )
@@ -85,7 +85,7 @@ func loseWhileSearching(t *testing.T, seed uint64) (lost int) {
 	p.trial = func(ctx context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
 		select {
 		case <-ctx.Done():
-			return nil, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
+			return nil, &runner.Error{Kind: runner.KindStopped, Err: context.Cause(ctx)}
 		case <-time.After(300 * time.Millisecond):
 		}
 		return map[string]float64{"loss": valueOf(a, "x")}, nil

@@ -24,9 +24,9 @@ import (
 	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/tuner"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -85,24 +85,24 @@ func valueOf(a module.Assignment, name string) float64 {
 	return x
 }
 
-// Digest implements execution.Guest.
+// Digest implements execution.Runner.
 func (p *plant) Digest(context.Context, module.Source) (string, error) { return "sha256:module", nil }
 
-// Run implements execution.Guest.
-func (p *plant) Run(ctx context.Context, a module.Assignment, _ guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+// Run implements execution.Runner.
+func (p *plant) Run(ctx context.Context, a module.Assignment, _ runner.Limits, on func(module.Message)) (runner.Outcome, error) {
 	if a.Call == module.CallTune {
 		text, err := json.Marshal(p.config)
 		if p.search != nil {
-			return guest.Outcome{}, p.search(ctx, a, on)
+			return runner.Outcome{}, p.search(ctx, a, on)
 		}
 		on(module.Message{Type: module.MessageStudy, Study: text})
-		return guest.Outcome{}, err
+		return runner.Outcome{}, err
 	}
 	p.mu.Lock()
 	p.tried = append(p.tried, a)
 	p.mu.Unlock()
 	metrics, err := p.trial(ctx, a, on)
-	return guest.Outcome{Metrics: metrics}, err
+	return runner.Outcome{Metrics: metrics}, err
 }
 
 // worker runs one until ctx ends.
@@ -275,7 +275,7 @@ func TestATrialThatFailsIsTriedAgainAndManyInARowEndTheStudy(t *testing.T) {
 		p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
 			if id := a.Trial.ID; id != "0003" && !failing[id] {
 				failing[id] = true
-				return nil, &guest.Error{Kind: guest.KindModule, Err: errors.New("no luck")}
+				return nil, &runner.Error{Kind: runner.KindModule, Err: errors.New("no luck")}
 			}
 			return map[string]float64{"loss": valueOf(a, "x")}, nil
 		}
@@ -326,7 +326,7 @@ func TestATrialGoesOnWhereALostWorkerLeftIt(t *testing.T) {
 				once.Do(func() { close(lost) })
 				<-ctx.Done()
 				<-gone
-				return nil, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
+				return nil, &runner.Error{Kind: runner.KindStopped, Err: context.Cause(ctx)}
 			}
 			return map[string]float64{"loss": valueOf(a, "x")}, nil
 		}

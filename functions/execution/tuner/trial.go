@@ -13,9 +13,9 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/tuner/search"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/studies"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
@@ -77,7 +77,7 @@ func (p *participant) train(ctx context.Context, trial taken, assignment module.
 
 // run is one process's work on a trial. The study may end it: then it should stop with what it has,
 // and is made to if it doesn't.
-func (p *participant) run(ctx context.Context, r *running, assignment module.Assignment, part *execution.Part) (outcome guest.Outcome, err error) {
+func (p *participant) run(ctx context.Context, r *running, assignment module.Assignment, part *execution.Part) (outcome runner.Outcome, err error) {
 	running, end := context.WithCancel(ctx)
 	defer end()
 	var watching sync.WaitGroup
@@ -138,7 +138,7 @@ func (p *participant) layKept(local, working string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.CopyFS(copied, os.DirFS(local)), guest.MoveIn(copied, p.attempt.Workspace.Path(trialsFolder), working))
+	return errors.Join(os.CopyFS(copied, os.DirFS(local)), runner.MoveIn(copied, p.attempt.Workspace.Path(trialsFolder), working))
 }
 
 // retry empties the trial's folder for its next process, and lays out its newest checkpoint, or
@@ -185,7 +185,7 @@ func (p *participant) finish(ctx context.Context, trial taken, assignment module
 	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
 		return unavailable(err)
 	}
-	return unavailable(guest.MoveOut(p.attempt.Workspace.Path(trialsFolder), assignment.WorkingDir, kept))
+	return unavailable(runner.MoveOut(p.attempt.Workspace.Path(trialsFolder), assignment.WorkingDir, kept))
 }
 
 func empty(dir string) bool {

@@ -18,10 +18,10 @@ import (
 	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/tuner"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -45,47 +45,47 @@ func search(a module.Assignment) error {
 		os.WriteFile(filepath.Join(a.TunerResultsDir, "tuner_results.json"), []byte(results), 0o600))
 }
 
-// fakeGuest is a module without a process.
-type fakeGuest struct {
+// fakeRunner is a module without a process.
+type fakeRunner struct {
 	modelchecktest.Here
 	digest string // of the module; "": sha256:module
 
 	runs  atomic.Int32
 	given module.Assignment
 	run   func(a module.Assignment, on func(module.Message)) error
-	check func(context.Context, json.RawMessage, guest.Limits) (json.RawMessage, error) // nil: Here's
+	check func(context.Context, json.RawMessage, runner.Limits) (json.RawMessage, error) // nil: Here's
 }
 
-func (g *fakeGuest) Check(ctx context.Context, question json.RawMessage, limits guest.Limits) (json.RawMessage, error) {
+func (g *fakeRunner) Check(ctx context.Context, question json.RawMessage, limits runner.Limits) (json.RawMessage, error) {
 	if g.check != nil {
 		return g.check(ctx, question, limits)
 	}
 	return g.Here.Check(ctx, question, limits)
 }
 
-func (g *fakeGuest) Digest(context.Context, module.Source) (string, error) {
+func (g *fakeRunner) Digest(context.Context, module.Source) (string, error) {
 	return cmp.Or(g.digest, "sha256:module"), nil
 }
 
-func (g *fakeGuest) Run(_ context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+func (g *fakeRunner) Run(_ context.Context, a module.Assignment, limits runner.Limits, on func(module.Message)) (runner.Outcome, error) {
 	g.runs.Add(1)
 	g.given = a
 	if err := os.WriteFile(limits.LogPath, []byte("a line of log\n"), 0o600); err != nil {
-		return guest.Outcome{}, err
+		return runner.Outcome{}, err
 	}
-	return guest.Outcome{}, g.run(a, on)
+	return runner.Outcome{}, g.run(a, on)
 }
 
 // bench is one tuner on one store with staged upstream artifacts.
 type bench struct {
-	store storage.Store
-	guest *fakeGuest
-	tuner *tuner.Tuner
+	store  storage.Store
+	runner *fakeRunner
+	tuner  *tuner.Tuner
 }
 
 func setup(t *testing.T, run func(module.Assignment) error) *bench {
 	t.Helper()
-	b := &bench{store: storagetest.NewMemory(), guest: &fakeGuest{run: func(a module.Assignment, _ func(module.Message)) error { return run(a) }}}
+	b := &bench{store: storagetest.NewMemory(), runner: &fakeRunner{run: func(a module.Assignment, _ func(module.Message)) error { return run(a) }}}
 	for key, body := range map[string]string{
 		"up/tx/Split-train/data-0":                   "train rows",
 		"up/tx/Split-eval/data-0":                    "eval rows",
@@ -97,7 +97,7 @@ func setup(t *testing.T, run func(module.Assignment) error) *bench {
 			t.Fatal(err)
 		}
 	}
-	b.tuner = tuner.New(execution.New(b.store, b.guest, execution.Options{
+	b.tuner = tuner.New(execution.New(b.store, b.runner, execution.Options{
 		Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir(), Now: func() time.Time { return time.Unix(1, 0).UTC() },
 	}), bustest.NewMemory(0))
 	return b
@@ -174,7 +174,7 @@ func TestASearchIsPublishedInTFXsLayout(t *testing.T) {
 	if b.read(t, got.Hyperparameters, "best_hyperparameters.txt") != best || b.read(t, got.Study, "tuner_results.json") != results {
 		t.Error("published something else")
 	}
-	a := b.guest.given
+	a := b.runner.given
 	if a.Call != module.CallTune || *a.TrainSteps != 5 || a.EvalSteps != nil || len(a.TrainFiles) != 1 || a.TransformGraphPath == "" || a.SchemaPath == "" ||
 		a.WorkingDir == "" || a.ServingModelDir+a.EvalModelDir+a.ModelRunDir+a.BaseModel != "" || a.Hyperparameters != nil {
 		t.Errorf("assignment was %+v", a)
@@ -192,8 +192,8 @@ func TestASecondRunOnTheSameInputsIsPublishedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !second.Cached || second.Hyperparameters != first.Hyperparameters || b.guest.runs.Load() != 1 || !maps.Equal(first.Values, second.Values) {
-		t.Errorf("second run: %+v after %d searches", second, b.guest.runs.Load())
+	if !second.Cached || second.Hyperparameters != first.Hyperparameters || b.runner.runs.Load() != 1 || !maps.Equal(first.Values, second.Values) {
+		t.Errorf("second run: %+v after %d searches", second, b.runner.runs.Load())
 	}
 }
 
@@ -275,7 +275,7 @@ func keysOf(t *testing.T, store storage.Store) (keys []string) {
 func TestASearchGoesOnWhereALostWorkerLeftIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
-	b.guest.run = func(a module.Assignment, on func(module.Message)) error {
+	b.runner.run = func(a module.Assignment, on func(module.Message)) error {
 		project := filepath.Join(a.WorkingDir, "penguin_tuning", "oracle.json")
 		if text, err := os.ReadFile(project); err == nil {
 			if string(text) != "3 trials" {
@@ -287,7 +287,7 @@ func TestASearchGoesOnWhereALostWorkerLeftIt(t *testing.T) {
 			return err
 		}
 		on(module.Message{Type: module.MessageCheckpoint, Step: 3})
-		return &guest.Error{Kind: guest.KindCrash, Err: errors.New("killed")}
+		return &runner.Error{Kind: runner.KindCrash, Err: errors.New("killed")}
 	}
 	j := job(t, "j1", "monday", spec)
 	if _, err := b.handle(t, j, events.Attempt{ID: "a1", Number: 1}); kindOf(err) != events.FailureCrash {
@@ -296,8 +296,8 @@ func TestASearchGoesOnWhereALostWorkerLeftIt(t *testing.T) {
 	if _, err := b.handle(t, j, events.Attempt{ID: "a2", Number: 2}); err != nil {
 		t.Fatal(err)
 	}
-	if b.guest.runs.Load() != 2 || slices.ContainsFunc(keysOf(t, b.store), func(key string) bool { return strings.Contains(key, "/checkpoints/") }) {
-		t.Errorf("%d searches, and %v", b.guest.runs.Load(), keysOf(t, b.store))
+	if b.runner.runs.Load() != 2 || slices.ContainsFunc(keysOf(t, b.store), func(key string) bool { return strings.Contains(key, "/checkpoints/") }) {
+		t.Errorf("%d searches, and %v", b.runner.runs.Load(), keysOf(t, b.store))
 	}
 }
 
@@ -305,7 +305,7 @@ func TestACancelledSearchLeavesNothingButItsCommit(t *testing.T) {
 	t.Parallel()
 	b := setup(t, search)
 	_, err := b.handle(t, job(t, "j1", "monday", spec), events.Attempt{ID: "a1", Number: 1, Cancelled: true})
-	if keys := keysOf(t, b.store); kindOf(err) != events.FailureCancelled || b.guest.runs.Load() != 0 || len(keys) != 1 || !strings.HasSuffix(keys[0], "/commit.json") {
+	if keys := keysOf(t, b.store); kindOf(err) != events.FailureCancelled || b.runner.runs.Load() != 0 || len(keys) != 1 || !strings.HasSuffix(keys[0], "/commit.json") {
 		t.Errorf("%v, left %v", err, keys)
 	}
 	if got, err := b.handle(t, job(t, "j2", "tuesday", spec), events.Attempt{ID: "a2", Number: 1}); err != nil || got.Cached {
@@ -316,7 +316,7 @@ func TestACancelledSearchLeavesNothingButItsCommit(t *testing.T) {
 func TestAFailedSearchIsATuningThatFailed(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(module.Assignment) error {
-		return &guest.Error{Kind: guest.KindModule, Err: errors.New("no such feature"), LogTail: "a line of log\n"}
+		return &runner.Error{Kind: runner.KindModule, Err: errors.New("no such feature"), LogTail: "a line of log\n"}
 	})
 	j := job(t, "j1", "monday", spec)
 	_, err := b.handle(t, j, events.Attempt{ID: "a1", Number: 1})

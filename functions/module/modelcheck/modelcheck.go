@@ -2,7 +2,7 @@
 //
 // Its functions are called in a child process of the worker, by the module protocol's call "check", and not in the worker itself: a
 // model is code, and the child has a clean environment, the job's memory and time limits, and the rights of a module. The worker
-// sends a Question and gets an Answer; see guest.Host.Check.
+// sends a Question and gets an Answer; see runner.Host.Check.
 package modelcheck
 
 import (

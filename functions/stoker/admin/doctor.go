@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/doctor"
-	"github.com/stoker-ml/stoker/functions/guest"
-	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/runner"
+	"github.com/stoker-ml/stoker/functions/runner/python"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -91,8 +91,8 @@ func checks(a *app.App, f doctorFlags) ([]doctor.Check, error) {
 	if f.quick {
 		return checks, nil
 	}
-	gpu := func(context.Context) (string, error) { return guest.GPU() }
-	return append(checks, doctor.Python(python.Options{Default: os.Getenv(guest.PythonEnv)}), doctor.GPU(gpu)), nil
+	gpu := func(context.Context) (string, error) { return runner.GPU() }
+	return append(checks, doctor.Python(python.Options{Default: os.Getenv(runner.PythonEnv)}), doctor.GPU(gpu)), nil
 }
 
 // checkSettings says which servers are meant, and why.

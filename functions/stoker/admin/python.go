@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-ml/stoker/functions/guest"
-	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/runner"
+	"github.com/stoker-ml/stoker/functions/runner/python"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/modules"
@@ -123,8 +123,8 @@ func tellMade(a *app.App, w io.Writer, made python.Made) {
 	switch {
 	case made.Kind == python.Estimator:
 		fmt.Fprintf(a.Notes(), "a pipeline names it: module: {path: ..., python: %s}\n", made.Dir)
-	case os.Getenv(guest.PythonEnv) != "":
-		fmt.Fprintf(a.Notes(), "%s is set, and goes before it\n", guest.PythonEnv)
+	case os.Getenv(runner.PythonEnv) != "":
+		fmt.Fprintf(a.Notes(), "%s is set, and goes before it\n", runner.PythonEnv)
 	default:
 		fmt.Fprintln(a.Notes(), "TFX module files run in it from now on: `"+a.Command("try ./module.py")+"`")
 	}
@@ -177,7 +177,7 @@ func listEnvironments(a *app.App) ([]EnvironmentLine, error) {
 			return nil, err
 		}
 		lines = append(lines, EnvironmentLine{
-			Made: made, Bytes: size, Current: made.Current(), Default: made.Dir == byDefault.Dir && os.Getenv(guest.PythonEnv) == "",
+			Made: made, Bytes: size, Current: made.Current(), Default: made.Dir == byDefault.Dir && os.Getenv(runner.PythonEnv) == "",
 		})
 	}
 	return lines, nil
@@ -238,7 +238,7 @@ func environmentToCheck(ctx context.Context, args []string) (python.Environment,
 	if len(args) > 0 {
 		return python.Look(ctx, args[0])
 	}
-	return python.Find(ctx, python.Options{Default: os.Getenv(guest.PythonEnv)})
+	return python.Find(ctx, python.Options{Default: os.Getenv(runner.PythonEnv)})
 }
 
 func checkedTable(w io.Writer, c python.Checked) {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
@@ -26,7 +26,7 @@ func (a *App) Complete(root *cobra.Command) {
 		"run":        a.RunNames,
 		"context":    a.contextNames,
 
-		"python-warm": only(guest.Warmth()...),
+		"python-warm": only(runner.Warmth()...),
 	}
 	for _, cmd := range AllCommands(root) {
 		for flag, values := range values {

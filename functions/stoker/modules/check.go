@@ -14,10 +14,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/functions/guest/python"
-	"github.com/stoker-ml/stoker/functions/guest/snapshot"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/runner/python"
+	"github.com/stoker-ml/stoker/functions/runner/snapshot"
 	"github.com/stoker-ml/stoker/functions/spelling"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 )

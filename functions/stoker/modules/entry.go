@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/functions/guest"
-	"github.com/stoker-ml/stoker/functions/guest/python"
-	"github.com/stoker-ml/stoker/functions/guest/snapshot"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
+	"github.com/stoker-ml/stoker/functions/runner/python"
+	"github.com/stoker-ml/stoker/functions/runner/snapshot"
 	"github.com/stoker-ml/stoker/functions/spelling"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 )
@@ -69,7 +69,7 @@ func readOutlines(ctx context.Context, a *app.App, source module.Source, files s
 	if err != nil {
 		return nil, err
 	}
-	e, err := python.Find(ctx, python.Options{Named: source.Python, Default: os.Getenv(guest.PythonEnv), CacheDir: cache})
+	e, err := python.Find(ctx, python.Options{Named: source.Python, Default: os.Getenv(runner.PythonEnv), CacheDir: cache})
 	own := err == nil
 	if !own {
 		e, err = python.System()

@@ -12,15 +12,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
-// NewCommand is the child process in which a compiled-in module runs. functions/guest starts it; people use `stoker try`.
+// NewCommand is the child process in which a compiled-in module runs. functions/runner starts it; people use `stoker try`.
 func NewCommand(*app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "module",
@@ -39,7 +39,7 @@ func NewCommand(*app.App) *cobra.Command {
 // Builtins are the compiled-in modules and the constants that stand for their code.
 func Builtins() map[string]string { return builtin.Digests() }
 
-// ModuleCache is where a worker's guest keeps what it builds and installs.
+// ModuleCache is where a worker's runner keeps what it builds and installs.
 func ModuleCache() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -51,14 +51,14 @@ func ModuleCache() (string, error) {
 // WarmFlags say what is kept ready for jobs to come.
 type WarmFlags struct {
 	Processes int
-	Python    string // one of guest.Warmth; "": what suits the machine
+	Python    string // one of runner.Warmth; "": what suits the machine
 	idle      time.Duration
 }
 
 func (w *WarmFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&w.Processes, "warm", 1, "processes for builtin modules kept ready, once one has run; 0: none, nor for TFX modules")
 	cmd.Flags().StringVar(&w.Python, "python-warm", "",
-		"how processes for TFX modules are kept ready: "+strings.Join(guest.Warmth(), ", ")+" (default fork, idle where there is a GPU)")
+		"how processes for TFX modules are kept ready: "+strings.Join(runner.Warmth(), ", ")+" (default fork, idle where there is a GPU)")
 	cmd.Flags().DurationVar(&w.idle, "python-idle", 10*time.Minute, "how long processes for TFX modules stay without a job")
 	app.SetElsewhere(cmd, "warm", settings.WorkerWarm)
 	app.SetElsewhere(cmd, "python-warm", settings.WorkerPythonWarm)
@@ -66,8 +66,8 @@ func (w *WarmFlags) Add(cmd *cobra.Command) {
 
 func (w *WarmFlags) Check() error {
 	err := app.Within("warm", w.Processes, 0, app.AnyCount)
-	if w.Python != "" && !slices.Contains(guest.Warmth(), w.Python) {
-		err = errors.Join(err, exit.Usage(fmt.Errorf("--python-warm %s: expected one of %s", w.Python, strings.Join(guest.Warmth(), ", "))))
+	if w.Python != "" && !slices.Contains(runner.Warmth(), w.Python) {
+		err = errors.Join(err, exit.Usage(fmt.Errorf("--python-warm %s: expected one of %s", w.Python, strings.Join(runner.Warmth(), ", "))))
 	}
 	if w.idle <= 0 {
 		err = errors.Join(err, exit.Usage(fmt.Errorf("--python-idle %s: expected more than 0s; --python-warm off keeps none", w.idle)))
@@ -75,8 +75,8 @@ func (w *WarmFlags) Check() error {
 	return err
 }
 
-// NewGuest starts module processes of this same binary, which work below a folder, and keeps built Go modules in the user's cache.
-func NewGuest(a *app.App, warm WarmFlags, slots int, work string) (*guest.Host, error) {
+// NewRunner starts module processes of this same binary, which work below a folder, and keeps built Go modules in the user's cache.
+func NewRunner(a *app.App, warm WarmFlags, slots int, work string) (*runner.Runner, error) {
 	cache, err := ModuleCache()
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func NewGuest(a *app.App, warm WarmFlags, slots int, work string) (*guest.Host, 
 	if err != nil {
 		return nil, err
 	}
-	return guest.New(guest.Options{
+	return runner.New(runner.Options{
 		Hidden: hidden, CacheDir: cache, Builtins: Builtins(), Warm: warm.Processes, PythonWarm: warm.Python, PythonIdle: warm.idle, Slots: slots, WorkDir: work,
 		Logger: a.Logger(),
 	})

@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
 	"github.com/stoker-ml/stoker/functions/execution/tuner"
-	"github.com/stoker-ml/stoker/functions/group"
-	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/runner"
+	"github.com/stoker-ml/stoker/functions/runner/multihost"
 	"github.com/stoker-ml/stoker/functions/scratch"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -151,8 +151,8 @@ func withWorker(ctx context.Context, a *app.App, f workerFlags, o *operated, do 
 		if leader != nil {
 			defer leader.Close()
 		}
-		return withExecutor(a, f, o, store, l.Root, leader, func(executor *execution.Executor, host *guest.Host) error {
-			train := trainer.New(executor, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
+		return withExecutor(a, f, o, store, l.Root, leader, func(executor *execution.Executor, host *runner.Runner) error {
+			train := trainer.New(executor, trainer.Options{Python: os.Getenv(runner.PythonEnv), Fallback: host.Interpreter})
 			bus := o.Bus(l.Bus)
 			tune := tuner.New(executor, bus)
 			functions := f.chosen(train, tune, tune.Trials())
@@ -175,14 +175,14 @@ func withWorker(ctx context.Context, a *app.App, f workerFlags, o *operated, do 
 
 // withExecutor makes an executor, for as long as do runs.
 func withExecutor(a *app.App,
-	f workerFlags, o *operated, store storage.Store, root storage.Ref, leader *group.Leader, do func(*execution.Executor, *guest.Host) error,
+	f workerFlags, o *operated, store storage.Store, root storage.Ref, leader *multihost.Leader, do func(*execution.Executor, *runner.Runner) error,
 ) (err error) {
 	desks, err := scratch.Open("", nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, desks.Close()) }()
-	host, err := modules.NewGuest(a, f.warm, f.slots, desks.Path())
+	host, err := modules.NewRunner(a, f.warm, f.slots, desks.Path())
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
-	"github.com/stoker-ml/stoker/functions/group"
-	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/runner"
+	"github.com/stoker-ml/stoker/functions/runner/multihost"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/telemetry"
@@ -98,8 +98,8 @@ func (f *hostsFlags) findRank() (err error) {
 	return nil
 }
 
-func (f *hostsFlags) group(a *app.App) group.Options {
-	o := group.Options{Hosts: f.hosts, Rank: f.rank, Token: os.Getenv(hostsTokenEnv)}
+func (f *hostsFlags) group(a *app.App) multihost.Options {
+	o := multihost.Options{Hosts: f.hosts, Rank: f.rank, Token: os.Getenv(hostsTokenEnv)}
 	if a != nil {
 		o.Logger = a.Logger()
 	}
@@ -107,15 +107,15 @@ func (f *hostsFlags) group(a *app.App) group.Options {
 }
 
 // lead has the members of a group heard, for the first of its hosts; nil for a worker that is alone.
-func (f *hostsFlags) lead(a *app.App) (*group.Leader, error) {
+func (f *hostsFlags) lead(a *app.App) (*multihost.Leader, error) {
 	if !f.several() {
 		return nil, nil
 	}
-	return group.Listen(f.group(a))
+	return multihost.Listen(f.group(a))
 }
 
 // whole waits for the members of a leader, if there is one.
-func (f *hostsFlags) whole(leader *group.Leader) func(context.Context) error {
+func (f *hostsFlags) whole(leader *multihost.Leader) func(context.Context) error {
 	if leader == nil {
 		return nil
 	}
@@ -133,14 +133,14 @@ func asMember(ctx context.Context, a *app.App, f workerFlags, o *operated) error
 		if err != nil {
 			return err
 		}
-		return withExecutor(a, f, o, store, root, nil, func(executor *execution.Executor, host *guest.Host) error {
+		return withExecutor(a, f, o, store, root, nil, func(executor *execution.Executor, host *runner.Runner) error {
 			fmt.Fprintf(a.Notes(), "stoker worker: host %d of %s, led by %s\n", f.rank, strings.Join(f.hosts, ", "), f.hosts[0])
 			train := trainer.New(executor, trainer.Options{})
 			needs := asks{needs: map[string]telemetry.Need{"store": storeNeed(open, root)}}
 			return o.while(ctx, needs, func(ctx context.Context) error {
 				return leaveWithin(ctx, f.grace, func(ctx context.Context) error {
-					err := group.Follow(ctx, f.hostsFlags.group(a), f.once, func(ctx context.Context, turn *group.Turn) error {
-						return executor.Follow(ctx, train, turn)
+					err := multihost.Follow(ctx, f.hostsFlags.group(a), f.once, func(ctx context.Context, round *multihost.MemberRound) error {
+						return executor.Follow(ctx, train, round)
 					})
 					if ctx.Err() != nil {
 						return nil // told to leave

@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
 	"github.com/stoker-ml/stoker/functions/execution/tuner"
-	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/scratch"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/functions/worker"
@@ -34,14 +34,14 @@ type Options struct {
 	DataDir  string            // absolute or relative; created if it does not exist
 	Builtins map[string]string // compiled-in modules and the digests of what they do
 	Slots    int               // jobs at once; default 1
-	Warm     int               // idle module processes, as in guest.Options; default 0
+	Warm     int               // idle module processes, as in runner.Options; default 0
 	NoWorker bool              // leave jobs to workers in other processes
 	Bridge   *bridge.Options   // publishes events of markers that are uploaded to the store; nil: none
 	BusPort  int               // as in local.Options
 	S3Port   int               // the same
 	Logger   *slog.Logger
 
-	PythonWarm string // as in guest.Options
+	PythonWarm string // as in runner.Options
 
 	Telemetry *telemetry.Telemetry // of dispatcher, worker and bridge; nil: none
 }
@@ -149,7 +149,7 @@ func (s *Stack) withFunctions(opts Options, bus events.Bus, do func(...worker.Fu
 		return err
 	}
 	defer func() { err = errors.Join(err, workspaces.Close()) }()
-	host, err := guest.New(guest.Options{
+	host, err := runner.New(runner.Options{
 		CacheDir: filepath.Join(opts.DataDir, "modules"), Builtins: opts.Builtins, Warm: opts.Warm, PythonWarm: opts.PythonWarm,
 		Slots: opts.Slots, Logger: opts.Logger, Hidden: local.Secrets(opts.DataDir), WorkDir: workspaces.Path(),
 	})
@@ -161,7 +161,7 @@ func (s *Stack) withFunctions(opts Options, bus events.Bus, do func(...worker.Fu
 		Root: s.Root, WorkDir: workspaces.Path(), CacheDir: filepath.Join(opts.DataDir, "modules", "fetched"), Logger: opts.Logger,
 		Telemetry: opts.Telemetry,
 	})
-	train := trainer.New(executor, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
+	train := trainer.New(executor, trainer.Options{Python: os.Getenv(runner.PythonEnv), Fallback: host.Interpreter})
 	tune := tuner.New(executor, bus)
 	return do(train, tune, tune.Trials())
 }

@@ -32,7 +32,7 @@ var shared *stack.Stack
 // lost is a folder of a stack that was killed.
 var lost string
 
-// TestMain is also the child process of guest: this test binary stands for stoker.
+// TestMain is also the child process of runner: this test binary stands for stoker.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "module" {
 		os.Exit(module.Process(context.Background(), builtin.Module()))

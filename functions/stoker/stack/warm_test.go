@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // A process that has trained other models before must not train another one because of it.
@@ -41,13 +41,13 @@ func TestAModelDoesNotDependOnWhatItsProcessDidBefore(t *testing.T) {
 	}
 }
 
-func newHost(t *testing.T, warm int, said io.Writer) *guest.Host {
+func newHost(t *testing.T, warm int, said io.Writer) *runner.Runner {
 	t.Helper()
-	options := guest.Options{Builtins: builtin.Digests(), Warm: warm}
+	options := runner.Options{Builtins: builtin.Digests(), Warm: warm}
 	if said != nil {
 		options.Logger = slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	host, err := guest.New(options)
+	host, err := runner.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func newHost(t *testing.T, warm int, said io.Writer) *guest.Host {
 }
 
 // trainedBy trains on the demo's penguins, and returns the digest of each file of the model.
-func trainedBy(t *testing.T, host *guest.Host, seed int64) map[string]string {
+func trainedBy(t *testing.T, host *runner.Runner, seed int64) map[string]string {
 	t.Helper()
 	data, err := filepath.Abs("../../../local/demo/data")
 	if err != nil {
@@ -71,7 +71,7 @@ func trainedBy(t *testing.T, host *guest.Host, seed int64) map[string]string {
 		TransformGraphPath: filepath.Join(data, "transform_graph"), Transformed: true,
 		ServingModelDir: filepath.Join(dir, "model"), ModelRunDir: filepath.Join(dir, "run"),
 		CustomConfig: map[string]any{"label": "species", "batch_size": 20, "hidden_units": []int{8}},
-	}, guest.Limits{}, nil)
+	}, runner.Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/compute/data/examplegen"
-	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 )
 
@@ -111,7 +111,7 @@ func runTable(ctx context.Context, path, folder string, question []byte, limit t
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(question), io.Discard, &stderr
 	cmd.WaitDelay = 5 * time.Second
-	err := guest.RunConfined(cmd, nil, folder)
+	err := runner.RunConfined(cmd, nil, folder)
 	switch {
 	case inTime.Err() != nil:
 		return context.Cause(inTime)

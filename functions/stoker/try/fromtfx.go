@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/tfxdsl"
@@ -55,9 +55,9 @@ func fromTFX(ctx context.Context, a *app.App, path string, o tfxdsl.Options) ([]
 	if err != nil {
 		return nil, err
 	}
-	o.Run = func(cmd *exec.Cmd) error { return guest.RunConfined(cmd, hidden) }
-	if o.Python, err = exec.LookPath(cmp.Or(os.Getenv(guest.PythonEnv), "python3")); err != nil {
-		return nil, fmt.Errorf("%w: install Python, or name an interpreter in %s", errors.Unwrap(err), guest.PythonEnv)
+	o.Run = func(cmd *exec.Cmd) error { return runner.RunConfined(cmd, hidden) }
+	if o.Python, err = exec.LookPath(cmp.Or(os.Getenv(runner.PythonEnv), "python3")); err != nil {
+		return nil, fmt.Errorf("%w: install Python, or name an interpreter in %s", errors.Unwrap(err), runner.PythonEnv)
 	}
 	recorded, err := tfxdsl.Record(ctx, path, o)
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/tf/warmstart"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -170,14 +170,14 @@ func checkTried(a module.Assignment, wanted string, unwritten map[string]string)
 
 // train runs the assignment in a child process, as a worker does, with a file for its log. What the module had to say of a failure
 // is shown once.
-func train(ctx context.Context, a *app.App, assignment module.Assignment, log string) (guest.Outcome, error) {
-	host, err := modules.NewGuest(a, modules.WarmFlags{}, 1, "")
+func train(ctx context.Context, a *app.App, assignment module.Assignment, log string) (runner.Outcome, error) {
+	host, err := modules.NewRunner(a, modules.WarmFlags{}, 1, "")
 	if err != nil {
-		return guest.Outcome{}, err
+		return runner.Outcome{}, err
 	}
 	defer host.Close()
 	show := a.Display()
-	outcome, err := host.Run(ctx, assignment, guest.Limits{LogPath: log}, func(m module.Message) {
+	outcome, err := host.Run(ctx, assignment, runner.Limits{LogPath: log}, func(m module.Message) {
 		if p, ok := terminal.ProgressOf(m); ok {
 			show.Progress(p)
 		}
@@ -188,8 +188,8 @@ func train(ctx context.Context, a *app.App, assignment module.Assignment, log st
 
 // onceTold shows what a module printed of its failure, and leaves the rest to one line.
 func onceTold(a *app.App, err error, assignment module.Assignment) error {
-	failed, ok := errors.AsType[*guest.Error](err)
-	if !ok || failed.Kind == guest.KindStopped {
+	failed, ok := errors.AsType[*runner.Error](err)
+	if !ok || failed.Kind == runner.KindStopped {
 		return err
 	}
 	if more := runs.Details(err.Error(), failed.LogTail); more != "" {

@@ -17,9 +17,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/functions/execution/tuner"
 	"github.com/stoker-ml/stoker/functions/execution/tuner/search"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/modules"
@@ -44,7 +44,7 @@ func (s *searchFlags) add(flags *pflag.FlagSet) {
 func (s *searchFlags) searches() bool { return s.tune || s.studyOnly }
 
 func (s *searchFlags) check(a module.Assignment) error {
-	tfx := guest.IsTFX(a.Module.Path)
+	tfx := runner.IsTFX(a.Module.Path)
 	switch {
 	case !s.searches() && (s.trials != 0 || s.algorithm != ""):
 		return exit.Usage(errors.New("--trials and --algorithm are said of a search: add --tune"))
@@ -102,7 +102,7 @@ func trySearch(ctx context.Context, a *app.App, t *tryFlags, told module.Assignm
 			return err
 		}
 	}
-	host, err := modules.NewGuest(a, modules.WarmFlags{}, 1, "")
+	host, err := modules.NewRunner(a, modules.WarmFlags{}, 1, "")
 	if err != nil {
 		return err
 	}
@@ -116,11 +116,11 @@ func trySearch(ctx context.Context, a *app.App, t *tryFlags, told module.Assignm
 }
 
 // searchIn asks the module what to search for, and does, unless that is all that is asked or the module has searched by itself.
-func searchIn(ctx context.Context, a *app.App, t *tryFlags, told module.Assignment, session *guest.Session) error {
+func searchIn(ctx context.Context, a *app.App, t *tryFlags, told module.Assignment, session *runner.Session) error {
 	show := a.Display()
 	defer show.Close()
 	var said json.RawMessage
-	outcome, err := session.Run(ctx, told, guest.Limits{LogPath: filepath.Join(filepath.Dir(told.WorkingDir), triedLog)}, func(m module.Message) {
+	outcome, err := session.Run(ctx, told, runner.Limits{LogPath: filepath.Join(filepath.Dir(told.WorkingDir), triedLog)}, func(m module.Message) {
 		if m.Type == module.MessageStudy {
 			said = m.Study
 		} else if p, ok := terminal.ProgressOf(m); ok {
@@ -142,8 +142,8 @@ func searchIn(ctx context.Context, a *app.App, t *tryFlags, told module.Assignme
 		Wanted: said, Search: t.search(told), Base: told, Dir: filepath.Join(filepath.Dir(told.WorkingDir), "trials"),
 		OnStudy:   func(study tune.Study) { show.Progress(tuner.Progress(study)) },
 		OnMessage: func(module.Message) {},
-		Run: func(ctx context.Context, told module.Assignment, on func(module.Message)) (guest.Outcome, error) {
-			return session.Run(ctx, told, guest.Limits{}, on)
+		Run: func(ctx context.Context, told module.Assignment, on func(module.Message)) (runner.Outcome, error) {
+			return session.Run(ctx, told, runner.Limits{}, on)
 		},
 	}
 	if t.studyOnly {

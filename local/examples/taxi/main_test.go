@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // steps are enough for the model to be worth its name, and few enough for seconds.
@@ -41,7 +41,7 @@ func TestTippersAreClassified(t *testing.T) {
 			kill()
 		}
 	})
-	if failed, ok := errors.AsType[*guest.Error](err); !ok || failed.Kind != guest.KindStopped {
+	if failed, ok := errors.AsType[*runner.Error](err); !ok || failed.Kind != runner.KindStopped {
 		t.Fatalf("error is %v, expected that it was stopped", err)
 	}
 	checkpoints, err := filepath.Glob(filepath.Join(killed.WorkingDir, "checkpoints", "*.ckpt"))
@@ -72,9 +72,9 @@ func TestRawExamplesAreRefusedWithWhatIsNeeded(t *testing.T) {
 }
 
 // worker is what runs modules for a worker.
-func worker(t *testing.T) *guest.Host {
+func worker(t *testing.T) *runner.Runner {
 	t.Helper()
-	host, err := guest.New(guest.Options{CacheDir: t.TempDir()})
+	host, err := runner.New(runner.Options{CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,8 +83,8 @@ func worker(t *testing.T) *guest.Host {
 }
 
 // train runs the assignment in a process that is killed, with no time to leave, when ctx ends.
-func train(ctx context.Context, host *guest.Host, a module.Assignment, on func(module.Message)) (map[string]float64, error) {
-	outcome, err := host.Run(ctx, a, guest.Limits{Timeout: 5 * time.Minute, Grace: time.Nanosecond}, on)
+func train(ctx context.Context, host *runner.Runner, a module.Assignment, on func(module.Message)) (map[string]float64, error) {
+	outcome, err := host.Run(ctx, a, runner.Limits{Timeout: 5 * time.Minute, Grace: time.Nanosecond}, on)
 	return outcome.Metrics, err
 }
 

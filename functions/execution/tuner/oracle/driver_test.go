@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/functions/execution/tuner/oracle"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // asked is a backend whose study is what a tuner_fn says.
@@ -46,9 +46,9 @@ func unasked(t *testing.T) *asked {
 
 // run has a module's tuner_fn take its trials from the study, in a process and with a disk of its
 // own.
-func (a *asked) run(ctx context.Context, t *testing.T, path, tuner string) (outcome guest.Outcome, err error) {
+func (a *asked) run(ctx context.Context, t *testing.T, path, tuner string) (outcome runner.Outcome, err error) {
 	t.Helper()
-	host, err := guest.New(guest.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
+	host, err := runner.New(runner.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func (a *asked) run(ctx context.Context, t *testing.T, path, tuner string) (outc
 			BestHyperparametersDir: filepath.Join(dir, "best"), TunerResultsDir: filepath.Join(dir, "results"),
 			Oracle: &module.Oracle{Address: s.Address(), Tuner: tuner},
 		}
-		outcome, err = host.Run(ctx, sent, guest.Limits{Grace: 20 * time.Second}, func(m module.Message) {
+		outcome, err = host.Run(ctx, sent, runner.Limits{Grace: 20 * time.Second}, func(m module.Message) {
 			if m.Type == module.MessageStudy {
 				a.begin(t, m.Study)
 			}

@@ -23,7 +23,7 @@ func promoted(t *testing.T, run func(testing.TB, string, any, any), carry bool) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	driver, err := filepath.Abs("../../../guest/python/driver")
+	driver, err := filepath.Abs("../../../runner/python/driver")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/tune"
-	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // maxMetrics is what a log's entry holds of a try, at most, next to its curves and what it is
@@ -123,7 +123,7 @@ const maxCurves = 64 << 20
 // openWorking opens the folder of a trial, which is <trials>/<trial>/<folder>: below trials,
 // modules may put links.
 func openWorking(dir string) (*os.Root, error) {
-	return guest.OpenFolder(filepath.Dir(filepath.Dir(dir)), dir)
+	return runner.OpenFolder(filepath.Dir(filepath.Dir(dir)), dir)
 }
 
 // With has the curves in the folder of a trial while do copies it.
@@ -135,7 +135,7 @@ func (c Curves) With(dir string, do func() error) error {
 	defer root.Close()
 	text, err := json.Marshal(c)
 	if err == nil {
-		err = guest.WriteRegular(root, curvesFile, text)
+		err = runner.WriteRegular(root, curvesFile, text)
 	}
 	if err != nil {
 		return unavailable(err)
@@ -157,7 +157,7 @@ func TakeCurves(dir string) Curves {
 		return Curves{}
 	}
 	defer root.Close()
-	text, err := guest.ReadRegular(root, curvesFile, maxCurves)
+	text, err := runner.ReadRegular(root, curvesFile, maxCurves)
 	kept := map[string][]tune.Point{}
 	if err != nil || errors.Join(json.Unmarshal(text, &kept), root.Remove(curvesFile)) != nil {
 		return Curves{}

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // TFX's names of the files. The first is JSON too, despite its name.
@@ -90,7 +90,7 @@ func turn(scores []float64) int {
 
 // readFile reads a file that the module left.
 func readFile[T any](path string, read func([]byte) (T, error)) (value T, err error) {
-	text, err := guest.ReadInFolder(filepath.Dir(path), filepath.Dir(path), filepath.Base(path), maxBytes)
+	text, err := runner.ReadInFolder(filepath.Dir(path), filepath.Dir(path), filepath.Base(path), maxBytes)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return value, fmt.Errorf("%s: %w: tuner_fn left none", filepath.Base(path), os.ErrNotExist)

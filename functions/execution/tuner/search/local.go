@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // Local is a search without a bus or a store: it has one participant, its log is in memory, and it
@@ -23,7 +23,7 @@ type Local struct {
 	Search pipeline.Search   // what counts in its place
 	Base   module.Assignment // of the call in which it said so; trials have the same but for what is their own
 	Dir    string            // where trials have their folders
-	Run    func(context.Context, module.Assignment, func(module.Message)) (guest.Outcome, error)
+	Run    func(context.Context, module.Assignment, func(module.Message)) (runner.Outcome, error)
 
 	OnStudy   func(tune.Study)     // is called with the state of the study when a trial begins, and when the search is over
 	OnMessage func(module.Message) // is called with the progress of a trial
@@ -116,12 +116,12 @@ func (l *local) try(ctx context.Context, trial *tune.Trial) (*tune.Ended, error)
 	if !assignment.Trial.Keep {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
-	failure, _ := errors.AsType[*guest.Error](err)
+	failure, _ := errors.AsType[*runner.Error](err)
 	switch {
 	case err == nil:
 		ended := monitor.Ended(l.study, outcome.Metrics)
 		return &ended, nil
-	case failure == nil || failure.Kind == guest.KindInput || failure.Kind == guest.KindHost || failure.Kind == guest.KindStopped:
+	case failure == nil || failure.Kind == runner.KindInput || failure.Kind == runner.KindHost || failure.Kind == runner.KindStopped:
 		return nil, err
 	}
 	ended := Failed(trial.ID, Reason(err.Error(), failure.LogTail))
@@ -130,7 +130,7 @@ func (l *local) try(ctx context.Context, trial *tune.Trial) (*tune.Ended, error)
 
 // goOnFrom copies what a trial left to where another works, both in the folder of the trials.
 func goOnFrom(trials, parent, working string) error {
-	from, err := guest.OpenFolder(trials, parent)
+	from, err := runner.OpenFolder(trials, parent)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func goOnFrom(trials, parent, working string) error {
 		return err
 	}
 	defer os.RemoveAll(copied)
-	return errors.Join(os.Chmod(copied, 0o755), os.CopyFS(copied, from.FS()), guest.MoveIn(copied, trials, working))
+	return errors.Join(os.Chmod(copied, 0o755), os.CopyFS(copied, from.FS()), runner.MoveIn(copied, trials, working))
 }
 
 // leave writes TFX's files, and the study next to them.

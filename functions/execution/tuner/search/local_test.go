@@ -12,9 +12,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/functions/execution/tuner/search"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 func TestASearchAloneLeavesWhatATuneJobPublishes(t *testing.T) {
@@ -62,12 +62,14 @@ func TestASearchAloneGoesOnFromAParentsState(t *testing.T) {
 func TestASearchAloneOfWhichAllFailsSaysWhy(t *testing.T) {
 	t.Parallel()
 	a := alone(t, tune.Config{Algorithm: tune.Algorithm{Name: tune.Random}}, func(module.Assignment) error {
-		return &guest.Error{Kind: guest.KindModule, Err: errors.New("diverged")}
+		return &runner.Error{Kind: runner.KindModule, Err: errors.New("diverged")}
 	})
 	if _, err := a.Make(t.Context()); err == nil || !strings.Contains(err.Error(), "diverged") {
 		t.Errorf("error is %v", err)
 	}
-	bad := alone(t, tune.Config{}, func(module.Assignment) error { return &guest.Error{Kind: guest.KindInput, Err: errors.New("record 3")} })
+	bad := alone(t, tune.Config{}, func(module.Assignment) error {
+		return &runner.Error{Kind: runner.KindInput, Err: errors.New("record 3")}
+	})
 	if study, err := bad.Make(t.Context()); err == nil || err.Error() != "record 3" || len(study.Trials) != 1 {
 		t.Errorf("%d trials, error is %v", len(study.Trials), err)
 	}
@@ -86,13 +88,13 @@ func alone(t *testing.T, config tune.Config, train func(module.Assignment) error
 		Wanted: said, Search: pipeline.Search{}, Dir: filepath.Join(t.TempDir(), "trials"),
 		Base:    module.Assignment{BestHyperparametersDir: t.TempDir(), TunerResultsDir: t.TempDir()},
 		OnStudy: func(tune.Study) {}, OnMessage: func(module.Message) {},
-		Run: func(_ context.Context, assignment module.Assignment, _ func(module.Message)) (guest.Outcome, error) {
+		Run: func(_ context.Context, assignment module.Assignment, _ func(module.Message)) (runner.Outcome, error) {
 			values, _ := assignment.Hyperparameters["values"].(map[string]any)
 			units, _ := values["units"].(float64)
 			if train != nil {
-				return guest.Outcome{Metrics: map[string]float64{"accuracy": units}}, train(assignment)
+				return runner.Outcome{Metrics: map[string]float64{"accuracy": units}}, train(assignment)
 			}
-			return guest.Outcome{Metrics: map[string]float64{"accuracy": units}}, nil
+			return runner.Outcome{Metrics: map[string]float64{"accuracy": units}}, nil
 		},
 	}
 }

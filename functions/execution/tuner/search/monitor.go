@@ -7,8 +7,8 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/suggest"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
 // Monitor follows a trial by the messages of its process, and ends it early. End may be called from
@@ -82,7 +82,7 @@ func (h *Monitor) End(over bool) {
 	if h.stopped == 0 {
 		h.stopped = max(1, h.step)
 		folder := filepath.Dir(h.stop)
-		_ = guest.WriteInFolder(filepath.Dir(folder), folder, filepath.Base(h.stop), nil) // a module that is not stopped only takes longer
+		_ = runner.WriteInFolder(filepath.Dir(folder), folder, filepath.Base(h.stop), nil) // a module that is not stopped only takes longer
 	}
 }
 

@@ -5,15 +5,15 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// Here is the method Check of an execution.Guest.
+// Here is the method Check of an execution.Runner.
 type Here struct{}
 
-// Check implements execution.Guest.
-func (Here) Check(ctx context.Context, question json.RawMessage, _ guest.Limits) (json.RawMessage, error) {
+// Check implements execution.Runner.
+func (Here) Check(ctx context.Context, question json.RawMessage, _ runner.Limits) (json.RawMessage, error) {
 	answer, err := modelcheck.Serve(ctx, question)
 	if err != nil {
 		return nil, err

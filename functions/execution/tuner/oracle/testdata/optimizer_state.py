@@ -14,7 +14,7 @@ def check(given):
     import keras_tuner
     from keras_tuner.src.backend import keras
     from keras_tuner.src.engine import trial as trials
-    from stoker_guest import optimizer_state, said
+    from stoker_runner import optimizer_state, said
 
     notes, steps, scores = [], [], []
     said.note = notes.append

@@ -1,9 +1,0 @@
-package group
-
-import "context"
-
-// Drop is what the kernel does for a leader that was killed.
-func Drop(l *Leader) { l.drop() }
-
-// HearOut waits until members have said all.
-func HearOut(w *Work, ctx context.Context) { w.hearOut(ctx) }

@@ -1,0 +1,141 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner/snapshot"
+)
+
+// code is where a module's code lies.
+type code struct {
+	kind codeKind
+	name string // of a builtin
+	path string // of a binary or a source folder
+}
+
+type codeKind int
+
+const (
+	builtin codeKind = iota
+	binary
+	goSource
+	pythonSource
+)
+
+// IsTFX says whether a module file, folder or archive is a TFX module, in Python.
+func IsTFX(path string) bool { return snapshot.IsPython(path) }
+
+// find tells what kind of module a source is.
+func (h *Runner) find(source module.Source) (code, error) {
+	name := source.Path
+	if short, ok := strings.CutPrefix(name, module.BuiltinPrefix); ok {
+		if _, known := h.opts.Builtins[short]; !known {
+			all := strings.Join(slices.Sorted(maps.Keys(h.opts.Builtins)), ", ")
+			return code{}, fail(KindInput, fmt.Errorf("no builtin module %q; there are: %s", short, all))
+		}
+		return code{kind: builtin, name: short}, nil
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return code{}, fail(KindHost, fmt.Errorf("find module: %w", err))
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return code{}, fail(KindInput, fmt.Errorf("find module: %w", err))
+	case snapshot.IsPython(path):
+		return code{kind: pythonSource, path: path}, nil
+	case len(source.PythonKeys()) > 0:
+		keys := strings.Join(source.PythonKeys(), ", ")
+		return code{}, fail(KindInput, fmt.Errorf("module %s is no TFX module, and %s is for those", name, keys))
+	case info.IsDir():
+		return code{kind: goSource, path: path}, nil
+	case info.Mode().IsRegular() && info.Mode()&0o111 != 0:
+		return code{kind: binary, path: path}, nil
+	default:
+		return code{}, fail(KindInput, fmt.Errorf("module %s is neither a TFX module (a .py file, a folder or an archive with some), "+
+			"nor a folder with a Go program, nor an executable file", name))
+	}
+}
+
+// Digest identifies a module's code: the same digest, the same results. It is the SHA-256 of a binary, that of everything
+// a source folder is built from, or the constant that a builtin module is known by.
+func (h *Runner) Digest(ctx context.Context, source module.Source) (string, error) {
+	code, err := h.find(source)
+	if err != nil {
+		return "", err
+	}
+	switch code.kind {
+	case builtin:
+		return h.opts.Builtins[code.name], nil
+	case goSource:
+		return h.sourceDigest(ctx, code.path)
+	case pythonSource:
+		return h.python.digest(ctx, source)
+	default:
+		digest, err := h.files.of(code.path)
+		if err != nil {
+			return "", fail(KindHost, fmt.Errorf("digest of module: %w", err))
+		}
+		return digest, nil
+	}
+}
+
+// fileDigests remembers the digests of files that did not change. The time of a file's last change of any kind (ctime) tells of what sets
+// size and time of modification back.
+type fileDigests struct {
+	mu    sync.Mutex
+	known map[fileState]string
+}
+
+type fileState struct {
+	path     string
+	size     int64
+	modified time.Time
+	inode    inode
+}
+
+func newFileDigests() *fileDigests { return &fileDigests{known: map[fileState]string{}} }
+
+func (d *fileDigests) of(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	state := fileState{path, info.Size(), info.ModTime(), changed(info)}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if digest, ok := d.known[state]; ok {
+		return digest, nil
+	}
+	hash := sha256.New()
+	if err := addFile(hash, path); err != nil {
+		return "", err
+	}
+	d.known[state] = digestText(hash.Sum(nil))
+	return d.known[state], nil
+}
+
+func addFile(w io.Writer, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(w, file)
+	return err
+}
+
+func digestText(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }

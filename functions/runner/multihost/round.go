@@ -1,0 +1,226 @@
+package multihost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Round is one job as the group works on it, seen by the leader. Its methods are called in the order
+// they have here, each once, but for End.
+type Round struct {
+	leader  *Leader
+	number  int
+	members []*member
+
+	failures []*events.Failure // of members, in the order of their coming
+	log      io.Writer         // of the leader's module; nil: none yet
+}
+
+// settle is how long another host may take to report why the first one failed; and if the first one
+// only reports a broken connection, as long as it takes to notice that a host is gone.
+const settle = 1500 * time.Millisecond
+
+// Begin sends the job to the members. It waits for a member that still ends the job before; one
+// that is gone is a failure, of kind unavailable. The work must be ended.
+func (l *Leader) Begin(ctx context.Context, o Command) (*Round, error) {
+	w := &Round{leader: l}
+	err := l.await(ctx, func() (bool, error) {
+		if missing := l.missing(); len(missing) > 0 {
+			return false, events.Fail(events.FailureUnavailable, fmt.Errorf("not there: %s", strings.Join(missing, ", ")))
+		}
+		for _, m := range l.members {
+			if m.busy {
+				return false, nil
+			}
+		}
+		for _, m := range l.members {
+			m.busy, m.ready = true, false
+			w.members = append(w.members, m)
+		}
+		l.rounds++
+		l.round, w.number = w, l.rounds
+		return true, nil
+	}, func() error { return context.Cause(ctx) })
+	if err != nil {
+		return nil, err
+	}
+	w.say(message{Type: sayCommand, Command: &o})
+	return w, nil
+}
+
+// Cluster are the hosts, as TF_CONFIG has them.
+func (w *Round) Cluster() []string { return w.leader.opts.Hosts }
+
+// Ready waits until every member has prepared itself as this host has, which goes on from what it
+// says, and has them begin.
+func (w *Round) Ready(ctx context.Context, from string) error {
+	err := w.leader.await(ctx, func() (bool, error) {
+		if len(w.failures) > 0 {
+			return false, w.failures[0]
+		}
+		for _, m := range w.members {
+			switch {
+			case !m.ready && !m.busy:
+				return false, events.Fail(events.FailureUnavailable, fmt.Errorf("%s ended before it was ready", w.leader.opts.name(m.rank)))
+			case !m.ready:
+				return false, nil
+			case m.from != from:
+				return false, events.Fail(events.FailureUnavailable, fmt.Errorf(
+					"%s goes on from %q and the leader from %q", w.leader.opts.name(m.rank), m.from, from))
+			}
+		}
+		return true, nil
+	}, func() error { return context.Cause(ctx) })
+	if err == nil {
+		w.say(message{Type: sayGo})
+	}
+	return err
+}
+
+// Print has what members print written to the log of the leader's module, with the rank before each
+// line.
+func (w *Round) Print(log io.Writer) { w.leader.change(func() { w.log = log }) }
+
+// Run runs the leader's part while members run theirs. When one of them fails or is gone, ctx of do
+// ends, and the error is that of the host that failed first. When do has succeeded what becomes of
+// the members is nobody's loss.
+func (w *Round) Run(ctx context.Context, do func(context.Context) error) error {
+	defer w.Print(nil)
+	defer context.AfterFunc(ctx, w.End)() // all end at the same time: those that train on would wait for the others
+	running, stop := context.WithCancelCause(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		w.watch(running, stop)
+	}()
+	err := do(running)
+	stopped := running.Err() != nil
+	stop(nil)
+	<-watched
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return w.reason(ctx, err, stopped)
+}
+
+// watch ends a run in which a member has failed, a moment later: another host may have the reason.
+func (w *Round) watch(ctx context.Context, stop context.CancelCauseFunc) {
+	failed := func() (bool, error) { return len(w.failures) > 0, nil }
+	if w.leader.await(ctx, failed, ctx.Err) != nil {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(settle):
+		stop(errors.New("another host of the group has failed"))
+	}
+}
+
+// reason is the failure that the others come of, of the leader's own and the members'. The leader's
+// own is none where it was stopped for theirs.
+func (w *Round) reason(ctx context.Context, own error, stopped bool) error {
+	before := w.known()
+	if !stopped && isConsequence(own) {
+		w.hearOut(ctx)
+	}
+	after := w.known()[len(before):]
+	all := before
+	if !stopped {
+		all = append(all, own)
+	}
+	all = append(all, after...)
+	if first := slices.IndexFunc(all, func(err error) bool { return !isConsequence(err) }); first >= 0 {
+		return all[first]
+	}
+	return asCrash(all[0])
+}
+
+// asCrash is a failure for which no host has a reason of its own: the error is between them. It is
+// retried a limited number of times.
+func asCrash(err error) error {
+	crash := &events.Failure{Kind: events.FailureCrash, Err: err}
+	if failure, ok := errors.AsType[*events.Failure](err); ok {
+		crash.Log, crash.LogTail = failure.Log, failure.LogTail
+	}
+	return crash
+}
+
+// hearOut waits until a member has a reason of its own, or no member has anything more to say, or
+// for as long as one may be silent that is gone.
+func (w *Round) hearOut(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, silence+settle)
+	defer stop()
+	_ = w.leader.await(ctx, func() (bool, error) {
+		if slices.ContainsFunc(w.failures, func(f *events.Failure) bool { return !isConsequence(f) }) {
+			return true, nil
+		}
+		for _, m := range w.members {
+			if m.busy && m.gone == nil {
+				return false, nil
+			}
+		}
+		return true, nil
+	}, ctx.Err) // whoever still says nothing has nothing to say
+}
+
+func (w *Round) known() (all []error) {
+	w.leader.mu.Lock()
+	defer w.leader.mu.Unlock()
+	for _, f := range w.failures {
+		all = append(all, f)
+	}
+	return all
+}
+
+// End has members end what they do for this job. It may be called again, and does not wait for
+// them.
+func (w *Round) End() {
+	w.leader.change(func() {
+		if w.leader.round == w {
+			w.leader.round = nil
+		}
+	})
+	w.say(message{Type: sayEnd})
+}
+
+// say sends a message to all members. A failed send needs no handling: the reader of the link
+// notices.
+func (w *Round) say(m message) {
+	m.Round = w.number
+	for _, member := range w.members {
+		_ = member.link.say(m)
+	}
+}
+
+// note keeps the failure of a member. The caller holds the leader's mu, as for print.
+func (w *Round) note(rank int, f *events.Failure) {
+	w.failures = append(w.failures, f)
+	w.print(rank, fmt.Sprintf("failed: %v\n", f))
+}
+
+func (w *Round) print(rank int, lines string) {
+	if w.log == nil {
+		return
+	}
+	for line := range strings.Lines(lines) {
+		fmt.Fprintf(w.log, "[worker %d] %s\n", rank, strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// isConsequence reports whether an error is only the effect of another host's end.
+func isConsequence(err error) bool {
+	return !errors.Is(err, errGone) && slices.ContainsFunc(consequences(), func(words string) bool { return strings.Contains(err.Error(), words) })
+}
+
+// consequences are TensorFlow's words for it.
+func consequences() []string {
+	return []string{"Unavailable", "UNAVAILABLE", "Socket closed", "Connection reset", "Connection refused", "Broken pipe",
+		"Cancelled", "CANCELLED", "AbortedError", "ABORTED", "heartbeat", "peer", "oordination service"}
+}

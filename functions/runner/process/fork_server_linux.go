@@ -1,0 +1,191 @@
+package process
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Server is a process that has loaded what takes seconds to load, and forks a child for each job. Its children are processes like
+// any other, in groups, homes and cgroups of their own; the kernel ends them with it. What it says and is told is documented by its
+// other side, fork.py of functions/runner/python.
+type ForkServer struct {
+	*Process
+
+	supervisor *Supervisor
+	ready      chan struct{}
+	failed     error // to be read when ready is closed
+	size       int64 // resident bytes when it was ready
+
+	asking sync.Mutex // one question at a time
+	socket *net.UnixConn
+	broken error // it did not answer: nothing is asked any more
+}
+
+// answer is any word of the server.
+type answer struct {
+	Ready   bool   `json:"ready"`
+	Refused string `json:"refused"`
+	PID     int    `json:"pid"`
+	Status  uint32 `json:"status"` // as of wait(2)
+	MaxRSS  int64  `json:"maxrss"` // in rssUnit
+}
+
+// Bounds of what is asked of a server.
+const (
+	answerTime  = 30 * time.Second // for one answer: it does nothing else, but may have to wait for a processor
+	answerBytes = 64 << 10
+	lastWords   = 5 * time.Second // for the log of one that failed before it was ready
+)
+
+// forkEnv names the descriptor of the server's end of the socket. Standard input and output and progress come before it.
+const forkEnv = "STOKER_FORK_FD"
+
+// markRoom is what a server's mark is longer than its home, by slashes: its children write the marks of their own homes over it,
+// which differ by the digits of a random number.
+const markRoom = 16
+
+// StartServer runs a command that is to become a server, which is held to an access to files with all that it forks; nil: to that of this
+// process. Attend is to be called at once.
+func (l *Supervisor) StartForkServer(line, env []string, access *Access) (*ForkServer, error) {
+	ours, theirs, err := packetPair()
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", line[0], err)
+	}
+	defer theirs.Close()
+	p, err := l.begin(line[0], nil, func(p *Process, ends *childEnds) (leader, error) {
+		cmd := exec.Command(line[0], line[1:]...)
+		cmd.Env = append(p.environment(env, p.Home+strings.Repeat("/", markRoom)), forkEnv+"=4")
+		cmd.ExtraFiles = []*os.File{theirs}
+		if access != nil {
+			ends.sandbox = access.Sandbox(p.Home)
+		}
+		return ends.run(cmd, p, nil)
+	})
+	if err != nil {
+		closeAll(ours)
+		return nil, err
+	}
+	s := &ForkServer{Process: p, supervisor: l, ready: make(chan struct{})}
+	conn, err := net.FileConn(ours) // of a copy
+	closeAll(ours)
+	s.socket, _ = conn.(*net.UnixConn)
+	if err != nil || s.socket == nil {
+		p.End()
+		return nil, fmt.Errorf("start %s: speak with it: %w", line[0], err)
+	}
+	return s, nil
+}
+
+// packetPair makes a socket that keeps packets apart (unix(7), SOCK_SEQPACKET).
+func packetPair() (ours, theirs *os.File, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a pair of sockets: %w", err)
+	}
+	return os.NewFile(uintptr(pair[0]), "fork server"), os.NewFile(uintptr(pair[1]), "fork server"), nil
+}
+
+// Attend writes what the server prints to log, and returns when it has ended.
+func (s *ForkServer) Wait(log io.Writer) {
+	printed := make(chan struct{})
+	go func() { defer close(printed); _, _ = io.Copy(log, s.Output) }()
+	if s.failed = s.greet(); s.failed != nil {
+		select { // why it failed is in its log, whose end comes by another way than that of the socket
+		case <-printed:
+		case <-time.After(lastWords):
+		}
+	}
+	close(s.ready)
+	<-printed
+}
+
+// greet waits for the server's first word.
+func (s *ForkServer) greet() error {
+	first, err := s.read()
+	if err == nil && !first.Ready {
+		err = errors.New("its first word is not that it is ready")
+	}
+	s.size, _ = s.ResidentBytes()
+	return err
+}
+
+// Ready is closed when the server can fork, or never will.
+func (s *ForkServer) Ready() <-chan struct{} { return s.ready }
+
+// Failed says why it never will. It is to be asked when Ready is closed.
+func (s *ForkServer) Failed() error { return s.failed }
+
+// Fit says whether it may fork on, having grown by no more than growth bytes since it was ready: it hands its growth down.
+func (s *ForkServer) Fit(growth int64) bool {
+	s.asking.Lock()
+	defer s.asking.Unlock()
+	size, _ := s.ResidentBytes()
+	return s.broken == nil && !s.Dead() && size <= s.size+growth
+}
+
+// ask sends one request and reads its answer. A server that doesn't answer once is asked no more: what it says later would be the
+// answer to something else. Its children work on.
+func (s *ForkServer) ask(request any, files ...*os.File) (answer answer, err error) {
+	s.asking.Lock()
+	defer s.asking.Unlock()
+	if s.broken == nil {
+		answer, s.broken = s.exchange(request, files)
+	}
+	if s.broken != nil {
+		return answer, fmt.Errorf("ask the process: %w", s.broken)
+	}
+	return answer, nil
+}
+
+func (s *ForkServer) exchange(request any, files []*os.File) (answer, error) {
+	text, err := json.Marshal(request)
+	if err != nil {
+		return answer{}, err
+	}
+	var descriptors []int
+	for _, file := range files {
+		descriptors = append(descriptors, int(file.Fd())) // which makes it block, as a child expects
+	}
+	if err := s.socket.SetDeadline(time.Now().Add(answerTime)); err != nil {
+		return answer{}, err
+	}
+	if _, _, err := s.socket.WriteMsgUnix(text, rights(descriptors), nil); err != nil {
+		return answer{}, err
+	}
+	return s.read()
+}
+
+func rights(descriptors []int) []byte {
+	if len(descriptors) == 0 {
+		return nil
+	}
+	return unix.UnixRights(descriptors...)
+}
+
+func (s *ForkServer) read() (answer answer, err error) {
+	packet := make([]byte, answerBytes)
+	n, err := s.socket.Read(packet)
+	if err != nil {
+		return answer, err
+	}
+	if n == 0 {
+		return answer, io.ErrUnexpectedEOF
+	}
+	return answer, json.Unmarshal(packet[:n], &answer)
+}
+
+// End kills the server, and with it the children that it still has.
+func (s *ForkServer) End() {
+	s.Process.End()
+	_ = s.socket.Close() // nothing more to say
+}
