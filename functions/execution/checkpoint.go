@@ -17,9 +17,9 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// resume lays out the newest checkpoint of earlier attempts for the module to resume from, and
-// starts to save those of this one. If the store is away the attempt fails: a later one resumes,
-// and none starts anew because of that.
+// resume copies the newest checkpoint of earlier attempts into the workspace, and starts the
+// Checkpointer of this attempt. If the store is unavailable the attempt fails, so that a later one
+// resumes instead of starting from the beginning.
 func (a *Attempt) resume(ctx context.Context, work Work) error {
 	if !work.Resumes() {
 		return nil
@@ -28,7 +28,8 @@ func (a *Attempt) resume(ctx context.Context, work Work) error {
 		return err
 	}
 	a.checkpointer = &Checkpointer{
-		workspace: a.Workspace, scan: newScanner(a.Workspace, time.Now), checkpoints: a.checkpoints, log: a.Execution.Log, saved: a.countSaved,
+		workspace: a.Workspace, scan: newScanner(a.Workspace, time.Now),
+		checkpoints: a.checkpoints, log: a.Execution.Log, saved: a.countSaved,
 	}
 	a.checkpointer.start(ctx, a.executor.opts.Grace)
 	return nil
@@ -42,23 +43,23 @@ func (a *Attempt) loadCheckpoint(ctx context.Context) error {
 		return events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
 	}
 	for _, why := range loaded.Passed {
-		e.Log.WarnContext(ctx, "a checkpoint is passed over", "error", why)
+		e.Log.WarnContext(ctx, "a checkpoint is skipped", "error", why)
 	}
 	a.mayHaveCheckpoints = loaded.Found() || len(loaded.Passed) > 0 || a.Task.Attempt.Number > 1
 	if !loaded.Found() {
 		return nil
 	}
-	if err := a.Workspace.layOutRun(); err != nil {
+	if err := a.Workspace.restoreModelRun(); err != nil {
 		return events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
 	}
 	a.Resumed, a.from = loaded.Step, fmt.Sprintf("checkpoint %d of attempt %s", loaded.Number, loaded.Attempt)
-	e.Log.InfoContext(ctx, "going on from a checkpoint", "step", loaded.Step, "left_by", loaded.Attempt)
+	e.Log.InfoContext(ctx, "resuming from a checkpoint", "step", loaded.Step, "saved_by", loaded.Attempt)
 	a.Report(events.Progress{Phase: "resuming", Step: loaded.Step})
 	return nil
 }
 
-// request names a job as it was asked for: attempts at one that is retried by hand are counted
-// anew.
+// request identifies a request for a job. A job that an operator retries is a new request, whose
+// attempts are counted from one.
 func request(job events.Job) string {
 	if job.Request == "" {
 		return job.ID
@@ -66,9 +67,9 @@ func request(job events.Job) string {
 	return job.ID + " " + job.Request
 }
 
-// SaveCheckpoint keeps the module's folders as they are now, when a checkpoint message says that
-// they are consistent; or, for a message with Settled, those of its files that are whole. The copy
-// is made before SaveCheckpoint returns. An attempt that does not resume from checkpoints saves
+// SaveCheckpoint saves the module's directories as they are now: all of them, because the message
+// says that they are consistent, or only the whole files if the message has Settled set. The copy
+// is complete when SaveCheckpoint returns. An attempt that does not resume from checkpoints saves
 // none.
 func (a *Attempt) SaveCheckpoint(m module.Message) {
 	if a.checkpointer != nil {
@@ -76,9 +77,9 @@ func (a *Attempt) SaveCheckpoint(m module.Message) {
 	}
 }
 
-// RemoveCheckpoints removes the checkpoints of an execution that is committed, or whose state is
-// kept elsewhere by now. It stops the sending of others first. What stays behind is garbage for
-// later.
+// RemoveCheckpoints removes the checkpoints of an execution that is committed or whose state is
+// stored elsewhere. It stops uploads first. Objects that can't be removed are left to garbage
+// collection.
 func (a *Attempt) RemoveCheckpoints(ctx context.Context) {
 	a.stopCheckpointer(true)
 	if a.mayHaveCheckpoints {
@@ -100,7 +101,7 @@ func (a *Attempt) stopCheckpointer(done bool) {
 	a.checkpointer = nil
 }
 
-// countSaved counts a checkpoint that is in the store.
+// countSaved records the metrics of a checkpoint that is in the store.
 func (a *Attempt) countSaved(c storage.Checkpoint) {
 	var size int64
 	for _, file := range c.Files {
@@ -109,52 +110,51 @@ func (a *Attempt) countSaved(c storage.Checkpoint) {
 	a.executor.opts.Telemetry.Checkpoint(context.Background(), a.Job.Pipeline, size)
 }
 
-// Checkpointer copies a module's folders when it says that they are consistent, and sends the
-// copies to the store while the module trains on: one at a time, and of those that wait the newest.
-// A checkpoint that can't be sent fails no job; the next one may be sent. Save may be called from
-// several goroutines at once.
+// Checkpointer copies a module's directories when they are consistent and uploads the copies while
+// the module trains on: one at a time, and of several that wait only the newest. A checkpoint that
+// can't be copied or uploaded does not fail the job. Save may be called by several goroutines.
 type Checkpointer struct {
 	workspace   Workspace
-	part        string   // the folder to copy; "": those of the workspace that belong to a checkpoint
-	scan        *scanner // of these; nil where modules say themselves what is whole
+	part        string   // the directory to copy; "": working/ and model_run/ of the workspace
+	scan        *scanner // of these directories; nil if modules report all of their checkpoints
 	checkpoints *storage.Checkpoints
 	log         *slog.Logger
 	saved       func(storage.Checkpoint)
 
-	saving   sync.Mutex // the module's messages and the watch
-	warned   bool       // that the files can't be scanned
+	saving   sync.Mutex // serializes the module's messages and the file watch
+	warned   bool       // a warning about failing scans was logged
 	copies   int
-	waitsIn  string        // where copies wait, and the module can't write; "" until the first copy
+	queueDir string        // of copies that wait, which the module can't change; "" until the first
 	latest   chan snapshot // holds one at most
 	stop     context.CancelCauseFunc
 	unfollow func() bool
-	sending  sync.WaitGroup
+	uploads  sync.WaitGroup
 }
 
-// snapshot is a copy of the module's folder at a step.
+// snapshot is a copy of the module's directories at a step.
 type snapshot struct {
 	dir  string
 	step int
 }
 
-// start begins the sending, which ends with Stop; or after ctx has ended: at once for a job that
-// was cancelled or is another worker's by now, else when a worker that must stop has no more time.
-// grace is what the module has then, and the sending ends at 3/2 of that. `stoker worker` gives its
-// module 3/5 of its own time, so that this is 9/10 of it.
+// start starts the uploads. They end with Stop or after the end of ctx: at once if the job was
+// cancelled or its lease was lost, else after 3/2 of grace. grace is the time that a module has to
+// stop: `stoker worker` gives it 3/5 of its own, so that uploads end at 9/10 of that.
 func (c *Checkpointer) start(ctx context.Context, grace time.Duration) {
-	var sending context.Context
-	sending, c.stop = context.WithCancelCause(context.WithoutCancel(ctx))
-	c.unfollow = context.AfterFunc(ctx, func() { c.leave(context.Cause(ctx), sending, grace*3/2) })
+	var uploading context.Context
+	uploading, c.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	c.unfollow = context.AfterFunc(ctx, func() { c.stopAfter(context.Cause(ctx), uploading, grace*3/2) })
 	c.latest = make(chan snapshot, 1)
-	c.sending.Go(func() { c.sendAll(sending) })
+	c.uploads.Go(func() { c.uploadAll(uploading) })
 }
 
 var (
-	errCommitted = errors.New("the execution is committed")
-	errLeaving   = errors.New("no time left to send it")
+	errCommitted  = errors.New("the execution is committed")
+	errNoTimeLeft = errors.New("no time left to upload it")
 )
 
-func (c *Checkpointer) leave(cause error, sending context.Context, after time.Duration) {
+// stopAfter stops the uploads of an attempt that has ended by a cause.
+func (c *Checkpointer) stopAfter(cause error, uploading context.Context, after time.Duration) {
 	if errors.Is(cause, events.ErrLeaseLost) || errors.Is(cause, events.ErrCancelled) {
 		c.stop(cause)
 		return
@@ -163,27 +163,27 @@ func (c *Checkpointer) leave(cause error, sending context.Context, after time.Du
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		c.stop(errLeaving)
-	case <-sending.Done():
+		c.stop(errNoTimeLeft)
+	case <-uploading.Done():
 	}
 }
 
-// Stop returns when no checkpoint is being sent any more: at once when the work is done, since
-// nobody needs them then; else the last one is waited for, so that the next attempt finds it. It is
-// called once.
+// Stop ends the uploads and waits for their end. If the work is done, nothing needs the checkpoints
+// any more and they are aborted; else the last one is uploaded for the next attempt. Stop is called
+// once.
 func (c *Checkpointer) Stop(done bool) {
 	if done {
 		c.stop(errCommitted)
 	}
 	close(c.latest)
-	c.sending.Wait()
+	c.uploads.Wait()
 	c.stop(nil)
 	c.unfollow()
-	c.removeFolder()
+	c.removeQueueDir()
 }
 
-// Save copies the module's folders as they are now, in place of a copy that still waits. It holds
-// up the module's messages, so it is quick.
+// Save copies the module's directories as they are now. The copy replaces one that still waits. The
+// module's messages wait for Save, so it uploads nothing itself.
 func (c *Checkpointer) Save(m module.Message) {
 	c.saving.Lock()
 	defer c.saving.Unlock()
@@ -191,19 +191,17 @@ func (c *Checkpointer) Save(m module.Message) {
 	if !ok {
 		return
 	}
-	if err := c.makeFolder(); err != nil {
-		c.log.Warn("a checkpoint is not kept", "step", m.Step, "error", err)
+	snap, err := c.snapshot(m, chosen)
+	switch {
+	case errors.Is(err, errFilesChanged) && m.Settled && !m.Over:
+		c.log.Debug("files changed while a checkpoint was copied; the next scan tries again", "step", m.Step, "error", err)
 		return
-	}
-	c.copies++
-	snap := snapshot{dir: filepath.Join(c.waitsIn, "checkpoint-"+strconv.Itoa(c.copies)), step: m.Step}
-	if err := c.copy(snap.dir, m.All, chosen); err != nil {
-		c.log.Warn("a checkpoint is not kept", "step", m.Step, "error", err)
-		snap.remove()
+	case err != nil:
+		c.log.Warn("a checkpoint is not saved", "step", m.Step, "error", err)
 		return
 	}
 	if c.scan != nil {
-		c.scan.keep(chosen)
+		c.scan.recordSaved(chosen)
 	}
 	select {
 	case old := <-c.latest:
@@ -213,7 +211,7 @@ func (c *Checkpointer) Save(m module.Message) {
 	c.latest <- snap // does not block: only Save sends
 }
 
-// choose selects the files of a checkpoint; false if there is none to be made now.
+// choose selects the files of a checkpoint. It returns false if none is to be made now.
 func (c *Checkpointer) choose(m module.Message) (chosen selection, ok bool) {
 	if c.scan == nil || !m.All {
 		return chosen, true
@@ -221,7 +219,7 @@ func (c *Checkpointer) choose(m module.Message) (chosen selection, ok bool) {
 	err := c.scan.scan()
 	if err != nil && !c.warned { // once: the next scan comes soon
 		c.warned = true
-		c.log.Warn("files are not scanned for checkpoints", "error", err)
+		c.log.Warn("the module's files can't be scanned for checkpoints", "error", err)
 	}
 	switch {
 	case !m.Settled:
@@ -234,45 +232,62 @@ func (c *Checkpointer) choose(m module.Message) (chosen selection, ok bool) {
 	return c.scan.choose()
 }
 
-// copy copies the module's folders: files that are linked are those that no module writes to again.
+// snapshot copies the chosen files into a directory of its own.
+func (c *Checkpointer) snapshot(m module.Message, chosen selection) (snapshot, error) {
+	if err := c.makeQueueDir(); err != nil {
+		return snapshot{}, err
+	}
+	c.copies++
+	snap := snapshot{dir: filepath.Join(c.queueDir, "checkpoint-"+strconv.Itoa(c.copies)), step: m.Step}
+	if err := c.copy(snap.dir, m.All, chosen); err != nil {
+		snap.remove()
+		return snapshot{}, err
+	}
+	return snap, nil
+}
+
+// copy copies the module's directories. It links only files that no module writes to again.
 func (c *Checkpointer) copy(to string, all bool, chosen selection) error {
 	switch {
+	case c.part == "" && all:
+		return c.workspace.copyAll(to, chosen)
 	case c.part == "":
-		return c.workspace.copyKept(to, all, chosen)
+		return copyTree(c.workspace.dir, c.workspace.Working(), to, copiedBytes, nil)
 	case all:
 		return copyTree(c.workspace.base(c.part), c.part, to, math.MaxInt64, nil)
 	}
 	return copyTree(c.workspace.base(c.part), c.part, to, copiedBytes, nil)
 }
 
-// makeFolder makes the folder that copies wait in, unless it exists: most trials of a search have
-// no checkpoint.
-func (c *Checkpointer) makeFolder() (err error) {
-	if c.waitsIn != "" {
+// makeQueueDir makes the directory for copies that wait, unless it exists: most trials of a search
+// have no checkpoint.
+func (c *Checkpointer) makeQueueDir() (err error) {
+	if c.queueDir != "" {
 		return nil
 	}
-	if c.waitsIn, err = os.MkdirTemp(c.workspace.dir, "checkpoints-"); err != nil {
-		return events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder for checkpoints: %w", err))
+	if c.queueDir, err = os.MkdirTemp(c.workspace.dir, "checkpoints-"); err != nil {
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("make a directory for checkpoints: %w", err))
 	}
 	return nil
 }
 
-// removeFolder removes what makeFolder has made. What stays goes with the workspace.
-func (c *Checkpointer) removeFolder() {
-	if c.waitsIn != "" {
-		_ = os.RemoveAll(c.waitsIn)
+// removeQueueDir removes the directory for copies that wait. If that fails, it is removed with the
+// workspace.
+func (c *Checkpointer) removeQueueDir() {
+	if c.queueDir != "" {
+		_ = os.RemoveAll(c.queueDir)
 	}
 }
 
-// sendAll sends until there are no more.
-func (c *Checkpointer) sendAll(ctx context.Context) {
+// uploadAll uploads snapshots until there are no more.
+func (c *Checkpointer) uploadAll(ctx context.Context) {
 	for snap := range c.latest {
-		c.send(ctx, snap)
+		c.upload(ctx, snap)
 		snap.remove()
 	}
 }
 
-func (c *Checkpointer) send(ctx context.Context, snap snapshot) {
+func (c *Checkpointer) upload(ctx context.Context, snap snapshot) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -283,10 +298,11 @@ func (c *Checkpointer) send(ctx context.Context, snap snapshot) {
 		c.log.DebugContext(ctx, "checkpoint saved", "step", snap.step, "number", saved.Number)
 	case errors.Is(context.Cause(ctx), errCommitted):
 	case errors.Is(err, storage.ErrSuperseded):
-		c.log.InfoContext(ctx, "another attempt's checkpoints count", "step", snap.step, "error", err)
+		c.log.InfoContext(ctx, "a checkpoint of another attempt is newer", "step", snap.step, "error", err)
 	default:
-		c.log.WarnContext(ctx, "a checkpoint is not saved; the one before it stands", "step", snap.step, "error", err)
+		c.log.WarnContext(ctx, "a checkpoint is not saved; the one before it is still there", "step", snap.step, "error", err)
 	}
 }
 
-func (s snapshot) remove() { _ = os.RemoveAll(s.dir) } // what stays goes with the workspace
+// remove removes the copy. If that fails, it is removed with the workspace.
+func (s snapshot) remove() { _ = os.RemoveAll(s.dir) }

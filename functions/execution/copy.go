@@ -17,36 +17,33 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// modelRun is TFX's key of the output that a module keeps its log in, and often its checkpoints
-// too.
+// modelRun is TFX's key of the output that a module writes its log to, and often its checkpoints.
 const modelRun = "model_run"
 
-// runInside is where model_run is in a checkpoint, in addition to what is in working/. Older
-// checkpoints have none.
-const runInside = ".stoker/model_run"
+// modelRunDir is the directory of model_run in a checkpoint, next to the files of working/.
+// Checkpoints of older versions have none.
+const modelRunDir = ".stoker/model_run"
 
 const (
 	copyTries = 6
-	copyPause = 20 * time.Millisecond // at first; also more than the time between two ticks of a file system's clock
+	copyPause = 20 * time.Millisecond // at first; longer than a tick of a file system's clock
 )
 
-// copyKept copies what belongs to a checkpoint.
-func (w Workspace) copyKept(to string, all bool, chosen selection) error {
-	if !all {
-		return copyTree(w.dir, w.Working(), to, copiedBytes, nil)
-	}
-	return w.copyAll(to, chosen)
-}
+// errFilesChanged is returned if a chosen file is not what it was when it was chosen.
+var errFilesChanged = errors.New("files changed while they were copied")
 
-// copyAll copies the chosen files of working/ and model_run/ as they are together at one moment:
-// again, when a file has changed meanwhile. Nothing is linked, as any file may be written to in
-// place later on.
+// copyAll copies the chosen files of working/ and model_run/ as they are at one moment. If a file
+// changes meanwhile, it starts again; a file that was chosen as whole must not have changed since.
+// Nothing is linked, because the module may write to any file in place later.
 func (w Workspace) copyAll(to string, chosen selection) error {
 	var changed string
 	for try := range copyTries {
 		before, err := w.state(chosen)
 		if err != nil {
 			return err
+		}
+		if changed = before.differsFrom(chosen); changed != "" {
+			return fmt.Errorf("%w: %s", errFilesChanged, changed)
 		}
 		if changed = before.youngerThan(copyPause); changed != "" {
 			time.Sleep(copyPause << try)
@@ -67,11 +64,11 @@ func (w Workspace) copyAll(to string, chosen selection) error {
 		}
 		time.Sleep(copyPause << try)
 	}
-	return fmt.Errorf("its files change all the time, like %s", changed)
+	return fmt.Errorf("%w %d times, like %s", errFilesChanged, copyTries, changed)
 }
 
 func (w Workspace) copyBoth(to string, chosen selection) error {
-	inside := filepath.Join(to, filepath.FromSlash(runInside))
+	inside := filepath.Join(to, filepath.FromSlash(modelRunDir))
 	for _, folder := range []struct{ from, to string }{{w.Working(), to}, {w.Out(modelRun), inside}} {
 		if _, err := os.Stat(folder.from); errors.Is(err, fs.ErrNotExist) {
 			continue // the job has no such output
@@ -79,10 +76,7 @@ func (w Workspace) copyBoth(to string, chosen selection) error {
 		if err := os.MkdirAll(filepath.Dir(folder.to), 0o755); err != nil {
 			return err
 		}
-		without := func(name string) bool {
-			path := filepath.Join(folder.from, name)
-			return chosen.without[path] || chosen.rewritten[path]
-		}
+		without := func(name string) bool { return !chosen.has(filepath.Join(folder.from, name)) }
 		if err := copyTree(w.dir, folder.from, folder.to, math.MaxInt64, without); err != nil {
 			return err
 		}
@@ -93,8 +87,8 @@ func (w Workspace) copyBoth(to string, chosen selection) error {
 	return nil
 }
 
-// copyRewritten copies each of the files that are rewritten all the time as it was at some moment;
-// one of JSON is whole then.
+// copyRewritten copies each of the files that are rewritten all the time as it is at some moment. A
+// file of JSON is valid at that moment.
 func (w Workspace) copyRewritten(from, to string, rewritten map[string]bool) error {
 	for path := range rewritten {
 		name, ok := strings.CutPrefix(path, from+string(filepath.Separator))
@@ -137,7 +131,7 @@ func (w Workspace) copyRewrittenFile(from, name, to string) error {
 	return fmt.Errorf("%s is rewritten all the time", name)
 }
 
-// readOfModule reads a small file in a folder that a module may write to.
+// readOfModule reads a small file in a directory that a module may write to.
 func readOfModule(base, dir, name string) ([]byte, error) {
 	file, err := openOfModule(base, dir, name)
 	if err != nil {
@@ -147,9 +141,9 @@ func readOfModule(base, dir, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxLogLines+1))
 }
 
-// layOutRun moves what a checkpoint holds of model_run from working/ to where it belongs.
-func (w Workspace) layOutRun() error {
-	inside := filepath.Join(w.Working(), filepath.FromSlash(runInside))
+// restoreModelRun moves the files of model_run in a checkpoint from working/ to the output.
+func (w Workspace) restoreModelRun() error {
+	inside := filepath.Join(w.Working(), filepath.FromSlash(modelRunDir))
 	if _, err := os.Stat(inside); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -162,21 +156,21 @@ func (w Workspace) layOutRun() error {
 	return os.Remove(filepath.Dir(inside))
 }
 
-// folderState detects changes of files. Logs are left out, since they only grow and may end
-// anywhere, and what a checkpoint is made without.
+// folderState detects changes of the files of a checkpoint. It leaves out logs, which only grow and
+// may end anywhere, and files that are rewritten all the time.
 type folderState map[string]fs.FileInfo
 
 func (w Workspace) state(chosen selection) (folderState, error) {
 	state := folderState{}
 	for _, dir := range []string{w.Working(), w.Out(modelRun)} {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.Type().IsRegular() && !logName.MatchString(path) && !chosen.logs[path] && !chosen.rewritten[path] && !chosen.without[path] {
+			if err == nil && entry.Type().IsRegular() && !logName.MatchString(path) && !chosen.logs[path] && chosen.has(path) {
 				var info fs.FileInfo
 				if info, err = entry.Info(); err == nil {
 					state[path] = info
 				}
 			}
-			if errors.Is(err, fs.ErrNotExist) { // gone by now, or never there
+			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
 			return err
@@ -188,8 +182,20 @@ func (w Workspace) state(chosen selection) (folderState, error) {
 	return state, nil
 }
 
-// youngerThan names a file that has changed so lately that another change would not show in its
-// time; "" for none.
+// differsFrom returns the path of a file that is not what it was when it was chosen as whole, or
+// "".
+func (s folderState) differsFrom(chosen selection) string {
+	for path, last := range chosen.whole {
+		info, there := s[path]
+		if !there || !last.is(stamp{info.Size(), info.ModTime()}) {
+			return path
+		}
+	}
+	return ""
+}
+
+// youngerThan returns the path of a file that has changed so recently that another change might not
+// show in its modification time, or "".
 func (s folderState) youngerThan(age time.Duration) string {
 	for path, info := range s {
 		if time.Since(info.ModTime()).Abs() < age {
@@ -199,7 +205,7 @@ func (s folderState) youngerThan(age time.Duration) string {
 	return ""
 }
 
-// differs names a file that is not what it was; "" for none.
+// differs returns the path of a file that was changed, made or removed, or "".
 func (s folderState) differs(from folderState) string {
 	for path, was := range from {
 		now, there := s[path]
@@ -215,15 +221,14 @@ func (s folderState) differs(from folderState) string {
 	return ""
 }
 
-// copiedBytes is up to which size a file is copied. Larger ones are linked, which is quick: those
-// that modules write to again (a list of checkpoints, a state of few lines) are small.
+// copiedBytes is the size of the largest file that is copied. Larger ones are linked, which is
+// quick: files that modules write to again, like a list of checkpoints, are small.
 const copiedBytes = 1 << 20
 
-// copyTree makes a copy of a folder of a module's, which is base or lies below it: see
-// runner.OpenFolder. Files of more than the given number of bytes are linked. A file that vanishes
-// meanwhile is left out: its module has no use for it any more. What is neither file nor link is
-// left out too, and files of which without says so; nil is for none. Nothing outside of the folder
-// is read, whatever the module does to it meanwhile.
+// copyTree copies a directory of a module, which is base or lies below it: see runner.OpenFolder. It
+// links files of more than the given number of bytes. It leaves out files for which without, unless
+// nil, returns true, files that are removed meanwhile, and what is neither a file nor a link. It
+// reads nothing outside of the directory, whatever the module does to it meanwhile.
 func copyTree(base, from, to string, copied int64, without func(name string) bool) error {
 	root, err := runner.OpenFolder(base, from)
 	if err != nil {
@@ -241,7 +246,7 @@ func copyTree(base, from, to string, copied int64, without func(name string) boo
 		if entry.IsDir() {
 			return os.MkdirAll(target, 0o755)
 		}
-		if without != nil && without(filepath.FromSlash(name)) {
+		if without != nil && entry.Type().IsRegular() && without(filepath.FromSlash(name)) {
 			return nil
 		}
 		if err := copyEntry(root, name, target, entry.Type(), copied); !errors.Is(err, fs.ErrNotExist) {
@@ -272,7 +277,7 @@ func copyEntry(root *os.Root, name, to string, mode fs.FileMode, copied int64) e
 	return copyFile(root, name, to)
 }
 
-// linkEntry gives a file of a folder another name.
+// linkEntry makes a hard link to a file of a directory.
 func linkEntry(root *os.Root, name, to string) error {
 	dir, err := root.Open(filepath.Dir(name))
 	if err != nil {
@@ -282,15 +287,15 @@ func linkEntry(root *os.Root, name, to string) error {
 	return unix.Linkat(int(dir.Fd()), filepath.Base(name), unix.AT_FDCWD, to, 0)
 }
 
-// copyFile copies regular files. What was one a moment ago may be a pipe or a link by now, which is
-// left out: nobody is waited for, and nothing outside of the directory is read.
+// copyFile copies a regular file. If a pipe or a link has taken its place since it was listed, it
+// is left out: copyFile does not block on a pipe and reads nothing outside of the directory.
 func copyFile(root *os.Root, name, to string) (err error) {
 	in, err := runner.OpenRegular(root, name)
 	if errors.Is(err, runner.ErrNotRegular) {
 		return nil
 	}
 	if err != nil {
-		if now, gone := root.Lstat(name); gone == nil && !now.Mode().IsRegular() { // a link that leads out, or a socket
+		if now, gone := root.Lstat(name); gone == nil && !now.Mode().IsRegular() { // a link or a socket
 			return nil
 		}
 		return err

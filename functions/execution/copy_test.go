@@ -60,7 +60,7 @@ func TestACheckpointOfAllHoldsModelRunToo(t *testing.T) {
 	if err := d.copyAll(next.Working(), selection{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := next.layOutRun(); err != nil {
+	if err := next.restoreModelRun(); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{"working/backup/w": "1", "out/model_run/ckpt/state": "2", "out/model_run/events.out.tfevents.1": "3"}
@@ -75,7 +75,7 @@ func TestACheckpointOfAllHoldsModelRunToo(t *testing.T) {
 func TestACheckpointOfWorkingAloneIsLaidOutAsItIs(t *testing.T) {
 	t.Parallel()
 	d := lay(t, map[string]string{"working/.stoker-like/x": "1", "working/step": "2"})
-	if err := d.layOutRun(); err != nil {
+	if err := d.restoreModelRun(); err != nil {
 		t.Fatal(err)
 	}
 	if got := filesBelow(t, d.dir); len(got) != 2 {
@@ -148,7 +148,7 @@ func TestACopyIsOfOneMoment(t *testing.T) {
 	for range 5 {
 		to := filepath.Join(t.TempDir(), "copy")
 		if err := d.copyAll(to, selection{}); err != nil {
-			if !strings.Contains(err.Error(), "change all the time") { // as they may, on a busy machine
+			if !errors.Is(err, errFilesChanged) { // as they may, on a busy machine
 				t.Fatal(err)
 			}
 			continue

@@ -90,11 +90,11 @@ func (w Workspace) base(dir string) string {
 func (p *Part) Keep(ctx context.Context, step int) error {
 	p.saved = true
 	c := &Checkpointer{workspace: p.attempt.Workspace, part: p.dir}
-	if err := c.makeFolder(); err != nil {
+	if err := c.makeQueueDir(); err != nil {
 		return err
 	}
-	defer c.removeFolder()
-	whole := filepath.Join(c.waitsIn, "whole") // the module can't change what the store reads
+	defer c.removeQueueDir()
+	whole := filepath.Join(c.queueDir, "whole") // the module can't change what the store reads
 	if err := c.copy(whole, false, selection{}); err != nil {
 		return events.Fail(events.FailureUnavailable, fmt.Errorf("copy what is kept: %w", err))
 	}

@@ -3,52 +3,60 @@ package execution
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// How long files of a module rest before they are taken to be whole, where nothing else says so.
+// How long a file must stay unchanged before it counts as whole, unless its format says so.
 const (
-	settleTime = 2 * time.Second        // since their last change was seen
+	settleTime = 2 * time.Second        // since the scan that saw its last change
 	scanPause  = 500 * time.Millisecond // between scans, at least
-	freshTime  = 10 * time.Second       // in which a file that has the name of a partial one may still be written
-	longStreak = 4                      // scans in a row in which a file has changed that is no checkpoint
+	freshTime  = 10 * time.Second       // the same for a file with the name of a partial one
+	longStreak = 4                      // consecutive scans with a change that only other files have
 )
 
 const (
-	maxLogLines    = 64 << 10       // bytes by which a log grows from one scan to the next, and the size of a file that is rewritten all the time
-	maxWatched     = 50_000         // files; of more, only what the module itself says to be whole is kept
-	maxEntries     = 2 * maxWatched // of folders: files, folders, links and whatever else a module makes
-	bytesPerSecond = 50e6           // copying costs at most this: checkpoints of large folders are rarer
+	// maxLogLines is the most bytes that a log grows by from one scan to the next, and the largest
+	// size of a file that is rewritten all the time.
+	maxLogLines    = 64 << 10
+	maxWatched     = 50_000         // files; of more, only reported checkpoints are saved
+	maxEntries     = 2 * maxWatched // directory entries: files, directories, links and all else
+	bytesPerSecond = 50e6           // copying takes at most this much on average
 )
 
 var (
-	partialName = regexp.MustCompile(`(?i)(^|[/._-])(tmp|temp|temporary|part|partial|incomplete)([/._-]|$)`) // of a path
+	partialName = regexp.MustCompile(`(?i)(^|[/._-])(tmp|temp|temporary|part|partial|incomplete)([/._-]|$)`)
 	logName     = regexp.MustCompile(`(^|/)events\.out\.tfevents\.[^/]*$|\.log$`)
-	wholeName   = regexp.MustCompile(`(?i)\.(h5|hdf5|keras|npz|npy|pt|pth|pkl|pickle|joblib|safetensors|msgpack|index|zip|bin|ckpt|meta)$|\.data-\d+-of-\d+$|(^|/)checkpoint$`)
+	wholeName   = regexp.MustCompile(`(?i)\.(h5|hdf5|keras|npz|npy|pt|pth|pkl|pickle|joblib|safetensors|msgpack|index|zip|bin|bkp|ckpt|meta)$|\.data-\d+-of-\d+$|(^|/)checkpoint$|(^|/)training_metadata\.json$`)
 	numbered    = regexp.MustCompile(`\d`)
 )
 
-// scanner finds out which of a module's files are whole while the module keeps writing. Stillness
-// is judged for each checkpoint by itself: a log that grows all the time, or the next checkpoint,
-// which is being written, holds up no other. It is for one goroutine at a time.
+// scanner finds out which of a module's files are whole while the module keeps writing. Each
+// checkpoint is judged by itself: neither a log that grows all the time nor the next checkpoint,
+// which is being written, delays the others. A scanner is for one goroutine at a time.
 //
-// A file is whole when the format says so (completeFiles), or when it and those that belong to the
-// same checkpoint have not changed for settleTime. Files belong together that have the same name up
-// to its first dot, or lie in a folder with a number in its name.
+// A file is whole if its format says so (formats), or if no file of the same checkpoint has changed
+// for settleTime. Files of one checkpoint are those below the outermost directory with a number in
+// its name, those of one directory of Orbax, the pair that Keras's BackupAndRestore writes, or else
+// those of one directory whose names are equal up to the first dot.
 type scanner struct {
-	base    string   // which the module can't replace
-	folders []string // below it, which the module writes to
+	base    string   // a directory that the module can't replace
+	folders []string // below base: the directories that the module writes to
 	now     func() time.Time
 	entries int // maxEntries
 
-	files  map[string]tracked
-	kept   map[string]stamp // of the files in the last checkpoint
-	keptAt time.Time
+	files     map[string]tracked
+	scannedAt time.Time
+	saved     map[string]stamp // the files of the last checkpoint
+	savedAt   time.Time
+	over      bool // the module's process has ended
 }
 
 // stamp identifies the content of a file by its size and modification time.
@@ -59,32 +67,45 @@ type stamp struct {
 
 func (s stamp) is(other stamp) bool { return s.size == other.size && s.changed.Equal(other.changed) }
 
-// tracked is what was seen of a file.
+// tracked is the state of a file as the scans have seen it.
 type tracked struct {
 	stamp
-	seen   time.Time // its last change
+	seen   time.Time // the scan that saw its last change
 	streak int       // consecutive scans in which it had changed
-	shrank bool      // in one of these, or kept its size: it is rewritten, and no log
-	large  bool      // in one of these it grew by more than a log does, as a large file does that is being written
+	shrank bool      // it did not grow in one of these: it is rewritten, and no log
+	large  bool      // it grew by more than maxLogLines in one of these: it is no log
 }
 
-// selection is what a checkpoint is made of: all files but those that are not whole.
+// selection names the files of a checkpoint. The zero value stands for all files.
 type selection struct {
-	without   map[string]bool // not whole: left out
-	logs      map[string]bool // which may end anywhere: copied as they are
-	rewritten map[string]bool // all the time, like a count of steps: each is copied as it was at some moment
+	whole     map[string]stamp // files that must still have these stamps when they are copied
+	logs      map[string]bool  // files that only grow and may end anywhere: copied as they are
+	rewritten map[string]bool  // files like a count of steps: each is copied as it was at some moment
+	without   map[string]bool  // files that are not whole: left out
 }
 
-var errTooManyFiles = fmt.Errorf("more than %d files, or %d of files, folders and links, below working_dir and model_run_dir: only stoker.checkpoint() has them kept", maxWatched, maxEntries)
+// has reports whether a file belongs to the checkpoint.
+func (c selection) has(path string) bool {
+	if c.whole == nil {
+		return true
+	}
+	_, whole := c.whole[path]
+	return whole || c.logs[path]
+}
 
+var errTooManyFiles = fmt.Errorf("working_dir and model_run_dir hold more than %d files, or %d directory entries: "+
+	"only checkpoints that the module reports by stoker.checkpoint() are saved", maxWatched, maxEntries)
+
+// newScanner scans the module's directories as they are before it starts. What they hold belongs to
+// the checkpoint that the attempt resumes from.
 func newScanner(w Workspace, now func() time.Time) *scanner {
 	s := &scanner{base: w.dir, folders: []string{w.Working(), w.Out(modelRun)}, now: now, entries: maxEntries, files: map[string]tracked{}}
-	_ = s.scan() // an error comes back from the next scan
-	s.keep(selection{})
+	_ = s.scan() // the next scan returns the error again
+	s.recordSaved(selection{})
 	return s
 }
 
-// scan notes what has changed since the last scan.
+// scan lists the files and notes which have changed since the last scan.
 func (s *scanner) scan() error {
 	now, files, entries := s.now(), make(map[string]tracked, len(s.files)), 0
 	for _, dir := range s.folders {
@@ -108,99 +129,126 @@ func (s *scanner) scan() error {
 			if len(files) >= maxWatched {
 				return errTooManyFiles
 			}
-			is := stamp{info.Size(), info.ModTime()}
-			was, known := s.files[path]
-			switch {
-			case !known:
-				was = tracked{stamp: is, seen: now, streak: 1}
-			case !was.is(is):
-				was = tracked{stamp: is, seen: now, streak: was.streak + 1, shrank: was.shrank || is.size <= was.size,
-					large: was.large || is.size-was.size > maxLogLines}
-			case now.Sub(was.seen) >= settleTime:
-				was.streak, was.shrank, was.large = 0, false, false
-			}
-			files[path] = was
+			files[path] = s.track(path, stamp{info.Size(), info.ModTime()}, now)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
 	}
-	s.files = files
+	s.files, s.scannedAt = files, now
 	return nil
 }
 
-// choose says of which files a checkpoint can be made now. ok is false where it would hold nothing
-// new, come too soon after the last one, or lack a file that the last one has.
+// track returns the new state of a file that has this stamp now.
+func (s *scanner) track(path string, is stamp, now time.Time) tracked {
+	file, known := s.files[path]
+	switch {
+	case !known:
+		return tracked{stamp: is, seen: now, streak: 1}
+	case !file.is(is):
+		return tracked{stamp: is, seen: now, streak: file.streak + 1, shrank: file.shrank || is.size <= file.size,
+			large: file.large || is.size-file.size > maxLogLines}
+	case now.Sub(file.seen) >= settleTime:
+		file.streak, file.shrank, file.large = 0, false, false
+	}
+	return file
+}
+
+// choose selects the files of a checkpoint. It returns false if the checkpoint would hold nothing
+// new, would come too soon after the last one, or would lack a file that the last one has.
 func (s *scanner) choose() (selection, bool) {
 	chosen := s.split()
 	var size int64
 	fresh := false
-	for path, f := range s.files {
-		was, known := s.kept[path]
+	for path, file := range s.files {
+		last, known := s.saved[path]
 		if chosen.without[path] {
 			if known {
 				return chosen, false
 			}
 			continue
 		}
-		size += f.size
-		fresh = fresh || !chosen.logs[path] && !chosen.rewritten[path] && !(known && was.is(f.stamp))
+		size += file.size
+		_, whole := chosen.whole[path]
+		fresh = fresh || whole && !(known && last.is(file.stamp))
 	}
 	pause := max(time.Second, time.Duration(float64(size)/bytesPerSecond*float64(time.Second)))
-	return chosen, fresh && s.now().Sub(s.keptAt) >= pause
+	return chosen, fresh && s.now().Sub(s.savedAt) >= pause
 }
 
-// split finds the logs, by name or by growth in every scan, the files that are rewritten all the
-// time, and the files that are not whole.
+// split sorts the files into logs (by name, or by growth in every scan), files that are rewritten
+// all the time, files that are not whole, and the others, which are whole.
 func (s *scanner) split() selection {
-	now := s.now()
-	chosen := selection{without: map[string]bool{}, logs: map[string]bool{}, rewritten: map[string]bool{}}
+	chosen := selection{whole: map[string]stamp{}, logs: map[string]bool{}, rewritten: map[string]bool{}, without: map[string]bool{}}
+	known := s.formats()
 	busy := map[string]bool{} // checkpoints of which a file is being written
-	for path, f := range s.files {
+	for path, file := range s.files {
+		age, partial := s.scannedAt.Sub(file.seen), s.isPartial(path) || known.isUnfinished(path)
+		changing := file.streak >= longStreak && !partial && !known.isOfFormat(path)
 		switch {
-		case logName.MatchString(path):
+		case logName.MatchString(path), changing && !file.large && !file.shrank:
 			chosen.logs[path] = true
-		case f.streak >= longStreak && !f.large && !f.shrank && !wholeName.MatchString(path) && !s.isPartial(path):
-			chosen.logs[path] = true
-		case f.streak >= longStreak && f.shrank && f.size <= maxLogLines && !wholeName.MatchString(path) && !s.isPartial(path):
+		case changing && file.shrank && file.size <= maxLogLines:
 			chosen.rewritten[path] = true
-		case now.Sub(f.seen) < settleTime, s.isPartial(path) && now.Sub(f.seen) < freshTime:
-			busy[s.unit(path)] = true
+		case age < settleTime, partial && age < freshTime:
+			busy[s.unit(path, known)] = true
 		}
 	}
-	if len(busy) == 0 {
-		return chosen
+	if len(busy) > 0 {
+		known.findComplete()
+		s.addNamedByState(busy, known)
 	}
-	complete := s.completeFiles()
-	written := map[string]bool{} // folders in which a checkpoint is being written
-	for unit := range busy {
-		written[filepath.Dir(unit)] = true
-	}
-	for path := range s.files {
-		if filepath.Base(path) == tensorFlowState && !complete[path] && written[filepath.Dir(path)] {
-			busy[s.unit(path)] = true // it may name one that is being written
-		}
-	}
-	for path := range s.files {
-		if !chosen.logs[path] && !chosen.rewritten[path] && !complete[path] && busy[s.unit(path)] {
+	for path, file := range s.files {
+		switch {
+		case chosen.logs[path], chosen.rewritten[path]:
+		case busy[s.unit(path, known)] && !known.complete[path]:
 			chosen.without[path] = true
+		default:
+			chosen.whole[path] = file.stamp
 		}
 	}
 	return chosen
 }
 
-// isPartial says whether a name, or that of a folder, is one that files have until they are whole.
+// addNamedByState adds each state file of TensorFlow to the busy checkpoints if it may name one
+// that is being written next to it.
+func (s *scanner) addNamedByState(busy map[string]bool, known *formats) {
+	written := map[string]bool{} // directories in which a checkpoint is being written
+	for unit := range busy {
+		written[filepath.Dir(unit)] = true
+	}
+	for path := range s.files {
+		if filepath.Base(path) == tensorFlowState && !known.complete[path] && written[filepath.Dir(path)] {
+			busy[s.unit(path, known)] = true
+		}
+	}
+}
+
+// isPartial reports whether a file, or a directory that it lies in, has a name that is used until
+// the file is whole. That is so for Orbax's directories with .orbax-checkpoint-tmp in their names.
 func (s *scanner) isPartial(path string) bool {
-	name := filepath.ToSlash(s.below(path))
-	return partialName.MatchString(name) || strings.Contains(name, orbaxPartial)
+	return partialName.MatchString(filepath.ToSlash(s.below(path)))
 }
 
 // unit names the checkpoint that a file belongs to.
-func (s *scanner) unit(path string) string {
+func (s *scanner) unit(path string, known *formats) string {
+	unit := known.unit(path)
+	if outer := s.numberedDir(path); outer != "" && (unit == "" || len(outer) < len(unit)) {
+		return outer
+	}
+	if unit != "" {
+		return unit
+	}
 	dir, name := filepath.Split(path)
-	at := len(path) - len(s.below(path))
-	for i := at; i < len(dir); i++ { // the outermost folder with a number in its name
+	stem, _, _ := strings.Cut(name, ".")
+	return dir + stem
+}
+
+// numberedDir returns the outermost directory of a file that has a number in its name, or "".
+func (s *scanner) numberedDir(path string) string {
+	dir, _ := filepath.Split(path)
+	for i := len(path) - len(s.below(path)); i < len(dir); i++ {
 		end := strings.IndexByte(dir[i:], filepath.Separator)
 		if end < 0 {
 			break
@@ -210,11 +258,10 @@ func (s *scanner) unit(path string) string {
 		}
 		i += end
 	}
-	stem, _, _ := strings.Cut(name, ".")
-	return dir + stem
+	return ""
 }
 
-// below is a path in the folder of the module's that it lies in.
+// below returns the part of a path below the module's directory that it lies in.
 func (s *scanner) below(path string) string {
 	for _, dir := range s.folders {
 		if name, ok := strings.CutPrefix(path, dir+string(filepath.Separator)); ok {
@@ -224,37 +271,60 @@ func (s *scanner) below(path string) string {
 	return path
 }
 
-// keep notes that a checkpoint was made.
-func (s *scanner) keep(chosen selection) {
-	s.keptAt, s.kept = s.now(), make(map[string]stamp, len(s.files))
-	for path, f := range s.files {
+// recordSaved notes that a checkpoint was made of the chosen files.
+func (s *scanner) recordSaved(chosen selection) {
+	s.savedAt, s.saved = s.now(), make(map[string]stamp, len(s.files))
+	for path, file := range s.files {
 		if !chosen.without[path] {
-			s.kept[path] = f.stamp
+			s.saved[path] = file.stamp
 		}
 	}
 }
 
-// stopped notes that nothing is written any more, now that the process has ended: what was changed
-// long enough before it did is whole.
+// stopped notes that the process has ended and writes nothing any more: files that it had changed
+// long enough before are whole. The next checkpoint may follow the last one without a pause.
 func (s *scanner) stopped() {
 	now := s.now()
-	for path, f := range s.files {
-		if age := now.Sub(f.changed); age >= settleTime { // by the file system's clock, which is this machine's
-			f.seen = now.Add(-age)
-			s.files[path] = f
+	for path, file := range s.files {
+		if age := now.Sub(file.changed); age >= settleTime { // the file system has this machine's clock
+			file.seen = now.Add(-age)
+			s.files[path] = file
 		}
 	}
-	s.keptAt = time.Time{} // the last chance waits for no pause
+	s.scannedAt, s.savedAt, s.over = now, time.Time{}, true
 }
 
-// open opens a file of the module's to read it.
-func (s *scanner) open(path string) (*os.File, error) {
+// read returns at most the given number of bytes of a module's file from an offset on: fewer at the
+// end of the file, none if it can't be read.
+func (s *scanner) read(path string, from, most int64) []byte {
+	if from < 0 {
+		return nil
+	}
 	for _, dir := range s.folders {
 		name, ok := strings.CutPrefix(path, dir+string(filepath.Separator))
 		if !ok {
 			continue
 		}
-		return openOfModule(s.base, dir, filepath.ToSlash(name))
+		file, err := openOfModule(s.base, dir, filepath.ToSlash(name))
+		if err != nil {
+			return nil
+		}
+		defer file.Close()
+		data, err := io.ReadAll(io.NewSectionReader(file, from, most))
+		if err != nil {
+			return nil
+		}
+		return data
 	}
-	return nil, fs.ErrNotExist
+	return nil
+}
+
+// openOfModule opens a regular file in a directory that a module may write to.
+func openOfModule(base, dir, name string) (*os.File, error) {
+	root, err := runner.OpenFolder(base, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return runner.OpenRegular(root, name)
 }

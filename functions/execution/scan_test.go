@@ -55,7 +55,7 @@ func (w *writes) scan() string {
 	if !ok {
 		return ""
 	}
-	w.scanner.keep(chosen)
+	w.scanner.recordSaved(chosen)
 	var names []string
 	for path := range w.scanner.files {
 		if !chosen.without[path] {
@@ -149,7 +149,7 @@ func TestACheckpointIsKeptWhileAnotherIsWritten(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ files, writing map[string]string }{
 		"TensorFlow": {tensorFlowCheckpoint(5), map[string]string{"ckpt-6.data-00000-of-00002": "v"}},
-		"Orbax": {map[string]string{"5/_CHECKPOINT_METADATA": "{}", "5/d/0": "v"},
+		"Orbax": {map[string]string{"5/_CHECKPOINT_METADATA": "{}", "5/commit_success.txt": "c", "5/d/0": "v"},
 			map[string]string{"6.orbax-checkpoint-tmp-17/_CHECKPOINT_METADATA": "{}", "6.orbax-checkpoint-tmp-17/d/0": "v"}},
 		"Keras":          {map[string]string{"epoch-5.keras": wholeZip(t)}, map[string]string{"epoch-6.keras": wholeZip(t)[:20]}},
 		"HDF5, old":      {map[string]string{"5.weights.h5": hdf5(96, 0)}, map[string]string{"6.weights.h5": hdf5(196, 0)}},
@@ -291,13 +291,15 @@ func TestNestedFoldersOfOrbaxTakeNoLonger(t *testing.T) {
 	whole := tracked{seen: w.now}
 	for range 500 {
 		dir = filepath.Join(dir, "x")
-		w.scanner.files[filepath.Join(dir, orbaxMetadata)] = whole
+		w.scanner.files[filepath.Join(dir, orbaxCommit)] = whole
 	}
 	for i := range 40_000 {
 		w.scanner.files[filepath.Join(dir, fmt.Sprint("file", i))] = whole
 	}
-	if complete := w.scanner.completeFiles(); len(complete) != 40_500 {
-		t.Errorf("%d files are whole, want all", len(complete))
+	known := w.scanner.formats()
+	known.findComplete()
+	if len(known.complete) != 40_500 {
+		t.Errorf("%d files are whole, want all", len(known.complete))
 	}
 }
 
@@ -320,9 +322,16 @@ func TestTooManyFoldersAndLinksAreSaid(t *testing.T) {
 func TestACopyHoldsWhatWasChosen(t *testing.T) {
 	t.Parallel()
 	d := lay(t, map[string]string{"working/step.json": `{"step": 5}`, "working/half.pkl": "ha", "out/model_run/state.pkl": "whole", "working/log": "a"})
+	state := d.Out(modelRun, "state.pkl")
+	info, err := os.Stat(state)
+	if err != nil {
+		t.Fatal(err)
+	}
 	chosen := selection{
-		without: map[string]bool{filepath.Join(d.Working(), "half.pkl"): true}, logs: map[string]bool{filepath.Join(d.Working(), "log"): true},
+		whole:     map[string]stamp{state: {info.Size(), info.ModTime()}},
+		logs:      map[string]bool{filepath.Join(d.Working(), "log"): true},
 		rewritten: map[string]bool{filepath.Join(d.Working(), "step.json"): true, filepath.Join(d.Working(), "gone.json"): true},
+		without:   map[string]bool{filepath.Join(d.Working(), "half.pkl"): true},
 	}
 	to := filepath.Join(t.TempDir(), "copy")
 	if err := d.copyAll(to, chosen); err != nil {

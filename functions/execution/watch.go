@@ -9,8 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// fileWatch makes checkpoints of the files of a module that does not say itself when they are
-// whole.
+// fileWatch saves checkpoints of a module that does not report when its files are consistent.
 type fileWatch struct {
 	save *Checkpointer
 	step atomic.Int64
@@ -18,8 +17,8 @@ type fileWatch struct {
 	done sync.WaitGroup
 }
 
-// watchFiles watches the folders of a TFX module while it runs. It returns nil for other modules,
-// which say when their files are whole, and for an attempt that saves no checkpoints.
+// watchFiles watches the directories of a TFX module while it runs. It returns nil for other
+// modules, which report their checkpoints, and for an attempt that saves no checkpoints.
 func (a *Attempt) watchFiles(source module.Source) *fileWatch {
 	if a.checkpointer == nil || !runner.IsTFX(source.Path) {
 		return nil
@@ -30,7 +29,7 @@ func (a *Attempt) watchFiles(source module.Source) *fileWatch {
 	return w
 }
 
-// run scans the folders until end, for a twentieth of one core at most.
+// run scans the directories until end is called. It uses a twentieth of one core at most.
 func (w *fileWatch) run() {
 	for pause := scanPause; ; {
 		select {
@@ -48,15 +47,15 @@ func (w *fileWatch) checkpoint() module.Message {
 	return module.Message{Type: module.MessageCheckpoint, Step: int(w.step.Load()), All: true, Settled: true}
 }
 
-// reached notes how far the training is.
+// reached records the step that the training has reached.
 func (w *fileWatch) reached(step int) {
 	if w != nil && step > 0 {
 		w.step.Store(int64(step))
 	}
 }
 
-// end stops watching. Of a module that failed, the files are kept once more: its process may have
-// ended between two scans.
+// end stops the watch. If the module failed it saves a last checkpoint: the process may have ended
+// between two scans.
 func (w *fileWatch) end(failed bool) {
 	if w == nil {
 		return
