@@ -35,7 +35,7 @@ var rules = archtest.Rules{
 		"compute/data/example/schemapb": {},
 		"compute/fingerprint":           {},
 		"compute/kernel":                {},
-		"compute/nn":                    {Imports: "compute/fingerprint compute/kernel compute/nn/initializer compute/nn/optim"},
+		"compute/nn":                    {Imports: "compute/fingerprint compute/kernel compute/nn/initializer compute/nn/optim compute/nn/plan"},
 		"compute/nn/autodiff":           {Imports: "compute/kernel compute/nn compute/nn/optim compute/nn/plan", TestImports: "compute/nn/initializer compute/tf/tftest"}, // gradients by Gorgonia
 		"compute/nn/initializer":        {},
 		"compute/nn/optim":              {Imports: "compute/kernel compute/nn/plan"}, // a step is compiled to updates

@@ -38,7 +38,11 @@ func (m Model) samplesOf(ctx context.Context, g *nn.Graph) (map[string]nn.Value,
 	if err != nil {
 		return nil, err
 	}
-	e, err := nn.NewEvaluator(m.Graph)
+	names := make([]string, len(g.Inputs))
+	for i, in := range g.Inputs {
+		names[i] = in.Name
+	}
+	e, err := nn.NewEvaluator(m.Graph, names...)
 	if err != nil {
 		return nil, err
 	}

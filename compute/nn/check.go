@@ -88,18 +88,18 @@ func (c *checker) output(out Output) error {
 // infer is the type rule of every op.
 func (c *checker) infer(n *Node) (Type, error) {
 	switch {
-	case combination(n.Op) != nil && n.Op != OpAddBias:
+	case n.Op.combines():
 		return c.combined(n)
-	case elementwise(n) != nil:
+	case n.Op.elementwise():
 		return c.same(n, Float32)
-	case reduction(n.Op) != nil:
-		return c.reduced(n)
 	}
 	switch n.Op {
 	case OpMatMul:
 		return c.matMul(n)
 	case OpAddBias:
 		return c.rowParam(n)
+	case OpSum, OpMean, OpMax:
+		return c.reduced(n)
 	case OpSoftmax:
 		return c.same(n, Float32)
 	case OpSlice:

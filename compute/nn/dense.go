@@ -3,7 +3,6 @@ package nn
 import (
 	"fmt"
 
-	"github.com/stoker-ml/stoker/compute/kernel"
 	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
@@ -32,36 +31,6 @@ func (c *checker) rowParam(n *Node) (Type, error) {
 		err = fmt.Errorf("%s with param of shape %v", t, shape)
 	}
 	return t, err
-}
-
-// matMul is y[r,j] = sum_i x[r,i] w[i,j].
-func matMul(s *step, rows int) error {
-	if s.sparse {
-		matMulSparse(s, rows)
-		return nil
-	}
-	k, n := s.param.Shape[0], s.param.Shape[1]
-	x, w, y := s.in[0].Floats, s.param.Values, s.out.Floats
-	alone.Gemm(kernel.NewMatrix(y, rows, n), kernel.NewMatrix(x, rows, k), kernel.NewMatrix(w, k, n), kernel.Product{})
-	return nil
-}
-
-// matMulSparse leaves out what is multiplied by 0, in the order of i.
-func matMulSparse(s *step, rows int) {
-	k, n := s.param.Shape[0], s.param.Shape[1]
-	x, w, y := s.in[0].Floats, s.param.Values, s.out.Floats
-	clear(y)
-	for r := range rows {
-		yr := y[r*n : (r+1)*n]
-		for i, xi := range x[r*k : (r+1)*k] {
-			if xi == 0 {
-				continue
-			}
-			for j, wij := range w[i*n : (i+1)*n] {
-				yr[j] += xi * wij
-			}
-		}
-	}
 }
 
 // DenseOptions are the arguments of Keras's Dense. The zero value is Dense's own, without an activation.
@@ -177,4 +146,22 @@ func (b *Builder) together(name string, xs []Ref) Ref {
 		return xs[0]
 	}
 	return b.Concat(name, xs...)
+}
+
+// Embedding looks up a row of dim trained numbers for each id: ids [b,w] become [b, w*dim]. The table [depth, dim] starts by
+// initializer.SmallUniform, as Keras's Embedding. Ids must be within 0..depth-1.
+func (b *Builder) Embedding(name string, ids Ref, depth, dim int) Ref {
+	return b.EmbeddingWith(name, ids, depth, dim, ParamOptions{})
+}
+
+// embed is the rule of rows looked up in a table.
+func (c *checker) embed(n *Node) (Type, error) {
+	t, shape, err := c.withParam(n, Int64, 2)
+	if err != nil {
+		return Type{}, err
+	}
+	if n.Attr.Depth != 0 && n.Attr.Depth != shape[0] {
+		return Type{}, fmt.Errorf("depth %d, but the param has shape %v", n.Attr.Depth, shape)
+	}
+	return Type{Float32, t.Width * shape[1]}, nil
 }

@@ -1,7 +1,12 @@
 package nn
 
 import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
 	"slices"
+
+	"golang.org/x/sys/cpu"
 
 	"github.com/stoker-ml/stoker/compute/kernel"
 )
@@ -142,6 +147,18 @@ func (op Op) Func() (f kernel.Func, ok bool) {
 	return f, ok
 }
 
+// combines reports whether op combines two operands of any kind, element by element.
+func (op Op) combines() bool {
+	_, ok := op.Binary()
+	return ok && op != OpAddBias
+}
+
+// elementwise reports whether op is a function of each element alone.
+func (op Op) elementwise() bool {
+	_, ok := op.Func()
+	return ok || op == OpLeakyRelu || op == OpDropNaN
+}
+
 // TrainingOnly reports whether op occurs in Graph.Training alone.
 func (op Op) TrainingOnly() bool { return op == OpDropout || op == OpStandardize }
 
@@ -186,4 +203,104 @@ func (g *Graph) InputsOf(node string) []string {
 		}
 	}
 	return names
+}
+
+// KernelSet names what the arithmetic of this process is made of: the same graph, weights and batches give the same bits where
+// it is the same, and may differ in the last ones where it is not. Besides the architecture, that is whether x*y+z is rounded
+// once or twice: math.Exp asks the processor, and the compiler does it from level v3 of amd64 on; and the Level of compute/kernel.
+func KernelSet() string { return goSet() + "/" + kernel.CurrentLevel().String() }
+
+func goSet() string {
+	name := runtime.GOARCH
+	if runtime.GOARCH != "amd64" {
+		return name
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			if setting.Key == "GOAMD64" && setting.Value != "v1" {
+				name += "-" + setting.Value
+			}
+		}
+	}
+	if cpu.X86.HasAVX && cpu.X86.HasFMA {
+		name += "+fma"
+	}
+	return name
+}
+
+// Value is one column of a batch: what is fed to an input, or computed by a node. Row major, of shape [rows, Width]; the one
+// slice that Kind names is set and holds rows*Width elements.
+type Value struct {
+	Kind    ValueKind
+	Width   int
+	Floats  []float32
+	Ints    []int64
+	Strings [][]byte // not copied: they may point into a reader's buffer
+}
+
+// Floats is a Value of float32.
+func Floats(width int, v ...float32) Value { return Value{Kind: Float32, Width: width, Floats: v} }
+
+// Ints is a Value of int64.
+func Ints(width int, v ...int64) Value { return Value{Kind: Int64, Width: width, Ints: v} }
+
+// Strings is a Value of byte strings.
+func Strings(width int, v ...string) Value {
+	s := make([][]byte, len(v))
+	for i := range v {
+		s[i] = []byte(v[i])
+	}
+	return Value{Kind: String, Width: width, Strings: s}
+}
+
+// Type is the kind and width of a Value.
+type Type struct {
+	Kind  ValueKind
+	Width int
+}
+
+// String is like float32[b,3].
+func (t Type) String() string { return fmt.Sprintf("%s[b,%d]", t.Kind, t.Width) }
+
+// String is the name TensorFlow gives the element type.
+func (k ValueKind) String() string {
+	switch k {
+	case Float32:
+		return "float32"
+	case Int64:
+		return "int64"
+	case String:
+		return "string"
+	}
+	return fmt.Sprintf("ValueKind(%d)", int(k))
+}
+
+// len is the number of elements, whatever their kind.
+func (v Value) len() int {
+	switch v.Kind {
+	case Int64:
+		return len(v.Ints)
+	case String:
+		return len(v.Strings)
+	default:
+		return len(v.Floats)
+	}
+}
+
+// fits says why v is not rows values of type t.
+func (v Value) fits(t Type, rows int) error {
+	if v.Kind != t.Kind || v.Width != t.Width {
+		return fmt.Errorf("is %s, expected %s", Type{v.Kind, v.Width}, t)
+	}
+	if v.len() != rows*t.Width {
+		return fmt.Errorf("holds %d elements, expected %d rows of %d", v.len(), rows, t.Width)
+	}
+	return nil
+}
+
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
 }

@@ -54,11 +54,6 @@ func (e *RowError) Error() string { return fmt.Sprintf("row %d: %v", e.Row, e.Er
 
 func (e *RowError) Unwrap() error { return e.Err }
 
-// outside is the error of an index that is not within 0..size-1: place i of the values of a node's operand.
-func (s *step) outside(i int, index int64, size int) error {
-	return &RowError{Row: i / s.in[0].Width, Node: s.node.Name, Err: fmt.Errorf("index %d is outside 0..%d", index, size-1)}
-}
-
 // MeanSquaredError is mean_j (z[j] - t[j])^2: regression.
 type MeanSquaredError struct{}
 

@@ -34,7 +34,7 @@ func Measure(ctx context.Context, m *nn.Model, s Source, steps int) (Measured, e
 }
 
 func evaluate(ctx context.Context, m *nn.Model, s Source, steps int, report func(Progress)) (Measured, error) {
-	e, err := nn.NewEvaluator(m.Graph)
+	e, err := nn.NewEvaluator(m.Graph, m.Logits)
 	if err != nil {
 		return Measured{}, fmt.Errorf("evaluate: %w", err)
 	}
@@ -51,7 +51,7 @@ func evaluate(ctx context.Context, m *nn.Model, s Source, steps int, report func
 			return Measured{}, fmt.Errorf("evaluate: batch %d: %w", done, err)
 		}
 		if err := meters.add(e.Value(m.Logits).Floats, batch); err != nil {
-			return Measured{}, fmt.Errorf("evaluate: batch %d: %w", done, explain(err, e, m, originsOf(s)))
+			return Measured{}, fmt.Errorf("evaluate: batch %d: %w", done, explain(err, m, batch, originsOf(s)))
 		}
 		if done%defaultLogEvery == 0 {
 			report(Progress{Phase: Evaluating, Step: done + 1, Steps: steps})

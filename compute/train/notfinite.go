@@ -15,7 +15,7 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 // locate says of which rows an error of a step is, and of which features where one row is to blame: an Evaluator knows, which computes
 // a row after the other.
 func (l *loop) locate(err error, b nn.Batch) error {
-	if _, found := l.forward(b); found != nil {
+	if _, found := trace(l.model.Graph, b); found != nil {
 		err = found
 	}
 	return blame(err, l.model.Graph, l.origins)
@@ -40,9 +40,9 @@ func blame(err error, g *nn.Graph, rows []example.Origin) error {
 	return &example.Error{File: at.File, Record: at.Record, Feature: features, Err: err}
 }
 
-// forward computes all nodes for a batch.
-func (l *loop) forward(b nn.Batch) (*nn.Evaluator, error) {
-	e, err := nn.NewEvaluator(l.model.Graph)
+// trace computes all nodes of a graph for a batch.
+func trace(g *nn.Graph, b nn.Batch) (*nn.Evaluator, error) {
+	e, err := nn.NewEvaluator(g, g.NodeNames()...)
 	if err == nil {
 		err = e.Run(b.Inputs)
 	}
@@ -73,27 +73,31 @@ func batch(rows []example.Origin) string {
 
 // firstNotFinite is the first node, in the order in which they are computed, that has such a number for the batch.
 func (l *loop) firstNotFinite(b nn.Batch) string {
-	e, err := l.forward(b)
+	node, err := firstNotFinite(l.model.Graph, b, l.origins)
 	if err != nil {
 		return fmt.Sprintf("looking for the layer: %v", err)
 	}
-	if node := firstNotFinite(e, l.model.Graph, l.origins); node != "" {
+	if node != "" {
 		return node
 	}
 	return fmt.Sprintf("all layers are finite, %s of their result is not", l.model.Loss.Name())
 }
 
-// firstNotFinite is said of what e has computed for rows; "" where all is finite.
-func firstNotFinite(e *nn.Evaluator, g *nn.Graph, rows []example.Origin) string {
+// firstNotFinite describes the first node of g whose value for b is not finite; "" where all are.
+func firstNotFinite(g *nn.Graph, b nn.Batch, rows []example.Origin) (string, error) {
+	e, err := trace(g, b)
+	if err != nil {
+		return "", err
+	}
 	for _, n := range g.Nodes {
 		v := e.Value(n.Name)
 		for i, x := range v.Floats {
 			if !finite(float64(x)) {
-				return fmt.Sprintf("node %q, %s, is the first that isn't finite: %v in row %d%s", n.Name, n.Op, x, i/v.Width, recordOf(i/v.Width, rows))
+				return fmt.Sprintf("node %q, %s, is the first that isn't finite: %v in row %d%s", n.Name, n.Op, x, i/v.Width, recordOf(i/v.Width, rows)), nil
 			}
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // recordOf is where a row of a batch lies, if that is known.
@@ -114,13 +118,17 @@ func (e badLoss) Error() string { return fmt.Sprintf("loss is %v: %v", ErrNotFin
 
 func (e badLoss) Unwrap() error { return ErrNotFinite }
 
-// explain says where a bad loss comes from, of what e has computed for rows.
-func explain(err error, e *nn.Evaluator, m *nn.Model, rows []example.Origin) error {
+// explain adds to a bad loss of a batch which node it comes from.
+func explain(err error, m *nn.Model, b nn.Batch, rows []example.Origin) error {
 	bad, ok := err.(badLoss)
 	if !ok {
 		return err
 	}
-	if node := firstNotFinite(e, m.Graph, rows); node != "" {
+	node, traced := firstNotFinite(m.Graph, b, rows)
+	if traced != nil {
+		return errors.Join(err, traced)
+	}
+	if node != "" {
 		return fmt.Errorf("%w: %s", err, node)
 	}
 	return fmt.Errorf("%w: all layers are finite, %s of their result in row %d%s is not", err, m.Loss.Name(), bad.row, recordOf(bad.row, rows))

@@ -60,7 +60,7 @@ func TestTheRestGivesTheSameAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := nn.NewEvaluator(g)
+	e, err := nn.NewEvaluator(g, g.NodeNames()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func (t tensor) eight(s scaling) tensor {
 
 // calibrate sees how large inputs and nodes get when the sample rows pass through the graph.
 func calibrate(g *nn.Graph, samples map[string]nn.Value) (map[string]scaling, error) {
-	e, err := nn.NewEvaluator(g)
+	e, err := nn.NewEvaluator(g, g.NodeNames()...)
 	if err != nil {
 		return nil, err
 	}

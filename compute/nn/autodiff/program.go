@@ -74,7 +74,7 @@ func NewProgramWith(m *nn.Model, batch int, o Options) (*Program, error) {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
 	p := &Program{model: m, batch: batch, hasInputs: len(parts.front.Inputs) > 0}
-	if p.front, err = nn.NewEvaluator(parts.front); err != nil {
+	if p.front, err = nn.NewEvaluator(parts.front, parts.fed()...); err != nil {
 		return nil, err
 	}
 	compiled, averages, err := p.compile(parts.body)

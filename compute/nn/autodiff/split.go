@@ -30,6 +30,24 @@ type parts struct {
 	sparse      []*sparseProduct
 }
 
+// fed returns the names of the front's values that the machine is fed with.
+func (p *parts) fed() []string {
+	made := map[string]bool{}
+	var names []string
+	for _, s := range p.sparse {
+		made[s.valuesName()], made[s.idsName()] = true, true
+		for _, b := range s.blocks {
+			names = append(names, b.Name)
+		}
+	}
+	for _, in := range p.body.Inputs {
+		if !made[in.Name] {
+			names = append(names, in.Name)
+		}
+	}
+	return names
+}
+
 type splitter struct {
 	graph   *nn.Graph
 	params  map[string]*nn.Param

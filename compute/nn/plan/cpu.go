@@ -9,10 +9,11 @@ import (
 // cpu is the Machine of this computer's cores.
 type cpu struct {
 	plan  *Plan
+	rows  int // of the batch, where the plan has one
 	team  *kernel.Team
+	arena Slice
 	mem   []Slice // of each buffer
 	tasks []task
-	loss  []float32
 	grads []float32
 }
 
@@ -33,64 +34,85 @@ type task struct {
 	scale      []float32 // one number; nil for 1
 }
 
-// NewMachine runs p on this computer's cores, with the threads of team, which may be nil: the caller's alone. It does not close the
-// team.
+// NewMachine runs p on this computer's cores, with the threads of team; nil is the caller's alone. Close
+// does not close the team.
 func NewMachine(p *Plan, team *kernel.Team) Machine {
-	m := &cpu{plan: p, team: team, grads: make([]float32, p.Grads)}
-	floats, ints := make([]float32, p.Floats), make([]int, p.Ints)
-	for _, b := range p.Buffers {
-		m.mem = append(m.mem, m.memory(b, floats, ints))
-	}
-	m.tasks = make([]task, len(p.Code))
-	for i := range p.Code {
-		m.tasks[i] = m.task(&p.Code[i])
-	}
-	m.loss = m.mem[p.Loss].Floats
+	m := &cpu{plan: p, team: team}
+	m.allocate()
+	m.bind()
 	return m
 }
 
-func (m *cpu) memory(b Buffer, floats []float32, ints []int) Slice {
-	to := b.At + b.Len()
+func (m *cpu) allocate() {
+	p := m.plan
+	m.arena = Slice{Floats: make([]float32, p.Floats), Ints: make([]int, p.Ints), Strings: make([][]byte, p.Strings)}
+	m.grads = make([]float32, p.Grads)
+	m.mem, m.tasks = make([]Slice, len(p.Buffers)), make([]task, len(p.Code))
+}
+
+// bind finds the memory of all buffers and instructions, for the number of rows.
+func (m *cpu) bind() {
+	for i := range m.plan.Buffers {
+		m.mem[i] = m.memory(&m.plan.Buffers[i])
+	}
+	for i := range m.tasks {
+		m.bindTask(&m.tasks[i], &m.plan.Code[i])
+	}
+}
+
+// rowsOf returns the rows of a buffer: those of the batch are as many as there are now.
+func (m *cpu) rowsOf(b *Buffer) int {
+	if m.plan.Batch == 0 || b.Home != Arena {
+		return b.Rows
+	}
+	return b.Rows / m.plan.Batch * m.rows
+}
+
+func (m *cpu) memory(b *Buffer) Slice {
+	n := m.rowsOf(b) * b.Cols
+	to := b.At + n
 	switch {
 	case b.Home == Bound:
-		return Slice{Floats: b.Data[:b.Len():b.Len()]}
+		return Slice{Floats: b.Data[:n:n]}
 	case b.Home == Grads:
 		return Slice{Floats: m.grads[b.At:to:to]}
 	case b.Kind == Int:
-		return Slice{Ints: ints[b.At:to:to]}
+		return Slice{Ints: m.arena.Ints[b.At:to:to]}
+	case b.Kind == String:
+		return Slice{Strings: m.arena.Strings[b.At:to:to]}
 	}
-	return Slice{Floats: floats[b.At:to:to]}
+	return Slice{Floats: m.arena.Floats[b.At:to:to]}
 }
 
-func (m *cpu) task(i *Instr) task {
-	out := m.plan.Buffers[i.Out]
-	t := task{Instr: i, result: m.mem[i.Out], out: m.mem[i.Out].Floats, rows: out.Rows, cols: out.Cols, product: i.Product}
+func (m *cpu) bindTask(t *task, i *Instr) {
+	out := &m.plan.Buffers[i.Out]
+	*t = task{Instr: i, result: m.mem[i.Out], out: m.mem[i.Out].Floats, rows: m.rowsOf(out), cols: out.Cols, product: i.Product,
+		in: t.in[:0], widths: t.widths[:0], scale: t.scale}
 	for n, index := range i.In {
-		s := m.mem[index]
+		s, b := m.mem[index], &m.plan.Buffers[index]
 		t.in = append(t.in, s)
-		t.widths = append(t.widths, m.plan.Buffers[index].Cols)
+		t.widths = append(t.widths, b.Cols)
 		if s.Ints != nil {
 			t.ids = s.Ints
 		}
 		switch n {
 		case 0:
-			t.x, t.xRows, t.xCols = s.Floats, m.plan.Buffers[index].Rows, m.plan.Buffers[index].Cols
+			t.x, t.xRows, t.xCols = s.Floats, m.rowsOf(b), b.Cols
 		case 1:
 			t.y = s.Floats
 		case 2:
 			t.z = s.Floats
 		}
 	}
-	if i.Scale != 0 && i.Scale != 1 {
+	if t.scale == nil && i.Scale != 0 && i.Scale != 1 {
 		t.scale = []float32{i.Scale}
 	}
 	if i.Op == Gemm {
-		a, b := m.plan.Buffers[i.In[0]], m.plan.Buffers[i.In[1]]
-		t.a, t.b = kernel.NewMatrix(t.x, a.Rows, a.Cols), kernel.NewMatrix(t.y, b.Rows, b.Cols)
-		t.c = kernel.NewMatrix(t.out, out.Rows, out.Cols)
+		b := &m.plan.Buffers[i.In[1]]
+		t.a, t.b = kernel.NewMatrix(t.x, t.xRows, t.xCols), kernel.NewMatrix(t.y, m.rowsOf(b), b.Cols)
+		t.c = kernel.NewMatrix(t.out, t.rows, t.cols)
 		t.product.Bias = t.z
 	}
-	return t
 }
 
 func (m *cpu) Floats(buffer int) []float32 { return m.mem[buffer].Floats }
@@ -100,15 +122,22 @@ func (m *cpu) Sync() error                 { return nil }
 func (m *cpu) Push() error                 { return nil }
 func (m *cpu) Close() error                { return nil }
 
-// Step runs the instructions in their order.
+// Step implements Machine.
 func (m *cpu) Step(step uint64) (float32, error) {
+	if err := m.compute(step); err != nil {
+		return 0, fmt.Errorf("run plan: %w", err)
+	}
+	return m.mem[m.plan.Loss].Floats[0], nil
+}
+
+// compute executes the instructions in their order.
+func (m *cpu) compute(step uint64) error {
 	for i := range m.tasks {
-		t := &m.tasks[i]
-		if err := m.run(t, step); err != nil {
-			return 0, fmt.Errorf("run plan: %w", err)
+		if err := m.run(&m.tasks[i], step); err != nil {
+			return err
 		}
 	}
-	return m.loss[0], nil
+	return nil
 }
 
 func (m *cpu) run(t *task, step uint64) error {
@@ -141,7 +170,7 @@ func (m *cpu) run(t *task, step uint64) error {
 	case OnHost:
 		return t.Host.Do(t.result, t.in)
 	default:
-		return m.look(t)
+		return m.lookUp(t)
 	}
 	return nil
 }
@@ -160,5 +189,100 @@ func (m *cpu) reduce(t *task) {
 func (m *cpu) scale(t *task) {
 	if t.scale != nil {
 		m.team.Combine(kernel.Mul, t.out, t.out, t.scale, kernel.Scalar, 1, len(t.out), false)
+	}
+}
+
+// Clip implements Machine.
+func (m *cpu) Clip(c Clip) error {
+	switch {
+	case c.Value > 0:
+		m.team.ClipValue(m.grads, c.Value)
+	case c.Norm > 0:
+		for _, p := range m.plan.Params {
+			m.team.ClipNorm(m.grads[p.From:p.To], c.Norm)
+		}
+	case c.Global > 0:
+		m.team.ClipNorm(m.grads, c.Global)
+	}
+	return nil
+}
+
+// Update changes weights in place.
+func (m *cpu) Update(updates []Update) error {
+	for i := range updates {
+		u := &updates[i]
+		m.team.Update(u.Rule, u.Weights, m.grads[u.Grads.From:u.Grads.To], u.Slots)
+	}
+	return nil
+}
+
+// lookUp executes the instructions that look up rows, and those that only move numbers.
+func (m *cpu) lookUp(t *task) error {
+	k := m.team
+	switch t.Op {
+	case Gather:
+		if err := within(t, t.xRows); err != nil {
+			return err
+		}
+		k.Gather(t.out, t.x, t.ids, t.cols)
+	case Scatter:
+		if err := within(t, t.rows); err != nil {
+			return err
+		}
+		t.clear()
+		k.ScatterAdd(t.out, t.x, t.ids, t.cols)
+	case Sparse, SparseSlope:
+		return m.sparse(t)
+	default:
+		return t.move()
+	}
+	return nil
+}
+
+// within is an error for an id that a table of so many rows lacks.
+func within(t *task, rows int) error {
+	for i, id := range t.ids {
+		if uint(id) >= uint(rows) {
+			return t.outside(i, rows)
+		}
+	}
+	return nil
+}
+
+func (t *task) outside(at, rows int) error {
+	return &IndexError{Node: t.Node, At: at, ID: t.ids[at], Rows: rows}
+}
+
+// sparse leaves it to the kernel to find an id beyond the table: there are many ids, and little to do for each.
+func (m *cpu) sparse(t *task) (err error) {
+	if t.Op == Sparse {
+		defer t.beyond(m.plan.Buffers[t.In[2]].Rows, &err)
+		m.team.SparseGemm(t.out, t.x, t.ids, t.z, t.rows, t.xCols, t.cols)
+		return nil
+	}
+	defer t.beyond(t.rows, &err)
+	t.clear()
+	m.team.SparseGemmSlope(t.out, t.x, t.ids, t.z, t.xRows, t.xCols, t.cols)
+	return nil
+}
+
+// beyond, deferred, makes an error of a kernel's panic where an id is why.
+func (t *task) beyond(rows int, err *error) {
+	why := recover()
+	if why == nil {
+		return
+	}
+	for i, id := range t.ids {
+		if id >= rows {
+			*err = t.outside(i, rows)
+			return
+		}
+	}
+	panic(why)
+}
+
+func (t *task) clear() {
+	if !t.Add {
+		clear(t.out)
 	}
 }

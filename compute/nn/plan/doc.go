@@ -1,8 +1,9 @@
-// Package plan compiles a Gorgonia expression and its gradients into a flat list of instructions over memory that is planned
-// once, and runs that list.
+// Package plan holds computations as flat lists of instructions over memory that is laid out once, and
+// executes them.
 //
-// Start with Plan: what a step of training is made of, without a type of Gorgonia. Compile reads one from an expression: it
-// drops what no gradient needs, gives every value its place, and joins what one kernel can do. Machine runs a Plan on this
-// computer's cores, by compute/kernel; compute/nn/cuda runs it on a GPU. What Compile does not know runs by the operation's own
-// Do, as Gorgonia itself would.
+// Start with Plan. Compile reads a step of training from a Gorgonia expression and its gradients: it drops
+// what no gradient needs, assigns memory to every value, and joins what one kernel can compute. Forward
+// writes a forward pass without Gorgonia. A Machine takes the steps of a training, on this computer's
+// cores by compute/kernel or on a GPU by compute/nn/cuda; a Runner computes a forward pass for any number
+// of rows. Operations that Compile does not know are executed by their own Do, as by Gorgonia itself.
 package plan

@@ -11,13 +11,13 @@ type emitter struct {
 }
 
 // emit writes the plan that computes the roots.
-func (c *compiler) emit(r *roots, e Expression) *Plan {
+func (c *compiler) emit(r *roots) *Plan {
 	ends := c.ends(r)
 	order := needed(r)
 	m := newMemory(order, c.inputs, ends)
 	places := m.lay(order)
 	em := &emitter{
-		plan:    &Plan{Inputs: map[string]int{}, Outputs: map[string]int{}, Floats: m.floats.size, Ints: m.ints.size, Grads: ends.size},
+		plan:    &Plan{Inputs: map[string]int{}, Outputs: map[string]int{}, Floats: m.floats.size, Ints: m.ints.size, Strings: m.strings.size, Grads: ends.size},
 		buffers: map[*value]int{}, places: places, filled: map[float32]int{},
 	}
 	for _, v := range c.inputs {
@@ -28,7 +28,9 @@ func (c *compiler) emit(r *roots, e Expression) *Plan {
 			em.instr(v)
 		}
 	}
-	em.plan.Loss = em.buffer(r.loss)
+	if r.loss != nil {
+		em.plan.Loss = em.buffer(r.loss)
+	}
 	for _, name := range sortedKeys(r.outputs) {
 		em.plan.Outputs[name] = em.buffer(r.outputs[name])
 	}
@@ -56,7 +58,9 @@ func (c *compiler) ends(r *roots) *ends {
 		e.kept = append(e.kept, v)
 		return v
 	}
-	r.loss = keep(r.loss)
+	if r.loss != nil {
+		r.loss = keep(r.loss)
+	}
 	for _, name := range sortedKeys(r.outputs) {
 		r.outputs[name] = keep(r.outputs[name])
 	}

@@ -31,12 +31,12 @@ func Compile(e Expression) (*Plan, error) {
 		return nil, fmt.Errorf("compile plan: %w", err)
 	}
 	c.fuse(roots)
-	return c.emit(roots, e), nil
+	return c.emit(roots), nil
 }
 
 // roots are the values that a plan is made for.
 type roots struct {
-	loss    *value
+	loss    *value   // nil in a forward pass
 	grads   []*value // nil for zeros
 	sizes   []int    // of the params
 	outputs map[string]*value
@@ -44,7 +44,10 @@ type roots struct {
 
 // all is every root, the loss first.
 func (r *roots) all() []*value {
-	all := []*value{r.loss}
+	var all []*value
+	if r.loss != nil {
+		all = append(all, r.loss)
+	}
 	for _, name := range sortedKeys(r.outputs) {
 		all = append(all, r.outputs[name])
 	}

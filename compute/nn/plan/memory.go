@@ -9,11 +9,11 @@ type place struct {
 // memory gives every value its place: what is no longer needed is freed, and where a kernel may write over an operand that
 // nothing else needs, it does.
 type memory struct {
-	floats, ints arena
-	last         map[*value]int // when each value's memory is needed for the last time: the index of the instruction
-	fixed        map[*value]bool
-	places       map[*value]place
-	spans        map[*value]span // of the arena
+	floats, ints, strings arena
+	last                  map[*value]int // when each value's memory is needed for the last time: the index of the instruction
+	fixed                 map[*value]bool
+	places                map[*value]place
+	spans                 map[*value]span // of the arena
 }
 
 const forever = int(^uint(0) >> 1)
@@ -84,8 +84,11 @@ func (m *memory) release(v *value, i int) {
 }
 
 func (m *memory) arena(v *value) *arena {
-	if v.kind == Int {
+	switch v.kind {
+	case Int:
 		return &m.ints
+	case String:
+		return &m.strings
 	}
 	return &m.floats
 }

@@ -7,9 +7,14 @@ type Plan struct {
 	Buffers []Buffer
 	Code    []Instr
 
-	Floats int // length of the arena of float32
-	Ints   int // length of the arena of ints
-	Grads  int // length of all gradients, one after the other in the order of the params given to Compile
+	Floats  int // length of the arena of float32
+	Ints    int // length of the arena of ints
+	Strings int // length of the arena of strings
+	Grads   int // length of all gradients, one after the other in the order of the params given to Compile
+
+	// Batch is the number of rows that a Forward was written for: all buffers of the arena have a row,
+	// or as many neighboring ones, for each. 0: the plan has a fixed shape.
+	Batch int
 
 	Loss    int            // the buffer of the loss, 1x1
 	Inputs  map[string]int // the buffers that are fed before each step, by the names of their nodes
@@ -35,8 +40,9 @@ type Kind int
 
 // The kinds.
 const (
-	Float Kind = iota // float32
-	Int               // int: ids
+	Float  Kind = iota // float32
+	Int                // int: ids
+	String             // strings, in a forward pass alone
 )
 
 // Buffer is a matrix in memory, row major without gaps. A vector is one row, or one column where it stands for rows; a scalar is 1x1.
@@ -133,6 +139,7 @@ type Host interface {
 
 // Slice is the memory of one buffer, of its Kind.
 type Slice struct {
-	Floats []float32
-	Ints   []int
+	Floats  []float32
+	Ints    []int
+	Strings [][]byte // of a forward pass alone
 }

@@ -42,7 +42,7 @@ func TestFeaturesBecomeNumbersAsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	nan := float32(math.NaN())
-	e, err := nn.NewEvaluator(n.model.Graph)
+	e, err := nn.NewEvaluator(n.model.Graph, n.model.Graph.NodeNames()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestNumbersAreScaledAsNormalizeSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := nn.NewEvaluator(n.model.Graph)
+	e, err := nn.NewEvaluator(n.model.Graph, n.model.Graph.NodeNames()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestAWordOutsideItsVocabularyStandsAmongAllOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := nn.NewEvaluator(n.model.Graph)
+	out, err := nn.NewEvaluator(n.model.Graph, n.model.Graph.NodeNames()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func TestColumnsAreTensorFlows(t *testing.T) {
 	if diff := cmp.Diff(want.Names, names); diff != "" {
 		t.Errorf("variables: TensorFlow - ours +\n%s", diff)
 	}
-	v, err := nn.NewEvaluator(g)
+	v, err := nn.NewEvaluator(g, g.NodeNames()...)
 	if err != nil {
 		t.Fatal(err)
 	}

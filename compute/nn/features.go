@@ -2,85 +2,65 @@ package nn
 
 import (
 	"fmt"
-
-	"github.com/stoker-ml/stoker/compute/fingerprint"
 )
 
-// indexKernelOf are the ops that turn what was in the data into indices, and indices into numbers. No gradient goes through
-// them, so they never reach Gorgonia.
-func indexKernelOf(op Op) stepFunc {
-	switch op {
-	case OpCast:
-		return cast
-	case OpOneHot:
-		return oneHot
-	case OpVocab:
-		return vocab
-	case OpHash:
-		return hash
-	case OpClamp:
-		return clamp
-	}
-	return nil
+// Within keeps ids 0..depth-1 and makes all others def: TensorFlow's categorical_column_with_identity with a default_value.
+func (b *Builder) Within(name string, ids Ref, depth int, def int64) Ref {
+	return b.node(name, ids.Type, Node{Op: OpWithin, In: []string{ids.Name}, Attr: Attr{Depth: depth, Default: def}})
 }
 
-func cast(s *step, _ int) error {
-	for i, x := range s.in[0].Ints {
-		s.out.Floats[i] = float32(x)
-	}
-	return nil
+// Bucket is the number of boundaries, which rise, that are at most x: ids of depth len(boundaries)+1, as TensorFlow's
+// bucketized_column has them. NaN is in the last bucket.
+func (b *Builder) Bucket(name string, x Ref, boundaries []float32) Ref {
+	return b.node(name, Type{Int64, x.Type.Width}, Node{Op: OpBucket, In: []string{x.Name}, Attr: Attr{Boundaries: boundaries}})
 }
 
-func oneHot(s *step, _ int) error {
-	depth := s.node.Attr.Depth
-	clear(s.out.Floats)
-	for i, id := range s.in[0].Ints {
-		if id >= 0 && id < int64(depth) {
-			s.out.Floats[i*depth+int(id)] = 1
+// ArgMax is the column of the largest number of each row, the first of equal ones: x [b,n] becomes ids [b,1].
+func (b *Builder) ArgMax(name string, x Ref) Ref {
+	return b.node(name, Type{Int64, 1}, Node{Op: OpArgMax, In: []string{x.Name}})
+}
+
+// Label is the name of each id. Ids must be within the names.
+func (b *Builder) Label(name string, ids Ref, names []string) Ref {
+	return b.node(name, Type{String, ids.Type.Width}, Node{Op: OpLabel, In: []string{ids.Name}, Attr: Attr{Vocabulary: names}})
+}
+
+// chosen is the rule of ops that choose: an index for what may be none, a bucket, a cross, a class, its name.
+func (c *checker) chosen(n *Node) (Type, error) {
+	switch n.Op {
+	case OpWithin:
+		if d := n.Attr.Default; d < 0 || d >= int64(n.Attr.Depth) {
+			return Type{}, fmt.Errorf("default %d is outside 0..%d", d, n.Attr.Depth-1)
+		}
+		return c.indexed(n, Int64)
+	case OpBucket:
+		t, err := c.same(n, Float32)
+		if err == nil && !rising(n.Attr.Boundaries) {
+			err = fmt.Errorf("boundaries %v, expected one or more numbers that rise", n.Attr.Boundaries)
+		}
+		return Type{Int64, t.Width}, err
+	case OpArgMax:
+		_, err := c.same(n, Float32)
+		return Type{Int64, 1}, err
+	case OpCross:
+		return c.cross(n)
+	case OpLabel:
+		t, err := c.same(n, Int64)
+		if err == nil && len(n.Attr.Vocabulary) == 0 {
+			err = fmt.Errorf("no vocabulary")
+		}
+		return Type{String, t.Width}, err
+	}
+	return Type{}, fmt.Errorf("unknown op")
+}
+
+func rising(boundaries []float32) bool {
+	for i, b := range boundaries {
+		if b != b || i > 0 && b <= boundaries[i-1] {
+			return false
 		}
 	}
-	return nil
-}
-
-// vocabIndex is where each token stands; the first of equal ones counts.
-func vocabIndex(tokens []string) map[string]int64 {
-	m := make(map[string]int64, len(tokens))
-	for i, token := range tokens {
-		if _, twice := m[token]; !twice {
-			m[token] = int64(i)
-		}
-	}
-	return m
-}
-
-func vocab(s *step, _ int) error {
-	for i, token := range s.in[0].Strings {
-		id, ok := s.vocab[string(token)]
-		if !ok {
-			id = int64(s.node.Attr.Depth - 1)
-		}
-		s.out.Ints[i] = id
-	}
-	return nil
-}
-
-// hash is what TensorFlow's StringToHashBucketFast does: FarmHash Fingerprint64 modulo the number of buckets.
-func hash(s *step, _ int) error {
-	for i, token := range s.in[0].Strings {
-		s.out.Ints[i] = int64(fingerprint.Of(token) % uint64(s.node.Attr.Depth))
-	}
-	return nil
-}
-
-func clamp(s *step, _ int) error {
-	last := int64(s.node.Attr.Depth - 1)
-	for i, id := range s.in[0].Ints {
-		if id < 0 || id >= last {
-			id = last
-		}
-		s.out.Ints[i] = id
-	}
-	return nil
+	return len(boundaries) > 0
 }
 
 // Vocabulary is the index of each string in tokens, or len(tokens) for one that isn't there: ids of depth len(tokens)+1.
@@ -157,42 +137,4 @@ func (c *checker) cross(n *Node) (Type, error) {
 		}
 	}
 	return Type{Int64, width}, nil
-}
-
-// cross widens each row's ids column by column: what is hashed of the columns before is at the front of the row already.
-func cross(s *step, rows int) error {
-	width, out := s.out.Width, s.out.Ints
-	for r := range rows {
-		row := out[r*width : (r+1)*width]
-		row[0] = CrossKey
-		have := 1
-		for _, column := range s.in {
-			have = crossColumn(row, have, column, r)
-		}
-		for i, h := range row {
-			row[i] = int64(uint64(h) % uint64(s.node.Attr.Depth))
-		}
-	}
-	return nil
-}
-
-// crossColumn makes w*have hashes of the have at the front of row, from the last one on, so that none is overwritten before
-// its turn.
-func crossColumn(row []int64, have int, column *Value, r int) int {
-	w := column.Width
-	for i := have - 1; i >= 0; i-- {
-		before := uint64(row[i])
-		for j := w - 1; j >= 0; j-- {
-			row[i*w+j] = int64(fingerprint.Join(before, crossedAs(column, r*w+j)))
-		}
-	}
-	return have * w
-}
-
-// crossedAs is the i-th value as a cross hashes it.
-func crossedAs(v *Value, i int) uint64 {
-	if v.Kind == String {
-		return fingerprint.Of(v.Strings[i])
-	}
-	return uint64(v.Ints[i])
 }

@@ -217,3 +217,87 @@ func ExampleBuilder() {
 	fmt.Printf("%d probabilities that add up to %.3f\n", len(p), p[0]+p[1])
 	// Output: 2 probabilities that add up to 1.000
 }
+
+// wide is a dense layer over numbers and one-hot ids that are mostly zeros.
+func wide(t *testing.T) *nn.Graph {
+	t.Helper()
+	b := nn.NewBuilder(nn.NewRand(5))
+	x, ids := b.Input("x", nn.Float32, 2), b.Input("id", nn.Int64, 2)
+	all := b.Concat("all", b.OneHot("first", ids, 20), x, b.OneHot("second", b.Clamp("last", ids, 9), 9))
+	b.Output("out", b.Dense("out", all, 3, ""))
+	g, err := b.Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// A product of rows that are mostly zeros is that of the rows themselves: here of columns 0..39, 40..41
+// and 42..59. An id that is outside of its depth counts as none.
+func TestAnEvaluatorMultipliesOneHotIDsByTheirPlaces(t *testing.T) {
+	t.Parallel()
+	g := wide(t)
+	out, err := nn.Eval(g, map[string]nn.Value{"x": nn.Floats(2, 0.5, -2, 3, 0), "id": nn.Ints(2, 0, 19, 7, -1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernel, want := g.Params[0].Values, []float32{0, 0, 0, 0, 0, 0}
+	for r, columns := range []map[int]float32{
+		{0: 1, 20 + 19: 1, 40: 0.5, 41: -2, 42: 1, 51 + 8: 1},
+		{7: 1, 40: 3, 42 + 7: 1, 51 + 8: 1},
+	} {
+		for c, x := range columns {
+			for j := range 3 {
+				want[3*r+j] += x * kernel[3*c+j]
+			}
+		}
+	}
+	for i, y := range out["out"].Floats {
+		if math.Abs(float64(y-want[i])) > 1e-6 { // sums of six numbers below 1, in another order
+			t.Errorf("element %d is %v, expected %v", i, y, want[i])
+		}
+	}
+}
+
+func TestAnEvaluatorAllocatesNothingForFewerRows(t *testing.T) {
+	for name, g := range map[string]*nn.Graph{"table": lookUp(t), "one-hot": wide(t)} {
+		e, err := nn.NewEvaluator(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := map[string]nn.Value{"x": nn.Floats(2, 1, 2), "id": nn.Ints(2, 1, 2)}
+		run := func() {
+			for _, rows := range []map[string]nn.Value{inputs, one} {
+				if err := e.Run(rows); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if allocated := testing.AllocsPerRun(10, run); allocated != 0 {
+			t.Errorf("%s: two runs allocate %v times, expected 0", name, allocated)
+		}
+	}
+}
+
+func TestAnEvaluatorKeepsTheNodesThatItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	g := wide(t)
+	if _, err := nn.NewEvaluator(g, "none"); err == nil || err.Error() != `graph: no node "none"` {
+		t.Errorf("error is %v", err)
+	}
+	e, err := nn.NewEvaluator(g, "last", "id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rows := range []map[string]nn.Value{inputs, {"x": nn.Floats(2, 1, 2), "id": nn.Ints(2, 1, 2)}} {
+		if err := e.Run(rows); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(rows["id"].Ints, e.Value("last").Ints); diff != "" { // all are below 8
+			t.Errorf("want - got +\n%s", diff)
+		}
+		if e.Value("all").Floats != nil || e.Value("id").Ints == nil {
+			t.Errorf("a node that nothing needs has the value %v, an input %v", e.Value("all"), e.Value("id"))
+		}
+	}
+}
