@@ -188,8 +188,8 @@ var rules = archtest.Rules{
 		"local/examples/taxi":     {Imports: "functions/module functions/module/estimator compute/data/example", TestImports: "functions/runner"},
 		"local/examples/penguin":  {Imports: "functions/module compute/tune compute/tune/space " + learning},
 
-		"infra/bench":         {Imports: "* compute/tf/tftest events/bustest"},                   // TensorFlow, to compare with
-		"infra/bench/quality": {Imports: "compute/tune compute/tune/space compute/tune/suggest"}, // quality of suggestions
+		"infra/bench":         {Imports: "* compute/tf/tftest"},                                  // TensorFlow, to compare with
+		"infra/bench/quality": {Imports: "compute/tune compute/tune/space compute/tune/suggest"}, // quality and cost of suggestions
 		"infra/chaos":         {TestOnly: true, TestImports: "*"},
 		"infra/chaos/history": {TestOnly: true}, // independent of the code that it checks
 		"infra/compat":        {TestOnly: true}, // formats that outlive a version
@@ -224,7 +224,7 @@ var rules = archtest.Rules{
 		{Path: "github.com/goccy/go-yaml", Packages: "functions/pipeline functions/settings functions/stoker/terminal functions/tfxdsl events/jetstream", TestImports: "events functions/stoker functions/telemetry"},
 		{Path: "github.com/spf13/cobra", Packages: "functions/stoker functions/stoker/app functions/stoker/modules functions/stoker/table functions/stoker/serve functions/stoker/publish functions/stoker/run functions/stoker/model functions/stoker/study functions/stoker/try functions/stoker/admin"},
 		{Path: "go.opentelemetry.io", Packages: "functions/telemetry"},
-		{Path: "github.com/prometheus", Packages: "functions/telemetry"},
+		{Path: "github.com/prometheus", Packages: "functions/telemetry infra/bench"},
 		{Path: "google.golang.org/grpc", Packages: "functions/execution/tuner/oracle functions/execution/tuner/oracle/oraclepb", TestImports: "functions/execution/tuner"},
 	},
 }

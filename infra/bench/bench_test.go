@@ -3,48 +3,37 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/stoker/stack"
 )
 
-// TestMain stands for five programs: stoker's module process, the probe, a server of functions, a
-// first step, and a stoker that can't start.
+// TestMain stands for the programs that a bench starts: stoker's module process, a stoker that can't
+// start, and the bench itself as a module, a worker, a server of functions and a first step.
 func TestMain(m *testing.M) {
-	command := ""
+	first := ""
 	if len(os.Args) > 1 {
-		command = os.Args[1]
+		first = os.Args[1]
 	}
 	switch {
-	case command == "module":
+	case first == "module":
 		os.Exit(module.Process(context.Background(), builtin.Module()))
-	case command == "up":
+	case first == "up":
 		fmt.Fprintln(os.Stderr, "stoker: the disk is full")
 		os.Exit(1)
-	case command == serveObjective:
-		if err := objective(context.Background(), os.Args[2:], os.Stdin, os.Stdout); err != nil {
+	case first == serveObjective, first == firstStep, os.Getenv(module.ProgressEnv) != "", os.Getenv(holderEnv) != "":
+		if err := command(context.Background(), os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)
 		}
 		os.Exit(0)
-	case command == firstStep:
-		if err := takeFirstStep(context.Background(), os.Args[2:], os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	case os.Getenv(module.ProgressEnv) != "":
-		module.Main(probe())
-	case os.Getenv(holderEnv) != "":
-		if err := hold(context.Background(), os.Getenv(holderEnv)); err != nil {
-			panic(err)
-		}
 	}
 	os.Exit(m.Run())
 }
@@ -59,26 +48,41 @@ func thisBinary(t *testing.T) bench {
 	return bench{binary: self, rounds: 2, log: t.Output()}
 }
 
+// measured are the figures of a part by name, and their names in order.
+func measured(t *testing.T, b bench, name string) (map[string]figure, string) {
+	t.Helper()
+	chosen, err := choose(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := b.measure(t.Context(), chosen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures, names := map[string]figure{}, []string{}
+	for _, f := range all {
+		figures[f.Name] = f
+		names = append(names, f.Name)
+	}
+	return figures, strings.Join(names, " ")
+}
+
 func TestAnEventIsFollowedFromItsPublishingToItsModel(t *testing.T) {
 	t.Parallel()
 	b := thisBinary(t)
 	options := stack.Options{DataDir: t.TempDir(), Builtins: builtin.Digests(), Slots: 1}
-	err := stack.With(t.Context(), options, func(ctx context.Context, stack *stack.Stack) error {
-		figures, err := b.walkThrough(ctx, up{pid: os.Getpid(), connection: stack.Connection()})
-		if err != nil {
-			return err
-		}
-		named := map[string]figure{}
-		for _, f := range figures {
-			named[f.Name] = f
+	err := stack.With(t.Context(), options, func(_ context.Context, stack *stack.Stack) error {
+		b.running = &deployment{pid: os.Getpid(), connection: stack.Connection()}
+		figures, _ := measured(t, b, "walk")
+		for name, f := range figures {
 			if f.Ours <= 0 || f.Rounds != b.rounds {
-				t.Errorf("%s: %v of %d rounds", f.Name, f.Ours, f.Rounds)
+				t.Errorf("%s: %v of %d rounds", name, f.Ours, f.Rounds)
 			}
 		}
-		if module, model := named["event-to-first-progress-p50"], named["event-to-model-p50"]; module.Ours >= model.Ours {
-			t.Errorf("the module's first word came after %v ms, its model after %v ms", module.Ours, model.Ours)
+		if module, model := figures["event-to-first-progress-p50"], figures["event-to-model-p50"]; module.Ours >= model.Ours {
+			t.Errorf("the module's first report came after %v ms, its model after %v ms", module.Ours, model.Ours)
 		}
-		if accuracy := named["job-accuracy-mean"].Ours; accuracy < 0.7 { // guessing the most frequent of three species gives 0.44
+		if accuracy := figures["job-accuracy-mean"].Ours; accuracy < 0.7 { // guessing the most frequent of three species gives 0.44
 			t.Errorf("accuracy %v", accuracy)
 		}
 		return nil
@@ -86,6 +90,57 @@ func TestAnEventIsFollowedFromItsPublishingToItsModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestThePartsThatMeasureFunctionsGiveAllTheirFigures(t *testing.T) {
+	t.Parallel()
+	b := thisBinary(t)
+	b.rounds = 1
+	for name, names := range map[string]string{
+		"dispatch": "dispatched-events-by-1-p50 dispatched-events-by-1-to-one-at-a-time-p50 " +
+			"dispatched-events-by-4-p50 dispatched-events-by-4-to-one-at-a-time-p50 event-to-job-p50 event-to-job-p99 " +
+			"dispatched-events-by-1-synced-p50 dispatched-events-by-1-synced-to-one-at-a-time-p50 " +
+			"dispatched-events-by-4-synced-p50 dispatched-events-by-4-synced-to-one-at-a-time-p50 event-to-job-synced-p50 event-to-job-synced-p99",
+		"noop":    "noop-jobs-p50 job-to-user-code-p50 job-to-user-code-p99",
+		"recover": "worker-killed-to-job-taken-lease-6s-p50 worker-killed-to-job-taken-lease-6s-longest of-it-beyond-the-lease-p50",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name == "recover" {
+				t.Skip("waits for a lease to expire")
+			}
+			figures, got := measured(t, b, name)
+			if got != names {
+				t.Errorf("figures are %q", got)
+			}
+			for _, f := range figures {
+				rawPeer := strings.HasPrefix(f.Name, "dispatched-") || f.Name == "noop-jobs-p50"
+				if f.Rounds != 1 || (f.Peer != nil) != rawPeer || strings.HasPrefix(f.PeerName, rawName) != rawPeer || f.Ours <= 0 && !strings.HasPrefix(f.Name, "of-it") {
+					t.Errorf("%+v", f)
+				}
+			}
+		})
+	}
+}
+
+func TestATallyCountsEachNameOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		count := newTally(2)
+		count.note("a")
+		count.note("a")
+		select {
+		case <-count.all:
+			t.Fatal("one name is two")
+		default:
+		}
+		count.note("b")
+		<-count.all
+		last := count.last
+		time.Sleep(time.Millisecond)
+		if count.note("c"); count.last != last {
+			t.Error("a name after the last one was counted")
+		}
+	})
 }
 
 func TestTheFirstLineOfAModuleProcessIsTimed(t *testing.T) {
@@ -96,9 +151,9 @@ func TestTheFirstLineOfAModuleProcessIsTimed(t *testing.T) {
 	}
 }
 
-func TestAStackThatLeavesBeforeItIsUpSaysWhy(t *testing.T) {
+func TestAStackThatEndsBeforeItIsUpIsAnErrorWithItsOutput(t *testing.T) {
 	t.Parallel()
-	err := thisBinary(t).withUp(t.Context(), t.TempDir(), func(context.Context, up) error {
+	err := thisBinary(t).withUp(t.Context(), upOptions{}, func(context.Context, deployment) error {
 		t.Error("it was up")
 		return nil
 	})
@@ -123,50 +178,5 @@ func TestBadUsageIsRefusedBeforeAnythingIsMeasured(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), says) || stdout.Len() > 0 {
 			t.Errorf("%v: error %v, output %q", args, err, stdout.String())
 		}
-	}
-}
-
-func TestAFigureIsOneLineOfJSON(t *testing.T) {
-	t.Parallel()
-	s := samples{1, 2, 3}
-	var out bytes.Buffer
-	err := writeLines(&out, []figure{alone("a", milliseconds, 2, s, "< 3"), alone("b", cpuSeconds, 2, s, "").against("peer", 22)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"name":"a","unit":"ms","ours":2,"peer":null,"peer_name":"none","ratio":null,"spread":2,"rounds":3}
-{"name":"b","unit":"CPU-s","ours":2,"peer":22,"peer_name":"peer","ratio":11,"spread":2,"rounds":3}
-`
-	if out.String() != want {
-		t.Errorf("got\n%swant\n%s", out.String(), want)
-	}
-	for line := range strings.Lines(out.String()) {
-		if !json.Valid([]byte(line)) {
-			t.Errorf("no JSON: %s", line)
-		}
-	}
-}
-
-func TestFiguresAreRoundedToFourDigits(t *testing.T) {
-	t.Parallel()
-	for x, want := range map[float64]float64{
-		0: 0, 1.7609530000000007: 1.761, 12.360738: 12.36, 0.05834999: 0.05835, 377.04: 377, 123456: 123500, 62.123: 62.12, -0.25: -0.25,
-	} {
-		if got := rounded(x); got != want {
-			t.Errorf("%v became %v, expected %v", x, got, want)
-		}
-	}
-}
-
-func TestTheTableHasGoalsAndPeers(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	err := writeTable(&out, []figure{alone("job", cpuSeconds, 0.5, samples{0.5}, "< 1").against("TFX", 22)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(out.String(), "\n")
-	if got := strings.Join(strings.Fields(lines[1]), " "); got != "job 0.5 CPU-s < 1 0 1 22 TFX 44" {
-		t.Errorf("got %q", got)
 	}
 }

@@ -1,30 +1,22 @@
 package main
 
 import (
-	"os"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
+	"github.com/stoker-ml/stoker/functions/runner"
 )
-
-func TestTheMemoryOfAProcessIsItsShareAndItsOwn(t *testing.T) {
-	t.Parallel()
-	const rollup = "Rss: 100 kB\nPss:     3000 kB\nPss_Dirty: 7 kB\nPrivate_Clean:  500 kB\nPrivate_Dirty:  1500 kB\n"
-	if pss, private := megabytesOf(rollup, "Pss:"), megabytesOf(rollup, "Private_Clean:", "Private_Dirty:"); pss != 3.072 || private != 2.048 {
-		t.Errorf("pss %v MB, private %v MB", pss, private)
-	}
-	own, err := memoryOf(os.Getpid())
-	if err != nil || own.private <= 0 || own.pss < own.private {
-		t.Errorf("%+v, error %v", own, err)
-	}
-}
 
 func TestAForkedModuleIsTimed(t *testing.T) {
 	t.Parallel()
+	tftest.Python(t) // not with -short
 	b := bench{rounds: 1, log: t.Output()}
-	figures, err := guestForked(t.Context(), b, tftest.Python(t))
+	figures, err := b.figuresOf(t.Context(), guestPart().groups[1])
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(figures) != 5 || figures[0].Name != "guest-"+runner.WarmFork+"-job-to-run-fn-p50" {
+		t.Errorf("figures %+v", figures)
 	}
 	for _, f := range figures {
 		if f.Ours <= 0 {

@@ -1,14 +1,19 @@
-// Command bench measures the real binary and prints figures: one table, or with -o json one line a
-// figure. It is no test: nothing here passes or fails by how fast a machine is.
+// Command bench measures Stoker and prints figures: one table, or with -o json one line a figure.
+// It is not a test: no figure makes it fail. It works in temporary directories and leaves nothing
+// behind. Linux only: CPU time and memory are read from /proc.
 //
-// Each part lives in a file of its own name: ready.go, cold.go, walk.go, size.go, child.go measure
-// the binary; dispatch.go, noop.go, recover.go the functions by themselves, on a NATS server in
-// this process; trace.go what tracing adds to a job; files.go what reads and writes TensorFlow's
-// files, compared with TensorFlow; guest.go TFX modules; tune.go how good suggestions of a search
-// are, and what they cost; search.go a whole search; study.go what is around its trials; compute.go
-// trainings compared with TensorFlow's, compute_input.go reading, compute_sgemm.go products of
-// matrices. They work in temporary folders and leave nothing behind. Linux only: CPU time and
-// memory are read from /proc. Read figure first.
+// A part is chosen by -part and has groups; a group is an entry of a table: its figures, and the
+// rounds in which ours and its peers are measured in turn. See part, group and spec in runner.go.
+//
+//	binary.go    size, ready, cold, child and walk: the real binary
+//	dispatch.go  dispatch: events to jobs, compared with raw JetStream (raw.go)
+//	worker.go    noop and recover: jobs of one worker
+//	search.go    search and study: a search, and what surrounds its trials
+//	guest.go     TFX module files, compared with plain Python
+//	training.go  compute: training, compared with TensorFlow (training_data.go: its models and data)
+//	sgemm.go     sgemm: products of matrices, compared with OpenBLAS
+//	tune.go      tune: suggestions, compared with KerasTuner and Optuna (package quality)
+//	gotest.go    files, input and trace: benchmarks of the packages that they measure
 package main
 
 import (
@@ -28,26 +33,29 @@ import (
 )
 
 func main() {
-	if os.Getenv(module.ProgressEnv) != "" {
-		module.Main(probe())
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if url := os.Getenv(holderEnv); url != "" {
-		if err := hold(ctx, url); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		return
-	}
 	if err := command(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-// command does what the first argument says: measure as a rule.
+// First arguments with which this program does something other than measure. A process of the
+// program is also a module (by module.ProgressEnv) and a worker (by holderEnv).
+const (
+	serveObjective = "objective"  // NAME: evaluate a function for a search in another process
+	firstStep      = "first-step" // FILE: take one training step and print its loss
+	recordPeers    = "record"     // run KerasTuner and Optuna again, for -part tune
+)
+
 func command(ctx context.Context, args []string) error {
+	if os.Getenv(module.ProgressEnv) != "" {
+		module.Main(benchModule())
+	}
+	if url := os.Getenv(holderEnv); url != "" {
+		return holdJob(ctx, url)
+	}
 	first := ""
 	if len(args) > 0 {
 		first = args[0]
@@ -59,42 +67,34 @@ func command(ctx context.Context, args []string) error {
 		return takeFirstStep(ctx, args[1:], os.Stdout)
 	case recordPeers:
 		return recordRuns(ctx, args[1:], os.Stderr)
-	default:
-		return run(ctx, args, os.Stdout, os.Stderr)
 	}
+	return run(ctx, args, os.Stdout, os.Stderr)
 }
 
-// bench is what every part needs.
+// bench is what every group needs.
 type bench struct {
-	binary string // absolute
-	rounds int    // 0: each part's own number
-	log    io.Writer
-	env    []string // name=value pairs for the binary, in addition to this process's own
-}
-
-// part measures some figures that belong together.
-type part struct {
-	name    string
-	measure func(bench, context.Context) ([]figure, error)
+	binary  string // absolute path
+	rounds  int    // 0: each group's own number
+	log     io.Writer
+	running *deployment // measured instead of a process that is started; nil except in tests
 }
 
 func parts() []part {
 	return []part{
-		{"size", bench.size}, {"ready", bench.ready}, {"cold", bench.cold}, {"child", bench.child}, {"walk", bench.walk},
-		{"dispatch", bench.dispatch}, {"noop", bench.noop}, {"recover", bench.recover}, {"trace", bench.trace},
-		{"files", bench.files}, {"guest", bench.guest}, {"tune", bench.tune}, {"search", bench.searching}, {"study", bench.study},
-		{"compute", bench.compute}, {"input", bench.input}, {"sgemm", bench.sgemm},
+		sizePart(), readyPart(), coldPart(), childPart(), walkPart(), dispatchPart(), noopPart(), recoverPart(), tracePart(),
+		filesPart(), guestPart(), tunePart(), searchPart(), studyPart(), computePart(), inputPart(), sgemmPart(),
 	}
 }
 
-// run is main with its world handed in.
+// run is main with arguments and output passed in.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	binary := flags.String("binary", "bin/stoker", "the binary to measure, as `task build` makes it")
-	rounds := flags.Int("rounds", 0, "rounds of every part; 0: each part's own number")
+	binary := flags.String("binary", "bin/stoker", "binary to measure, as `task build` makes it")
+	rounds := flags.Int("rounds", 0, "rounds of every group; 0: each group's own number")
 	output := flags.String("o", "table", "table, or json: one line a figure")
-	only := flags.String("part", "", "measure these parts only, with commas between: "+strings.Join(partNames(), ", "))
+	only := flags.String("part", "", "measure these parts only, separated by commas: "+strings.Join(partNames(), ", "))
+	list := flags.Bool("list", false, "list the figures and measure nothing")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -102,32 +102,36 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	chosen, err := choose(*only)
+	if err != nil {
+		return err
+	}
+	if *list {
+		return writeList(stdout, chosen)
+	}
 	path, err := filepath.Abs(*binary)
 	if err != nil {
 		return err
 	}
-	b := bench{binary: path, rounds: *rounds, log: stderr}
-	figures, err := b.measure(ctx, *only)
+	figures, err := bench{binary: path, rounds: *rounds, log: stderr}.measure(ctx, chosen)
 	if err != nil {
 		return err
 	}
 	return write(stdout, figures)
 }
 
-// measure runs the parts one after another, so that none disturbs another.
-func (b bench) measure(ctx context.Context, only string) (all []figure, err error) {
+// measure measures one group after another, so that none disturbs another.
+func (b bench) measure(ctx context.Context, chosen []part) (all []figure, err error) {
 	fmt.Fprintln(b.log, "before:", machine())
-	chosen, err := choose(only)
-	if err != nil {
-		return nil, err
-	}
 	for _, p := range chosen {
 		fmt.Fprintf(b.log, "measuring %s\n", p.name)
-		figures, err := p.measure(b, ctx)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.name, err)
+		for _, g := range p.groups {
+			figures, err := b.figuresOf(ctx, g)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", p.name, err)
+			}
+			all = append(all, figures...)
 		}
-		all = append(all, figures...)
 	}
 	fmt.Fprintln(b.log, "after:", machine())
 	return all, nil
@@ -139,7 +143,7 @@ func choose(only string) (chosen []part, err error) {
 		return parts(), nil
 	}
 	for name := range strings.SplitSeq(only, ",") {
-		i := slices.IndexFunc(parts(), func(p part) bool { return p.name == name })
+		i := slices.Index(partNames(), name)
 		if i < 0 {
 			return nil, errors.New("-part " + name + ": expected one of " + strings.Join(partNames(), ", "))
 		}
@@ -155,10 +159,11 @@ func partNames() (names []string) {
 	return names
 }
 
-// times is the number of rounds to measure: the caller's, else the part's own.
-func (b bench) times(own int) int {
-	if b.rounds > 0 {
-		return b.rounds
+// inTempDir runs do with a temporary directory.
+func inTempDir(do func(dir string) error) error {
+	dir, err := os.MkdirTemp("", "stoker-bench-")
+	if err != nil {
+		return err
 	}
-	return own
+	return errors.Join(do(dir), os.RemoveAll(dir))
 }

@@ -1,88 +1,116 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"fmt"
-	"os"
 	"runtime"
-	"strconv"
-	"strings"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // ticksPerSecond is USER_HZ, which is 100 on every Linux that Go runs on (proc(5), times(7)).
 const ticksPerSecond = 100
 
-// cpuTime is the CPU time that a process has spent, with that of its children that ended and were
-// waited for, in seconds. It moves in steps of 10 ms.
-func cpuTime(pid int) (float64, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, fmt.Errorf("read CPU time: %w", err)
-	}
-	seconds, err := cpuSecondsOf(stat)
-	if err != nil {
-		return 0, fmt.Errorf("read CPU time of process %d: %w", pid, err)
+// cpuTime is the CPU time that processes have spent, with that of their children that ended and
+// were waited for, in seconds. It moves in steps of 10 ms.
+func cpuTime(pids ...int) (seconds float64, err error) {
+	for _, pid := range pids {
+		stat, err := statOf(pid)
+		if err != nil {
+			return 0, err
+		}
+		ticks := int(stat.UTime) + int(stat.STime) + stat.CUTime + stat.CSTime
+		seconds += float64(ticks) / ticksPerSecond
 	}
 	return seconds, nil
 }
 
-// cpuSecondsOf reads proc_pid_stat(5): pid (name) state ..., with utime, stime, cutime, cstime as
-// fields 14 to 17. The name may hold anything, so fields are counted from its closing bracket:
-// utime is the twelfth after it.
-func cpuSecondsOf(stat []byte) (float64, error) {
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 15 {
-		return 0, fmt.Errorf("%d fields behind the name, expected at least 15", len(fields))
-	}
-	var ticks int64
-	for _, field := range fields[11:15] {
-		n, err := strconv.ParseInt(string(field), 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		ticks += n
-	}
-	return float64(ticks) / ticksPerSecond, nil
-}
-
-// residentBytes is the resident size of one process, without its children.
-func residentBytes(pid int) (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+func statOf(pid int) (procfs.ProcStat, error) {
+	p, err := procfs.NewProc(pid)
 	if err != nil {
-		return 0, fmt.Errorf("read resident size: %w", err)
+		return procfs.ProcStat{}, err
 	}
-	return residentBytesOf(string(status))
+	return p.Stat()
 }
 
-// residentBytesOf finds the line VmRSS of proc_pid_status(5), which is in kB, and means KiB.
-func residentBytesOf(status string) (int64, error) {
-	text := strings.TrimSuffix(lineAfter(status, "VmRSS:"), " kB")
-	kibibytes, err := strconv.ParseInt(text, 10, 64)
+// treeCPU is the CPU time of a process and of its children, theirs that ended included.
+func treeCPU(pid int) (float64, error) {
+	children, err := childrenOf(pid)
 	if err != nil {
-		return 0, fmt.Errorf("read resident size: VmRSS: %w", err)
+		return 0, err
 	}
-	return kibibytes << 10, nil
+	pids := []int{pid}
+	for _, child := range children {
+		pids = append(pids, child.PID)
+	}
+	return cpuTime(pids...)
 }
 
-// machine says where figures were measured, and how busy it is: other work makes every time longer.
+func childrenOf(pid int) ([]procfs.Proc, error) {
+	all, err := procfs.AllProcs()
+	return slices.DeleteFunc(all, func(p procfs.Proc) bool {
+		stat, err := p.Stat()
+		return err != nil || stat.PPID != pid // a process that has ended is nobody's child
+	}), err
+}
+
+// processCPU is the CPU time that this process has spent, in seconds.
+func processCPU() (float64, error) {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0, fmt.Errorf("read CPU time: %w", err)
+	}
+	return (time.Duration(usage.Utime.Nano()) + time.Duration(usage.Stime.Nano())).Seconds(), nil
+}
+
+// cpuOf is the CPU time that this process spends while do runs.
+func cpuOf(do func() error) (seconds float64, err error) {
+	before, err := processCPU()
+	if err != nil {
+		return 0, err
+	}
+	if err := do(); err != nil {
+		return 0, err
+	}
+	after, err := processCPU()
+	return after - before, err
+}
+
+// memoryOf is the memory of a process in megabytes: its share of the pages that it has in common
+// with other processes and its own (PSS), and its own alone.
+func memoryOf(pid int) (pss, private float64, err error) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, 0, err
+	}
+	m, err := p.ProcSMapsRollup()
+	return float64(m.Pss) / 1e6, float64(m.PrivateClean+m.PrivateDirty) / 1e6, err
+}
+
+// machine describes the machine and its load: other work makes every time longer.
 func machine() string {
-	cpu, _ := os.ReadFile("/proc/cpuinfo") // left out where it can't be read
-	load, _ := os.ReadFile("/proc/loadavg")
-	model := strings.TrimPrefix(lineAfter(string(cpu), "model name"), ": ")
-	return fmt.Sprintf("%s/%s, %d cores, %s, load average %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), model, firstWord(load))
-}
-
-// lineAfter is the rest of the first line that begins with prefix.
-func lineAfter(text, prefix string) string {
-	for line := range strings.Lines(text) {
-		if rest, ok := strings.CutPrefix(line, prefix); ok {
-			return strings.TrimSpace(rest)
+	model, load := "unknown processor", "unknown"
+	if fs, err := procfs.NewDefaultFS(); err == nil {
+		if cpus, err := fs.CPUInfo(); err == nil && len(cpus) > 0 {
+			model = cpus[0].ModelName
+		}
+		if average, err := fs.LoadAvg(); err == nil {
+			load = fmt.Sprint(average.Load1)
 		}
 	}
-	return ""
+	return fmt.Sprintf("%s/%s, %d cores, %s, load average %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), model, load)
 }
 
-func firstWord(text []byte) string {
-	word, _, _ := strings.Cut(string(text), " ")
-	return word
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
 }

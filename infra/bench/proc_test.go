@@ -2,42 +2,60 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"testing"
 )
 
-func TestCPUTimeIsThatOfTheProcessAndItsChildren(t *testing.T) {
+func TestThisProcessIsMeasured(t *testing.T) {
 	t.Parallel()
-	// As proc_pid_stat(5) numbers them: utime 150, stime 25, cutime 1000, cstime 225, behind a name
-	// that tries to mislead.
-	stat := "7 (a) R 1 2) S 1 7 7 0 -1 4194560 100 0 0 0 150 25 1000 225 20 0 9 0 100 1 1"
-	got, err := cpuSecondsOf([]byte(stat))
-	if err != nil || got != 14 {
-		t.Errorf("%v, %v; expected 14", got, err)
+	if stat, err := statOf(os.Getpid()); err != nil || stat.ResidentMemory() < 1<<20 {
+		t.Errorf("%d bytes, %v", stat.ResidentMemory(), err)
 	}
-	for _, bad := range []string{"", "7 (a) S 1 7", "7 (a) S 1 7 7 0 -1 4194560 100 0 0 0 150 x 1000 225 20"} {
-		if _, err := cpuSecondsOf([]byte(bad)); err == nil {
-			t.Errorf("%q was taken", bad)
+	if pss, private, err := memoryOf(os.Getpid()); err != nil || private <= 0 || pss < private {
+		t.Errorf("PSS %v MB, private %v MB, %v", pss, private, err)
+	}
+	if _, err := cpuTime(1 << 30); err == nil {
+		t.Error("a process that does not exist has CPU time")
+	}
+}
+
+func TestCPUTimeIncludesChildrenThatEnded(t *testing.T) { // not parallel: other tests use CPU time
+	before, err := cpuTime(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := processCPU()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := exec.CommandContext(t.Context(), "sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done").Run(); err != nil {
+		t.Fatal(err)
+	}
+	after, err := cpuTime(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ownAfter, err := processCPU()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if child := after - before - (ownAfter - own); child < 0.03 { // steps of 10 ms
+		t.Errorf("a child that counted to 300,000 took %v CPU-seconds", child)
+	}
+}
+
+func TestAChildIsFound(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
+	children, err := childrenOf(os.Getpid())
+	for _, child := range children {
+		if child.PID == cmd.Process.Pid {
+			return
 		}
 	}
-}
-
-func TestResidentSizeIsInBytes(t *testing.T) {
-	t.Parallel()
-	got, err := residentBytesOf("Name:\tstoker\nVmHWM:\t  600 kB\nVmRSS:\t  512 kB\nThreads:\t9\n")
-	if err != nil || got != 512<<10 {
-		t.Errorf("%d, %v; expected %d", got, err, 512<<10)
-	}
-	if _, err := residentBytesOf("Name:\tkthreadd\n"); err == nil {
-		t.Error("a status without VmRSS was taken")
-	}
-}
-
-func TestThisProcessCanBeRead(t *testing.T) {
-	t.Parallel()
-	if _, err := cpuTime(os.Getpid()); err != nil {
-		t.Error(err)
-	}
-	if bytes, err := residentBytes(os.Getpid()); err != nil || bytes < 1<<20 {
-		t.Errorf("%d bytes, %v", bytes, err)
-	}
+	t.Errorf("process %d is not among the children %v, %v", cmd.Process.Pid, children, err)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/infra/bench/quality"
 )
@@ -102,6 +101,11 @@ func TestAVerdictIsInFiguresAndTable(t *testing.T) {
 		f.Verdict != "better" {
 		t.Errorf("figure is %+v: expected the better one of the peer's samplers as peer", f)
 	}
+	for i, s := range r.specs() {
+		if measured := r.figures()[i].Name; measured != s.name {
+			t.Errorf("figure %s is listed as %s", measured, s.name)
+		}
+	}
 	var table bytes.Buffer
 	if err := r.table(&table); err != nil {
 		t.Fatal(err)
@@ -110,24 +114,5 @@ func TestAVerdictIsInFiguresAndTable(t *testing.T) {
 		if !strings.Contains(table.String(), expected) {
 			t.Errorf("table has no %q:\n%s", expected, table.String())
 		}
-	}
-}
-
-func TestASuggestionIsComparedWithKerasTuners(t *testing.T) {
-	t.Parallel()
-	tftest.Python(t) // not with -short
-	f, err := quality.Find(quality.Known(), costFunction)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = withTensorFlow(t.Context(), 1, t.Output(), func(peer *tensorflow) error {
-		figures, err := bench{rounds: 2}.suggestionsAt(t.Context(), f, 8, "", peer)
-		if err == nil && (len(figures) != 2 || figures[0].Rounds != 2 || *figures[0].Peer <= 0 || figures[1].Ours <= 0) {
-			t.Errorf("figures %+v", figures)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }

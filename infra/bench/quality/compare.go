@@ -8,14 +8,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// Quartiles are those of some values, and how many they are of.
+// Quartiles are those of N values.
 type Quartiles struct {
 	Low, Median, High float64
 	N                 int
 }
 
-// QuartilesOf interpolates between neighbours as NumPy does, so that tables here and elsewhere
-// agree. All NaN for no values.
+// QuartilesOf interpolates between neighbors as NumPy does. All are NaN for no values.
 func QuartilesOf(values []float64) Quartiles {
 	sorted := slices.Sorted(slices.Values(values))
 	return Quartiles{quantile(sorted, 0.25), quantile(sorted, 0.5), quantile(sorted, 0.75), len(values)}
@@ -34,8 +33,8 @@ func quantile(sorted []float64, q float64) float64 {
 // Verdict is the result of comparing one set of values with another.
 type Verdict string
 
-// The verdicts. NoWorse is what is left where neither can be said: it is no proof that two are
-// equal.
+// The verdicts. NoWorse means that the data does not show a difference; it does not prove that there
+// is none.
 const (
 	IsBetter Verdict = "better"
 	NoWorse  Verdict = "no worse"
@@ -43,23 +42,22 @@ const (
 	Unknown  Verdict = "not compared" // one of them has too few values
 )
 
-// How the difference of two medians is judged: by the percentile bootstrap (Efron and Tibshirani
-// 1993, chapter 13).
+// The difference of two medians is judged by the percentile bootstrap (Efron and Tibshirani 1993,
+// chapter 13).
 const (
 	Level     = 0.95
 	Resamples = 10_000
-	Fewest    = 5 // values of either: drawing again from fewer says nothing of how far their median may be off
+	Fewest    = 5 // values of either: fewer cannot be resampled to tell the error of their median
 )
 
-// Comparison is of our values with a peer's.
+// Comparison compares our values with a peer's.
 type Comparison struct {
 	Ours, Peer Quartiles
 	Low, High  float64 // the interval of our median less the peer's
 	Verdict    Verdict
 }
 
-// Compare judges whether our median is better. Same values, same answer: resampling has a seed of
-// its own.
+// Compare judges whether our median is better. It is deterministic: resampling has a fixed seed.
 func Compare(ours, peer []float64, direction tune.Direction) Comparison {
 	c := Comparison{Ours: QuartilesOf(ours), Peer: QuartilesOf(peer), Low: math.NaN(), High: math.NaN(), Verdict: Unknown}
 	if len(ours) < Fewest || len(peer) < Fewest {
@@ -77,20 +75,19 @@ func Compare(ours, peer []float64, direction tune.Direction) Comparison {
 	return c
 }
 
-// interval is where the middle Level of the differences lies, between the medians of values drawn
-// again from either set.
+// interval contains the middle Level of the differences between the medians of resampled values.
 func interval(ours, peer []float64) (low, high float64) {
 	random := rand.New(rand.NewPCG(7, 2026))
 	differences := make([]float64, Resamples)
 	for i := range differences {
-		differences[i] = drawn(random, ours) - drawn(random, peer)
+		differences[i] = resampledMedian(random, ours) - resampledMedian(random, peer)
 	}
 	slices.Sort(differences)
 	return quantile(differences, (1-Level)/2), quantile(differences, (1+Level)/2)
 }
 
-// drawn is the median of as many values as there are, drawn from them with replacement.
-func drawn(random *rand.Rand, values []float64) float64 {
+// resampledMedian is the median of as many values, drawn from them with replacement.
+func resampledMedian(random *rand.Rand, values []float64) float64 {
 	again := make([]float64, len(values))
 	for i := range again {
 		again[i] = values[random.IntN(len(values))]

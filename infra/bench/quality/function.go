@@ -1,3 +1,10 @@
+// Package quality judges how good the suggestions of compute/tune/suggest are: it searches
+// functions whose least value is known, and a real model, with many seeds, and compares the best
+// values with those of KerasTuner and Optuna, whose runs are recorded in testdata.
+//
+// Peers see the same functions: Serve answers for them over a pipe, so that no function is written
+// twice. record.py describes the peers and how they were run; task bench:tune:record runs it.
+// Read Function, Search and Compare, in this order.
 package quality
 
 import (
@@ -9,20 +16,20 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// Function is what a search makes as small, or as large, as it can.
+// Function is what a search minimizes or maximizes.
 type Function struct {
 	Name      string
 	Space     space.Space
 	Direction tune.Direction
-	Best      float64 // that there is; NaN where nobody knows
-	// At is the value for those of a trial: the same for the same, and for concurrent callers.
+	Best      float64 // the best value that it has; NaN: unknown
+	// At is the value for the values of a trial. It is deterministic and safe for concurrent use.
 	At func(space.Values) (float64, error)
 }
 
-// Known are the functions with a formula, cheapest first.
+// Known returns the functions with a formula, cheapest first.
 func Known() []Function { return []Function{branin(), hartmann6(), mixed(), families(), layers()} }
 
-// Find is the function of a name.
+// Find returns the function of a name.
 func Find(functions []Function, name string) (Function, error) {
 	i := slices.IndexFunc(functions, func(f Function) bool { return f.Name == name })
 	if i < 0 {
@@ -38,14 +45,14 @@ func names(functions []Function) (names []string) {
 	return names
 }
 
-// point reads a trial's values by name. The first that is missing or of another type is its err,
-// and zero.
+// point reads a trial's values by name. A value that is missing or of another type is zero; the
+// first one sets err.
 type point struct {
 	values space.Values
 	err    error
 }
 
-// formula makes a Function's At of one that reads a point.
+// formula makes a Function's At of a function of a point.
 func formula(f func(*point) float64) func(space.Values) (float64, error) {
 	return func(values space.Values) (float64, error) {
 		p := &point{values: values}
@@ -71,4 +78,36 @@ func lookup[T any](p *point, name string) (zero T) {
 		p.err = fmt.Errorf("parameter %s: %v is a %T, expected a %T", name, of, of, zero)
 	}
 	return zero
+}
+
+func uniform(name string, least, most float64) space.Parameter {
+	return space.Parameter{Name: name, Kind: space.Float, Min: least, Max: most, Sampling: space.Linear, Default: least}
+}
+
+func logFloat(name string, least, most float64) space.Parameter {
+	return space.Parameter{Name: name, Kind: space.Float, Min: least, Max: most, Sampling: space.Log, Default: least}
+}
+
+func integer(name string, least, most float64) space.Parameter {
+	return space.Parameter{Name: name, Kind: space.Int, Min: least, Max: most, Step: 1, Sampling: space.Linear}
+}
+
+func logInt(name string, least, most float64) space.Parameter {
+	return space.Parameter{Name: name, Kind: space.Int, Min: least, Max: most, Sampling: space.Log}
+}
+
+func choice(name string, values ...string) space.Parameter {
+	p := space.Parameter{Name: name, Kind: space.Choice, Default: values[0]}
+	for _, value := range values {
+		p.Choices = append(p.Choices, value)
+	}
+	return p
+}
+
+// where makes parameters active under a parent's values, in addition to their other conditions.
+func where(parent string, values []any, children ...space.Parameter) []space.Parameter {
+	for i := range children {
+		children[i].Conditions = append([]space.Condition{{Parent: parent, Values: values}}, children[i].Conditions...)
+	}
+	return children
 }

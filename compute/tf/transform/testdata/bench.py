@@ -1,5 +1,8 @@
+# Transforms the same parsed rows again and again: the rows are parsed before the clock runs.
+import base64
 import os
-import time
+
+graphs = {}
 
 
 def feature(spec):
@@ -8,19 +11,18 @@ def feature(spec):
     return tf.io.FixedLenFeature(spec.shape[1:], spec.dtype)
 
 
-def check(input):
-    """Rows per CPU-second of the graph alone, in some windows: the rows are parsed beforehand."""
-    transform = tf.saved_model.load(os.path.join(input["graph"], "transform_fn")).transform_fn
+def load(request):
+    transform = tf.saved_model.load(os.path.join(request["graph"], "transform_fn")).transform_fn
     specs = transform.structured_input_signature[0][0]
-    examples = tf.constant([b64(e) for e in input["examples"]])
+    examples = tf.constant([base64.b64decode(e) for e in request["examples"]])
     columns = tf.io.parse_example(examples, {name: feature(spec) for name, spec in specs.items()})
-    for _ in range(20):
-        transform(columns)
-    rates = []
-    for _ in range(input["windows"]):
-        start, end, batches = time.process_time(), time.time() + input["seconds"], 0
-        while time.time() < end:
-            transform(columns)
-            batches += 1
-        rates.append(batches * len(input["examples"]) / (time.process_time() - start))
-    return rates
+    graphs[request["graph"]] = transform, columns
+    # what both have to agree on: integers are the same, and so are their sums
+    return {k: int(tf.reduce_sum(v)) for k, v in transform(columns).items() if v.dtype == tf.int64}
+
+
+def transform(request):
+    function, columns = graphs[request["graph"]]
+    for _ in range(request["passes"]):
+        function(columns)
+    return request["passes"] * len(request["examples"])

@@ -1,0 +1,23 @@
+package main
+
+import "github.com/stoker-ml/stoker/compute/kernel"
+
+// fma512 does r_i = x*y + r_i on 12 registers of 16 float32 an iteration: 12 chains hide the
+// latency of 4 cycles of two units.
+//
+//go:noescape
+func fma512(iterations int)
+
+// fma256 is the same on registers of 8.
+//
+//go:noescape
+func fma256(iterations int)
+
+const peakRegisters = 12
+
+func peakLoops() map[kernel.Level]peakLoop {
+	return map[kernel.Level]peakLoop{
+		kernel.AVX512: {fma512, peakRegisters * 16 * 2},
+		kernel.AVX2:   {fma256, peakRegisters * 8 * 2},
+	}
+}
