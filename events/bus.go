@@ -22,7 +22,7 @@ var (
 	ErrUnavailable = errors.New("the bus does not answer")
 )
 
-// Bus is one bus: the log of facts, the queue of jobs, and the small registers that decide races.
+// Bus is one bus: the event log, the queue of jobs, and the small KV buckets that decide races.
 // Everything that returns nil is durable as the bus defines it; every method may be called from many goroutines; none
 // retries for longer than its ctx.
 type Bus interface {
@@ -46,7 +46,7 @@ type Bus interface {
 	DeleteDeadLetter(ctx context.Context, sequence uint64) error
 }
 
-// The registers.
+// The KV buckets.
 const (
 	KVPipelines = "PIPELINES"
 	KVJoins     = "JOINS"
@@ -54,23 +54,23 @@ const (
 	KVLeases    = "LEASES"
 )
 
-// EventLog is the replayable stream of facts.
+// EventLog is the replayable stream of events.
 type EventLog interface {
-	// Publish appends a valid fact once: a second Publish of the same subject (kind, pipeline, run, id) is success with
+	// Publish appends a valid event once: a second Publish of the same subject (kind, pipeline, run, id) is success with
 	// Receipt.Duplicate and the sequence of the first. ErrConflict if the first was another event: CheckRepeated. After ErrUnavailable the
 	// event may have been stored, or may not.
 	Publish(ctx context.Context, f Event) (Receipt, error)
-	// Read yields facts in order of their sequence. Messages that are no valid fact are yielded with their Message and
+	// Read yields events in order of their sequence. Messages that are no valid event are yielded with their Message and
 	// an *Invalid as Recorded.Err; the error of the pair is for the bus itself and ends the sequence.
 	//
-	// It is complete at the leader of the log: it yields every fact that was acknowledged before the call, up to Until, and ends with an
-	// error where that can't be known. A leader that has lost the other servers may not know the newest facts for some seconds. With
+	// It is complete at the leader of the log: it yields every event that was acknowledged before the call, up to Until, and ends with an
+	// error where that can't be known. A leader that has lost the other servers may not know the newest events for some seconds. With
 	// Follow it reads any copy, which gets there later.
 	Read(ctx context.Context, q Query) iter.Seq2[Recorded, error]
-	// Follow takes the next unread fact for the named durable reader (functions/dispatch), waiting up to wait; then
-	// ErrEmpty. It is delivered again until Ack or Term. It reads any copy: facts may be on the log that it does not deliver yet.
+	// Follow takes the next unread event for the named durable reader (functions/dispatch), waiting up to wait; then
+	// ErrEmpty. It is delivered again until Ack or Term. It reads any copy: events may be on the log that it does not deliver yet.
 	Follow(ctx context.Context, reader string, wait time.Duration) (EventDelivery, error)
-	// Delivered is the sequence of the newest fact that was delivered to the named durable reader, settled or not; 0 if none was. What is
+	// Delivered is the sequence of the newest event that was delivered to the named durable reader, settled or not; 0 if none was. What is
 	// behind it is still to be delivered. The leader of the reader answers.
 	Delivered(ctx context.Context, reader string) (uint64, error)
 }
@@ -89,7 +89,7 @@ type JobQueue interface {
 	Queued(ctx context.Context, job string) (Message, error)
 	// Cancel asks whoever works on the job, or takes it next, to give it up: KeepAlive's ctx ends with cause ErrCancelled, within a
 	// heartbeat at the latest, and later attempts find Attempt.Cancelled. It is kept in the lease's entry. Asking again is
-	// success. What comes of it is told by a fact, for the work may have been committed by then.
+	// success. What comes of it is told by an event, for the work may have been committed by then.
 	//
 	// It is about the job as it is on the queue now. For one that is not there, or not any more, it is success and leaves nothing
 	// behind, so that the job can be offered again: who is not sure whether a job was offered offers it, and cancels then.
@@ -97,7 +97,7 @@ type JobQueue interface {
 }
 
 // BucketNotifications is the stream of what object stores tell of their buckets: S3 event JSON on subjects below "buckets.", kept for a week.
-// Stores write there by themselves, without headers or ids; what they tell is no fact until functions/bridge makes it one.
+// Stores write there by themselves, without headers or ids; what they tell is no event until functions/bridge makes it one.
 type BucketNotifications interface {
 	// FollowBuckets takes the next unread notice for the named durable reader, the first time from the oldest that is kept,
 	// waiting up to wait; then ErrEmpty. It is delivered again until Ack or Term. It reads any copy, as Follow does.
@@ -107,20 +107,20 @@ type BucketNotifications interface {
 	Notify(ctx context.Context, from string, message []byte) error
 }
 
-// Receipt says where a fact was stored.
+// Receipt says where an event was stored.
 type Receipt struct {
 	Sequence  uint64
 	Duplicate bool
 }
 
-// Query selects facts. Zero values match everything; From and Until are sequences, Until exclusive, 0 for no bound.
+// Query selects events. Zero values match everything; From and Until are sequences, Until exclusive, 0 for no bound.
 type Query struct {
 	Kinds    []Kind
 	Pipeline string
 	Run      string
 	From     uint64
 	Until    uint64
-	Follow   bool // go on with new facts until ctx ends
+	Follow   bool // go on with new events until ctx ends
 }
 
 // Message is what came over the wire, untouched.
@@ -134,14 +134,14 @@ type Message struct {
 	Cut      *Cut                `json:"cut,omitempty" jsonschema:"description=Set where a dead letter had no room for the whole body"`
 }
 
-// Recorded is a message of the log and the fact in it.
+// Recorded is a message of the log and the event in it.
 type Recorded struct {
 	Message Message
 	Event   Event
-	Err     error // why Message holds no valid fact, nil if it does
+	Err     error // why Message holds no valid event, nil if it does
 }
 
-// EventDelivery is one fact, or what stands where a fact should, handed to one reader.
+// EventDelivery is one event, or what stands where an event should, handed to one reader.
 type EventDelivery interface {
 	Delivery
 	Recorded() Recorded
@@ -162,7 +162,7 @@ type Delivery interface {
 	Term(ctx context.Context, reason DeadReason) error
 }
 
-// Claim is one job under a lease. The lease is a register entry of its own, because a bus that redelivers does not fence.
+// Claim is one job under a lease. The lease is a KV bucket entry of its own, because a bus that redelivers does not fence.
 type Claim interface {
 	// Job returns the job, or an *Invalid if the message holds none; then only Term makes sense.
 	Job() (Job, error)
@@ -202,11 +202,11 @@ type DeadReason struct {
 	Field   string      `json:"field,omitempty"` // JSON path of the bad field, if that is what it was
 }
 
-// DeadLetter is a message that can never be handled, verbatim, with the facts that led to it.
+// DeadLetter is a message that can never be handled, verbatim, with the events that led to it.
 type DeadLetter struct {
 	Message  Message    `json:"message" jsonschema:"required"`
 	Reason   DeadReason `json:"reason" jsonschema:"required"`
-	Causes   []Message  `json:"causes,omitempty"` // for a job: the facts it was made from
+	Causes   []Message  `json:"causes,omitempty"` // for a job: the events it was made from
 	Sequence uint64     `json:"-"`                // its own place in DEAD
 	Stored   time.Time  `json:"-"`
 }
@@ -225,7 +225,7 @@ type Progress struct {
 	Log      *LogPart           `json:"log,omitempty"` // a report of what was printed, and of nothing else; Watch yields none
 }
 
-// Entry is one value of a register, as the leader of its bucket had it.
+// Entry is one value of a KV bucket, as the leader of its bucket had it.
 type Entry struct {
 	Key      string
 	Value    []byte
@@ -235,7 +235,7 @@ type Entry struct {
 	Deleted bool // of Watch and History alone: the key is gone
 }
 
-// Copy is one value of a register as some server had it, which may be older than what is there.
+// Copy is one value of a KV bucket as some server had it, which may be older than what is there.
 // It is a type of its own so that nothing irrevocable is decided on one: a compare-and-swap that
 // replaces it fails if it is old, and what else follows from it has to be true of every later value
 // too. To decide more, Get the key.

@@ -15,7 +15,7 @@ type Cut struct {
 }
 
 // Encode is the letter as JSON of at most maxBytes, what one message of the bus may hold. If it is larger, the bodies of its
-// causes are left out first, for FACTS keeps them; then the end of its own message's body. Message.Cut says so.
+// causes are left out first, for EVENTS keeps them; then the end of its own message's body. Message.Cut says so.
 func (d DeadLetter) Encode(maxBytes int) ([]byte, error) {
 	text, err := json.Marshal(d)
 	if err != nil || len(text) <= maxBytes {

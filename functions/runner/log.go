@@ -15,7 +15,7 @@ import (
 const (
 	headBytes      = 8 << 20 // written as it comes
 	tailBytes      = 1 << 20 // kept for the end of a longer log
-	eventTailBytes = 8 << 10 // told in a fact
+	eventTailBytes = 8 << 10 // told in an event
 )
 
 // boundedLog keeps the beginning and the end of what is written to it. Write never fails: a log that can't be kept is no
@@ -83,7 +83,7 @@ func (l *boundedLog) write(p []byte) {
 	l.err = err
 }
 
-// tail is the last lines, whole and valid UTF-8, at most factTailBytes of them.
+// tail is the last lines, whole and valid UTF-8, at most eventTailBytes of them.
 func (l *boundedLog) tail() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

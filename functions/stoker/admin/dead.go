@@ -39,7 +39,7 @@ func newDead(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "dead",
 		Annotations: app.Info{Role: access.Console, Output: app.List,
-			Always: "number buried letter", Optional: "pipeline run",
+			Always: "number stored dead_letter", Optional: "pipeline run",
 		}.Annotations(),
 		Short: "List, retry and drop dead letters",
 		Long:  "Lists the messages that could not be handled, each with the reason. Subcommands show, retry and drop them.",
@@ -48,7 +48,7 @@ func newDead(a *app.App) *cobra.Command {
 	}
 	cmd.AddCommand(
 		&cobra.Command{Use: "list", Annotations: app.Info{Role: access.Console, Output: app.List,
-			Always: "number buried letter", Optional: "pipeline run",
+			Always: "number stored dead_letter", Optional: "pipeline run",
 		}.Annotations(), Short: "List dead letters, oldest first", Args: app.NoArguments, RunE: list},
 		newDeadShow(a), newDeadRetry(a), newDeadDrop(a),
 	)
@@ -59,11 +59,11 @@ func newDeadShow(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show NUMBER",
 		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "NUMBER",
-			Always: "number buried letter", Optional: "pipeline run",
+			Always: "number stored dead_letter", Optional: "pipeline run",
 		}.Annotations(),
 		ValidArgsFunction: a.DeadNumbers,
 		Short:             "Show a dead letter: its message, reason and causes",
-		Long: "Shows one dead letter: the message as it came, the reason, and the facts behind it. Characters that would act on the terminal\n" +
+		Long: "Shows one dead letter: the message as it came, the reason, and the events behind it. Characters that would act on the terminal\n" +
 			"are printed as escapes such as \\x1b, and long lines are cut with a note of their length; -o json has the message whole.",
 		Args: app.Exactly(1, "a number from `stoker dead`"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -125,7 +125,7 @@ func deadLetter(w io.Writer, line replay.DeadLetter) {
 	}
 	fmt.Fprintf(w, "\n%s\n", shownBody(line.DeadLetter.Message.Body))
 	for _, cause := range line.DeadLetter.Causes {
-		fmt.Fprintf(w, "\ncaused by fact %d, %s\n%s\n", cause.Sequence, terminal.Line(cause.Subject), shownBody(cause.Body))
+		fmt.Fprintf(w, "\ncaused by event %d, %s\n%s\n", cause.Sequence, terminal.Line(cause.Subject), shownBody(cause.Body))
 	}
 	fmt.Fprintf(w, "\ntry it again: `stoker dead retry %d`; give it up: `stoker dead drop %[1]d`\n", line.Number)
 	if job, ok := replay.JobOf(line.DeadLetter); ok {
@@ -148,9 +148,9 @@ func newDeadRetry(a *app.App) *cobra.Command {
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.DeadNumbers,
 		Short:             "Retry dead letters",
-		Long: "A job goes back on the queue as it was; its attempts are counted anew. A fact is handled as if it had just come; if it is\n" +
+		Long: "A job goes back on the queue as it was; its attempts are counted anew. An event is handled as if it had just come; if it is\n" +
 			"refused again, its letter stays. What a store told of a bucket is told to the bridge again. Letters of what was handled again\n" +
-			"are dropped. Neither facts nor what caused a job change.\n\n" + run.PinnedHelp,
+			"are dropped. Neither events nor what caused a job change.\n\n" + run.PinnedHelp,
 	}, func(ctx context.Context, bus events.Bus) (settle, error) {
 		dispatcher, err := dispatch.New(ctx, bus, a.Logger())
 		if err != nil {
@@ -179,7 +179,7 @@ func newDeadDrop(a *app.App) *cobra.Command {
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.DeadNumbers,
 		Short:             "Delete dead letters",
-		Long:              "Removes dead letters for good. A fact stays in the log, and what was told of a job stays told.",
+		Long:              "Removes dead letters for good. An event stays in the log, and what was told of a job stays told.",
 	}, func(ctx context.Context, bus events.Bus) (settle, error) {
 		return settle{"dropped", func(line replay.DeadLetter) error {
 			if err := bus.DeleteDeadLetter(ctx, line.Number); !errors.Is(err, events.ErrNotFound) { // who dropped it too was sooner
