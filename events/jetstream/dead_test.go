@@ -19,7 +19,7 @@ func TestAMessageAsLargeAsTheBusTakesCanBeDeadLettered(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
 	bus := connect(t, server, jetstream.Options{Create: true})
-	body := bytes.Repeat([]byte("no event "), (1<<20-1024)/8)
+	body := bytes.Repeat([]byte("no event"), (1<<20-1024)/8)
 	if _, err := dial(t, server).RequestWithContext(t.Context(), "events.examples-ready.penguin.big", body); err != nil {
 		t.Fatal(err)
 	}

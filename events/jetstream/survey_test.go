@@ -57,8 +57,8 @@ func TestASurveyFindsWhatIsMissingAndWhatDiffers(t *testing.T) {
 		}
 	}
 	want := []string{
-		"consumer dispatch of EVENTS: time to acknowledge 30s -> 5s",
 		"KV bucket JOINS: max_messages_per_subject 1 -> 2",
+		"consumer dispatch of EVENTS: time to acknowledge 30s -> 5s",
 		"stream EVENTS: discard DiscardNew -> DiscardOld", "stream EVENTS: max_age 0s -> 1h0m0s",
 	}
 	if !slices.Equal(differ, want) {

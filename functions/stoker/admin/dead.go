@@ -95,7 +95,7 @@ func parseNumbers(args []string) ([]uint64, error) {
 }
 
 func deadTable(w io.Writer, deadLetters []replay.DeadLetter) {
-	terminal.Row(w, "NUMBER", "BURIED", "PIPELINE", "RUN", "FROM", "KIND", "REASON")
+	terminal.Row(w, "NUMBER", "SINCE", "PIPELINE", "RUN", "FROM", "KIND", "REASON")
 	for _, line := range deadLetters {
 		terminal.Row(w, line.Number, line.Stored.Local().Format(time.DateTime), line.Pipeline, line.Run, line.From(),
 			line.DeadLetter.Reason.Kind, runs.FirstLine(line.DeadLetter.Reason.Message))
@@ -133,7 +133,7 @@ func deadLetter(w io.Writer, line replay.DeadLetter) {
 	}
 }
 
-// pickLetters are the letters with these numbers.
+// pickDeadLetters returns the dead letters with these numbers.
 func pickDeadLetters(ctx context.Context, bus events.Bus, numbers []uint64) ([]replay.DeadLetter, error) {
 	deadLetters, err := replay.Pick(ctx, bus, numbers)
 	if errors.Is(err, events.ErrNotFound) {
@@ -148,9 +148,9 @@ func newDeadRetry(a *app.App) *cobra.Command {
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.DeadNumbers,
 		Short:             "Retry dead letters",
-		Long: "A job goes back on the queue as it was; its attempts are counted anew. An event is handled as if it had just come; if it is\n" +
-			"refused again, its letter stays. What a store told of a bucket is told to the bridge again. Letters of what was handled again\n" +
-			"are dropped. Neither events nor what caused a job change.\n\n" + run.PinnedHelp,
+		Long: "A job returns to the queue unchanged; its attempts are counted anew. An event is handled as if it had just arrived; if it\n" +
+			"is refused again, its dead letter stays. A bucket notification goes to the bridge again. Dead letters whose message was\n" +
+			"handled are dropped. Events, and the causes of a job, do not change.\n\n" + run.PinnedHelp,
 	}, func(ctx context.Context, bus events.Bus) (settle, error) {
 		dispatcher, err := dispatch.New(ctx, bus, a.Logger())
 		if err != nil {
@@ -196,7 +196,7 @@ type settle struct {
 	do   func(replay.DeadLetter) error
 }
 
-// newDeadSettle completes a command that settles the letters which its arguments or flags name.
+// newDeadSettle completes a command that settles the dead letters that its arguments or flags name.
 func newDeadSettle(a *app.App, cmd *cobra.Command, open func(context.Context, events.Bus) (settle, error)) *cobra.Command {
 	var all bool
 	var pipelineName string
@@ -236,7 +236,7 @@ func chosen(ctx context.Context, bus events.Bus, numbers []uint64, all bool, pip
 	return slices.DeleteFunc(lines, func(line replay.DeadLetter) bool { return line.Pipeline != pipelineName }), err
 }
 
-// settleAll goes on with the next letter when one fails, and says of each what became of it.
+// settleAll settles each dead letter, continues after a failure, and prints a result for each.
 func settleAll(a *app.App, lines []replay.DeadLetter, how settle) error {
 	results, failed, refused := make([]settled, 0, len(lines)), 0, error(nil)
 	for _, line := range lines {

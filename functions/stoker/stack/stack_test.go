@@ -309,7 +309,7 @@ func TestBadInputEndsInOneClearErrorAndTheWorkerLivesOn(t *testing.T) {
 	}
 }
 
-// buriedWith finds the run's job in DEAD, with the reason and the events it was made from.
+// deadLetterWith finds the run's job in DEAD, with the reason and the events it was made from.
 func deadLetteredWith(t *testing.T, run, reason string) {
 	t.Helper()
 	for deadLetter, err := range shared.Bus.DeadLetters(t.Context()) {
