@@ -115,7 +115,7 @@ func (s askingStream) DeleteMsg(ctx context.Context, sequence uint64) error {
 	return refusedElse(ctx, s.Stream.DeleteMsg(ctx, sequence))
 }
 
-// askingKV is a KV bucket.
+// askingRegister is a KV bucket.
 type askingKV struct {
 	jetstream.KeyValue
 	refusals     *refusals

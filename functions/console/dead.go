@@ -46,7 +46,7 @@ func (c *Console) readDead(ctx context.Context) error {
 	return nil
 }
 
-// dead-lettered takes the dead letters that there are now.
+// buried takes the dead letters that there are now.
 func (m *model) deadLetters(now deadLetters) {
 	m.mu.RLock()
 	same := m.dead.count == now.count && maps.Equal(m.dead.newest, now.newest)

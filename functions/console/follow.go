@@ -13,7 +13,7 @@ import (
 
 // The parts of the bus that are followed, in addition to the buckets.
 const (
-	partEvents   = "EVENTS"
+	partEvents   = "FACTS"
 	partProgress = "PROGRESS"
 	partDead     = "DEAD"
 )
@@ -62,7 +62,7 @@ func (c *Console) keep(ctx context.Context, part string, do func(context.Context
 	}
 }
 
-// followEvents resumes behind the last event that was read. The model is complete once the events
+// followFacts resumes behind the last event that was read. The model is complete once the events
 // are read that were in the log at the start.
 func (c *Console) followEvents(ctx context.Context, next *uint64) error {
 	for _, follow := range []bool{false, true} {

@@ -15,8 +15,8 @@ type key struct{ pipeline, run string }
 // run is what is kept of one in memory. What only its own page shows, that page reads.
 type run struct {
 	key
-	since    time.Time // when its first event was stored
-	join     join.Join // without what its events named
+	since    time.Time // when its first fact was stored
+	join     join.Join // without what its facts named
 	joined   bool
 	last     runs.LastOutcome
 	state    runs.State

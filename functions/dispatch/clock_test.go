@@ -46,35 +46,35 @@ type setBack struct {
 }
 
 func (b *setBack) KV(ctx context.Context, name string) (events.KV, error) {
-	kv, err := b.Bus.KV(ctx, name)
-	return setBackKV{kv, b.back, map[string]time.Time{}}, err
+	register, err := b.Bus.KV(ctx, name)
+	return setBackRegister{register, b.back, map[string]time.Time{}}, err
 }
 
-// setBackKV is used by one goroutine at a time: only sweeps read the clock.
-type setBackKV struct {
+// setBackRegister is used by one goroutine at a time: only sweeps read the clock.
+type setBackRegister struct {
 	events.KV
 	back    *atomic.Bool
 	written map[string]time.Time
 }
 
-func (r setBackKV) stamp(key string) {
+func (r setBackRegister) stamp(key string) {
 	r.written[key] = time.Now()
 	if r.back.Load() {
 		r.written[key] = time.Now().Add(-24 * time.Hour)
 	}
 }
 
-func (r setBackKV) Create(ctx context.Context, key string, value []byte) (uint64, error) {
+func (r setBackRegister) Create(ctx context.Context, key string, value []byte) (uint64, error) {
 	r.stamp(key)
 	return r.KV.Create(ctx, key, value)
 }
 
-func (r setBackKV) Update(ctx context.Context, key string, value []byte, at uint64) (uint64, error) {
+func (r setBackRegister) Update(ctx context.Context, key string, value []byte, at uint64) (uint64, error) {
 	r.stamp(key)
 	return r.KV.Update(ctx, key, value, at)
 }
 
-func (r setBackKV) Get(ctx context.Context, key string) (events.Entry, error) {
+func (r setBackRegister) Get(ctx context.Context, key string) (events.Entry, error) {
 	entry, err := r.KV.Get(ctx, key)
 	entry.Written = r.written[key]
 	return entry, err

@@ -134,19 +134,19 @@ type losing struct {
 }
 
 func (l *losing) KV(ctx context.Context, name string) (events.KV, error) {
-	kv, err := l.Memory.KV(ctx, name)
+	register, err := l.Memory.KV(ctx, name)
 	if name != events.KVJoins {
-		return kv, err
+		return register, err
 	}
-	return losingKV{kv, l}, err
+	return losingRegister{register, l}, err
 }
 
-type losingKV struct {
+type losingRegister struct {
 	events.KV
 	l *losing
 }
 
-func (r losingKV) Get(ctx context.Context, key string) (events.Entry, error) {
+func (r losingRegister) Get(ctx context.Context, key string) (events.Entry, error) {
 	entry, err := r.KV.Get(ctx, key)
 	if r.l.looks > 0 {
 		r.l.looks--

@@ -80,7 +80,7 @@ func (w *work) readLeases(ctx context.Context, bus events.Bus, root storage.Ref)
 // leases returns the entries of the leases as the leader has them, and a time that has been reached
 // by the bus's clock.
 func leases(ctx context.Context, bus events.Bus, seen time.Time) (all []events.Entry, _ time.Time, err error) {
-	kv, err := bus.KV(ctx, events.KVLeases)
+	register, err := bus.KV(ctx, events.KVLeases)
 	if err != nil {
 		return nil, seen, fmt.Errorf("open %s: %w", events.KVLeases, err)
 	}
@@ -96,7 +96,7 @@ func leases(ctx context.Context, bus events.Bus, seen time.Time) (all []events.E
 		seen = latest(seen, entry.Written)
 	}
 	for _, copied := range listed {
-		entry, err := kv.Get(ctx, copied.Key)
+		entry, err := register.Get(ctx, copied.Key)
 		if errors.Is(err, events.ErrNotFound) {
 			continue // released meanwhile
 		}
@@ -187,11 +187,11 @@ func (w *work) awaitsModel(j join.Join) bool {
 }
 
 func entriesOf(ctx context.Context, bus events.Bus, name string) (all []events.Copy, err error) {
-	kv, err := bus.KV(ctx, name)
+	register, err := bus.KV(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
-	for entry, err := range kv.All(ctx) {
+	for entry, err := range register.All(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}

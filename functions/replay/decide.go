@@ -29,10 +29,10 @@ func decide(k evidence, opts Options) Step {
 	step := Step{Run: k.run, events: k.events(), completed: k.completed, WaitsFor: k.waits}
 	if k.lost && k.outcome == nil && len(step.events) == 0 {
 		step.WaitsFor = nil
-		return step.leave("it has no event that counts: one that was refused counts once `stoker dead retry` has handled it again")
+		return step.leave("it has no fact that counts: one that was refused counts once `stoker dead retry` has handled it again")
 	}
 	if k.state == join.Waiting && (!k.lost || k.outcome == nil) {
-		return step.joined("it waits for events", k)
+		return step.joined("it waits for facts", k)
 	}
 	if opts.Force {
 		return step.forced(k, opts.Request)

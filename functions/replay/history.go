@@ -84,7 +84,7 @@ func (h *history) failed() (*events.TrainingFailed, bool) {
 	return data, ok
 }
 
-// events are the sequences of the events that a join can be made from. Refused events are dead
+// facts are the sequences of the events that a join can be made from. Refused events are dead
 // letters, and are not handled again.
 func (h *history) events() (all []uint64) {
 	for _, event := range h.past.Events(0) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,25 +13,31 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/process"
 )
 
-// The environment's words for what modules may do with files.
+// Environment variables that set what modules may do with files.
 const (
 	hideEnv  = "STOKER_MODULE_HIDE"  // paths, separated as in PATH, that modules can't read
 	writeEnv = "STOKER_MODULE_WRITE" // paths, separated as in PATH, that modules write to besides their own folders
-	warmEnv  = "STOKER_MODULE_WARM"  // worker, the default: processes kept ready run the worker's own packages only; any: see newAccess
+	// worker, the default: warm processes run the worker's own packages only; any: see
+	// access.foreign
+	warmEnv = "STOKER_MODULE_WARM"
 )
 
-// access is what the modules of a host may do with files. The zero one is as much as the worker may.
+// access is what the modules of a runner may do with files. The zero value is as much as the worker
+// may.
 type access struct {
 	on            bool
 	hidden, write []string
 	work          string // a folder with those of all assignments; "": not known
-	warmAny       bool   // processes kept ready may run code of pipelines, and threads that their sandbox does not hold
+	// warm processes may run code of pipelines, and have threads that their sandbox does not
+	// confine
+	warmAny bool
 }
 
-// newAccess reads what Options and the worker's environment say.
+// newAccess reads Options and the worker's environment.
 func newAccess(opts Options) (access, error) { return accessWhere(opts, process.CanSandbox()) }
 
-// accessWhere is newAccess on a machine that cannot hold processes to a sandbox, for a reason; nil: it can.
+// accessWhere is newAccess on a machine that cannot sandbox processes, for the given reason; nil:
+// it can.
 func accessWhere(opts Options, cannot error) (access, error) {
 	a := access{hidden: slices.Concat(credentialPaths(os.Environ()), opts.Hidden, filepath.SplitList(os.Getenv(hideEnv))),
 		write: slices.Concat(opts.Writable, filepath.SplitList(os.Getenv(writeEnv)))}
@@ -69,7 +76,8 @@ func accessWhere(opts Options, cannot error) (access, error) {
 	return a, nil
 }
 
-// credentialPaths are where the programs that a worker's user runs keep credentials: by their defaults, and as the environment says.
+// credentialPaths returns where the programs of a worker's user keep credentials: the defaults, and
+// what the environment names.
 func credentialPaths(environ []string) (paths []string) {
 	home := ""
 	for _, pair := range environ {
@@ -96,7 +104,8 @@ func credentialPaths(environ []string) (paths []string) {
 	return slices.DeleteFunc(paths, func(path string) bool { return !filepath.IsAbs(path) })
 }
 
-// of is the access of a process that works on an assignment, whose folders are made where they are missing; nil: that of the worker.
+// of returns the access of a process that works on an assignment; nil: that of the worker. It makes
+// the assignment's missing directories.
 func (a access) of(told module.Assignment) (*process.Access, error) {
 	if !a.on {
 		return nil, nil
@@ -112,9 +121,10 @@ func (a access) of(told module.Assignment) (*process.Access, error) {
 	return &process.Access{Hidden: a.hidden, Write: slices.Concat(own, a.write)}, nil
 }
 
-// ofWarm returns the access of a process that starts before its assignment is known, and enters a narrower sandbox when it gets one; nil:
-// that of the worker. It writes in its own home, in more, and in the folders of all assignments: such a process must run the worker's own
-// packages only, see foreign.
+// ofWarm returns the access of a process that starts before its assignment is known, and enters a
+// narrower sandbox with it; nil: that of the worker. The process writes in its own home, in more,
+// and in the directories of all assignments. It must therefore run the worker's own packages only,
+// see foreign.
 func (a access) ofWarm(more ...string) *process.Access {
 	if !a.on || a.work == "" {
 		return nil
@@ -122,9 +132,11 @@ func (a access) ofWarm(more ...string) *process.Access {
 	return &process.Access{Hidden: a.hidden, Write: slices.Concat(more, []string{a.work}, a.write)}
 }
 
-// foreign returns an error if a TFX module must not run in a process that is kept ready. Until such a process has its job it may write in the
-// folders of all jobs, and Python enters the job's sandbox by itself, after code of installed packages has run (.pth files): packages and
-// interpreters that a pipeline chooses could write in the folders of other jobs, or never enter. byDefault is the worker's interpreter.
+// foreign returns an error if a TFX module must not run in a warm process. Until such a process has
+// its job it may write in the directories of all jobs, and Python enters the job's sandbox by
+// itself, after code of installed packages has run (.pth files): packages and interpreters that a
+// pipeline chooses could write in the directories of other jobs, or never enter the sandbox.
+// byDefault is the worker's interpreter.
 func (a access) foreign(source module.Source, byDefault string) error {
 	if !a.on || a.warmAny || len(source.Requirements) == 0 && (source.Python == "" || source.Python == byDefault) {
 		return nil
@@ -132,8 +144,8 @@ func (a access) foreign(source module.Source, byDefault string) error {
 	return fmt.Errorf("%w for requirements and interpreters that pipelines name (%s=any allows it)", errCold, warmEnv)
 }
 
-// ofBuild is the access of a go command, in an environment, that builds a program in a folder, "" if it builds none; nil: that of the worker.
-// The caches are made where they are missing.
+// ofBuild returns the access of a go command with an environment that builds a program in the
+// directory target, "" if it builds none; nil: that of the worker. It makes missing caches.
 func (a access) ofBuild(target string, environ []string) (*process.Access, error) {
 	if !a.on {
 		return nil, nil
@@ -160,8 +172,9 @@ func (a access) ofBuild(target string, environ []string) (*process.Access, error
 	return &process.Access{Hidden: a.hidden, Write: write}, nil
 }
 
-// ownFolders are those that the module of an assignment writes to. A model and predictions have the folder that they are made in, which
-// therefore holds nothing of the worker's. Those of all trials of a job are in one folder.
+// ownFolders returns the directories that the module of an assignment writes to. For a model and
+// for predictions it is the directory that they are made in, which therefore holds nothing of the
+// worker's. Those of all trials of a job are in one directory.
 func ownFolders(told module.Assignment) (folders []string) {
 	for _, path := range []string{told.WorkingDir, told.ModelRunDir, told.BestHyperparametersDir, told.TunerResultsDir} {
 		if path != "" {
@@ -184,11 +197,69 @@ func ownFolders(told module.Assignment) (folders []string) {
 	return slices.Compact(folders)
 }
 
-// covers says whether a process with this access can work on an assignment.
+// covers reports whether a process with the granted access can work on an assignment.
 func covers(granted *process.Access, told module.Assignment) bool {
 	return granted == nil || !slices.ContainsFunc(ownFolders(told), func(folder string) bool {
 		return !slices.ContainsFunc(granted.Write, func(path string) bool {
 			return folder == path || strings.HasPrefix(folder, strings.TrimSuffix(path, "/")+"/")
 		})
 	})
+}
+
+// RunConfined runs a command of foreign code that only needs to read files. If the kernel has
+// Landlock, the command writes only in the directories write and in a temporary directory, which is
+// removed afterwards; it can't read hidden, whose paths are absolute, nor the files where programs
+// of this user keep credentials. The temporary directory is the command's TMPDIR, and its HOME
+// unless its environment sets one. STOKER_MODULE_SANDBOX, STOKER_MODULE_HIDE and
+// STOKER_MODULE_WRITE apply as for modules.
+func RunConfined(cmd *exec.Cmd, hidden []string, write ...string) (err error) {
+	home, err := os.MkdirTemp("", "stoker-confined-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+	a, err := newAccess(Options{Hidden: hidden})
+	if err != nil {
+		return err
+	}
+	cmd.Env = append(cmd.Env, "TMPDIR="+home)
+	if !slices.ContainsFunc(cmd.Env, func(pair string) bool { return strings.HasPrefix(pair, "HOME=") }) {
+		cmd.Env = append(cmd.Env, "HOME="+home)
+	}
+	var access *process.Access
+	if a.on {
+		access = &process.Access{Hidden: a.hidden, Write: slices.Concat(write, a.write)}
+	}
+	return process.Run(cmd, home, process.Bounds{Access: access})
+}
+
+// allowedEnv returns the part of the worker's environment that a module may see. The rest may hold
+// the credentials of the bus and the store.
+func allowedEnv(environ []string) []string {
+	var kept []string
+	for _, pair := range environ {
+		if name, _, _ := strings.Cut(pair, "="); allowed(name) {
+			kept = append(kept, pair)
+		}
+	}
+	return kept
+}
+
+func allowed(name string) bool {
+	names := []string{
+		"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR",
+		"STOKER_PRELOAD", "GOMAXPROCS", "GOMEMLIMIT", "GOGC", "GODEBUG", "GOTRACEBACK", "OMP_NUM_THREADS",
+		"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "CUDA_HOME", cacheEnv, "XLA_FLAGS", "STOKER_KERNELS", "STOKER_MAX_RECORD_MIB", "STOKER_GPU_MEMORY", "STOKER_CUBLAS",
+		"TF_CONFIG", "TF_USE_LEGACY_KERAS", "TF_DETERMINISTIC_OPS", "TF_FORCE_GPU_ALLOW_GROWTH", "TF_FORCE_UNIFIED_MEMORY",
+		"TF_ENABLE_ONEDNN_OPTS", "TF_ENABLE_AUTO_MIXED_PRECISION", "TF_USE_CUBLASLT", "TF_AUTOTUNE_THRESHOLD", "TF_SYNC_ON_FINISH",
+	}
+	return slices.Contains(names, name) || slices.ContainsFunc(tensorFlow(), func(family string) bool {
+		return strings.HasPrefix(name, family)
+	})
+}
+
+// tensorFlow returns prefixes of names that only TensorFlow uses. TF_ alone is also Terraform's,
+// which keeps credentials in TF_VAR_*, TF_TOKEN_*, TF_CLI_*, TF_HTTP_* and TF_ENCRYPTION.
+func tensorFlow() []string {
+	return []string{"TF_CPP_", "TF_NUM_", "TF_GPU_", "TF_CUDNN_", "TF_CUDA_", "TF_XLA_", "TF_ONEDNN_", "TF_TRT_", "TPU_"}
 }

@@ -176,17 +176,17 @@ func TestAModuleReadsNoCredentialsAndWritesWhatIsItsOwn(t *testing.T) {
 	a.Module.Path = os.Args[0]
 	prey := newPrey(t, a, cache)
 	a.CustomConfig["file"] = prey.all()
-	host, err := runner.New(prey.options(cache))
+	r, err := runner.New(prey.options(cache))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer host.Close()
-	outcome, err := host.Run(t.Context(), a, runner.Limits{}, nil)
+	defer r.Close()
+	outcome, err := r.Run(t.Context(), a, runner.Limits{}, nil)
 	if err != nil {
 		t.Fatal(err, outcome.LogTail)
 	}
 	prey.check(t, outcome.LogTail)
-	session, err := host.Open(t.Context(), a.Module)
+	session, err := r.Open(t.Context(), a.Module)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,16 +226,16 @@ func TestABuiltinModuleReadsNoCredentialsAndWritesWhereJobsWorkAlone(t *testing.
 				t.Fatal(err)
 			}
 			a.CustomConfig["file"] = strings.Join([]string{key, own, elsewhere}, ":")
-			host, err := runner.New(runner.Options{
+			r, err := runner.New(runner.Options{
 				Builtins: map[string]string{"test": "builtin:test@1"}, CacheDir: t.TempDir(), Env: []string{childEnv + "=1"}, Warm: 1,
 				Hidden: []string{key}, WorkDir: filepath.Dir(a.WorkingDir),
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer host.Close()
+			defer r.Close()
 			for range 2 { // in the same process
-				outcome, err := host.Run(t.Context(), a, runner.Limits{}, nil)
+				outcome, err := r.Run(t.Context(), a, runner.Limits{}, nil)
 				if err != nil {
 					t.Fatal(err, outcome.LogTail)
 				}
@@ -289,13 +289,13 @@ func TestATFXModuleReadsNoCredentialsAndWritesWhatIsItsOwn(t *testing.T) {
 			opts := prey.options(cache)
 			opts.Python, opts.Warm, opts.PythonWarm = python, 1, way
 			opts.Env = append(opts.Env, "STOKER_PRELOAD=")
-			host, err := runner.New(opts)
+			r, err := runner.New(opts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer host.Close()
+			defer r.Close()
 			log := filepath.Join(t.TempDir(), "log.txt")
-			outcome, err := host.Run(t.Context(), a, runner.Limits{LogPath: log}, nil)
+			outcome, err := r.Run(t.Context(), a, runner.Limits{LogPath: log}, nil)
 			if err != nil {
 				t.Fatal(err, outcome.LogTail)
 			}

@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/runner/process"
 )
 
@@ -363,3 +365,55 @@ func look(_ context.Context, question json.RawMessage) (any, error) {
 	}
 	return map[string]any{"User": os.Getuid(), "Read": read == nil, "Write": write == nil}, nil
 }
+
+// hostEnv makes this test binary a host that has a module do what it says, with the file of fileEnv, or run a TFX
+// module that it names.
+const (
+	runnerEnv = "RUNNER_TEST_HOST"
+	fileEnv   = "RUNNER_TEST_FILE"
+)
+
+// runRunner prints a line at the module's first word, and its log at the end.
+func runRunner(do string) int {
+	r, err := runner.New(runner.Options{
+		Builtins: map[string]string{"test": "builtin:test@1"},
+		Env:      []string{childEnv + "=1"}, Warm: 1, PythonWarm: runner.WarmFork,
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer r.Close()
+	a := assignmentIn(os.TempDir(), do)
+	a.CustomConfig["file"] = os.Getenv(fileEnv)
+	if strings.HasSuffix(do, ".py") {
+		a.Module = module.Source{Path: do}
+	}
+	outcome, err := r.Run(context.Background(), a, runner.Limits{}, func(module.Message) { fmt.Println("running") })
+	fmt.Println(outcome.LogTail)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// startRunner starts such a host, and returns when its module runs.
+func startRunner(t *testing.T, do, file string, env ...string) *exec.Cmd {
+	t.Helper()
+	r := exec.CommandContext(t.Context(), os.Args[0])
+	r.Env = append(os.Environ(), runnerEnv+"="+do, fileEnv+"="+file)
+	r.Env = append(r.Env, env...)
+	out, err := r.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("host says %q: %v", line, err)
+	}
+	return r
+}
+
+func kill(r *exec.Cmd) { _, _ = r.Process.Kill(), r.Wait() }

@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/snapshot"
 )
 
-// code is where a module's code lies.
+// code is where a module's code is.
 type code struct {
 	kind codeKind
 	name string // of a builtin
@@ -34,15 +34,15 @@ const (
 	pythonSource
 )
 
-// IsTFX says whether a module file, folder or archive is a TFX module, in Python.
+// IsTFX reports whether a module file, directory or archive is a TFX module, in Python.
 func IsTFX(path string) bool { return snapshot.IsPython(path) }
 
-// find tells what kind of module a source is.
-func (h *Runner) find(source module.Source) (code, error) {
+// find determines the kind of module of a source.
+func (r *Runner) find(source module.Source) (code, error) {
 	name := source.Path
 	if short, ok := strings.CutPrefix(name, module.BuiltinPrefix); ok {
-		if _, known := h.opts.Builtins[short]; !known {
-			all := strings.Join(slices.Sorted(maps.Keys(h.opts.Builtins)), ", ")
+		if _, known := r.opts.Builtins[short]; !known {
+			all := strings.Join(slices.Sorted(maps.Keys(r.opts.Builtins)), ", ")
 			return code{}, fail(KindInput, fmt.Errorf("no builtin module %q; there are: %s", short, all))
 		}
 		return code{kind: builtin, name: short}, nil
@@ -70,22 +70,23 @@ func (h *Runner) find(source module.Source) (code, error) {
 	}
 }
 
-// Digest identifies a module's code: the same digest, the same results. It is the SHA-256 of a binary, that of everything
-// a source folder is built from, or the constant that a builtin module is known by.
-func (h *Runner) Digest(ctx context.Context, source module.Source) (string, error) {
-	code, err := h.find(source)
+// Digest identifies a module's code: the same digest means the same results. It is the SHA-256 of a
+// binary or of everything that a source directory is built from, or the constant of a builtin
+// module.
+func (r *Runner) Digest(ctx context.Context, source module.Source) (string, error) {
+	code, err := r.find(source)
 	if err != nil {
 		return "", err
 	}
 	switch code.kind {
 	case builtin:
-		return h.opts.Builtins[code.name], nil
+		return r.opts.Builtins[code.name], nil
 	case goSource:
-		return h.sourceDigest(ctx, code.path)
+		return r.sourceDigest(ctx, code.path)
 	case pythonSource:
-		return h.python.digest(ctx, source)
+		return r.python.digest(ctx, source)
 	default:
-		digest, err := h.files.of(code.path)
+		digest, err := r.files.of(code.path)
 		if err != nil {
 			return "", fail(KindHost, fmt.Errorf("digest of module: %w", err))
 		}
@@ -93,8 +94,8 @@ func (h *Runner) Digest(ctx context.Context, source module.Source) (string, erro
 	}
 }
 
-// fileDigests remembers the digests of files that did not change. The time of a file's last change of any kind (ctime) tells of what sets
-// size and time of modification back.
+// fileDigests caches the digests of files that have not changed. The time of a file's last change
+// of any kind (ctime) reveals changes that reset size and time of modification.
 type fileDigests struct {
 	mu    sync.Mutex
 	known map[fileState]string

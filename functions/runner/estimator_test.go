@@ -24,14 +24,14 @@ var exportsScript string
 // Estimators; what it exports serves raw examples, and can be evaluated.
 func TestEstimatorModuleIsTrainedExportedAndGoneOnFrom(t *testing.T) {
 	t.Parallel()
-	host, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
+	r, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(host.Close)
+	t.Cleanup(r.Close)
 
 	first := estimatorAssignment(t, 200)
-	base, told := runTaxi(t, host, first)
+	base, told := runTaxi(t, r, first)
 	if base["accuracy"] < 0.75 || base["loss"] <= 0 {
 		t.Errorf("metrics %v, want an accuracy over 0.75", base)
 	}
@@ -48,7 +48,7 @@ func TestEstimatorModuleIsTrainedExportedAndGoneOnFrom(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again, _ := runTaxi(t, host, lost)
+	again, _ := runTaxi(t, r, lost)
 	if math.Abs(again["loss"]-base["loss"]) > 1e-6 {
 		t.Errorf("evaluated again without training the loss is %g, was %g", again["loss"], base["loss"])
 	}
@@ -57,7 +57,7 @@ func TestEstimatorModuleIsTrainedExportedAndGoneOnFrom(t *testing.T) {
 	// One step from the base model is about as good as it: from scratch the loss after one step was seen to be over 0.6.
 	warm := estimatorAssignment(t, 1)
 	warm.BaseModel = first.ServingModelDir
-	if metrics, _ := runTaxi(t, host, warm); metrics["loss"] > base["loss"]+0.05 {
+	if metrics, _ := runTaxi(t, r, warm); metrics["loss"] > base["loss"]+0.05 {
 		t.Errorf("one step after a warm start the loss is %g, that of the base model %g", metrics["loss"], base["loss"])
 	}
 }
@@ -65,17 +65,17 @@ func TestEstimatorModuleIsTrainedExportedAndGoneOnFrom(t *testing.T) {
 // A worker that is asked to leave has the Estimator save what it has, and the next attempt goes on from there.
 func TestEstimatorModuleGoesOnWhereItWasStopped(t *testing.T) {
 	t.Parallel()
-	host, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
+	r, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(host.Close)
+	t.Cleanup(r.Close)
 
 	a := estimatorAssignment(t, 1_000_000)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var kept module.Message
-	outcome, err := host.Run(ctx, a, runner.Limits{Grace: 20 * time.Second}, func(m module.Message) {
+	outcome, err := r.Run(ctx, a, runner.Limits{Grace: 20 * time.Second}, func(m module.Message) {
 		switch {
 		case m.Type == module.MessageCheckpoint:
 			kept = m
@@ -89,7 +89,7 @@ func TestEstimatorModuleGoesOnWhereItWasStopped(t *testing.T) {
 
 	more := kept.Step + 20
 	a.TrainSteps = &more
-	_, told := runTaxi(t, host, a)
+	_, told := runTaxi(t, r, a)
 	if len(told) == 0 || told[0].Step < kept.Step {
 		t.Errorf("the next attempt tells of %v, want it to begin with step %d", told, kept.Step)
 	}
@@ -98,17 +98,17 @@ func TestEstimatorModuleGoesOnWhereItWasStopped(t *testing.T) {
 // An exporter may be wrapped, and wrapped again: what it exports is rewritten by one rewriter after the other.
 func TestEstimatorModuleRewritesWhatItExports(t *testing.T) {
 	t.Parallel()
-	host, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
+	r, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(host.Close)
+	t.Cleanup(r.Close)
 	folder, err := filepath.Abs("testdata/chicago_taxi")
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := taxiAssignment(t, module.Source{Path: folder, RunFn: "rewriting.trainer_fn"}, 10)
-	runTaxi(t, host, a)
+	runTaxi(t, r, a)
 	last, err := os.ReadFile(filepath.Join(a.ServingModelDir, "assets.extra", "c"))
 	if err != nil || string(last) != "a,b,c" {
 		t.Errorf("the last rewriter found %q, %v, want that two were before it", last, err)
@@ -122,15 +122,15 @@ func TestEstimatorModuleRewritesWhatItExports(t *testing.T) {
 // workers don't train it: each would start a server at the address of the strategy's.
 func TestEstimatorModuleAndStrategies(t *testing.T) {
 	t.Parallel()
-	host, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
+	r, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(host.Close)
+	t.Cleanup(r.Close)
 
 	mirrored := estimatorAssignment(t, 10)
 	mirrored.Strategy = module.StrategyMirrored
-	outcome, err := host.Run(t.Context(), mirrored, runner.Limits{}, nil)
+	outcome, err := r.Run(t.Context(), mirrored, runner.Limits{}, nil)
 	if err != nil || !strings.Contains(outcome.LogTail, "the module has trained no step by the strategy") {
 		t.Error(err, outcome.LogTail)
 	}
@@ -140,16 +140,16 @@ func TestEstimatorModuleAndStrategies(t *testing.T) {
 
 	several := estimatorAssignment(t, 10)
 	several.Strategy, several.Workers = module.StrategyMultiWorker, 2
-	_, err = host.Run(t.Context(), several, runner.Limits{}, nil)
+	_, err = r.Run(t.Context(), several, runner.Limits{}, nil)
 	if failed := asError(t, err); failed.Kind != runner.KindModule || !strings.Contains(failed.Error(), "resources.workers: trainer_fn makes an Estimator") {
 		t.Errorf("%s: %v\n%s", failed.Kind, err, failed.LogTail)
 	}
 }
 
-func runTaxi(t *testing.T, host *runner.Runner, a module.Assignment) (map[string]float64, []module.Message) {
+func runTaxi(t *testing.T, r *runner.Runner, a module.Assignment) (map[string]float64, []module.Message) {
 	t.Helper()
 	var training []module.Message
-	outcome, err := host.Run(t.Context(), a, runner.Limits{}, func(m module.Message) {
+	outcome, err := r.Run(t.Context(), a, runner.Limits{}, func(m module.Message) {
 		if m.Type == module.MessageProgress && m.Phase == "training" {
 			training = append(training, m)
 		}

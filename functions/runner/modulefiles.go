@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenFolder opens a folder that modules may write to, or one below it. Below base, which modules can't replace, no link is followed: a
-// module may put one anywhere among its own files.
+// OpenFolder opens a directory that modules may write to, or one below it. Below base, which
+// modules can't replace, it follows no links: a module may put one anywhere among its own files.
 func OpenFolder(base, dir string) (*os.Root, error) {
 	name, err := filepath.Rel(base, dir)
 	if err == nil && !filepath.IsLocal(name) {
@@ -38,7 +38,7 @@ func OpenFolder(base, dir string) (*os.Root, error) {
 	return root, nil
 }
 
-// openBelow opens a folder by its name in another.
+// openBelow opens a directory by its name in another one.
 func openBelow(root *os.Root, name string) (*os.Root, error) {
 	there, err := root.Lstat(name)
 	if err != nil {
@@ -61,11 +61,13 @@ func openBelow(root *os.Root, name string) (*os.Root, error) {
 	return below, nil
 }
 
-// ErrNotRegular is in the chain of the error of OpenRegular for what is no regular file, or has a link in its place.
+// ErrNotRegular is in the chain of the error of OpenRegular if a file is not regular, or if a link
+// is in its place.
 var ErrNotRegular = errors.New("no regular file")
 
-// OpenRegular opens a file that a module may have written, to read it. Only a regular file is opened: a pipe would have the worker wait,
-// and a device may have no end. A file that is replaced by a newer one meanwhile is opened as it was.
+// OpenRegular opens a file that a module may have written for reading. It opens only regular files:
+// a pipe would block the worker, and a device may have no end. If the file is replaced by a newer
+// one meanwhile, the old one is opened.
 func OpenRegular(root *os.Root, name string) (*os.File, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -84,7 +86,7 @@ func OpenRegular(root *os.Root, name string) (*os.File, error) {
 	return nil, errors.Join(err, file.Close())
 }
 
-// ReadRegular reads a file that a module may have written, of at most that many bytes.
+// ReadRegular reads a file of at most that many bytes that a module may have written.
 func ReadRegular(root *os.Root, name string, most int64) ([]byte, error) {
 	file, err := OpenRegular(root, name)
 	if err != nil {
@@ -98,7 +100,8 @@ func ReadRegular(root *os.Root, name string, most int64) ([]byte, error) {
 	return text, err
 }
 
-// WriteRegular writes a file among those of a module. It takes the place of whatever has its name, which is not written through.
+// WriteRegular writes a file among those of a module. It replaces whatever has its name, and does
+// not write through it.
 func WriteRegular(root *os.Root, name string, text []byte) error {
 	partial := filepath.Join(filepath.Dir(name), ".stoker-"+rand.Text())
 	file, err := root.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -115,7 +118,8 @@ func WriteRegular(root *os.Root, name string, text []byte) error {
 	return nil
 }
 
-// asBelow gives a file to the owner of the folder that it is to be in: a module may have a user of its own.
+// asBelow gives a file to the owner of the directory that it is to be in: a module may have a user
+// of its own.
 func asBelow(root *os.Root, name string, file *os.File) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -127,7 +131,7 @@ func asBelow(root *os.Root, name string, file *os.File) error {
 	return file.Chown(owner(folder), owner(folder))
 }
 
-// ReadInFolder is ReadRegular of a file in a folder that OpenFolder opens.
+// ReadInFolder is ReadRegular in a directory that OpenFolder opens.
 func ReadInFolder(base, dir, name string, most int64) ([]byte, error) {
 	root, err := OpenFolder(base, dir)
 	if err != nil {
@@ -137,7 +141,7 @@ func ReadInFolder(base, dir, name string, most int64) ([]byte, error) {
 	return ReadRegular(root, name, most)
 }
 
-// WriteInFolder is WriteRegular of a file in a folder that OpenFolder opens.
+// WriteInFolder is WriteRegular in a directory that OpenFolder opens.
 func WriteInFolder(base, dir, name string, text []byte) error {
 	root, err := OpenFolder(base, dir)
 	if err != nil {
@@ -146,7 +150,8 @@ func WriteInFolder(base, dir, name string, text []byte) error {
 	return errors.Join(WriteRegular(root, name, text), root.Close())
 }
 
-// MoveOut moves a folder from where modules may write, below base, to where they may not. What has its name has to be a folder.
+// MoveOut moves a directory from where modules may write, below base, to where they may not. It
+// fails if from is not a directory.
 func MoveOut(base, from, to string) error {
 	err := inParent(base, from, func(parent *os.File, name string) error {
 		return unix.Renameat(int(parent.Fd()), name, unix.AT_FDCWD, to)
@@ -160,7 +165,7 @@ func MoveOut(base, from, to string) error {
 	return giveTree(to, 0)
 }
 
-// MoveIn moves a folder to where modules may write, below base. It takes the place of whatever is there.
+// MoveIn moves a directory to where modules may write, below base. It replaces whatever is there.
 func MoveIn(from, base, to string) error {
 	return inParent(base, to, func(parent *os.File, name string) error {
 		root, err := OpenFolder(base, filepath.Dir(to))
@@ -181,8 +186,8 @@ func MoveIn(from, base, to string) error {
 	})
 }
 
-// giveTree gives a folder where no module may write, with all that is in it, to a user: a module may have one of its own. Only root can, and
-// only then may modules have one.
+// giveTree gives a directory where no module may write, with everything in it, to a user: a module
+// may have one of its own. Only root can do so, and only then modules may have users.
 func giveTree(dir string, id int) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -195,7 +200,7 @@ func giveTree(dir string, id int) error {
 	return eachIn(root, func(name string, entry fs.FileInfo) error { return change(root, name, entry, id) })
 }
 
-// inParent opens the folder that a path is in.
+// inParent calls do with the directory that contains a path.
 func inParent(base, path string, do func(parent *os.File, name string) error) error {
 	root, err := OpenFolder(base, filepath.Dir(path))
 	if err != nil {

@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +21,46 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/runner"
 )
+
+// A module is any program that speaks the protocol. This one is a shell script, and finds fault with its data.
+func ExampleRunner_Run() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "module.sh")
+	const text = `#!/bin/sh
+read -r assignment
+echo '{"type":"progress","phase":"training","step":1,"steps":10}' >&$STOKER_PROGRESS_FD
+echo 'looking at record 7'
+echo '{"type":"error","error":{"kind":"input","message":"record 7 has no label"}}' >&$STOKER_PROGRESS_FD
+exit 1
+`
+	if err := os.WriteFile(program, []byte(text), 0o700); err != nil {
+		panic(err)
+	}
+
+	r, err := runner.New(runner.Options{})
+	if err != nil {
+		panic(err)
+	}
+	defer r.Close()
+	_, err = r.Run(context.Background(), module.Assignment{
+		Version: module.ProtocolVersion, Module: module.Source{Path: program}, Call: module.CallTrain,
+		TrainFiles: []string{"/data/Split-train/*"}, ServingModelDir: filepath.Join(dir, "Format-Serving"),
+	}, runner.Limits{Timeout: time.Minute, MemoryBytes: 1 << 30}, func(m module.Message) {
+		fmt.Println(m.Phase, m.Step, "of", m.Steps)
+	})
+	if failed, ok := errors.AsType[*runner.Error](err); ok {
+		fmt.Printf("%s: %s\n", failed.Kind, errors.Unwrap(failed.Err))
+		fmt.Printf("log: %s", failed.LogTail)
+	}
+	// Output:
+	// training 1 of 10
+	// input: record 7 has no label
+	// log: looking at record 7
+}
 
 func TestAModuleThatSucceedsTellsItsProgressAndMetrics(t *testing.T) {
 	t.Parallel()
@@ -291,7 +333,7 @@ func TestTheEnvironmentHoldsNoCredentials(t *testing.T) {
 
 func newRunner(t testing.TB, warm int) *runner.Runner {
 	t.Helper()
-	host, err := runner.New(runner.Options{
+	r, err := runner.New(runner.Options{
 		Builtins: map[string]string{"test": "builtin:test@1"},
 		CacheDir: t.TempDir(),
 		Env:      []string{childEnv + "=1"},
@@ -301,8 +343,8 @@ func newRunner(t testing.TB, warm int) *runner.Runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(host.Close)
-	return host
+	t.Cleanup(r.Close)
+	return r
 }
 
 // assignment asks the test's child to do something.
@@ -384,14 +426,14 @@ func TestAProcessThatLeavesItsGroupIsEndedTooAndHoldsUpNobody(t *testing.T) {
 
 func TestTheEndOfOneModuleLeavesTheProcessesOfAnotherAlone(t *testing.T) {
 	t.Parallel()
-	host := newRunner(t, 0)
+	r := newRunner(t, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	a := assignment(t, "fork away and wait")
 	file := filepath.Join(t.TempDir(), "pid")
 	a.CustomConfig["file"] = file
-	_, _ = host.Run(ctx, a, runner.Limits{}, func(module.Message) { // it ends as stopped, which others test
+	_, _ = r.Run(ctx, a, runner.Limits{}, func(module.Message) { // it ends as stopped, which others test
 		defer cancel()
-		if _, err := host.Run(t.Context(), assignment(t, "succeed"), runner.Limits{}, nil); err != nil {
+		if _, err := r.Run(t.Context(), assignment(t, "succeed"), runner.Limits{}, nil); err != nil {
 			t.Error(err)
 		}
 		if pid := readPID(t, file); syscall.Kill(pid, 0) != nil || isZombie(pid) {
@@ -402,9 +444,9 @@ func TestTheEndOfOneModuleLeavesTheProcessesOfAnotherAlone(t *testing.T) {
 
 func TestIdleProcessesServeAssignmentsLikeNewOnes(t *testing.T) {
 	t.Parallel()
-	host := newRunner(t, 2)
+	r := newRunner(t, 2)
 	for range 4 {
-		outcome, err := host.Run(t.Context(), assignment(t, "succeed"), runner.Limits{}, nil)
+		outcome, err := r.Run(t.Context(), assignment(t, "succeed"), runner.Limits{}, nil)
 		if err != nil || outcome.Metrics["accuracy"] != 0.875 {
 			t.Errorf("outcome %+v, error %v", outcome, err)
 		}
@@ -418,5 +460,266 @@ func TestAFailureDoesNotNameTheHomeOfItsProcess(t *testing.T) {
 	failed := asError(t, err)
 	if !strings.HasSuffix(failed.Error(), "write ~/file: no room") || !strings.HasPrefix(failed.LogTail, "read ~/file\n") || strings.Contains(failed.LogTail, os.TempDir()) {
 		t.Errorf("%s, log %s", failed, failed.LogTail)
+	}
+}
+
+// jobs is a handler that keeps the job of which each line is, as a trace would be told.
+type jobs struct {
+	slog.Handler
+
+	mu   sync.Mutex
+	seen map[string]any
+}
+
+type ofJob struct{}
+
+func (j *jobs) Enabled(context.Context, slog.Level) bool { return true }
+
+func (j *jobs) Handle(ctx context.Context, line slog.Record) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.seen[line.Message] = ctx.Value(ofJob{})
+	return nil
+}
+
+// What is logged of a job's process is logged in the job's ctx, so that the line has its trace.
+func TestALineAboutAJobsProcessIsTheJobs(t *testing.T) {
+	t.Parallel()
+	lines := &jobs{Handler: slog.DiscardHandler, seen: map[string]any{}}
+	r, err := runner.New(runner.Options{
+		Builtins: map[string]string{"test": "builtin:test@1"}, CacheDir: t.TempDir(), Env: []string{childEnv + "=1"}, Warm: 1, Logger: slog.New(lines),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	ctx := context.WithValue(t.Context(), ofJob{}, "monday's")
+	if _, err := r.Run(ctx, assignment(t, "done twice"), runner.Limits{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	lines.mu.Lock()
+	defer lines.mu.Unlock()
+	if job, said := lines.seen["a module's process is not used again"]; !said || job != "monday's" {
+		t.Errorf("said: %t, of job %v; all lines: %v", said, job, lines.seen)
+	}
+}
+
+const traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+// traces are those of three jobs, one after another, and what each module finds in its environment.
+var traces = []struct {
+	told *module.Trace
+	want string
+}{
+	{&module.Trace{Parent: traceParent, State: "rojo=1"}, traceParent + " rojo=1"},
+	{&module.Trace{Parent: traceParent}, traceParent + " "},
+	{nil, " "},
+}
+
+// Whatever a module is written in, it goes on in the trace of its job, and one whose process has served before in no other.
+func TestAModuleFindsTheTraceOfItsJobInItsEnvironment(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nread assignment\necho \"at $TRACEPARENT $TRACESTATE\"\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range traces {
+		a := assignment(t, "")
+		a.Module, a.Trace = module.Source{Path: program}, c.told
+		_, err := newRunner(t, 0).Run(t.Context(), a, runner.Limits{}, nil)
+		if said := asError(t, err).LogTail; said != "at "+c.want+"\n" {
+			t.Errorf("a program: %q, want %q", said, c.want)
+		}
+	}
+	for warm := range 2 {
+		r := newRunner(t, warm)
+		for _, c := range traces {
+			a := assignment(t, "tell environment")
+			file := filepath.Join(t.TempDir(), "environment")
+			a.Trace, a.CustomConfig["file"] = c.told, file
+			if _, err := r.Run(t.Context(), a, runner.Limits{}, nil); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := variable(string(text), "TRACEPARENT") + " " + variable(string(text), "TRACESTATE"); got != c.want {
+				t.Errorf("Go, %d warm: %q, want %q", warm, got, c.want)
+			}
+		}
+	}
+}
+
+func TestATFXModuleFindsTheTraceOfItsJobWhenItIsImported(t *testing.T) {
+	hosts := map[string]*runner.Runner{"cold": pythonRunner(t)}
+	for _, way := range runner.Warmth() {
+		hosts[way] = warmRunner(t, way)
+	}
+	for way, r := range hosts {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			for _, c := range traces {
+				a := pythonAssignment(t, "import os\nat = os.environ.get('TRACEPARENT', '') + ' ' + os.environ.get('TRACESTATE', '')\n"+
+					"def run_fn(fn_args):\n    raise SystemExit('at [' + at + ']')\n")
+				a.Trace = c.told
+				_, err := r.Run(t.Context(), a, runner.Limits{}, nil)
+				if said := fmt.Sprint(err); !strings.Contains(said, "at ["+c.want+"]") {
+					t.Errorf("%s: %s, want %q", way, said, c.want)
+				}
+			}
+		})
+	}
+}
+
+func variable(environment, name string) string {
+	for line := range strings.Lines(environment) {
+		if value, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// The time from Run to the first word of the module's own code, by a new process and by an idle one. The process is this
+// test's binary: a real one has more to load.
+func BenchmarkFirstWord(b *testing.B) {
+	for name, warm := range map[string]int{"new": 0, "idle": 1} {
+		b.Run(name, func(b *testing.B) {
+			r := newRunner(b, warm)
+			a := assignment(b, "succeed")
+			var first time.Duration
+			for b.Loop() {
+				started, heard := time.Now(), false
+				_, err := r.Run(b.Context(), a, runner.Limits{}, func(module.Message) {
+					if !heard {
+						heard, first = true, first+time.Since(started)
+					}
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(first.Microseconds())/1000/float64(b.N), "ms/first-word")
+		})
+	}
+}
+
+// The time of one assignment of a session whose module has nothing to do: what a trial costs besides its training.
+func BenchmarkSession(b *testing.B) {
+	s, err := newRunner(b, 0).Open(b.Context(), module.Source{Path: "builtin:test"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(s.Close)
+	a := assignment(b, "succeed")
+	for b.Loop() {
+		if _, err := s.Run(b.Context(), a, runner.Limits{}, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// cudaProgram is a program for GPUs that answers a probe with a shell script's lines, and serves modules as the test's own child.
+func cudaProgram(t *testing.T, probe string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "stoker-cuda")
+	script := "#!/bin/sh\nif [ \"$1\" = probe ]; then\n" + probe + "\nfi\n" +
+		"echo \"on GPU $CUDA_VISIBLE_DEVICES, kernels in $CUDA_CACHE_PATH\"\nexec '" + os.Args[0] + "' \"$@\"\n"
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func cudaRunner(t *testing.T, program string) *runner.Runner {
+	t.Helper()
+	r, err := runner.New(runner.Options{
+		Builtins: map[string]string{"test": "builtin:test@1"}, CacheDir: t.TempDir(), Env: []string{childEnv + "=1", "CUDA_VISIBLE_DEVICES=GPU-7"},
+		CUDA: program,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+const fakeGPU = `echo asked >> "$0.asked"; echo '{"device":"NVIDIA L4","memory":24000000000}'; exit 0`
+
+func TestABuiltinModuleThatWantsAGPUIsRunByTheProgramForGPUs(t *testing.T) {
+	t.Parallel()
+	program := cudaProgram(t, fakeGPU)
+	r := cudaRunner(t, program)
+	for range 2 {
+		outcome, err := r.Run(t.Context(), assignment(t, "succeed"), runner.Limits{GPU: true}, func(module.Message) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(outcome.LogTail, "\n")
+		if lines[0] != "training on GPU NVIDIA L4" || !strings.HasPrefix(lines[1], "on GPU GPU-7, kernels in /") || outcome.Metrics["accuracy"] != 0.875 {
+			t.Errorf("metrics %v, log:\n%s", outcome.Metrics, outcome.LogTail)
+		}
+	}
+	if asked, err := os.ReadFile(program + ".asked"); err != nil || string(asked) != "asked\n" {
+		t.Errorf("the program was probed: %q, %v, expected once", asked, err)
+	}
+}
+
+func TestOthersAreNotRunByTheProgramForGPUs(t *testing.T) {
+	t.Parallel()
+	program := cudaProgram(t, fakeGPU)
+	outcome, err := cudaRunner(t, program).Run(t.Context(), assignment(t, "succeed"), runner.Limits{}, func(module.Message) {})
+	if err != nil || strings.Contains(outcome.LogTail, "GPU") {
+		t.Errorf("%v, log:\n%s", err, outcome.LogTail)
+	}
+	if _, err := os.Stat(program + ".asked"); err == nil {
+		t.Error("the program was probed, and nobody wanted a GPU")
+	}
+}
+
+func TestWithoutAGPUABuiltinModuleTrainsOnTheCPUAndItsLogSaysWhy(t *testing.T) {
+	t.Parallel()
+	noDevice := `echo 'Error in initialization, please refer to "https://docs.nvidia.com" for details on: NoDevice'; exit 1`
+	for name, test := range map[string]struct{ program, says string }{
+		"no device":  {cudaProgram(t, noDevice), "exit status 1: Error in initialization, please refer to \"https://docs.nvidia.com\" for details on: NoDevice\n"},
+		"an error":   {cudaProgram(t, "echo something; echo 'stoker-cuda: the PTX is too new' >&2; exit 1"), "exit status 1: stoker-cuda: the PTX is too new\n"},
+		"no answer":  {cudaProgram(t, "echo hello; exit 0"), `expected a line of JSON that names a device, got "hello"`},
+		"no program": {filepath.Join(t.TempDir(), "stoker-cuda"), "no such file or directory (STOKER_CUDA names the program for GPUs, else it is stoker-cuda beside stoker)\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			outcome, err := cudaRunner(t, test.program).Run(t.Context(), assignment(t, "succeed"), runner.Limits{GPU: true}, func(module.Message) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(outcome.LogTail, "no GPU, training on the CPU: ") || !strings.Contains(outcome.LogTail, test.says) {
+				t.Errorf("the log is %q, expected %q in it", outcome.LogTail, test.says)
+			}
+			if strings.Contains(outcome.LogTail, "on GPU GPU-7") || outcome.Metrics["accuracy"] != 0.875 {
+				t.Errorf("metrics %v, log:\n%s", outcome.Metrics, outcome.LogTail)
+			}
+		})
+	}
+}
+
+func TestASessionKeepsOneProcessOnTheGPU(t *testing.T) {
+	t.Parallel()
+	session, err := cudaRunner(t, cudaProgram(t, fakeGPU)).Open(t.Context(), module.Source{Path: "builtin:test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	for i := range 3 {
+		outcome, err := session.Run(t.Context(), assignment(t, "succeed"), runner.Limits{GPU: true}, func(module.Message) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told := strings.HasPrefix(outcome.LogTail, "training on GPU NVIDIA L4\n"); told != (i == 0) {
+			t.Errorf("log of trial %d: %q", i, outcome.LogTail)
+		}
+		if started := strings.Contains(outcome.LogTail, "on GPU GPU-7"); started != (i == 0) {
+			t.Errorf("trial %d started a process: %v", i, started)
+		}
 	}
 }

@@ -9,16 +9,18 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/process"
 )
 
-// Session has one module work on many assignments, such as the trials of a study, one after another, in one process as long as that
-// lasts: what the module has read and built for one it may keep for the next. It is for one goroutine at a time.
+// Session has one module work on many assignments one after another, such as the trials of a study,
+// in one process if possible: what the module has read and built for one assignment it may keep for
+// the next. It is for one goroutine at a time.
 //
-// A process serves on after an assignment that ended well. After an error, a limit or a request to leave it has ended, as it has where it
-// left another process running, grew to half of its memory limit, or has served many; the next assignment gets a new one
-// then, and its caller sees nothing of it. Between two assignments the process's home is emptied; limits and logs are
-// each assignment's own. TFX modules get a process for each assignment, and so do all where Linux doesn't tell what a process has
-// left running.
+// The process works on while its assignments succeed. It has ended after an error, a limit or a
+// request to leave; also if it left another process running, grew to half of its memory limit, or
+// has worked on many assignments. The next assignment gets a new process then, and its caller does
+// not notice. Between two assignments the process's home is emptied; limits and logs are each
+// assignment's own. TFX modules get a process for each assignment, as do all modules on a system
+// that can't tell which processes one has left running.
 type Session struct {
-	host   *Runner
+	r      *Runner
 	source module.Source
 	code   code
 	idle   *child    // waits for the next assignment; nil: none does
@@ -26,43 +28,46 @@ type Session struct {
 	asked  bool      // for a GPU
 }
 
-// strayLook is how often a session looks for processes that its own has left running: to look costs as much as many a trial.
-const strayLook = time.Second
+// strayCheck is how often a session checks for processes that its own has left running: a check
+// costs as much as many a trial.
+const strayCheck = time.Second
 
-// Open finds a module, and builds it where it has to be. It starts nothing. The session is to be closed before its Runner.
-func (h *Runner) Open(ctx context.Context, source module.Source) (*Session, error) {
-	code, err := h.find(source)
+// Open finds a module, and builds it if necessary. It starts no process. Close the session before
+// its Runner.
+func (r *Runner) Open(ctx context.Context, source module.Source) (*Session, error) {
+	code, err := r.find(source)
 	if err == nil && code.kind == goSource {
 		var built program
-		built, err = h.program(ctx, code)
+		built, err = r.program(ctx, code)
 		built.close()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Session{host: h, source: source, code: code}, nil
+	return &Session{r: r, source: source, code: code}, nil
 }
 
-// Close ends the process that waits, if there is one, and waits for it. That of a builtin module may serve others.
+// Close ends the process that waits, if there is one, and waits for it. That of a builtin module
+// may work for others.
 func (s *Session) Close() {
 	p := s.idle
 	s.idle = nil
 	if s.gpu != nil {
-		defer s.host.cuda.gpus.giveBack(*s.gpu)
+		defer s.r.cuda.gpus.giveBack(*s.gpu)
 	}
 	switch {
 	case p == nil:
 	case s.code.kind != builtin || s.gpu != nil:
 		p.End()
 	case grown(p):
-		s.host.warm.lost()
+		s.r.warm.lost()
 		p.End()
 	default:
-		s.host.warm.putBack(p)
+		s.r.warm.putBack(p)
 	}
 }
 
-// grown says whether a process holds more than one may that serves any job.
+// grown reports whether a process holds more memory than one may that works for any job.
 func grown(p *child) bool {
 	resident, _ := p.ResidentBytes()
 	return resident > keptBytes
@@ -73,89 +78,88 @@ func (s *Session) Run(ctx context.Context, a module.Assignment, limits Limits, o
 	if a.Module.Path != s.source.Path {
 		return Outcome{}, fail(KindModule, fmt.Errorf("assignment: module %s in a session of module %s", a.Module, s.source))
 	}
-	if err := s.host.check(s.code.kind, a, limits); err != nil {
+	if err := s.r.validate(s.code.kind, a, limits); err != nil {
 		return Outcome{}, err
 	}
-	return s.host.handle(a, limits, on, func(e *request) (Outcome, error) {
-		if s.code.kind == pythonSource {
-			return s.host.send(ctx, s.code, e)
-		}
-		s.askForGPU(e)
-		e.again, e.mayHold, e.mayStray = process.CanSeeStrays, limits.MemoryBytes/2, strayLook
-		return s.send(ctx, e)
-	})
+	var way strategy = keptProcess{s}
+	if s.code.kind == pythonSource {
+		way = s.r.strategy(s.code, limits)
+	}
+	return s.r.handle(ctx, request{assignment: a, limits: limits, on: on}, way)
 }
 
-// askForGPU takes a share of the GPUs for the session, where its first assignment wants one and there is one, and tells that one's log.
-func (s *Session) askForGPU(e *request) {
-	if s.code.kind != builtin || !e.limits.GPU || s.asked {
-		return
-	}
-	s.asked = true
-	path, says := s.host.cuda.find()
-	fmt.Fprintln(e.log, says)
-	if path != "" {
-		share := s.host.cuda.gpus.take()
-		s.gpu, s.code.path = &share, path
-	}
-}
+// keptProcess runs a request in the process that a session keeps. One that has worked on others,
+// and has exited before this assignment reached it (as a program may that handles a single
+// assignment), is not the module's fault: another one takes its place.
+type keptProcess struct{ s *Session }
 
-// send sees an errand through. A process that has served and has left before this assignment reached it, as one may that only ever
-// serves one, is no fault of the assignment's: another takes its place.
-func (s *Session) send(ctx context.Context, e *request) (Outcome, error) {
+func (k keptProcess) run(ctx context.Context, q request) (Outcome, error) {
+	s := k.s
+	s.askForGPU(q)
 	for {
-		if err := ctx.Err(); err != nil {
-			return Outcome{}, fail(KindStopped, fmt.Errorf("module %s: %w", s.source, context.Cause(ctx)))
+		if err := q.stopped(ctx); err != nil {
+			return Outcome{}, err
 		}
-		p, err := s.take(ctx, e)
+		p, err := s.take(ctx, q)
 		if err != nil {
 			return Outcome{}, err
 		}
-		e.process = p
-		outcome, kept, err := e.run(ctx)
+		x := s.r.exchange(q, p)
+		x.reuse = reuse{on: process.CanSeeStrays, maxBytes: q.limits.MemoryBytes / 2, checkEvery: strayCheck}
+		outcome, kept, err := x.run(ctx)
 		if kept {
 			p.idled = true
 			s.idle = p
 			return outcome, nil
 		}
 		s.lost()
-		if !p.idled || err == nil || e.unsent == nil && !e.unread {
+		if !p.idled || err == nil || x.unsent == nil && !x.unread {
 			return outcome, err
 		}
 	}
 }
 
-// take has a process that waits for an assignment, the session's own if that can work on it.
-func (s *Session) take(ctx context.Context, e *request) (*child, error) {
-	p, limit := s.idle, e.limits.MemoryBytes
+// askForGPU takes a share of the GPUs for the session if its first assignment asks for one and
+// there is one, and says so in that assignment's log.
+func (s *Session) askForGPU(q request) {
+	if s.code.kind != builtin || !q.limits.GPU || s.asked {
+		return
+	}
+	s.asked = true
+	path, line := s.r.cuda.find()
+	fmt.Fprintln(q.log, line)
+	if path != "" {
+		share := s.r.cuda.gpus.take()
+		s.gpu, s.code.path = &share, path
+	}
+}
+
+// take returns a process that waits for an assignment: the session's own if it can work on this
+// one.
+func (s *Session) take(ctx context.Context, q request) (*child, error) {
+	p, limit := s.idle, q.limits.MemoryBytes
 	s.idle = nil
 	switch {
-	case p != nil && p.ready(limit) && covers(p.access, e.assignment):
+	case p != nil && p.ready(limit) && covers(p.access, q.assignment):
 		return p, nil
 	case p != nil:
 		p.End()
 		s.lost()
 	}
-	if s.gpu != nil {
-		return s.host.cuda.start(s.code.path, *s.gpu)
+	switch {
+	case s.gpu != nil:
+		return s.r.cuda.start(s.code.path, *s.gpu)
+	case s.code.kind == builtin:
+		return s.r.warm.take(limit)
+	default:
+		q.assignment.Trace = nil // the process outlives the assignment
+		return s.r.startCode(ctx, s.code, q)
 	}
-	if s.code.kind == builtin {
-		return s.host.warm.take(limit)
-	}
-	program, err := s.host.program(ctx, s.code)
-	if err != nil {
-		return nil, err
-	}
-	defer program.close()
-	if program.access, err = s.host.access.of(e.assignment); err != nil {
-		return nil, err
-	}
-	return s.host.start(program, s.host.env)
 }
 
-// lost tells of a process that has ended.
+// lost reports to the pool that a process has ended.
 func (s *Session) lost() {
 	if s.code.kind == builtin && s.gpu == nil {
-		s.host.warm.lost()
+		s.r.warm.lost()
 	}
 }

@@ -55,14 +55,14 @@ var trained = map[string]example{
 // TFX's own example modules train unchanged, with Keras found out, and what they leave answers as it should.
 func TestTFXExampleModulesTrain(t *testing.T) {
 	t.Parallel()
-	host, wheel, shim := exampleRunner(t), wheelOfTFX(t), laidShim(t)
+	r, wheel, shim := exampleRunner(t), wheelOfTFX(t), laidShim(t)
 	for name, e := range trained {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			root := e.copied(t, wheel)
 			a, examples := e.assignment(t, root, shim)
 			limits := runner.Limits{LogPath: filepath.Join(t.TempDir(), "log")}
-			outcome, err := host.Run(t.Context(), a, limits, nil)
+			outcome, err := r.Run(t.Context(), a, limits, nil)
 			if err != nil {
 				t.Fatal(err, outcome.LogTail)
 			}
@@ -83,7 +83,7 @@ func TestTFXExampleModulesTrain(t *testing.T) {
 // Its tuner_fn too: what they find is written as TFX's Tuner writes it.
 func TestTFXExampleModulesTune(t *testing.T) {
 	t.Parallel()
-	host, wheel, shim := exampleRunner(t), wheelOfTFX(t), laidShim(t)
+	r, wheel, shim := exampleRunner(t), wheelOfTFX(t), laidShim(t)
 	for name, e := range map[string]example{
 		"penguin":      {folder: "examples/penguin", name: "penguin_utils_keras", data: "penguin", steps: 20},
 		"tuner_module": {folder: "components/testdata/module_file", name: "tuner_module", data: "penguin", raw: true, steps: 20},
@@ -95,7 +95,7 @@ func TestTFXExampleModulesTune(t *testing.T) {
 			a.Call, a.Module.TunerFn, a.Module.RunFn = module.CallTune, strings.TrimSuffix(a.Module.RunFn, "run_fn")+"tuner_fn", ""
 			a.ServingModelDir, a.EvalModelDir, a.ModelRunDir = "", "", ""
 			a.BestHyperparametersDir, a.TunerResultsDir = filepath.Join(t.TempDir(), "best"), filepath.Join(t.TempDir(), "results")
-			outcome, err := host.Run(t.Context(), a, runner.Limits{}, nil)
+			outcome, err := r.Run(t.Context(), a, runner.Limits{}, nil)
 			if err != nil {
 				t.Fatal(err, outcome.LogTail)
 			}
@@ -114,9 +114,9 @@ func TestTFXExampleModulesTune(t *testing.T) {
 // some TensorFlows abort on it: what asked for it goes on, and is told.
 func TestTFXExampleModelIsRewritten(t *testing.T) {
 	t.Parallel()
-	host, e, shim := exampleRunner(t), trained["penguin"], laidShim(t)
+	r, e, shim := exampleRunner(t), trained["penguin"], laidShim(t)
 	a, _ := e.assignment(t, e.copied(t, wheelOfTFX(t)), shim)
-	if outcome, err := host.Run(t.Context(), a, runner.Limits{}, nil); err != nil {
+	if outcome, err := r.Run(t.Context(), a, runner.Limits{}, nil); err != nil {
 		t.Fatal(err, outcome.LogTail)
 	}
 	type made struct{ Bytes, Error float64 }
@@ -227,12 +227,12 @@ func wheelOfTFX(t *testing.T) string {
 
 func exampleRunner(t *testing.T) *runner.Runner {
 	t.Helper()
-	host, err := runner.New(runner.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
+	r, err := runner.New(runner.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(host.Close)
-	return host
+	t.Cleanup(r.Close)
+	return r
 }
 
 func laidShim(t *testing.T) string {

@@ -13,17 +13,18 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/process"
 )
 
-// users hand files to the users that processes run under: see process.Users. Of a job's workspace, the folder below work that holds the
-// job's folders, only the group of its process may enter any folder, and that process owns what it writes to. With no IDs the methods do
-// nothing.
+// users give files to the users that processes run as: see process.Users. A job's workspace is the
+// directory below work that holds the job's directories. Only the group of the job's process may
+// enter it, and that process owns what it writes to. Without IDs the methods do nothing.
 //
-// What a module has written is never followed: of a path, links below the first folder that a module's user owns are errors.
+// What a module has written is never followed: in a path, links below the first directory that a
+// module's user owns are errors.
 type users struct {
 	ids  *process.Users
 	work string // Options.WorkDir; "": not known
 }
 
-// newUsers reads the environment. cacheDir is a folder that all processes read in.
+// newUsers reads the environment. All processes read in the directory cacheDir.
 func newUsers(work string, cacheDir func() (string, error)) (users, error) {
 	ids, err := process.OpenUsers(os.Getenv(process.UserEnv))
 	u := users{ids: ids, work: work}
@@ -52,8 +53,8 @@ func newUsers(work string, cacheDir func() (string, error)) (users, error) {
 
 func (u users) on() bool { return u.ids != nil }
 
-// hand gives a process what an assignment names: its workspace to enter, its own folders, which are made where they are missing, to write
-// to.
+// hand gives a process the files of an assignment: its workspace to enter, and its own directories
+// to write to, which are made if they are missing.
 func (u users) hand(user *process.User, told module.Assignment) error {
 	if user == nil {
 		return nil
@@ -77,7 +78,7 @@ func (u users) hand(user *process.User, told module.Assignment) error {
 	return nil
 }
 
-// takeBack takes what an assignment's process has had: its user may soon be another process's.
+// takeBack undoes hand: the user may soon be another process's.
 func (u users) takeBack(user *process.User, told module.Assignment) (err error) {
 	if user == nil {
 		return nil
@@ -91,7 +92,7 @@ func (u users) takeBack(user *process.User, told module.Assignment) (err error) 
 	return err
 }
 
-// show lets a process read what is in a folder, which belongs to nobody's user afterwards.
+// show lets a process read what is in a directory, which belongs to the worker afterwards.
 func (u users) show(user *process.User, folder string) error {
 	if user == nil || folder == "" {
 		return nil
@@ -114,7 +115,7 @@ func (u users) show(user *process.User, folder string) error {
 	})
 }
 
-// lend lets a process read a folder that the worker has filled, and nobody else.
+// lend lets a process, and no other, read a directory that the worker has filled.
 func (u users) lend(user *process.User, folder string) error {
 	if user == nil {
 		return nil
@@ -122,20 +123,21 @@ func (u users) lend(user *process.User, folder string) error {
 	return errors.Join(os.Chown(folder, 0, user.ID), os.Chmod(folder, 0o750))
 }
 
-// admit lets a process into the workspace that a path is in. Where there is no such, it fails if users can't reach the path's folder.
+// admit lets a process into the workspace that contains a path. If there is no such workspace, it
+// fails if users can't reach the path's directory.
 func (u users) admit(user *process.User, path string) error {
 	workspace := u.workspace(path)
 	if workspace == "" {
 		return u.reach(filepath.Dir(path))
 	}
 	info, err := os.Lstat(workspace)
-	if err != nil || owner(info) == user.ID { // the module's own folder
+	if err != nil || owner(info) == user.ID { // the module's own directory
 		return err
 	}
 	return errors.Join(os.Lchown(workspace, 0, user.ID), os.Chmod(workspace, 0o710))
 }
 
-// workspace is the folder below work that a path is in; "" if it is in none.
+// workspace returns the directory below work that contains a path; "" if none does.
 func (u users) workspace(path string) string {
 	name, below := strings.CutPrefix(path, u.work+"/")
 	if u.work == "" || !below {
@@ -145,12 +147,12 @@ func (u users) workspace(path string) string {
 	return filepath.Join(u.work, first)
 }
 
-// own gives a folder with all that is in it to an ID, 0 for the worker. It is made where it is missing.
+// own gives a directory with everything in it to an ID, 0 for the worker. It makes a missing one.
 func (u users) own(id int, folder string) error {
 	return u.each(folder, func(root *os.Root, name string, entry fs.FileInfo) error { return change(root, name, entry, id) })
 }
 
-// reclaim takes folders back.
+// reclaim takes directories back.
 func (u users) reclaim(user *process.User, folders ...string) (err error) {
 	for _, folder := range folders {
 		if user != nil && folder != "" {
@@ -160,7 +162,8 @@ func (u users) reclaim(user *process.User, folders ...string) (err error) {
 	return err
 }
 
-// handBuild gives the go command its caches, and a folder to build in; "": none. It fails if the command can't read the sources.
+// handBuild gives the go command its caches, and a directory to build in; "": none. It fails if the
+// command can't read the sources.
 func (u users) handBuild(user *process.User, sources, target string, environ []string) error {
 	if user == nil {
 		return nil
@@ -174,7 +177,8 @@ func (u users) handBuild(user *process.User, sources, target string, environ []s
 			if err := os.MkdirAll(value, 0o755); err != nil {
 				return err
 			}
-			if info, err := os.Lstat(value); err != nil || owner(info) != user.ID { // what is in them is, too
+			// else it owns what is in them, too
+			if info, err := os.Lstat(value); err != nil || owner(info) != user.ID {
 				folders = append(folders, value)
 			}
 		}
@@ -182,7 +186,8 @@ func (u users) handBuild(user *process.User, sources, target string, environ []s
 	return u.handEach(user, folders)
 }
 
-// handInstall gives a command folders to write in. It fails if it can't reach its program.
+// handInstall gives a command directories to write in. It fails if the command can't reach its
+// program.
 func (u users) handInstall(user *process.User, program string, folders []string) error {
 	if user == nil {
 		return nil
@@ -210,7 +215,7 @@ func change(root *os.Root, name string, entry fs.FileInfo, id int) error {
 	return root.Lchown(name, id, id)
 }
 
-// owner is the user of a file.
+// owner returns the user of a file.
 func owner(info fs.FileInfo) int {
 	if state, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(state.Uid)
@@ -218,7 +223,8 @@ func owner(info fs.FileInfo) int {
 	return 0
 }
 
-// each calls do for a folder and for all that is in it. What goes away meanwhile is left out.
+// each calls do for a directory and for everything in it. Files that disappear meanwhile are left
+// out.
 func (u users) each(folder string, do func(root *os.Root, name string, entry fs.FileInfo) error) error {
 	root, err := u.open(folder)
 	if err != nil {
@@ -228,7 +234,7 @@ func (u users) each(folder string, do func(root *os.Root, name string, entry fs.
 	return eachIn(root, func(name string, entry fs.FileInfo) error { return do(root, name, entry) })
 }
 
-// eachIn is each of an open folder.
+// eachIn is each for an open directory.
 func eachIn(root *os.Root, do func(name string, entry fs.FileInfo) error) error {
 	return fs.WalkDir(root.FS(), ".", func(name string, _ fs.DirEntry, err error) error {
 		if err == nil {
@@ -244,7 +250,7 @@ func eachIn(root *os.Root, do func(name string, entry fs.FileInfo) error) error 
 	})
 }
 
-// open opens a folder, which is made where it is missing.
+// open opens a directory, and makes a missing one.
 func (u users) open(folder string) (*os.Root, error) {
 	base := u.base(folder)
 	root, err := os.OpenRoot(base)
@@ -268,7 +274,8 @@ func (u users) open(folder string) (*os.Root, error) {
 	return root, nil
 }
 
-// base is the longest part of a path that no module can have changed: above all that the users of modules own, and there already.
+// base returns the longest part of a path that no module can have changed: it exists, and is above
+// everything that users of modules own.
 func (u users) base(path string) string {
 	base := "/"
 	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
@@ -282,7 +289,8 @@ func (u users) base(path string) string {
 	return filepath.Dir(base)
 }
 
-// reach fails if users of modules can't get to a path and read it, as far as modes say. Links on the way are looked at where they lead.
+// reach fails if users of modules can't get to a path and read it, according to file modes. Links
+// on the way are checked where they lead.
 func (u users) reach(path string) error {
 	if !u.on() || path == "" {
 		return nil

@@ -52,7 +52,7 @@ var outlets = map[string]string{
 	"compute/tf/skew/python.go: os.Stderr":                 "the log of a check",
 
 	"functions/runner/process/fork_server_linux.go: os.NewFile":              "a socket to a module's process",
-	"functions/runner/process/program_linux.go: os.NewFile":                  "a module's program, in memory",
+	"functions/runner/process/launch_linux.go: os.NewFile":                   "a module's program, in memory",
 	"functions/peer/peertest/client_linux.go: os.Stdout":                     "tests",
 	"functions/peer/peertest/client_linux.go: os.Stderr":                     "tests",
 	"functions/runner/process/processtest/fork_server_linux.go: os.NewFile":  "tests",

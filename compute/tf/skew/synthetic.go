@@ -16,6 +16,8 @@ import (
 	examplepb "github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 
 	"github.com/stoker-ml/stoker/compute/data/example"
+	"github.com/stoker-ml/stoker/compute/tf/graph"
+	"github.com/stoker-ml/stoker/compute/tf/transform"
 )
 
 // Limits of the synthetic rows.
@@ -33,15 +35,14 @@ const (
 // hold them is known only of plausible rows.
 type synthetic struct {
 	spec  example.Spec
-	words []string    // of the transform graph's vocabularies
-	graph transformer // nil: it can't be executed here
-	why   error       // of that
-	real  []row       // transformed rows of the run
+	words []string // of the transform graph's vocabularies
+	graph *transform.Graph
+	real  []row // transformed rows of the run
 }
 
-// newSynthetic reads the raw schema of a TransformGraph artifact. A graph that neither Go nor the interpreter python can execute is left
-// out: no row is known to be plausible then. It must be closed.
-func newSynthetic(ctx context.Context, dir, python string, real []row) (*synthetic, error) {
+// newSynthetic reads the raw schema of a TransformGraph artifact. A graph that Go can't execute is left out: no row is known to be
+// plausible then.
+func newSynthetic(ctx context.Context, dir string, real []row) (*synthetic, error) {
 	if dir == "" {
 		return nil, errors.New("there is no transform graph whose raw schema would say what requests hold")
 	}
@@ -61,14 +62,10 @@ func newSynthetic(ctx context.Context, dir, python string, real []row) (*synthet
 		return nil, fmt.Errorf("raw schema of the transform graph: a row has %d values, expected 1 to %d", size, maxSyntheticValues)
 	}
 	s := &synthetic{spec: spec, words: vocabularies(dir), real: real}
-	s.graph, s.why = openTransformer(ctx, dir, python, s.variants())
-	return s, ctx.Err()
-}
-
-func (s *synthetic) close() {
-	if s.graph != nil {
-		s.graph.close()
+	if s.graph, err = transform.OpenWithin(ctx, dir, graph.Limits{}); err != nil {
+		s.graph = nil
 	}
+	return s, ctx.Err()
 }
 
 // vocabularies returns the first words of each vocabulary file of a transform graph.
@@ -323,20 +320,16 @@ func (l limit) with(v values) limit {
 	return l
 }
 
-// limits returns those of the features that Transform wrote.
+// limits returns those of the graph's outputs that Transform wrote.
 func (s *synthetic) limits() map[string]limit {
 	all := map[string]limit{}
-	names := rawNames(s.real)
-	if g, ok := s.graph.(goGraph); ok {
-		names = g.Spec().Names()
-	}
-	for _, name := range names {
+	for _, f := range s.graph.Spec() {
 		l := newLimit()
 		for _, r := range s.real {
-			l = l.with(r.values(name))
+			l = l.with(r.values(f.Name))
 		}
 		if len(l.texts) > 0 || l.least <= l.most {
-			all[name] = l
+			all[f.Name] = l
 		}
 	}
 	return all
@@ -368,11 +361,11 @@ func (s *synthetic) distances(ctx context.Context, limits map[string]limit, chos
 		rows[i] = s.row(c)
 	}
 	list := make([]float64, len(rows))
-	made, err := s.graph.transform(ctx, rows)
+	made, err := runGraph(ctx, s.graph, rows)
 	if err != nil { // perhaps of one row
 		made = nil
 		for _, r := range rows {
-			one, err := s.graph.transform(ctx, []row{r})
+			one, err := runGraph(ctx, s.graph, []row{r})
 			if err != nil {
 				one = []map[string]values{nil}
 			}

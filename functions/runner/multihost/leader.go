@@ -5,14 +5,78 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
 )
+
+// Options configure one host of a group. All hosts have the same Hosts and Token.
+type Options struct {
+	Hosts  []string // host:port of each one's TensorFlow, as TF_CONFIG has them. The leader, the first, hears members at the port behind its own
+	Rank   int      // the index of this host in Hosts: 0 for the leader
+	Token  string   // known to the group only
+	Logger *slog.Logger
+}
+
+// TokenBytes is the least length of a token. It must be random, because everybody who can connect
+// may try to guess it.
+const TokenBytes = 32
+
+// maxHosts rejects typing errors.
+const maxHosts = 64
+
+// Check returns an error if the options are invalid.
+func (o Options) Check() error {
+	switch {
+	case len(o.Hosts) < 2 || len(o.Hosts) > maxHosts:
+		return fmt.Errorf("hosts: expected 2 to %d, got %d", maxHosts, len(o.Hosts))
+	case o.Rank < 0 || o.Rank >= len(o.Hosts):
+		return fmt.Errorf("rank: expected 0 to %d, the index of this host in hosts, got %d", len(o.Hosts)-1, o.Rank)
+	case len(o.Token) < TokenBytes:
+		return fmt.Errorf("token: expected at least %d characters, random ones", TokenBytes)
+	}
+	for i, host := range o.Hosts {
+		if _, err := portOf(host); err != nil {
+			return err
+		}
+		if slices.Index(o.Hosts, host) != i {
+			return fmt.Errorf("hosts: %s is listed twice", host)
+		}
+	}
+	return nil
+}
+
+func portOf(host string) (int, error) {
+	name, port, err := net.SplitHostPort(host)
+	number, bad := strconv.Atoi(port)
+	if err := errors.Join(err, bad); err != nil || name == "" || number < 1 || number > 65534 {
+		return 0, fmt.Errorf("hosts: expected host:port with a port of 1 to 65534, got %q", host)
+	}
+	return number, nil
+}
+
+// leaderAddress is where members connect to the leader.
+func (o Options) leaderAddress() (host, port string) {
+	name, _, _ := net.SplitHostPort(o.Hosts[0]) // checked
+	number, _ := portOf(o.Hosts[0])
+	return name, strconv.Itoa(number + 1)
+}
+
+func (o Options) logger() *slog.Logger {
+	if o.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Logger
+}
+
+// name is a host's name in errors and logs.
+func (o Options) name(rank int) string { return fmt.Sprintf("host %d (%s)", rank, o.Hosts[rank]) }
 
 // Leader is the host of a group that claims the jobs. It sends one job at a time to the members.
 // Its methods may be called from several goroutines.
@@ -25,23 +89,23 @@ type Leader struct {
 	mu      sync.Mutex
 	members map[int]*member // by rank: the newest link of each
 	round   *Round          // of the members; nil: none
-	rounds  int             // number of all works
-	changed chan struct{}   // closed, and made anew, by every change of what is above
+	rounds  int             // the number of all rounds
+	changed chan struct{}   // closed and replaced by every change of the fields above
 }
 
-// member is a host that has come. It is over with its link: one that comes back is another.
+// member is a host that has connected. It ends with its link: a host that connects again is another
+// member.
 type member struct {
 	rank int
 	link *link
 
 	gone  error // how its link ended
-	busy  bool  // it has an order, and has not said that this is over
+	busy  bool  // it has a command, and has not reported its end
 	ready bool
 	from  string // of ready
 }
 
-// Listen has members heard. It returns at once; they come when they come. The leader is to be
-// closed.
+// Listen accepts members in the background. The caller closes the leader.
 func Listen(o Options) (*Leader, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -50,10 +114,10 @@ func Listen(o Options) (*Leader, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, port := o.meeting()
+	_, port := o.leaderAddress()
 	listener, err := net.Listen("tcp", ":"+port)
 	if err != nil {
-		return nil, fmt.Errorf("hear the members of the group: %w", err)
+		return nil, fmt.Errorf("listen for the members of the group: %w", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	l := &Leader{opts: o, listener: tls.NewListener(listener, config), stop: stop, members: map[int]*member{}, changed: make(chan struct{})}
@@ -61,17 +125,17 @@ func Listen(o Options) (*Leader, error) {
 	return l, nil
 }
 
-// Close releases the members, and ends their links.
+// Close releases the members, and closes their links.
 func (l *Leader) Close() {
 	l.mu.Lock()
 	for _, m := range l.members {
-		_ = m.link.say(message{Type: sayLeave})
+		_ = m.link.send(message{Type: typeLeave})
 	}
 	l.mu.Unlock()
 	l.drop()
 }
 
-// drop ends all links without a word.
+// drop closes all links without a message.
 func (l *Leader) drop() {
 	l.stop()
 	_ = l.listener.Close()
@@ -86,14 +150,14 @@ func (l *Leader) drop() {
 // Size is the number of hosts, this one included.
 func (l *Leader) Size() int { return len(l.opts.Hosts) }
 
-// Whole waits until every member is there. When ctx ends before, it says who is missing.
+// Whole waits until every member is connected. If ctx ends first, the error names the missing ones.
 func (l *Leader) Whole(ctx context.Context) error {
 	return l.await(ctx, func() (bool, error) { return len(l.missing()) == 0, nil }, func() error {
 		return fmt.Errorf("the group waits for %s: %w", strings.Join(l.missing(), ", "), context.Cause(ctx))
 	})
 }
 
-// missing are the members that are not there, by name. The caller holds mu.
+// missing returns the names of the members that are not connected. The caller holds mu.
 func (l *Leader) missing() (names []string) {
 	for rank := 1; rank < l.Size(); rank++ {
 		if m := l.members[rank]; m == nil || m.gone != nil {
@@ -103,8 +167,8 @@ func (l *Leader) missing() (names []string) {
 	return names
 }
 
-// await waits until what it looks at has come, looking after every change with mu held. late makes
-// the error for a ctx that ended.
+// await waits until look returns true or an error, calling it after every change with mu held. late
+// makes the error for a ctx that has ended.
 func (l *Leader) await(ctx context.Context, look func() (bool, error), late func() error) error {
 	for {
 		l.mu.Lock()
@@ -124,7 +188,7 @@ func (l *Leader) await(ctx context.Context, look func() (bool, error), late func
 	}
 }
 
-// change changes what is known of members, and has all who wait look again.
+// change changes the state of members, and has all callers of await look again.
 func (l *Leader) change(do func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,26 +206,26 @@ func (l *Leader) accept(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		default: // no descriptor is free, perhaps: in a moment one may be
-			l.opts.logger().WarnContext(ctx, "a member can't be heard", "error", err)
+			l.opts.logger().WarnContext(ctx, "member not accepted", "error", err)
 			time.Sleep(dialPause)
 		}
 	}
 }
 
-// receive sees one link through, from its hello to its end.
+// receive handles one link, from its handshake to its end.
 func (l *Leader) receive(ctx context.Context, k *link) {
 	defer k.close()
 	defer context.AfterFunc(ctx, k.close)()
-	first, err := k.hear()
+	first, err := k.next()
 	if err == nil {
-		err = l.belongs(first)
+		err = l.rejection(first)
 	}
 	if err != nil {
-		l.opts.logger().WarnContext(ctx, "a host was turned away", "address", k.conn.RemoteAddr().String(), "error", err)
-		_ = k.say(message{Type: sayRefused, Text: err.Error()})
+		l.opts.logger().WarnContext(ctx, "host refused", "address", k.conn.RemoteAddr().String(), "error", err)
+		_ = k.send(message{Type: typeRefused, Text: err.Error()})
 		return
 	}
-	if k.say(message{Type: sayWelcome}) != nil {
+	if k.send(message{Type: typeWelcome}) != nil {
 		return
 	}
 	m := &member{rank: first.Handshake.Rank, link: k}
@@ -169,18 +233,18 @@ func (l *Leader) receive(ctx context.Context, k *link) {
 	pinging, stop := context.WithCancel(ctx)
 	var pings sync.WaitGroup
 	pings.Go(func() { k.ping(pinging) })
-	err = l.hearAll(m)
+	err = l.receiveAll(m)
 	stop()
 	pings.Wait()
 	l.leave(ctx, m, err)
 }
 
-// belongs returns why a host that connects does not belong to the group.
-func (l *Leader) belongs(first message) error {
+// rejection returns why a host that connects does not belong to the group.
+func (l *Leader) rejection(first message) error {
 	h := first.Handshake
 	switch {
-	case first.Type != sayHandshake:
-		return fmt.Errorf("expected hello, got %q", first.Type)
+	case first.Type != typeHandshake:
+		return fmt.Errorf("expected handshake, got %q", first.Type)
 	case h.Protocol != protocol:
 		return fmt.Errorf("protocol: expected %d, got %d: the hosts run different releases", protocol, h.Protocol)
 	case !slices.Equal(h.Hosts, l.opts.Hosts):
@@ -191,8 +255,8 @@ func (l *Leader) belongs(first message) error {
 	return nil
 }
 
-// join takes a member in, in place of an earlier link of it: a host that was restarted may be back
-// before its end was noticed.
+// join adds a member, instead of an earlier link of it: a host that was restarted may be back
+// before the end of its link was noticed.
 func (l *Leader) join(ctx context.Context, m *member) {
 	l.change(func() {
 		if old := l.members[m.rank]; old != nil {
@@ -200,7 +264,7 @@ func (l *Leader) join(ctx context.Context, m *member) {
 		}
 		l.members[m.rank] = m
 	})
-	l.opts.logger().InfoContext(ctx, "a member of the group is there", "host", l.opts.name(m.rank))
+	l.opts.logger().InfoContext(ctx, "member of the group connected", "host", l.opts.name(m.rank))
 }
 
 func (l *Leader) leave(ctx context.Context, m *member, err error) {
@@ -211,38 +275,38 @@ func (l *Leader) leave(ctx context.Context, m *member, err error) {
 		}
 	})
 	if ctx.Err() == nil {
-		l.opts.logger().WarnContext(ctx, "a member of the group is gone", "host", l.opts.name(m.rank), "error", err)
+		l.opts.logger().WarnContext(ctx, "member of the group is gone", "host", l.opts.name(m.rank), "error", err)
 	}
 }
 
-// hearAll takes in what a member says, until its link ends.
-func (l *Leader) hearAll(m *member) error {
+// receiveAll handles a member's messages, until its link ends.
+func (l *Leader) receiveAll(m *member) error {
 	for {
-		heard, err := m.link.hear()
+		received, err := m.link.next()
 		if err != nil {
 			return err
 		}
-		l.change(func() { l.take(m, heard) })
+		l.change(func() { l.handle(m, received) })
 	}
 }
 
-// take takes in one message. The caller holds mu.
-func (l *Leader) take(m *member, heard message) {
-	if heard.Type == sayOver {
+// handle handles one message. The caller holds mu.
+func (l *Leader) handle(m *member, received message) {
+	if received.Type == typeOver {
 		m.busy = false
 	}
-	if l.round == nil || heard.Round != l.round.number {
+	if l.round == nil || received.Round != l.round.number {
 		return
 	}
-	switch f := heard.Error; {
-	case heard.Type == sayReady:
-		m.ready, m.from = true, heard.From
-	case heard.Type == sayLog:
-		l.round.print(m.rank, heard.Text)
-	case heard.Type == sayOver && f != nil:
+	switch f := received.Error; {
+	case received.Type == typeReady:
+		m.ready, m.from = true, received.From
+	case received.Type == typeLog:
+		l.round.print(m.rank, received.Text)
+	case received.Type == typeOver && f != nil:
 		l.round.note(m.rank, &events.Failure{Kind: f.Kind, Err: fmt.Errorf("%s: %s", l.opts.name(m.rank), f.Message), LogTail: f.LogTail})
 	}
 }
 
-// errGone marks a failure by which a host is not there any more.
+// errGone marks the failure of a host that is not connected any more.
 var errGone = errors.New("is gone")

@@ -1,6 +1,7 @@
 package multihost
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -16,7 +17,7 @@ import (
 type MemberRound struct {
 	Command
 	Cluster []string // all hosts, as TF_CONFIG has them
-	Index   int      // which of them this is
+	Index   int      // of this host
 	Log     *Log     // takes what the module prints
 
 	link     *link
@@ -28,10 +29,10 @@ type MemberRound struct {
 	stop context.CancelCauseFunc
 }
 
-// ErrLeaderGone is what a member's turn ends with when its leader is not there any more.
+// ErrLeaderGone is the error of a round whose leader is not connected any more.
 var ErrLeaderGone = errors.New("the leader of the group is gone")
 
-// Causes with which a leader ends turns.
+// Causes with which a leader ends rounds.
 var (
 	errRoundOver = errors.New("the leader has ended the job")
 	errLeave     = errors.New("the leader has nothing more to do")
@@ -39,10 +40,10 @@ var (
 
 const dialPause = time.Second // between two tries to reach a leader
 
-// Follow is a member's loop: it connects to its leader, and calls do for one job after another,
-// until the leader has no more: then it returns nil. It reconnects to a leader that is gone, or
-// with once returns ErrLeaderGone, if it was ever connected. ctx of do ends when the job is over.
-// The error of do is sent to the leader: an events.Failure as such, another error as unavailable.
+// Follow is a member's loop: it connects to its leader, and calls do for one job after another. It
+// returns nil when the leader has no more. If the leader is gone it reconnects, or with once
+// returns ErrLeaderGone if it was ever connected. ctx of do ends when the job is over. The error of
+// do is sent to the leader: an events.Failure as such, another error as unavailable.
 func Follow(ctx context.Context, o Options, once bool, do func(context.Context, *MemberRound) error) error {
 	if err := o.Check(); err != nil {
 		return err
@@ -56,7 +57,7 @@ func Follow(ctx context.Context, o Options, once bool, do func(context.Context, 
 		if err != nil {
 			return err
 		}
-		o.logger().InfoContext(ctx, "the leader of the group is there", "address", link.conn.RemoteAddr().String())
+		o.logger().InfoContext(ctx, "leader of the group connected", "address", link.conn.RemoteAddr().String())
 		err = memberLoop{opts: o, link: link, do: do}.handle(ctx)
 		switch {
 		case errors.Is(err, errLeave):
@@ -70,16 +71,16 @@ func Follow(ctx context.Context, o Options, once bool, do func(context.Context, 
 	}
 }
 
-// reach connects to the leader, trying until ctx ends. Only who is turned away gives up.
+// reach connects to the leader. It tries until ctx ends, unless the leader refuses this host.
 func reach(ctx context.Context, o Options, config *tls.Config) (*link, error) {
-	host, port := o.meeting()
+	host, port := o.leaderAddress()
 	said := false
 	for {
 		link, err := dial(ctx, o, config, net.JoinHostPort(host, port))
 		switch {
 		case err == nil:
 			return link, nil
-		case errors.Is(err, errStranger) || errors.Is(err, errRefused):
+		case errors.Is(err, errToken) || errors.Is(err, errRefused):
 			return nil, fmt.Errorf("leader %s: %w", host, err)
 		}
 		if !said {
@@ -94,9 +95,9 @@ func reach(ctx context.Context, o Options, config *tls.Config) (*link, error) {
 	}
 }
 
-var errRefused = errors.New("turned away")
+var errRefused = errors.New("refused")
 
-// dial connects once, and says who this is.
+// dial connects once, with a handshake.
 func dial(ctx context.Context, o Options, config *tls.Config, address string) (*link, error) {
 	ctx, stop := context.WithTimeout(ctx, silence)
 	defer stop()
@@ -106,13 +107,13 @@ func dial(ctx context.Context, o Options, config *tls.Config, address string) (*
 	}
 	k := newLink(conn)
 	var answer message
-	if err = k.say(message{Type: sayHandshake, Handshake: &handshake{Protocol: protocol, Rank: o.Rank, Hosts: o.Hosts}}); err == nil {
-		answer, err = k.hear()
+	if err = k.send(message{Type: typeHandshake, Handshake: &handshake{Protocol: protocol, Rank: o.Rank, Hosts: o.Hosts}}); err == nil {
+		answer, err = k.next()
 	}
 	switch {
-	case err == nil && answer.Type == sayWelcome:
+	case err == nil && answer.Type == typeWelcome:
 		return k, nil
-	case err == nil && answer.Type == sayRefused:
+	case err == nil && answer.Type == typeRefused:
 		err = fmt.Errorf("%w: %s", errRefused, answer.Text)
 	case err == nil:
 		err = fmt.Errorf("expected welcome, got %q", answer.Type)
@@ -121,29 +122,29 @@ func dial(ctx context.Context, o Options, config *tls.Config, address string) (*
 	return nil, err
 }
 
-// follower is a member with a link to its leader.
+// memberLoop is a member with a link to its leader.
 type memberLoop struct {
 	opts Options
 	link *link
 	do   func(context.Context, *MemberRound) error
 }
 
-// serve does what the leader says until the link ends, and returns why it did. No turn is left
-// running then.
+// handle follows the leader's commands until the link ends, and returns why it did. No round is
+// left running then.
 func (f memberLoop) handle(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var tasks sync.WaitGroup
 	t := &memberRounds{memberLoop: f, next: make(chan *MemberRound)}
 	tasks.Go(func() { f.link.ping(ctx) })
-	tasks.Go(func() { stop(t.hearAll(ctx)) })
-	t.takeAll(ctx) // each of them is over when it returns, and the leader has heard of it
+	tasks.Go(func() { stop(t.receiveAll(ctx)) })
+	t.runAll(ctx) // each has ended when it returns, and has been reported to the leader
 	f.link.close()
 	tasks.Wait()
 	return context.Cause(ctx)
 }
 
-// turns are a member's: one at a time.
+// memberRounds are a member's rounds: one at a time.
 type memberRounds struct {
 	memberLoop
 	next chan *MemberRound
@@ -152,28 +153,28 @@ type memberRounds struct {
 	now *MemberRound // the newest
 }
 
-// hearAll takes in what the leader says, until there is no more.
-func (t *memberRounds) hearAll(ctx context.Context) error {
+// receiveAll handles the leader's messages, until there are no more.
+func (t *memberRounds) receiveAll(ctx context.Context) error {
 	for {
-		m, err := t.link.hear()
+		m, err := t.link.next()
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrLeaderGone, err)
 		}
 		switch m.Type {
-		case sayCommand:
-			t.command(ctx, m)
-		case sayGo:
-			t.of(m.Round, func(round *MemberRound) { round.allReady() })
-		case sayEnd:
-			t.of(m.Round, func(round *MemberRound) { round.stop(errRoundOver) })
-		case sayLeave:
+		case typeCommand:
+			t.startRound(ctx, m)
+		case typeGo:
+			t.withRound(m.Round, func(round *MemberRound) { round.allReady() })
+		case typeEnd:
+			t.withRound(m.Round, func(round *MemberRound) { round.stop(errRoundOver) })
+		case typeLeave:
 			return errLeave
 		}
 	}
 }
 
-// order makes a turn of what the leader says. It gives none while another is under way.
-func (t *memberRounds) command(ctx context.Context, m message) {
+// startRound starts a round of a command. It waits while another one is running.
+func (t *memberRounds) startRound(ctx context.Context, m message) {
 	round := &MemberRound{Command: *m.Command, Cluster: t.opts.Hosts, Index: t.opts.Rank, link: t.link, number: m.Round, begin: make(chan struct{})}
 	round.allReady = sync.OnceFunc(func() { close(round.begin) })
 	round.ctx, round.stop = context.WithCancelCause(ctx)
@@ -186,8 +187,8 @@ func (t *memberRounds) command(ctx context.Context, m message) {
 	}
 }
 
-// of does something with the turn that has a number, if that is the newest.
-func (t *memberRounds) of(number int, do func(*MemberRound)) {
+// withRound calls do with the round of a number, if that is the newest.
+func (t *memberRounds) withRound(number int, do func(*MemberRound)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.now != nil && t.now.number == number {
@@ -195,29 +196,29 @@ func (t *memberRounds) of(number int, do func(*MemberRound)) {
 	}
 }
 
-// takeAll takes one turn after another, until ctx ends.
-func (t *memberRounds) takeAll(ctx context.Context) {
+// runAll runs one round after another, until ctx ends.
+func (t *memberRounds) runAll(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case round := <-t.next:
-			t.take(round)
+			t.run(round)
 		}
 	}
 }
 
-func (t *memberRounds) take(round *MemberRound) {
+func (t *memberRounds) run(round *MemberRound) {
 	defer round.stop(nil)
 	round.Log = openLog(t.link, round.number)
 	err := t.do(round.ctx, round)
 	round.Log.close()
-	_ = t.link.say(round.over(err)) // a leader that is gone needs not know
+	_ = t.link.send(round.over(err)) // a leader that is gone need not know
 }
 
-// over is the message that ends a turn, with its error. An end by the leader has no error.
+// over is the message that ends a round, with its error. An end by the leader is no error.
 func (t *MemberRound) over(err error) message {
-	over := message{Type: sayOver, Round: t.number}
+	over := message{Type: typeOver, Round: t.number}
 	if err == nil || errors.Is(context.Cause(t.ctx), errRoundOver) {
 		return over
 	}
@@ -228,10 +229,10 @@ func (t *MemberRound) over(err error) message {
 	return over
 }
 
-// Ready tells the leader that this host could begin, and what it resumes from, and waits until all
-// hosts are ready. Its error says that the turn is over.
+// Ready reports to the leader that this host could begin, and the checkpoint that it resumes from,
+// and waits until all hosts are ready. Its error says that the round is over.
 func (t *MemberRound) Ready(ctx context.Context, from string) error {
-	if err := t.link.say(message{Type: sayReady, Round: t.number, From: from}); err != nil {
+	if err := t.link.send(message{Type: typeReady, Round: t.number, From: from}); err != nil {
 		return fmt.Errorf("%w: %w", ErrLeaderGone, err)
 	}
 	select {
@@ -240,4 +241,75 @@ func (t *MemberRound) Ready(ctx context.Context, from string) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// Bounds of the log that a member sends, however much its module prints.
+const (
+	sendEvery    = 250 * time.Millisecond
+	waitingBytes = 64 << 10 // further output, until that is sent, is left out
+)
+
+// Log sends what a member's module prints to the leader, in whole lines. Write never waits.
+type Log struct {
+	link   *link
+	number int
+	stop   chan struct{}
+	done   sync.WaitGroup
+
+	mu      sync.Mutex
+	waiting []byte
+	lost    int // bytes left out
+}
+
+func openLog(k *link, number int) *Log {
+	l := &Log{link: k, number: number, stop: make(chan struct{})}
+	l.done.Go(l.sendAll)
+	return l
+}
+
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fits := min(len(p), max(0, waitingBytes-len(l.waiting)))
+	l.waiting = append(l.waiting, p[:fits]...)
+	l.lost += len(p) - fits
+	return len(p), nil
+}
+
+func (l *Log) sendAll() {
+	ticks := time.NewTicker(sendEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+			l.send(false)
+		case <-l.stop:
+			l.send(true)
+			return
+		}
+	}
+}
+
+// send sends the complete lines that wait, and at the end the rest.
+func (l *Log) send(all bool) {
+	l.mu.Lock()
+	lines := l.waiting
+	if n := bytes.LastIndexByte(lines, '\n') + 1; !all && l.lost == 0 && len(lines) < waitingBytes {
+		lines = lines[:n]
+	}
+	text := string(bytes.ToValidUTF8(lines, []byte("\uFFFD")))
+	l.waiting = append([]byte(nil), l.waiting[len(lines):]...)
+	if l.lost > 0 {
+		text += fmt.Sprintf("\n... %d bytes left out ...\n", l.lost)
+		l.lost = 0
+	}
+	l.mu.Unlock()
+	if text != "" {
+		_ = l.link.send(message{Type: typeLog, Round: l.number, Text: text})
+	}
+}
+
+func (l *Log) close() {
+	close(l.stop)
+	l.done.Wait()
 }

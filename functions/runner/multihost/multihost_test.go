@@ -109,7 +109,7 @@ func command() multihost.Command {
 	return multihost.Command{Job: events.Job{ID: "j1", Pipeline: "penguin"}, Attempt: events.Attempt{ID: "a1", Number: 2}, Execution: "sha256:e"}
 }
 
-// run sees an order through: the leader's own part is do.
+// run leads one round: the leader's own part is do.
 func (w *world) run(t *testing.T, do func(context.Context) error) error {
 	t.Helper()
 	round, err := w.Begin(t.Context(), command())
@@ -175,14 +175,14 @@ func TestNobodyBeginsBeforeAllAreReady(t *testing.T) {
 	<-begun
 }
 
-func TestHostsThatGoOnFromElsewhereDoNotBegin(t *testing.T) {
+func TestHostsThatResumeFromDifferentCheckpointsDoNotBegin(t *testing.T) {
 	t.Parallel()
 	w := start(t, func(ctx context.Context, round *multihost.MemberRound) error { return round.Ready(ctx, "a0 3") })
 	round, err := w.Begin(t.Context(), command())
 	must(t, err)
 	defer round.End()
 	err = round.Ready(t.Context(), "a0 4")
-	if _, ok := events.AsKind(err, events.FailureUnavailable); !ok || !strings.Contains(err.Error(), `goes on from "a0 3" and the leader from "a0 4"`) {
+	if _, ok := events.AsKind(err, events.FailureUnavailable); !ok || !strings.Contains(err.Error(), `resumes from "a0 3" and the leader from "a0 4"`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -233,7 +233,7 @@ func TestTheHostThatFailedFirstSaysWhy(t *testing.T) {
 	}
 }
 
-// later does what do does a moment later.
+// later calls do a moment later.
 func later(do doing) doing {
 	return func(ctx context.Context, round *multihost.MemberRound) error {
 		select {
@@ -245,7 +245,7 @@ func later(do doing) doing {
 	}
 }
 
-// What members do when the leader is done is nobody's loss.
+// The end of members after the leader is done does not matter.
 func TestTheLeadersSuccessIsTheJobs(t *testing.T) {
 	t.Parallel()
 	begun, ended := make(chan struct{}, 2), make(chan error, 2)
@@ -339,7 +339,7 @@ func TestAMemberOfAStandingGroupFindsTheNextLeader(t *testing.T) {
 	w.members.Wait()
 }
 
-// One that comes back is the same host, whose work was lost.
+// A host that comes back is the same host, whose work was lost.
 func TestAMemberThatComesBackTakesItsPlace(t *testing.T) {
 	t.Parallel()
 	w := start(t, ready(trains))
@@ -378,7 +378,7 @@ func TestStrangersAreNotHeard(t *testing.T) {
 	must(t, err)
 	t.Cleanup(leader.Close)
 	for want, o := range map[string]multihost.Options{
-		"it doesn't know the group's token": {Hosts: all, Rank: 1, Token: strings.ToUpper(token)},
+		"it does not know the group's token": {Hosts: all, Rank: 1, Token: strings.ToUpper(token)},
 		"hosts: the leader has":             {Hosts: append(slices.Clone(all), "127.0.0.9:9"), Rank: 1, Token: token},
 	} {
 		if err := multihost.Follow(t.Context(), o, false, succeeds); err == nil || !strings.Contains(err.Error(), want) {
@@ -412,7 +412,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		"token: expected at least 32 characters": {Hosts: two, Token: "secret"},
 		`got "b"`:                                {Hosts: []string{"a:1", "b"}, Token: token},
 		`got "b:65535"`:                          {Hosts: []string{"a:1", "b:65535"}, Token: token},
-		"a:1 is there twice":                     {Hosts: []string{"a:1", "a:1"}, Token: token},
+		"a:1 is listed twice":                     {Hosts: []string{"a:1", "a:1"}, Token: token},
 	} {
 		if err := o.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -454,7 +454,7 @@ func TestOutputOfMembersIsInTheLeadersLog(t *testing.T) {
 	must(t, round.Ready(t.Context(), ""))
 	must(t, round.Run(t.Context(), func(ctx context.Context) error {
 		<-printed
-		multihost.HearOut(round, ctx)
+		multihost.AwaitReasons(round, ctx)
 		return nil
 	}))
 	log.mu.Lock()

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Round is one job as the group works on it, seen by the leader. Its methods are called in the order
-// they have here, each once, but for End.
+// Round is one job as the group works on it, seen by the leader. Its methods are called in the
+// order that they have here, each once, except End.
 type Round struct {
 	leader  *Leader
 	number  int
@@ -23,17 +23,18 @@ type Round struct {
 	log      io.Writer         // of the leader's module; nil: none yet
 }
 
-// settle is how long another host may take to report why the first one failed; and if the first one
-// only reports a broken connection, as long as it takes to notice that a host is gone.
+// settle is how long another host may take to report why the first one failed; if the first one
+// only reports a broken connection, it is added to the time that it takes to notice that a host is
+// gone.
 const settle = 1500 * time.Millisecond
 
-// Begin sends the job to the members. It waits for a member that still ends the job before; one
-// that is gone is a failure, of kind unavailable. The work must be ended.
+// Begin sends the job to the members. It waits for members that still end the job before. A member
+// that is gone is a failure of kind unavailable. The caller ends the round.
 func (l *Leader) Begin(ctx context.Context, o Command) (*Round, error) {
 	w := &Round{leader: l}
 	err := l.await(ctx, func() (bool, error) {
 		if missing := l.missing(); len(missing) > 0 {
-			return false, events.Fail(events.FailureUnavailable, fmt.Errorf("not there: %s", strings.Join(missing, ", ")))
+			return false, events.Fail(events.FailureUnavailable, fmt.Errorf("not connected: %s", strings.Join(missing, ", ")))
 		}
 		for _, m := range l.members {
 			if m.busy {
@@ -51,15 +52,15 @@ func (l *Leader) Begin(ctx context.Context, o Command) (*Round, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.say(message{Type: sayCommand, Command: &o})
+	w.broadcast(message{Type: typeCommand, Command: &o})
 	return w, nil
 }
 
-// Cluster are the hosts, as TF_CONFIG has them.
+// Cluster returns the hosts, as in TF_CONFIG.
 func (w *Round) Cluster() []string { return w.leader.opts.Hosts }
 
-// Ready waits until every member has prepared itself as this host has, which goes on from what it
-// says, and has them begin.
+// Ready waits until every member is prepared as this host is, which resumes from the checkpoint
+// from, and has them begin.
 func (w *Round) Ready(ctx context.Context, from string) error {
 	err := w.leader.await(ctx, func() (bool, error) {
 		if len(w.failures) > 0 {
@@ -73,13 +74,13 @@ func (w *Round) Ready(ctx context.Context, from string) error {
 				return false, nil
 			case m.from != from:
 				return false, events.Fail(events.FailureUnavailable, fmt.Errorf(
-					"%s goes on from %q and the leader from %q", w.leader.opts.name(m.rank), m.from, from))
+					"%s resumes from %q and the leader from %q", w.leader.opts.name(m.rank), m.from, from))
 			}
 		}
 		return true, nil
 	}, func() error { return context.Cause(ctx) })
 	if err == nil {
-		w.say(message{Type: sayGo})
+		w.broadcast(message{Type: typeGo})
 	}
 	return err
 }
@@ -88,12 +89,13 @@ func (w *Round) Ready(ctx context.Context, from string) error {
 // line.
 func (w *Round) Print(log io.Writer) { w.leader.change(func() { w.log = log }) }
 
-// Run runs the leader's part while members run theirs. When one of them fails or is gone, ctx of do
-// ends, and the error is that of the host that failed first. When do has succeeded what becomes of
-// the members is nobody's loss.
+// Run runs the leader's part while members run theirs. If one of them fails or is gone, ctx of do
+// ends, and the error is that of the host that failed first. After do has succeeded, the end of the
+// members does not matter.
 func (w *Round) Run(ctx context.Context, do func(context.Context) error) error {
 	defer w.Print(nil)
-	defer context.AfterFunc(ctx, w.End)() // all end at the same time: those that train on would wait for the others
+	// all end at the same time: otherwise some would wait for the others
+	defer context.AfterFunc(ctx, w.End)()
 	running, stop := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
 	go func() {
@@ -110,7 +112,7 @@ func (w *Round) Run(ctx context.Context, do func(context.Context) error) error {
 	return w.reason(ctx, err, stopped)
 }
 
-// watch ends a run in which a member has failed, a moment later: another host may have the reason.
+// watch ends a run in which a member has failed, after a moment: another host may have the reason.
 func (w *Round) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	failed := func() (bool, error) { return len(w.failures) > 0, nil }
 	if w.leader.await(ctx, failed, ctx.Err) != nil {
@@ -123,12 +125,12 @@ func (w *Round) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	}
 }
 
-// reason is the failure that the others come of, of the leader's own and the members'. The leader's
-// own is none where it was stopped for theirs.
+// reason returns the failure that caused the others, among the leader's own and the members'. The
+// leader's own does not count if it was stopped for theirs.
 func (w *Round) reason(ctx context.Context, own error, stopped bool) error {
 	before := w.known()
 	if !stopped && isConsequence(own) {
-		w.hearOut(ctx)
+		w.awaitReasons(ctx)
 	}
 	after := w.known()[len(before):]
 	all := before
@@ -142,7 +144,7 @@ func (w *Round) reason(ctx context.Context, own error, stopped bool) error {
 	return asCrash(all[0])
 }
 
-// asCrash is a failure for which no host has a reason of its own: the error is between them. It is
+// asCrash is a failure for which no host has a reason of its own: the fault is between them. It is
 // retried a limited number of times.
 func asCrash(err error) error {
 	crash := &events.Failure{Kind: events.FailureCrash, Err: err}
@@ -152,9 +154,9 @@ func asCrash(err error) error {
 	return crash
 }
 
-// hearOut waits until a member has a reason of its own, or no member has anything more to say, or
-// for as long as one may be silent that is gone.
-func (w *Round) hearOut(ctx context.Context) {
+// awaitReasons waits until a member has a reason of its own, until no member has anything more to
+// report, or for as long as a member that is gone may go unnoticed.
+func (w *Round) awaitReasons(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, silence+settle)
 	defer stop()
 	_ = w.leader.await(ctx, func() (bool, error) {
@@ -167,7 +169,7 @@ func (w *Round) hearOut(ctx context.Context) {
 			}
 		}
 		return true, nil
-	}, ctx.Err) // whoever still says nothing has nothing to say
+	}, ctx.Err) // a member that is still silent has nothing to report
 }
 
 func (w *Round) known() (all []error) {
@@ -179,23 +181,22 @@ func (w *Round) known() (all []error) {
 	return all
 }
 
-// End has members end what they do for this job. It may be called again, and does not wait for
-// them.
+// End has members end their part of the job. It may be called again, and does not wait for them.
 func (w *Round) End() {
 	w.leader.change(func() {
 		if w.leader.round == w {
 			w.leader.round = nil
 		}
 	})
-	w.say(message{Type: sayEnd})
+	w.broadcast(message{Type: typeEnd})
 }
 
-// say sends a message to all members. A failed send needs no handling: the reader of the link
+// broadcast sends a message to all members. An error needs no handling: the reader of the link
 // notices.
-func (w *Round) say(m message) {
+func (w *Round) broadcast(m message) {
 	m.Round = w.number
 	for _, member := range w.members {
-		_ = member.link.say(m)
+		_ = member.link.send(m)
 	}
 }
 
@@ -219,7 +220,7 @@ func isConsequence(err error) bool {
 	return !errors.Is(err, errGone) && slices.ContainsFunc(consequences(), func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
-// consequences are TensorFlow's words for it.
+// consequences are TensorFlow's messages for it.
 func consequences() []string {
 	return []string{"Unavailable", "UNAVAILABLE", "Socket closed", "Connection reset", "Connection refused", "Broken pipe",
 		"Cancelled", "CANCELLED", "AbortedError", "ABORTED", "heartbeat", "peer", "oordination service"}

@@ -17,15 +17,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cgroup bounds the memory of one process and of all that it starts, by the kernel's hand: what asks for more than
-// there is, after all that can be written back was, is killed at that moment. A nil cgroup bounds nothing.
+// Cgroup bounds the memory of one process and of all that it starts, by the kernel: a process that
+// asks for more than the limit, after pages that can be written back were, is killed at once. A nil
+// Cgroup bounds nothing.
 //
-// Files and their meaning: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst of the kernel.
+// Files and their meaning: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst of the
+// kernel.
 type Cgroup struct {
 	dir    string
 	v2     bool
 	most   int64             // the limit, in bytes; 0: none
-	before oomCount          // when it was set
+	before oomCount          // when the limit was set
 	set    map[string]string // files of the limit, and what they held then
 	rmdir  func(dir string) error
 }
@@ -36,7 +38,7 @@ type oomCount struct {
 	kills int64 // of processes in it, whoever's limit it was
 }
 
-// adopt moves a process in that was started outside: version 2 starts it inside.
+// adopt moves in a process that was started outside. Version 2 starts processes inside.
 func (g *Cgroup) adopt(pid int) error {
 	if g == nil || g.v2 {
 		return nil
@@ -44,7 +46,8 @@ func (g *Cgroup) adopt(pid int) error {
 	return g.move(pid)
 }
 
-// move moves a process in, from wherever it is. What it has allocated stays with the cgroup that it comes from.
+// move moves a process in, from wherever it is. What it has allocated stays accounted to the cgroup
+// that it comes from.
 func (g *Cgroup) move(pid int) error {
 	if g == nil {
 		return nil
@@ -52,7 +55,8 @@ func (g *Cgroup) move(pid int) error {
 	return g.write("cgroup.procs", strconv.Itoa(pid))
 }
 
-// Limit sets what the processes may have together, in bytes, and 0 for no limit. EBUSY means that they hold more already.
+// Limit sets how many bytes the processes may have together, 0 for no limit. EBUSY means that they
+// hold more already.
 func (g *Cgroup) Limit(most int64) (err error) {
 	if g == nil {
 		return nil
@@ -85,7 +89,8 @@ func (g *Cgroup) limitFiles() []string {
 	return []string{"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"}
 }
 
-// Lifted reports whether someone else has changed the limit. A process of the same user may write there unless its sandbox forbids that.
+// Lifted reports whether somebody else has changed the limit. A process of the same user may do so
+// unless its sandbox forbids it.
 func (g *Cgroup) Lifted() bool {
 	for name, want := range g.set {
 		if text, err := os.ReadFile(filepath.Join(g.dir, name)); err == nil && string(text) != want {
@@ -95,7 +100,8 @@ func (g *Cgroup) Lifted() bool {
 	return false
 }
 
-// limitV2 has no swap used, and all processes killed with the first: what is left of a job is no job.
+// limitV2 forbids swap, and has all processes killed with the first one: the rest of a job is
+// useless.
 func (g *Cgroup) limitV2(most int64) error {
 	if most == 0 {
 		return g.write("memory.max", "max")
@@ -105,7 +111,8 @@ func (g *Cgroup) limitV2(most int64) error {
 		g.write("memory.max", strconv.FormatInt(most, 10)))
 }
 
-// limitV1 sets the limit of memory and swap together to that of memory alone; it may never be the lower one of the two.
+// limitV1 sets the limit of memory and swap together to that of memory alone; the former must never
+// be lower.
 func (g *Cgroup) limitV1(most int64) error {
 	const both, memory = "memory.memsw.limit_in_bytes", "memory.limit_in_bytes"
 	if err := errors.Join(g.writeIfThere(both, "-1"), g.write(memory, "-1")); err != nil || most == 0 {
@@ -118,8 +125,9 @@ func (g *Cgroup) limitV1(most int64) error {
 	return errors.Join(g.writeIfThere(both, limit), g.write("memory.max_usage_in_bytes", "0"))
 }
 
-// Exceeded reports whether a process was killed because the limit was reached, the limit is not the one that was set any more, or clearly
-// more memory is in use. A kill for the limit of a cgroup around this one is another matter.
+// Exceeded reports whether a process was killed because the limit was reached, whether the limit is
+// not the one that was set any more, or whether clearly more memory is in use. A kill for the limit
+// of an enclosing cgroup does not count.
 func (g *Cgroup) Exceeded() bool {
 	if g.most > 0 && (g.usedBytes() > g.most+g.most/overshoot || g.Lifted()) {
 		return true
@@ -134,7 +142,8 @@ func (g *Cgroup) Exceeded() bool {
 	return g.PeakBytes() > g.most-reachedBytes
 }
 
-// overshoot is the part of the limit that may be used above it: the kernel goes over it for a moment where it can't wait.
+// overshoot is the part of the limit that may be used above it: the kernel exceeds it for a moment
+// where it can't wait.
 const overshoot = 8
 
 // usedBytes is the memory in use.
@@ -145,7 +154,8 @@ func (g *Cgroup) usedBytes() int64 {
 	return g.number("memory.usage_in_bytes")
 }
 
-// reachedBytes: what the kernel kills for is what did not fit, which may leave a rest.
+// reachedBytes is a lower bound of the limit at which the kernel kills: the allocation that did not
+// fit may leave a rest.
 const reachedBytes = 1 << 20
 
 func (g *Cgroup) count() (oomCount, error) {
@@ -157,7 +167,7 @@ func (g *Cgroup) count() (oomCount, error) {
 	return oomCount{own: counted(text, "oom"), kills: counted(text, "oom_kill")}, err
 }
 
-// PeakBytes is the most memory that was used, in bytes; 0 where the kernel is too old to tell.
+// PeakBytes is the most memory that was used, in bytes; 0 if the kernel is too old to report it.
 func (g *Cgroup) PeakBytes() int64 {
 	if g.v2 {
 		return g.number("memory.peak")
@@ -165,9 +175,9 @@ func (g *Cgroup) PeakBytes() int64 {
 	return g.number("memory.max_usage_in_bytes")
 }
 
-// processes are those that have not ended.
+// processes returns those that have not ended.
 func (g *Cgroup) processes() (pids []int) {
-	text, _ := os.ReadFile(filepath.Join(g.dir, "cgroup.procs")) // none where it is gone
+	text, _ := os.ReadFile(filepath.Join(g.dir, "cgroup.procs")) // none if it is gone
 	for field := range strings.FieldsSeq(string(text)) {
 		if pid, err := strconv.Atoi(field); err == nil {
 			pids = append(pids, pid)
@@ -176,12 +186,12 @@ func (g *Cgroup) processes() (pids []int) {
 	return pids
 }
 
-// end kills what is in it, and removes it.
+// end kills the processes in the cgroup, and removes it.
 func (g *Cgroup) end() error {
 	if g == nil {
 		return nil
 	}
-	_ = g.writeIfThere("cgroup.kill", "1") // since Linux 5.14; the rest goes one by one
+	_ = g.writeIfThere("cgroup.kill", "1") // since Linux 5.14; the others are killed one by one
 	var err error
 	for end := time.Now().Add(strayTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for _, pid := range g.processes() {
@@ -194,7 +204,7 @@ func (g *Cgroup) end() error {
 	return fmt.Errorf("remove cgroup: %w", err)
 }
 
-// endOne kills a process if it is still in here once a pidfd holds its number.
+// endOne kills a process if it is still in this cgroup when a pidfd holds its number.
 func (g *Cgroup) endOne(pid int, end time.Time) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -206,12 +216,12 @@ func (g *Cgroup) endOne(pid int, end time.Time) {
 	}
 }
 
-// write changes a control file. Like the kernel's, it must be there.
+// write changes a control file, which must exist.
 func (g *Cgroup) write(name, value string) error {
 	return writeControl(filepath.Join(g.dir, name), value)
 }
 
-// writeIfThere is write for what not every kernel has.
+// writeIfThere is write for a file that not every kernel has.
 func (g *Cgroup) writeIfThere(name, value string) error {
 	if err := g.write(name, value); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -228,7 +238,7 @@ func writeControl(path, value string) error {
 	return errors.Join(err, file.Close())
 }
 
-// number reads a file that holds one; 0 where there is none.
+// number reads a file that holds one number; 0 if it does not exist.
 func (g *Cgroup) number(name string) int64 {
 	text, err := os.ReadFile(filepath.Join(g.dir, name))
 	if err != nil {
@@ -252,8 +262,8 @@ func counted(text []byte, name string) int64 {
 	return 0
 }
 
-// startIn has a process begin inside the cgroup (CLONE_INTO_CGROUP, since Linux 5.7), where version 2 has it. The file is to be
-// closed when the process has been started.
+// startIn has a process begin inside the cgroup (CLONE_INTO_CGROUP, since Linux 5.7) in version 2.
+// The caller closes the file when the process has started.
 func (g *Cgroup) startIn(attr *syscall.SysProcAttr) (*os.File, error) {
 	if g == nil || !g.v2 {
 		return nil, nil

@@ -13,8 +13,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/scratch"
 )
 
-// cgroups makes a cgroup for every process of a Place, in a folder of that place's own, which is locked as those of scratch are:
-// what killed workers left in theirs is ended by the next one. A nil cgroups makes none.
+// cgroups makes a cgroup for every process of a Supervisor, in a directory of that supervisor's
+// own, which is locked like those of package scratch: the next worker ends what killed ones left in
+// theirs. A nil cgroups makes none.
 type cgroups struct {
 	dir   string
 	v2    bool
@@ -23,12 +24,12 @@ type cgroups struct {
 	close func() error
 }
 
-// workerLeaf is where this process goes when the cgroup it is in is divided: in version 2 a cgroup that hands its memory
-// controller on can't hold processes itself.
+// workerLeaf is where this process goes when its cgroup is divided: in version 2 a cgroup that
+// delegates its memory controller can't hold processes itself.
 const workerLeaf = "stoker-worker"
 
-// openCgroups divides the cgroup at where. It changes nothing but that cgroup: the controller is handed on to those below it, and
-// this process moved there, if it is the only one inside.
+// openCgroups divides the cgroup at where. It changes nothing but that cgroup: the controller is
+// delegated to those below it, and this process moves to one of them, if it is the only one inside.
 func openCgroups(where string) (*cgroups, error) {
 	if where == "" {
 		return nil, nil
@@ -54,7 +55,8 @@ func openCgroups(where string) (*cgroups, error) {
 
 func makeCgroup(dir string) error { return os.Mkdir(dir, 0o755) }
 
-// divide sees to it that cgroups below parent can have memory limits of their own, and tells its version. pid is this process.
+// divide makes it possible that cgroups below parent have memory limits, and returns the version of
+// cgroups. pid is this process.
 func divide(parent string, pid int) (v2 bool, err error) {
 	controllers, err := os.ReadFile(filepath.Join(parent, "cgroup.controllers"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,7 +77,8 @@ func divide(parent string, pid int) (v2 bool, err error) {
 	return true, writeControl(filepath.Join(parent, "cgroup.subtree_control"), "+memory")
 }
 
-// makeRoom moves this process to a leaf if it is the only one in the cgroup. Others are not ours to move.
+// makeRoom moves this process to a leaf if it is the only one in the cgroup. It never moves other
+// processes.
 func makeRoom(parent string, pid int) error {
 	inside := (&Cgroup{dir: parent}).processes()
 	if len(inside) == 0 {
@@ -111,7 +114,7 @@ func (c *cgroups) open(name string) (*Cgroup, error) {
 	return &Cgroup{dir: dir, v2: c.v2, rmdir: c.rmdir}, nil
 }
 
-// end removes the place's folder, and what may be left in it.
+// end removes the supervisor's directory with everything in it.
 func (c *cgroups) end() error {
 	if c == nil {
 		return nil
@@ -120,7 +123,7 @@ func (c *cgroups) end() error {
 	return c.close()
 }
 
-// String says which way memory is limited, for the log.
+// String says for the log how memory is limited.
 func (c *cgroups) String() string {
 	switch {
 	case c == nil:
@@ -132,12 +135,84 @@ func (c *cgroups) String() string {
 	}
 }
 
-// endCgroupsIn ends the cgroups of a place that is gone. What can't be ended stays, and its folder with it.
+// endCgroupsIn ends the cgroups of a supervisor that is gone. A cgroup that can't be ended stays,
+// with its directory.
 func endCgroupsIn(dir string, v2 bool) {
-	entries, _ := os.ReadDir(dir) // none where it is gone by now
+	entries, _ := os.ReadDir(dir) // none if it is gone by now
 	for _, entry := range entries {
 		if entry.IsDir() {
 			_ = (&Cgroup{dir: filepath.Join(dir, entry.Name()), v2: v2, rmdir: os.Remove}).end()
 		}
 	}
 }
+
+// ownCgroupName names the cgroup that this process is in.
+const ownCgroupName = "own"
+
+// findCgroup returns the directory for "own" or an absolute path.
+func findCgroup(where string) (string, error) {
+	if where != ownCgroupName {
+		if !filepath.IsAbs(where) {
+			return "", fmt.Errorf("expected %q or an absolute path", ownCgroupName)
+		}
+		return where, nil
+	}
+	memberships, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", err
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return "", err
+	}
+	return ownCgroup(string(memberships), string(mounts))
+}
+
+// ownCgroup finds the directory of a process's cgroup in the hierarchy that has the memory
+// controller: see cgroups(7) and proc_pid_mountinfo(5). A process in the leaf that makeRoom makes,
+// or that systemd's DelegateSubgroup= makes, belongs to the cgroup above it.
+func ownCgroup(memberships, mounts string) (string, error) {
+	path, kind, err := memoryHierarchy(memberships)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(mounts) {
+		before, after, _ := strings.Cut(line, " - ")
+		where, what := strings.Fields(before), strings.Fields(after)
+		if len(where) < 5 || len(what) < 3 || what[0] != kind || kind == "cgroup" && !hasWord(what[2], "memory") {
+			continue
+		}
+		below, err := filepath.Rel(where[3], path)
+		if err != nil || below == ".." || strings.HasPrefix(below, "../") {
+			continue // a mount of another part of the hierarchy
+		}
+		own := filepath.Join(where[4], below)
+		if kind == "cgroup2" && filepath.Base(own) == workerLeaf {
+			own = filepath.Dir(own)
+		}
+		return own, nil
+	}
+	return "", fmt.Errorf("%s of type %s is not mounted here", path, kind)
+}
+
+// memoryHierarchy picks from lines like `4:memory:/a/b` (version 1) and `0::/a/b` (version 2).
+func memoryHierarchy(memberships string) (path, kind string, err error) {
+	for line := range strings.Lines(memberships) {
+		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(parts) < 3 {
+			continue
+		}
+		if hasWord(parts[1], "memory") {
+			return parts[2], "cgroup", nil
+		}
+		if parts[0] == "0" {
+			path, kind = parts[2], "cgroup2"
+		}
+	}
+	if path == "" {
+		return "", "", errors.New("this process is in no cgroup that could have a memory controller")
+	}
+	return path, kind, nil
+}
+
+func hasWord(list, word string) bool { return slices.Contains(strings.Split(list, ","), word) }

@@ -8,16 +8,19 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Server is a process that has loaded what takes seconds to load, and forks a child for each job. Its children are processes like
-// any other, in groups, homes and cgroups of their own; the kernel ends them with it. What it says and is told is documented by its
-// other side, fork.py of functions/runner/python.
+// ForkServer is a process that has loaded what takes seconds to load, and forks a child for each
+// job. Its children are processes like any other, in groups, homes and cgroups of their own; the
+// kernel ends them with the server. Its protocol is documented by the other side, fork.py of
+// functions/runner/python.
 type ForkServer struct {
 	*Process
 
@@ -31,7 +34,7 @@ type ForkServer struct {
 	broken error // it did not answer: nothing is asked any more
 }
 
-// answer is any word of the server.
+// answer is a message of the server.
 type answer struct {
 	Ready   bool   `json:"ready"`
 	Refused string `json:"refused"`
@@ -40,22 +43,23 @@ type answer struct {
 	MaxRSS  int64  `json:"maxrss"` // in rssUnit
 }
 
-// Bounds of what is asked of a server.
+// Bounds of requests to a server.
 const (
 	answerTime  = 30 * time.Second // for one answer: it does nothing else, but may have to wait for a processor
 	answerBytes = 64 << 10
 	lastWords   = 5 * time.Second // for the log of one that failed before it was ready
 )
 
-// forkEnv names the descriptor of the server's end of the socket. Standard input and output and progress come before it.
+// forkEnv names the descriptor of the server's end of the socket. It comes after standard input and
+// output and progress.
 const forkEnv = "STOKER_FORK_FD"
 
-// markRoom is what a server's mark is longer than its home, by slashes: its children write the marks of their own homes over it,
-// which differ by the digits of a random number.
+// markRoom is by how many slashes a server's mark is longer than its home: its children write the
+// marks of their own homes over it, which differ in the digits of a random number.
 const markRoom = 16
 
-// StartServer runs a command that is to become a server, which is held to an access to files with all that it forks; nil: to that of this
-// process. Attend is to be called at once.
+// StartForkServer runs a command that becomes a server. access limits what it and its children may
+// do with files; nil: what this process may. The caller calls Wait at once.
 func (l *Supervisor) StartForkServer(line, env []string, access *Access) (*ForkServer, error) {
 	ours, theirs, err := packetPair()
 	if err != nil {
@@ -95,12 +99,12 @@ func packetPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(pair[0]), "fork server"), os.NewFile(uintptr(pair[1]), "fork server"), nil
 }
 
-// Attend writes what the server prints to log, and returns when it has ended.
+// Wait writes what the server prints to log, and returns when the server has ended.
 func (s *ForkServer) Wait(log io.Writer) {
 	printed := make(chan struct{})
 	go func() { defer close(printed); _, _ = io.Copy(log, s.Output) }()
 	if s.failed = s.greet(); s.failed != nil {
-		select { // why it failed is in its log, whose end comes by another way than that of the socket
+		select { // its log says why it failed, and its end arrives by another way than the socket
 		case <-printed:
 		case <-time.After(lastWords):
 		}
@@ -109,7 +113,7 @@ func (s *ForkServer) Wait(log io.Writer) {
 	<-printed
 }
 
-// greet waits for the server's first word.
+// greet waits for the server's first message.
 func (s *ForkServer) greet() error {
 	first, err := s.read()
 	if err == nil && !first.Ready {
@@ -122,10 +126,11 @@ func (s *ForkServer) greet() error {
 // Ready is closed when the server can fork, or never will.
 func (s *ForkServer) Ready() <-chan struct{} { return s.ready }
 
-// Failed says why it never will. It is to be asked when Ready is closed.
+// Failed returns why it never will, once Ready is closed.
 func (s *ForkServer) Failed() error { return s.failed }
 
-// Fit says whether it may fork on, having grown by no more than growth bytes since it was ready: it hands its growth down.
+// Fit reports whether it may fork again, having grown by at most growth bytes since it was ready:
+// its children inherit the growth.
 func (s *ForkServer) Fit(growth int64) bool {
 	s.asking.Lock()
 	defer s.asking.Unlock()
@@ -133,8 +138,8 @@ func (s *ForkServer) Fit(growth int64) bool {
 	return s.broken == nil && !s.Dead() && size <= s.size+growth
 }
 
-// ask sends one request and reads its answer. A server that doesn't answer once is asked no more: what it says later would be the
-// answer to something else. Its children work on.
+// ask sends one request and reads its answer. A server that once fails to answer is not asked
+// again: a late answer would be taken for that of another request. Its children work on.
 func (s *ForkServer) ask(request any, files ...*os.File) (answer answer, err error) {
 	s.asking.Lock()
 	defer s.asking.Unlock()
@@ -187,5 +192,70 @@ func (s *ForkServer) read() (answer answer, err error) {
 // End kills the server, and with it the children that it still has.
 func (s *ForkServer) End() {
 	s.Process.End()
-	_ = s.socket.Close() // nothing more to say
+	_ = s.socket.Close() // nothing more to send
+}
+
+// forked is a leader that a ForkServer made. It is the server's child, and only the server can wait
+// for it: a pidfd reports its exit, and the server keeps it a zombie until it is asked to reap it.
+type forked struct {
+	server *ForkServer
+	number int
+	pidfd  int
+	reaped func() // called at the end of reap
+}
+
+// Fork has the server make a process, started by the server's Supervisor. reaped is called when
+// that has been waited for.
+func (s *ForkServer) Fork(reaped func()) (*Process, error) {
+	return s.supervisor.begin("a child of process "+strconv.Itoa(s.PID()), s.Process, func(p *Process, ends *childEnds) (leader, error) {
+		answer, err := s.ask(map[string]string{"fork": p.Home}, ends.stdin, ends.output, ends.progress)
+		if err != nil {
+			return nil, err
+		}
+		if answer.Refused != "" || answer.PID <= 0 {
+			return nil, fmt.Errorf("it can't fork: %s", answer.Refused)
+		}
+		child := &forked{server: s, number: answer.PID, reaped: reaped}
+		if child.pidfd, err = unix.PidfdOpen(answer.PID, 0); err != nil {
+			return nil, errors.Join(fmt.Errorf("hold on to process %d: %w", answer.PID, err), child.drop())
+		}
+		if err = p.Cgroup.move(answer.PID); err != nil { // it has allocated next to nothing yet
+			return nil, errors.Join(err, unix.Close(child.pidfd), child.drop())
+		}
+		return child, nil
+	})
+}
+
+// drop ends a child that has not begun.
+func (f *forked) drop() error {
+	if err := syscall.Kill(f.number, syscall.SIGKILL); err != nil {
+		return err
+	}
+	_, err := f.server.ask(map[string]int{"reap": f.number})
+	return err
+}
+
+func (f *forked) pid() int { return f.number }
+
+// held is false once the server is gone: its children are then gone too, and their numbers may be
+// reused.
+func (f *forked) held() bool { return !f.server.Dead() }
+
+func (f *forked) await() {
+	for {
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(f.pidfd), Events: unix.POLLIN}}, -1)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+func (f *forked) reap() Exit {
+	defer f.reaped()
+	_ = unix.Close(f.pidfd)
+	answer, err := f.server.ask(map[string]int{"reap": f.number})
+	if err != nil {
+		return Exit{Status: syscall.WaitStatus(syscall.SIGKILL), Unknown: true}
+	}
+	return Exit{Status: syscall.WaitStatus(answer.Status), MaxRSSBytes: answer.MaxRSS * rssUnit}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -16,15 +17,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launch starts a command from a thread of its own, on which it puts what the child shall inherit: no new privileges by set-user-ID
-// programs, the brand, and the sandbox. The thread lives as long as the child, for the kernel takes it for the parent (PR_SET_PDEATHSIG). No
-// descriptors reach the child but those that the command names. exited is closed when the child has exited; it is a zombie then.
+// launch starts a command from a thread of its own, on which it sets what the child inherits: no
+// new privileges by set-user-ID programs, the brand, and the sandbox. The thread lives as long as
+// the child, because the kernel takes it for the parent (PR_SET_PDEATHSIG). Only the descriptors
+// that the command names reach the child. exited is closed when the child has exited; it is a
+// zombie then.
 func launch(cmd *exec.Cmd, sandbox *Sandbox) (exited <-chan struct{}, err error) {
 	started, over := make(chan error), make(chan struct{})
 	go func() {
-		runtime.LockOSThread() // and never unlocked, so that the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 		if unix.Gettid() == os.Getpid() {
-			// The first thread stands for the process in /proc. While it is locked, another goroutine has another thread.
+			// The first thread represents the process in /proc. While it is locked, another
+			// goroutine gets another thread.
 			inner := make(chan struct{})
 			go func() { defer close(inner); runtime.LockOSThread(); hold(cmd, sandbox, started) }()
 			<-inner
@@ -37,7 +41,7 @@ func launch(cmd *exec.Cmd, sandbox *Sandbox) (exited <-chan struct{}, err error)
 	return over, <-started
 }
 
-// launch starts a leader, and makes it known.
+// launch starts a leader, and registers it.
 func (f *family) launch(cmd *exec.Cmd, sandbox *Sandbox) (exited <-chan struct{}, err error) {
 	families.starting.RLock()
 	defer families.starting.RUnlock()
@@ -47,16 +51,17 @@ func (f *family) launch(cmd *exec.Cmd, sandbox *Sandbox) (exited <-chan struct{}
 	return exited, err
 }
 
-// Bounds are what a command of Run is held to.
+// Bounds limit a command of Run.
 type Bounds struct {
 	Access      *Access // to files; nil: that of this process
 	Confinement Confinement
 	User        *User // nil: that of this process
 }
 
-// Run runs a command that has a home, which it owns, and returns when it has ended and all that it started. It has the descriptors that the
-// command names and no others, and a session of its own. It begins without a network if it is to have none; its limits are set right after
-// its start. The command's environment gets a mark: see MarkEnv.
+// Run runs a command that has a home, which it owns, and returns when the command and all that it
+// started has ended. The command has only the descriptors that it names, and a session of its own.
+// It begins without a network if the bounds say so; its limits are set right after its start. Its
+// environment gets a mark: see MarkEnv.
 func Run(cmd *exec.Cmd, home string, bounds Bounds) error {
 	var sandbox *Sandbox
 	if bounds.Access != nil {
@@ -84,7 +89,8 @@ func Run(cmd *exec.Cmd, home string, bounds Bounds) error {
 		_ = cmd.Process.Kill() // before it is waited for
 	}
 	<-exited
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // until it is waited for, its number is no one else's
+	// its number is not reused until it is waited for
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	err = cmd.Wait()
 	f.leave()
 	endStrays(home)
@@ -96,7 +102,7 @@ func Run(cmd *exec.Cmd, home string, bounds Bounds) error {
 	return err
 }
 
-// hold holds a process that has just started to what it does not do by itself.
+// hold applies limits to a process that has just started, if it does not apply them itself.
 func (b Bounds) hold(pid int) error {
 	if b.User != nil {
 		return nil
@@ -104,7 +110,8 @@ func (b Bounds) hold(pid int) error {
 	return errors.Join(b.Confinement.mapUser(pid), b.Confinement.limit(pid))
 }
 
-// hold starts a command from this thread, tells how that went, and returns when the child has exited.
+// hold starts a command from this thread, reports the result, and returns when the child has
+// exited.
 func hold(cmd *exec.Cmd, sandbox *Sandbox, started chan<- error) {
 	err := errors.Join(unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC), brand(), sandbox.enter())
 	if err == nil {
@@ -119,8 +126,9 @@ func hold(cmd *exec.Cmd, sandbox *Sandbox, started chan<- error) {
 	awaitChild(pid)
 }
 
-// brand installs a filter of system calls, which refuses those that limit other processes: see denials. Every process that this one starts
-// from here on inherits it and none gets rid of it, and the kernel says how many a process has, so that it also tells these processes from
+// brand installs a system call filter that refuses the calls that limit other processes: see
+// denials. Every process that this thread starts from here on inherits it and can't remove it. The
+// kernel reports how many filters a process has, which also distinguishes these processes from
 // other children of this one.
 func brand() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -131,7 +139,7 @@ func brand() error {
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, specAllow, uintptr(unsafe.Pointer(&program)))
 	runtime.KeepAlive(filter)
-	if errno != 0 && errno != unix.ENOSYS && errno != unix.EINVAL { // a kernel without
+	if errno != 0 && errno != unix.ENOSYS && errno != unix.EINVAL { // a kernel without filters
 		return fmt.Errorf("mark a thread for its children: %w", errno)
 	}
 	return nil
@@ -140,7 +148,8 @@ func brand() error {
 // ownFilters is how many filters this process was started with.
 var ownFilters = sync.OnceValue(func() int { return filters(os.Getpid()) })
 
-// branded says whether a process, which may be a zombie or have lost its first thread, has more filters than this one.
+// branded reports whether a process, which may be a zombie or have lost its first thread, has more
+// filters than this one.
 func branded(pid int) bool { return filters(pid) > ownFilters() }
 
 // filters reads proc_pid_status(5). It is 0 before Linux 5.9.
@@ -158,7 +167,8 @@ func filters(pid int) int {
 	return 0
 }
 
-// CanTellOrphans says whether what a process leaves running without a parent can be told from other children: since Linux 5.9.
+// CanTellOrphans reports whether processes without a parent that a process leaves running can be
+// told from other children: since Linux 5.9.
 func CanTellOrphans() bool {
 	status, err := os.ReadFile("/proc/self/status")
 	return err == nil && bytes.Contains(status, []byte("\nSeccomp_filters:"))
@@ -173,4 +183,63 @@ func awaitChild(pid int) {
 			return
 		}
 	}
+}
+
+// programFD is the lowest descriptor of a sealed program. A child's own descriptors, which are set
+// up before it executes the program, are lower.
+const programFD = 100
+
+// Seal returns a copy of a program that no process can change, not even one of the same user:
+// memory without a name (memfd_create(2)). If the kernel forbids programs in such memory (sysctl
+// vm.memfd_noexec), it is the file itself. The caller closes the copy; a process that runs it
+// continues. sum, if it is not nil, gets everything that is copied.
+func Seal(path string, sum io.Writer) (program *os.File, err error) {
+	from, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	fd, err := unix.MemfdCreate("module", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3
+		fd, err = unix.MemfdCreate("module", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	}
+	if sum == nil {
+		sum = io.Discard
+	}
+	if err != nil {
+		if _, err := io.Copy(sum, from); err != nil {
+			return nil, err
+		}
+		return moveUp(from, path)
+	}
+	memory := os.NewFile(uintptr(fd), path)
+	defer func() { err = errors.Join(err, memory.Close()) }()
+	if _, err := io.Copy(io.MultiWriter(memory, sum), from); err != nil {
+		return nil, err
+	}
+	if _, err := unix.FcntlInt(memory.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE); err != nil {
+		return nil, fmt.Errorf("seal a copy of %s: %w", path, err)
+	}
+	return moveUp(memory, path)
+}
+
+// moveUp returns the file by another descriptor, which a child does not use for its own.
+func moveUp(file *os.File, path string) (*os.File, error) {
+	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, programFD)
+	if err != nil {
+		return nil, fmt.Errorf("keep a copy of %s: %w", path, err)
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// execute has a command execute a sealed program, whose descriptor it inherits until then. The
+// interpreter of a script opens it after that: the process keeps the descriptor, after its other
+// ones.
+func execute(cmd *exec.Cmd, program *os.File) {
+	fd := int(program.Fd())
+	if IsScript(program) {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, program)
+		fd = 2 + len(cmd.ExtraFiles)
+	}
+	cmd.Path = fmt.Sprintf("/proc/self/fd/%d", fd)
 }

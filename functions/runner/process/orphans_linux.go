@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Orphans are processes whose parents have ended. As a subreaper (PR_SET_CHILD_SUBREAPER(2const)) this process is the parent of those that
-// its children leave, whatever session, group or environment they have made for themselves; the brand tells them from other children.
-//
-// Whose orphan one was is not told by the kernel. It can only be that of a process that was busy when it began, and so it is ended when no
-// such process is left.
+// Orphans are processes whose parents have ended. As a subreaper (PR_SET_CHILD_SUBREAPER(2const))
+// this process becomes the parent of those that its children leave, whatever session, group or
+// environment they have; the brand distinguishes them from other children. The kernel does not say
+// whose orphan a process was. It can only be that of a process that was busy when it began, and so
+// it is ended when no such process is left.
 
 // families are the leaders that are children of this process, and those that are busy.
 var families = struct {
@@ -26,7 +26,7 @@ var families = struct {
 	busy    map[*family]int64 // since when, in ticks since the machine started
 }{leaders: map[int]*family{}, busy: map[*family]int64{}}
 
-// family is the part of a process in families.
+// family is a process's entry in families.
 type family struct {
 	pid int // of a leader that is a child of this process; 0: it is another's
 }
@@ -41,7 +41,7 @@ func (f *family) setBusy(busy bool) {
 	}
 }
 
-// join makes a leader known.
+// join registers a leader.
 func (f *family) join(pid int) {
 	families.Lock()
 	defer families.Unlock()
@@ -49,19 +49,19 @@ func (f *family) join(pid int) {
 	families.leaders[pid] = f
 }
 
-// leaders are the numbers of all leaders that are children of this process.
+// leaders returns the numbers of all leaders that are children of this process.
 func leaders() []int {
 	families.Lock()
 	defer families.Unlock()
 	return slices.Collect(maps.Keys(families.leaders))
 }
 
-// leave forgets a leader that has been waited for, or is about to be.
+// leave removes a leader that has been waited for, or is about to be.
 func (f *family) leave() {
 	f.setBusy(false)
 	families.Lock()
 	defer families.Unlock()
-	if families.leaders[f.pid] == f { // else its number is another's by now
+	if families.leaders[f.pid] == f { // otherwise its number is reused by now
 		delete(families.leaders, f.pid)
 	}
 }
@@ -69,14 +69,14 @@ func (f *family) leave() {
 // adoptOrphans makes this process the parent of orphans.
 func adoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// orphan is a process that was branded, and is a child of this one that it has not started.
+// orphan is a branded process that is a child of this one, which did not start it.
 type orphan struct {
 	pid    int
 	zombie bool
 	began  int64 // in ticks
 }
 
-// orphansAmong lists them. The caller holds families.starting.
+// orphansAmong lists the orphans among processes. The caller holds families.starting.
 func orphansAmong(all []processStat) (found []orphan) {
 	families.Lock()
 	defer families.Unlock()
@@ -88,7 +88,7 @@ func orphansAmong(all []processStat) (found []orphan) {
 	return found
 }
 
-// endOrphans ends those that belong to no process that is busy, and waits for those that have ended.
+// endOrphans ends those that belong to no busy process, and waits for those that have ended.
 func endOrphans() {
 	for end := time.Now().Add(strayTime); time.Now().Before(end); {
 		ended := false
@@ -106,7 +106,8 @@ func endOrphans() {
 	}
 }
 
-// belongs says whether a process is busy that was so when this one began. A tick is a hundredth of a second; one more is for the rest.
+// belongs reports whether a process is busy that was busy when this one began. A tick is a
+// hundredth of a second; one more allows for rounding.
 func (o orphan) belongs() bool {
 	families.Lock()
 	defer families.Unlock()
@@ -125,7 +126,8 @@ func (o orphan) end(until time.Time) bool {
 		return false
 	}
 	defer unix.Close(fd)
-	if !branded(o.pid) || unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) != nil { // its number is no other's as long as nobody waits for it
+	// its number is not reused until somebody waits for it
+	if !branded(o.pid) || unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) != nil {
 		return false
 	}
 	awaitPidfd(fd, until)
@@ -133,7 +135,8 @@ func (o orphan) end(until time.Time) bool {
 	return true
 }
 
-// reapOrphan waits for an orphan that has ended, and says whether it is gone. One that has threads left is not.
+// reapOrphan waits for an orphan that has ended, and reports whether it is gone. One with threads
+// left is not.
 func reapOrphan(pid int) bool {
 	for {
 		reaped, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
@@ -143,7 +146,7 @@ func reapOrphan(pid int) bool {
 	}
 }
 
-// hasAny says whether one of the orphans may be this process's.
+// hasAny reports whether one of the orphans may be this process's.
 func (f *family) hasAny(orphans []orphan) bool {
 	families.Lock()
 	since, busy := families.busy[f]
@@ -151,7 +154,7 @@ func (f *family) hasAny(orphans []orphan) bool {
 	return slices.ContainsFunc(orphans, func(o orphan) bool { return !o.zombie && (!busy || o.began+1 >= since) })
 }
 
-// ticks is the time since the machine started as proc_pid_stat(5) has it, in hundredths of a second.
+// ticks is the time since the machine started as in proc_pid_stat(5), in hundredths of a second.
 func ticks() int64 {
 	var now unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) // every Linux has it

@@ -6,28 +6,33 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 )
 
-// Process is one child, leader of a process group of its own. It is to be ended by End, or by Reap and then Release.
+// Process is a child, the leader of a process group of its own. The caller ends it with End, or
+// with Reap and then Release.
 type Process struct {
 	Stdin    *os.File // we write
 	Output   *os.File // we read its standard output and error
 	Progress *os.File // we read its descriptor ProgressFD
 	Home     string   // HOME, TMPDIR and working directory
-	Cgroup   *Cgroup  // nil: the kernel does not see to its limits
+	Cgroup   *Cgroup  // nil: the kernel does not enforce its memory limit
 	User     *User    // nil: that of this process
 
 	leader leader
 	exited chan struct{}
 	family family
-	spare  int  // a process with the same user that is not this one's: the server that forked it; 0: none
+	// a process with the same user that is not this one's: the server that forked it; 0: none
+	spare  int
 	leased bool // the user is this process's to give back
 }
 
-// ProgressFD is the descriptor that a process has besides the usual three: what it writes there comes out of Progress.
+// ProgressFD is the descriptor that a process has in addition to the usual three: what it writes
+// there is read from Progress.
 const ProgressFD = 3
 
-// MarkEnv names the home of the process that another one belongs to. Processes that leave its group are found by it.
+// MarkEnv names the variable with the home of the process that another one belongs to. Processes
+// that leave its group are found by it.
 const MarkEnv = "STOKER_MODULE"
 
 // Command is what a process runs. It waits where it reads its standard input.
@@ -53,13 +58,14 @@ func (l *Supervisor) Start(c Command) (*Process, error) {
 	})
 }
 
-// environment is env with what a process is told of itself.
+// environment is env with the variables of a process's own.
 func (p *Process) environment(env []string, mark string) []string {
 	return append(env[:len(env):len(env)], "HOME="+p.Home, "TMPDIR="+p.Home, MarkEnv+"="+mark)
 }
 
-// begin makes what belongs to a process, and has launch start its leader with the child's ends of the pipes. server is the process that forks it, whose user it
-// has; nil: it has one of its own where there are some.
+// begin makes everything that belongs to a process, and has launch start its leader with the
+// child's ends of the pipes. server is the process that forks it, whose user it has; nil: it has
+// one of its own if there are users.
 func (l *Supervisor) begin(name string, server *Process, launch func(*Process, *childEnds) (leader, error)) (p *Process, err error) {
 	p = &Process{}
 	defer func() {
@@ -93,7 +99,7 @@ func (l *Supervisor) begin(name string, server *Process, launch func(*Process, *
 	return p, p.Cgroup.adopt(p.PID())
 }
 
-// makeHome makes a folder that is a user's alone.
+// makeHome makes a directory that belongs to a user alone.
 func makeHome(parent, prefix string, user *User) (home string, err error) {
 	if home, err = os.MkdirTemp(parent, prefix); err != nil || user == nil {
 		return home, err
@@ -101,17 +107,18 @@ func makeHome(parent, prefix string, user *User) (home string, err error) {
 	return home, os.Chown(home, user.ID, user.ID)
 }
 
-// Files is the path of a folder for what the process is given: the caller makes it, and it goes with the home. With an Access, the process
-// can't write there.
+// Files is the path of a directory for files that the process is given. The caller makes it, and it
+// is removed with the home. With an Access, the process can't write there.
 func (p *Process) Files() string { return p.Home + "-files" }
 
-// SetBusy says whether the process works for somebody just now. What it starts meanwhile is its own as long as it is busy: see orphans.
+// SetBusy sets whether the process is working for a caller. What it starts meanwhile is its own as
+// long as it is busy: see orphans.
 func (p *Process) SetBusy(busy bool) { p.family.setBusy(busy) }
 
-// Exited is closed when the leader has exited. Until it is reaped, its number is no one else's.
+// Exited is closed when the leader has exited. Until it is reaped, its number is not reused.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Dead says whether the leader has exited.
+// Dead reports whether the leader has exited.
 func (p *Process) Dead() bool {
 	select {
 	case <-p.exited:
@@ -121,15 +128,17 @@ func (p *Process) Dead() bool {
 	}
 }
 
-// childEnds are the ends of the pipes that only the child keeps, the folder of the cgroup that it begins in, and what it is held to.
+// childEnds are the ends of the pipes that only the child keeps, the directory of the cgroup that
+// it begins in, and its limits.
 type childEnds struct {
 	stdin, output, progress, cgroup *os.File
 	confined                        Confinement
 	sandbox                         *Sandbox
 }
 
-// run starts a command with these ends, in the home and the cgroup of p, and with its user. More files of the command come behind the
-// progress. program, if it is not nil, is executed in the place of the command's path.
+// run starts a command with these ends, in the home and the cgroup of p, and with its user. More
+// files of the command come after the progress. program, if it is not nil, is executed instead of
+// the command's path.
 func (e *childEnds) run(cmd *exec.Cmd, p *Process, program *os.File) (leader, error) {
 	cmd.Dir = p.Home
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.stdin, e.output, e.output
@@ -162,7 +171,7 @@ func (e *childEnds) run(cmd *exec.Cmd, p *Process, program *os.File) (leader, er
 	return command{cmd, begun}, nil
 }
 
-// open makes the pipes. Of each, the other end is p's.
+// open makes the pipes. The other end of each is p's.
 func (e *childEnds) open(p *Process) (err error) {
 	if e.stdin, p.Stdin, err = os.Pipe(); err != nil {
 		return err
@@ -176,13 +185,13 @@ func (e *childEnds) open(p *Process) (err error) {
 
 func (e *childEnds) close() { closeAll(e.stdin, e.output, e.progress, e.cgroup) }
 
-// End kills the whole group, waits for its leader, and lets go of what belonged to it.
+// End kills the whole group, waits for its leader, and releases what belonged to it.
 func (p *Process) End() {
 	p.Reap()
 	p.Release()
 }
 
-// abandon lets go of a process of which something could not be had.
+// abandon releases a process that could not be completed.
 func (p *Process) abandon() {
 	if p.exited != nil {
 		p.Reap()
@@ -190,12 +199,13 @@ func (p *Process) abandon() {
 	p.Release()
 }
 
-// Release closes our ends of the pipes, removes the process's folder and cgroup, and gives its user back.
+// Release closes this side of the pipes, removes the process's directory and cgroup, and gives its
+// user back.
 func (p *Process) Release() {
 	closeAll(p.Stdin, p.Output, p.Progress)
-	_ = p.Cgroup.end() // as with its folder
+	_ = p.Cgroup.end() // as with its directory
 	if p.Home != "" {
-		_ = os.RemoveAll(p.Home) // a leftover goes with the folder that it is in
+		_ = os.RemoveAll(p.Home) // a leftover is removed with the directory that it is in
 		_ = os.RemoveAll(p.Files())
 	}
 	if p.leased {
@@ -206,7 +216,84 @@ func (p *Process) Release() {
 func closeAll(files ...*os.File) {
 	for _, file := range files {
 		if file != nil {
-			_ = file.Close() // pipes: there is nothing that could be lost
+			_ = file.Close() // pipes: nothing can be lost
 		}
 	}
+}
+
+// PID is the leader's process ID, and so the group's.
+func (p *Process) PID() int { return p.leader.pid() }
+
+// Signal sends a signal to the whole group, unless the group is gone or its number may be reused by
+// now.
+func (p *Process) Signal(s syscall.Signal) {
+	if p.leader.held() {
+		_ = syscall.Kill(-p.PID(), s)
+	}
+}
+
+// Reap kills the group, waits for its leader, and kills what left the group. It waits for the
+// leader after the signals: until then the number is not reused, and a signal can't hit another
+// process. The second signal is for processes that were started while the first was sent.
+func (p *Process) Reap() Exit {
+	p.Signal(syscall.SIGKILL)
+	<-p.exited
+	p.Signal(syscall.SIGKILL)
+	how := p.leader.reap()
+	p.family.leave()
+	endStrays(p.Home)
+	p.User.endAll(p.spare)
+	endOrphans()
+	return how
+}
+
+// leader is the first process of a group: a command that this process started, or a child that a
+// ForkServer made.
+type leader interface {
+	pid() int
+
+	// held reports whether the number is certainly its own. It is until Reap, as long as its parent
+	// lives.
+	held() bool
+
+	// await returns when it has exited.
+	await()
+
+	// reap frees the number, and returns how the leader ended. It is called once, after await.
+	reap() Exit
+}
+
+// Exit is how a leader ended.
+type Exit struct {
+	Status      syscall.WaitStatus
+	MaxRSSBytes int64 // the largest resident size that the kernel saw of it or of a child it waited for; 0: not known
+	// its parent has ended and taken it along, or does not answer: Status is not its own
+	Unknown bool
+}
+
+// command is a leader that this process started.
+type command struct {
+	cmd    *exec.Cmd
+	exited <-chan struct{}
+}
+
+func (c command) pid() int   { return c.cmd.Process.Pid }
+func (c command) held() bool { return true }
+
+func (c command) await() { <-c.exited }
+
+func (c command) reap() Exit {
+	_ = c.cmd.Wait() // how it ended stands in ProcessState
+	state := c.cmd.ProcessState
+	status, _ := state.Sys().(syscall.WaitStatus)
+	return Exit{Status: status, MaxRSSBytes: maxRSS(state)}
+}
+
+// maxRSS is in bytes.
+func maxRSS(state *os.ProcessState) int64 {
+	usage, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return int64(usage.Maxrss) * rssUnit
 }

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rights of Landlock, as in linux/landlock.h. To execute a file, to list a folder and to send an ioctl to a device is not restricted.
+// Rights of Landlock, as in linux/landlock.h. Executing a file, listing a directory and an ioctl on
+// a device are not restricted.
 const (
 	writeFile  = 1 << 1
 	readFile   = 1 << 2
@@ -37,7 +38,7 @@ const (
 	scopeSignals         = 1 << 1 // version 6
 )
 
-// Versions of Landlock that bring what is asked of it.
+// Versions of Landlock that introduce what is used.
 const (
 	landlockLeast    = 2 // Linux 5.19: before, files could not be moved between folders at all
 	landlockTruncate = 3 // Linux 6.2
@@ -45,7 +46,7 @@ const (
 	landlockThreads  = 8 // Linux 7.0: all threads of a process enter a sandbox together
 )
 
-// landlockVersion is that of the kernel, 0 where it has none or it is switched off.
+// landlockVersion is the kernel's, 0 if it has none or if it is switched off.
 var landlockVersion = sync.OnceValue(func() int {
 	const version = 1 // LANDLOCK_CREATE_RULESET_VERSION
 	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, version)
@@ -55,7 +56,7 @@ var landlockVersion = sync.OnceValue(func() int {
 	return int(n)
 })
 
-// CanSandbox says whether the kernel can hold processes to an Access. Where it can't, err says why.
+// CanSandbox returns an error if the kernel can't enforce an Access.
 func CanSandbox() error {
 	switch n := landlockVersion(); {
 	case n == 0:
@@ -66,7 +67,8 @@ func CanSandbox() error {
 	return nil
 }
 
-// SandboxLacks says what the kernel's Landlock is too old for, in words; nothing where it has all that is asked of it.
+// SandboxLacks describes what the kernel's Landlock is too old for; nothing if it has everything
+// that is used.
 func SandboxLacks() (lacks []string) {
 	if landlockVersion() < landlockTruncate {
 		lacks = append(lacks, "files elsewhere can be cut off (Linux 6.2)")
@@ -77,7 +79,7 @@ func SandboxLacks() (lacks []string) {
 	return lacks
 }
 
-// Sandbox is the access of a process with a home; nil where the kernel has no Landlock.
+// Sandbox returns the access of a process with a home; nil if the kernel has no Landlock.
 func (a Access) Sandbox(home string) *Sandbox {
 	if CanSandbox() != nil {
 		return nil
@@ -104,7 +106,8 @@ func (a Access) Sandbox(home string) *Sandbox {
 	return s
 }
 
-// devices are those that programs write to: what swallows and makes bytes, shared memory, terminals of their own, and GPUs.
+// devices are those that programs write to: null and similar devices, shared memory, terminals of
+// their own, and GPUs.
 func devices() []string {
 	found := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm", "/dev/ptmx", "/dev/kfd", "/dev/dri", "/dev/dxg",
 		"/dev/infiniband"}
@@ -112,7 +115,7 @@ func devices() []string {
 	return append(found, nvidia...)
 }
 
-// resolve follows the links of a path, as far as it is there.
+// resolve follows the links of a path, as far as it exists.
 func resolve(path string) string {
 	path = filepath.Clean(path)
 	for rest := ""; ; {
@@ -126,8 +129,9 @@ func resolve(path string) string {
 	}
 }
 
-// around lists paths that together hold all that is below dir by now, but for what is hidden: dir itself if nothing below it is. What comes
-// later into a folder on the way to something hidden is hidden too.
+// around lists paths that together hold everything that is now below dir, except what is hidden:
+// dir itself if nothing below it is. What is added later to a directory on the way to something
+// hidden is hidden too.
 func around(dir string, hidden []string) (paths []string) {
 	below := slices.DeleteFunc(slices.Clone(hidden), func(path string) bool { return path != dir && !isBelow(path, dir) })
 	if slices.Contains(below, dir) {
@@ -138,7 +142,7 @@ func around(dir string, hidden []string) (paths []string) {
 	}
 	entries, _ := os.ReadDir(dir) // those that could be read
 	for _, entry := range entries {
-		if entry.Type()&fs.ModeSymlink == 0 { // where it leads to has its own path
+		if entry.Type()&fs.ModeSymlink == 0 { // its target has its own path
 			paths = append(paths, around(filepath.Join(dir, entry.Name()), below)...)
 		}
 	}
@@ -149,7 +153,8 @@ func isBelow(path, dir string) bool {
 	return dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
-// enter holds the calling thread, and what it starts from now on, to the sandbox. Not the other threads of this process.
+// enter confines the calling thread, and what it starts from now on, to the sandbox, but not the
+// other threads of this process.
 func (s *Sandbox) enter() error {
 	if s == nil {
 		return nil
@@ -175,7 +180,7 @@ func (s *Sandbox) enter() error {
 	return nil
 }
 
-// add grants nothing on a path that is not there, or that this user can't reach.
+// add grants nothing on a path that does not exist, or that this user can't reach.
 func (r Rule) add(ruleset int) error {
 	fd, err := unix.Open(r.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	switch {
@@ -197,6 +202,16 @@ func (r Rule) add(ruleset int) error {
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), pathBeneath, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
 		return errno
+	}
+	return nil
+}
+
+// HideSecrets keeps other processes of the same user, including those started here, from reading
+// this one's environment and memory, where the credentials of the bus and the store are
+// (PR_SET_DUMPABLE(2const)).
+func HideSecrets() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("hide this process's memory from modules: %w", err)
 	}
 	return nil
 }

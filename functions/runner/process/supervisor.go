@@ -7,8 +7,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/scratch"
 )
 
-// Place is where processes live: a folder with their homes and, where the kernel limits their memory, a cgroup with theirs.
-// Its methods may be called from several goroutines at once.
+// Supervisor starts processes and cleans up after them. It has a directory with their homes and, if
+// the kernel limits their memory, a cgroup with theirs. Its methods may be called from several
+// goroutines at once.
 type Supervisor struct {
 	dir     string
 	cgroups *cgroups // nil: nobody but their callers limits what lives here
@@ -18,8 +19,9 @@ type Supervisor struct {
 	users       *Users // nil: what lives here has the user of this process
 }
 
-// Open makes a place, to be closed. cgroup is the one to divide: own, a path, or "" for none; see the package comment. It clears
-// up after processes that were killed and had places: their folders are removed, and what they left running is ended.
+// Open makes a supervisor. The caller closes it. cgroup is the one to divide: own, a path, or ""
+// for none; see the package comment. It cleans up after supervisors whose processes were killed: it
+// removes their directories, and ends what they left running.
 func Open(cgroup string) (*Supervisor, error) {
 	cgroups, err := openCgroups(cgroup)
 	if err != nil {
@@ -35,26 +37,34 @@ func Open(cgroup string) (*Supervisor, error) {
 	return &Supervisor{dir: homes.Path(), cgroups: cgroups, close: homes.Close}, nil
 }
 
-// Dir is the folder with the homes.
+// Dir is the directory with the homes.
 func (l *Supervisor) Dir() string { return l.dir }
 
-// Confinement returns what Confine was told last, with its defaults.
+// Confinement returns the argument of the last Confine, with its defaults.
 func (l *Supervisor) Confinement() Confinement { return l.confinement }
 
-// UseUsers gives what is started here from now on users of their own; nil: that of this process.
+// UseUsers gives processes that are started from now on users of their own; nil: that of this
+// process.
 func (l *Supervisor) UseUsers(users *Users) error {
 	l.users = users
 	if users == nil {
 		return nil
 	}
-	return os.Chmod(l.dir, 0o711) // each home is its user's alone
+	return os.Chmod(l.dir, 0o711) // each home belongs to its user alone
 }
 
-// Users are those of UseUsers.
+// Users returns the argument of UseUsers.
 func (l *Supervisor) Users() *Users { return l.users }
 
-// LimitedBy says which way memory is limited here, for the log.
+// LimitedBy says for the log how memory is limited.
 func (l *Supervisor) LimitedBy() string { return l.cgroups.String() }
 
-// Close removes what is left of the processes. Running ones are their callers' to end, before.
+// Close removes what is left of the processes. Callers end running ones first.
 func (l *Supervisor) Close() error { return errors.Join(l.close(), l.cgroups.end()) }
+
+// IsScript reports whether the kernel runs a program by an interpreter that its first line names.
+func IsScript(program *os.File) bool {
+	var first [2]byte
+	_, err := program.ReadAt(first[:], 0)
+	return err == nil && string(first[:]) == "#!"
+}

@@ -15,12 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Users are user IDs that nobody else on this machine uses. A process gets one of them for as long as it lives. The kernel then keeps it
-// from the files, the memory and the signals of the worker and of all other processes, and tells what it has started by that ID.
+// Users are user IDs that nobody else on this machine uses. A process gets one of them for as long
+// as it lives. The kernel then keeps it from the files, the memory and the signals of the worker
+// and of all other processes, and what it has started is known by the ID.
 //
-// An ID is locked by a file, so that several workers of a machine may have the same range. The last one is for Keeper.
-//
-// Methods may be called from several goroutines at once. A nil Users has no IDs.
+// An ID is locked by a file, so that several workers of a machine may have the same range. The last
+// one is for Keeper. Methods may be called from several goroutines at once. A nil Users has no IDs.
 type Users struct {
 	first, last int
 	locks       string // a folder with a file for each ID
@@ -32,7 +32,8 @@ type Users struct {
 	keeping sync.Mutex // held while Keeper's ID is in use
 }
 
-// OpenUsers reads a value of UserEnv: nil for off. It fails where processes can't be given other users. The program has to call Enter.
+// OpenUsers parses a value of UserEnv: nil for off. It fails if processes can't have other users.
+// The program has to call Enter.
 func OpenUsers(text string) (*Users, error) {
 	first, last, ok, err := parseUsers(text)
 	if err != nil || !ok {
@@ -48,8 +49,9 @@ func OpenUsers(text string) (*Users, error) {
 	return u, nil
 }
 
-// CanChangeUser says whether this process can start others under other users; if not, err says why. Only root can: whoever may take any user
-// ID without being root may become root as well, and would lose that right at the start of a program, which gets no new privileges.
+// CanChangeUser returns an error if this process can't start others as other users. Only root can:
+// a process that may take any user ID without being root may become root as well, and would lose
+// that right at the start of a program, which gets no new privileges.
 func CanChangeUser() error {
 	if os.Geteuid() != 0 {
 		return errors.New("only root can give modules users of their own")
@@ -66,7 +68,8 @@ func CanChangeUser() error {
 			return fmt.Errorf("this root has no capability %s, which users of modules need", name)
 		}
 	}
-	// Without it a module could give files of others a name in its own folders, which the worker then reads and hands on.
+	// Otherwise a module could give files of others a name in its own directories, which the worker
+	// then reads and publishes.
 	if text, err := os.ReadFile("/proc/sys/fs/protected_hardlinks"); err != nil || strings.TrimSpace(string(text)) != "1" {
 		return errors.New("the kernel lets users link files of others: set fs.protected_hardlinks=1 (sysctl)")
 	}
@@ -96,7 +99,7 @@ func (u *Users) unused(path string) error {
 	return lines.Err()
 }
 
-// lockFolder makes a folder of root's own in the first of some folders where it can be made.
+// lockFolder makes a directory of root's own in the first of some directories where it can.
 func lockFolder(parents ...string) (string, error) {
 	var errs []error
 	for _, parent := range parents {
@@ -117,7 +120,7 @@ func lockFolder(parents ...string) (string, error) {
 	return "", errors.Join(errs...)
 }
 
-// Has says whether an ID is one of them.
+// Has reports whether an ID is one of them.
 func (u *Users) Has(id int) bool { return u != nil && id >= u.first && id <= u.last }
 
 // String is the range.
@@ -162,7 +165,7 @@ func (u *Users) unlease(id int, lock *flock.Flock) {
 
 func (u *Users) lock(id int) *flock.Flock { return flock.New(filepath.Join(u.locks, strconv.Itoa(id))) }
 
-// With has do run with an ID for itself.
+// With calls do with an ID of its own.
 func (u *Users) With(do func(*User) error) error {
 	user, err := u.lease()
 	if err != nil {
@@ -172,8 +175,8 @@ func (u *Users) With(do func(*User) error) error {
 	return do(user)
 }
 
-// Keeper has do run with an ID that is always the same, for commands that keep files from one time to the next. One command of the machine
-// has it at a time.
+// Keeper calls do with an ID that is always the same, for commands that keep files between calls.
+// One command of the machine has it at a time.
 func (u *Users) Keeper(do func(*User) error) error {
 	if u == nil {
 		return do(nil)
@@ -188,7 +191,7 @@ func (u *Users) Keeper(do func(*User) error) error {
 	return errors.Join(do(&User{ID: u.last, users: u, free: func() {}}), lock.Close())
 }
 
-// endAll ends what runs under the ID, but for one process.
+// endAll ends all processes of the ID except one.
 func (u *User) endAll(spare int) {
 	if u != nil {
 		endUser(u.ID, spare)
@@ -197,7 +200,8 @@ func (u *User) endAll(spare int) {
 
 func endUser(id, spare int) { endThose(func(pid int) bool { return pid != spare && runsAs(pid, id) }) }
 
-// owns says whether a process runs under the ID. Nothing that does gets rid of it: it has no privileges, and gets none.
+// owns reports whether a process runs under the ID. Such a process can't change it: it has no
+// privileges, and gets none.
 func (u *User) owns(pid int) bool { return u != nil && runsAs(pid, u.ID) }
 
 // runsAs reads proc_pid_status(5).

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// KV buckets are the buckets that hold runs without an outcome.
+// registers are the buckets that hold runs without an outcome.
 type buckets struct {
 	joins, pipelines, leases events.KV
 	gates                    *gates

@@ -21,7 +21,7 @@ type Summary = runs.State
 // Detail is everything that is known of a run.
 type Detail struct {
 	Summary
-	Events     []Event          `json:"events"`
+	Events     []Event          `json:"facts"`
 	Since      time.Time        `json:"since,omitzero"`   // of the first event
 	Expires    time.Time        `json:"expires,omitzero"` // if it waits for events until then
 	Job        string           `json:"job,omitempty"`
@@ -97,7 +97,7 @@ func (d Detail) withoutJoin(ctx context.Context, bus events.Bus, last runs.LastO
 	return d, d.readDead(ctx, bus)
 }
 
-// readEvents reads the run's events, and keeps the last outcome whole.
+// readFacts reads the run's events, and keeps the last outcome whole.
 func (d *Detail) readEvents(ctx context.Context, bus events.Bus) error {
 	for recorded, err := range bus.Read(ctx, events.Query{Pipeline: d.Pipeline, Run: d.Run}) {
 		if err != nil {

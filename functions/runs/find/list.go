@@ -28,7 +28,7 @@ func LastOutcomes(ctx context.Context, bus events.Bus, query events.Query) (map[
 	return words, nil
 }
 
-// List joins the event log and the bucket of joins, newest first. A join that can't be
+// List joins the log of events and the bucket of joins, newest first. A join that can't be
 // explained is listed as unclear, and hides no other.
 func List(ctx context.Context, bus events.Bus, pipeline string) ([]runs.State, error) {
 	finished, err := LastOutcomes(ctx, bus, events.Query{Pipeline: pipeline})

@@ -115,7 +115,7 @@ func ofJoin(j join.Join, entry events.Entry) Line {
 	case j.IsSearching():
 		line.What = "is tuned"
 	case j.State == join.Waiting:
-		line.What = "waits for more events"
+		line.What = "waits for more facts"
 	case j.State == join.Complete:
 		line.What = "has all that it waits for"
 	default:

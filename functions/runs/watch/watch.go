@@ -40,7 +40,7 @@ func (o Options) wants(kind string) bool {
 	return len(o.Kinds) == 0 || slices.Contains(o.Kinds, kind)
 }
 
-// eventKinds are the kinds of events to read; nil for none.
+// factKinds are the kinds of events to read; nil for none.
 func (o Options) eventKinds() (kinds []events.Kind) {
 	for _, kind := range events.Kinds() {
 		if o.wants(string(kind)) {
@@ -57,7 +57,7 @@ type Line struct {
 	Pipeline string           `json:"pipeline,omitempty"`
 	Run      string           `json:"run,omitempty"`
 	Sequence uint64           `json:"sequence,omitempty"` // of an event, in the log
-	Event    json.RawMessage  `json:"event,omitempty"`
+	Event    json.RawMessage  `json:"fact,omitempty"`
 	State    string           `json:"state,omitempty"` // of a run's join
 	Job      string           `json:"job,omitempty"`
 	Progress *events.Progress `json:"progress,omitempty"`

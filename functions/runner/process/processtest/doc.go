@@ -1,2 +1,2 @@
-// Package processtest has a server to fork from that needs no Python: the test's own binary.
+// Package processtest has a fork server that needs no Python: the test's own binary.
 package processtest

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// doEnv says what the server does, in its own process.
+// doEnv names the variable that says what the server does, in its own process.
 const doEnv = "PROCESSTEST_SERVER"
 
 // What a server can do.
@@ -22,17 +22,19 @@ const (
 	Serves     = "serves"
 	ServesOnce = "serves once"
 	Refuses    = "refuses" // each time, because of the weather
-	Fails      = "fails"   // before it is ready, for it has no module named tensorflow
+	Fails      = "fails"   // before it is ready: it has no module named tensorflow
 	Dawdles    = "dawdles" // and is never ready
 )
 
-// Command starts a server in a process of its own. The test's package must have a TestServer, which calls Serve.
+// Command returns the command of a server in a process of its own. The test's package must have a
+// TestServer, which calls Serve.
 func Command(t *testing.T, do string) (line, env []string) {
 	t.Helper()
 	return []string{os.Args[0], "-test.run=^TestServer$"}, append(os.Environ(), doEnv+"="+do)
 }
 
-// Serve is what fork.py is, with children that are other programs, for Go can't fork. It is no test by itself.
+// Serve does what fork.py does, with children that are other programs, because Go can't fork. It is
+// no test by itself.
 func Serve(t *testing.T) {
 	t.Helper()
 	do := os.Getenv(doEnv)
@@ -52,7 +54,7 @@ func Serve(t *testing.T) {
 	os.Exit(0)
 }
 
-// answer is any word of the server.
+// answer is a message of the server.
 type answer struct {
 	Refused string `json:"refused,omitempty"`
 	PID     int    `json:"pid,omitempty"`
@@ -108,7 +110,7 @@ func serve(do string) error {
 	}
 }
 
-// fork starts a cat: it ends when nobody writes to it any more.
+// fork starts a cat, which ends when nobody writes to it any more.
 func fork(mark string, control []byte) (*exec.Cmd, error) {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil || len(messages) != 1 {
