@@ -120,24 +120,24 @@ var rules = archtest.Rules{
 		"functions/execution/tuner/oracle": {Imports: "compute/tune compute/tune/space functions/peer functions/execution/tuner/oracle/oraclepb",
 			TestImports: "compute/tune/suggest compute/tf/tftest functions/runner functions/module"},
 		"functions/execution/tuner/oracle/oraclepb": {},
-		"functions/runs":        {Imports: "events functions/pipeline functions/dispatch/join"}, // the state of a run
-		"functions/runs/result": {Imports: "compute/tf/drift compute/tune events storage"},      // what a manifest says of its execution
+		"functions/runs":        {Imports: "events functions/dispatch functions/dispatch/join functions/pipeline", TestImports: "events/bustest"}, // the index of runs
+		"functions/runs/result": {Imports: "compute/tf/drift compute/tune events storage"},                                                        // what a manifest says of its execution
 		"functions/runs/watch":  {Imports: "events functions/dispatch functions/dispatch/join functions/runs", TestImports: "events/bustest"},
-		"functions/runs/follow": {Imports: "events functions/runs functions/runs/find functions/runs/submit", TestImports: "events/bustest functions/dispatch functions/pipeline"},
-		"functions/runs/submit": {Imports: "events functions/dispatch functions/pipeline functions/dispatch/join functions/runs functions/runs/find",
-			TestImports: "events/bustest"}, // previews what an event will do
-		"functions/runs/logs": {Imports: "events functions/runs functions/runs/find storage"},
-		"functions/runs/find": {Imports: "events functions/dispatch functions/mask functions/pipeline functions/dispatch/join functions/replay functions/runs functions/studies storage",
+		"functions/runs/follow": {Imports: "events functions/runs functions/runs/submit", TestImports: "events/bustest functions/dispatch functions/pipeline"},
+		"functions/runs/submit": {Imports: "events functions/dispatch/join functions/pipeline functions/runs",
+			TestImports: "events/bustest functions/dispatch functions/runs/query"}, // previews what an event will do
+		"functions/runs/logs": {Imports: "events functions/runs functions/runs/query storage"},
+		"functions/runs/query": {Imports: "events functions/dispatch functions/mask functions/pipeline functions/dispatch/join functions/replay functions/runs functions/studies storage",
 			TestImports: "events/bustest"},
 		"functions/telemetry":           {Imports: "events", TestImports: "*"}, // tests trace whole runs
 		"functions/studies":             {Imports: "events compute/tune", TestImports: "compute/tune/space events/bustest"},
 		"functions/studies/studiestest": {Imports: "events", TestOnly: true},
 		"functions/console": {Imports: "compute/tfevents compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
-			"functions/lineage functions/mask functions/peer functions/pipeline functions/dispatch/join functions/replay functions/runs functions/runs/find functions/runs/submit functions/studies",
+			"functions/lineage functions/mask functions/peer functions/pipeline functions/dispatch/join functions/replay functions/runs functions/runs/submit functions/studies",
 			TestImports: "functions/peer/peertest"},
 		"functions/stoker": {Imports: "*"},
 		"functions/stoker/app": {Imports: "compute/data/tfrecord compute/kernel events events/jetstream functions/access functions/runner functions/module " +
-			"functions/replay functions/runs functions/runs/find functions/settings functions/spelling " +
+			"functions/replay functions/runs functions/settings functions/spelling " +
 			"functions/stoker/exit functions/stoker/target functions/stoker/terminal functions/telemetry local storage " +
 			"storage/backend"}, // what all commands share
 		"functions/stoker/modules": {Imports: "functions/runner functions/runner/python functions/runner/snapshot functions/module functions/module/builtin " +
@@ -154,13 +154,13 @@ var rules = archtest.Rules{
 			"functions/runs/submit functions/spelling functions/stoker/app functions/stoker/exit functions/stoker/model " +
 			"functions/stoker/modules functions/stoker/run functions/stoker/table functions/stoker/terminal storage"},
 		"functions/stoker/run": {Imports: "compute/tune/space events functions/access functions/dispatch functions/inspect functions/mask " +
-			"functions/replay functions/runs functions/runs/find functions/runs/follow functions/runs/logs " +
+			"functions/replay functions/runs functions/runs/query functions/runs/follow functions/runs/logs " +
 			"functions/runs/submit functions/runs/watch functions/spelling functions/stoker/app functions/stoker/exit " +
 			"functions/stoker/terminal",
 			TestImports: "events/jetstream"},
 		"functions/stoker/model": {Imports: "events functions/access functions/lineage functions/reproduce functions/runs functions/stoker/app " +
 			"functions/stoker/exit functions/stoker/run functions/stoker/serve functions/stoker/terminal storage"},
-		"functions/stoker/study": {Imports: "compute/tune compute/tune/report compute/tune/space events functions/access functions/runs functions/runs/find " +
+		"functions/stoker/study": {Imports: "compute/tune compute/tune/report compute/tune/space events functions/access functions/runs functions/runs/query " +
 			"functions/stoker/app functions/stoker/exit functions/stoker/terminal functions/studies"},
 		"functions/stoker/try": {Imports: "compute/data/examplegen compute/data/schemagen compute/export compute/tf/warmstart compute/tune " +
 			"compute/tune/report events functions/access functions/dispatch functions/execution/tuner " +
@@ -170,7 +170,7 @@ var rules = archtest.Rules{
 			"functions/stoker/study functions/stoker/table functions/stoker/terminal functions/tfxdsl local/demo storage",
 			TestImports: "compute/data/example compute/data/tfrecord"},
 		"functions/stoker/admin": {Imports: "events events/jetstream functions/access functions/dispatch functions/doctor functions/gc functions/runner " +
-			"functions/runner/python functions/mask functions/replay functions/runs functions/runs/find functions/settings " +
+			"functions/runner/python functions/mask functions/replay functions/runs functions/runs/query functions/settings " +
 			"functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/run " +
 			"functions/stoker/terminal storage"},
 		"functions/stoker/exit": {Imports: "events storage", TestImports: "events/jetstream"}, // maps errors to exit statuses

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/replay"
-	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
@@ -60,7 +60,7 @@ func (c *Console) cancelRun(r *http.Request) (template.URL, error) {
 // rerun starts the inputs of a run again, with the pipeline as it is applied now, and shows the new
 // run.
 func (c *Console) rerun(r *http.Request) (template.URL, error) {
-	of := find.Key{Pipeline: r.PostFormValue("pipeline"), Run: r.PostFormValue("run")}
+	of := runs.Key{Pipeline: r.PostFormValue("pipeline"), Run: r.PostFormValue("run")}
 	if err := errors.Join(events.CheckName("pipeline", of.Pipeline), events.CheckRun("run", of.Run)); err != nil {
 		return "", badRequest("%s", err)
 	}
@@ -103,7 +103,7 @@ func (c *Console) deadAction(do func(context.Context, events.DeadLetter) error) 
 		if err := do(r.Context(), deadLetter); err != nil {
 			return "", err
 		}
-		if err := c.readDead(r.Context()); err != nil {
+		if err := c.model.readDead(r.Context()); err != nil {
 			c.opts.Logger.Warn("dead letters not read; retrying", "error", err)
 		}
 		return link("/dead"), nil

@@ -34,7 +34,7 @@ func TestAnotherUserReadsNothing(t *testing.T) {
 	t.Parallel()
 	w := ofUser(t, false)
 	w.deadLetterOne()
-	if err := w.readDead(t.Context()); err != nil {
+	if err := w.model.readDead(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	paths := []string{"/download", "/study/picture.svg", "/metrics", "/nosuch"}

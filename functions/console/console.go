@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/peer"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -76,10 +77,10 @@ func New(opts Options) (*Console, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Console{opts: opts, model: newModel(opts.MaxRuns), studies: newStudyBook(opts.Bus), curves: newCurveBook(opts.Store), pages: pages}
+	c := &Console{opts: opts, model: newModel(opts.Bus, opts.MaxRuns), studies: newStudyBook(opts.Bus), curves: newCurveBook(opts.Store), pages: pages}
 	c.sessions = newSessions(opts.Token, opts.Now)
 	c.shared = newShared(opts.Quietest/2, opts.Now)
-	c.sparks = newSparkBook(c.curves.read, func() { c.model.change(func() {}) })
+	c.sparks = newSparkBook(c.curves.read, func() { c.model.Change(func(*runs.Index) {}) })
 	c.logs = newLogBook(opts.Bus, 2*opts.Quietest, opts.Now)
 	c.stopped, c.stop = context.WithCancel(context.Background())
 	c.handler = c.identify(c.withProbes(c.routes()))

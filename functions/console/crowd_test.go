@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,15 +14,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // snapshot returns the known runs.
 func (m *model) snapshot() (keys []key) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	for k := range m.runs {
-		keys = append(keys, k)
-	}
+	m.View(func(x *runs.Index) { keys = slices.Collect(x.Keys()) })
 	return keys
 }
 
@@ -103,16 +101,18 @@ func TestTheNumberOfRunsInMemoryIsBounded(t *testing.T) {
 // ./functions/console
 func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {
-		m := newModel(5000)
+		m := newModel(nil, 5000)
 		before := heap()
 		for i := range 5000 {
 			run := fmt.Sprintf("run-%04d", i)
 			for at, event := range []events.Event{ready(run), trained(run)} {
-				m.event(events.Recorded{Event: event, Message: events.Message{Sequence: uint64(2*i + at), Stored: time.Unix(int64(i), 0)}})
+				m.Change(func(x *runs.Index) {
+					x.ApplyEvent(events.Recorded{Event: event, Message: events.Message{Sequence: uint64(2*i + at), Stored: time.Unix(int64(i), 0)}})
+				})
 			}
 			for step := range 600 {
 				if i < maxLive { // curves are kept of at most this many
-					m.runs[key{"penguin", run}].curves.add(step, map[string]float64{"loss": 1, "val_loss": 1})
+					m.progress(events.Progress{Pipeline: "penguin", Run: run, Step: step, Time: time.Now(), Metrics: map[string]float64{"loss": 1, "val_loss": 1}})
 				}
 			}
 		}
@@ -131,9 +131,11 @@ func heap() uint64 {
 
 // BenchmarkRunsPage makes the first page of 5,000 runs.
 func BenchmarkRunsPage(b *testing.B) {
-	m := newModel(5000)
+	m := newModel(nil, 5000)
 	for i := range 5000 {
-		m.event(events.Recorded{Event: trained(fmt.Sprintf("run-%04d", i)), Message: events.Message{Sequence: uint64(i), Stored: time.Unix(int64(i), 0)}})
+		m.Change(func(x *runs.Index) {
+			x.ApplyEvent(events.Recorded{Event: trained(fmt.Sprintf("run-%04d", i)), Message: events.Message{Sequence: uint64(i), Stored: time.Unix(int64(i), 0)}})
+		})
 	}
 	c, err := New(Options{})
 	if err != nil {

@@ -109,7 +109,7 @@ func TestARunNamesItsDeadLetter(t *testing.T) {
 	w.publish(ready("monday"), ready("tuesday"))
 	w.dispatched() // no such pipeline: they are buried
 	w.publish(failed("monday", "boom"), failed("tuesday", "boom"))
-	if err := w.readDead(t.Context()); err != nil {
+	if err := w.model.readDead(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	const page = "/run?pipeline=penguin&run=monday"

@@ -52,7 +52,7 @@ func (c *Console) live(p page) http.HandlerFunc {
 		to := &sender{w: w, control: http.NewResponseController(w), seen: seenBy(r)}
 		session := callerOf(r).session
 		for ctx.Err() == nil && (session == nil || c.sessions.lives(session)) {
-			_, changed := c.model.now()
+			changed := c.model.Changed()
 			pause, err := c.update(to, r.WithContext(ctx), p)
 			if err != nil || !sleep(ctx, c.opts.Quietest) {
 				return

@@ -59,7 +59,7 @@ func (b *logBook) end(ctx context.Context, of job) (string, error) {
 		return log.text, nil
 	}
 	var tail logTail
-	for p, err := range b.bus.JobLog(ctx, of.pipeline, of.run, of.id) {
+	for p, err := range b.bus.JobLog(ctx, of.Pipeline, of.Run, of.id) {
 		if err != nil {
 			return "", err
 		}

@@ -138,7 +138,7 @@ func TestPagesOfOneRunShareWhatIsRead(t *testing.T) {
 	logs := newLogBook(w.bus, time.Second, func() time.Time { return now })
 	look := func() string {
 		t.Helper()
-		text, err := logs.end(t.Context(), job{key{"penguin", "monday"}, module.report.Job})
+		text, err := logs.end(t.Context(), job{key{Pipeline: "penguin", Run: "monday"}, module.report.Job})
 		if err != nil {
 			t.Fatal(err)
 		}

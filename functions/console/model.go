@@ -1,145 +1,84 @@
 package console
 
 import (
-	"encoding/json"
+	"context"
+	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/dispatch/join"
-	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/replay"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// model is the state of the bus as the follower has read it. Its methods may be called from several
-// goroutines; they return copies.
+// key names a run.
+type key = runs.Key
+
+// model is what the console knows of the bus: the index of runs, and in addition what jobs report
+// and the dead letters. View and Change guard all of it.
 type model struct {
-	mu      sync.RWMutex
-	version uint64
-	changed chan struct{} // closed with the next change
+	*runs.Watch
+	bus     events.Bus
 	limit   int
-
-	runs   map[key]*run
-	specs  map[string]deployed
-	older  map[revision]pipeline.Pipeline // at revisions that joins have pinned
-	lacks  revisions                      // to read; readers that hold the read lock add to them too
-	gates  map[string]join.Admission
-	leases map[string]runs.Lease
-	jobs   map[string]key
-	dead   deadLetters
-
-	read  map[string]bool   // parts that have been read to their end once
-	away  map[string]string // parts that can't be read now, and why
-	drops int               // runs dropped
-	live  []key             // runs with curves, the most recently updated last
+	reports map[key]*reported
+	curved  []key // runs with curves, the most recently updated last
+	dead    deadLetters
 }
 
-// deployed is a pipeline as it was applied last.
-type deployed struct {
-	spec     pipeline.Pipeline
-	bad      string // why it can't be read
-	revision uint64
-	applied  time.Time
+// reported is what the jobs of a run have reported.
+type reported struct {
+	progress *events.Progress // the last, while the run is worked on
+	pace     pace
+	curves   curves
 }
 
-func newModel(limit int) *model {
-	return &model{
-		changed: make(chan struct{}), limit: limit,
-		runs: map[key]*run{}, specs: map[string]deployed{}, older: map[revision]pipeline.Pipeline{},
-		gates: map[string]join.Admission{}, leases: map[string]runs.Lease{}, jobs: map[string]key{}, read: map[string]bool{}, away: map[string]string{},
-	}
+// deadLetters are all dead letters.
+type deadLetters struct {
+	count  int
+	newest map[key]uint64 // number of a run's newest one
 }
 
-// change runs do under the lock, and wakes the waiters.
-func (m *model) change(do func()) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	do()
-	m.version++
-	close(m.changed)
-	m.changed = make(chan struct{})
+func newModel(bus events.Bus, limit int) *model {
+	return &model{Watch: runs.NewWatch(bus, limit), bus: bus, limit: limit, reports: map[key]*reported{}}
 }
 
-// now is the version, and a channel that is closed when there is a newer one.
-func (m *model) now() (uint64, <-chan struct{}) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.version, m.changed
-}
-
-// run returns or begins the record of a run.
-func (m *model) run(k key) *run {
-	r := m.runs[k]
-	if r == nil {
-		r = &run{key: k}
-		m.runs[k] = r
-	}
-	return r
-}
-
-// settle derives a run's state anew, and drops the oldest runs.
-func (m *model) settle(r *run) {
-	r.refresh(known{m})
-	if job := r.job(); job != "" {
-		if r.state.Over() {
-			delete(m.jobs, job)
-		} else {
-			m.jobs[job] = r.key
-		}
-	}
-	if len(m.runs) > m.limit+m.limit/20 {
-		m.prune()
-	}
-}
-
-// prune drops the runs that ended longest ago; if all are active, the least recently updated.
-func (m *model) prune() {
-	all := make([]*run, 0, len(m.runs))
-	for _, r := range m.runs {
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(a, b *run) int {
-		if a.state.Over() != b.state.Over() {
-			return map[bool]int{true: -1, false: 1}[a.state.Over()]
-		}
-		return a.state.Updated.Compare(b.state.Updated)
-	})
-	for _, r := range all[:len(all)-m.limit] {
-		delete(m.runs, r.key)
-		delete(m.jobs, r.job())
-		m.drops++
-	}
-}
-
-// event adds one message of the log.
-func (m *model) event(recorded events.Recorded) {
-	if recorded.Err != nil {
-		return // it is a dead letter
-	}
-	m.change(func() {
-		r := m.run(key{recorded.Event.Pipeline, recorded.Event.Run})
-		r.add(recorded)
-		m.settle(r)
+// follow keeps the model up to date until ctx ends. It retries a part of the bus that is away.
+func (c *Console) follow(ctx context.Context) error {
+	return c.model.Follow(ctx, runs.Handler{
+		Progress: c.model.progress,
+		More: map[string]func(context.Context) error{
+			events.StreamDead: c.model.followDead,
+			"sparks":          func(ctx context.Context) error { c.sparks.run(ctx); return nil },
+		},
+		Away: func(part string, err error) {
+			c.opts.Logger.Warn("part of the bus not followed; retrying", "part", part, "error", err)
+		},
 	})
 }
 
 // progress adds a report. One of an unknown run belongs to an event that is still to come, or to a
 // run that was dropped.
 func (m *model) progress(p events.Progress) {
-	m.change(func() {
-		r := m.runs[key{p.Pipeline, p.Run}]
-		if r == nil || r.state.Over() && r.last.State.Updated.After(p.Time) {
+	m.Change(func(x *runs.Index) {
+		k := key{Pipeline: p.Pipeline, Run: p.Run}
+		run, known := x.Run(k)
+		if !known || run.Over() && run.Last.Updated.After(p.Time) {
 			return
 		}
-		had := len(r.curves) > 0
-		r.report(p)
-		if len(r.curves) > 0 {
-			m.touch(r.key, had)
+		if len(m.reports) > m.limit { // of runs that were dropped
+			maps.DeleteFunc(m.reports, func(k key, _ *reported) bool { _, known := x.Run(k); return !known })
 		}
-		r.state.Updated = p.Time
+		r := m.reports[k]
+		if r == nil {
+			r = &reported{}
+			m.reports[k] = r
+		}
+		had := len(r.curves) > 0
+		r.add(p)
+		if len(r.curves) > 0 {
+			m.touch(k, had)
+		}
 	})
 }
 
@@ -149,92 +88,166 @@ const maxLive = 48
 // touch notes that a run's curves have grown, and drops those of the least recently updated run.
 func (m *model) touch(k key, had bool) {
 	if had {
-		if last := len(m.live) - 1; last >= 0 && m.live[last] == k {
+		if last := len(m.curved) - 1; last >= 0 && m.curved[last] == k {
 			return
 		}
-		m.live = slices.DeleteFunc(m.live, func(other key) bool { return other == k })
+		m.curved = slices.DeleteFunc(m.curved, func(other key) bool { return other == k })
 	}
-	m.live = append(m.live, k)
-	if len(m.live) > maxLive {
-		if oldest := m.runs[m.live[0]]; oldest != nil {
+	m.curved = append(m.curved, k)
+	if len(m.curved) > maxLive {
+		if oldest := m.reports[m.curved[0]]; oldest != nil {
 			oldest.curves = nil
 		}
-		m.live = slices.Delete(m.live, 0, 1)
+		m.curved = slices.Delete(m.curved, 0, 1)
 	}
 }
 
-// join adds an entry of events.RegisterJoins.
-func (m *model) join(entry events.Entry) {
-	name, runKey, ofRun := strings.Cut(entry.Key, "/")
-	if !ofRun || entry.Deleted {
-		return
+// add adds a report of the run's job.
+func (r *reported) add(p events.Progress) {
+	if r.progress != nil && (r.progress.Attempt != p.Attempt || r.progress.Job != p.Job) {
+		r.pace = pace{}
 	}
-	j, err := dispatch.DecodeJoin(entry)
-	m.change(func() {
-		r := m.run(key{name, runKey})
+	metrics := p.Metrics
+	if len(metrics) == 0 && r.progress != nil && r.progress.Attempt == p.Attempt {
+		p.Metrics = r.progress.Metrics // those that were known last
+	}
+	if p.Step == 0 && r.progress != nil && r.progress.Job == p.Job {
+		p.Step, p.Steps = r.progress.Step, r.progress.Steps
+	} else {
+		r.pace.at(p.Step, p.Time)
+	}
+	r.progress = &p
+	if !strings.HasPrefix(p.Phase, "trial ") && len(metrics) > 0 {
+		r.curves.add(p.Step, metrics)
+	}
+}
+
+// run is a run of the index, and what its jobs have reported.
+type run struct {
+	runs.Run
+	reported
+}
+
+// run returns a run; false if it is not known, or was dropped. It is called in View.
+func (m *model) run(x *runs.Index, k key) (r run, known bool) {
+	if r.Run, known = x.Run(k); known {
+		r.reported, r.Updated = m.reportOf(r.Summary)
+	}
+	return r, known
+}
+
+// reportOf returns what the jobs of a run have reported that count in its state, and when the run
+// was updated. Progress counts while the run is not over.
+func (m *model) reportOf(s runs.Summary) (r reported, updated time.Time) {
+	kept := m.reports[s.Key()]
+	if kept == nil {
+		return r, s.Updated
+	}
+	r = *kept
+	if s.Over() {
+		r.progress = nil
+	} else if r.progress != nil && r.progress.Time.After(s.Updated) {
+		return r, r.progress.Time
+	}
+	return r, s.Updated
+}
+
+// states are those of all runs, in no order. It is called in View.
+func (m *model) states(x *runs.Index) []runs.Summary {
+	all := slices.AppendSeq(make([]runs.Summary, 0, x.Len()), x.States())
+	for i := range all {
+		_, all[i].Updated = m.reportOf(all[i])
+	}
+	return all
+}
+
+// deadPause is how often dead letters are listed: they are not announced.
+const deadPause = 10 * time.Second
+
+// followDead lists the dead letters repeatedly, until ctx ends.
+func (m *model) followDead(ctx context.Context) error {
+	for {
+		if err := m.readDead(ctx); err != nil {
+			return err
+		}
+		m.MarkRead(events.StreamDead)
+		if !sleep(ctx, deadPause) {
+			return nil
+		}
+	}
+}
+
+// readDead lists them once.
+func (m *model) readDead(ctx context.Context) error {
+	now := deadLetters{newest: map[key]uint64{}}
+	for deadLetter, err := range m.bus.DeadLetters(ctx) {
 		if err != nil {
-			r.state = runs.State{Pipeline: name, Run: runKey, State: runs.Unclear, Error: err.Error(), Updated: entry.Written}
-			return
+			return err
 		}
-		r.take(j)
-		m.settle(r)
-	})
-}
-
-// lease adds an entry of events.RegisterLeases. An unreadable one counts as held.
-func (m *model) lease(entry events.Entry) {
-	m.change(func() {
-		if entry.Deleted {
-			delete(m.leases, entry.Key)
-		} else {
-			lease, _ := events.DecodeLease(entry)
-			m.leases[entry.Key] = runs.Lease{Lease: lease, Written: entry.Written}
-		}
-		if r := m.runs[m.jobs[entry.Key]]; r != nil {
-			m.settle(r)
-		}
-	})
-}
-
-// gate adds an entry of events.RegisterGates.
-func (m *model) gate(entry events.Entry) {
-	if strings.Contains(entry.Key, "/") {
-		return // when dispatchers swept last
-	}
-	var gate join.Admission
-	err := json.Unmarshal(entry.Value, &gate)
-	m.change(func() {
-		if entry.Deleted || err != nil {
-			delete(m.gates, entry.Key)
-		} else {
-			m.gates[entry.Key] = gate
-		}
-		m.settleAll(entry.Key)
-	})
-}
-
-// pipeline adds an entry of events.RegisterPipelines.
-func (m *model) pipeline(entry events.Entry) {
-	spec, err := pipeline.FromJSON(entry.Value)
-	m.change(func() {
-		if entry.Deleted {
-			delete(m.specs, entry.Key)
-		} else {
-			now := deployed{spec: spec, revision: entry.Revision, applied: entry.Written}
-			if err != nil {
-				now.bad = err.Error()
-			}
-			m.specs[entry.Key] = now
-		}
-		m.settleAll(entry.Key)
-	})
-}
-
-// settleAll derives the states of a pipeline's active runs anew.
-func (m *model) settleAll(name string) {
-	for _, r := range m.runs {
-		if r.pipeline == name && !r.state.Over() {
-			m.settle(r)
+		now.count++
+		if pipeline, run := replay.RunOf(deadLetter); run != "" {
+			now.newest[key{Pipeline: pipeline, Run: run}] = deadLetter.Sequence
 		}
 	}
+	same := false
+	m.View(func(*runs.Index) { same = m.dead.count == now.count && maps.Equal(m.dead.newest, now.newest) })
+	if !same {
+		m.Change(func(*runs.Index) { m.dead = now })
+	}
+	return nil
+}
+
+// sleep is false if ctx ended first.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// pace is the speed of a job, by its reports of the last half minute or so.
+type pace struct {
+	from, to mark
+	older    mark
+}
+
+// mark is a step and when it was reached.
+type mark struct {
+	step int
+	time time.Time
+}
+
+// paceWindow is how long a mark counts.
+const paceWindow = 15 * time.Second
+
+func (p *pace) at(step int, now time.Time) {
+	if p.to.time.IsZero() || step < p.to.step {
+		*p = pace{from: mark{step, now}, older: mark{step, now}}
+	}
+	p.to = mark{step, now}
+	if now.Sub(p.from.time) > paceWindow {
+		p.older, p.from = p.from, p.to
+	}
+}
+
+// speed is in steps a second; 0 if it is not known.
+func (p *pace) speed() float64 {
+	elapsed := p.to.time.Sub(p.older.time).Seconds()
+	if elapsed <= 0 || p.to.step <= p.older.step {
+		return 0
+	}
+	return float64(p.to.step-p.older.step) / elapsed
+}
+
+// left is how long the rest of the steps takes at that speed; 0 if it is not known.
+func (p *pace) left(step, steps int) time.Duration {
+	speed := p.speed()
+	if speed == 0 || steps <= step {
+		return 0
+	}
+	return time.Duration(float64(steps-step) / speed * float64(time.Second))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/mask"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // compareView is the curves of several runs in one picture.
@@ -52,7 +53,7 @@ func (c *Console) compareView(r *http.Request) (view compareView, err error) {
 		if !ok || events.CheckName("pipeline", pipeline) != nil || events.CheckRun("run", run) != nil {
 			return view, badRequest("run=%s: expected pipeline/run", name)
 		}
-		charts, line, ended, note := c.curvesOf(r, key{pipeline, run})
+		charts, line, ended, note := c.curvesOf(r, key{Pipeline: pipeline, Run: run})
 		if note != "" {
 			view.Notes = append(view.Notes, labels[i]+": "+note)
 		}
@@ -92,23 +93,27 @@ func labelsOf(asked []string) []string {
 
 // curvesOf are a run's curves: of an active one those that were followed, else those of its log.
 func (c *Console) curvesOf(r *http.Request, k key) (charts []chart, line runLine, metrics map[string]float64, note string) {
-	c.model.mu.RLock()
-	one := c.model.runs[k]
-	if one == nil {
-		c.model.mu.RUnlock()
-		history, err := c.readHistory(r.Context(), k) // it was dropped from memory
+	var known, over bool
+	address := ""
+	read := func(one run) {
+		line, charts, metrics = one.line(), one.curves.charts(), one.Result.Metrics
+		address, over = one.Result.ModelRun, one.Over()
+	}
+	c.model.View(func(x *runs.Index) {
+		var one run
+		if one, known = c.model.run(x, k); known {
+			read(one)
+		}
+	})
+	if !known {
+		logged, err := c.readLog(r.Context(), k) // it was dropped from memory
 		if err != nil {
-			line.Pipeline, line.Run, line.Key = k.pipeline, k.run, k.pipeline+"/"+k.run
-			line.URL = link("/run", "pipeline", k.pipeline, "run", k.run)
+			line.Pipeline, line.Run, line.Key = k.Pipeline, k.Run, k.Pipeline+"/"+k.Run
+			line.URL = link("/run", "pipeline", k.Pipeline, "run", k.Run)
 			return nil, line, nil, mask.Text(err.Error())
 		}
-		c.model.mu.RLock()
-		one = &history.record
-		one.refresh(known{c.model})
+		read(run{Run: logged})
 	}
-	line, charts, metrics = one.line(), one.curves.charts(), one.ended.metrics
-	address, over := one.ended.modelRun, one.state.Over()
-	c.model.mu.RUnlock()
 	if !over || address == "" {
 		return charts, line, metrics, ""
 	}

@@ -73,9 +73,10 @@ func (c *Console) lineOf(deadLetter events.DeadLetter) deadLetterLine {
 	if job, ok := replay.JobOf(deadLetter); ok {
 		line.Revision = job.Revision
 	}
-	c.model.mu.RLock()
-	line.Applied = c.model.specs[line.Pipeline].revision
-	c.model.mu.RUnlock()
+	c.model.View(func(x *runs.Index) {
+		applied, _ := x.Pipeline(line.Pipeline)
+		line.Applied = applied.Revision
+	})
 	line.Why = mask.Text(runs.FirstLine(deadLetter.Reason.Message))
 	return line
 }

@@ -43,14 +43,14 @@ func (c *Console) lineagePage() page {
 }
 
 func (c *Console) lineageView(r *http.Request) (view lineageView, err error) {
-	k := key{r.FormValue("pipeline"), r.FormValue("run")}
-	if err := events.CheckName("pipeline", k.pipeline); err != nil {
+	k := key{Pipeline: r.FormValue("pipeline"), Run: r.FormValue("run")}
+	if err := events.CheckName("pipeline", k.Pipeline); err != nil {
 		return view, badRequest("%s", err)
 	}
-	view.Name = k.pipeline
-	if k.run != "" {
-		view.Name += "@" + k.run
-		view.RunURL = link("/run", "pipeline", k.pipeline, "run", k.run)
+	view.Name = k.Pipeline
+	if k.Run != "" {
+		view.Name += "@" + k.Run
+		view.RunURL = link("/run", "pipeline", k.Pipeline, "run", k.Run)
 	}
 	options := &lineage.Options{Depth: lineageDepth}
 	if r.FormValue("all") != "" {
@@ -64,7 +64,7 @@ func (c *Console) lineageView(r *http.Request) (view lineageView, err error) {
 	for _, node := range graph.Nodes {
 		view.Nodes = append(view.Nodes, lineageLine{node, c.nodeURL(node), rolesOf(graph, node.ID)})
 		if node.More && options.Depth == lineageDepth && node.Why == "" {
-			view.Deeper = link("/lineage", "pipeline", k.pipeline, "run", k.run, "all", "1")
+			view.Deeper = link("/lineage", "pipeline", k.Pipeline, "run", k.Run, "all", "1")
 		}
 	}
 	view.Picture = c.drawLineage(graph)

@@ -37,33 +37,41 @@ func (c *Console) pipelinesPage() page {
 }
 
 func (m *model) pipelinesView() (view pipelinesView) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	byName := map[string][]*run{}
-	for _, r := range m.runs {
-		byName[r.pipeline] = append(byName[r.pipeline], r)
-	}
-	for _, name := range m.pipelines() {
-		view.Pipelines = append(view.Pipelines, m.pipelineLine(name, byName[name]))
-	}
+	m.View(func(x *runs.Index) {
+		byName := map[string][]runs.Summary{}
+		for _, one := range m.states(x) {
+			byName[one.Pipeline] = append(byName[one.Pipeline], one)
+		}
+		for _, name := range m.pipelines(x) {
+			view.Pipelines = append(view.Pipelines, m.pipelineLine(x, name, byName[name]))
+		}
+	})
 	return view
 }
 
 // recent is how many outcomes of a pipeline are drawn.
 const recent = 14
 
-func (m *model) pipelineLine(name string, of []*run) pipelineLine {
-	d, gate := m.specs[name], m.gates[name]
+func (m *model) pipelineLine(x *runs.Index, name string, of []runs.Summary) pipelineLine {
+	applied, _ := x.Pipeline(name)
+	admission := x.Admission(name)
 	line := pipelineLine{
-		Name: name, Module: d.spec.Module.Path, Bad: d.bad, Tuned: d.spec.Tuner != nil, Revision: d.revision, Applied: d.applied,
-		Paused: gate.Paused, Waiting: len(gate.Waiting), URL: link("/pipeline", "name", name), RunsURL: link("/", "pipeline", name),
+		Name: name, Module: applied.Spec.Module.Path, Tuned: applied.Spec.Tuner != nil, Revision: applied.Revision, Applied: applied.Applied,
+		Paused: admission.Paused, Waiting: len(admission.Waiting), URL: link("/pipeline", "name", name), RunsURL: link("/", "pipeline", name),
 	}
-	slices.SortFunc(of, func(a, b *run) int { return a.state.Updated.Compare(b.state.Updated) })
+	if applied.Err != nil {
+		line.Bad = applied.Err.Error()
+	}
+	lineOf := func(one runs.Summary) runLine {
+		r, _ := m.run(x, one.Key())
+		return r.line()
+	}
+	slices.SortFunc(of, func(a, b runs.Summary) int { return a.Updated.Compare(b.Updated) })
 	counts := map[string]int{}
-	var over []*run
+	var over []runs.Summary
 	for _, r := range of {
-		counts[r.state.State]++
-		if r.state.Over() {
+		counts[r.State]++
+		if r.Over() {
 			over = append(over, r)
 		} else {
 			line.Active++
@@ -75,10 +83,10 @@ func (m *model) pipelineLine(name string, of []*run) pipelineLine {
 		}
 	}
 	for _, r := range over[max(0, len(over)-recent):] {
-		line.Recent = append(line.Recent, r.line())
+		line.Recent = append(line.Recent, lineOf(r))
 	}
 	if len(of) > 0 {
-		last := of[len(of)-1].line()
+		last := lineOf(of[len(of)-1])
 		line.Last = &last
 	}
 	return line
@@ -103,21 +111,20 @@ func (c *Console) pipelineView(name string) (view pipelineView, err error) {
 	if err := events.CheckName("name", name); err != nil {
 		return view, badRequest("%s", err)
 	}
-	c.model.mu.RLock()
-	defer c.model.mu.RUnlock()
-	d, applied := c.model.specs[name]
-	if !applied && !slices.Contains(c.model.pipelines(), name) {
-		return view, notThere("No pipeline %s is applied.", name)
-	}
-	var of []*run
-	for _, r := range c.model.runs {
-		if r.pipeline == name {
-			of = append(of, r)
+	known := false
+	c.model.View(func(x *runs.Index) {
+		applied, isApplied := x.Pipeline(name)
+		if known = isApplied || slices.Contains(c.model.pipelines(x), name); !known {
+			return
 		}
-	}
-	view = pipelineView{pipelineLine: c.model.pipelineLine(name, of), Gate: c.model.gates[name]}
-	if text, err := d.spec.Masked(); err == nil && applied && d.bad == "" {
-		view.Spec = indented(text)
+		of := slices.DeleteFunc(c.model.states(x), func(one runs.Summary) bool { return one.Pipeline != name })
+		view = pipelineView{pipelineLine: c.model.pipelineLine(x, name, of), Gate: x.Admission(name)}
+		if text, err := applied.Spec.Masked(); err == nil && isApplied && applied.Err == nil {
+			view.Spec = indented(text)
+		}
+	})
+	if !known {
+		return view, notThere("No pipeline %s is applied.", name)
 	}
 	f := frame{c: c}
 	view.Command = []commandLine{

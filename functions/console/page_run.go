@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
@@ -21,7 +22,7 @@ import (
 // runView is one run.
 type runView struct {
 	runLine
-	Events     []eventLine
+	Events     []runs.Event
 	Expires    time.Time
 	Job        string
 	Revision   uint64
@@ -52,18 +53,6 @@ type runView struct {
 	Applied    uint64 // the revision of its pipeline that is applied now; 0: none is
 }
 
-// factLine is one fact of a run.
-type eventLine struct {
-	Sequence uint64
-	Kind     events.Kind
-	Source   string
-	ID       string
-	Stored   time.Time
-	Ignored  string // why it has no effect on the run
-
-	event runs.RunEvent
-}
-
 // nameValue is a line of a small table.
 type nameValue struct {
 	Name, Value string
@@ -92,7 +81,7 @@ func (c *Console) runPage() page {
 		fragments: []string{"run-head", "run-result", "run-charts", "run-facts", "run-log", "run-config"},
 		build:     func(r *http.Request) (any, error) { return c.runView(r) },
 		breath: func(view any) time.Duration {
-			if view.(runView).State.State == runs.Running {
+			if view.(runView).State == runs.Running {
 				return shortBreath
 			}
 			return breath
@@ -101,58 +90,92 @@ func (c *Console) runPage() page {
 }
 
 func (c *Console) runView(r *http.Request) (runView, error) {
-	k := key{r.FormValue("pipeline"), r.FormValue("run")}
-	if err := errors.Join(events.CheckName("pipeline", k.pipeline), events.CheckRun("run", k.run)); err != nil {
+	k := key{Pipeline: r.FormValue("pipeline"), Run: r.FormValue("run")}
+	if err := errors.Join(events.CheckName("pipeline", k.Pipeline), events.CheckRun("run", k.Run)); err != nil {
 		return runView{}, badRequest("%s", err)
 	}
-	history, err := c.readHistory(r.Context(), k)
+	logged, err := c.readLog(r.Context(), k)
 	if err != nil {
 		return runView{}, err
 	}
-	view := c.fromModel(k, history)
-	view.Events, view.Trained = history.evs, history.trained
-	view.Config = c.configuration(r.Context(), k.pipeline, view.Revision)
-	if history.trained != nil && len(history.trained.Settings) > 0 {
-		view.Settings = indented(mask.JSON(history.trained.Settings))
+	view, join := c.runOf(k, logged)
+	timeline := logged.Timeline
+	view.Events, view.Trained = timeline.Events, timeline.Trained()
+	view.Config = c.configuration(r.Context(), k.Pipeline, view.Revision)
+	if view.Trained != nil && len(view.Trained.Settings) > 0 {
+		view.Settings = indented(mask.JSON(view.Trained.Settings))
 	}
-	c.addCharts(r.Context(), &view, history)
-	c.addStudy(r.Context(), &view, history)
-	if view.Trained != nil && view.State.State == runs.Trained {
+	c.addCharts(r.Context(), &view)
+	c.addStudy(r.Context(), &view, join.Stage(events.FunctionTune).Job, timeline)
+	if view.Trained != nil && view.State == runs.Trained {
 		view.addModel(c.opts.Root)
 	}
-	c.addLog(r.Context(), &view, history)
+	c.addLog(r.Context(), &view, timeline)
 	view.addCommands(c)
 	return view, nil
 }
 
-// fromModel is a run by the model; a run that was dropped from memory, by its events.
-func (c *Console) fromModel(k key, history runHistory) (view runView) {
-	c.model.mu.RLock()
-	defer c.model.mu.RUnlock()
-	r := c.model.runs[k]
-	if r == nil {
-		history.record.refresh(known{c.model})
-		return runView{runLine: history.record.line(), DeadLetter: c.model.dead.newest[k]}
+// readLog returns a run by its events in the log.
+func (c *Console) readLog(ctx context.Context, k key) (runs.Run, error) {
+	s := runs.Open(c.opts.Bus, runs.Options{Timelines: true})
+	if err := s.ReadLog(ctx, events.Query{Pipeline: k.Pipeline, Run: k.Run}, nil); err != nil {
+		return runs.Run{}, err
 	}
-	view = runView{runLine: r.line(), Job: r.job(), Revision: r.join.Current().Revision}
-	view.CanRerun = r.state.Over()
-	view.Applied = c.model.specs[k.pipeline].revision
-	if r.joined {
-		c.model.markIgnored(r, history.evs)
+	s.End(events.KVJoins)
+	run, known := s.Run(k)
+	if !known {
+		return run, notThere("The log has no event of run %s of pipeline %s.", k.Run, k.Pipeline)
 	}
-	if spec, err := (known{c.model}).Spec(k.pipeline, r.join.Stage(events.FunctionTrain).Revision); err == nil && r.state.State == runs.Waiting && r.joined {
-		view.Expires, _ = r.join.Deadline(spec)
-	}
-	if lease, there := c.model.leases[r.job()]; there && !r.state.Over() {
-		view.Attempt = attemptLine(lease.Lease)
-		if lease.Holder != "" {
-			view.Heartbeat = lease.Written
+	return run, nil
+}
+
+// runOf is a run by the model; a run that was dropped from memory, by its events. It marks the
+// events that were ignored.
+func (c *Console) runOf(k key, logged runs.Run) (view runView, j join.Join) {
+	c.model.View(func(x *runs.Index) {
+		view.DeadLetter = c.model.dead.newest[k]
+		r, known := c.model.run(x, k)
+		if !known {
+			view.runLine = run{Run: logged}.line()
+			return
 		}
+		j = r.Join
+		view.runLine, view.Job, view.Revision, view.Expires = r.line(), r.Job, r.Revision, r.Expires
+		view.CanRerun = r.Over()
+		applied, _ := x.Pipeline(k.Pipeline)
+		view.Applied = applied.Revision
+		if r.HasJoin {
+			x.Ignored(k, logged.Timeline.Events)
+		}
+		view.Attempt = attemptLine(r.Lease.Lease)
+		if r.Lease.Holder != "" {
+			view.Heartbeat = r.Lease.Written
+		}
+		view.CanCancel = !r.Over() && r.State != runs.Unclear
+		view.Charts = viewsOf(r.curves.charts())
+	})
+	for i, event := range logged.Timeline.Events {
+		logged.Timeline.Events[i].Ignored = mask.Text(runs.FirstLine(event.Ignored))
 	}
-	view.DeadLetter = c.model.dead.newest[k]
-	view.CanCancel = !r.state.Over() && r.state.State != runs.Unclear
-	view.Charts = viewsOf(r.curves.charts())
-	return view
+	return view, j
+}
+
+// configuration is a pipeline at a revision as JSON, with its defaults and without its secrets; ""
+// if there is none, or it can't be read.
+func (c *Console) configuration(ctx context.Context, name string, number uint64) string {
+	if number == 0 {
+		return ""
+	}
+	p, err := c.model.Pipeline(ctx, name, number)
+	if err != nil {
+		c.opts.Logger.Info("revision of a pipeline not read", "pipeline", name, "revision", number, "error", err)
+		return ""
+	}
+	text, err := p.Spec.Masked()
+	if err != nil {
+		return ""
+	}
+	return indented(text)
 }
 
 func attemptLine(lease events.Lease) string {
@@ -196,12 +219,12 @@ func slug(text string) string {
 }
 
 // addCharts reads the curves of a run that has ended from its run log: these are complete.
-func (c *Console) addCharts(ctx context.Context, view *runView, history runHistory) {
+func (c *Console) addCharts(ctx context.Context, view *runView) {
 	view.Compare = link("/compare", "run", view.Key)
-	if history.trained == nil || history.trained.ModelRun == "" || !view.State.Over() {
+	if view.Trained == nil || view.Trained.ModelRun == "" || !view.Over() {
 		return
 	}
-	ref, err := c.ours(history.trained.ModelRun)
+	ref, err := c.ours(view.Trained.ModelRun)
 	if err != nil {
 		view.ChartNote = err.Error()
 		return
@@ -213,16 +236,10 @@ func (c *Console) addCharts(ctx context.Context, view *runView, history runHisto
 	}
 }
 
-func (c *Console) addStudy(ctx context.Context, view *runView, history runHistory) {
-	c.model.mu.RLock()
-	var job string
-	if r := c.model.runs[key{view.Pipeline, view.Run}]; r != nil {
-		job = r.join.Stage(events.FunctionTune).Job
-	}
-	c.model.mu.RUnlock()
+func (c *Console) addStudy(ctx context.Context, view *runView, job string, timeline *runs.Timeline) {
 	name, found := c.studies.ofJob(ctx, view.Pipeline, job)
-	if !found && history.hparams != nil {
-		name, found = c.studies.at(ctx, view.Pipeline, history.hparams.Study)
+	if !found && timeline.HParams != nil {
+		name, found = c.studies.at(ctx, view.Pipeline, timeline.HParams.Study)
 	}
 	if found {
 		view.Study, view.StudyURL = &name, link("/study", "pipeline", name.Pipeline, "id", name.ID)

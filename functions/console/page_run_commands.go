@@ -20,7 +20,7 @@ func (v *runView) addCommands(c *Console) {
 	f := frame{c: c}
 	name, of := quoted(v.Run), "--pipeline "+v.Pipeline
 	add := func(purpose, text string) { v.Commands = append(v.Commands, commandLine{purpose, text}) }
-	switch v.State.State {
+	switch v.State {
 	case runs.Trained:
 		add("Copy the model", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./"+v.Pipeline))
 		add("Serve it with TensorFlow Serving", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./serving/"+v.Pipeline, "--serving")+

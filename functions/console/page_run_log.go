@@ -11,18 +11,18 @@ import (
 
 // addLog adds the end of the module's log: what the bus has of it while the module runs, and what
 // the store has when the job has ended.
-func (c *Console) addLog(ctx context.Context, view *runView, history runHistory) {
-	if !view.State.Over() {
+func (c *Console) addLog(ctx context.Context, view *runView, timeline *runs.Timeline) {
+	if !view.Over() {
 		c.addLiveLog(ctx, view)
 		return
 	}
-	if history.failed != nil {
-		if whole := mask.Text(runs.PlainText(history.failed.Message)); whole != plain(view.What()) {
+	if timeline.Failed != nil {
+		if whole := mask.Text(runs.PlainText(timeline.Failed.Message)); whole != plain(view.What()) {
 			view.Failure = whole
 		}
-		view.Log = mask.Text(runs.PlainText(history.failed.LogTail))
+		view.Log = mask.Text(runs.PlainText(timeline.Failed.LogTail))
 	}
-	address := logAddress(history)
+	address := logAddress(timeline)
 	if address == "" {
 		return
 	}
@@ -46,7 +46,7 @@ func (c *Console) addLog(ctx context.Context, view *runView, history runHistory)
 func (c *Console) addLiveLog(ctx context.Context, view *runView) {
 	const kept = "The whole log is kept in the store when the job has ended."
 	view.LogNote = kept
-	text, err := c.logs.end(ctx, job{key{view.Pipeline, view.Run}, view.Job})
+	text, err := c.logs.end(ctx, job{key{Pipeline: view.Pipeline, Run: view.Run}, view.Job})
 	if err != nil {
 		view.LogNote = "What it prints can't be read now: " + mask.Text(err.Error()) + ". " + kept
 		return
@@ -54,14 +54,15 @@ func (c *Console) addLiveLog(ctx context.Context, view *runView) {
 	view.Log, view.LogLive = mask.Text(runs.PlainText(text)), text != ""
 }
 
-func logAddress(history runHistory) string {
-	if history.failed != nil {
-		return history.failed.Log
+func logAddress(timeline *runs.Timeline) string {
+	if timeline.Failed != nil {
+		return timeline.Failed.Log
 	}
-	if history.trained == nil {
+	trained := timeline.Trained()
+	if trained == nil {
 		return ""
 	}
-	ref, err := storage.ParseRef(history.trained.Model.URI)
+	ref, err := storage.ParseRef(trained.Model.URI)
 	if err != nil {
 		return ""
 	}

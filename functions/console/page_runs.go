@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"html/template"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ type stateCount struct {
 
 // runLine is one run of a list.
 type runLine struct {
-	runs.State
+	runs.Summary
 	Key      string // pipeline/run
 	URL      template.URL
 	Since    time.Time
@@ -73,54 +74,50 @@ func (c *Console) runsPage() page {
 // runsView lists the selected runs, the most recently updated first.
 func (m *model) runsView(r *http.Request) runsView {
 	view := runsView{Query: r.FormValue("q"), Pipeline: r.FormValue("pipeline"), State: r.FormValue("state")}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	view.Known, view.Pipelines = len(m.runs), m.pipelines()
-	counts, matching := map[string]int{}, []*run{}
-	for _, one := range m.runs {
-		if !one.matches(view.Pipeline, view.Query) {
-			continue
+	m.View(func(x *runs.Index) {
+		view.Known, view.Pipelines = x.Len(), m.pipelines(x)
+		counts, matching := map[string]int{}, []runs.Summary{}
+		for _, one := range m.states(x) {
+			if !matches(one, view.Pipeline, view.Query) {
+				continue
+			}
+			counts[one.State]++
+			if view.State == "" || one.State == view.State {
+				matching = append(matching, one)
+			}
 		}
-		counts[one.state.State]++
-		if view.State == "" || one.state.State == view.State {
-			matching = append(matching, one)
+		view.States = statesOf(view, counts)
+		slices.SortFunc(matching, func(a, b runs.Summary) int {
+			return cmp.Or(b.Updated.Compare(a.Updated), strings.Compare(a.Pipeline, b.Pipeline), strings.Compare(a.Run, b.Run))
+		})
+		matching, view.Leaf = leafOf(r, matching, runsPerPage)
+		for _, one := range matching {
+			r, _ := m.run(x, one.Key())
+			view.Runs = append(view.Runs, r.line())
 		}
-	}
-	view.States = statesOf(view, counts)
-	slices.SortFunc(matching, func(a, b *run) int {
-		return cmp.Or(b.state.Updated.Compare(a.state.Updated), strings.Compare(a.pipeline, b.pipeline), strings.Compare(a.key.run, b.key.run))
 	})
-	matching, view.Leaf = leafOf(r, matching, runsPerPage)
-	for _, one := range matching {
-		view.Runs = append(view.Runs, one.line())
-	}
 	return view
 }
 
-// pipelines are all that are known, by name. The lock is held.
-func (m *model) pipelines() []string {
+// pipelines are all that are known, by name. It is called in View.
+func (m *model) pipelines(x *runs.Index) []string {
 	seen := map[string]bool{}
-	for name := range m.specs {
+	for name := range x.Applied() {
 		seen[name] = true
 	}
-	for k := range m.runs {
-		seen[k.pipeline] = true
+	for k := range x.Keys() {
+		seen[k.Pipeline] = true
 	}
-	names := make([]string, 0, len(seen))
-	for name := range seen {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(seen))
 }
 
-func (r *run) matches(pipeline, query string) bool {
-	if pipeline != "" && r.pipeline != pipeline {
+func matches(r runs.Summary, pipeline, query string) bool {
+	if pipeline != "" && r.Pipeline != pipeline {
 		return false
 	}
 	query = strings.ToLower(strings.TrimSpace(query))
-	return query == "" || strings.Contains(strings.ToLower(r.key.run), query) || strings.Contains(r.pipeline, query) ||
-		strings.Contains(strings.ToLower(r.state.Model), query) || strings.Contains(strings.ToLower(r.state.Error), query)
+	return query == "" || strings.Contains(strings.ToLower(r.Run), query) || strings.Contains(r.Pipeline, query) ||
+		strings.Contains(strings.ToLower(r.Model), query) || strings.Contains(strings.ToLower(r.Error), query)
 }
 
 func statesOf(view runsView, counts map[string]int) []stateCount {
@@ -138,10 +135,10 @@ func statesOf(view runsView, counts map[string]int) []stateCount {
 	return list
 }
 
-func (r *run) line() runLine {
+func (r run) line() runLine {
 	line := runLine{
-		State: r.state, Key: r.pipeline + "/" + r.key.run, URL: link("/run", "pipeline", r.pipeline, "run", r.key.run), Since: r.since,
-		Progress: r.progressView(), Took: r.ended.took, Cached: r.ended.cached, ModelRun: r.ended.modelRun,
+		Summary: r.Summary, Key: r.Pipeline + "/" + r.Summary.Run, URL: link("/run", "pipeline", r.Pipeline, "run", r.Summary.Run), Since: r.Since,
+		Progress: r.progressView(), Took: r.Result.Took, Cached: r.Result.Cached, ModelRun: r.Result.ModelRun,
 	}
 	for _, name := range []string{"loss", "train_loss"} {
 		if curve := r.curves[name]; curve != nil {
@@ -149,11 +146,11 @@ func (r *run) line() runLine {
 			break
 		}
 	}
-	line.Metric, line.Value = leading(r.ended.metrics)
+	line.Metric, line.Value = leading(r.Result.Metrics)
 	return line
 }
 
-func (r *run) progressView() *progressView {
+func (r run) progressView() *progressView {
 	p := r.progress
 	if p == nil {
 		return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/mask"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -86,9 +87,9 @@ func (f frame) part(name string) (template.HTML, error) {
 
 // frame fills in what every page has.
 func (c *Console) frame(r *http.Request, p page, view any) frame {
-	c.model.mu.RLock()
-	dead, waits := c.model.dead.count, c.model.waits()
-	c.model.mu.RUnlock()
+	waits := c.model.waits()
+	var dead int
+	c.model.View(func(*runs.Index) { dead = c.model.dead.count })
 	if !c.mayRead(r) { // a page for clients that may not read
 		dead, waits = 0, nil
 	}
@@ -98,22 +99,19 @@ func (c *Console) frame(r *http.Request, p page, view any) frame {
 	}
 }
 
-// waits says what is not known yet, or not any more. The caller holds the lock.
+// waits says what is not known yet, or not any more.
 func (m *model) waits() (list []string) {
-	parts := []string{partEvents, events.KVJoins, events.KVPipelines, events.KVLeases, events.KVGates}
-	for _, part := range parts {
-		if m.away[part] != "" {
-			return []string{"The bus does not answer; what stands here is what was known last. " + m.away[part]}
-		}
+	away, reading := m.Status()
+	if away != "" {
+		return []string{"The bus does not answer; what stands here is what was known last. " + away}
 	}
-	for _, part := range parts {
-		if !m.read[part] {
-			list = append(list, "Still reading what is on the bus.")
-			break
-		}
+	if reading {
+		list = append(list, "Still reading what is on the bus.")
 	}
-	if m.drops > 0 {
-		list = append(list, fmt.Sprintf("%d older runs are left out here; the command line lists all.", m.drops))
+	dropped := 0
+	m.View(func(x *runs.Index) { dropped = x.Dropped() })
+	if dropped > 0 {
+		list = append(list, fmt.Sprintf("%d older runs are left out here; the command line lists all.", dropped))
 	}
 	return list
 }

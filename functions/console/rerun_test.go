@@ -32,7 +32,7 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 	}
 	w.publish(failed("monday", "boom"))
 	w.apply(strings.Replace(penguin, "hyperparameters: none", "hyperparameters: none, seed: 7", 1))
-	if err := w.readDead(t.Context()); err != nil {
+	if err := w.model.readDead(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.sees("/letter?number=1", "A retry uses revision 1 of pipeline penguin", "Revision 2 is applied now", "Try it again with revision 1 of the pipeline",

@@ -4,40 +4,10 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/pipeline"
 )
-
-// Pages that are built at once, under the read lock, may want the same revision: there must be no
-// data race.
-func TestPagesThatAreBuiltAtOnceWantARevisionOnce(t *testing.T) {
-	t.Parallel()
-	m := newModel(10)
-	var readers sync.WaitGroup
-	for range 2 {
-		readers.Go(func() {
-			for number := range uint64(10) {
-				m.mu.RLock()
-				if _, err := (known{m}).Spec("penguin", number+1); err != errNotRead {
-					t.Errorf("revision %d: %v", number+1, err)
-				}
-				m.mu.RUnlock()
-				m.wanted()
-			}
-		})
-	}
-	readers.Wait()
-	if wanted := m.wanted(); len(wanted) != 10 {
-		t.Errorf("%d revisions are wanted: %v", len(wanted), wanted)
-	}
-	m.found(revision{"penguin", 1}, pipeline.Pipeline{})
-	if wanted := m.wanted(); len(wanted) != 9 {
-		t.Errorf("one was found, and %d are wanted", len(wanted))
-	}
-}
 
 func TestRevisionsAreListedAndCompared(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // clock is a clock that a test moves.
@@ -200,7 +201,9 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 				if i > 500 {
 					t.Fatal("the stream goes on")
 				}
-				w.model.event(events.Recorded{Event: ready("monday"), Message: events.Message{Sequence: uint64(i), Stored: time.Now()}})
+				w.model.Change(func(x *runs.Index) {
+					x.ApplyEvent(events.Recorded{Event: ready("monday"), Message: events.Message{Sequence: uint64(i), Stored: time.Now()}})
+				})
 			}
 		})
 	}

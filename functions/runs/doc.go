@@ -1,4 +1,48 @@
-// Package runs derives what state a run is in, and what it waits for, from its join, its pipeline,
-// its pipeline's admission, the lease of its job and its last outcome in the log. It is pure: its
-// callers read these, in any way. Read State first.
+// Package runs says what state each run is in. It folds the log of events and the key-value buckets
+// PIPELINES, JOINS, GATES and LEASES into one Index; every command, page and exporter that shows a
+// run reads an Index. The package writes nothing. Read Index first, then Open and Watch.
+//
+// # Reads
+//
+// An Index is a pure fold: ApplyEvent and Apply add what a caller has read, and Run and States
+// derive states from it. Two types read for it:
+//
+//	Snapshot  reads once, for a command       Join, Pipeline, Load      the leader of the bucket
+//	                                          ReadLog                   the leader of the log
+//	                                          List                      any copy
+//	Watch     follows the bus, for a console  Follow                    any copy
+//
+// Reads at the leader see every write that was acknowledged before the call. The exception is that
+// of events.KV: a leader that has lost the other servers answers from its own copy for some seconds.
+// A caller that decides something from the absence of an entry, or from an entry that others may
+// replace, calls Sync first, which makes the reads after it linearizable. List and Follow may lack
+// the newest writes, the caller's own included, and mix moments; what they return is good for
+// display, and for decisions that a compare-and-swap confirms.
+//
+// Load and List read the buckets before the log. So the log is never older than the joins and
+// leases: an outcome that ends a lease is not missed.
+//
+// # Order
+//
+// Events are applied in the order of the log; one that was applied before is ignored. Of the values
+// of a key the newest revision counts, in whichever order they are applied, so that a listing does
+// not undo what the leader answered. Only a deletion is not remembered.
+//
+// # Memory
+//
+// A Snapshot keeps what its caller asks for: one record a run, and the events of the run only with
+// Options.Timelines. A Watch keeps at most Options.MaxRuns runs (about 1 KiB each), drops the ones
+// that ended longest ago, and counts them; it keeps at most 500 older revisions of pipelines.
+//
+// # Events that are gone
+//
+// Events that an operator has removed from the log are missing in an Index. A run that has a join is
+// known by it. If the join names an outcome that the log has not any more, the run is Unclear. A run
+// without a join has ended if the log has its outcome, and otherwise waits; without events it is
+// unknown.
+//
+// # Concurrency
+//
+// An Index may be read from several goroutines while none applies. A Snapshot belongs to one
+// goroutine. The methods of a Watch may be called from any.
 package runs

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
@@ -28,8 +29,8 @@ func States() []string {
 	return []string{Waiting, Held, Queued, Tuning, Running, Trained, Failed, Cancelled, Expired, Unclear}
 }
 
-// State is one run: a line of `stoker runs`.
-type State struct {
+// Summary is the state of one run: a line of `stoker runs`.
+type Summary struct {
 	Pipeline string         `json:"pipeline"`
 	Run      string         `json:"run"`
 	State    string         `json:"state"`
@@ -44,7 +45,7 @@ type State struct {
 }
 
 // Headline is the state for people.
-func (r State) Headline() string {
+func (r Summary) Headline() string {
 	if r.Stopping {
 		return r.State + ", stopping"
 	}
@@ -52,7 +53,7 @@ func (r State) Headline() string {
 }
 
 // What is the most important detail of a run in its state.
-func (r State) What() string {
+func (r Summary) What() string {
 	switch r.State {
 	case Waiting:
 		if len(r.WaitsFor) == 0 {
@@ -82,9 +83,67 @@ func (r State) What() string {
 	return FirstLine(r.Error)
 }
 
+// Key identifies the run.
+func (r Summary) Key() Key { return Key{r.Pipeline, r.Run} }
+
+// Over reports whether a run is in a state that only a retry changes.
+func (r Summary) Over() bool {
+	switch r.State {
+	case Trained, Failed, Cancelled, Expired:
+		return true
+	}
+	return false
+}
+
+// QueuePosition is the position of a run that waits for the admission of its pipeline.
+type QueuePosition struct {
+	Paused bool `json:"paused"`
+	Ahead  int  `json:"ahead"` // runs that are admitted first
+	why    string
+}
+
+func (p *QueuePosition) String() string {
+	switch {
+	case p == nil:
+		return "waits for its job"
+	case p.Paused:
+		return p.why + ": `stoker resume` lets it go on"
+	}
+	return p.why
+}
+
+// LastOutcome is a run's outcome in the log, and where it is.
+type LastOutcome struct {
+	Summary  // the zero Summary if there is no outcome yet
+	Sequence uint64
+	OfEvent  bool // a single event of the run was refused; the run itself may continue
+}
+
+// OutcomeOf is the outcome in an event of one of events.OutcomeKinds.
+func OutcomeOf(recorded events.Recorded) LastOutcome {
+	return LastOutcome{Outcome(recorded), recorded.Message.Sequence, !events.EndsRun(recorded.Event)}
+}
+
+// Then is what counts once a newer outcome is there: the last one, but one of the whole run before
+// one of a single event.
+func (l LastOutcome) Then(newer LastOutcome) LastOutcome {
+	if l.State != "" && !l.OfEvent && newer.OfEvent {
+		return l
+	}
+	return newer
+}
+
+// Ends is the sequence of the event that ended the run; 0 if none has.
+func (l LastOutcome) Ends() uint64 {
+	if l.OfEvent {
+		return 0
+	}
+	return l.Sequence
+}
+
 // Outcome is the state of a run by an event with its outcome.
-func Outcome(recorded events.Recorded) State {
-	r := State{Pipeline: recorded.Event.Pipeline, Run: recorded.Event.Run, Updated: recorded.Message.Stored}
+func Outcome(recorded events.Recorded) Summary {
+	r := Summary{Pipeline: recorded.Event.Pipeline, Run: recorded.Event.Run, Updated: recorded.Message.Stored}
 	switch data := recorded.Event.Data.(type) {
 	case *events.ModelTrained:
 		r.State, r.Model = Trained, data.Model.URI
@@ -104,11 +163,83 @@ func ofFailure(kind events.FailureKind, message string) string {
 	return Failed
 }
 
-// Over reports whether a run is in a state that only a retry changes.
-func (r State) Over() bool {
-	switch r.State {
-	case Trained, Failed, Cancelled, Expired:
-		return true
+// stateOf derives the state of a run: its last outcome, unless its job was retried since, else what
+// its join says. What can't be read is part of the state.
+func (x *Index) stateOf(key Key, r *record) Summary {
+	state, err := Summary{State: Waiting, Updated: r.since}, error(nil)
+	switch {
+	case r.damage != nil:
+		state, err = Summary{Updated: r.written}, r.damage
+	case r.joined:
+		state, err = x.joinedState(r)
+	default:
+		if r.last.State != "" {
+			state = r.last.Summary
+		}
+		err = x.lack(events.KVJoins, dispatch.JoinKey(key.Pipeline, key.Run))
 	}
-	return false
+	state.Pipeline, state.Run = key.Pipeline, key.Run
+	if err != nil {
+		state.State, state.Error = Unclear, err.Error()
+	}
+	if !state.Over() && r.last.Updated.After(state.Updated) { // retried, or one of its events was refused
+		state.Updated = r.last.Updated
+	}
+	return state
+}
+
+func (x *Index) joinedState(r *record) (Summary, error) {
+	train := r.join.Stage(events.FunctionTrain)
+	if last := r.last; last.State != "" && !last.OfEvent && last.Sequence > train.After {
+		lease, err := x.lease(train.Job)
+		if err == nil && lease.Holder != "" && lease.Written.After(last.Updated) { // an older one was left by a worker that died
+			last.State, last.Stopping = Running, lease.Cancelled
+		}
+		return last.Summary, err
+	}
+	return x.openState(r.join)
+}
+
+// openState is the state of a run by its join. Outcomes of its job are in the log.
+func (x *Index) openState(j join.Join) (Summary, error) {
+	state := Summary{Updated: j.Last().Stored}
+	if j.State == join.Ended {
+		state.State, state.Error, state.Updated = ofFailure(j.Ending.Kind, j.Ending.Message), j.Ending.Message, j.Ending.At
+		return state, nil
+	}
+	stage := j.Current()
+	if stage.Function == events.FunctionTrain && stage.Outcome > 0 && stage.Outcome <= x.tail {
+		return state, fmt.Errorf("event %d, which has the outcome of the run, is gone from the log", stage.Outcome)
+	}
+	spec, err := x.spec(j.Pipeline, stage.Revision)
+	if err == nil && j.IsSearching() && spec.Tuner == nil {
+		err = fmt.Errorf("revision %d of the pipeline has no tuner", stage.Revision)
+	}
+	if err != nil {
+		return state, fmt.Errorf("run %s of pipeline %s: %w", j.Run, j.Pipeline, err)
+	}
+	working := Running
+	switch {
+	case j.IsSearching():
+		working, state.Class = Tuning, spec.Search().Resources.Class
+	case j.State == join.Waiting:
+		state.State, state.WaitsFor = Waiting, j.Missing(spec)
+		return state, nil
+	default:
+		state.Class = spec.Trainer.Resources.Class
+	}
+	if j.State == join.Complete || stage.Job == "" {
+		gate, err := x.admission(j.Pipeline)
+		state.State = Held
+		if ahead, waits := gate.Ahead(j.Run); waits {
+			state.Position = &QueuePosition{Paused: gate.Paused, Ahead: ahead, why: gate.Why(j.Run)}
+		}
+		return state, err
+	}
+	lease, err := x.lease(stage.Job)
+	state.State, state.Stopping, state.Ended = Queued, lease.Cancelled, lease.Ended
+	if lease.Holder != "" {
+		state.State, state.Ended = working, nil
+	}
+	return state, err
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/runs"
-	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
@@ -52,14 +51,9 @@ func (f *follower) ignoredByNow(ctx context.Context) error {
 // whyQuiet says what the run of an event waits for, and which command helps; "" if it waits no
 // more.
 func whyQuiet(ctx context.Context, bus events.Bus, of events.Event) (string, error) {
-	key := find.Key{Pipeline: of.Pipeline, Run: of.Run}
-	finished, err := find.LastOutcomes(ctx, bus, events.Query{Pipeline: key.Pipeline, Run: key.Run})
-	if err != nil {
-		return "", err
-	}
-	state, err := find.Now(ctx, bus, key, finished[key])
+	state, err := runs.Load(ctx, bus, runs.Key{Pipeline: of.Pipeline, Run: of.Run})
 	switch {
-	case errors.Is(err, events.ErrNotFound):
+	case errors.Is(err, events.ErrNotFound), err == nil && !state.HasJoin && state.State == runs.Waiting:
 		return "waits for a dispatcher: `stoker up` or `stoker dispatch` runs one", nil
 	case err != nil:
 		return "", err

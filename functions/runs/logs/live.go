@@ -11,7 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/runs"
-	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs/query"
 )
 
 // parts are parts of the logs of jobs.
@@ -22,7 +22,7 @@ type reader interface {
 	Logs(ctx context.Context, pipeline, run string, follow bool) parts
 }
 
-func partsOf(ctx context.Context, bus events.Bus, key find.Key, follow bool) parts {
+func partsOf(ctx context.Context, bus events.Bus, key runs.Key, follow bool) parts {
 	if keeper, ok := bus.(reader); ok {
 		return keeper.Logs(ctx, key.Pipeline, key.Run, follow)
 	}
@@ -33,7 +33,7 @@ func partsOf(ctx context.Context, bus events.Bus, key find.Key, follow bool) par
 const lastParts = 500 * time.Millisecond
 
 // Follow prints the log until an event behind the sequence ends the run, and returns how it ended.
-func Follow(ctx context.Context, bus events.Bus, key find.Key, behind uint64, out *Printer) (ended runs.State, err error) {
+func Follow(ctx context.Context, bus events.Bus, key runs.Key, behind uint64, out *Printer) (ended runs.Summary, err error) {
 	for p, err := range partsOf(ctx, bus, key, false) { // --tail applies to what is there already
 		if err != nil {
 			return ended, err
@@ -54,7 +54,7 @@ func Follow(ctx context.Context, bus events.Bus, key find.Key, behind uint64, ou
 		return nil
 	})
 	both.Go(func() (err error) {
-		ended, err = find.End(following, bus, key, behind)
+		ended, err = query.End(following, bus, key, behind)
 		if err == nil {
 			rest := time.NewTimer(lastParts)
 			defer rest.Stop()
@@ -85,7 +85,7 @@ func unlessEnded(ctx context.Context, err error) error {
 }
 
 // Live prints what the bus has of the log of a running module.
-func Live(ctx context.Context, bus events.Bus, key find.Key, out *Printer) error {
+func Live(ctx context.Context, bus events.Bus, key runs.Key, out *Printer) error {
 	for p, err := range partsOf(ctx, bus, key, false) {
 		if err != nil {
 			return err

@@ -7,10 +7,9 @@ import (
 	"slices"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // ErrTaken is the error for a new run whose name another run has.
@@ -27,7 +26,7 @@ type RerunOptions struct {
 
 // Rerun is a new run that starts with the inputs of another one.
 type Rerun struct {
-	Of       find.Key
+	Of       runs.Key
 	Run      string         // its name
 	Revision uint64         // of the pipeline as it is applied now
 	Events   []events.Event // to be published, in this order
@@ -41,22 +40,27 @@ const maxReruns = 1000
 // applied now, and publishes nothing. They are those that the run was made from, or would have
 // been; one that was refused when it came is not among them, nor are hyperparameters that Stoker
 // has found or reused, unless the pipeline has no tuner now. Their ids follow from the new run's
-// name and the old events: who stops between two of them and plans the same again, with As, gets
-// the same.
+// name and the old events: a caller that stops between two of them and plans the same again, with
+// As, gets the same.
 //
 // The events of the old run and of the new one are read from the leader of the log, which is
 // complete. The error is events.ErrNotFound for a run without events, that and ErrNotApplied for a
 // pipeline that is not applied, and ErrTaken for a name in use.
-func PlanRerun(ctx context.Context, bus events.Bus, of find.Key, opts RerunOptions) (Rerun, error) {
-	spec, revision, err := current(ctx, bus, of.Pipeline)
+func PlanRerun(ctx context.Context, bus events.Bus, of runs.Key, opts RerunOptions) (Rerun, error) {
+	s := runs.Open(bus, runs.Options{})
+	applied, err := s.AppliedPipeline(ctx, of.Pipeline)
+	if errors.Is(err, events.ErrNotFound) {
+		return Rerun{}, fmt.Errorf("%w: pipeline %s: %w", ErrNotApplied, of.Pipeline, err)
+	}
 	if err != nil {
 		return Rerun{}, err
 	}
-	inputs, err := inputsOf(ctx, bus, of, spec)
+	spec := applied.Spec
+	inputs, err := inputsOf(ctx, s, of, spec)
 	if err != nil {
 		return Rerun{}, err
 	}
-	plan := Rerun{Of: of, Revision: revision}
+	plan := Rerun{Of: of, Revision: applied.Revision}
 	for n := 2; n < maxReruns+2; n++ {
 		if plan.Run = opts.As; plan.Run == "" {
 			plan.Run = fmt.Sprintf("%s-%d", of.Run, n)
@@ -79,50 +83,24 @@ func PlanRerun(ctx context.Context, bus events.Bus, of find.Key, opts RerunOptio
 	return plan, fmt.Errorf("start run %s of %s again: %w, and of all %d that were tried", of.Run, of.Pipeline, ErrTaken, maxReruns)
 }
 
-// current is a pipeline as it is applied now. That there is none is made sure of.
-func current(ctx context.Context, bus events.Bus, name string) (spec pipeline.Pipeline, revision uint64, err error) {
-	pipelines, err := bus.KV(ctx, events.KVPipelines)
-	if err != nil {
-		return spec, 0, fmt.Errorf("open pipelines: %w", err)
-	}
-	entry, err := pipelines.Get(ctx, name)
-	if errors.Is(err, events.ErrNotFound) {
-		if err = pipelines.Sync(ctx); err == nil {
-			entry, err = pipelines.Get(ctx, name)
-		}
-	}
-	if err == nil {
-		spec, err = pipeline.FromJSON(entry.Value)
-	}
-	if errors.Is(err, events.ErrNotFound) {
-		return spec, 0, fmt.Errorf("%w: pipeline %s: %w", ErrNotApplied, name, err)
-	}
-	if err != nil {
-		return spec, 0, fmt.Errorf("read pipeline %s: %w", name, err)
-	}
-	return spec, entry.Revision, nil
-}
-
 // inputsOf are the events that a run was made from. The join says which these are; without one the
 // log does.
-func inputsOf(ctx context.Context, bus events.Bus, of find.Key, spec pipeline.Pipeline) ([]events.Event, error) {
-	var past join.Past
-	stored := map[uint64]events.Event{}
-	for recorded, err := range bus.Read(ctx, events.Query{Pipeline: of.Pipeline, Run: of.Run}) {
-		if err != nil {
-			return nil, fmt.Errorf("read the events of run %s of %s: %w", of.Run, of.Pipeline, err)
-		}
-		if recorded.Err == nil {
-			past.Add(recorded)
-			stored[recorded.Message.Sequence] = recorded.Event
-		}
-	}
-	j, err := dispatch.ReadJoin(ctx, bus, of.Pipeline, of.Run)
+func inputsOf(ctx context.Context, s *runs.Snapshot, of runs.Key, spec pipeline.Pipeline) ([]events.Event, error) {
+	j, err := s.Join(ctx, of)
 	if errors.Is(err, events.ErrNotFound) {
 		j, err = join.New(of.Pipeline, of.Run), nil
 	}
 	if err != nil {
 		return nil, err
+	}
+	var past join.Past
+	stored := map[uint64]events.Event{}
+	err = s.ReadLog(ctx, events.Query{Pipeline: of.Pipeline, Run: of.Run}, func(recorded events.Recorded) {
+		past.Add(recorded)
+		stored[recorded.Message.Sequence] = recorded.Event
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the events of run %s of %s: %w", of.Run, of.Pipeline, err)
 	}
 	pinned := slices.Clone(j.Events)
 	for _, event := range past.Events(0) { // the join may be lost, or have more to come

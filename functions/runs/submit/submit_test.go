@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/query"
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
@@ -234,7 +235,7 @@ func TestAnEventThatLostARaceIsKnownToBeIgnored(t *testing.T) {
 	if err := submit.Ignored(t.Context(), w.bus, first, 1); err != nil {
 		t.Errorf("the one that won: %v", err)
 	}
-	detail, err := find.Of(t.Context(), w.bus, find.Key{Pipeline: "penguin", Run: "monday"})
+	detail, err := query.Of(t.Context(), w.bus, runs.Key{Pipeline: "penguin", Run: "monday"})
 	if err != nil || len(detail.Events) != 2 || detail.Events[0].Ignored != "" || !strings.Contains(detail.Events[1].Ignored, "event 1") {
 		t.Errorf("shown as %+v, %v", detail.Events, err)
 	}
@@ -242,7 +243,7 @@ func TestAnEventThatLostARaceIsKnownToBeIgnored(t *testing.T) {
 
 func plan(t *testing.T, w world, opts submit.RerunOptions) submit.Rerun {
 	t.Helper()
-	rerun, err := submit.PlanRerun(t.Context(), w.bus, find.Key{Pipeline: "penguin", Run: "monday"}, opts)
+	rerun, err := submit.PlanRerun(t.Context(), w.bus, runs.Key{Pipeline: "penguin", Run: "monday"}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,13 +281,13 @@ func TestARerunStartsTheSameInputsWithThePipelineAsItIsNow(t *testing.T) {
 	if next := plan(t, w, submit.RerunOptions{Force: true}); next.Run != "monday-3" || !events.RequestOf(next.Events[0].Data).Force {
 		t.Errorf("%+v", next)
 	}
-	if _, err := submit.PlanRerun(t.Context(), w.bus, find.Key{Pipeline: "penguin", Run: "monday"}, submit.RerunOptions{As: "monday-2"}); !errors.Is(err, submit.ErrTaken) {
+	if _, err := submit.PlanRerun(t.Context(), w.bus, runs.Key{Pipeline: "penguin", Run: "monday"}, submit.RerunOptions{As: "monday-2"}); !errors.Is(err, submit.ErrTaken) {
 		t.Errorf("a name in use: %v", err)
 	}
-	if _, err := submit.PlanRerun(t.Context(), w.bus, find.Key{Pipeline: "penguin", Run: "monday"}, submit.RerunOptions{As: "a\x00b"}); err == nil {
+	if _, err := submit.PlanRerun(t.Context(), w.bus, runs.Key{Pipeline: "penguin", Run: "monday"}, submit.RerunOptions{As: "a\x00b"}); err == nil {
 		t.Error("an invalid name is accepted")
 	}
-	if _, err := submit.PlanRerun(t.Context(), w.bus, find.Key{Pipeline: "penguin", Run: "nobody"}, submit.RerunOptions{}); !errors.Is(err, events.ErrNotFound) {
+	if _, err := submit.PlanRerun(t.Context(), w.bus, runs.Key{Pipeline: "penguin", Run: "nobody"}, submit.RerunOptions{}); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("an unknown run: %v", err)
 	}
 }

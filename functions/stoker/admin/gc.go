@@ -11,7 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/gc"
-	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs/query"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
@@ -76,7 +76,7 @@ func newGC(a *app.App) *cobra.Command {
 // collect prints what is gone also when it could not go on: that much is done.
 func collect(ctx context.Context, a *app.App, l app.Link, opts gc.Options) (err error) {
 	opts.Root = l.Root
-	opts.Keep = func(ctx context.Context) ([]storage.Ref, error) { return find.ModelsInUse(ctx, l.Bus) }
+	opts.Keep = func(ctx context.Context) ([]storage.Ref, error) { return query.ModelsInUse(ctx, l.Bus) }
 	done := garbage{DryRun: opts.DryRun, Removed: []collected{}}
 	err = gc.Collect(ctx, l.Bus, l.Store, opts, done.add)
 	return errors.Join(err, a.Print(done, func(w io.Writer) { garbageTable(w, done) }))

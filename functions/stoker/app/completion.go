@@ -12,7 +12,6 @@ import (
 	"github.com/stoker-ml/stoker/functions/replay"
 	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/runs"
-	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
@@ -116,7 +115,7 @@ func (a *App) RunNames(cmd *cobra.Command, args []string, _ string) ([]string, c
 	}
 	return a.completed(cmd, func(ctx context.Context, bus events.Bus) (names []string, err error) {
 		const screen = 100
-		list, err := find.List(ctx, bus, pipelineName)
+		list, err := runs.List(ctx, bus, pipelineName)
 		for _, run := range list[:min(len(list), screen)] {
 			names = append(names, cobra.CompletionWithDesc(run.Run, run.Pipeline+", "+run.State))
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/runs"
-	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
@@ -61,7 +60,7 @@ func newCancel(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func cancelRun(ctx context.Context, a *app.App, bus events.Bus, key find.Key) (dispatch.Cancelled, error) {
+func cancelRun(ctx context.Context, a *app.App, bus events.Bus, key runs.Key) (dispatch.Cancelled, error) {
 	done, err := dispatch.Cancel(ctx, bus, key.Pipeline, key.Run)
 	if errors.Is(err, dispatch.ErrTooLate) && isCancelled(ctx, bus, key) {
 		return done, fmt.Errorf("run %s is cancelled already", key.Run)
@@ -79,13 +78,13 @@ func cancelRun(ctx context.Context, a *app.App, bus events.Bus, key find.Key) (d
 }
 
 // isCancelled reports whether the last outcome of a run in the log is that it was cancelled.
-func isCancelled(ctx context.Context, bus events.Bus, key find.Key) bool {
-	finished, err := find.LastOutcomes(ctx, bus, events.Query{Pipeline: key.Pipeline, Run: key.Run})
-	return err == nil && finished[key].State.State == runs.Cancelled
+func isCancelled(ctx context.Context, bus events.Bus, key runs.Key) bool {
+	run, err := runs.Load(ctx, bus, key)
+	return err == nil && run.Last.State == runs.Cancelled
 }
 
 // awaitEnd waits until something has come of a run that has a job, and says what. A cancelled run is no failure of who cancelled it.
-func awaitEnd(ctx context.Context, a *app.App, bus events.Bus, key find.Key, timeout time.Duration) error {
+func awaitEnd(ctx context.Context, a *app.App, bus events.Bus, key runs.Key, timeout time.Duration) error {
 	var recorded events.Recorded
 	late := fmt.Errorf("run %s: no outcome within %s; its job is still stopping", key.Run, timeout)
 	err := exit.AtMost(ctx, timeout, late, func(ctx context.Context) (err error) {
@@ -106,7 +105,7 @@ func awaitEnd(ctx context.Context, a *app.App, bus events.Bus, key find.Key, tim
 }
 
 // nextOutcome is the first outcome of the run's last job, which may be there already.
-func nextOutcome(ctx context.Context, bus events.Bus, key find.Key) (events.Recorded, error) {
+func nextOutcome(ctx context.Context, bus events.Bus, key runs.Key) (events.Recorded, error) {
 	join, err := dispatch.ReadJoin(ctx, bus, key.Pipeline, key.Run)
 	if err != nil {
 		return events.Recorded{}, err

@@ -17,8 +17,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/replay"
 	"github.com/stoker-ml/stoker/functions/runs"
-	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/runs/follow"
+	"github.com/stoker-ml/stoker/functions/runs/query"
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 	"github.com/stoker-ml/stoker/functions/spelling"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -136,7 +136,7 @@ func hyperparametersLine(values map[string]any) string {
 }
 
 // endedWell is nil for a run that has a model. For another it is why it has none, in one sentence with what to type next.
-func endedWell(ctx context.Context, a *app.App, bus events.Bus, ended runs.State) error {
+func endedWell(ctx context.Context, a *app.App, bus events.Bus, ended runs.Summary) error {
 	switch ended.State {
 	case runs.Trained:
 		return nil
@@ -144,7 +144,7 @@ func endedWell(ctx context.Context, a *app.App, bus events.Bus, ended runs.State
 		return fmt.Errorf("run %s was %s", ended.Run, cmp.Or(runs.FirstLine(ended.Error), runs.Cancelled))
 	}
 	why := fmt.Sprintf("run %s %s: %s", ended.Run, ended.State, ended.What())
-	detail, err := find.Of(ctx, bus, find.Key{Pipeline: ended.Pipeline, Run: ended.Run})
+	detail, err := query.Of(ctx, bus, runs.Key{Pipeline: ended.Pipeline, Run: ended.Run})
 	if err != nil { // the reason counts, even where the way on can't be found out
 		return errors.New(why)
 	}
@@ -152,7 +152,7 @@ func endedWell(ctx context.Context, a *app.App, bus events.Bus, ended runs.State
 }
 
 // wayOn is what to type after a failure: what shows all of it, and what tries the run again.
-func wayOn(a *app.App, d find.Detail) string {
+func wayOn(a *app.App, d query.Detail) string {
 	name := app.Quoted(d.Pipeline + "@" + d.Run)
 	if d.DeadLetter == 0 {
 		return fmt.Sprintf("`%s` says how to go on", a.Command("runs show "+name))

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs/query"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 )
 
@@ -33,7 +33,7 @@ func TestAModelsTableSaysWhatItStartedFromAndHowItsFilesCompare(t *testing.T) {
 func TestHintsAfterAFailureNameTheDataDirectory(t *testing.T) {
 	t.Parallel()
 	a := &app.App{Self: "stoker", DataDir: "/elsewhere"}
-	var failed, dead find.Detail
+	var failed, dead query.Detail
 	failed.Pipeline, failed.Run = "penguin", "monday"
 	dead = failed
 	dead.DeadLetter, dead.Failed.Log = 2, "s3://stoker/log"

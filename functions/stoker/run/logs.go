@@ -11,8 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/access"
-	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/logs"
+	"github.com/stoker-ml/stoker/functions/runs/query"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
@@ -69,7 +70,7 @@ func (f logsFlags) check() error {
 	return app.Within("tail", f.tail, 0, app.AnyCount)
 }
 
-func printLogs(ctx context.Context, a *app.App, l app.Link, key find.Key, f logsFlags) error {
+func printLogs(ctx context.Context, a *app.App, l app.Link, key runs.Key, f logsFlags) error {
 	to := a.Stdout.Long()
 	if f.raw {
 		to = a.Stdout.Raw()
@@ -78,7 +79,7 @@ func printLogs(ctx context.Context, a *app.App, l app.Link, key find.Key, f logs
 	if f.follow {
 		return followLog(ctx, a, l, key, out)
 	}
-	detail, err := find.Of(ctx, l.Bus, key)
+	detail, err := query.Of(ctx, l.Bus, key)
 	if err != nil {
 		return err
 	}
@@ -99,8 +100,8 @@ func printLogs(ctx context.Context, a *app.App, l app.Link, key find.Key, f logs
 }
 
 // followLog prints what is being printed until the run has ended, and says how it did. A run that has ended is printed from the store.
-func followLog(ctx context.Context, a *app.App, l app.Link, key find.Key, out *logs.Printer) error {
-	detail, err := find.Of(ctx, l.Bus, key)
+func followLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, out *logs.Printer) error {
+	detail, err := query.Of(ctx, l.Bus, key)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func followLog(ctx context.Context, a *app.App, l app.Link, key find.Key, out *l
 		if err != nil {
 			return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on", key.Run))
 		}
-		if detail, err = find.Of(ctx, l.Bus, key); err != nil {
+		if detail, err = query.Of(ctx, l.Bus, key); err != nil {
 			return err
 		}
 	}
@@ -126,7 +127,7 @@ func followLog(ctx context.Context, a *app.App, l app.Link, key find.Key, out *l
 }
 
 // attemptLog prints the log of one attempt at the execution of which one log is known, or lists them.
-func attemptLog(ctx context.Context, a *app.App, l app.Link, key find.Key, known, which string, out *logs.Printer) error {
+func attemptLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, known, which string, out *logs.Printer) error {
 	if known == "" {
 		return exit.NotFound(fmt.Errorf("run %s: which attempts there were is known once it has ended with a log", key.Run))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/runs"
-	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs/query"
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -32,7 +32,7 @@ func newRuns(a *app.App) *cobra.Command {
 		Args:  app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				runs, err := find.List(ctx, bus, pipelineName)
+				runs, err := runs.List(ctx, bus, pipelineName)
 				if err != nil {
 					return err
 				}
@@ -45,7 +45,7 @@ func newRuns(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func runsTable(w io.Writer, runs []runs.State) {
+func runsTable(w io.Writer, runs []runs.Summary) {
 	terminal.Row(w, "PIPELINE", "RUN", "STATE", "UPDATED", "WHAT")
 	for _, run := range runs {
 		terminal.Row(w, run.Pipeline, run.Run, run.Headline(), run.Updated.Local().Format(time.DateTime), run.What())
@@ -172,16 +172,16 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 func (f *waitFlags) check() error { return app.CheckTimeout(f.wait, f.timeout) }
 
 // awaitRun waits until a run has ended, and says how. The log tells of that before everything else does.
-func awaitRun(ctx context.Context, a *app.App, bus events.Bus, key find.Key, timeout time.Duration) (ended runs.State, err error) {
+func awaitRun(ctx context.Context, a *app.App, bus events.Bus, key runs.Key, timeout time.Duration) (ended runs.Summary, err error) {
 	late := fmt.Errorf("run %s: it has not ended within %s; `stoker runs show %[1]s` says what it waits for", key.Run, timeout)
 	err = exit.AtMost(ctx, timeout, late, func(ctx context.Context) error {
-		now, err := find.Of(ctx, bus, key)
+		now, err := query.Of(ctx, bus, key)
 		if err != nil || now.Over() {
 			ended = now.Summary
 			return err
 		}
 		fmt.Fprintf(a.Notes(), "run %s %s\n", terminal.Line(key.Run), terminal.Line(now.What()))
-		ended, err = find.End(ctx, bus, key, now.Last())
+		ended, err = query.End(ctx, bus, key, now.Last())
 		return err
 	})
 	return ended, err

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/runs"
-	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs/query"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
@@ -65,14 +65,14 @@ func newRunsShow(a *app.App) *cobra.Command {
 
 // shownRun is what `stoker runs show` prints of a run.
 type shownRun struct {
-	find.Detail
+	query.Detail
 	Next []string `json:"next,omitempty"` // commands that help
 
 	asked time.Time
 }
 
-func showRun(ctx context.Context, a *app.App, bus events.Bus, key find.Key) error {
-	detail, err := find.Of(ctx, bus, key)
+func showRun(ctx context.Context, a *app.App, bus events.Bus, key runs.Key) error {
+	detail, err := query.Of(ctx, bus, key)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func showRun(ctx context.Context, a *app.App, bus events.Bus, key find.Key) erro
 
 // findRun is the run that a user means by its name, and perhaps its pipeline's: as a flag, or as PIPELINE@RUN or PIPELINE/RUN.
 // A run whose own name is like that is found first.
-func findRun(ctx context.Context, a *app.App, bus events.Bus, pipeline, name string) (find.Key, error) {
+func findRun(ctx context.Context, a *app.App, bus events.Bus, pipeline, name string) (runs.Key, error) {
 	key, err := runNamed(ctx, a, bus, pipeline, name)
 	at := strings.IndexAny(name, "@/")
 	if at < 0 || pipeline != "" || exit.Code(err) != exit.Missing || events.CheckName("pipeline", name[:at]) != nil {
@@ -94,9 +94,9 @@ func findRun(ctx context.Context, a *app.App, bus events.Bus, pipeline, name str
 	return key, err
 }
 
-func runNamed(ctx context.Context, a *app.App, bus events.Bus, pipeline, run string) (find.Key, error) {
-	key, err := find.Run(ctx, bus, pipeline, run)
-	if several, ok := errors.AsType[*find.Several](err); ok {
+func runNamed(ctx context.Context, a *app.App, bus events.Bus, pipeline, run string) (runs.Key, error) {
+	key, err := query.Run(ctx, bus, pipeline, run)
+	if several, ok := errors.AsType[*query.Several](err); ok {
 		return key, exit.Usage(fmt.Errorf("run %s is of several pipelines: %s; name one: --pipeline %s, or %[3]s@%[1]s",
 			run, strings.Join(several.Pipelines, ", "), several.Pipelines[0]))
 	}
@@ -203,7 +203,7 @@ func progressLine(p events.Progress) string {
 }
 
 // nextSteps are commands that help a run on from its state.
-func nextSteps(a *app.App, d find.Detail) []string {
+func nextSteps(a *app.App, d query.Detail) []string {
 	run := app.Quoted(d.Run) + " --pipeline " + d.Pipeline
 	var next []string
 	if d.Study != "" && (d.State == runs.Tuning || d.State == runs.Failed) {

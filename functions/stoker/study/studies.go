@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/runs"
-	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs/query"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
@@ -167,7 +167,7 @@ func studyState(s tune.Study) string {
 // withStudy finds the study that the user means and does something with it.
 func withStudy(ctx context.Context, a *app.App, word string, do func(context.Context, events.Bus, events.Study) error) error {
 	return a.WithBus(ctx, func(ctx context.Context, bus events.Bus) error {
-		study, err := find.Study(ctx, bus, word)
+		study, err := query.Study(ctx, bus, word)
 		switch {
 		case errors.Is(err, events.ErrNotFound):
 			return exit.NotFound(fmt.Errorf("no study %s: `%s` lists them", word, a.Command("studies list")))

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/bustest"
-	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs/query"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/functions/studies"
 )
@@ -137,7 +137,7 @@ func TestAStudyWithABrokenLogIsListed(t *testing.T) {
 	if err != nil || len(lines) != 1 || lines[0].State != studyUnclear || !strings.Contains(lines[0].Error, `unknown field "of"`) {
 		t.Errorf("%+v, %v", lines, err)
 	}
-	if _, err := find.Study(t.Context(), bus, "penguin/monday"); !errors.Is(err, events.ErrNotFound) {
+	if _, err := query.Study(t.Context(), bus, "penguin/monday"); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("the study of a run that nobody knows: %v", err)
 	}
 	var out bytes.Buffer

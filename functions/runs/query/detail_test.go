@@ -1,4 +1,4 @@
-package find
+package query
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func TestTheStateOfARunThatIsTuned(t *testing.T) {
 	}
 	is := func(state, what string) Detail {
 		t.Helper()
-		got, err := Of(t.Context(), bus, Key{"penguin", "monday"})
+		got, err := Of(t.Context(), bus, runs.Key{Pipeline: "penguin", Run: "monday"})
 		if err != nil || got.State != state || got.What() != what {
 			t.Errorf("%s: %s, %v; want %s: %s", got.State, got.What(), err, state, what)
 		}
@@ -57,3 +57,5 @@ func TestTheStateOfARunThatIsTuned(t *testing.T) {
 	}
 	is(runs.Queued, "waits for a worker of class cpu")
 }
+
+const digest = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"

@@ -47,7 +47,7 @@ func TestTablesKeepOneLineARow(t *testing.T) {
 	if got := FirstLine("panic: too\t\x1b[1mhot\x07\nmain.go:7"); got != "panic: too hot" {
 		t.Errorf("%q", got)
 	}
-	if got := (State{State: Failed, Error: "a\nb"}).What(); got != "a" {
+	if got := (Summary{State: Failed, Error: "a\nb"}).What(); got != "a" {
 		t.Errorf("a failed run's line says %q", got)
 	}
 }

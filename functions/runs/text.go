@@ -1,6 +1,11 @@
 package runs
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
@@ -60,4 +65,52 @@ func holdsLines(log, lines string) bool {
 		}
 	}
 	return true
+}
+
+// Control sequences of terminals, and other bytes that are neither text nor layout.
+var (
+	sequences = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
+	overtyped = regexp.MustCompile(`[^\n]*(?:\r+|\x08+)([^\r\x08\n])`) // such as progress bars
+	controls  = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f]`)
+)
+
+// PlainText is a log without control sequences: of an overwritten line it has the last text.
+func PlainText(log string) string {
+	log = overtyped.ReplaceAllString(sequences.ReplaceAllString(log, ""), "$1")
+	return controls.ReplaceAllString(log, "")
+}
+
+// FirstLine is the first line of a text, for a list.
+func FirstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.ReplaceAll(PlainText(line), "\t", " ")
+}
+
+// Step is how far a job is, "" if it does not report that.
+func Step(p events.Progress) string {
+	switch {
+	case p.Steps == 0 && p.Step == 0:
+		return ""
+	case p.Steps == 0:
+		return fmt.Sprintf("step %d ", p.Step)
+	}
+	return fmt.Sprintf("step %d of %d ", p.Step, p.Steps)
+}
+
+// Metrics lists metrics by name.
+func Metrics(metrics map[string]float64) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		all = append(all, fmt.Sprintf("%s %.4g", name, metrics[name]))
+	}
+	return strings.Join(all, "  ")
+}
+
+// JSON is an event as a structured CloudEvent, for printing.
+func JSON(event events.Event) json.RawMessage {
+	_, body, err := events.EncodeStructured(event)
+	if err != nil {
+		body, _ = json.Marshal(map[string]string{"error": err.Error()})
+	}
+	return body
 }
