@@ -98,14 +98,14 @@ var rules = archtest.Rules{
 		"functions/dispatch/join":                    {Imports: "events functions/pipeline"},
 		"functions/worker":                           {Imports: "events functions/telemetry"},
 		"functions/notify":                           {Imports: "events", TestImports: "events/jetstream"}, // webhooks
-		"functions/gc":                               {Imports: "events storage functions/dispatch functions/dispatch/join"},
+		"functions/gc":                               {Imports: "events storage functions/dispatch/join functions/runs"},
 		"functions/inspect": {Imports: "events storage functions/runs/result compute/tf/tensorbundle compute/data/example compute/data/example/schemapb compute/export/onnx compute/data/tfrecord " +
 			"compute/tfevents compute/tf/graph compute/export/tflite compute/tf/transform"},
-		"functions/openlineage": {Imports: "compute/tune events functions/dispatch functions/lineage functions/studies storage",
+		"functions/openlineage": {Imports: "compute/tune events functions/lineage functions/runs functions/studies storage",
 			TestImports: "compute/tune/space events/bustest"},
-		"functions/reproduce":        {Imports: "compute/tf/tensorbundle events functions/dispatch functions/lineage functions/pipeline functions/dispatch/join storage", TestImports: "compute/tf/tensor"},
-		"functions/lineage":          {Imports: "compute/tune events functions/dispatch functions/runs/result functions/studies storage", TestImports: "compute/tune/space"},
-		"functions/replay":           {Imports: "events storage functions/dispatch/join functions/dispatch", TestImports: "functions/pipeline"},
+		"functions/reproduce":        {Imports: "compute/tf/tensorbundle events functions/lineage functions/pipeline functions/dispatch/join functions/runs storage", TestImports: "compute/tf/tensor"},
+		"functions/lineage":          {Imports: "compute/tune events functions/runs functions/runs/result functions/studies storage", TestImports: "compute/tune/space functions/dispatch"},
+		"functions/replay":           {Imports: "events storage functions/dispatch/join functions/dispatch functions/runs", TestImports: "functions/pipeline"},
 		"functions/runner/multihost": {Imports: "events"}, // several hosts train one model
 		"functions/execution": {Imports: "events storage functions/telemetry functions/worker functions/pipeline functions/runner/multihost functions/runner functions/module functions/module/modelcheck " +
 			"functions/runs/result"},

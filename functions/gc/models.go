@@ -2,24 +2,18 @@ package gc
 
 import (
 	"context"
-	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
 
 // outcomes is what the log of events holds of models and of how runs ended.
 type outcomes struct {
-	log   events.EventLog
+	*runs.Snapshot
 	named map[string][]model // by pipeline, oldest first
-	runs  map[run]uint64     // sequence of the last event that ended a run
-	last  uint64             // sequence of the newest event seen
-	seen  time.Time          // when that was stored, by the bus's clock
 	steps int                // events visited, by reads and decisions; tests bound it
 }
-
-// run is one run of a pipeline.
-type run struct{ pipeline, key string }
 
 // model is what a ModelTrained says of it: which execution made it, and which one the model that it
 // started from. The zero Place is a model that Stoker did not make.
@@ -31,34 +25,20 @@ func modelOf(models *events.ModelTrained) (m model) {
 	return m
 }
 
-func readOutcomes(ctx context.Context, log events.EventLog) (*outcomes, error) {
-	o := &outcomes{log: log, named: map[string][]model{}, runs: map[run]uint64{}}
+func readOutcomes(ctx context.Context, source runs.Source) (*outcomes, error) {
+	o := &outcomes{Snapshot: runs.Open(source, runs.Options{}), named: map[string][]model{}}
 	return o, o.refresh(ctx)
 }
 
 // refresh reads the events that have come since.
 func (o *outcomes) refresh(ctx context.Context) error {
-	query := events.Query{Kinds: events.OutcomeKinds(), From: o.last + 1}
-	for recorded, err := range o.log.Read(ctx, query) {
-		if err != nil {
-			return err
+	query := events.Query{Kinds: events.OutcomeKinds(), From: o.Tail() + 1}
+	return o.ReadLog(ctx, query, func(recorded events.Recorded) {
+		o.steps++
+		if data, ok := recorded.Event.Data.(*events.ModelTrained); ok && recorded.Err == nil {
+			o.named[recorded.Event.Pipeline] = append(o.named[recorded.Event.Pipeline], modelOf(data))
 		}
-		o.last, o.seen = recorded.Message.Sequence, recorded.Message.Stored
-		if o.steps++; recorded.Err == nil {
-			o.add(recorded)
-		}
-	}
-	return nil
-}
-
-func (o *outcomes) add(recorded events.Recorded) {
-	event := recorded.Event
-	if data, ok := event.Data.(*events.ModelTrained); ok {
-		o.named[event.Pipeline] = append(o.named[event.Pipeline], modelOf(data))
-	}
-	if events.EndsRun(event) {
-		o.runs[run{event.Pipeline, event.Run}] = recorded.Message.Sequence
-	}
+	})
 }
 
 // retention is which executions' models events name, and which of those are kept.

@@ -3,13 +3,13 @@ package gc
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"strings"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -21,26 +21,18 @@ const searcher = "Tuner"
 
 // work is what is under way by the leases and joins of the bus.
 type work struct {
+	*outcomes
 	queue     events.JobQueue
-	joins     events.KV
-	outcomes  *outcomes
 	leased    map[string]bool      // attempts that hold a lease
 	searching map[storage.Ref]bool // components whose search has not ended
-	runs      map[string]string    // by id of a job: key of the join that names it
+	runOf     map[string]runs.Key  // by id of a job: the run whose join names it
 }
 
 // readWork reads leases and joins. It is called after the store was listed: see the package
 // comment.
-func readWork(ctx context.Context, bus events.Bus, root storage.Ref, o *outcomes) (*work, error) {
-	joins, err := bus.KV(ctx, events.KVJoins)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", events.KVJoins, err)
-	}
-	w := &work{
-		queue: bus, joins: joins, outcomes: o,
-		leased: map[string]bool{}, searching: map[storage.Ref]bool{}, runs: map[string]string{},
-	}
-	if err := w.readLeases(ctx, bus, root); err != nil {
+func readWork(ctx context.Context, queue events.JobQueue, root storage.Ref, o *outcomes) (*work, error) {
+	w := &work{queue: queue, outcomes: o, leased: map[string]bool{}, searching: map[storage.Ref]bool{}, runOf: map[string]runs.Key{}}
+	if err := w.readLeases(ctx, root); err != nil {
 		return nil, err
 	}
 	return w, w.readJoins(ctx, root)
@@ -49,25 +41,27 @@ func readWork(ctx context.Context, bus events.Bus, root storage.Ref, o *outcomes
 // readLeases finds the attempts that hold a lease, and the pipelines with a tune job on the queue
 // that a worker has begun: trials have left states and models for trials to come and for the
 // search's end, by attempts that only its study knows.
-func (w *work) readLeases(ctx context.Context, bus events.Bus, root storage.Ref) error {
-	entries, seen, err := leases(ctx, bus, w.outcomes.seen)
-	if err != nil {
+func (w *work) readLeases(ctx context.Context, root storage.Ref) error {
+	if err := w.List(ctx, events.KVLeases, events.KVGates); err != nil { // to the latter, dispatchers write every minute
 		return err
 	}
-	for _, entry := range entries {
-		lease, err := events.DecodeLease(entry)
-		if err != nil {
+	for job := range maps.Collect(w.Leases()) {
+		if _, _, err := w.ReadLease(ctx, job); err != nil {
 			return err
 		}
-		message, queued, err := w.queued(ctx, entry.Key)
+	}
+	for job, lease := range w.Leases() {
+		if lease.Err != nil {
+			return lease.Err
+		}
+		message, queued, err := w.queued(ctx, job)
 		if err != nil {
 			return err
 		}
 		// A lease counts while its job is on the queue. One whose job is not there was left by a
 		// worker that died between acknowledging the job and removing the lease, or that lost the
-		// job: it counts for as long as it may have been confirmed by the bus's clock, which has
-		// come to seen.
-		if lease.Holder != "" && (queued || entry.Written.After(seen.Add(-leaseOver))) {
+		// job: it counts for as long as it may have been confirmed by the bus's clock.
+		if lease.Holder != "" && (queued || lease.Written.After(w.Clock().Add(-leaseOver))) {
 			w.leased[lease.Holder] = true
 		}
 		if job, err := events.DecodeJob(message.Body); queued && err == nil && job.Function == events.FunctionTune {
@@ -77,50 +71,19 @@ func (w *work) readLeases(ctx context.Context, bus events.Bus, root storage.Ref)
 	return nil
 }
 
-// leases returns the entries of the leases as the leader has them, and a time that has been reached
-// by the bus's clock.
-func leases(ctx context.Context, bus events.Bus, seen time.Time) (all []events.Entry, _ time.Time, err error) {
-	register, err := bus.KV(ctx, events.KVLeases)
-	if err != nil {
-		return nil, seen, fmt.Errorf("open %s: %w", events.KVLeases, err)
-	}
-	listed, err := entriesOf(ctx, bus, events.KVLeases)
-	if err != nil {
-		return nil, seen, err
-	}
-	gates, err := entriesOf(ctx, bus, events.KVGates) // dispatchers write there every minute
-	if err != nil {
-		return nil, seen, err
-	}
-	for _, entry := range gates {
-		seen = latest(seen, entry.Written)
-	}
-	for _, copied := range listed {
-		entry, err := register.Get(ctx, copied.Key)
-		if errors.Is(err, events.ErrNotFound) {
-			continue // released meanwhile
-		}
-		if err != nil {
-			return nil, seen, fmt.Errorf("read lease of job %s: %w", copied.Key, err)
-		}
-		all, seen = append(all, entry), latest(seen, entry.Written)
-	}
-	return all, seen, nil
-}
-
 // readJoins finds the run of each job, and the pipelines with a run that waits for its search.
 func (w *work) readJoins(ctx context.Context, root storage.Ref) error {
-	for entry, err := range w.joins.All(ctx) {
-		if err != nil {
-			return fmt.Errorf("read %s: %w", events.KVJoins, err)
-		}
-		j, err := dispatch.DecodeJoin(events.Entry(entry))
-		if err != nil {
+	if err := w.List(ctx, events.KVJoins); err != nil {
+		return err
+	}
+	for key := range w.Keys() {
+		j, has, err := w.JoinOf(key)
+		if !has || err != nil {
 			continue // it names no job; the queue does
 		}
 		for _, stage := range j.Stages {
 			if stage.Job != "" {
-				w.runs[stage.Job] = entry.Key
+				w.runOf[stage.Job] = key
 			}
 		}
 		if awaitsSearch(j) {
@@ -161,48 +124,23 @@ func (w *work) queued(ctx context.Context, job string) (events.Message, bool, er
 // pending reports whether a job is that of a run without an outcome. It may have got lost with its
 // queue: the dispatcher enqueues it again then.
 func (w *work) pending(ctx context.Context, job string) (bool, error) {
-	key, known := w.runs[job]
+	key, known := w.runOf[job]
 	if !known {
 		return false, nil
 	}
-	entry, err := w.joins.Get(ctx, key)
-	if errors.Is(err, events.ErrNotFound) {
-		return false, nil
+	if _, err := w.Join(ctx, key); err != nil && !errors.Is(err, events.ErrNotFound) {
+		return false, err
 	}
-	if err != nil {
-		return false, fmt.Errorf("read join %s: %w", key, err)
-	}
-	j, err := dispatch.DecodeJoin(entry)
+	j, has, err := w.JoinOf(key)
 	if err != nil {
 		return true, nil // until it can be read
 	}
-	return awaitsSearch(j) || w.awaitsModel(j), nil
+	return has && (awaitsSearch(j) || w.awaitsModel(j)), nil
 }
 
 func awaitsSearch(j join.Join) bool { return j.IsSearching() && !j.LacksJob() }
 
 func (w *work) awaitsModel(j join.Join) bool {
-	ended := w.outcomes.runs[run{j.Pipeline, j.Run}]
+	ended := w.LastOutcome(runs.Key{Pipeline: j.Pipeline, Run: j.Run}).Ends()
 	return j.State == join.Dispatched && j.Current().Outcome == 0 && ended <= max(j.Completed(), j.Current().After)
-}
-
-func entriesOf(ctx context.Context, bus events.Bus, name string) (all []events.Copy, err error) {
-	register, err := bus.KV(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", name, err)
-	}
-	for entry, err := range register.All(ctx) {
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
-		}
-		all = append(all, entry)
-	}
-	return all, nil
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

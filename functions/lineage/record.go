@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/result"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -192,7 +192,8 @@ func isCached(event events.Event) bool {
 
 // join adds what the run's join has pinned. A join that is gone, or can't be read, is no error.
 func (r *records) join(ctx context.Context, found *record) error {
-	join, err := dispatch.ReadJoin(ctx, r.bus, found.pipeline, found.run)
+	index := runs.Open(r.bus, runs.Options{})
+	join, err := index.Join(ctx, runs.Key{Pipeline: found.pipeline, Run: found.run})
 	if errors.Is(err, events.ErrNotFound) {
 		return nil
 	}
@@ -204,17 +205,16 @@ func (r *records) join(ctx context.Context, found *record) error {
 		stage = search
 	}
 	found.revision = stage.Revision
-	pipelines, err := r.bus.KV(ctx, events.KVPipelines)
-	if err != nil {
-		return err
+	if stage.Revision == 0 {
+		return nil
 	}
-	spec, err := dispatch.SpecAt(ctx, pipelines, found.pipeline, stage.Revision)
-	if err != nil || stage.Revision == 0 {
+	p, err := index.ReadPipeline(ctx, found.pipeline, stage.Revision)
+	if err != nil {
 		return ctx.Err() // an older revision may not be kept
 	}
-	if found.configuration, err = spec.Masked(); err != nil {
+	if found.configuration, err = p.Spec.Masked(); err != nil {
 		return err
 	}
-	found.module, found.moduleFrom = spec.Module.Path, strings.HasPrefix(spec.Module.Path, "s3://")
+	found.module, found.moduleFrom = p.Spec.Module.Path, strings.HasPrefix(p.Spec.Module.Path, "s3://")
 	return nil
 }

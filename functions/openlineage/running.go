@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // runningEvery is how often an active run is sent.
@@ -69,7 +69,8 @@ func (x *Exporter) heard(ctx context.Context, jobs map[string]*running, p events
 // lookUp finds out what a job is: a run's training or its search, by its join, or a trial of that
 // search. Unknown jobs are not sent while they run.
 func (x *Exporter) lookUp(ctx context.Context, p events.Progress) *running {
-	join, err := dispatch.ReadJoin(ctx, x.Bus, p.Pipeline, p.Run)
+	index := runs.Open(x.Bus, runs.Options{})
+	join, err := index.Join(ctx, runs.Key{Pipeline: p.Pipeline, Run: p.Run})
 	if err != nil {
 		return &running{}
 	}
@@ -81,15 +82,11 @@ func (x *Exporter) lookUp(ctx context.Context, p events.Progress) *running {
 			return &running{}
 		}
 	}
-	pipelines, err := x.Bus.KV(ctx, events.KVPipelines)
+	pinned, err := index.ReadPipeline(ctx, p.Pipeline, stage.Revision)
 	if err != nil {
 		return &running{}
 	}
-	spec, err := dispatch.SpecAt(ctx, pipelines, p.Pipeline, stage.Revision)
-	if err != nil {
-		return &running{}
-	}
-	job, err := join.Job(spec, stage.Function, stage.Retry)
+	job, err := join.Job(pinned.Spec, stage.Function, stage.Retry)
 	if err != nil {
 		return &running{}
 	}

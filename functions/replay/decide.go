@@ -6,12 +6,14 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
 
 // evidence is all that a decision about a run is made from.
 type evidence struct {
-	*history
+	*runs.Timeline
+	run    Run
 	state  join.State    // of its join; if the bucket has none, what the events imply
 	lost   bool          // the bucket has none
 	waits  []events.Kind // for what, if it is waiting
@@ -26,21 +28,21 @@ type evidence struct {
 
 // decide says what a run lacks. It is pure, so that a dry run prints what a replay does.
 func decide(k evidence, opts Options) Step {
-	step := Step{Run: k.run, events: k.events(), completed: k.completed, WaitsFor: k.waits}
-	if k.lost && k.outcome == nil && len(step.events) == 0 {
+	step := Step{Run: k.run, events: counting(k.Timeline), completed: k.completed, WaitsFor: k.waits}
+	if k.lost && k.Outcome == nil && len(step.events) == 0 {
 		step.WaitsFor = nil
 		return step.leave("it has no fact that counts: one that was refused counts once `stoker dead retry` has handled it again")
 	}
-	if k.state == join.Waiting && (!k.lost || k.outcome == nil) {
+	if k.state == join.Waiting && (!k.lost || k.Outcome == nil) {
 		return step.joined("it waits for facts", k)
 	}
 	if opts.Force {
 		return step.forced(k, opts.Request)
 	}
-	if data, ok := k.trained(); ok {
+	if data := k.Trained(); data != nil {
 		return step.trained(k, data)
 	}
-	if data, ok := k.failed(); ok {
+	if data := failureOf(k.Timeline); data != nil {
 		return step.leave(failedWhy(data, k.deadLetter))
 	}
 	return step.unfinished(k)

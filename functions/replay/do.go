@@ -185,7 +185,7 @@ func (s Step) lacking() error {
 func (s Step) answered(event events.Event) bool {
 	data, trained := event.Data.(*events.ModelTrained)
 	switch {
-	case s.Run != Run{event.Pipeline, event.Run}:
+	case s.Run != Run{Pipeline: event.Pipeline, Run: event.Run}:
 		return false
 	case s.Action == Tune:
 		return s.searched(event.Data)

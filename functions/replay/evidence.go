@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -27,16 +27,72 @@ func needsOf(trained *events.ModelTrained) (n needs) {
 	return n
 }
 
+// timelines are what the log holds of all runs.
+type timelines struct {
+	*runs.Snapshot
+	made   map[storage.Place]*events.Recorded // the newest ModelTrained of an execution
+	found  map[storage.Place]*events.Recorded // the newest HParamsReady of an execution, except those that reuse it
+	latest map[string]Run                     // by pipeline, whose model was announced last
+}
+
+// readLog reads the log once. Invalid events belong to no run: they are dead letters.
+func readLog(ctx context.Context, bus runs.Source) (timelines, error) {
+	t := timelines{
+		Snapshot: runs.Open(bus, runs.Options{Timelines: true}),
+		made:     map[storage.Place]*events.Recorded{}, found: map[storage.Place]*events.Recorded{}, latest: map[string]Run{},
+	}
+	return t, t.ReadLog(ctx, events.Query{}, func(recorded events.Recorded) {
+		switch data := recorded.Event.Data.(type) {
+		case *events.ModelTrained:
+			t.latest[recorded.Event.Pipeline] = Run{Pipeline: recorded.Event.Pipeline, Run: recorded.Event.Run}
+			if made, ok := storage.ExecutionAt(data.Model.URI); ok {
+				t.made[made] = &recorded
+			}
+		case *events.HParamsReady:
+			if by, ok := storage.ExecutionAt(data.Hyperparameters); ok && !data.Reused && recorded.Event.Source == events.Source(events.FunctionTune) {
+				t.found[by] = &recorded
+			}
+		}
+	})
+}
+
+// failureOf returns a run's last outcome if that is a failure.
+func failureOf(t *runs.Timeline) *events.TrainingFailed {
+	if t.Outcome == nil {
+		return nil
+	}
+	data, _ := t.Outcome.Event.Data.(*events.TrainingFailed)
+	return data
+}
+
+// counting are the sequences of the events that a join can be made from. Refused events are dead
+// letters, and are not handled again.
+func counting(t *runs.Timeline) (all []uint64) {
+	for _, event := range t.Past.Events(0) {
+		all = append(all, event.Sequence)
+	}
+	return all
+}
+
+// newest is the sequence of the last of them, 0 if there are none.
+func newest(t *runs.Timeline) uint64 {
+	if all := counting(t); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return 0
+}
+
 // evidence gathers what decide needs of a run, and what its job needs.
-func (l *survey) evidence(ctx context.Context, h *history) (k evidence, needs needs, err error) {
-	k.history, k.completed = h, h.newest()
-	if data, ok := h.trained(); ok {
+func (l *survey) evidence(ctx context.Context, run Run) (k evidence, needs needs, err error) {
+	k.run, k.Timeline = run, l.log.Timeline(run)
+	k.completed = newest(k.Timeline)
+	if data := k.Trained(); data != nil {
 		needs = needsOf(data)
 		if k.model, err = verify(ctx, l.store, data); err != nil {
 			return k, needs, err
 		}
 	}
-	j, err := dispatch.ReadJoin(ctx, l.bus, h.run.Pipeline, h.run.Run)
+	j, err := l.log.Join(ctx, run)
 	if errors.Is(err, events.ErrNotFound) {
 		return k, needs, l.lostJoin(ctx, &k)
 	}
@@ -62,7 +118,7 @@ func (l *survey) evidence(ctx context.Context, h *history) (k evidence, needs ne
 // lostJoin derives a run's join from the events alone.
 func (l *survey) lostJoin(ctx context.Context, k *evidence) error {
 	k.lost = true
-	spec, err := dispatch.Spec(ctx, l.bus, k.run.Pipeline)
+	applied, err := l.log.ReadPipeline(ctx, k.run.Pipeline, 0)
 	if errors.Is(err, events.ErrNotFound) {
 		k.state, k.ending = join.Ended, "its pipeline is not applied"
 		return nil
@@ -70,14 +126,14 @@ func (l *survey) lostJoin(ctx context.Context, k *evidence) error {
 	if err != nil {
 		return err
 	}
-	j := k.past.Join(spec, k.run.Run)
+	j := k.Past.Join(applied.Spec, k.run.Run)
 	switch {
 	case j.State == join.Ended:
 		k.state, k.ending = join.Ended, j.Ending.Message
-	case j.Ready(spec):
+	case j.Ready(applied.Spec):
 		k.state = join.Complete
 	default:
-		k.state, k.waits = join.Waiting, j.Missing(spec)
+		k.state, k.waits = join.Waiting, j.Missing(applied.Spec)
 	}
 	return nil
 }
@@ -86,24 +142,15 @@ func (l *survey) lostJoin(ctx context.Context, k *evidence) error {
 func (l *survey) whatHolds(ctx context.Context, j join.Join, k *evidence) error {
 	switch j.State {
 	case join.Waiting:
-		spec, err := dispatch.Spec(ctx, l.bus, j.Pipeline)
-		k.waits = j.Missing(spec)
+		applied, err := l.log.ReadPipeline(ctx, j.Pipeline, 0)
+		k.waits = j.Missing(applied.Spec)
 		return err
 	case join.Complete:
-		gate, err := l.gate(ctx, j.Pipeline)
+		gate, err := l.log.ReadAdmission(ctx, j.Pipeline)
 		k.held = gate.Why(j.Run)
 		return err
 	}
 	return nil
-}
-
-func (l *survey) gate(ctx context.Context, pipeline string) (join.Admission, error) {
-	if gate, ok := l.gates[pipeline]; ok {
-		return gate, nil
-	}
-	gate, err := dispatch.ReadAdmission(ctx, l.bus, pipeline)
-	l.gates[pipeline] = gate
-	return gate, err
 }
 
 var errNoJob = errors.New("it has no job yet")
@@ -122,8 +169,8 @@ func (l *survey) job(ctx context.Context, k *evidence, j join.Join) (events.Job,
 	if err != nil {
 		return job, err
 	}
-	data, trained := k.trained()
-	k.asked = trained && data.Salt == job.Salt || j.Current().Job == job.ID && k.deadLetter != 0
+	data := k.Trained()
+	k.asked = data != nil && data.Salt == job.Salt || j.Current().Job == job.ID && k.deadLetter != 0
 	return job, nil
 }
 

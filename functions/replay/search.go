@@ -41,8 +41,8 @@ func (l *survey) search(ctx context.Context, user Step) error {
 	if recorded == nil {
 		return fmt.Errorf("%s in %s is gone, and no event says how it was found", of.Execution, of.Root)
 	}
-	data, run := recorded.Event.Data.(*events.HParamsReady), Run{recorded.Event.Pipeline, recorded.Event.Run}
-	k, _, err := l.evidence(ctx, l.log.runs[run])
+	data, run := recorded.Event.Data.(*events.HParamsReady), Run{Pipeline: recorded.Event.Pipeline, Run: recorded.Event.Run}
+	k, _, err := l.evidence(ctx, run)
 	if err != nil {
 		return fmt.Errorf("run %s found it: %w", run.Run, err)
 	}

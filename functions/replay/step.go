@@ -1,10 +1,12 @@
 package replay
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -23,10 +25,7 @@ const (
 )
 
 // Run names a run.
-type Run struct {
-	Pipeline string `json:"pipeline"`
-	Run      string `json:"run"`
-}
+type Run = runs.Key
 
 // Step is what a replay does for one run, and why.
 type Step struct {
@@ -68,6 +67,7 @@ type From struct {
 	Time     time.Time // by the bus's clock
 }
 
-func (f From) reached(m events.Message) bool {
-	return m.Sequence >= f.Sequence && !m.Stored.Before(f.Time)
+// reached reports whether a run has such an event.
+func (f From) reached(t *runs.Timeline) bool {
+	return slices.ContainsFunc(t.Events, func(e runs.Event) bool { return e.Sequence >= f.Sequence && !e.Stored.Before(f.Time) })
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -14,7 +13,7 @@ import (
 // anything. It adds other runs whose model or hyperparameters are gone and needed by a selected
 // run.
 func (r *Replay) Survey(ctx context.Context, opts Options) (Plan, error) {
-	log, err := readLog(ctx, r.bus, opts.From)
+	log, err := readLog(ctx, r.bus)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -22,9 +21,9 @@ func (r *Replay) Survey(ctx context.Context, opts Options) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	for run, history := range log.runs {
-		if history.touched && (opts.Pipeline == "" || opts.Pipeline == run.Pipeline) && (opts.Run == "" || opts.Run == run.Run) {
-			if err := survey.at(ctx, history); err != nil {
+	for run := range log.Keys() {
+		if opts.From.reached(log.Timeline(run)) && (opts.Pipeline == "" || opts.Pipeline == run.Pipeline) && (opts.Run == "" || opts.Run == run.Run) {
+			if err := survey.at(ctx, run); err != nil {
 				return Plan{}, fmt.Errorf("run %s of pipeline %s: %w", run.Run, run.Pipeline, err)
 			}
 		}
@@ -34,7 +33,7 @@ func (r *Replay) Survey(ctx context.Context, opts Options) (Plan, error) {
 	}
 	order(survey.steps)
 	link(survey.steps, log.latest)
-	return Plan{Steps: survey.steps, tail: log.tail}, nil
+	return Plan{Steps: survey.steps, tail: log.Tail()}, nil
 }
 
 // Plan is the result of Survey.
@@ -47,15 +46,14 @@ type Plan struct {
 type survey struct {
 	*Replay
 	opts        Options
-	log         timeline
-	deadLetters map[string]uint64         // by job
-	gates       map[string]join.Admission // by pipeline
+	log         timelines
+	deadLetters map[string]uint64 // by job
 
 	steps []Step
 }
 
-func (r *Replay) newSurvey(ctx context.Context, opts Options, log timeline) (*survey, error) {
-	l := &survey{Replay: r, opts: opts, log: log, deadLetters: map[string]uint64{}, gates: map[string]join.Admission{}}
+func (r *Replay) newSurvey(ctx context.Context, opts Options, log timelines) (*survey, error) {
+	l := &survey{Replay: r, opts: opts, log: log, deadLetters: map[string]uint64{}}
 	for deadLetter, err := range r.bus.DeadLetters(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("read dead letters: %w", err)
@@ -68,15 +66,15 @@ func (r *Replay) newSurvey(ctx context.Context, opts Options, log timeline) (*su
 }
 
 // at decides about one run.
-func (l *survey) at(ctx context.Context, h *history) error {
-	k, needs, err := l.evidence(ctx, h)
+func (l *survey) at(ctx context.Context, run Run) error {
+	k, needs, err := l.evidence(ctx, run)
 	if isAway(ctx, err) {
 		return err
 	}
 	step := decide(k, l.opts)
 	step.startsFrom, step.trainsWith = needs.base, needs.search
 	if err != nil {
-		step = Step{Run: h.run, completed: h.newest()}.stuck(err)
+		step = Step{Run: run, completed: newest(k.Timeline)}.stuck(err)
 	}
 	l.steps = append(l.steps, step)
 	return nil
@@ -133,7 +131,7 @@ func (l *survey) fetch(ctx context.Context, user Step) error {
 		return fmt.Errorf("%s in %s is gone, and no event says how it was made", base.Execution, base.Root)
 	}
 	data := recorded.Event.Data.(*events.ModelTrained)
-	k, _, err := l.evidence(ctx, l.log.runs[Run{recorded.Event.Pipeline, recorded.Event.Run}])
+	k, _, err := l.evidence(ctx, Run{Pipeline: recorded.Event.Pipeline, Run: recorded.Event.Run})
 	if err != nil {
 		return fmt.Errorf("run %s made it: %w", recorded.Event.Run, err)
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // take has the effects of one step.
@@ -33,7 +33,7 @@ func (r *Replay) rejoin(ctx context.Context, step Step) (Progress, error) {
 	if err := redo(ctx, r.bus, r.dispatcher, step.events); err != nil {
 		return Progress{}, err
 	}
-	j, err := dispatch.ReadJoin(ctx, r.bus, step.Pipeline, step.Run.Run)
+	j, err := runs.Open(r.bus, runs.Options{}).Join(ctx, step.Run)
 	if errors.Is(err, events.ErrNotFound) {
 		return Progress{Did: Joined}, nil // its events alone make no join
 	}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/lineage"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -60,25 +60,22 @@ func Prepare(ctx context.Context, bus events.Bus, store storage.Store, ref, requ
 
 // job is that of the run that made a model, under another name.
 func job(ctx context.Context, bus events.Bus, made lineage.Node, trained *events.ModelTrained, request string) (events.Job, error) {
-	j, err := dispatch.ReadJoin(ctx, bus, made.Pipeline, made.Run)
+	index := runs.Open(bus, runs.Options{})
+	j, err := index.Join(ctx, runs.Key{Pipeline: made.Pipeline, Run: made.Run})
 	if errors.Is(err, events.ErrNotFound) {
 		return events.Job{}, fmt.Errorf("run %s of pipeline %s has no join any more; `stoker replay` makes it anew: %w", made.Run, made.Pipeline, ErrLost)
 	}
 	if err != nil {
 		return events.Job{}, err
 	}
-	pipelines, err := bus.KV(ctx, events.KVPipelines)
-	if err != nil {
-		return events.Job{}, err
-	}
-	spec, err := dispatch.SpecAt(ctx, pipelines, j.Pipeline, j.Stage(events.FunctionTrain).Revision)
+	pinned, err := index.ReadPipeline(ctx, j.Pipeline, j.Stage(events.FunctionTrain).Revision)
 	if errors.Is(err, events.ErrNotFound) {
 		return events.Job{}, fmt.Errorf("%w: %w", err, ErrLost)
 	}
 	if err != nil {
 		return events.Job{}, err
 	}
-	job, err := j.Job(spec, events.FunctionTrain, join.Retry{Salt: events.DerivedID("reproduce", request, trained.Execution), Request: request})
+	job, err := j.Job(pinned.Spec, events.FunctionTrain, join.Retry{Salt: events.DerivedID("reproduce", request, trained.Execution), Request: request})
 	if err != nil {
 		return job, err
 	}

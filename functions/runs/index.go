@@ -50,6 +50,7 @@ type Result struct {
 type Lease struct {
 	events.Lease
 	Written time.Time // by the bus's clock
+	Err     error     // why it can't be read; it counts as held then
 }
 
 // Pipeline is a pipeline at one revision.
@@ -207,8 +208,8 @@ func (x *Index) Apply(name string, entry events.Copy) {
 			x.admissions[entry.Key] = a
 		}
 	case events.KVLeases:
-		held, _ := events.DecodeLease(events.Entry(entry)) // an unreadable one counts as held
-		x.leases[entry.Key] = Lease{held, entry.Written}
+		held, err := events.DecodeLease(events.Entry(entry))
+		x.leases[entry.Key] = Lease{held, entry.Written, err}
 	}
 }
 
@@ -356,6 +357,22 @@ func (x *Index) JoinOf(key Key) (j join.Join, has bool, err error) {
 		return j, false, nil
 	}
 	return r.join, true, r.damage
+}
+
+// Timeline is that of a run; nil without Options.Timelines, or if nothing is known of the run.
+func (x *Index) Timeline(key Key) *Timeline {
+	if r := x.runs[key]; r != nil {
+		return r.timeline
+	}
+	return nil
+}
+
+// LastOutcome is the last outcome of a run in the log.
+func (x *Index) LastOutcome(key Key) (last LastOutcome) {
+	if r := x.runs[key]; r != nil {
+		last = r.last
+	}
+	return last
 }
 
 // Leases are those of all jobs, by job, in no order.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -130,12 +131,13 @@ func wrong(t *testing.T, staleness bustest.Staleness) (n int) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
 		client := w.stale.Client(rand.New(rand.NewPCG(2, 2)), staleness)
-		for range 60 {
-			w.step()
-			for run, want := range w.truth() {
-				if w.random.IntN(4) > 0 {
-					continue
-				}
+		for i := range 90 {
+			if w.step(); i%3 > 0 {
+				continue
+			}
+			truth := w.truth()
+			for _, run := range slices.Sorted(maps.Keys(truth)) {
+				want := truth[run]
 				got, err := runs.Load(t.Context(), client, runs.Key{Pipeline: "penguin", Run: run})
 				if err != nil || got.Headline()+": "+got.What() != want {
 					n++
@@ -152,8 +154,8 @@ func TestALoadedRunIsAsTheLeadersHaveIt(t *testing.T) {
 		t.Errorf("%d reads are old or fail", n)
 	}
 	for name, staleness := range map[string]bustest.Staleness{"buckets": bustest.OldGets, "log": bustest.OldReads, "revisions": bustest.OldRevisions} {
-		if wrong(t, staleness) == 0 {
-			t.Errorf("old reads of the %s are not noticed: the test is too weak", name)
+		if n := wrong(t, staleness); n < 5 {
+			t.Errorf("only %d old reads of the %s are noticed: the test is too weak", n, name)
 		}
 	}
 }

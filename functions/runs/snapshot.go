@@ -186,12 +186,10 @@ func (s *Snapshot) AppliedPipeline(ctx context.Context, name string) (Pipeline, 
 	return p, err
 }
 
-// ReadAdmission reads the admission of a pipeline; an open one if there is none.
-func (s *Snapshot) ReadAdmission(ctx context.Context, name string) (join.Admission, error) {
-	if err := s.read(ctx, need{events.KVGates, name, 0}); err != nil {
-		return join.Admission{}, err
-	}
-	return s.admission(name)
+// ReadAdmission reads the admission of a pipeline, once; an open one if there is none.
+func (s *Snapshot) ReadAdmission(ctx context.Context, name string) (a join.Admission, err error) {
+	reading := s.resolve(ctx, func() { a, err = s.admission(name) })
+	return a, errors.Join(reading, err)
 }
 
 // ReadLease reads the lease of a job; false if there is none.

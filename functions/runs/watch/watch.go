@@ -1,3 +1,5 @@
+// Package watch prints what happens, line by line: events, state changes of runs, and progress,
+// from a bus that may go away in between. Read Lines first.
 package watch
 
 import (
@@ -8,9 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // Options select lines.
@@ -40,7 +43,7 @@ func (o Options) wants(kind string) bool {
 	return len(o.Kinds) == 0 || slices.Contains(o.Kinds, kind)
 }
 
-// factKinds are the kinds of events to read; nil for none.
+// eventKinds are the kinds of events to read; nil for none.
 func (o Options) eventKinds() (kinds []events.Kind) {
 	for _, kind := range events.Kinds() {
 		if o.wants(string(kind)) {
@@ -66,81 +69,158 @@ type Line struct {
 	What string `json:"-"` // its most important detail
 }
 
-// watcher shows the lines of several sources, one at a time.
+// watcher shows the lines of several parts of the bus, one at a time.
 type watcher struct {
 	Options
-	bus  events.Bus
 	show func(Line) error
+	stop context.CancelFunc
 
-	telling sync.Mutex
-	err     error // of show
+	mu    sync.Mutex
+	err   error           // of show
+	whole map[string]bool // parts of which what comes now is new
+	away  map[string]bool // parts that were reported to be away
 }
 
 // Lines calls show for each line until ctx ends, which is no error, or show fails. It waits for a
 // bus that is away and resumes behind the last event that it has shown; progress that came
 // meanwhile is lost. Calls of show don't overlap.
-func Lines(ctx context.Context, bus events.Bus, opts Options, show func(Line) error) error {
-	w := &watcher{Options: opts, bus: bus, show: show}
-	watching, within := errgroup.WithContext(ctx)
-	if len(opts.eventKinds()) > 0 {
-		watching.Go(func() error { return w.events(within) })
+func Lines(ctx context.Context, bus runs.Live, opts Options, show func(Line) error) error {
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	w := &watcher{Options: opts, show: show, stop: stop, whole: map[string]bool{}, away: map[string]bool{}}
+	h := runs.Handler{
+		Query: events.Query{Kinds: opts.eventKinds(), Pipeline: opts.Pipeline, Run: opts.Run},
+		Begin: w.begin,
+		Whole: w.read,
+		Away:  w.report,
+		Stop:  func(err error) bool { return errors.Is(err, events.ErrRefused) },
+	}
+	if len(h.Query.Kinds) > 0 {
+		h.Event = func(recorded events.Recorded) { w.line(events.StreamEvents, ofEvent(recorded)) }
 	}
 	if opts.wants(Run) {
-		watching.Go(func() error { return w.again(within, w.runs) })
+		h.Buckets, h.Entry = []string{events.KVJoins}, w.join
 	}
 	if opts.wants(Progress) {
-		watching.Go(func() error { return w.again(within, w.progress) })
+		h.Progress = w.progress
 	}
-	err := watching.Wait()
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
+	err := runs.Follow(following, bus, h)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return errors.Join(w.err, err)
 }
 
-// line shows one line. It returns the error of show.
-func (w *watcher) line(line Line) error {
-	w.telling.Lock()
-	defer w.telling.Unlock()
-	if w.err == nil {
-		w.err = w.show(line)
+// begin marks that a part is read from its beginning: what is there already is not new. The log
+// resumes where it was, and progress has no beginning.
+func (w *watcher) begin(part string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch part {
+	case runs.Progress:
+		w.whole[part] = true
+	case events.StreamEvents:
+		w.whole[part] = w.whole[part] || w.All
+	default:
+		w.whole[part] = false
 	}
-	return w.err
 }
 
-// writeFailed reports whether show has failed.
-func (w *watcher) writeFailed() bool {
-	w.telling.Lock()
-	defer w.telling.Unlock()
-	return w.err != nil
+func (w *watcher) read(part string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.whole[part] = true
 }
 
-func (w *watcher) away(err error) {
-	w.telling.Lock()
-	defer w.telling.Unlock()
-	if w.Away != nil {
+// line shows one line of a part, if it is new.
+func (w *watcher) line(part string, line Line) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil || !w.whole[part] {
+		return
+	}
+	if w.err = w.show(line); w.err != nil {
+		w.stop()
+	}
+}
+
+// report calls Away once for each part.
+func (w *watcher) report(part string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.Away != nil && !w.away[part] {
 		w.Away(err)
 	}
+	w.away[part] = true
 }
 
-// awayPause is how long a watch pauses after an error of the bus.
-const awayPause = time.Second
-
-// again repeats watch whenever the bus was away. Other errors end it.
-func (w *watcher) again(ctx context.Context, watch func(context.Context) error) error {
-	for said := false; ; {
-		err := watch(ctx)
-		switch {
-		case ctx.Err() != nil, errors.Is(err, events.ErrRefused), errors.Is(err, events.ErrClosed), errors.Is(err, errThere), w.writeFailed():
-			return err
-		case err != nil && !said:
-			w.away(err)
-			said = true
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(awayPause):
-		}
+func ofEvent(recorded events.Recorded) Line {
+	line := Line{Time: recorded.Message.Stored, Sequence: recorded.Message.Sequence}
+	if recorded.Err != nil {
+		line.Kind, line.Error, line.What = "refused", recorded.Err.Error(), recorded.Message.Subject+": "+recorded.Err.Error()
+		return line
 	}
+	event := recorded.Event
+	line.Kind, line.Pipeline, line.Run, line.Event = string(event.Data.Kind()), event.Pipeline, event.Run, runs.JSON(event)
+	line.What = detailOf(event.Data)
+	return line
+}
+
+// detailOf is the most important detail of an event.
+func detailOf(data events.Data) string {
+	switch data := data.(type) {
+	case *events.ExamplesReady:
+		return data.Examples[0].URI
+	case *events.TransformReady:
+		return data.TransformGraph
+	case *events.HParamsReady:
+		return data.Hyperparameters
+	case *events.ModelBlessed:
+		return data.Model
+	case *events.ModelTrained:
+		return runs.Metrics(data.Metrics) + "  " + data.Model.URI
+	case *events.TrainingFailed:
+		return string(data.Reason) + ": " + runs.FirstLine(data.Message)
+	case *events.TuningFailed:
+		return string(data.Reason) + ": " + runs.FirstLine(data.Message)
+	}
+	return ""
+}
+
+// join shows that a join has moved.
+func (w *watcher) join(bucket string, entry events.Copy) {
+	j, err := dispatch.DecodeJoin(events.Entry(entry))
+	switch {
+	case entry.Deleted, err != nil: // the dispatcher repairs and logs an unreadable join
+	case w.Pipeline != "" && w.Pipeline != j.Pipeline, w.Options.Run != "" && w.Options.Run != j.Run:
+	default:
+		w.line(bucket, ofJoin(j, events.Entry(entry)))
+	}
+}
+
+func ofJoin(j join.Join, entry events.Entry) Line {
+	line := Line{Time: entry.Written, Kind: Run, Pipeline: j.Pipeline, Run: j.Run, State: string(j.State), Job: j.Current().Job}
+	switch {
+	case j.State == join.Ended:
+		line.What = "ended: " + runs.FirstLine(j.Ending.Message)
+	case j.IsSearching():
+		line.What = "is tuned"
+	case j.State == join.Waiting:
+		line.What = "waits for more facts"
+	case j.State == join.Complete:
+		line.What = "has all that it waits for"
+	default:
+		line.What = "job " + line.Job
+	}
+	if j.Current().Outcome != 0 {
+		line.What += ", whose outcome is noted"
+	}
+	return line
+}
+
+// progress shows what a job reports.
+func (w *watcher) progress(p events.Progress) {
+	w.line(runs.Progress, Line{
+		Time: p.Time, Kind: Progress, Pipeline: p.Pipeline, Run: p.Run, Job: p.Job, Progress: &p,
+		What: runs.FirstLine(p.Phase + " " + runs.Step(p) + runs.Metrics(p.Metrics)),
+	})
 }
