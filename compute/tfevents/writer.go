@@ -15,8 +15,8 @@ import (
 
 // Options of Open. The zero value begins a new log.
 type Options struct {
-	// From is the first step that will be written: what earlier files of the folder hold from there on counts no longer. A
-	// training that goes on from a checkpoint of step S gives S+1.
+	// From is the first step that will be written: what earlier files of the folder hold from there
+	// on counts no longer. A training that goes on from a checkpoint of step S gives S+1.
 	From int64
 
 	Now  func() time.Time // default: time.Now. Every event carries the time; nothing else depends on it
@@ -26,16 +26,19 @@ type Options struct {
 
 const (
 	fileVersion  = "brain.Event:2"
-	sourceWriter = "stoker.compute.runlog"
+	sourceWriter = "stoker.compute.tfevents"
 
-	// flushAfter is how long an event waits in memory while others follow it, so that a training can be watched.
+	// flushAfter is how long an event waits in memory while others follow it, so that a training
+	// can be watched.
 	flushAfter = 5 * time.Second
 )
 
-// Writer adds to the log of one run. It is not safe for concurrent use. Close it: what it was given may still be in memory.
+// Writer adds to the log of one run. It is not safe for concurrent use. Close it: what it was given
+// may still be in memory.
 //
-// Tags are free text; TensorBoard groups them by what comes before the first slash. Steps are whatever a curve is drawn
-// over, batches mostly, and rise from one call to the next of the same tag.
+// Tags are free text; TensorBoard groups them by what comes before the first slash. Steps are
+// whatever a curve is drawn over, batches mostly, and rise from one call to the next of the same
+// tag.
 type Writer struct {
 	file    *os.File
 	records *tfrecord.Writer
@@ -44,7 +47,8 @@ type Writer struct {
 	size    int64 // bytes of events so far, about
 }
 
-// Open begins a new event file in dir, which is made if need be. The same options, clock and calls give the same bytes.
+// Open begins a new event file in dir, which is made if need be. The same options, clock and calls
+// give the same bytes.
 func Open(dir string, o Options) (*Writer, error) {
 	o = o.withDefaults()
 	now := o.Now()
@@ -73,8 +77,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// begin writes what every file begins with: its version, and from which step on it counts. TensorBoard takes the first
-// session of a run for its beginning and voids steps at all later ones.
+// begin writes what every file begins with: its version, and from which step on it counts.
+// TensorBoard takes the first session of a run for its beginning and voids steps at all later ones.
 func (w *Writer) begin(now time.Time, from int64) error {
 	version := &eventpb.Event{
 		WallTime: seconds(now), What: &eventpb.Event_FileVersion{FileVersion: fileVersion},
