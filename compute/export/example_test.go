@@ -15,7 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
-// A model written with Gorgonia, whose weights have their values by now, becomes a SavedModel, a TFLite file and an ONNX file.
+// A model written with Gorgonia, whose weights have their values by now, becomes a SavedModel, a
+// TFLite file and an ONNX file.
 func Example() {
 	g := gorgonia.NewGraph()
 	weights := tensor.New(tensor.WithShape(2, 1), tensor.WithBacking([]float32{0.5, -2}))

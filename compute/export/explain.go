@@ -42,7 +42,8 @@ func (m Model) origin(feature string) string {
 	return feature + " is a feature of the raw examples"
 }
 
-// fallback is what stands for a value that a row lacks, as JSON has it; nil where every row has one.
+// fallback is what stands for a value that a row lacks, as JSON has it; nil where every row has
+// one.
 func (m Model) fallback(feature string) any {
 	d, ok := m.Defaults[feature]
 	f, known := m.Spec.Find(feature)

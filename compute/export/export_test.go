@@ -20,7 +20,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
-// houses is a model over a number and three strings, each filled in another way where a row lacks it.
+// houses is a model over a number and three strings, each filled in another way where a row lacks
+// it.
 func houses(t *testing.T) export.Model {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(1))

@@ -20,7 +20,8 @@ type Format struct {
 	Folder string // in the Model artifact, named as TFX names them
 	File   string // in the folder
 
-	// holds says whether the format has words for an op. What it can't hold is left out of its part of the model.
+	// holds says whether the format has words for an op. What it can't hold is left out of its part
+	// of the model.
 	holds func(op nn.Op) bool
 	// write makes the file.
 	write func(ctx context.Context, path string, p Part) error
@@ -28,7 +29,8 @@ type Format struct {
 	check func(path string) error
 }
 
-// formats are all there are. Those of one folder share its inputs.json, and must have the same inputs.
+// formats are all there are. Those of one folder share its inputs.json, and must have the same
+// inputs.
 var formats = []Format{
 	tfliteFormat("tflite", "model.tflite", tflite.Float32),
 	tfliteFormat("tflite-float16", "model-float16.tflite", tflite.Float16),
@@ -59,7 +61,8 @@ func allNames() (names []string) {
 	return names
 }
 
-// Check says which of the formats asked for is not in dir, the folder of a Model artifact, or can't be read. It names all of them.
+// Check says which of the formats asked for is not in dir, the folder of a Model artifact, or can't
+// be read. It names all of them.
 func Check(dir string, names []string) error {
 	asked, err := named(names)
 	for _, f := range asked {

@@ -21,8 +21,8 @@ import (
 //go:embed testdata/run.py
 var runScript string
 
-// flats is a model as a user of Gorgonia writes it: size, rooms and age of a flat, and its quarter, to its rent and whether it is
-// let. Nothing in it knows of Stoker.
+// flats is a model as a user of Gorgonia writes it: size, rooms and age of a flat, and its quarter,
+// to its rent and whether it is let. Nothing in it knows of Stoker.
 type flats struct {
 	*gorgonia.ExprGraph
 	x, quarter          *gorgonia.Node // inputs: [rows,3], and ids [rows]
@@ -103,7 +103,8 @@ func bind[T any](n *gorgonia.Node, values []T, shape ...int) {
 	}
 }
 
-// learn takes steps as any Gorgonia program does, and returns the mean squared error of the rent at the last.
+// learn takes steps as any Gorgonia program does, and returns the mean squared error of the rent at
+// the last.
 func (f *flats) learn(t *testing.T, steps int) float32 {
 	t.Helper()
 	off := must(gorgonia.Mean(must(gorgonia.Square(must(gorgonia.Sub(f.rent, f.wantRent))))))
@@ -146,8 +147,8 @@ func (f *flats) answers(t *testing.T, rng *rand.Rand) (x []float32, quarter []in
 	return x, quarter, want
 }
 
-// A model written and trained with Gorgonia alone goes out in every format, and TensorFlow, LiteRT and ONNX Runtime answer what
-// Gorgonia does.
+// A model written and trained with Gorgonia alone goes out in every format, and TensorFlow, LiteRT
+// and ONNX Runtime answer what Gorgonia does.
 func TestAGorgoniaProgramRunsEverywhere(t *testing.T) {
 	t.Parallel()
 	f := newFlats(40)
@@ -178,7 +179,8 @@ func TestAGorgoniaProgramRunsEverywhere(t *testing.T) {
 	}
 }
 
-// near holds to 1e-5, absolute up to 1 and relative above: all compute in float32, and add up in orders of their own.
+// near holds to 1e-5, absolute up to 1 and relative above: all compute in float32, and add up in
+// orders of their own.
 func near(t *testing.T, what string, want, got []float32) {
 	t.Helper()
 	if len(got) != len(want) {

@@ -11,8 +11,9 @@ import (
 type Model struct {
 	savedmodel.Model
 
-	// Samples gives some rows as the graph takes them, by input: 200 of the training data, as a rule. It is called by the formats
-	// that need to see what passes through the model, and may be nil if none of those is asked for.
+	// Samples gives some rows as the graph takes them, by input: 200 of the training data, as a
+	// rule. It is called by the formats that need to see what passes through the model, and may be
+	// nil if none of those is asked for.
 	Samples func(ctx context.Context) (map[string]nn.Value, error)
 }
 

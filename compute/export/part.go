@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Part is what of a model a format can hold: all of it, or what is left when look-ups of strings are its caller's.
+// Part is what of a model a format can hold: all of it, or what is left when look-ups of strings
+// are its caller's.
 type Part struct {
 	Graph  *nn.Graph
 	Inputs []partition.Input // of Graph, in its order, with what to feed

@@ -14,10 +14,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// Predict writes what the graph answers for the first rows of a source, at most so many, into a new file, as modules are asked for
-// it: JSON, one object a row and line, output name to a list of numbers, or to "NaN", "Infinity" and "-Infinity" where JSON has no
-// number; a number is the 64-bit one that is equal to it. Strings are strings, or {"b64": "/w=="} where they are no UTF-8, as in
-// requests to TensorFlow Serving. It is what a model in memory says, computed as evaluations are, for comparison with the model in its file.
+// Predict writes what the graph answers for the first rows of a source, at most so many, into a new
+// file, as modules are asked for it: JSON, one object a row and line, output name to a list of
+// numbers, or to "NaN", "Infinity" and "-Infinity" where JSON has no number; a number is the 64-bit
+// one that is equal to it. Strings are strings, or {"b64": "/w=="} where they are no UTF-8, as in
+// requests to TensorFlow Serving. It is what a model in memory says, computed as evaluations are,
+// for comparison with the model in its file.
 func Predict(ctx context.Context, path string, g *nn.Graph, s train.Source, rows int) (err error) {
 	f, err := os.Create(path)
 	if err != nil {

@@ -19,7 +19,8 @@ type Rows interface {
 	Close() error
 }
 
-// FirstRows is a Model.Samples that reads the first rows of some files, in their order, and feeds them as a training does.
+// FirstRows is a Model.Samples that reads the first rows of some files, in their order, and feeds
+// them as a training does.
 func FirstRows(patterns []string, spec example.Spec, feed train.Feed) func(context.Context) (map[string]nn.Value, error) {
 	return FirstRowsOf(func(batchSize int) (Rows, error) {
 		return example.Open(example.Options{Patterns: patterns, Spec: spec, BatchSize: batchSize, Epochs: 1})

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// tfliteFormat is one of the files that TensorFlow Lite runs. They have the same inputs and outputs; what differs is how
-// numbers are kept inside.
+// tfliteFormat is one of the files that TensorFlow Lite runs. They have the same inputs and
+// outputs; what differs is how numbers are kept inside.
 func tfliteFormat(name, file string, q tflite.Quantization) Format {
 	return Format{
 		Name: name, Folder: "Format-TFLite", File: file, holds: tflite.Holds, check: checkTFLite,

@@ -11,11 +11,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
-// inputsFile is in the folder of every format and says what its files want to be fed: they take no tf.Examples.
+// inputsFile is in the folder of every format and says what its files want to be fed: they take no
+// tf.Examples.
 const inputsFile = "inputs.json"
 
-// Write writes the model into every file asked for. The SavedModel comes last, so that a folder which has it has all of them. The
-// same model gives the same bytes.
+// Write writes the model into every file asked for. The SavedModel comes last, so that a folder
+// which has it has all of them. The same model gives the same bytes.
 func Write(ctx context.Context, t Targets, m Model) error {
 	asked, err := named(t.Formats)
 	if err != nil {

@@ -16,7 +16,8 @@ func TestFingerprintsAreTensorFlows(t *testing.T) {
 	}
 }
 
-// The values are those of the graph op and of the model, which agreed with TensorFlow's crosses before they shared Join.
+// The values are those of the graph op and of the model, which agreed with TensorFlow's crosses
+// before they shared Join.
 func TestJoinedFingerprintsStayTheSame(t *testing.T) {
 	t.Parallel()
 	for want, pair := range map[uint64][2]uint64{14454907135238785252: {1, 2}, 16352861392781929902: {0xDECAFCAFFE, 7}} {

@@ -48,7 +48,8 @@ func exact(f Func, v float64) float64 {
 	panic("not a function of the mathematical library")
 }
 
-// ulps is how many units in the last place got is from want, 0 where both are beyond float32 or NaN.
+// ulps is how many units in the last place got is from want, 0 where both are beyond float32 or
+// NaN.
 func ulps(got float32, want float64) float64 {
 	if math.IsNaN(want) || float64(float32(want)) == float64(got) {
 		if math.IsNaN(want) != math.IsNaN(float64(got)) {

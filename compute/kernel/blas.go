@@ -5,8 +5,9 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// BLAS is gonum's, row major, with products of float32 by Gemm, one thread each. It may be used concurrently. Its results are
-// gonum's but for rounding, and but for what gonum leaves out: a zero times an infinity is NaN here.
+// BLAS is gonum's, row major, with products of float32 by Gemm, one thread each. It may be used
+// concurrently. Its results are gonum's but for rounding, and but for what gonum leaves out: a zero
+// times an infinity is NaN here.
 type BLAS struct{ gonum.Implementation }
 
 // Sgemm is c = alpha op(a) op(b) + beta c, with op(a) m x k and op(b) k x n.
@@ -37,7 +38,8 @@ func (s BLAS) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda
 	(*Team)(nil).Gemm(to, matrix, from, Product{TransA: tA != blas.NoTrans, Add: beta == 1})
 }
 
-// blasSimple is what Gorgonia asks for. The rest is gonum's, and so is what is wrong, and the words for it.
+// blasSimple is what Gorgonia asks for. The rest is gonum's, and so is what is wrong, and the words
+// for it.
 func blasSimple(alpha, beta float32) bool { return alpha == 1 && (beta == 0 || beta == 1) }
 
 // blasMatrix is data whose op is rows x cols, if it is one.

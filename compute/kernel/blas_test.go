@@ -12,7 +12,8 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// Two ways to add up k terms differ by less than 2 k u times the sum of their sizes: below 40 terms of normal numbers by 1e-4.
+// Two ways to add up k terms differ by less than 2 k u times the sum of their sizes: below 40 terms
+// of normal numbers by 1e-4.
 const blasTolerance = 1e-4
 
 func TestBLASIsGonums(t *testing.T) {

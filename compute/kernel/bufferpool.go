@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// bufferPool keeps scratch memory between calls, so that a call allocates nothing once there were others like it. It holds as much
-// as was ever in use at once.
+// bufferPool keeps scratch memory between calls, so that a call allocates nothing once there were
+// others like it. It holds as much as was ever in use at once.
 type bufferPool struct {
 	sync.Mutex
 	free []*buffers
@@ -46,7 +46,8 @@ type buffers struct{ a, b []float32 }
 // line is the length of a cache line in elements.
 const line = 16
 
-// grown returns x if it has at least n elements, else new memory of n elements that begins at a cache line.
+// grown returns x if it has at least n elements, else new memory of n elements that begins at a
+// cache line.
 func grown(x []float32, n int) []float32 {
 	if len(x) >= n {
 		return x

@@ -1,6 +1,7 @@
 package kernel
 
-// Combine is z = f(x, y), or f(y, x) where swapped, with x and z [rows, cols] and y of the shape; z may be x, and y where it is Full.
+// Combine is z = f(x, y), or f(y, x) where swapped, with x and z [rows, cols] and y of the shape; z
+// may be x, and y where it is Full.
 func (t *Team) Combine(f Binary, z, x, y []float32, shape Shape, rows, cols int, swapped bool) {
 	n := rows * cols
 	if n == 0 {

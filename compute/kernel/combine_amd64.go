@@ -1,7 +1,7 @@
 package kernel
 
-// combineKernels are by Level, by whether the operands are swapped, by Binary; the first has a second operand that is a row, the
-// second one that has a number for each row.
+// combineKernels are by Level, by whether the operands are swapped, by Binary; the first has a
+// second operand that is a row, the second one that has a number for each row.
 var combineKernels = [...][2][Ne + 1][2]func(z, x, y *float32, rows, cols int){
 	AVX2: {
 		{

@@ -5,9 +5,10 @@ import (
 	"math/bits"
 )
 
-// Dropout is the mask of a layer at a step: mask[i] is 0 with probability rate, else 1/(1-rate). What is drawn for i depends on
-// seed, stream, step and i alone: word i mod 4 of Philox 4x32-10 (Salmon et al. 2011), uniform = its 24 high bits / 2^24, 0 where
-// uniform < rate. The key is the seed, low half first; the counter's words are i/4, step, stream, each mod 2^32, and the high
+// Dropout is the mask of a layer at a step: mask[i] is 0 with probability rate, else 1/(1-rate).
+// What is drawn for i depends on seed, stream, step and i alone: word i mod 4 of Philox 4x32-10
+// (Salmon et al. 2011), uniform = its 24 high bits / 2^24, 0 where uniform < rate. The key is the
+// seed, low half first; the counter's words are i/4, step, stream, each mod 2^32, and the high
 // halves of step and stream, combined by exclusive or.
 func (t *Team) Dropout(mask []float32, rate float32, seed, stream, step uint64) {
 	m := newMask(rate, seed, stream, step)

@@ -11,7 +11,8 @@ import (
 	"unsafe"
 )
 
-// edge is memory that ends where a page does, with one behind it that nobody may read: who does ends the process.
+// edge is memory that ends where a page does, with one behind it that nobody may read: who does
+// ends the process.
 type edge struct{ all []byte }
 
 func newEdge(t *testing.T, pages int) *edge {

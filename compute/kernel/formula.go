@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// Formula says how an optimizer changes a weight w by its gradient g, the slots that it keeps for each
-// weight, and numbers that all weights share. It is a short program, which every Level and every
-// plan.Machine executes, so that an optimizer is written once. Formulas that this package has assembly
-// for are faster and give the same bits. A Formula is immutable.
+// Formula says how an optimizer changes a weight w by its gradient g, the slots that it keeps for
+// each weight, and numbers that all weights share. It is a short program, which every Level and
+// every plan.Machine executes, so that an optimizer is written once. Formulas that this package has
+// assembly for are faster and give the same bits. A Formula is immutable.
 type Formula struct {
 	name           string
 	slots, numbers int
 	code           []Instruction
 }
 
-// Instruction is To = Op(X, Y) on registers: w, g, MaxSlots slots, MaxNumbers numbers, then intermediate
-// values. Operations of one operand ignore Y.
+// Instruction is To = Op(X, Y) on registers: w, g, MaxSlots slots, MaxNumbers numbers, then
+// intermediate values. Operations of one operand ignore Y.
 type Instruction struct {
 	Op       FormulaOp
 	To, X, Y uint8
@@ -72,11 +72,11 @@ var functions = map[string]struct {
 
 var operators = map[token.Token]FormulaOp{token.ADD: OpAdd, token.SUB: OpSub, token.MUL: OpMul, token.QUO: OpDiv}
 
-// NewFormula compiles the lines of a formula, each of the form "name = expression" in Go's syntax: + - * /
-// and the functions sqrt, abs, sign, max and min of w, g, and the named slots and numbers. A line
-// assigns to w, to a slot, or to a new name that later lines use; the last line assigns to w. Every
-// operation rounds to float32. slots and numbers are names separated by spaces. NewFormula panics if
-// the formula is malformed or too long, which is a mistake in the program.
+// NewFormula compiles the lines of a formula, each of the form "name = expression" in Go's syntax:
+// + - * / and the functions sqrt, abs, sign, max and min of w, g, and the named slots and numbers.
+// A line assigns to w, to a slot, or to a new name that later lines use; the last line assigns to
+// w. Every operation rounds to float32. slots and numbers are names separated by spaces. NewFormula
+// panics if the formula is malformed or too long, which is a mistake in the program.
 func NewFormula(name, slots, numbers string, lines ...string) *Formula {
 	c := &compiler{names: map[string]uint8{"w": 0, "g": 1}, next: firstValue}
 	f := &Formula{name: name, slots: c.declare(slots, firstSlot, MaxSlots), numbers: c.declare(numbers, firstNumber, MaxNumbers)}
@@ -135,8 +135,8 @@ func (c *compiler) line(line string) error {
 	return nil
 }
 
-// expression emits the instructions of e and returns the register of its value: *to, or a free one if to
-// is nil.
+// expression emits the instructions of e and returns the register of its value: *to, or a free one
+// if to is nil.
 func (c *compiler) expression(e ast.Expr, to *uint8) (uint8, error) {
 	switch e := e.(type) {
 	case *ast.ParenExpr:

@@ -8,8 +8,8 @@ import (
 // Func is a function of each element alone.
 type Func int
 
-// The functions. Those of the mathematical library are within 2 units in the last place of the exact value at every Level, and
-// exact at 0, infinities and NaN as package math has them.
+// The functions. Those of the mathematical library are within 2 units in the last place of the
+// exact value at every Level, and exact at 0, infinities and NaN as package math has them.
 const (
 	Identity Func = iota
 	Relu          // max(x, 0); NaN stays NaN
@@ -82,8 +82,8 @@ func (f Func) Of(x float32) float32 {
 	return x
 }
 
-// slopeOf is f'(x), for Relu, Sigmoid and Tanh by v = f(x), for Softplus and Abs by v = x. The slopes of Relu and of Abs at 0 are 0,
-// as in TensorFlow.
+// slopeOf is f'(x), for Relu, Sigmoid and Tanh by v = f(x), for Softplus and Abs by v = x. The
+// slopes of Relu and of Abs at 0 are 0, as in TensorFlow.
 func (f Func) slopeOf(v float32) float32 {
 	switch f {
 	case Identity:

@@ -2,7 +2,8 @@ package kernel
 
 import "fmt"
 
-// Gather is y[i,:] = table[ids[i],:], with width columns. ids must be within the table: it panics on others.
+// Gather is y[i,:] = table[ids[i],:], with width columns. ids must be within the table: it panics
+// on others.
 func (t *Team) Gather(y, table []float32, ids []int, width int) {
 	n := len(ids)
 	y = first("y of Gather", y, n*width)
@@ -45,7 +46,8 @@ func outside(id, rows int) {
 	panic(fmt.Sprintf("kernel: id %d is not in a table of %d rows", id, rows))
 }
 
-// ScatterAdd is table[ids[i],:] += y[i,:] in the order of i, so that ids may repeat. It panics on ids outside of the table.
+// ScatterAdd is table[ids[i],:] += y[i,:] in the order of i, so that ids may repeat. It panics on
+// ids outside of the table.
 func (t *Team) ScatterAdd(table, y []float32, ids []int, width int) {
 	n := len(ids)
 	y = first("y of ScatterAdd", y, n*width)

@@ -19,11 +19,12 @@ type Product struct {
 	Then           Func      // of each element of the sum
 }
 
-// Gemm is c = Then(op(a) op(b) + Bias), or c += op(a) op(b). c must not overlap a or b. It panics, before it writes, where the
-// shapes or lengths do not fit.
+// Gemm is c = Then(op(a) op(b) + Bias), or c += op(a) op(b). c must not overlap a or b. It panics,
+// before it writes, where the shapes or lengths do not fit.
 //
-// With k terms to a sum and u = 2^-24, an element of a product differs from the exact one by at most (k + 8) u sum |a| |b|, and
-// Bias and Add by u of their result more. The order of the terms depends on shapes and Level alone.
+// With k terms to a sum and u = 2^-24, an element of a product differs from the exact one by at
+// most (k + 8) u sum |a| |b|, and Bias and Add by u of their result more. The order of the terms
+// depends on shapes and Level alone.
 func (t *Team) Gemm(c, a, b Matrix, p Product) {
 	multiply(t, level, c, a, b, p)
 }

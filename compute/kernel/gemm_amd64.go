@@ -2,9 +2,10 @@ package kernel
 
 import "unsafe"
 
-// Tiles are the plan of Goto and van de Geijn (2008), Anatomy of High-Performance Matrix Multiplication: a tile of c stays in
-// registers while k goes by; tileK rows and tileCols columns of b are copied once, into panels as wide as a tile, and stay in the second
-// cache; the rows of a that a tile needs stay in the first, while all panels go by. What is copied lies as it is read.
+// Tiles are the plan of Goto and van de Geijn (2008), Anatomy of High-Performance Matrix
+// Multiplication: a tile of c stays in registers while k goes by; tileK rows and tileCols columns
+// of b are copied once, into panels as wide as a tile, and stay in the second cache; the rows of a
+// that a tile needs stay in the first, while all panels go by. What is copied lies as it is read.
 const (
 	tileK    = 256
 	tileCols = 512

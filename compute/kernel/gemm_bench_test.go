@@ -17,7 +17,8 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkGemm is of one thread, by the processor's time: other work on the machine shows less in it.
+// BenchmarkGemm is of one thread, by the processor's time: other work on the machine shows less in
+// it.
 func BenchmarkGemm(b *testing.B) {
 	for _, l := range levelsHere() {
 		for _, s := range []struct {

@@ -15,7 +15,8 @@ var nan, inf = float32(math.NaN()), float32(math.Inf(1))
 var hostileFactors = []float32{nan, inf, -inf, 0, float32(math.Copysign(0, -1)), 1, -1, math.MaxFloat32, -math.MaxFloat32,
 	math.SmallestNonzeroFloat32, 1e-40, 0x1p-126}
 
-// kind is what of a number doesn't depend on rounding, nor on the order of a sum of few: NaN, an infinity, or neither.
+// kind is what of a number doesn't depend on rounding, nor on the order of a sum of few: NaN, an
+// infinity, or neither.
 func kind(x float32) string {
 	switch {
 	case x != x:
@@ -28,7 +29,8 @@ func kind(x float32) string {
 	return "finite"
 }
 
-// Each sum has one hostile term, or two, among ordinary ones, so that its kind is that of the plain formula in any order.
+// Each sum has one hostile term, or two, among ordinary ones, so that its kind is that of the plain
+// formula in any order.
 func TestGemmPassesNaNAndInfinitiesOn(t *testing.T) {
 	t.Parallel()
 	for _, l := range levelsHere() {

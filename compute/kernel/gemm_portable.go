@@ -1,7 +1,8 @@
 package kernel
 
-// In Go, four rows of c by four columns are added up at once: so each number that is read is used four times. Operands are copied
-// into groups of four rows of a and four columns of b, in which k goes by side by side, with zeros where rows or columns end.
+// In Go, four rows of c by four columns are added up at once: so each number that is read is used
+// four times. Operands are copied into groups of four rows of a and four columns of b, in which k
+// goes by side by side, with zeros where rows or columns end.
 
 // fours sums along k in its order.
 func (g *gemm) fours(r0, r1, c0, c1 int) {
@@ -24,7 +25,8 @@ func (g *gemm) fours(r0, r1, c0, c1 int) {
 	}
 }
 
-// group is to[4*i+j] = element i of line at+j of m; a line is a column where columns, else a row. There are lines < 5 of them.
+// group is to[4*i+j] = element i of line at+j of m; a line is a column where columns, else a row.
+// There are lines < 5 of them.
 func group(to []float32, m Matrix, at, lines int, columns bool) {
 	next, step := m.Stride, 1
 	if columns {

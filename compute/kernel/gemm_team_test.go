@@ -30,7 +30,8 @@ func TestGemmIsTheSameByAnyNumberOfThreads(t *testing.T) {
 	}
 }
 
-// A thread's memory is allocated when it first has a part; that is some allocations in 20 runs, less than one a run.
+// A thread's memory is allocated when it first has a part; that is some allocations in 20 runs,
+// less than one a run.
 func TestGemmAllocatesNothing(t *testing.T) {
 	team := NewTeam(2)
 	defer team.Close()

@@ -49,7 +49,8 @@ func (m Matrix) at(r, c int, transposed bool) float32 {
 	return m.Data[r*m.Stride+c]
 }
 
-// bounds are by how much each element of a product may be off the exact one, by the bound that Gemm states, and the exact one.
+// bounds are by how much each element of a product may be off the exact one, by the bound that Gemm
+// states, and the exact one.
 func bounds(c, a, b Matrix, p Product, k int) (exact, bound []float64) {
 	const u = 1.0 / (1 << 24)
 	for r := range c.Rows {

@@ -1,7 +1,8 @@
 package kernel
 
-// column is, where g has one column and the rows that are multiplied with it lie side by side: these rows and that column. So it is
-// where g has one row, with the operands in each other's place.
+// column is, where g has one column and the rows that are multiplied with it lie side by side:
+// these rows and that column. So it is where g has one row, with the operands in each other's
+// place.
 func (g *gemm) column() (rows Matrix, x []float32, ok bool) {
 	switch {
 	case g.c.Cols == 1 && !g.p.TransA && (g.p.TransB || g.b.Stride == 1 || g.k == 1):

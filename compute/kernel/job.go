@@ -2,7 +2,8 @@ package kernel
 
 import "fmt"
 
-// job is a kernel's work, as the threads of a Team share it: a function, since a closure would be allocated, and what it needs.
+// job is a kernel's work, as the threads of a Team share it: a function, since a closure would be
+// allocated, and what it needs.
 type job struct {
 	do    func(j *job, from, to int)
 	level Level
@@ -22,7 +23,8 @@ type job struct {
 	gemm       gemm
 }
 
-// How many elements are worth a thread: of what is as fast as memory, and of what thinks about each.
+// How many elements are worth a thread: of what is as fast as memory, and of what thinks about
+// each.
 const (
 	grainFast = 32768
 	grainSlow = 4096

@@ -1,7 +1,7 @@
 package kernel
 
-// MaxColumns is the largest of each row; NaN if there is one. where, if not nil, takes its column, the first of equal ones. A row has
-// at least one column.
+// MaxColumns is the largest of each row; NaN if there is one. where, if not nil, takes its column,
+// the first of equal ones. A row has at least one column.
 func (t *Team) MaxColumns(largest []float32, where []int, x []float32, rows, cols int) {
 	largest, x = first("largest of MaxColumns", largest, rows), first("x of MaxColumns", x, rows*cols)
 	if where != nil {

@@ -17,8 +17,9 @@ const (
 	AVX512                // amd64 with AVX-512 F, BW, DQ and VL: 16 numbers at once
 )
 
-// EnvLevel is the environment variable that asks for a lower level than the processor's: portable, avx2 or avx512. It is for
-// tests, and for those who compare two machines to the last bit. Programs refuse what CheckLevel does.
+// EnvLevel is the environment variable that asks for a lower level than the processor's: portable,
+// avx2 or avx512. It is for tests, and for those who compare two machines to the last bit. Programs
+// refuse what CheckLevel does.
 const EnvLevel = "STOKER_KERNELS"
 
 // level is chosen once, at start.
@@ -50,8 +51,9 @@ func processorLevel() Level {
 	return Portable
 }
 
-// CheckLevel says what is wrong with EnvLevel, which the kernels themselves heed only where nothing is: a word that is no level, or one that
-// this processor lacks. It is for programs to ask at their start, before they compute what somebody wanted otherwise.
+// CheckLevel says what is wrong with EnvLevel, which the kernels themselves heed only where nothing
+// is: a word that is no level, or one that this processor lacks. It is for programs to ask at their
+// start, before they compute what somebody wanted otherwise.
 func CheckLevel() error { return checkLevel(os.Getenv(EnvLevel), processorLevel()) }
 
 func checkLevel(asked string, processor Level) error {

@@ -46,7 +46,8 @@ func (g guarded) check(t *testing.T, what string) {
 	}
 }
 
-// agree fails where two differ by more than a relative error, with the same bound for what is below 1; signs of zeros don't count.
+// agree fails where two differ by more than a relative error, with the same bound for what is below
+// 1; signs of zeros don't count.
 func agree(t *testing.T, what string, got, want []float32, within float64) {
 	t.Helper()
 	for i, w := range want {
@@ -196,7 +197,8 @@ func TestSlopesOfRowsAtEachLevel(t *testing.T) {
 	})
 }
 
-// Short rows may share a register: none shows in another's result, wherever it stands, not even by what isn't a number.
+// Short rows may share a register: none shows in another's result, wherever it stands, not even by
+// what isn't a number.
 func TestShortRowsStandAlone(t *testing.T) {
 	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
 		for range 600 {

@@ -25,8 +25,8 @@ func mapPortable(f Func, y, x []float32) {
 	}
 }
 
-// Slope is dx = dy f'(x), for Relu, Sigmoid and Tanh by y = f(x) alone, for Softplus and Abs by x: v is that y or that x. dx may be
-// dy or v.
+// Slope is dx = dy f'(x), for Relu, Sigmoid and Tanh by y = f(x) alone, for Softplus and Abs by x:
+// v is that y or that x. dx may be dy or v.
 func (t *Team) Slope(f Func, dx, dy, v []float32) {
 	n := len(dy)
 	dx, v = first("dx of Slope", dx, n), first("v of Slope", v, n)

@@ -1,14 +1,17 @@
 package kernel
 
-// mostPacked is how many elements a row has at most that shares a register with others: half of what AVX-512 holds.
+// mostPacked is how many elements a row has at most that shares a register with others: half of
+// what AVX-512 holds.
 const mostPacked = lanes / 2
 
-// packing says how rows of some columns lie side by side in a register: for each lane the one in which its row begins; for the folds
-// of a tree by 4, by 2 and by 1 the lane that is added to it, itself where its row has none; and then, for each fold, all ones where
-// its row has one, else 0. asm/packed.go reads it.
+// packing says how rows of some columns lie side by side in a register: for each lane the one in
+// which its row begins; for the folds of a tree by 4, by 2 and by 1 the lane that is added to it,
+// itself where its row has none; and then, for each fold, all ones where its row has one, else 0.
+// asm/packed.go reads it.
 type packing [7][lanes]uint32
 
-// packings are by columns. For AVX2 the first half of each row counts: those of up to 4 columns lie there in the same way.
+// packings are by columns. For AVX2 the first half of each row counts: those of up to 4 columns lie
+// there in the same way.
 var packings = func() (all [mostPacked + 1]packing) {
 	for cols := 1; cols <= mostPacked; cols++ {
 		all[cols] = newPacking(cols)
@@ -48,7 +51,8 @@ func (l Level) width() int {
 
 func packable(l Level, cols int) bool { return 2*cols <= l.width() }
 
-// packedFast does whole registers of rows, and then the rows that are left, which lie in the first lanes of one.
+// packedFast does whole registers of rows, and then the rows that are left, which lie in the first
+// lanes of one.
 func packedFast(l Level, w rowwise, y, x, z []float32, cols int) {
 	each := l.width() / cols * cols
 	whole := len(y) / each * each

@@ -7,7 +7,8 @@ var (
 	Momentum = NewFormula("momentum", "m", "rate mu", "m = mu*m - rate*g", "w = w + m")
 	Nesterov = NewFormula("nesterov", "m", "rate mu", "change = rate*g", "m = mu*m - change", "w = w + (mu*m - change)")
 
-	// Adam takes a rate that is corrected for the bias of the step, newer1 = 1 - Beta1 and newer2 = 1 - Beta2.
+	// Adam takes a rate that is corrected for the bias of the step, newer1 = 1 - Beta1 and newer2 =
+	// 1 - Beta2.
 	Adam = NewFormula("adam", "m v", "rate newer1 newer2 epsilon",
 		"m = m + (g-m)*newer1",
 		"v = v + (g*g-v)*newer2",
@@ -23,7 +24,8 @@ var (
 		"z = z + (g - (now-before)/rate*w)",
 		"w = (max(min(z, l1), -l1) - z) / (now/rate + twiceL2)")
 
-	// RMSprop and its variants take newer = 1 - Rho. All have the same slots, so that a state fits each.
+	// RMSprop and its variants take newer = 1 - Rho. All have the same slots, so that a state fits
+	// each.
 	RMSprop                 = rmsprop("rmsprop", false, false)
 	RMSpropMomentum         = rmsprop("rmsprop momentum", false, true)
 	RMSpropCentered         = rmsprop("rmsprop centered", true, false)
@@ -43,9 +45,9 @@ func rmsprop(name string, centered, momentum bool) *Formula {
 	return NewFormula(name, "v m a", "rate rho newer epsilon mu", lines...)
 }
 
-// Numbers are those of a formula, in the order in which it names them. They are float64, since 1 - Beta2
-// of a float32 would be wrong in the fifth digit; they are rounded to float32 for the formula, as in
-// Keras.
+// Numbers are those of a formula, in the order in which it names them. They are float64, since 1 -
+// Beta2 of a float32 would be wrong in the fifth digit; they are rounded to float32 for the
+// formula, as in Keras.
 type Numbers [MaxNumbers]float64
 
 // Rule is one step of an optimizer.

@@ -2,23 +2,27 @@ package kernel
 
 import "math"
 
-// Softmax is y[r,j] = exp(x[r,j] - m) / sum_k exp(x[r,k] - m), m the largest of the row. y may be x. A row with NaN or +Inf, or with
-// nothing but -Inf, becomes NaN. Sums are as those of SumColumns, here and below.
+// Softmax is y[r,j] = exp(x[r,j] - m) / sum_k exp(x[r,k] - m), m the largest of the row. y may be
+// x. A row with NaN or +Inf, or with nothing but -Inf, becomes NaN. Sums are as those of
+// SumColumns, here and below.
 func (t *Team) Softmax(y, x []float32, rows, cols int) {
 	t.byRows(softmaxRows, y, x, nil, rows, cols)
 }
 
-// LogSoftmax is y[r,j] = x[r,j] - m - log sum_k exp(x[r,k] - m): finite where Softmax underflows. y may be x.
+// LogSoftmax is y[r,j] = x[r,j] - m - log sum_k exp(x[r,k] - m): finite where Softmax underflows. y
+// may be x.
 func (t *Team) LogSoftmax(y, x []float32, rows, cols int) {
 	t.byRows(logSoftmaxRows, y, x, nil, rows, cols)
 }
 
-// SoftmaxSlope is dx[j] = (dy[j] - sum_k dy[k] y[k]) y[j] by rows, y = softmax(x). dx may be dy or y.
+// SoftmaxSlope is dx[j] = (dy[j] - sum_k dy[k] y[k]) y[j] by rows, y = softmax(x). dx may be dy or
+// y.
 func (t *Team) SoftmaxSlope(dx, dy, y []float32, rows, cols int) {
 	t.byRows(softmaxSlopeRows, dx, dy, first("y of SoftmaxSlope", y, rows*cols), rows, cols)
 }
 
-// LogSoftmaxSlope is dx[j] = dy[j] - exp(y[j]) sum_k dy[k] by rows, y = logsoftmax(x). dx may be dy or y.
+// LogSoftmaxSlope is dx[j] = dy[j] - exp(y[j]) sum_k dy[k] by rows, y = logsoftmax(x). dx may be dy
+// or y.
 func (t *Team) LogSoftmaxSlope(dx, dy, y []float32, rows, cols int) {
 	t.byRows(logSoftmaxSlopeRows, dx, dy, first("y of LogSoftmaxSlope", y, rows*cols), rows, cols)
 }

@@ -1,7 +1,7 @@
 package kernel
 
-// SparseGemm is y[r,:] = sum_p values[r,p] w[ids[r,p],:] over the places p of a row, in their order, w with width columns. An id
-// below 0 counts as nothing; it panics on ids past the end of w.
+// SparseGemm is y[r,:] = sum_p values[r,p] w[ids[r,p],:] over the places p of a row, in their
+// order, w with width columns. An id below 0 counts as nothing; it panics on ids past the end of w.
 func (t *Team) SparseGemm(y, values []float32, ids []int, w []float32, rows, places, width int) {
 	y = first("y of SparseGemm", y, rows*width)
 	values, ids = first("values of SparseGemm", values, rows*places), first("ids of SparseGemm", ids, rows*places)
@@ -50,7 +50,8 @@ func addTimes(y []float32, a float32, x []float32) {
 	}
 }
 
-// SparseGemmSlope is dw[ids[r,p],:] += values[r,p] dy[r,:], in the order of r and p, ids as in SparseGemm.
+// SparseGemmSlope is dw[ids[r,p],:] += values[r,p] dy[r,:], in the order of r and p, ids as in
+// SparseGemm.
 func (t *Team) SparseGemmSlope(dw, values []float32, ids []int, dy []float32, rows, places, width int) {
 	dy = first("dy of SparseGemmSlope", dy, rows*width)
 	values, ids = first("values of SparseGemmSlope", values, rows*places), first("ids of SparseGemmSlope", ids, rows*places)

@@ -1,7 +1,8 @@
 package kernel
 
-// lanes is how many sums run side by side where elements that lie side by side are added up: element i goes to lane i mod 16. So
-// wide is the widest register, and every Level adds in the same order.
+// lanes is how many sums run side by side where elements that lie side by side are added up:
+// element i goes to lane i mod 16. So wide is the widest register, and every Level adds in the same
+// order.
 const lanes = 16
 
 // SumRows is sums[c] = sum_r x[r,c], in the order of r; added to sums where add.
@@ -64,7 +65,8 @@ func sumColumnsPortable(sums, x []float32, cols int) {
 	}
 }
 
-// Sum is the sum of all, by 16 lanes that are added up in float64. The caller does it alone: memory is what it waits for.
+// Sum is the sum of all, by 16 lanes that are added up in float64. The caller does it alone: memory
+// is what it waits for.
 func (t *Team) Sum(x []float32) float32 {
 	l := laneSums(level, x)
 	return l.total()
@@ -109,7 +111,8 @@ func (l *laneSum) total() float32 {
 	return float32(sum)
 }
 
-// SumSquares is the sum of all squares in float64, by 16 lanes that are added up as a tree. The caller does it alone.
+// SumSquares is the sum of all squares in float64, by 16 lanes that are added up as a tree. The
+// caller does it alone.
 func (t *Team) SumSquares(x []float32) float64 {
 	return sumSquares(level, x)
 }

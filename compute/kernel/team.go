@@ -5,10 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// Team is the threads that compute one thing together. Work is divided by what is written, so that the number of threads never
-// shows in a result. The zero Team, and a nil one, is the caller alone. Not for concurrent use; Close it.
+// Team is the threads that compute one thing together. Work is divided by what is written, so that
+// the number of threads never shows in a result. The zero Team, and a nil one, is the caller alone.
+// Not for concurrent use; Close it.
 //
-// Waking a thread costs microseconds, so that what is too small for that is done by the caller alone: each kernel knows its grain.
+// Waking a thread costs microseconds, so that what is too small for that is done by the caller
+// alone: each kernel knows its grain.
 type Team struct {
 	threads int
 
@@ -60,13 +62,14 @@ func (t *Team) Close() {
 	t.ended.Wait()
 }
 
-// divide does j for parts of 0..n, n > 0, and returns when all are done. The parts together are all of it, each has at least grain
-// elements but the last, and begins at a multiple of 16. What j panics with first, divide panics with, once no part is under way.
-// The Team keeps j meanwhile: one that was handed to threads otherwise would be allocated.
+// divide does j for parts of 0..n, n > 0, and returns when all are done. The parts together are all
+// of it, each has at least grain elements but the last, and begins at a multiple of 16. What j
+// panics with first, divide panics with, once no part is under way. The Team keeps j meanwhile: one
+// that was handed to threads otherwise would be allocated.
 func (t *Team) divide(n, grain int, j job) { t.divideBy(n, t.sizeOf(n, grain), j) }
 
-// sizeOf is the length of a part. There are two parts for each thread, where n is long enough, since threads get on unequally; one,
-// or some threads go without.
+// sizeOf is the length of a part. There are two parts for each thread, where n is long enough,
+// since threads get on unequally; one, or some threads go without.
 func (t *Team) sizeOf(n, grain int) int {
 	parts := n / max(grain, 1)
 	for _, most := range []int{2 * t.threads, t.threads} {
@@ -95,7 +98,8 @@ func (t *Team) divideBy(n, size int, j job) {
 	}
 }
 
-// call wakes so many threads, or all. Those that are late find nothing to do; what they would have done, the others do.
+// call wakes so many threads, or all. Those that are late find nothing to do; what they would have
+// done, the others do.
 func (t *Team) call(helpers int) {
 	for range min(helpers, t.threads-1) {
 		select {
@@ -114,8 +118,9 @@ func (t *Team) help() {
 	}
 }
 
-// work does parts as long as there are some, and says whether it did the last one that was left to do. One word holds how many
-// there are and which is next, so that a thread that comes late from one job can't mistake it for another.
+// work does parts as long as there are some, and says whether it did the last one that was left to
+// do. One word holds how many there are and which is next, so that a thread that comes late from
+// one job can't mistake it for another.
 func (t *Team) work() (last bool) {
 	for {
 		claim := t.claims.Add(1) - 1
@@ -137,7 +142,8 @@ func (t *Team) part(i int) {
 	t.job.do(&t.job, i*t.size, min((i+1)*t.size, t.n))
 }
 
-// patience is how often the caller looks whether the others are done, before it sleeps: some microseconds.
+// patience is how often the caller looks whether the others are done, before it sleeps: some
+// microseconds.
 const patience = 300
 
 func (t *Team) wait() {

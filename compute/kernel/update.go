@@ -1,8 +1,8 @@
 package kernel
 
-// Update is one step of weights by their gradients; slots are Formula.Slots slices, each as long as both.
-// An element's step depends on that element alone. A number below 2^-126 may count as 0, as it does in
-// TensorFlow.
+// Update is one step of weights by their gradients; slots are Formula.Slots slices, each as long as
+// both. An element's step depends on that element alone. A number below 2^-126 may count as 0, as
+// it does in TensorFlow.
 func (t *Team) Update(r Rule, weights, grads []float32, slots [][]float32) {
 	n := len(weights)
 	s := newStep(r)
@@ -43,12 +43,12 @@ func (s *step) do(l Level, from, to int) {
 	}
 }
 
-// formulaBlock is how many weights an instruction is executed on at a time: few enough for the cache,
-// enough to make calls cheap.
+// formulaBlock is how many weights an instruction is executed on at a time: few enough for the
+// cache, enough to make calls cheap.
 const formulaBlock = 256
 
-// interpret executes the formula block by block. Each operation is one of Combine or Map, so that every
-// processor takes the same step, to the last bit.
+// interpret executes the formula block by block. Each operation is one of Combine or Map, so that
+// every processor takes the same step, to the last bit.
 func (s *step) interpret(l Level, from, to int) {
 	memory := sharedBuffers.get()
 	defer sharedBuffers.put(memory)

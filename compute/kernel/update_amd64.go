@@ -1,6 +1,7 @@
 package kernel
 
-// ruleKernels are the steps of a Level, each of n weights and what they need: gradients, slots, numbers as the formulas name them.
+// ruleKernels are the steps of a Level, each of n weights and what they need: gradients, slots,
+// numbers as the formulas name them.
 type ruleKernels struct {
 	sgd  func(w, g *float32, n int, decay, rate float32)
 	adam func(w, g, m, v *float32, n int, decay, rate, newer1, newer2, epsilon float32)
@@ -36,7 +37,8 @@ var levelRules = [...]ruleKernels{
 	},
 }
 
-// fast takes the steps of weights from..to with assembly of l. It returns false if there is none for the formula.
+// fast takes the steps of weights from..to with assembly of l. It returns false if there is none
+// for the formula.
 func (s *step) fast(l Level, from, to int) bool {
 	if l == Portable {
 		return false

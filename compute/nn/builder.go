@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
-// Builder makes a Graph layer by layer. The first mistake is kept and returned by Graph, so that a model reads as a list of
-// its layers. Layers are methods, one to a file.
+// Builder makes a Graph layer by layer. The first mistake is kept and returned by Graph, so that a
+// model reads as a list of its layers. Layers are methods, one to a file.
 type Builder struct {
 	graph  Graph
 	rng    *rand.Rand
@@ -92,8 +92,8 @@ func (b *Builder) param(name string, init initializer.Func, shape ...int) string
 	return b.add(p)
 }
 
-// Constant adds a param that training leaves alone, [len(values)]. It may be the second operand of Add and its kin, and nothing
-// else.
+// Constant adds a param that training leaves alone, [len(values)]. It may be the second operand of
+// Add and its kin, and nothing else.
 func (b *Builder) Constant(name string, values ...float32) Ref {
 	return Ref{b.add(Param{Name: name, Shape: []int{len(values)}, Values: values}), Type{Float32, len(values)}}
 }

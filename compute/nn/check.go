@@ -2,8 +2,9 @@ package nn
 
 import "fmt"
 
-// Types checks the graph and returns the type of every input and node by name. It fails on an unknown op, a name used
-// twice or before it is computed, an output's name that another has, and kinds or shapes that don't meet.
+// Types checks the graph and returns the type of every input and node by name. It fails on an
+// unknown op, a name used twice or before it is computed, an output's name that another has, and
+// kinds or shapes that don't meet.
 func (g *Graph) Types() (map[string]Type, error) {
 	c := checker{types: map[string]Type{}, params: map[string]*Param{}}
 	for i := range g.Params {

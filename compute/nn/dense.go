@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
-// Dense is y = act(x W + c): kernel W [in, units] by initializer.GlorotUniform, bias c [units] by Zeros, as Keras's Dense. act is OpRelu,
-// OpTanh, OpSigmoid, OpSoftmax or "" for none.
+// Dense is y = act(x W + c): kernel W [in, units] by initializer.GlorotUniform, bias c [units] by
+// Zeros, as Keras's Dense. act is OpRelu, OpTanh, OpSigmoid, OpSoftmax or "" for none.
 func (b *Builder) Dense(name string, x Ref, units int, act Op) Ref {
 	return b.DenseWith(name, x, units, DenseOptions{Activation: act})
 }
@@ -33,7 +33,8 @@ func (c *checker) rowParam(n *Node) (Type, error) {
 	return t, err
 }
 
-// DenseOptions are the arguments of Keras's Dense. The zero value is Dense's own, without an activation.
+// DenseOptions are the arguments of Keras's Dense. The zero value is Dense's own, without an
+// activation.
 type DenseOptions struct {
 	Activation Op // OpRelu and its kin; "" for none
 	NoBias     bool
@@ -85,7 +86,8 @@ func (b *Builder) paramWith(name string, o ParamOptions, init initializer.Func, 
 	return name
 }
 
-// Table looks up a row of dim trained numbers for each id, as Embedding does, in a param that is called and begun as said: ids
+// Table looks up a row of dim trained numbers for each id, as Embedding does, in a param that is
+// called and begun as said: ids
 // [b,w] become [b, w*dim].
 func (b *Builder) Table(name, param string, init initializer.Func, ids Ref, depth, dim int) Ref {
 	table := b.param(param, init, depth, dim)
@@ -105,8 +107,9 @@ func (b *Builder) Bias(name, param string, x Ref) Ref {
 	return b.node(name, x.Type, Node{Op: OpAddBias, In: []string{x.Name, bias}})
 }
 
-// WideDeep are the arguments of Builder.WideDeep: the wide & deep model of TFX's Chicago taxi example (taxi_utils_native_keras.py,
-// after Cheng et al. 2016). Where the example has a number, it stands behind.
+// WideDeep are the arguments of Builder.WideDeep: the wide & deep model of TFX's Chicago taxi
+// example (taxi_utils_native_keras.py, after Cheng et al. 2016). Where the example has a number, it
+// stands behind.
 type WideDeep struct {
 	Deep   []Ref // numbers, already scaled: trip_miles, fare, trip_seconds
 	Hidden []int // units of the deep layers, the first first: 100, 70, 48, 34
@@ -120,9 +123,9 @@ type WideDeep struct {
 	Units int // of the logits; 0: 1, as in the example
 }
 
-// WideDeep puts numbers through dense layers, and ids as they are next to the result: one-hot, each of its own depth. A dense
-// layer over both gives the logits. An id outside of its depth counts as none. Layers are called <name>/deep_0, <name>/deep_1 and so
-// on, and <name>/logits.
+// WideDeep puts numbers through dense layers, and ids as they are next to the result: one-hot, each
+// of its own depth. A dense layer over both gives the logits. An id outside of its depth counts as
+// none. Layers are called <name>/deep_0, <name>/deep_1 and so on, and <name>/logits.
 func (b *Builder) WideDeep(name string, o WideDeep) Ref {
 	if len(o.Deep) == 0 || len(o.Hidden) == 0 || len(o.Wide) == 0 || len(o.Depth) != len(o.Wide) {
 		b.fail(fmt.Errorf("wide & deep %q: %d numbers, %d hidden layers, %d ids with %d depths: expected some of each, and a depth for each id",
@@ -148,8 +151,9 @@ func (b *Builder) together(name string, xs []Ref) Ref {
 	return b.Concat(name, xs...)
 }
 
-// Embedding looks up a row of dim trained numbers for each id: ids [b,w] become [b, w*dim]. The table [depth, dim] starts by
-// initializer.SmallUniform, as Keras's Embedding. Ids must be within 0..depth-1.
+// Embedding looks up a row of dim trained numbers for each id: ids [b,w] become [b, w*dim]. The
+// table [depth, dim] starts by initializer.SmallUniform, as Keras's Embedding. Ids must be within
+// 0..depth-1.
 func (b *Builder) Embedding(name string, ids Ref, depth, dim int) Ref {
 	return b.EmbeddingWith(name, ids, depth, dim, ParamOptions{})
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// Eval computes the outputs of g for any number of rows, as a served model answers. It is an Evaluator
-// for one call.
+// Eval computes the outputs of g for any number of rows, as a served model answers. It is an
+// Evaluator for one call.
 func Eval(g *Graph, inputs map[string]Value) (map[string]Value, error) {
 	e, err := NewEvaluator(g)
 	if err != nil {
@@ -24,10 +24,10 @@ func Eval(g *Graph, inputs map[string]Value) (map[string]Value, error) {
 	return out, nil
 }
 
-// Evaluator computes the forward pass of a Graph again and again: it compiles a plan.Forward, for more
-// rows when a batch has more, and allocates nothing else after the first Run. It reads the values of
-// params where they are, so it follows a training; NewModel moves them, and must come before. Not for
-// concurrent use.
+// Evaluator computes the forward pass of a Graph again and again: it compiles a plan.Forward, for
+// more rows when a batch has more, and allocates nothing else after the first Run. It reads the
+// values of params where they are, so it follows a training; NewModel moves them, and must come
+// before. Not for concurrent use.
 type Evaluator struct {
 	graph  *Graph
 	types  map[string]Type
@@ -48,8 +48,8 @@ type kept struct {
 	ready  bool // value.Ints are those of the last Run
 }
 
-// NewEvaluator checks g and prepares it. After a Run the Evaluator has the values of inputs, of the nodes
-// that outputs name, and of the nodes that keep names; what these don't need is not computed.
+// NewEvaluator checks g and prepares it. After a Run the Evaluator has the values of inputs, of the
+// nodes that outputs name, and of the nodes that keep names; what these don't need is not computed.
 func NewEvaluator(g *Graph, keep ...string) (*Evaluator, error) {
 	types, err := g.Types()
 	if err != nil {
@@ -81,8 +81,8 @@ func NewEvaluator(g *Graph, keep ...string) (*Evaluator, error) {
 	return e, nil
 }
 
-// Run computes what is kept for the rows in inputs, which must stay as they are while values are read.
-// Inputs that the graph doesn't know are ignored. An error about a single row is a *RowError.
+// Run computes what is kept for the rows in inputs, which must stay as they are while values are
+// read. Inputs that the graph doesn't know are ignored. An error about a single row is a *RowError.
 func (e *Evaluator) Run(inputs map[string]Value) error {
 	rows, err := e.check(inputs)
 	if err != nil {
@@ -167,8 +167,8 @@ func (k *kept) read(r *plan.Runner) {
 // Rows returns the number of rows of the last Run.
 func (e *Evaluator) Rows() int { return e.rows }
 
-// Value returns the value of an input or of a node that is kept, of the last Run and valid until the
-// next. Other names give the zero Value.
+// Value returns the value of an input or of a node that is kept, of the last Run and valid until
+// the next. Other names give the zero Value.
 func (e *Evaluator) Value(name string) Value {
 	i, ok := e.index[name]
 	if !ok {
@@ -186,8 +186,8 @@ func (e *Evaluator) Value(name string) Value {
 	return k.value
 }
 
-// NodeNames returns the names of all nodes, in their order: what NewEvaluator has to keep to look at
-// each.
+// NodeNames returns the names of all nodes, in their order: what NewEvaluator has to keep to look
+// at each.
 func (g *Graph) NodeNames() []string {
 	names := make([]string, len(g.Nodes))
 	for i, n := range g.Nodes {

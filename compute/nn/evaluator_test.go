@@ -232,8 +232,8 @@ func wide(t *testing.T) *nn.Graph {
 	return g
 }
 
-// A product of rows that are mostly zeros is that of the rows themselves: here of columns 0..39, 40..41
-// and 42..59. An id that is outside of its depth counts as none.
+// A product of rows that are mostly zeros is that of the rows themselves: here of columns 0..39,
+// 40..41 and 42..59. An id that is outside of its depth counts as none.
 func TestAnEvaluatorMultipliesOneHotIDsByTheirPlaces(t *testing.T) {
 	t.Parallel()
 	g := wide(t)

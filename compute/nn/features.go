@@ -4,18 +4,20 @@ import (
 	"fmt"
 )
 
-// Within keeps ids 0..depth-1 and makes all others def: TensorFlow's categorical_column_with_identity with a default_value.
+// Within keeps ids 0..depth-1 and makes all others def: TensorFlow's
+// categorical_column_with_identity with a default_value.
 func (b *Builder) Within(name string, ids Ref, depth int, def int64) Ref {
 	return b.node(name, ids.Type, Node{Op: OpWithin, In: []string{ids.Name}, Attr: Attr{Depth: depth, Default: def}})
 }
 
-// Bucket is the number of boundaries, which rise, that are at most x: ids of depth len(boundaries)+1, as TensorFlow's
-// bucketized_column has them. NaN is in the last bucket.
+// Bucket is the number of boundaries, which rise, that are at most x: ids of depth
+// len(boundaries)+1, as TensorFlow's bucketized_column has them. NaN is in the last bucket.
 func (b *Builder) Bucket(name string, x Ref, boundaries []float32) Ref {
 	return b.node(name, Type{Int64, x.Type.Width}, Node{Op: OpBucket, In: []string{x.Name}, Attr: Attr{Boundaries: boundaries}})
 }
 
-// ArgMax is the column of the largest number of each row, the first of equal ones: x [b,n] becomes ids [b,1].
+// ArgMax is the column of the largest number of each row, the first of equal ones: x [b,n] becomes
+// ids [b,1].
 func (b *Builder) ArgMax(name string, x Ref) Ref {
 	return b.node(name, Type{Int64, 1}, Node{Op: OpArgMax, In: []string{x.Name}})
 }
@@ -25,7 +27,8 @@ func (b *Builder) Label(name string, ids Ref, names []string) Ref {
 	return b.node(name, Type{String, ids.Type.Width}, Node{Op: OpLabel, In: []string{ids.Name}, Attr: Attr{Vocabulary: names}})
 }
 
-// chosen is the rule of ops that choose: an index for what may be none, a bucket, a cross, a class, its name.
+// chosen is the rule of ops that choose: an index for what may be none, a bucket, a cross, a class,
+// its name.
 func (c *checker) chosen(n *Node) (Type, error) {
 	switch n.Op {
 	case OpWithin:
@@ -63,7 +66,8 @@ func rising(boundaries []float32) bool {
 	return len(boundaries) > 0
 }
 
-// Vocabulary is the index of each string in tokens, or len(tokens) for one that isn't there: ids of depth len(tokens)+1.
+// Vocabulary is the index of each string in tokens, or len(tokens) for one that isn't there: ids of
+// depth len(tokens)+1.
 func (b *Builder) Vocabulary(name string, x Ref, tokens []string) Ref {
 	return b.node(name, Type{Int64, x.Type.Width}, Node{
 		Op: OpVocab, In: []string{x.Name}, Attr: Attr{Depth: len(tokens) + 1, Vocabulary: tokens},
@@ -91,17 +95,20 @@ func (b *Builder) Cast(name string, x Ref) Ref {
 	return b.node(name, Type{Float32, x.Type.Width}, Node{Op: OpCast, In: []string{x.Name}})
 }
 
-// CrossKey is what the hash of a cross begins with: TensorFlow's default (sparse_ops.py, _DEFAULT_HASH_KEY), which
-// tf.sparse.cross_hashed has, and with it Keras's HashedCrossing and the Estimators' crossed_column.
+// CrossKey is what the hash of a cross begins with: TensorFlow's default (sparse_ops.py,
+// _DEFAULT_HASH_KEY), which tf.sparse.cross_hashed has, and with it Keras's HashedCrossing and the
+// Estimators' crossed_column.
 const CrossKey = 0xDECAFCAFFE
 
-// Cross is one id for each combination of the columns' values in a row, 0..buckets-1: two or more columns of strings or ids,
-// [b,w1], [b,w2] ..., become [b, w1*w2*...], the values of the last column going fastest. It is the id that
-// tf.sparse.cross_hashed gives, and so Keras's HashedCrossing:
+// Cross is one id for each combination of the columns' values in a row, 0..buckets-1: two or more
+// columns of strings or ids, [b,w1], [b,w2] ..., become [b, w1*w2*...], the values of the last
+// column going fastest. It is the id that tf.sparse.cross_hashed gives, and so Keras's
+// HashedCrossing:
 //
 //	h = CrossKey; for each column: h = FingerprintCat64(h, v); id = h mod buckets
 //
-// where v is FarmHash Fingerprint64 of a string, and an integer itself: 7 and "7" are crossed to different ids.
+// where v is FarmHash Fingerprint64 of a string, and an integer itself: 7 and "7" are crossed to
+// different ids.
 func (b *Builder) Cross(name string, buckets int, columns ...Ref) Ref {
 	width, in := 1, make([]string, len(columns))
 	for i, c := range columns {

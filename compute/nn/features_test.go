@@ -39,7 +39,8 @@ def check(texts):
 
 const crossRows = 300
 
-// crossed is rows of two words, an id and two more, of any bytes and any numbers, the edges among them.
+// crossed is rows of two words, an id and two more, of any bytes and any numbers, the edges among
+// them.
 func crossed() map[string]nn.Value {
 	rng := rand.New(rand.NewPCG(5, 8))
 	a, b, c := nn.Strings(1), nn.Ints(1), nn.Ints(2)
@@ -55,7 +56,8 @@ func crossed() map[string]nn.Value {
 	return map[string]nn.Value{"a": a, "b": b, "c": c}
 }
 
-// crosses are graphs of one cross: of words alone, of numbers alone, of both in either order, of a column of two values.
+// crosses are graphs of one cross: of words alone, of numbers alone, of both in either order, of a
+// column of two values.
 func crosses(t *testing.T) *nn.Graph {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(1))
@@ -156,8 +158,8 @@ func choices(t *testing.T) *nn.Graph {
 	return g
 }
 
-// What TensorFlow itself answers, also for what is no number: searchsorted from the right is what its bucketized_column is
-// made of.
+// What TensorFlow itself answers, also for what is no number: searchsorted from the right is what
+// its bucketized_column is made of.
 func TestChoicesAreTensorFlows(t *testing.T) {
 	t.Parallel()
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))

@@ -98,8 +98,8 @@ func (w *writer) param(name string) plan.Operand {
 	return w.operands[name]
 }
 
-// second is the second operand of an op on two, and how it broadcasts over the first: a param is the same
-// for all rows.
+// second is the second operand of an op on two, and how it broadcasts over the first: a param is
+// the same for all rows.
 func (w *writer) second(n *Node) (plan.Operand, kernel.Shape) {
 	width := w.width(n.Name)
 	p := w.params[n.In[1]]
@@ -142,8 +142,8 @@ type places struct {
 	perRow int
 }
 
-// placeIDs computes the column of each place, -1 for an id outside of its depth. Its operands are the
-// blocks of ids.
+// placeIDs computes the column of each place, -1 for an id outside of its depth. Its operands are
+// the blocks of ids.
 type placeIDs struct{ *places }
 
 // Name implements plan.Host.
@@ -184,7 +184,8 @@ func (p placeIDs) hot(out []int, b Block, ids []int) {
 	}
 }
 
-// placeValues computes the number at each place: 1 for an id. Its operands are the blocks of numbers.
+// placeValues computes the number at each place: 1 for an id. Its operands are the blocks of
+// numbers.
 type placeValues struct{ *places }
 
 // Name implements plan.Host.
@@ -239,8 +240,8 @@ func MostlyZeros(blocks []Block) bool {
 	return places > 0 && places*mostlyZeros <= columns
 }
 
-// Blocks divides the columns of a value into one-hot ids and numbers, in their order. types are those
-// of Types.
+// Blocks divides the columns of a value into one-hot ids and numbers, in their order. types are
+// those of Types.
 func (g *Graph) Blocks(name string, types map[string]Type) []Block {
 	return blocksOf(name, g.nodes(), types, nil)
 }

@@ -11,16 +11,18 @@ import (
 	"github.com/stoker-ml/stoker/compute/kernel"
 )
 
-// Graph is a model's forward pass in plain words, for those who write it to a file: compute/tf/savedmodel and its kin. It
-// holds no Gorgonia type. Every value has shape [batch, width]; width is fixed, batch is not.
+// Graph is a model's forward pass in plain words, for those who write it to a file:
+// compute/tf/savedmodel and its kin. It holds no Gorgonia type. Every value has shape [batch,
+// width]; width is fixed, batch is not.
 type Graph struct {
 	Inputs  []Input
 	Nodes   []Node // in an order in which they can be computed
 	Params  []Param
 	Outputs []Output
 
-	// Training are the nodes as a training computes them, where that differs: with Dropout, and normalized by the statistics of the
-	// batch. Those who write a model to a file leave it alone. nil: as Nodes.
+	// Training are the nodes as a training computes them, where that differs: with Dropout, and
+	// normalized by the statistics of the batch. Those who write a model to a file leave it alone.
+	// nil: as Nodes.
 	Training []Node
 }
 
@@ -48,7 +50,8 @@ type Param struct {
 	Values    []float32
 	Trainable bool
 
-	// Moving says that training changes it, but not along a gradient: an average of what it has seen. It isn't Trainable then.
+	// Moving says that training changes it, but not along a gradient: an average of what it has
+	// seen. It isn't Trainable then.
 	Moving bool
 
 	// Penalty is what its values add to the loss in training.
@@ -66,8 +69,9 @@ type Node struct {
 // Op says what a node computes. x is In[0], of shape [batch, n] unless said otherwise.
 type Op string
 
-// The operations. Where two operands are combined element by element, "x op y" below, the second is a value of x's width, a
-// value of width 1, or a param of shape [n] or [1]: what is narrower is repeated along the width, and a param for every row.
+// The operations. Where two operands are combined element by element, "x op y" below, the second is
+// a value of x's width, a value of width 1, or a param of shape [n] or [1]: what is narrower is
+// repeated along the width, and a param for every row.
 const (
 	OpMatMul  Op = "MatMul"  // x [b,k] times param In[1] [k,n]
 	OpAddBias Op = "AddBias" // x + param In[1] [n]
@@ -185,7 +189,8 @@ type Output struct {
 	Width int
 }
 
-// InputsOf are the names of the inputs that a node's value is made of, in the order of Graph.Inputs.
+// InputsOf are the names of the inputs that a node's value is made of, in the order of
+// Graph.Inputs.
 func (g *Graph) InputsOf(node string) []string {
 	reached := map[string]bool{node: true}
 	for _, n := range slices.Backward(g.Nodes) { // operands stand before what takes them
@@ -205,9 +210,10 @@ func (g *Graph) InputsOf(node string) []string {
 	return names
 }
 
-// KernelSet names what the arithmetic of this process is made of: the same graph, weights and batches give the same bits where
-// it is the same, and may differ in the last ones where it is not. Besides the architecture, that is whether x*y+z is rounded
-// once or twice: math.Exp asks the processor, and the compiler does it from level v3 of amd64 on; and the Level of compute/kernel.
+// KernelSet names what the arithmetic of this process is made of: the same graph, weights and
+// batches give the same bits where it is the same, and may differ in the last ones where it is not.
+// Besides the architecture, that is whether x*y+z is rounded once or twice: math.Exp asks the
+// processor, and the compiler does it from level v3 of amd64 on; and the Level of compute/kernel.
 func KernelSet() string { return goSet() + "/" + kernel.CurrentLevel().String() }
 
 func goSet() string {
@@ -228,8 +234,8 @@ func goSet() string {
 	return name
 }
 
-// Value is one column of a batch: what is fed to an input, or computed by a node. Row major, of shape [rows, Width]; the one
-// slice that Kind names is set and holds rows*Width elements.
+// Value is one column of a batch: what is fed to an input, or computed by a node. Row major, of
+// shape [rows, Width]; the one slice that Kind names is set and holds rows*Width elements.
 type Value struct {
 	Kind    ValueKind
 	Width   int

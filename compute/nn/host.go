@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// host is a node that no kernel computes, as a plan.Host: what turns data into ids and ids into numbers,
-// chooses classes, or names them. No gradient goes through such a node.
+// host is a node that no kernel computes, as a plan.Host: what turns data into ids and ids into
+// numbers, chooses classes, or names them. No gradient goes through such a node.
 type host struct {
 	node   *Node
 	do     func(h *host, out plan.Slice, in []plan.Slice) error
@@ -77,8 +77,8 @@ func (h *host) Name() string { return h.node.Name }
 // Do implements plan.Host.
 func (h *host) Do(out plan.Slice, in []plan.Slice) error { return h.do(h, out, in) }
 
-// outside is the error of an id that is not within 0..size-1: element i of a node's operand, which is
-// width wide.
+// outside is the error of an id that is not within 0..size-1: element i of a node's operand, which
+// is width wide.
 func outside(n *Node, width, i int, id int64, size int) error {
 	bad := &RowError{Row: i / width, Node: n.Name, Err: fmt.Errorf("index %d is outside 0..%d", id, size-1)}
 	return fmt.Errorf("node %q, %s: %w", n.Name, n.Op, bad)
@@ -144,7 +144,8 @@ func vocab(h *host, out plan.Slice, in []plan.Slice) error {
 	return nil
 }
 
-// hash computes TensorFlow's StringToHashBucketFast: FarmHash Fingerprint64 modulo the number of buckets.
+// hash computes TensorFlow's StringToHashBucketFast: FarmHash Fingerprint64 modulo the number of
+// buckets.
 func hash(h *host, out plan.Slice, in []plan.Slice) error {
 	for i, token := range in[0].Strings {
 		out.Ints[i] = int(fingerprint.Of(token) % uint64(h.node.Attr.Depth))
@@ -225,7 +226,8 @@ func argMax(h *host, out plan.Slice, in []plan.Slice) error {
 	return nil
 }
 
-// argMaxRow passes over NaN, as TensorFlow does on the CPU; 0 where nothing is more than the smallest number.
+// argMaxRow passes over NaN, as TensorFlow does on the CPU; 0 where nothing is more than the
+// smallest number.
 func argMaxRow(row []float32) int {
 	best, largest := 0, float32(-math.MaxFloat32)
 	for j, x := range row {

@@ -38,7 +38,8 @@ func ActivationNames() []string {
 	return []string{"relu", "tanh", "sigmoid", "softmax", "softplus", "linear"}
 }
 
-// ActivationNamed finds an activation by its Keras name: relu, tanh, sigmoid, softmax, softplus; linear is "", none.
+// ActivationNamed finds an activation by its Keras name: relu, tanh, sigmoid, softmax, softplus;
+// linear is "", none.
 func ActivationNamed(name string) (Op, error) {
 	switch name {
 	case "relu":
@@ -161,7 +162,8 @@ func (c *checker) slice(n *Node) (Type, error) {
 	return Type{Float32, end - start}, err
 }
 
-// Normalize is y = (x - mean) * scale, by column; scale is 1/standard deviation. Both stay as they are in training.
+// Normalize is y = (x - mean) * scale, by column; scale is 1/standard deviation. Both stay as they
+// are in training.
 func (b *Builder) Normalize(name string, x Ref, mean, scale []float32) Ref {
 	y := b.node(name+"/Sub", x.Type, Node{Op: OpSub, In: []string{x.Name, b.Constant(name+"/mean", mean...).Name}})
 	return b.node(name+"/Mul", x.Type, Node{Op: OpMul, In: []string{y.Name, b.Constant(name+"/scale", scale...).Name}})
@@ -172,8 +174,9 @@ func (b *Builder) DropNaN(name string, x Ref) Ref {
 	return b.node(name, x.Type, Node{Op: OpDropNaN, In: []string{x.Name}})
 }
 
-// LayerNormalization is y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance of each row, the variance
-// the mean of squares (Ba et al. 2016, as Keras's, whose epsilon, 0.001, 0 stands for). gamma [width] is from 1, beta [width] from 0.
+// LayerNormalization is y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and
+// variance of each row, the variance the mean of squares (Ba et al. 2016, as Keras's, whose
+// epsilon, 0.001, 0 stands for). gamma [width] is from 1, beta [width] from 0.
 func (b *Builder) LayerNormalization(name string, x Ref, epsilon float64) Ref {
 	if epsilon == 0 {
 		epsilon = 1e-3
@@ -198,15 +201,16 @@ type BatchNorm struct {
 	NoCenter bool    // there is no beta
 }
 
-// BatchNormalization is y = (x - mean) / sqrt(variance + Epsilon) * gamma + beta, by column (Ioffe and Szegedy 2015, as Keras's). In
-// training mean and variance are those of the batch, every row the same, whatever its weight; the variance is the mean of squares.
-// Each step moves two params that a prediction, and a file, has in their place:
+// BatchNormalization is y = (x - mean) / sqrt(variance + Epsilon) * gamma + beta, by column (Ioffe
+// and Szegedy 2015, as Keras's). In training mean and variance are those of the batch, every row
+// the same, whatever its weight; the variance is the mean of squares. Each step moves two params
+// that a prediction, and a file, has in their place:
 //
 //	moving_mean = moving_mean Momentum + mean (1 - Momentum), from 0
 //	moving_deviation = sqrt(moving_deviation^2 Momentum + (variance + Epsilon) (1 - Momentum)), from sqrt(1 + Epsilon)
 //
-// The second is sqrt(moving_variance + Epsilon) with Keras's moving_variance, so that a prediction is a division. gamma [width] is
-// from 1, beta [width] from 0.
+// The second is sqrt(moving_variance + Epsilon) with Keras's moving_variance, so that a prediction
+// is a division. gamma [width] is from 1, beta [width] from 0.
 func (b *Builder) BatchNormalization(name string, x Ref, o BatchNorm) Ref {
 	o = o.withDefaults()
 	if !(o.Momentum >= 0 && o.Momentum < 1) || !(o.Epsilon > 0) {
@@ -273,9 +277,10 @@ func (c *checker) standardized(n *Node) (Type, error) {
 	return t, nil
 }
 
-// Dropout makes each element of x 0 with probability rate, 0 or more and below 1, and others 1/(1-rate) times as large, in
-// training alone: Keras's Dropout (Srivastava et al. 2014). A prediction has x as it is, and a graph that is written to a file
-// lacks the layer. What is drawn depends on the Builder's seed, the number of Dropouts before it, and the step.
+// Dropout makes each element of x 0 with probability rate, 0 or more and below 1, and others
+// 1/(1-rate) times as large, in training alone: Keras's Dropout (Srivastava et al. 2014). A
+// prediction has x as it is, and a graph that is written to a file lacks the layer. What is drawn
+// depends on the Builder's seed, the number of Dropouts before it, and the step.
 func (b *Builder) Dropout(name string, x Ref, rate float64) Ref {
 	if !(rate >= 0 && rate < 1) {
 		b.fail(fmt.Errorf("layer %q: dropout rate %g, expected 0 or more and below 1", name, rate))

@@ -10,7 +10,8 @@ import (
 // makes the loss of a batch of those of its rows. The gradient of each loss of this package is in
 // compute/nn/autodiff, which trains by no other.
 type Loss interface {
-	// Name is Keras's: categorical_crossentropy, binary_crossentropy, mean_squared_error, mean_absolute_error, huber.
+	// Name is Keras's: categorical_crossentropy, binary_crossentropy, mean_squared_error,
+	// mean_absolute_error, huber.
 	Name() string
 	// Row is the loss of one row.
 	Row(logits, target []float32) float64
@@ -73,7 +74,8 @@ func (MeanSquaredError) Row(z, t []float32) float64 {
 // Predict is the logits themselves.
 func (MeanSquaredError) Predict(_ *Builder, _ string, logits Ref) Ref { return logits }
 
-// MeanAbsoluteError is mean_j |z[j] - t[j]|, with slope 0 where they are the same: regression to the median.
+// MeanAbsoluteError is mean_j |z[j] - t[j]|, with slope 0 where they are the same: regression to
+// the median.
 type MeanAbsoluteError struct{}
 
 // Name is Keras's.
@@ -91,8 +93,9 @@ func (MeanAbsoluteError) Row(z, t []float32) float64 {
 // Predict is the logits themselves.
 func (MeanAbsoluteError) Predict(_ *Builder, _ string, logits Ref) Ref { return logits }
 
-// Huber is the mean over j of e^2/2 where |e| <= Delta, else Delta |e| - Delta^2/2, e = z[j] - t[j] (Huber 1964, as in Keras): like
-// MeanSquaredError for small errors, and for large ones no steeper than Delta. A Delta of 0 counts as 1, Keras's default.
+// Huber is the mean over j of e^2/2 where |e| <= Delta, else Delta |e| - Delta^2/2, e = z[j] - t[j]
+// (Huber 1964, as in Keras): like MeanSquaredError for small errors, and for large ones no steeper
+// than Delta. A Delta of 0 counts as 1, Keras's default.
 type Huber struct{ Delta float64 }
 
 // Name is Keras's.
@@ -120,7 +123,8 @@ func (l Huber) Row(z, t []float32) float64 {
 // Predict is the logits themselves.
 func (Huber) Predict(_ *Builder, _ string, logits Ref) Ref { return logits }
 
-// SigmoidCrossEntropy is mean_j softplus(z[j]) - t[j] z[j], which is -t log p - (1-t) log(1-p) with p = sigmoid(z): yes or no.
+// SigmoidCrossEntropy is mean_j softplus(z[j]) - t[j] z[j], which is -t log p - (1-t) log(1-p) with
+// p = sigmoid(z): yes or no.
 type SigmoidCrossEntropy struct{ Smoothing Smoothing }
 
 // Name is Keras's.
@@ -141,7 +145,8 @@ func (SigmoidCrossEntropy) Predict(b *Builder, name string, logits Ref) Ref {
 	return b.Activation(name, logits, OpSigmoid)
 }
 
-// SoftmaxCrossEntropy is -sum_j t[j] log p[j] with p = softmax(z): one class of many. t sums to 1, in general one-hot.
+// SoftmaxCrossEntropy is -sum_j t[j] log p[j] with p = softmax(z): one class of many. t sums to 1,
+// in general one-hot.
 type SoftmaxCrossEntropy struct{ Smoothing Smoothing }
 
 // Name is Keras's.
@@ -167,8 +172,9 @@ func (SoftmaxCrossEntropy) Predict(b *Builder, name string, logits Ref) Ref {
 	return b.Activation(name, logits, OpSoftmax)
 }
 
-// Smoothing is Keras's label_smoothing, from 0 to below 1: a target t counts as t (1 - Smoothing) + Smoothing / n, where n is the
-// number of classes, 2 for yes or no (Szegedy et al. 2016, section 7).
+// Smoothing is Keras's label_smoothing, from 0 to below 1: a target t counts as t (1 - Smoothing) +
+// Smoothing / n, where n is the number of classes, 2 for yes or no (Szegedy et al. 2016, section
+// 7).
 type Smoothing float64
 
 // of is the formula.

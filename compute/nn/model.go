@@ -40,7 +40,8 @@ func NewModel(g *Graph, logits string, loss Loss) (*Model, error) {
 	return m, nil
 }
 
-// pack lets every param that is meant be a view of one flat slice, so that an optimizer is one loop.
+// pack lets every param that is meant be a view of one flat slice, so that an optimizer is one
+// loop.
 func (g *Graph) pack(meant func(*Param) bool) []float32 {
 	size := 0
 	for i := range g.Params {
@@ -61,7 +62,8 @@ func (g *Graph) pack(meant func(*Param) bool) []float32 {
 	return flat
 }
 
-// Weights are the trainable params in the order of Graph.Params, one after the other. Writing to them changes the model.
+// Weights are the trainable params in the order of Graph.Params, one after the other. Writing to
+// them changes the model.
 func (m *Model) Weights() []float32 { return m.weights }
 
 // Trainable says of what params Weights are made, in their order: what optim.NewParts asks for.

@@ -5,22 +5,23 @@ import (
 	"math"
 )
 
-// Reduction says how the loss of a batch is made of its rows' losses, each times the row's weight: that of Batch.Weights times
-// that of its class in Model.ClassWeights, 1 where neither is given. Without weights both are the mean.
+// Reduction says how the loss of a batch is made of its rows' losses, each times the row's weight:
+// that of Batch.Weights times that of its class in Model.ClassWeights, 1 where neither is given.
+// Without weights both are the mean.
 type Reduction int
 
 // The reductions.
 const (
 	// WeightedMean divides by the sum of the weights: Keras's "mean_with_sample_weight".
 	WeightedMean Reduction = iota
-	// SumOverBatchSize divides by the number of rows, whatever they weigh: Keras's default, so that a row of weight 2 learns as if it
-	// were there twice in a batch of the same size.
+	// SumOverBatchSize divides by the number of rows, whatever they weigh: Keras's default, so that
+	// a row of weight 2 learns as if it were there twice in a batch of the same size.
 	SumOverBatchSize
 )
 
-// WeighRows sets to [rows, Width], of at least b.Rows rows, to what each row of b counts in the loss of
-// the batch: its weight divided as Reduction says, the same for all numbers of the row, and 0 after the
-// last row of b.
+// WeighRows sets to [rows, Width], of at least b.Rows rows, to what each row of b counts in the
+// loss of the batch: its weight divided as Reduction says, the same for all numbers of the row, and
+// 0 after the last row of b.
 func (m *Model) WeighRows(to []float32, b Batch) error {
 	if b.Weights != nil && len(b.Weights) != b.Rows {
 		return fmt.Errorf("%d weights for %d rows", len(b.Weights), b.Rows)
@@ -72,7 +73,8 @@ func (m *Model) weight(b Batch, row int) float64 {
 // classes is how many a target distinguishes: yes and no, or one a column.
 func (m *Model) classes() int { return max(m.width, 2) }
 
-// classOf is the class that a target names: 0 or 1 where it is one number, else the column of the largest, as Keras's fit takes it.
+// classOf is the class that a target names: 0 or 1 where it is one number, else the column of the
+// largest, as Keras's fit takes it.
 func classOf(target []float32) int {
 	if len(target) > 1 {
 		return argMaxRow(target)
@@ -83,8 +85,8 @@ func classOf(target []float32) int {
 	return 0
 }
 
-// Penalty is what the values of a param add to the loss in training: L1 sum |w| + L2 sum w^2, Keras's regularizers L1, L2 and L1L2.
-// It doesn't depend on the batch. The zero value is none.
+// Penalty is what the values of a param add to the loss in training: L1 sum |w| + L2 sum w^2,
+// Keras's regularizers L1, L2 and L1L2. It doesn't depend on the batch. The zero value is none.
 type Penalty struct{ L1, L2 float64 }
 
 func (p Penalty) check() error {

@@ -64,7 +64,8 @@ func decodeEvent(data []byte) (Event, error) {
 	return e, nil
 }
 
-// decodeSummary reads a value in the form of TensorFlow 2, a tensor with metadata, or that of TensorFlow 1.
+// decodeSummary reads a value in the form of TensorFlow 2, a tensor with metadata, or that of
+// TensorFlow 1.
 func decodeSummary(p *summarypb.Summary_Value) (v Value, err error) {
 	v = Value{Tag: p.GetTag(), Plugin: p.GetMetadata().GetPluginData().GetPluginName(), Kind: KindOther}
 	switch of := p.GetValue().(type) {
@@ -88,7 +89,8 @@ func decodeSummary(p *summarypb.Summary_Value) (v Value, err error) {
 	return v, err
 }
 
-// oldBuckets are those of a TensorFlow 1 histogram: the right edges, the first left edge being open.
+// oldBuckets are those of a TensorFlow 1 histogram: the right edges, the first left edge being
+// open.
 func oldBuckets(h *summarypb.HistogramProto) []Bucket {
 	n := min(len(h.GetBucketLimit()), len(h.GetBucket()))
 	buckets := make([]Bucket, n)

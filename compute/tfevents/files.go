@@ -30,8 +30,8 @@ func (t *Training) begin(done int64) error {
 	return err
 }
 
-// writer is that of a run. A file that has grown large is ended and followed by another, so that checkpoints carry each but
-// once.
+// writer is that of a run. A file that has grown large is ended and followed by another, so that
+// checkpoints carry each but once.
 func (t *Training) writer(run string) (*Writer, error) {
 	w := t.writers[run]
 	if w != nil && w.size < largeFile {
@@ -55,7 +55,8 @@ func (t *Training) writer(run string) (*Writer, error) {
 	return w, err
 }
 
-// largeFile is in bytes. Files beyond a mebibyte are not copied for a checkpoint but linked, and must not change any more.
+// largeFile is in bytes. Files beyond a mebibyte are not copied for a checkpoint but linked, and
+// must not change any more.
 const largeFile = 512 << 10
 
 // Close ends all files.

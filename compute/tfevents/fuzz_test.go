@@ -29,8 +29,9 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzEvents reads any two messages as events: behind checksums the fuzzer would never come to them. A tensor's shape and what
-// it holds are both the fuzzer's: memory may grow with the bytes only.
+// FuzzEvents reads any two messages as events: behind checksums the fuzzer would never come to
+// them. A tensor's shape and what it holds are both the fuzzer's: memory may grow with the bytes
+// only.
 func FuzzEvents(f *testing.F) {
 	var seeds [][]byte
 	for _, name := range seedFiles(f) {

@@ -2,7 +2,8 @@ package tfevents
 
 import "math"
 
-// Bucket counts values from Left up to, not including, Right; the last bucket of a histogram has its right edge too.
+// Bucket counts values from Left up to, not including, Right; the last bucket of a histogram has
+// its right edge too.
 type Bucket struct {
 	Left, Right float64
 	Count       float64
@@ -17,8 +18,9 @@ const bucketCount = 30
 //	width = (max - min) / n
 //	i     = min(floor((x - min) / width), n - 1)
 //
-// Values that are all the same are in the last bucket, and every edge is that value; without values all is zero. NaN and
-// infinities, of which TensorFlow makes a histogram without a meaning, are left out.
+// Values that are all the same are in the last bucket, and every edge is that value; without values
+// all is zero. NaN and infinities, of which TensorFlow makes a histogram without a meaning, are
+// left out.
 func Buckets(values []float32, n int) []Bucket {
 	buckets := make([]Bucket, n)
 	low, high, count := span(values)

@@ -19,7 +19,8 @@ const (
 	tagSessionEnd   = "_hparams_/session_end_info"
 )
 
-// Session says with which hyperparameters a run trains. Runs below the session's folder are its metrics.
+// Session says with which hyperparameters a run trains. Runs below the session's folder are its
+// metrics.
 type Session struct {
 	Group  string         // sessions of one group are repetitions; default: by the values
 	Values map[string]any // bool, string, or any number, by name
@@ -37,8 +38,8 @@ const (
 	StatusRunning
 )
 
-// Experiment is what the sessions of a log folder have in common: the columns of TensorBoard's table. It belongs into the log
-// folder itself, or into any run of it, once.
+// Experiment is what the sessions of a log folder have in common: the columns of TensorBoard's
+// table. It belongs into the log folder itself, or into any run of it, once.
 type Experiment struct {
 	Description string
 	HParams     []HParam
@@ -56,8 +57,8 @@ type HParam struct {
 // Range is an interval, both ends inclusive.
 type Range struct{ Min, Max float64 }
 
-// Metric is a scalar that sessions are compared by: its last value. Where a session's folder is TensorBoard's log folder
-// itself, TensorBoard finds the metrics of the session's own run only.
+// Metric is a scalar that sessions are compared by: its last value. Where a session's folder is
+// TensorBoard's log folder itself, TensorBoard finds the metrics of the session's own run only.
 type Metric struct {
 	Run  string // relative to the session's: "validation"; "" is the session's own.
 	Tag  string // "epoch_loss"

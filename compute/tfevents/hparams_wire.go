@@ -8,7 +8,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Field numbers of tensorboard/plugins/hparams/plugin_data.proto and api.proto, and of google/protobuf/struct.proto.
+// Field numbers of tensorboard/plugins/hparams/plugin_data.proto and api.proto, and of
+// google/protobuf/struct.proto.
 const (
 	fieldExperiment   = 2 // HParamsPluginData
 	fieldSessionStart = 3
@@ -63,7 +64,8 @@ func typeOf(v any) uint64 {
 	return typeNumber
 }
 
-// hparamValue is v as a google.protobuf.Value. These have no integers, so that numbers are kept as float64.
+// hparamValue is v as a google.protobuf.Value. These have no integers, so that numbers are kept as
+// float64.
 func hparamValue(v any) ([]byte, error) {
 	switch v := v.(type) {
 	case string:

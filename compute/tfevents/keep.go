@@ -11,17 +11,17 @@ import (
 	"slices"
 )
 
-// What a Training keeps with the checkpoints: copies of its event files, by their paths below the log folder, and the file
-// of states, in which the last few checkpoints say how far each file went.
+// What a Training keeps with the checkpoints: copies of its event files, by their paths below the
+// log folder, and the file of states, in which the last few checkpoints say how far each file went.
 const (
 	statesFile = "states.json"
 	fewStates  = 8   // states that are kept, whatever files they name
 	maxStates  = 256 // states that are kept if they name no file beside those of the newest one
 )
 
-// Checkpoint keeps what was logged up to a step, for a checkpoint of that step. It is to be called before there is anything
-// of the checkpoint itself: who copies checkpoints while the training goes on then has the log of each. It may be called
-// for a step again, when more was logged of it.
+// Checkpoint keeps what was logged up to a step, for a checkpoint of that step. It is to be called
+// before there is anything of the checkpoint itself: who copies checkpoints while the training goes
+// on then has the log of each. It may be called for a step again, when more was logged of it.
 func (t *Training) Checkpoint(step int64) error {
 	if err := t.begin(step); err != nil || t.o.Keep == "" {
 		return err
@@ -77,8 +77,8 @@ func (t *Training) keep(path string, size int64) error {
 	return copyPart(filepath.Join(t.o.Dir, path), to, size)
 }
 
-// copyPart copies the first bytes of a file by way of a temporary one. A copy that is there is replaced and not changed:
-// someone may have a link to it.
+// copyPart copies the first bytes of a file by way of a temporary one. A copy that is there is
+// replaced and not changed: someone may have a link to it.
 func copyPart(from, to string, size int64) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
@@ -110,8 +110,9 @@ func replace(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// writeStates adds the state to those that are kept. A copy of the folder that is made while the training goes on may hold a checkpoint
-// and a much later file of states: it finds the checkpoint's state there if the copy took less than maxStates checkpoints.
+// writeStates adds the state to those that are kept. A copy of the folder that is made while the
+// training goes on may hold a checkpoint and a much later file of states: it finds the checkpoint's
+// state there if the copy took less than maxStates checkpoints.
 func (t *Training) writeStates() error {
 	t.kept = slices.DeleteFunc(t.kept, func(s state) bool { return s.Step >= t.state.Step })
 	t.kept = append(t.kept, t.state)
@@ -137,9 +138,9 @@ func namesOnly(s, other state) bool {
 	return true
 }
 
-// restore puts the log back as it was at the checkpoint of a step: what was logged after that is gone. Where
-// nothing was kept of that step, it is as it was at the one before, and has a gap; where there is none, or the training is
-// at its beginning, it is empty.
+// restore puts the log back as it was at the checkpoint of a step: what was logged after that is
+// gone. Where nothing was kept of that step, it is as it was at the one before, and has a gap;
+// where there is none, or the training is at its beginning, it is empty.
 func (t *Training) restore(step int64) (found bool, err error) {
 	if err := t.eachFile(t.o.Dir, func(path string, _ int64) error { return os.Remove(filepath.Join(t.o.Dir, path)) }); err != nil {
 		return false, err
@@ -174,7 +175,8 @@ func (t *Training) prune() error {
 	})
 }
 
-// stateOf finds what was kept of a step, whole, or else of the last before it. What can't be read is as good as nothing.
+// stateOf finds what was kept of a step, whole, or else of the last before it. What can't be read
+// is as good as nothing.
 func (t *Training) stateOf(step int64) (state, bool) {
 	text, err := os.ReadFile(filepath.Join(t.o.Keep, statesFile))
 	if err != nil || json.Unmarshal(text, &t.kept) != nil {

@@ -68,10 +68,12 @@ func (l *Log) load(run, name string) error {
 	return errors.Join(l.Read(run, r), r.Close())
 }
 
-// Read adds the events of a file to a run. The files of a run must come in the order of their names.
+// Read adds the events of a file to a run. The files of a run must come in the order of their
+// names.
 //
-// As in TensorBoard, the beginning of a session voids what the run's earlier files hold from its step on, but for the run's
-// first session; of hyperparameters the first that a run has count. A file that is cut short counts up to there.
+// As in TensorBoard, the beginning of a session voids what the run's earlier files hold from its
+// step on, but for the run's first session; of hyperparameters the first that a run has count. A
+// file that is cut short counts up to there.
 func (l *Log) Read(run string, r *Reader) error {
 	to := l.run(run)
 	to.Files++

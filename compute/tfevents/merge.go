@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// maxFiles is how many event files a run may have before a training that goes on makes one of them: each interruption adds
-// one, and there is no limit to interruptions.
+// maxFiles is how many event files a run may have before a training that goes on makes one of them:
+// each interruption adds one, and there is no limit to interruptions.
 const maxFiles = 16
 
-// merge makes one file of the event files of a run where there are many: the first, with the events of all others behind
-// its own. That changes nothing of what they say, since no session of theirs voids anything (see Training.writer), and what
-// is kept under the first one's name still begins as it did.
+// merge makes one file of the event files of a run where there are many: the first, with the events
+// of all others behind its own. That changes nothing of what they say, since no session of theirs
+// voids anything (see Training.writer), and what is kept under the first one's name still begins as
+// it did.
 func (t *Training) merge(run string) error {
 	var paths []string
 	for path := range t.state.Files {

@@ -20,8 +20,8 @@ func IsEventFile(name string) bool {
 	return strings.Contains(path.Base(filepath.ToSlash(name)), fileMark)
 }
 
-// create makes a new event file in dir. Its name comes after that of every event file there, whatever the clocks of those
-// who wrote them said: files count in the order of their names.
+// create makes a new event file in dir. Its name comes after that of every event file there,
+// whatever the clocks of those who wrote them said: files count in the order of their names.
 func create(dir string, now time.Time, o Options) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -59,7 +59,8 @@ func nextSecond(dir string, now int64) (int64, error) {
 // maxSeconds has ten digits: beyond, names no longer sort as numbers do.
 const maxSeconds = 9_999_999_999
 
-// plainHost is a host's name without what would end a path element or a part of the file's name that readers look for.
+// plainHost is a host's name without what would end a path element or a part of the file's name
+// that readers look for.
 func plainHost(host string) string {
 	host = strings.Map(func(r rune) rune {
 		if r == '-' || r == '.' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {

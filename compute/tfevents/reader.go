@@ -42,8 +42,9 @@ func NewReader(name string, in io.Reader) *Reader {
 // Close closes the file that OpenFile opened.
 func (r *Reader) Close() error { return r.file.Close() }
 
-// Next returns the next event, io.EOF at the end. A file whose last event is cut short, because it is still written or its
-// writer died, ends with an error that has tfrecord.ErrTruncated in its chain.
+// Next returns the next event, io.EOF at the end. A file whose last event is cut short, because it
+// is still written or its writer died, ends with an error that has tfrecord.ErrTruncated in its
+// chain.
 func (r *Reader) Next() (Event, error) {
 	data, err := r.records.Next()
 	if err != nil {

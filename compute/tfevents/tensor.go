@@ -9,10 +9,12 @@ import (
 	typespb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 )
 
-// maxElements is how many elements a tensor of an event may have to be looked at: histograms have a hundred.
+// maxElements is how many elements a tensor of an event may have to be looked at: histograms have a
+// hundred.
 const maxElements = 1 << 16
 
-// decodeTensor takes what the plugin's name promises from a tensor. A tensor of another plugin stays KindOther.
+// decodeTensor takes what the plugin's name promises from a tensor. A tensor of another plugin
+// stays KindOther.
 func (v *Value) decodeTensor(t *tensorpb.TensorProto) error {
 	switch v.Plugin {
 	case pluginScalars:
@@ -66,8 +68,8 @@ func sizes(t *tensorpb.TensorProto) (sizes []int64) {
 	return sizes
 }
 
-// numbers are the elements of a numeric tensor, from its content or from the list of its type, where the last one stands for
-// all that are missing (tensor.proto).
+// numbers are the elements of a numeric tensor, from its content or from the list of its type,
+// where the last one stands for all that are missing (tensor.proto).
 func numbers(t *tensorpb.TensorProto) ([]float64, error) {
 	count := int64(1)
 	for _, size := range sizes(t) {

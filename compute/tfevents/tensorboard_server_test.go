@@ -9,8 +9,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// A TensorBoard server, with its reader in Python and with the faster one in Rust, answers over HTTP with our runs. Its log
-// folder is the session's own, or the one above. Only then does it find a session's metrics in runs below.
+// A TensorBoard server, with its reader in Python and with the faster one in Rust, answers over
+// HTTP with our runs. Its log folder is the session's own, or the one above. Only then does it find
+// a session's metrics in runs below.
 func TestATensorBoardServerShowsTheRuns(t *testing.T) {
 	t.Parallel()
 	dir := wholeLog(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
-// wholeLog is a log folder as a training leaves it that was interrupted after step 3 of 5: hyperparameters and text in the
-// folder itself, curves in train and validation.
+// wholeLog is a log folder as a training leaves it that was interrupted after step 3 of 5:
+// hyperparameters and text in the folder itself, curves in train and validation.
 func wholeLog(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "model_run")
@@ -55,8 +55,8 @@ func spread(step int64) []float32 {
 // losses are the five of wholeLog, each step once.
 var losses = [][2]float64{{1, 1}, {2, 0.5}, {3, float64(float32(1) / 3)}, {4, 4}, {5, 5}}
 
-// TensorBoard's own reader of event files, its HParams parser and TensorFlow's iterator agree with what was written. The
-// numbers are float32 on both sides: equal to the bit.
+// TensorBoard's own reader of event files, its HParams parser and TensorFlow's iterator agree with
+// what was written. The numbers are float32 on both sides: equal to the bit.
 func TestTensorBoardReadsEveryKind(t *testing.T) {
 	t.Parallel()
 	var got struct {
@@ -135,9 +135,10 @@ def check(dir):
 	}
 }
 
-// A log that was interrupted again and again, its files merged on the way, read by TensorBoard's reader in Python and by
-// its server with the one in Rust: the same points as by Load, which are those of an undisturbed training
-// (training_test.go). The numbers are float32 on all sides: equal to the bit.
+// A log that was interrupted again and again, its files merged on the way, read by TensorBoard's
+// reader in Python and by its server with the one in Rust: the same points as by Load, which are
+// those of an undisturbed training (training_test.go). The numbers are float32 on all sides: equal
+// to the bit.
 func TestTensorBoardReadsAResumedTraining(t *testing.T) {
 	t.Parallel()
 	keep, dir := t.TempDir(), ""

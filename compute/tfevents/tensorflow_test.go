@@ -11,8 +11,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
-// The event files that TFX's Trainer left, read here and by TensorFlow: values equal to the bit, since both widen the
-// same float32; times within a microsecond, since they go through nanoseconds here.
+// The event files that TFX's Trainer left, read here and by TensorFlow: values equal to the bit,
+// since both widen the same float32; times within a microsecond, since they go through nanoseconds
+// here.
 func TestTheCorpusIsReadAsTensorFlowReadsIt(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.Abs("testdata/penguin/model_run")
@@ -55,8 +56,9 @@ def check(dir):
 
 func seconds(p tfevents.Point) float64 { return float64(p.Time.UnixNano()) / 1e9 }
 
-// Event files of tf.summary of TensorFlow 2 and of TensorFlow 1, and its histograms made of the same numbers. Counts are
-// equal; edges within 1e-12 of the range, since tf.linspace adds the parts up in another order.
+// Event files of tf.summary of TensorFlow 2 and of TensorFlow 1, and its histograms made of the
+// same numbers. Counts are equal; edges within 1e-12 of the range, since tf.linspace adds the parts
+// up in another order.
 func TestTensorFlowsOwnSummariesAreRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

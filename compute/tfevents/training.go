@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The runs of a training, as Keras names them. The log folder itself is a run too: hyperparameters and text stand there.
+// The runs of a training, as Keras names them. The log folder itself is a run too: hyperparameters
+// and text stand there.
 const (
 	runTrain      = "train"
 	runValidation = "validation"
@@ -20,8 +21,9 @@ var runs = [...]string{".", runTrain, runValidation}
 type TrainingOptions struct {
 	Dir string // the log folder: TFX's model_run
 
-	// Keep is a folder that survives an interruption together with the checkpoints: what was logged is copied there at each of
-	// them, so that a training that goes on elsewhere has its whole log. "": nowhere.
+	// Keep is a folder that survives an interruption together with the checkpoints: what was logged
+	// is copied there at each of them, so that a training that goes on elsewhere has its whole log.
+	// "": nowhere.
 	Keep string
 
 	EpochRows int64 // rows of training data; 0: not known, and the whole training is one epoch
@@ -29,7 +31,8 @@ type TrainingOptions struct {
 
 	LearningRate func() float64 // nil: it is not logged
 
-	// Histograms is every how many steps Weights are logged, 0 for never. Weights calls yield for each tensor.
+	// Histograms is every how many steps Weights are logged, 0 for never. Weights calls yield for
+	// each tensor.
 	Histograms int
 	Weights    func(yield func(name string, values []float32))
 
@@ -41,7 +44,8 @@ type TrainingOptions struct {
 	PID  int
 }
 
-// Training logs one training from its first step to its last with the tags that Keras's TensorBoard callback gives them:
+// Training logs one training from its first step to its last with the tags that Keras's TensorBoard
+// callback gives them:
 //
 //	train/       batch_loss, batch_learning_rate over steps: loss is the mean since the point before
 //	             epoch_loss, epoch_learning_rate over epochs from 0: the mean of the epoch's steps
@@ -49,12 +53,12 @@ type TrainingOptions struct {
 //	validation/  epoch_<metric> over epochs, evaluation_<metric>_vs_iterations over steps
 //	.            config, hyperparameters, and at the end evaluation_<metric>
 //
-// A step belongs to the epoch in which its last row lies, and the last epoch may be part of one. Points come less and less
-// often the longer a training is, as spacing says, so that a log grows with the logarithm of the steps only, and with it
-// what a checkpoint carries.
+// A step belongs to the epoch in which its last row lies, and the last epoch may be part of one.
+// Points come less and less often the longer a training is, as spacing says, so that a log grows
+// with the logarithm of the steps only, and with it what a checkpoint carries.
 //
-// A Training that goes on from a checkpoint leaves the log that an undisturbed one leaves, in more files and with other
-// times. It is not safe for concurrent use.
+// A Training that goes on from a checkpoint leaves the log that an undisturbed one leaves, in more
+// files and with other times. It is not safe for concurrent use.
 type Training struct {
 	o       TrainingOptions
 	begun   bool
@@ -63,7 +67,8 @@ type Training struct {
 	kept    []state
 }
 
-// NewTraining logs nothing yet: the first step shows whether the training goes on from a checkpoint.
+// NewTraining logs nothing yet: the first step shows whether the training goes on from a
+// checkpoint.
 func NewTraining(o TrainingOptions) *Training {
 	return &Training{o: o, writers: map[string]*Writer{}}
 }
@@ -76,8 +81,8 @@ const (
 	histogramPoints = 128
 )
 
-// spacing is how far apart points lie at a step: base, doubled until points of them reach there. So a curve has at most points
-// up to base*points, and half as many more whenever its length doubles.
+// spacing is how far apart points lie at a step: base, doubled until points of them reach there. So
+// a curve has at most points up to base*points, and half as many more whenever its length doubles.
 func spacing(step, base, points int64) int64 {
 	for base*points < step {
 		base *= 2
@@ -183,8 +188,8 @@ func (t *Training) Evaluated(step int64, metrics map[string]float64) error {
 	return err
 }
 
-// Finish logs the end of a training that came to its end after a step: what it ended with, by which TensorBoard compares it
-// with others. metrics may be nil.
+// Finish logs the end of a training that came to its end after a step: what it ended with, by which
+// TensorBoard compares it with others. metrics may be nil.
 func (t *Training) Finish(step int64, metrics map[string]float64) error {
 	if err := t.begin(step); err != nil {
 		return err

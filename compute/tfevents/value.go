@@ -41,7 +41,8 @@ func textValue(tag, text string) *summarypb.Summary_Value {
 	return taggedValue(tag, pluginText, summarypb.DataClass_DATA_CLASS_TENSOR, tensor)
 }
 
-// hparamsValue has all it says in its metadata. The tensor, of no elements, is there because a value must have one.
+// hparamsValue has all it says in its metadata. The tensor, of no elements, is there because a
+// value must have one.
 func hparamsValue(tag string, content []byte) *summarypb.Summary_Value {
 	tensor := &tensorpb.TensorProto{Dtype: typespb.DataType_DT_FLOAT, TensorShape: shape(0)}
 	v := taggedValue(tag, pluginHParams, summarypb.DataClass_DATA_CLASS_UNKNOWN, tensor)

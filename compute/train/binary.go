@@ -2,13 +2,15 @@ package train
 
 import "math"
 
-// binaryMeter measures probabilities against yes or no. An output says yes when its probability is above 0.5; 0.5 itself is no.
+// binaryMeter measures probabilities against yes or no. An output says yes when its probability is
+// above 0.5; 0.5 itself is no.
 //
 //	accuracy  = right / outputs
 //	precision = right yeses / all that the model says
 //	recall    = right yeses / all that there are
 //
-// Where there is nothing to divide by, precision and recall are 0, as in Keras. auc and keras_auc are in auc.go.
+// Where there is nothing to divide by, precision and recall are 0, as in Keras. auc and keras_auc
+// are in auc.go.
 type binaryMeter struct {
 	right, outputs          float64
 	rightYes, said, thereIs float64

@@ -52,7 +52,8 @@ func writeWhole(path string, data []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// sweep removes temporary files of checkpoints: whoever wrote them was killed. A training has its folder to itself.
+// sweep removes temporary files of checkpoints: whoever wrote them was killed. A training has its
+// folder to itself.
 func (c Checkpoints) sweep() error {
 	entries, err := os.ReadDir(c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,8 +109,9 @@ func (c Checkpoints) list() ([]saved, error) {
 	return all, nil
 }
 
-// load sweeps, then puts the newest whole checkpoint back into m and o and returns its header, that of step 0 if there is none. A damaged
-// one is passed over for the one before it; one of another training is an error.
+// load sweeps, then puts the newest whole checkpoint back into m and o and returns its header, that
+// of step 0 if there is none. A damaged one is passed over for the one before it; one of another
+// training is an error.
 func (c Checkpoints) load(m *nn.Model, o optim.Optimizer) (header, error) {
 	all, err := c.list()
 	if err = errors.Join(err, c.sweep()); err != nil {

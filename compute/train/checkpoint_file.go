@@ -26,8 +26,8 @@ const checkpointMagic = "stkckpt\x01"
 // errDamaged is what is wrong with a file that is no whole checkpoint.
 var errDamaged = errors.New("damaged checkpoint")
 
-// header is what a checkpoint says of itself. Batches are read in an order that the seed decides, one a step: Step and Seed
-// are also the reader's position.
+// header is what a checkpoint says of itself. Batches are read in an order that the seed decides,
+// one a step: Step and Seed are also the reader's position.
 type header struct {
 	Step       int           `json:"step"`
 	Seed       int64         `json:"seed"`
@@ -55,7 +55,8 @@ func numbers(params []paramHeader) (n uint64) {
 	return n
 }
 
-// fits says whether h is of the same training as want, however far either is, and on whatever machine.
+// fits says whether h is of the same training as want, however far either is, and on whatever
+// machine.
 func (h header) fits(want header) bool {
 	h.Step, h.Iterations, h.Kernels = want.Step, want.Iterations, want.Kernels
 	return reflect.DeepEqual(h, want)
@@ -94,7 +95,8 @@ func appendFloats(out []byte, values []float32) []byte {
 	return out
 }
 
-// decodeCheckpoint reads a file. What isn't exactly as long as it says, or has another checksum, is errDamaged.
+// decodeCheckpoint reads a file. What isn't exactly as long as it says, or has another checksum, is
+// errDamaged.
 func decodeCheckpoint(data []byte) (checkpointFile, error) {
 	if len(data) < len(checkpointMagic)+16 {
 		return checkpointFile{}, fmt.Errorf("%w: %d bytes", errDamaged, len(data))

@@ -1,7 +1,7 @@
 package train
 
-// classMeter: accuracy is the share of rows whose largest logit is that of the largest target, the first of equal ones, as
-// keras.metrics.CategoricalAccuracy has it.
+// classMeter: accuracy is the share of rows whose largest logit is that of the largest target, the
+// first of equal ones, as keras.metrics.CategoricalAccuracy has it.
 type classMeter struct {
 	right, weight float64
 	confusion     *Confusion // nil: too many classes

@@ -1,7 +1,8 @@
 package train
 
-// Confusion is a confusion matrix: Counts[i][j] is how many rows of class i the model takes for class j, each as many times as it
-// weighs, as tf.math.confusion_matrix has it. With one yes or no, class 1 is yes, from a probability above 0.5 on.
+// Confusion is a confusion matrix: Counts[i][j] is how many rows of class i the model takes for
+// class j, each as many times as it weighs, as tf.math.confusion_matrix has it. With one yes or no,
+// class 1 is yes, from a probability above 0.5 on.
 type Confusion struct{ Counts [][]float64 }
 
 // maxConfused is how many classes a matrix has at most: a larger one nobody reads.

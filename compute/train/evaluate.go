@@ -16,13 +16,15 @@ type Measured struct {
 	Confusion *Confusion         // for classes, up to 256 of them, and for one yes or no; else nil
 }
 
-// Evaluate runs m forward over at most steps batches, 0 for all, and returns the mean loss of their rows as "loss", their
-// number as "example_count", and what else suits the loss: for classes "accuracy"; for yes or no "accuracy", "precision",
-// "recall", "auc" and "keras_auc"; for numbers "mae" and "rmse". They are the numbers that TensorFlow Model Analysis finds for the
-// exported model on the same rows, and keras_auc that of Keras's own AUC. A source without rows is an error.
+// Evaluate runs m forward over at most steps batches, 0 for all, and returns the mean loss of their
+// rows as "loss", their number as "example_count", and what else suits the loss: for classes
+// "accuracy"; for yes or no "accuracy", "precision", "recall", "auc" and "keras_auc"; for numbers
+// "mae" and "rmse". They are the numbers that TensorFlow Model Analysis finds for the exported
+// model on the same rows, and keras_auc that of Keras's own AUC. A source without rows is an error.
 //
-// Where batches have weights, all of them are by weight, and "weighted_example_count" is the sum of the weights, which must be more
-// than 0; the loss is made of the rows' as the model's Reduction says.
+// Where batches have weights, all of them are by weight, and "weighted_example_count" is the sum of
+// the weights, which must be more than 0; the loss is made of the rows' as the model's Reduction
+// says.
 func Evaluate(ctx context.Context, m *nn.Model, s Source, steps int) (map[string]float64, error) {
 	measured, err := Measure(ctx, m, s, steps)
 	return measured.Metrics, err

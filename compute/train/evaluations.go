@@ -13,19 +13,21 @@ import (
 	"time"
 )
 
-// Evaluations are evaluations while a training goes on, as tf.estimator.train_and_evaluate has them: one when a checkpoint has
-// been written, and one at the end, which takes the place of that on Run's eval.
+// Evaluations are evaluations while a training goes on, as tf.estimator.train_and_evaluate has
+// them: one when a checkpoint has been written, and one at the end, which takes the place of that
+// on Run's eval.
 type Evaluations struct {
-	// Open gives the evaluation data, from their beginning each time. nil: there are no such evaluations.
+	// Open gives the evaluation data, from their beginning each time. nil: there are no such
+	// evaluations.
 	Open func() (CloseSource, error)
 
-	// Throttle is how long at least one starts after the start of the one before, or of the training; 0: every checkpoint is
-	// evaluated. The one at the end always is.
+	// Throttle is how long at least one starts after the start of the one before, or of the
+	// training; 0: every checkpoint is evaluated. The one at the end always is.
 	Throttle time.Duration
 
-	// Done is called with all evaluations so far, the newest last, before Checkpointed is called with the checkpoint. A training that
-	// goes on from a checkpoint has those that came before it. Its error ends the training. It may be nil, and runs on the
-	// loop's goroutine.
+	// Done is called with all evaluations so far, the newest last, before Checkpointed is called
+	// with the checkpoint. A training that goes on from a checkpoint has those that came before it.
+	// Its error ends the training. It may be nil, and runs on the loop's goroutine.
 	Done func(ctx context.Context, all []Evaluation) error
 }
 
@@ -42,7 +44,8 @@ type Evaluation struct {
 	Metrics map[string]float64 `json:"metrics"`         // see Evaluate
 }
 
-// evaluationsFile keeps them next to the checkpoints, so that a resumed training knows which model was the best.
+// evaluationsFile keeps them next to the checkpoints, so that a resumed training knows which model
+// was the best.
 const evaluationsFile = "evaluations.json"
 
 // evaluator is the evaluations of one loop.
@@ -68,7 +71,8 @@ func (e *evaluator) resume(dir string, step int) error {
 	return nil
 }
 
-// atCheckpoint evaluates the model behind a checkpoint, if it is time to. What comes last is left for atEnd.
+// atCheckpoint evaluates the model behind a checkpoint, if it is time to. What comes last is left
+// for atEnd.
 func (l *loop) atCheckpoint(ctx context.Context) error {
 	e := &l.evaluator
 	if e.Open == nil || l.result.Steps == l.Steps || e.evaluated(l.result.Steps) || l.Now().Sub(e.since) < e.Throttle {
@@ -77,8 +81,8 @@ func (l *loop) atCheckpoint(ctx context.Context) error {
 	return l.evaluate(ctx, false)
 }
 
-// atResume evaluates at a checkpoint whose evaluation was cut off. Whether a checkpoint was due for its time is not known
-// any more.
+// atResume evaluates at a checkpoint whose evaluation was cut off. Whether a checkpoint was due for
+// its time is not known any more.
 func (l *loop) atResume(ctx context.Context) error {
 	every := l.Checkpoints.Every
 	if l.result.Resumed == 0 || every == 0 || l.result.Resumed%every != 0 {

@@ -23,7 +23,8 @@ type closing struct {
 
 func (c closing) Close() error { *c.closed++; return nil }
 
-// diary is what Evaluations were told, as one line each time: the steps of all, the final one with a point.
+// diary is what Evaluations were told, as one line each time: the steps of all, the final one with
+// a point.
 type diary struct {
 	lines          []string
 	opened, closed int
@@ -163,7 +164,8 @@ func TestAResumedTrainingHasTheEvaluationsOfAnUndisturbedOne(t *testing.T) {
 	}
 }
 
-// A checkpoint older than what was evaluated: the steps behind it will be taken again, and so will their evaluations.
+// A checkpoint older than what was evaluated: the steps behind it will be taken again, and so will
+// their evaluations.
 func TestEvaluationsOfStepsToComeAreForgotten(t *testing.T) {
 	t.Parallel()
 	dir, d := t.TempDir(), &diary{}

@@ -17,11 +17,12 @@ type Feed struct {
 	AllowNaN bool                       // NaN is a missing number, and the graph copes with it; else it is an error
 	Label    Label
 
-	// Weight is the feature that says how much each row counts: one number a row, 0 or more. "": all rows count the same.
+	// Weight is the feature that says how much each row counts: one number a row, 0 or more. "":
+	// all rows count the same.
 	Weight string
 
-	// AllowIdle lets a batch pass in which no row counts: it is nothing to a loss that is divided by rows (nn.SumOverBatchSize), and to
-	// an evaluation. Else it is an error.
+	// AllowIdle lets a batch pass in which no row counts: it is nothing to a loss that is divided
+	// by rows (nn.SumOverBatchSize), and to an evaluation. Else it is an error.
 	AllowIdle bool
 }
 
@@ -31,10 +32,12 @@ type examples interface {
 	Skip(ctx context.Context, batches int64) error
 }
 
-// FromExamples makes a Source of a reader. Its errors have example.ErrInput in their chain where the data is to blame, and
-// name file, record and feature; where the reader doesn't know of files, the row by its number in the order of reading, from 0.
+// FromExamples makes a Source of a reader. Its errors have example.ErrInput in their chain where
+// the data is to blame, and name file, record and feature; where the reader doesn't know of files,
+// the row by its number in the order of reading, from 0.
 //
-// What its batches hold is the reader's own memory where a feature's values lie there as the model takes them, and a copy where not.
+// What its batches hold is the reader's own memory where a feature's values lie there as the model
+// takes them, and a copy where not.
 func FromExamples(r examples, f Feed) Source {
 	s := &feeder{reader: r, feed: f, labels: f.Label.reader(), inputs: map[string]nn.Value{}}
 	for _, in := range f.Inputs {

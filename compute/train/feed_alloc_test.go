@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Of reading, parsing and feeding a batch: plain and compressed, in order and shuffled. Not parallel: what others allocate would be
-// counted, and the goroutine that reads ahead is.
+// Of reading, parsing and feeding a batch: plain and compressed, in order and shuffled. Not
+// parallel: what others allocate would be counted, and the goroutine that reads ahead is.
 func TestABatchAllocatesNothing(t *testing.T) {
 	spec := example.Spec{
 		{Name: "area", Kind: example.Int64},

@@ -31,7 +31,8 @@ func (f *fill) take(c *example.Column, rows int) error {
 	return fmt.Errorf("the data is %v, the model takes %v", c.Feature.Kind, f.Kind)
 }
 
-// whole says whether every row of a column has width values, so that they lie there as the model takes them.
+// whole says whether every row of a column has width values, so that they lie there as the model
+// takes them.
 func whole(c *example.Column, width int) bool {
 	return !c.Feature.Sequence && c.Feature.Size() == width
 }
@@ -88,7 +89,8 @@ func (f *fill) someStrings(to [][]byte, c *example.Column, rows int) ([][]byte, 
 	return to, nil
 }
 
-// filled appends rows of width values each: those that a column's row has, and absent in the place of the rest.
+// filled appends rows of width values each: those that a column's row has, and absent in the place
+// of the rest.
 func filled[T any](to, values []T, c *example.Column, width, rows int, absent T) ([]T, error) {
 	for r := range rows {
 		from, end := c.Row(r)

@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// resumedLog is the log of a training that goes on from a checkpoint of step 3, which another process with those kernels has left.
+// resumedLog is the log of a training that goes on from a checkpoint of step 3, which another
+// process with those kernels has left.
 func resumedLog(t *testing.T, kernels string) string {
 	t.Helper()
 	o := options(3)

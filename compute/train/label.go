@@ -12,8 +12,9 @@ import (
 type Label struct {
 	Feature string
 
-	// Classes is how many there are. From 2: the values are class numbers 0..Classes-1, a target is 1 in its class and 0
-	// elsewhere. 1: yes or no, 1 or 0, the target itself. 0: any number is the target itself.
+	// Classes is how many there are. From 2: the values are class numbers 0..Classes-1, a target is
+	// 1 in its class and 0 elsewhere. 1: yes or no, 1 or 0, the target itself. 0: any number is the
+	// target itself.
 	Classes int
 
 	// Vocabulary gives strings their numbers: their places in it.

@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// areas is a model of feed's inputs: an embedding of the area, of depth rows, and two layers over that and the point.
+// areas is a model of feed's inputs: an embedding of the area, of depth rows, and two layers over
+// that and the point.
 func areas(t *testing.T, depth int) *nn.Model {
 	t.Helper()
 	return build(t, nn.SoftmaxCrossEntropy{}, func(b *nn.Builder) nn.Ref {

@@ -16,8 +16,8 @@ type meters struct {
 	meter    meter   // nil: the loss says it all
 }
 
-// meter is what suits a loss. Every row counts as much as it weighs, as in Keras's weighted_metrics and in TensorFlow Model Analysis
-// with an example weight.
+// meter is what suits a loss. Every row counts as much as it weighs, as in Keras's weighted_metrics
+// and in TensorFlow Model Analysis with an example weight.
 type meter interface {
 	add(logits, target []float32, weight float64) // one row
 	metrics(into map[string]float64)
@@ -63,7 +63,8 @@ func (m *meters) add(logits []float32, b nn.Batch) error {
 	return nil
 }
 
-// metrics: loss is the mean by weight, or, where Model.Reduction is SumOverBatchSize, by rows, as Keras's evaluate has it.
+// metrics: loss is the mean by weight, or, where Model.Reduction is SumOverBatchSize, by rows, as
+// Keras's evaluate has it.
 func (m *meters) metrics() map[string]float64 {
 	whole := m.weight
 	if m.model.Reduction == nn.SumOverBatchSize {

@@ -46,9 +46,10 @@ type metricCase struct {
 	Reduction nn.Reduction `json:"reduction"`
 }
 
-// kerasMetrics takes the area below the ROC curve of probabilities rounded down and compares a bit later, as TensorFlow
-// Model Analysis does; keras_auc is Keras's own, in float32 as it is unless told otherwise. All else it adds up in float64, since float32
-// is off by some 1e-6 of 400 rows. Probabilities are float32, as they are served.
+// kerasMetrics takes the area below the ROC curve of probabilities rounded down and compares a bit
+// later, as TensorFlow Model Analysis does; keras_auc is Keras's own, in float32 as it is unless
+// told otherwise. All else it adds up in float64, since float32 is off by some 1e-6 of 400 rows.
+// Probabilities are float32, as they are served.
 const kerasMetrics = `
 def check(c):
     k = tf.keras
@@ -119,7 +120,8 @@ func TestMetricsAreKeras(t *testing.T) {
 				c.Targets = append(c.Targets, target)
 				c.Logits = append(c.Logits, float32((rng.NormFloat64()+float64(target))*spread))
 			}
-			// Extremes: the outer thresholds, 0.5 itself, and probabilities of 0.99905 and 0.99915, which share a threshold.
+			// Extremes: the outer thresholds, 0.5 itself, and probabilities of 0.99905 and 0.99915,
+			// which share a threshold.
 			if edges := []float32{60, -60, 0, 6.959, 7.07, 6.959, 7.07, 6.959, 7.07, 6.959, 7.07}; r < len(edges) {
 				c.Logits[r*c.Width] = edges[r]
 			}

@@ -12,8 +12,8 @@ import (
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// locate says of which rows an error of a step is, and of which features where one row is to blame: an Evaluator knows, which computes
-// a row after the other.
+// locate says of which rows an error of a step is, and of which features where one row is to blame:
+// an Evaluator knows, which computes a row after the other.
 func (l *loop) locate(err error, b nn.Batch) error {
 	if _, found := trace(l.model.Graph, b); found != nil {
 		err = found
@@ -21,7 +21,8 @@ func (l *loop) locate(err error, b nn.Batch) error {
 	return blame(err, l.model.Graph, l.origins)
 }
 
-// blame adds to an error of computing a batch where its rows come from, and of one row also of which features.
+// blame adds to an error of computing a batch where its rows come from, and of one row also of
+// which features.
 func blame(err error, g *nn.Graph, rows []example.Origin) error {
 	var bad *nn.RowError
 	switch {
@@ -49,7 +50,8 @@ func trace(g *nn.Graph, b nn.Batch) (*nn.Evaluator, error) {
 	return e, err
 }
 
-// notFinite says where a loss comes from that is none: which layer is the first whose numbers aren't finite, and of which rows.
+// notFinite says where a loss comes from that is none: which layer is the first whose numbers
+// aren't finite, and of which rows.
 func (l *loop) notFinite(loss float32, b nn.Batch) error {
 	if err := l.program.Sync(); err != nil {
 		return err
@@ -71,7 +73,8 @@ func batch(rows []example.Origin) string {
 	return ", batch" + of(rows)
 }
 
-// firstNotFinite is the first node, in the order in which they are computed, that has such a number for the batch.
+// firstNotFinite is the first node, in the order in which they are computed, that has such a number
+// for the batch.
 func (l *loop) firstNotFinite(b nn.Batch) string {
 	node, err := firstNotFinite(l.model.Graph, b, l.origins)
 	if err != nil {
@@ -134,7 +137,8 @@ func explain(err error, m *nn.Model, b nn.Batch, rows []example.Origin) error {
 	return fmt.Errorf("%w: all layers are finite, %s of their result in row %d%s is not", err, m.Loss.Name(), bad.row, recordOf(bad.row, rows))
 }
 
-// spoiltParam is the first param that training changes with a number that isn't finite, "" for none.
+// spoiltParam is the first param that training changes with a number that isn't finite, "" for
+// none.
 func (l *loop) spoiltParam() (name string, number float32) {
 	for _, p := range l.model.Graph.Params {
 		if !p.Trainable && !p.Moving {
@@ -149,8 +153,8 @@ func (l *loop) spoiltParam() (name string, number float32) {
 	return "", 0
 }
 
-// sound is an error for weights that are no model: the loss of a step is that before it, so that nothing else shows what
-// the last one made of them.
+// sound is an error for weights that are no model: the loss of a step is that before it, so that
+// nothing else shows what the last one made of them.
 func (l *loop) sound() error {
 	if err := l.program.Sync(); err != nil {
 		return err

@@ -2,7 +2,8 @@ package train
 
 import "math"
 
-// numberMeter: mae is the mean of |z-t|, rmse the root of the mean of (z-t)^2, over all rows and outputs.
+// numberMeter: mae is the mean of |z-t|, rmse the root of the mean of (z-t)^2, over all rows and
+// outputs.
 type numberMeter struct{ absolute, squared, outputs float64 }
 
 func (m *numberMeter) add(z, t []float32, weight float64) {

@@ -12,9 +12,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// testdata/checkpoints has, for each optimizer that there was then, what commit b07a421, the last one before plans and kernels, left of
-// model on endless with seed 7: behind step 10 and behind step 20. A training that was cut off by an update goes on from the first, and
-// comes where that version came, but for the last bits.
+// testdata/checkpoints has, for each optimizer that there was then, what commit b07a421, the last
+// one before plans and kernels, left of model on endless with seed 7: behind step 10 and behind
+// step 20. A training that was cut off by an update goes on from the first, and comes where that
+// version came, but for the last bits.
 func TestACheckpointOfAnEarlierVersionIsGoneOnFrom(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"sgd", "momentum", "adam", "adagrad", "ftrl", "parts"} {

@@ -27,22 +27,23 @@ type Options struct {
 	Logger *slog.Logger     // default: discards
 	Now    func() time.Time // default: time.Now; says when Checkpoints.Interval is over
 
-	// Stepped is called for each step, from 1, once the weights have changed (those of the model may still be those before, where a device
-	// trains), Report of progress, Checkpointing of each
-	// checkpoint before there is anything of it, for what has to be there when it is; Checkpointed of each that is safe on
-	// disk. Any may be nil. They run on the loop's goroutine.
+	// Stepped is called for each step, from 1, once the weights have changed (those of the model
+	// may still be those before, where a device trains), Report of progress, Checkpointing of each
+	// checkpoint before there is anything of it, for what has to be there when it is; Checkpointed
+	// of each that is safe on disk. Any may be nil. They run on the loop's goroutine.
 	Stepped       func(step int, loss float32)
 	Report        func(Progress)
 	Checkpointing func(step int)
 	Checkpointed  func(step int)
 
-	// Continue is asked behind each step whether there is another. false ends the training as the end of its data does, an error
-	// ends it as any other. It may be nil, and runs on the loop's goroutine.
+	// Continue is asked behind each step whether there is another. false ends the training as the
+	// end of its data does, an error ends it as any other. It may be nil, and runs on the loop's
+	// goroutine.
 	Continue func(ctx context.Context, step int) (bool, error)
 }
 
-// Checkpoints say where and when a training is saved: whenever it is time by Every or by Interval, and when the context ends. A
-// checkpoint changes nothing of the result.
+// Checkpoints say where and when a training is saved: whenever it is time by Every or by Interval,
+// and when the context ends. A checkpoint changes nothing of the result.
 type Checkpoints struct {
 	Dir      string        // "": nowhere
 	Every    int           // steps between two; 0: no matter
@@ -78,7 +79,8 @@ type Result struct {
 	Confusion *Confusion // on the evaluation data, where it suits the model; see Measure
 }
 
-// ErrNotFinite is in the chain of the error of a training whose loss, or one of whose weights, became NaN or infinite.
+// ErrNotFinite is in the chain of the error of a training whose loss, or one of whose weights,
+// became NaN or infinite.
 var ErrNotFinite = errors.New("not a finite number")
 
 const defaultLogEvery = 100

@@ -8,10 +8,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// maxRanges bounds how many ranges of records an error names: those of a shuffled batch may be as many as its rows.
+// maxRanges bounds how many ranges of records an error names: those of a shuffled batch may be as
+// many as its rows.
 const maxRanges = 40
 
-// of names where rows come from, file by file, like " of data-00000.gz records 40..59". It is "" where that is not known.
+// of names where rows come from, file by file, like " of data-00000.gz records 40..59". It is ""
+// where that is not known.
 func of(rows []example.Origin) string {
 	if len(rows) == 0 {
 		return ""

@@ -12,8 +12,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 )
 
-// Run trains m on data, from the newest checkpoint if there is one, and evaluates it on eval, which may be nil. The same
-// options, initial weights and batches give the same final weights to the bit, interrupted and resumed or not.
+// Run trains m on data, from the newest checkpoint if there is one, and evaluates it on eval, which
+// may be nil. The same options, initial weights and batches give the same final weights to the bit,
+// interrupted and resumed or not.
 //
 // When ctx ends, a checkpoint is written and the error has context.Cause(ctx) in its chain.
 func Run(ctx context.Context, o Options, m *nn.Model, data, eval Source) (Result, error) {
@@ -48,11 +49,13 @@ type loop struct {
 	lossSum float64 // since the last report
 	losses  int
 
-	// Where the rows of the batch at hand come from, and of the one before, for the error when numbers go wrong.
+	// Where the rows of the batch at hand come from, and of the one before, for the error when
+	// numbers go wrong.
 	origins, before []example.Origin
 }
 
-// resume takes the newest whole checkpoint, if there is one, and moves the data to where it was written.
+// resume takes the newest whole checkpoint, if there is one, and moves the data to where it was
+// written.
 func (l *loop) resume(ctx context.Context) error {
 	if l.Checkpoints.Dir == "" {
 		return nil
@@ -72,7 +75,8 @@ func (l *loop) resume(ctx context.Context) error {
 	return nil
 }
 
-// resumed takes the loop to where a checkpoint was written. One that comes from other kernels is as good, but for its last bits.
+// resumed takes the loop to where a checkpoint was written. One that comes from other kernels is as
+// good, but for its last bits.
 func (l *loop) resumed(from header) {
 	step := from.Step
 	l.result.Steps, l.result.Resumed, l.saved = step, step, step
@@ -209,7 +213,8 @@ func (l *loop) save(ctx context.Context) error {
 	return err
 }
 
-// leave saves what was learnt if err is that ctx ended. After other errors the last checkpoint stands.
+// leave saves what was learnt if err is that ctx ended. After other errors the last checkpoint
+// stands.
 func (l *loop) leave(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

@@ -12,13 +12,14 @@ type Source interface {
 	Next(ctx context.Context) (nn.Batch, error)
 }
 
-// Skipper is a Source that can leave out batches faster than by reading them. Fewer batches than asked for are io.EOF.
+// Skipper is a Source that can leave out batches faster than by reading them. Fewer batches than
+// asked for are io.EOF.
 type Skipper interface {
 	Skip(ctx context.Context, batches int64) error
 }
 
-// Located is a Source that knows where the rows of its last batch come from: errors name their files and records then. Origins has
-// one for each row, or none, and is valid until the next batch.
+// Located is a Source that knows where the rows of its last batch come from: errors name their
+// files and records then. Origins has one for each row, or none, and is valid until the next batch.
 type Located interface {
 	Origins() []example.Origin
 }

@@ -61,7 +61,8 @@ func layers(t testing.TB, width, units, classes int) *nn.Model {
 	})
 }
 
-// Threads divide what is computed, and add nothing up in another order: nor does a training that was cut in two.
+// Threads divide what is computed, and add nothing up in another order: nor does a training that
+// was cut in two.
 func TestThreadsAndResumingChangeNoBit(t *testing.T) {
 	t.Parallel()
 	run := func(threads, steps int, dir string) []float32 {
@@ -92,7 +93,8 @@ func TestThreadsAndResumingChangeNoBit(t *testing.T) {
 	}
 }
 
-// A step allocates nothing, but for what its source does. Not parallel: what others allocate would be counted.
+// A step allocates nothing, but for what its source does. Not parallel: what others allocate would
+// be counted.
 func TestAStepAllocatesNothing(t *testing.T) {
 	const warm, steps = 20, 520
 	for name, threads := range map[string]int{"one thread": 1, "two threads": 2} {

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// Score is what a trial is judged by: of the first objective, the best value over its steps where they were reported, else its
-// metric. False if it has none. What a failed try reported is not looked at.
+// Score is what a trial is judged by: of the first objective, the best value over its steps where
+// they were reported, else its metric. False if it has none. What a failed try reported is not
+// looked at.
 func (s *Study) Score(t *Trial) (float64, bool) {
 	if len(s.Config.Objectives) == 0 {
 		return 0, false
@@ -44,7 +45,8 @@ func (s *Study) score(t *Trial) float64 {
 	return score
 }
 
-// score is the best over a curve's steps, else the metric. Steps whose value is no number count for nothing.
+// score is the best over a curve's steps, else the metric. Steps whose value is no number count for
+// nothing.
 func (o Objective) score(curves map[string][]Point, metrics map[string]float64) (float64, bool) {
 	if p, there := o.Best(curves[o.Name]); there {
 		return p.Value, true
@@ -53,7 +55,8 @@ func (o Objective) score(curves map[string][]Point, metrics map[string]float64) 
 	return value, there
 }
 
-// Feasible says whether a trial keeps to the constraints. One that doesn't report a metric that is constrained does not.
+// Feasible says whether a trial keeps to the constraints. One that doesn't report a metric that is
+// constrained does not.
 func (s *Study) Feasible(t *Trial) bool {
 	for _, c := range s.Config.Constraints {
 		value, there := t.Metrics[c.Name]
@@ -64,14 +67,15 @@ func (s *Study) Feasible(t *Trial) bool {
 	return true
 }
 
-// Best are the completed trials that keep to the constraints, the best first; of equal ones the one that was begun first. Of several
-// objectives come first those that no other beats in all of them, then those that only such beat, and so on; by the first objective
-// among themselves.
+// Best are the completed trials that keep to the constraints, the best first; of equal ones the one
+// that was begun first. Of several objectives come first those that no other beats in all of them,
+// then those that only such beat, and so on; by the first objective among themselves.
 func (s *Study) Best() []*Trial {
 	return slices.Concat(s.fronts()...)
 }
 
-// Pareto are the best trials: those that no other is better than in one objective, and as good in all. Of one objective it is one trial.
+// Pareto are the best trials: those that no other is better than in one objective, and as good in
+// all. Of one objective it is one trial.
 func (s *Study) Pareto() []*Trial {
 	fronts := s.fronts()
 	switch {
@@ -119,8 +123,9 @@ func (s *Study) sorted(trials []*Trial) []*Trial {
 	return trials
 }
 
-// Leader is the completed trial that keeps to the constraints and is best by the first objective, of equal ones the one that
-// was begun first; nil if there is none. Unlike Best it takes no time that grows with the study.
+// Leader is the completed trial that keeps to the constraints and is best by the first objective,
+// of equal ones the one that was begun first; nil if there is none. Unlike Best it takes no time
+// that grows with the study.
 func (s *Study) Leader() *Trial {
 	if s.leader == 0 {
 		return nil
@@ -148,14 +153,16 @@ func (s *Study) compare(a, b *Trial) int {
 	return 0
 }
 
-// Rivals says whether a trial that is completed so keeps to the constraints, and none before it is better in the first objective.
+// Rivals says whether a trial that is completed so keeps to the constraints, and none before it is
+// better in the first objective.
 func (s *Study) Rivals(e Ended) bool {
 	trial := &Trial{Metrics: e.Metrics, Curves: e.Curves}
 	best := s.Leader()
 	return s.Feasible(trial) && (best == nil || s.compare(best, trial) >= 0)
 }
 
-// improves says whether a trial that is completed so is better than all before it: of several objectives, that none dominates it.
+// improves says whether a trial that is completed so is better than all before it: of several
+// objectives, that none dominates it.
 func (s *Study) improves(e *Ended) bool {
 	trial := &Trial{Metrics: e.Metrics, Curves: e.Curves}
 	if !s.Feasible(trial) {

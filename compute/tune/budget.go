@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// Due says whether the study has come to its end at a time, and why; nil if it goes on. It is asked before anything is begun, and again
-// when a trial has ended. Of max_trials it is the end when the last of them has ended: those that run are not stopped for it.
-// That nothing is left to try is the algorithm's to say: see Over. So is it where trials go on from others, which are no new ones.
+// Due says whether the study has come to its end at a time, and why; nil if it goes on. It is asked
+// before anything is begun, and again when a trial has ended. Of max_trials it is the end when the
+// last of them has ended: those that run are not stopped for it. That nothing is left to try is the
+// algorithm's to say: see Over. So is it where trials go on from others, which are no new ones.
 func (s *Study) Due(now time.Time) *Finished {
 	c := s.Config
 	if s.Entries == 0 || s.Finished != nil {
@@ -28,7 +29,8 @@ func (s *Study) Due(now time.Time) *Finished {
 	return nil
 }
 
-// Over is the end of a study whose algorithm has nothing left to try; nil while a trial runs or is to be tried again.
+// Over is the end of a study whose algorithm has nothing left to try; nil while a trial runs or is
+// to be tried again.
 func (s *Study) Over() *Finished {
 	switch {
 	case s.Entries == 0 || s.Finished != nil || !s.settled():
@@ -47,7 +49,8 @@ func (s *Study) OutOfTimeAt() time.Time {
 	return s.Opened.Add(s.Config.MaxTime)
 }
 
-// LastFailure returns the number and the message of the trial that failed last, or "" if none failed.
+// LastFailure returns the number and the message of the trial that failed last, or "" if none
+// failed.
 func (s *Study) LastFailure() string {
 	var last *Trial
 	for _, t := range s.Trials {
@@ -61,5 +64,6 @@ func (s *Study) LastFailure() string {
 	return fmt.Sprintf("trial %s: %s", last.ID, last.Message)
 }
 
-// Settled says that the study is finished and nothing of it runs any more: its outcome is what it is.
+// Settled says that the study is finished and nothing of it runs any more: its outcome is what it
+// is.
 func (s *Study) Settled() bool { return s.Finished != nil && len(s.Running()) == 0 }

@@ -16,7 +16,8 @@ var (
 	ErrContradiction = errors.New("contradicts the log")
 )
 
-// HashOf returns the hash of an entry's bytes, as the next entry carries it under previous; "" for no bytes.
+// HashOf returns the hash of an entry's bytes, as the next entry carries it under previous; "" for
+// no bytes.
 func HashOf(body []byte) string {
 	if len(body) == 0 {
 		return ""
@@ -25,13 +26,13 @@ func HashOf(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Head returns the hash of the newest entry that continues the log: what the next one carries under previous. It is "" for
-// an empty log.
+// Head returns the hash of the newest entry that continues the log: what the next one carries under
+// previous. It is "" for an empty log.
 func (s *Study) Head() string { return s.head }
 
-// Enter adds the next entry, as the log holds it and as of when it was stored, by the rule in the package comment. An entry
-// without effect is ErrUnchained or ErrContradiction, and is counted. ErrNewer, and nothing changed, if only a newer version
-// can read on.
+// Enter adds the next entry, as the log holds it and as of when it was stored, by the rule in the
+// package comment. An entry without effect is ErrUnchained or ErrContradiction, and is counted.
+// ErrNewer, and nothing changed, if only a newer version can read on.
 func (s *Study) Enter(body []byte, stored time.Time) error {
 	if err := s.continues(body); err != nil {
 		s.Skipped++

@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// A log of which entries were lost, with entries of writers that had read them, comes to what its chain says.
+// A log of which entries were lost, with entries of writers that had read them, comes to what its
+// chain says.
 func TestOnlyEntriesThatContinueTheLogCount(t *testing.T) {
 	t.Parallel()
 	bytesOf := func(e tune.Entry, previous []byte) []byte {

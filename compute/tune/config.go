@@ -51,7 +51,8 @@ func (d Direction) Better(a, b float64) bool {
 	return a < b
 }
 
-// Constraint is a metric that must not exceed a bound, or fall below one. A trial that breaks it is complete, learned from, and never the best.
+// Constraint is a metric that must not exceed a bound, or fall below one. A trial that breaks it is
+// complete, learned from, and never the best.
 type Constraint struct {
 	Name string   `json:"name"`
 	Max  *float64 `json:"max,omitempty"`
@@ -62,7 +63,8 @@ type Constraint struct {
 type Algorithm struct {
 	Name string `json:"name"` // one of the names below
 
-	// Of algorithms whose trials have a budget in epochs. The runner of trials defines what an epoch is.
+	// Of algorithms whose trials have a budget in epochs. The runner of trials defines what an
+	// epoch is.
 	MaxEpochs  int `json:"max_epochs,omitempty"` // default 100
 	Factor     int `json:"factor,omitempty"`     // default 3; of asha 4
 	Iterations int `json:"iterations,omitempty"` // default 1
@@ -84,8 +86,8 @@ const (
 	BOHB      = "bohb"
 )
 
-// algorithms are what is known of each, in the order in which messages list them. Package suggest has a
-// function for each.
+// algorithms are what is known of each, in the order in which messages list them. Package suggest
+// has a function for each.
 var algorithms = []algorithm{
 	{name: Random},
 	{name: Grid, ends: true},

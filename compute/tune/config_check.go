@@ -140,7 +140,8 @@ func (s Stopping) check() error {
 	return nil
 }
 
-// withDefaults fills in what was left out. A search that nothing else ends is one of ten trials; grid and Hyperband end by themselves.
+// withDefaults fills in what was left out. A search that nothing else ends is one of ten trials;
+// grid and Hyperband end by themselves.
 func (c Config) withDefaults() Config {
 	c.Algorithm = c.Algorithm.withDefaults()
 	c.Parallel = cmp.Or(c.Parallel, 1)
@@ -169,7 +170,8 @@ func (a Algorithm) withDefaults() Algorithm {
 	return a
 }
 
-// bounded is a config with the bounds and budgets of another: what a study may be given anew without being another one.
+// bounded is a config with the bounds and budgets of another: what a study may be given anew
+// without being another one.
 func (c Config) bounded(by Config) Config {
 	c.Parallel, c.MaxTrials, c.MaxTime, c.Goal, c.Patience = by.Parallel, by.MaxTrials, by.MaxTime, by.Goal, by.Patience
 	c.Retries, c.MaxFailures = by.Retries, by.MaxFailures

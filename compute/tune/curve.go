@@ -15,8 +15,8 @@ func (o Objective) Best(curve []Point) (best Point, there bool) {
 	return best, there
 }
 
-// Thin is what a log should hold of a curve: all of a short one; of a longer one its first point, its last, its best, and others
-// evenly, MaxPoints and two at most.
+// Thin is what a log should hold of a curve: all of a short one; of a longer one its first point,
+// its last, its best, and others evenly, MaxPoints and two at most.
 func (o Objective) Thin(curve []Point) (thin []Point) {
 	best, _ := o.Best(curve)
 	last := len(curve) - 1

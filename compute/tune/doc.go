@@ -1,20 +1,26 @@
-// Package tune is a study: a search for hyperparameters as a log of what was begun, tried and found. A Study is what a log's entries
-// come to, and nothing else: same log, same Study, on any worker, after any crash. It has no clock, no bus and no randomness of its own.
+// Package tune is a study: a search for hyperparameters as a log of what was begun, tried and
+// found. A Study is what a log's entries come to, and nothing else: same log, same Study, on any
+// worker, after any crash. It has no clock, no bus and no randomness of its own.
 //
-// A log is a chain: each entry carries the SHA-256 of the entry before it. A bus may lose entries that it has acknowledged, as
-// after a power failure or when a backup is restored, and entries of writers that had read the lost ones may follow. Every reader
-// folds what is left by the same rule, so all of them come to the same Study, and no log is ever unreadable:
+// A log is a chain: each entry carries the SHA-256 of the entry before it. A bus may lose entries
+// that it has acknowledged, as after a power failure or when a backup is restored, and entries of
+// writers that had read the lost ones may follow. Every reader folds what is left by the same rule,
+// so all of them come to the same Study, and no log is ever unreadable:
 //
-//  1. The newest accepted entry is the head; an empty log has none. An entry continues the log if it is one line of JSON of at
-//     most MaxEntryBytes whose member previous is the hash of the head, or is missing where there is no head.
-//  2. An entry that doesn't continue the log is skipped and counted in Study.Skipped: its writer had read another log.
-//  3. An entry that continues the log is the new head, even if it can't be applied: one that contradicts the study, such as the
-//     end of a trial that the log doesn't know, has no effect as a whole and is counted in Study.Dropped.
-//  4. An entry that continues the log and has a member that this version doesn't know is ErrNewer: the reader stops there, and a
-//     newer version reads on.
+//  1. The newest accepted entry is the head; an empty log has none. An entry continues the log if
+//     it is one line of JSON of at most MaxEntryBytes whose member previous is the hash of the
+//     head, or is missing where there is no head.
+//  2. An entry that doesn't continue the log is skipped and counted in Study.Skipped: its writer
+//     had read another log.
+//  3. An entry that continues the log is the new head, even if it can't be applied: one that
+//     contradicts the study, such as the end of a trial that the log doesn't know, has no effect as
+//     a whole and is counted in Study.Dropped.
+//  4. An entry that continues the log and has a member that this version doesn't know is ErrNewer:
+//     the reader stops there, and a newer version reads on.
 //
 // The rule follows from the bytes alone, whatever their sequence numbers are. Enter implements it.
 //
-// What is tried next is compute/tune/suggest's, a pure function of a Study; what is varied is compute/tune/space's. Who keeps the log
-// and which worker runs a trial is not known here: functions/execution/tuner decides. Read Config, Entry and Study, in this order.
+// What is tried next is compute/tune/suggest's, a pure function of a Study; what is varied is
+// compute/tune/space's. Who keeps the log and which worker runs a trial is not known here:
+// functions/execution/tuner decides. Read Config, Entry and Study, in this order.
 package tune

@@ -11,10 +11,11 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// Entry is one append to a study's log. All that is in it happened at once, in the order of its fields.
+// Entry is one append to a study's log. All that is in it happened at once, in the order of its
+// fields.
 type Entry struct {
-	// Previous is the hash of the newest entry that continued the log when this one was written: the SHA-256 of its
-	// bytes, as HashOf returns it. The first entry of a log has none.
+	// Previous is the hash of the newest entry that continued the log when this one was written:
+	// the SHA-256 of its bytes, as HashOf returns it. The first entry of a log has none.
 	Previous string `json:"previous,omitempty"`
 
 	Begun    *Begun      `json:"begun,omitempty"`    // the first entry, and one for each time that the study is asked for again
@@ -28,11 +29,12 @@ type Entry struct {
 	hash   string    // of its bytes in the log, see HashOf
 }
 
-// MaxEntryBytes is up to what size an entry is read and written: a bit less than what the bus takes in one message.
+// MaxEntryBytes is up to what size an entry is read and written: a bit less than what the bus takes
+// in one message.
 const MaxEntryBytes = 960 << 10
 
-// ErrNewer says that an entry was written by a newer version: it has a member that this one doesn't know. Whoever left that out would come
-// to another study.
+// ErrNewer says that an entry was written by a newer version: it has a member that this one doesn't
+// know. Whoever left that out would come to another study.
 var ErrNewer = errors.New("written by a newer version of Stoker")
 
 // ParseEntry reads an entry of a log. ErrNewer if it is one of a newer version's.
@@ -63,8 +65,9 @@ func (e Entry) Bytes() ([]byte, error) {
 	return body, err
 }
 
-// Begun opens a study, or opens it again: then it goes on where it stands, failures in a row are forgotten and time is counted anew, and
-// of Config only bounds and budgets count, which it may change.
+// Begun opens a study, or opens it again: then it goes on where it stands, failures in a row are
+// forgotten and time is counted anew, and of Config only bounds and budgets count, which it may
+// change.
 type Begun struct {
 	Config  Config `json:"config"`
 	Request string `json:"request,omitempty"` // who asked: a job, and after a space which time; needed where it is begun already
@@ -77,7 +80,8 @@ type Started struct {
 	Owner      Owner       `json:"owner"`
 }
 
-// Owner is the job, and the attempt at it, that runs a trial. Entries of others on the trial are ignored.
+// Owner is the job, and the attempt at it, that runs a trial. Entries of others on the trial are
+// ignored.
 type Owner struct {
 	Job     string `json:"job"`
 	Attempt string `json:"attempt"`
@@ -87,7 +91,8 @@ type Owner struct {
 type Suggestion struct {
 	Values space.Values `json:"values"`
 
-	// Of hyperband and its kin: the trial goes on from its parent's state at From epochs and ends at Epochs.
+	// Of hyperband and its kin: the trial goes on from its parent's state at From epochs and ends
+	// at Epochs.
 	Parent  string `json:"parent,omitempty"`
 	From    int    `json:"from,omitempty"`
 	Epochs  int    `json:"epochs,omitempty"`
@@ -105,7 +110,8 @@ type Taken struct {
 
 func (o Owner) String() string { return "job " + o.Job + ", attempt " + o.Attempt }
 
-// Ended is how a try at a trial ended. Invalid is one that came to nothing by nobody's fault, and that uses up none of its tries.
+// Ended is how a try at a trial ended. Invalid is one that came to nothing by nobody's fault, and
+// that uses up none of its tries.
 type Ended struct {
 	Trial   string             `json:"trial"`
 	Owner   Owner              `json:"owner"`

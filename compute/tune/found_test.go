@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// A trial that was begun before a parameter was found had the parameter's default: whoever reads its values, to train with them, finds it.
+// A trial that was begun before a parameter was found had the parameter's default: whoever reads
+// its values, to train with them, finds it.
 func TestATrialHasTheDefaultsOfParametersThatWereFoundLater(t *testing.T) {
 	t.Parallel()
 	config := tune.Config{

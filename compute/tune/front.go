@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Fronts sorts points of several scores, less being better in each, as NSGA-II does (Deb et al. 2002): in the first front are those that no
-// other dominates, in the second those that only such dominate, and so on. A front has the points' indices, which rise. NaN is worse than any
-// number.
+// Fronts sorts points of several scores, less being better in each, as NSGA-II does (Deb et al.
+// 2002): in the first front are those that no other dominates, in the second those that only such
+// dominate, and so on. A front has the points' indices, which rise. NaN is worse than any number.
 func Fronts(points [][]float64) (fronts [][]int) {
 	left := make([]int, len(points))
 	for i := range left {

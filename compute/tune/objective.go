@@ -6,10 +6,12 @@ import (
 	"strings"
 )
 
-// DirectionOf says whether less or more of a metric is better, by its name as Keras or KerasTuner has it: val_loss, AUC, f1_score,
-// val_weighted_MeanSquaredError, auc_1. False if the name is of no known metric.
+// DirectionOf says whether less or more of a metric is better, by its name as Keras or KerasTuner
+// has it: val_loss, AUC, f1_score, val_weighted_MeanSquaredError, auc_1. False if the name is of no
+// known metric.
 //
-// It follows KerasTuner, but where that is wrong: F1, R2, IoU and the like are scores, of which more is better.
+// It follows KerasTuner, but where that is wrong: F1, R2, IoU and the like are scores, of which
+// more is better.
 func DirectionOf(metric string) (Direction, bool) {
 	name := metricName(metric)
 	ends := func(with string) bool { return name == with || strings.HasSuffix(name, "_"+with) }
@@ -42,7 +44,8 @@ var (
 	counted = regexp.MustCompile(`_[0-9]+$`) // of the second metric of a kind: auc_1
 )
 
-// metricName is a metric's name in small letters and with underscores, without what says of which data it is or how often it is there.
+// metricName is a metric's name in small letters and with underscores, without what says of which
+// data it is or how often it is there.
 func metricName(metric string) string {
 	name := strings.TrimPrefix(metric, "val_")
 	name = strings.TrimPrefix(name, "weighted_")

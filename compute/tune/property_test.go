@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// Whatever entries Apply takes, in whatever order they are tried, the study keeps to its rules, and its log gives the same study again.
+// Whatever entries Apply takes, in whatever order they are tried, the study keeps to its rules, and
+// its log gives the same study again.
 func TestNoLogBreaksTheRules(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Study is what a log comes to. The zero value is that of an empty log. A copy of a Study is a study of its own, which Apply on either
-// leaves alone; what it points to is never changed. It is not safe for several goroutines.
+// Study is what a log comes to. The zero value is that of an empty log. A copy of a Study is a
+// study of its own, which Apply on either leaves alone; what it points to is never changed. It is
+// not safe for several goroutines.
 type Study struct {
 	Config   Config   // with its defaults filled in, and with the parameters that were found later
 	Trials   []*Trial // in the order they were begun. One that changes is another Trial in the same place
@@ -45,8 +46,9 @@ type Trial struct {
 	Started time.Time
 	Ended   time.Time
 
-	// Origin is the hash of the entry that began the trial. Two trials of one number, of which the bus has lost one, have
-	// different origins: what is stored of a trial outside the log is named by both.
+	// Origin is the hash of the entry that began the trial. Two trials of one number, of which the
+	// bus has lost one, have different origins: what is stored of a trial outside the log is named
+	// by both.
 	Origin string
 
 	key   string // of its values in the space as it is known now
@@ -56,8 +58,9 @@ type Trial struct {
 // Key is equal for trials of equal values: a parameter that was found later had its default before.
 func (t *Trial) Key() string { return t.key }
 
-// Since is the number of the entry that changed its status last. It orders trials as all see them who read the log, which times do not:
-// those of one's own entries are known before the bus has said them.
+// Since is the number of the entry that changed its status last. It orders trials as all see them
+// who read the log, which times do not: those of one's own entries are known before the bus has
+// said them.
 func (t *Trial) Since() int { return t.since }
 
 // Status of a trial, in KerasTuner's words where it has one.
@@ -122,8 +125,8 @@ func (s *Study) Of(job string) *Trial {
 	return nil
 }
 
-// Retry is the trial to be tried again, which goes before any new one: of those whose try has come to nothing the one that waits
-// longest. nil if there is none.
+// Retry is the trial to be tried again, which goes before any new one: of those whose try has come
+// to nothing the one that waits longest. nil if there is none.
 func (s *Study) Retry() *Trial {
 	var next *Trial
 	for _, t := range s.Trials {

@@ -1,6 +1,7 @@
 package tune
 
-// InWords returns the reason as text for people, after "finished:". An unknown reason is returned as it is.
+// InWords returns the reason as text for people, after "finished:". An unknown reason is returned
+// as it is.
 func (w Why) InWords() string {
 	words := map[Why]string{
 		Exhausted: "nothing is left to try", MaxTrials: "it had its trials", OutOfTime: "it had its time",

@@ -16,7 +16,8 @@ const (
 	blockBytes   = 1 << 20
 	blocksAhead  = 4
 
-	// largeBlock is from how many bytes on a block, which has one record then, is read only when all others are done with.
+	// largeBlock is from how many bytes on a block, which has one record then, is read only when
+	// all others are done with.
 	largeBlock = 16 << 20
 )
 
@@ -30,14 +31,15 @@ type rec struct {
 	number int64  // in the file, from 0
 }
 
-// source is where records come from: files read ahead, or a shuffle of those. Next puts the next ones into to, and says how many:
-// at least one, unless there is an error, which is errEpochEnd after each epoch, io.EOF after the last. They stay until next is
-// called again.
+// source is where records come from: files read ahead, or a shuffle of those. Next puts the next
+// ones into to, and says how many: at least one, unless there is an error, which is errEpochEnd
+// after each epoch, io.EOF after the last. They stay until next is called again.
 type source interface {
 	next(ctx context.Context, to []rec) (int, error)
 }
 
-// ahead reads files in a goroutine of its own, epoch after epoch, a bounded number of blocks ahead of its reader.
+// ahead reads files in a goroutine of its own, epoch after epoch, a bounded number of blocks ahead
+// of its reader.
 type ahead struct {
 	files  []string
 	full   chan *block
@@ -236,7 +238,8 @@ func (a *ahead) pass(b *block) bool {
 	}
 }
 
-// alone waits until all blocks but the one that is being filled have been given back: large ones don't wait side by side.
+// alone waits until all blocks but the one that is being filled have been given back: large ones
+// don't wait side by side.
 func (a *ahead) alone() bool {
 	var back []*block
 	defer func() {

@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Batch is some rows of data, column by column. Its buffers belong to the Reader or Decoder that filled it: what Next
-// returned is overwritten by the next Next, so copy what must live longer.
+// Batch is some rows of data, column by column. Its buffers belong to the Reader or Decoder that
+// filled it: what Next returned is overwritten by the next Next, so copy what must live longer.
 type Batch struct {
 	Rows    int
 	Columns []Column // in the order of the Spec: sorted by name
@@ -20,11 +20,12 @@ type Origin struct {
 	Record int64 // number of the record in the file, from 0
 }
 
-// Column holds one feature of all rows of a batch. Row r has the values Offsets[r] to Offsets[r+1] of Floats, Ints or, by
-// Bytes, Data; the one slice that the feature's Kind calls for is set. For a feature with a Shape each row has exactly
-// Feature.Size() values, row major.
+// Column holds one feature of all rows of a batch. Row r has the values Offsets[r] to Offsets[r+1]
+// of Floats, Ints or, by Bytes, Data; the one slice that the feature's Kind calls for is set. For a
+// feature with a Shape each row has exactly Feature.Size() values, row major.
 //
-// For a Sequence, row r has the steps Offsets[r] to Offsets[r+1], and step s the values Inner[s] to Inner[s+1].
+// For a Sequence, row r has the steps Offsets[r] to Offsets[r+1], and step s the values Inner[s] to
+// Inner[s+1].
 type Column struct {
 	Feature Feature
 	Offsets []int32 // Rows+1 of them, from 0
@@ -41,7 +42,8 @@ type Column struct {
 	head    head // of a feature with a shape
 }
 
-// head is the bytes before the numbers of a tf.Feature with so many floats, in one part: little endian, those of mask count.
+// head is the bytes before the numbers of a tf.Feature with so many floats, in one part: little
+// endian, those of mask count.
 type head struct {
 	size        int
 	bytes, mask uint64
@@ -83,7 +85,8 @@ func (b *Batch) dropPart() {
 	}
 }
 
-// Column returns the column of the feature of that name, the plain one where a Sequence has the same name, or nil.
+// Column returns the column of the feature of that name, the plain one where a Sequence has the
+// same name, or nil.
 func (b *Batch) Column(name string) *Column {
 	for i := range b.Columns {
 		if b.Columns[i].Feature.Name == name {
@@ -105,7 +108,8 @@ func (c *Column) Len() int {
 	}
 }
 
-// Bytes returns value i of a Bytes feature, counted over all rows. It is a part of Data, not a copy.
+// Bytes returns value i of a Bytes feature, counted over all rows. It is a part of Data, not a
+// copy.
 func (c *Column) Bytes(i int) []byte {
 	start := int32(0)
 	if i > 0 {
@@ -114,8 +118,8 @@ func (c *Column) Bytes(i int) []byte {
 	return c.Data[start:c.Ends[i]:c.Ends[i]]
 }
 
-// Row returns which values row r has: from start up to, not including, end. For a Sequence these are all values of all its
-// steps.
+// Row returns which values row r has: from start up to, not including, end. For a Sequence these
+// are all values of all its steps.
 func (c *Column) Row(r int) (start, end int) {
 	start, end = int(c.Offsets[r]), int(c.Offsets[r+1])
 	if c.Feature.Sequence {

@@ -12,7 +12,8 @@ import (
 
 const benchRows = 20_000
 
-// benchSpec is 21 features as tabular data has them: 8 floats, 6 integers, 5 strings, a vector of 4 floats and a label.
+// benchSpec is 21 features as tabular data has them: 8 floats, 6 integers, 5 strings, a vector of 4
+// floats and a label.
 func benchSpec() example.Spec {
 	var spec example.Spec
 	add := func(kind example.Kind, n int, name string, shape ...int) {
@@ -28,8 +29,8 @@ func benchSpec() example.Spec {
 	return spec
 }
 
-// writeBench writes rows for the spec, about 630 bytes each. With mixed, every row has its features in another order, as
-// Python writes them; else all have one order, as Go and Java do.
+// writeBench writes rows for the spec, about 630 bytes each. With mixed, every row has its features
+// in another order, as Python writes them; else all have one order, as Go and Java do.
 func writeBench(tb testing.TB, name string, mixed bool) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), name)

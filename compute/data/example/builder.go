@@ -2,9 +2,10 @@ package example
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// Builder puts a tf.Example or a tf.SequenceExample together, for those who publish data and for tests. Methods add one feature each and may be
-// chained; a feature without values is there, with an empty list, which is how TFX writes a missing cell. Adding a name twice
-// makes the second count.
+// Builder puts a tf.Example or a tf.SequenceExample together, for those who publish data and for
+// tests. Methods add one feature each and may be chained; a feature without values is there, with
+// an empty list, which is how TFX writes a missing cell. Adding a name twice makes the second
+// count.
 //
 // The zero value is an empty example. Features stand in the order in which they were added.
 type Builder struct {
@@ -36,13 +37,15 @@ func (b *Builder) String(name string, values ...string) *Builder {
 	return b.Bytes(name, list...)
 }
 
-// Unset adds a feature without a kind, which reads as a missing one: TFX writes it for a column without any value.
+// Unset adds a feature without a kind, which reads as a missing one: TFX writes it for a column
+// without any value.
 func (b *Builder) Unset(name string) *Builder {
 	b.entries = appendMessage(b.entries, 1, appendMessage(appendMessage(nil, 1, []byte(name)), 2, nil))
 	return b
 }
 
-// Build returns the serialized tf.Example, or the tf.SequenceExample once there are steps, and leaves b as it is.
+// Build returns the serialized tf.Example, or the tf.SequenceExample once there are steps, and
+// leaves b as it is.
 func (b *Builder) Build() []byte {
 	record := appendMessage(nil, 1, b.entries)
 	if len(b.lists) > 0 {

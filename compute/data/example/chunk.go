@@ -2,12 +2,13 @@ package example
 
 import "math"
 
-// chunkRows is how many records are decoded at once: all features are found first, and then a column after the other is filled, each
-// by a loop of its own. Enough for such a loop to be worth its beginning, few enough for what was found to stay near.
+// chunkRows is how many records are decoded at once: all features are found first, and then a
+// column after the other is filled, each by a loop of its own. Enough for such a loop to be worth
+// its beginning, few enough for what was found to stay near.
 const chunkRows = 64
 
-// appendAll appends records as rows of b, as Append does one after the other. It stops at the first bad one; rows is how many there
-// are before it.
+// appendAll appends records as rows of b, as Append does one after the other. It stops at the first
+// bad one; rows is how many there are before it.
 func (d *Decoder) appendAll(b *Batch, records []rec) (rows int, err error) {
 	for len(records) > 0 {
 		n, err := d.appendChunk(b, records[:min(len(records), chunkRows)])
@@ -35,8 +36,8 @@ func (d *Decoder) appendChunk(b *Batch, records []rec) (rows int, err error) {
 	return d.appendRegular(b, records[:n])
 }
 
-// appendRegular fills the columns from what was found. Of several mistakes it returns that of the first row, and of its first
-// column.
+// appendRegular fills the columns from what was found. Of several mistakes it returns that of the
+// first row, and of its first column.
 func (d *Decoder) appendRegular(b *Batch, records []rec) (rows int, err error) {
 	rows = len(records)
 	bytes := 0
@@ -57,8 +58,8 @@ func (d *Decoder) appendRegular(b *Batch, records []rec) (rows int, err error) {
 	return rows, err
 }
 
-// appendCells appends one row for each record, from where it was found. It stops at the first bad one; rows is how many there are
-// before it. bytes is what all the records take.
+// appendCells appends one row for each record, from where it was found. It stops at the first bad
+// one; rows is how many there are before it. bytes is what all the records take.
 func (c *Column) appendCells(records []rec, found []span, bytes int) (rows int, err error) {
 	if c.Feature.Sequence || c.Len()+len(c.Data)+bytes+len(found)*c.size > math.MaxInt32 {
 		return c.appendEach(records, found)

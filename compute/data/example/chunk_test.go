@@ -29,7 +29,8 @@ func chunkSpec() example.Spec {
 	}
 }
 
-// drawRecord is most often as a writer makes it, with features left out, of other sizes and in any order.
+// drawRecord is most often as a writer makes it, with features left out, of other sizes and in any
+// order.
 func drawRecord(random *rand.Rand) []byte {
 	parts := []func(*example.Builder){
 		func(b *example.Builder) { b.Float("a_measure_in_june_as_mean", random.Float32()) },

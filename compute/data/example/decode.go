@@ -2,25 +2,28 @@ package example
 
 import "fmt"
 
-// Decoder turns serialized tf.Examples and tf.SequenceExamples into rows of a Batch, guided by a Spec, without an
-// intermediate form. It is not safe for concurrent use.
+// Decoder turns serialized tf.Examples and tf.SequenceExamples into rows of a Batch, guided by a
+// Spec, without an intermediate form. It is not safe for concurrent use.
 //
 // It reads what TensorFlow's parser reads, with these rules:
 //
-//   - a key that is absent, a Feature with no kind set, an empty record: the default, an error where a FixedLen feature has
-//     none, and no values for a VarLen one;
-//   - an empty list of the right kind: no values, which for a FixedLen feature is the wrong number of values;
+//   - a key that is absent, a Feature with no kind set, an empty record: the default, an error
+//     where a FixedLen feature has none, and no values for a VarLen one;
+//   - an empty list of the right kind: no values, which for a FixedLen feature is the wrong number
+//     of values;
 //   - the wrong kind: an error, even if it is empty;
 //   - a key that occurs twice, in one Features field or in two: the last counts;
 //   - numbers packed or not;
-//   - a list of steps that is absent: no steps, and an error for a Sequence with a Shape that does not AllowMissing; a step with no
-//     kind set: no values;
+//   - a list of steps that is absent: no steps, and an error for a Sequence with a Shape that does
+//     not AllowMissing; a step with no kind set: no values;
 //   - features that the Spec does not name: ignored.
 //
-// Encodings that no writer makes are read as protocol buffers have them. TensorFlow's op refuses most (an unknown field inside
-// Features, a map entry without a value), and of a list in two parts reads the first only.
+// Encodings that no writer makes are read as protocol buffers have them. TensorFlow's op refuses
+// most (an unknown field inside Features, a map entry without a value), and of a list in two parts
+// reads the first only.
 //
-// A tf.Example is read as a tf.SequenceExample that has a context only: the two are the same on the wire.
+// A tf.Example is read as a tf.SequenceExample that has a context only: the two are the same on the
+// wire.
 type Decoder struct {
 	spec    Spec
 	context fields
@@ -36,8 +39,8 @@ func NewDecoder(spec Spec) (*Decoder, error) {
 	return &Decoder{spec: spec, context: newFields(spec, false), lists: newFields(spec, true), found: make(spans, chunkRows*len(spec))}, nil
 }
 
-// Append appends one serialized record as a row of b, which NewBatch made for the same Spec. If it fails, b is as it was,
-// and the error is an *Error.
+// Append appends one serialized record as a row of b, which NewBatch made for the same Spec. If it
+// fails, b is as it was, and the error is an *Error.
 func (d *Decoder) Append(b *Batch, record []byte) error {
 	if err := d.scan(record); err != nil {
 		return &Error{Err: err}
@@ -59,8 +62,8 @@ func (d *Decoder) appendRow(c *Column, i int) error {
 	return c.appendRow(d.context.values[i])
 }
 
-// scan finds the features in a record, and leaves them serialized. That the last of two equal keys counts is then a matter
-// of overwriting.
+// scan finds the features in a record, and leaves them serialized. That the last of two equal keys
+// counts is then a matter of overwriting.
 func (d *Decoder) scan(record []byte) error {
 	d.context.reset()
 	d.lists.reset()
@@ -83,7 +86,8 @@ func (d *Decoder) scan(record []byte) error {
 	return nil
 }
 
-// Parse reads records into a batch of their own: for few rows and for tests. A Reader or Decoder reuses memory.
+// Parse reads records into a batch of their own: for few rows and for tests. A Reader or Decoder
+// reuses memory.
 func Parse(spec Spec, records ...[]byte) (*Batch, error) {
 	d, err := NewDecoder(spec)
 	if err != nil {

@@ -26,7 +26,8 @@ func exampleOf(entries ...[]byte) []byte { return message(1, entries...) }
 
 func floats(values ...float32) []byte { return new(example.Builder).Float("a", values...).Build() }
 
-// What TensorFlow's parser does with each of these is the yardstick; TestParsesAsTensorFlowDoes asks it.
+// What TensorFlow's parser does with each of these is the yardstick; TestParsesAsTensorFlowDoes
+// asks it.
 func tableOfEdges() map[string][]byte {
 	packed := func(values ...float32) []byte { return message(1, fixed32s(values...)) }
 	return map[string][]byte{

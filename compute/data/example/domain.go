@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example/schemapb"
 )
 
-// setDomain keeps the domains that say which values there are. A reference to a domain that is not there counts as none, as it
-// does in TensorFlow.
+// setDomain keeps the domains that say which values there are. A reference to a domain that is not
+// there counts as none, as it does in TensorFlow.
 func (s *Schema) setDomain(t *TensorSpec, p *schemapb.Feature) {
 	t.Vocabulary = p.GetStringDomain().GetValue()
 	ints := p.GetIntDomain()

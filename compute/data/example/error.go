@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// ErrInput is in the chain of every error that the data or the schema is to blame for: no retry mends those.
+// ErrInput is in the chain of every error that the data or the schema is to blame for: no retry
+// mends those.
 var ErrInput = errors.New("bad input")
 
 // Error says which record is bad, and where in it.
@@ -40,7 +41,8 @@ type inputError struct{ error }
 func (e inputError) Unwrap() error        { return e.error }
 func (e inputError) Is(target error) bool { return target == ErrInput }
 
-// framingError marks what package record found to be damage, and leaves trouble with reading as it is.
+// framingError marks what package record found to be damage, and leaves trouble with reading as it
+// is.
 func framingError(err error) error {
 	if tfrecord.Corrupt(err) {
 		return inputError{err}

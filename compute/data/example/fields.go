@@ -2,8 +2,9 @@ package example
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// fields finds the entries of a map field of a record: Features or FeatureLists, from key to a message left serialized. Finding all
-// before any is parsed makes the order in which they are parsed the same in every record, which is quicker by a tenth where theirs isn't.
+// fields finds the entries of a map field of a record: Features or FeatureLists, from key to a
+// message left serialized. Finding all before any is parsed makes the order in which they are
+// parsed the same in every record, which is quicker by a tenth where theirs isn't.
 type fields struct {
 	any    bool
 	index  names    // of a name in the Spec
@@ -46,8 +47,8 @@ func (s *fields) scan(entries []byte) error {
 	return nil
 }
 
-// shortEntry splits the first entry off a map as nearly all are: the key, then the value, all shorter than 128 bytes. Size is that of
-// the entry, 0 for one that isn't so.
+// shortEntry splits the first entry off a map as nearly all are: the key, then the value, all
+// shorter than 128 bytes. Size is that of the entry, 0 for one that isn't so.
 func shortEntry(m []byte) (key, value []byte, size int) {
 	const (
 		entryTag = 1<<3 | byte(protowire.BytesType)
@@ -74,8 +75,8 @@ func anyEntry(m []byte) (key, value []byte, size int, err error) {
 	return key, value, len(m) - len(rest), err
 }
 
-// joined joins the parts of a message. The first one is the record's, which stays as it is; a copy has capacity for more, so that many
-// small parts are not copied again and again.
+// joined joins the parts of a message. The first one is the record's, which stays as it is; a copy
+// has capacity for more, so that many small parts are not copied again and again.
 type joined struct{ own bool }
 
 func (j *joined) append(value, part []byte) []byte {
@@ -85,9 +86,10 @@ func (j *joined) append(value, part []byte) []byte {
 	return append(value, part...)
 }
 
-// entry splits a map entry: field 1 is the key, field 2 the value. Either may be missing, which is the empty string and the
-// empty message; a key that comes twice is the last one; a value that comes twice is, as for every message, the
-// values merged, and merging serialized messages is joining them.
+// entry splits a map entry: field 1 is the key, field 2 the value. Either may be missing, which is
+// the empty string and the empty message; a key that comes twice is the last one; a value that
+// comes twice is, as for every message, the values merged, and merging serialized messages is
+// joining them.
 func entry(message []byte) (key, value []byte, err error) {
 	var parts joined
 	for len(message) > 0 {

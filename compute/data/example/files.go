@@ -8,9 +8,10 @@ import (
 	"slices"
 )
 
-// Files are the files that glob patterns match, as TFX hands them to a module: <folder>/Split-<name>/*. The files of each
-// pattern come sorted, patterns in the order given, no file twice, folders left out. A pattern that is the path of a file is
-// that file. A pattern without any file is an error that names it.
+// Files are the files that glob patterns match, as TFX hands them to a module:
+// <folder>/Split-<name>/*. The files of each pattern come sorted, patterns in the order given, no
+// file twice, folders left out. A pattern that is the path of a file is that file. A pattern
+// without any file is an error that names it.
 func Files(patterns ...string) ([]string, error) {
 	if len(patterns) == 0 {
 		return nil, inputError{errors.New("find examples: no patterns given")}
@@ -53,7 +54,8 @@ func isFile(path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// shortName is how a file is named in errors: with its split and without what lies above, which is some folder of ours.
+// shortName is how a file is named in errors: with its split and without what lies above, which is
+// some folder of ours.
 func shortName(path string) string {
 	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 }

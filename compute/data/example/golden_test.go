@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// goldenLine is one line of golden.jsonl: a call of the model that TFX's Trainer made, by TensorFlow.
+// goldenLine is one line of golden.jsonl: a call of the model that TFX's Trainer made, by
+// TensorFlow.
 type goldenLine struct {
 	Example     []byte                 `json:"example_b64"`
 	Transformed map[string][][]float64 `json:"transform_features"`

@@ -11,8 +11,8 @@ import (
 
 type representations map[string]*schemapb.TensorRepresentation
 
-// representations are the schema's tensors by name: those it represents itself, and one for each feature that is no part of those
-// (InferTensorRepresentationsFromMixedSchema of tfx_bsl).
+// representations are the schema's tensors by name: those it represents itself, and one for each
+// feature that is no part of those (InferTensorRepresentationsFromMixedSchema of tfx_bsl).
 func (s *Schema) representations() (representations, error) {
 	inferred, err := s.infer()
 	if err != nil {
@@ -37,8 +37,8 @@ func (s *Schema) representations() (representations, error) {
 	return all, nil
 }
 
-// infer makes tensors of the features alone: of those with a shape dense ones, which must always be there, of all others VarLen
-// ones. What a sparse feature names is a part of that only.
+// infer makes tensors of the features alone: of those with a shape dense ones, which must always be
+// there, of all others VarLen ones. What a sparse feature names is a part of that only.
 func (s *Schema) infer() (representations, error) {
 	left := map[string]*schemapb.Feature{} // of features with one name the last counts
 	for _, f := range s.proto.GetFeature() {
@@ -75,7 +75,8 @@ func (all representations) add(f *schemapb.Feature, asRagged bool) error {
 	return nil
 }
 
-// addSteps makes a ragged tensor of each feature in a struct: these are the feature_lists of tf.SequenceExamples.
+// addSteps makes a ragged tensor of each feature in a struct: these are the feature_lists of
+// tf.SequenceExamples.
 func (all representations) addSteps(f *schemapb.Feature) error {
 	if len(f.GetStructDomain().GetSparseFeature()) > 0 {
 		return errStructOfSparse
@@ -91,7 +92,8 @@ func (all representations) addSteps(f *schemapb.Feature) error {
 
 var errStructOfSparse = errors.New("sparse features inside a struct aren't read")
 
-// inferSparse makes the tensors of sparse features, and takes the features that they are made of from left.
+// inferSparse makes the tensors of sparse features, and takes the features that they are made of
+// from left.
 func (s *Schema) inferSparse(left map[string]*schemapb.Feature) (representations, error) {
 	all := representations{}
 	for _, f := range s.proto.GetSparseFeature() {
@@ -107,7 +109,8 @@ func (s *Schema) inferSparse(left map[string]*schemapb.Feature) (representations
 	return all, nil
 }
 
-// sparse takes its dense shape from the domains of the indices: 0 to max, or of a size not known where there is none.
+// sparse takes its dense shape from the domains of the indices: 0 to max, or of a size not known
+// where there is none.
 func sparse(f *schemapb.SparseFeature, left map[string]*schemapb.Feature) (*schemapb.TensorRepresentation, error) {
 	values := f.GetValueFeature().GetName()
 	t := &schemapb.TensorRepresentation_SparseTensor{DenseShape: &schemapb.FixedShape{}, ValueColumnName: &values, AlreadySorted: f.IsSorted}

@@ -59,7 +59,8 @@ func read(t *testing.T, o example.Options) (rows int, err error) {
 	}
 }
 
-// A small file of large records is read record by record, or ends with an error that says which limit it goes beyond.
+// A small file of large records is read record by record, or ends with an error that says which
+// limit it goes beyond.
 func TestLargeRecordsOfASmallFileAreBounded(t *testing.T) {
 	t.Parallel()
 	const size, records = 4 << 20, 40

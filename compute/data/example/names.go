@@ -5,9 +5,10 @@ import (
 	"math/bits"
 )
 
-// names finds the column of a name: a hash table with open addressing that is filled once and holds few names in many slots. Of a name
-// its length, its first, its last and its second eight bytes are kept as numbers. They are all there is to a name of up to 24 bytes, so
-// that most names are found without comparing strings.
+// names finds the column of a name: a hash table with open addressing that is filled once and holds
+// few names in many slots. Of a name its length, its first, its last and its second eight bytes are
+// kept as numbers. They are all there is to a name of up to 24 bytes, so that most names are found
+// without comparing strings.
 type names struct {
 	slots []slot   // a power of two, at most an eighth of them taken
 	all   []string // by column
@@ -21,7 +22,8 @@ type slot struct {
 	size, column int    // -1 for a slot that is free
 }
 
-// salts are how many are tried for one that gives every name a slot of its own: then no look-up has to go on to the next.
+// salts are how many are tried for one that gives every name a slot of its own: then no look-up has
+// to go on to the next.
 const salts = 64
 
 // newNames makes the table of names by their columns; "" for a column that has none here.
@@ -80,13 +82,14 @@ func (t *names) isLong(s *slot, m []byte, from, to int) bool {
 
 func (t *names) next(i uint64) uint64 { return (i + 1) & uint64(len(t.slots)-1) }
 
-// place is where to look first. Multiplying spreads names over the high bits (Knuth, The Art of Computer Programming 3, 6.4).
+// place is where to look first. Multiplying spreads names over the high bits (Knuth, The Art of
+// Computer Programming 3, 6.4).
 func (t *names) place(first, last uint64, size int) uint64 {
 	return (first ^ bits.RotateLeft64(last, 29) ^ uint64(size)) * t.salt >> (t.shift & 63)
 }
 
-// ends are the first and the last eight bytes of m[from:to], which overlap where it is shorter than 16; shorter than eight, it is
-// both, with zeros behind.
+// ends are the first and the last eight bytes of m[from:to], which overlap where it is shorter than
+// 16; shorter than eight, it is both, with zeros behind.
 func ends(m []byte, from, to int) (first, last uint64) {
 	if to-from >= 8 {
 		return binary.LittleEndian.Uint64(m[from:]), binary.LittleEndian.Uint64(m[to-8:])

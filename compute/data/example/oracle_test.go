@@ -16,9 +16,11 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// The oracle: the messages that protoc made, read by proto.Unmarshal, and put in rows the slow and obvious way.
+// The oracle: the messages that protoc made, read by proto.Unmarshal, and put in rows the slow and
+// obvious way.
 
-// oracle gives the row of a record: for each feature of the spec its values, or for a Sequence the values of its steps.
+// oracle gives the row of a record: for each feature of the spec its values, or for a Sequence the
+// values of its steps.
 func oracle(spec example.Spec, bytes []byte) ([]any, error) {
 	var m expb.SequenceExample // an Example is one with a context only
 	if err := proto.Unmarshal(bytes, &m); err != nil {
@@ -176,8 +178,8 @@ func TestTheCorpusIsReadAsProtocolBuffersHaveIt(t *testing.T) {
 	}
 }
 
-// fuzzSpec asks for features of all kinds that the corpus has, and for some of sequences. Nothing has a default, which the
-// oracle does not know.
+// fuzzSpec asks for features of all kinds that the corpus has, and for some of sequences. Nothing
+// has a default, which the oracle does not know.
 func fuzzSpec() example.Spec {
 	return example.Spec{
 		{Name: "company", Kind: example.Bytes},
@@ -226,7 +228,8 @@ func FuzzSequenceExample(f *testing.F) {
 	f.Fuzz(func(t *testing.T, bytes []byte) { compareWithOracle(t, fuzzSpec(), bytes) })
 }
 
-// Golden values by TensorFlow: the penguin serving model's transform_features of each eval record are what Transform wrote.
+// Golden values by TensorFlow: the penguin serving model's transform_features of each eval record
+// are what Transform wrote.
 func TestTransformedPenguinsAreWhatTensorFlowComputed(t *testing.T) {
 	t.Parallel()
 	golden, err := os.Open("testdata/penguin/golden.jsonl")

@@ -11,8 +11,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// Options say what a Reader reads, and how. They follow tf.data's pipeline of TFX's DataAccessor: files in order, shuffle
-// within an epoch, repeat, batch. So a batch may hold the end of one epoch and the beginning of the next.
+// Options say what a Reader reads, and how. They follow tf.data's pipeline of TFX's DataAccessor:
+// files in order, shuffle within an epoch, repeat, batch. So a batch may hold the end of one epoch
+// and the beginning of the next.
 type Options struct {
 	Patterns  []string // as for Files
 	Spec      Spec
@@ -21,8 +22,8 @@ type Options struct {
 	Epochs        int  // how often the data is read; 0 repeats it without end
 	DropRemainder bool // leave out a last batch with fewer rows than BatchSize
 
-	// ShuffleBuffer is from how many records the next one is drawn at random; up to 1 keeps the order. The whole is reproducible
-	// from Seed, and each epoch has another order.
+	// ShuffleBuffer is from how many records the next one is drawn at random; up to 1 keeps the
+	// order. The whole is reproducible from Seed, and each epoch has another order.
 	ShuffleBuffer int
 	Seed          uint64
 
@@ -32,11 +33,12 @@ type Options struct {
 	Logger *slog.Logger // nil: silent
 }
 
-// DefaultMaxBytes bounds the records that are in memory at once: a small compressed file may hold as many large ones as it likes.
+// DefaultMaxBytes bounds the records that are in memory at once: a small compressed file may hold
+// as many large ones as it likes.
 const DefaultMaxBytes = 1 << 30
 
-// Reader reads batches. It is not safe for concurrent use. A goroutine of its own reads and decompresses some records ahead;
-// Close ends it.
+// Reader reads batches. It is not safe for concurrent use. A goroutine of its own reads and
+// decompresses some records ahead; Close ends it.
 type Reader struct {
 	options Options
 	files   []string
@@ -109,9 +111,9 @@ func (r *Reader) start(epoch int) {
 	}
 }
 
-// Next returns the next batch, which stays valid until the next call. At the end of the last epoch the error is io.EOF. An
-// error that has ErrInput in its chain names the file and the record. After ctx has ended, Next may be called again, and
-// nothing is lost.
+// Next returns the next batch, which stays valid until the next call. At the end of the last epoch
+// the error is io.EOF. An error that has ErrInput in its chain names the file and the record. After
+// ctx has ended, Next may be called again, and nothing is lost.
 func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 	if r.delivered {
 		r.batch.Reset()
@@ -152,7 +154,8 @@ func (r *Reader) append(records []rec) error {
 	return nil
 }
 
-// next returns the next records, at least one and at most so many, going on from epoch to epoch. They stay until the next call.
+// next returns the next records, at least one and at most so many, going on from epoch to epoch.
+// They stay until the next call.
 func (r *Reader) next(ctx context.Context, most int) ([]rec, error) {
 	for r.err == nil {
 		n, err := r.records.next(ctx, r.window[:min(most, len(r.window))])
@@ -172,8 +175,9 @@ func (r *Reader) next(ctx context.Context, most int) ([]rec, error) {
 	return nil, r.err
 }
 
-// Skip moves on by some batches without parsing them: to where a training that is resumed had been. Once it knows how many
-// records an epoch has, it skips whole epochs without reading them. Fewer batches than asked for are io.EOF.
+// Skip moves on by some batches without parsing them: to where a training that is resumed had been.
+// Once it knows how many records an epoch has, it skips whole epochs without reading them. Fewer
+// batches than asked for are io.EOF.
 func (r *Reader) Skip(ctx context.Context, batches int64) error {
 	r.batch.Reset()
 	r.bytes = 0

@@ -23,7 +23,8 @@ func numberSpec() example.Spec {
 	return example.Spec{{Name: "n", Kind: example.Int64, Shape: []int{1}}}
 }
 
-// writeNumbers writes a file of each name with so many records, numbered through, and returns the pattern for all of them.
+// writeNumbers writes a file of each name with so many records, numbered through, and returns the
+// pattern for all of them.
 func writeNumbers(t testing.TB, counts map[string]int) (pattern string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "Split-train")

@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example/schemapb"
 )
 
-// partsOf are the features that a tensor is put together of, those of a struct by their path with dots.
+// partsOf are the features that a tensor is put together of, those of a struct by their path with
+// dots.
 func partsOf(r *schemapb.TensorRepresentation) []string {
 	switch t := r.GetKind().(type) {
 	case *schemapb.TensorRepresentation_DenseTensor_:
@@ -46,7 +47,8 @@ func valuePath(r *schemapb.TensorRepresentation) ([]string, error) {
 	return nil, errors.New("is none of dense_tensor, varlen_sparse_tensor, sparse_tensor, ragged_tensor")
 }
 
-// represent makes the tensor of a representation whose values are those of feature (CreateTfExampleParserConfig of tfx_bsl).
+// represent makes the tensor of a representation whose values are those of feature
+// (CreateTfExampleParserConfig of tfx_bsl).
 func represent(r *schemapb.TensorRepresentation, feature *schemapb.Feature) (t TensorSpec, err error) {
 	kinds := map[schemapb.FeatureType]Kind{schemapb.FeatureType_BYTES: Bytes, schemapb.FeatureType_INT: Int64, schemapb.FeatureType_FLOAT: Float}
 	t = TensorSpec{Values: feature.GetName(), Kind: kinds[feature.GetType()]}

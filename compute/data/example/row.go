@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// appendRow appends one row from a serialized tf.Feature. Absent features, and those with no kind set, come as an empty
-// slice: to TensorFlow's parser they are the same.
+// appendRow appends one row from a serialized tf.Feature. Absent features, and those with no kind
+// set, come as an empty slice: to TensorFlow's parser they are the same.
 func (c *Column) appendRow(feature []byte) error {
 	if !c.appendShort(feature) {
 		if err := c.appendValues(feature); err != nil {
@@ -17,8 +17,8 @@ func (c *Column) appendRow(feature []byte) error {
 	return c.endRow(c.Len())
 }
 
-// appendSteps appends one row of a Sequence feature from a serialized tf.FeatureList. A list that is absent, which is nil, has no
-// steps where it may be.
+// appendSteps appends one row of a Sequence feature from a serialized tf.FeatureList. A list that
+// is absent, which is nil, has no steps where it may be.
 func (c *Column) appendSteps(list []byte) error {
 	if list == nil && !c.Feature.VarLen() && !c.Feature.AllowMissing {
 		return errNoList
@@ -50,7 +50,8 @@ func (c *Column) appendStep(feature []byte) error {
 	return nil
 }
 
-// appendValues appends the values of a feature as its spec says, or says what is wrong with them as TensorFlow's parser would.
+// appendValues appends the values of a feature as its spec says, or says what is wrong with them as
+// TensorFlow's parser would.
 func (c *Column) appendValues(feature []byte) error {
 	start := c.Len()
 	kind, err := c.appendFeature(feature)

@@ -16,21 +16,23 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example/schemapb"
 )
 
-// Bounds of what ParseSchema reads. String domains make schemas long, but not this long; of features, which take much more memory than they
-// have bytes, nobody has as many.
+// Bounds of what ParseSchema reads. String domains make schemas long, but not this long; of
+// features, which take much more memory than they have bytes, nobody has as many.
 const (
 	maxSchemaSize     = 16 << 20 // bytes
 	maxSchemaFeatures = 100_000
 	maxSchemaMessages = 1_000_000 // of a text, of any kind, at any depth; of a binary form, fields of the schema itself
 )
 
-// Schema is what TensorFlow Metadata knows of a data set: of its fields those that decide how examples are read.
+// Schema is what TensorFlow Metadata knows of a data set: of its fields those that decide how
+// examples are read.
 type Schema struct {
 	name  string
 	proto *schemapb.Schema
 }
 
-// ReadSchema reads a schema file: the schema.pbtxt of a Schema artifact or of a TransformGraph's metadata folders.
+// ReadSchema reads a schema file: the schema.pbtxt of a Schema artifact or of a TransformGraph's
+// metadata folders.
 func ReadSchema(path string) (*Schema, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -40,8 +42,9 @@ func ReadSchema(path string) (*Schema, error) {
 	return ParseSchema(path, f)
 }
 
-// ParseSchema reads a tensorflow.metadata.v0.Schema in text or binary form, detected by its bytes. Fields that don't matter here
-// are not checked. Errors contain the name, with the line where the text is bad.
+// ParseSchema reads a tensorflow.metadata.v0.Schema in text or binary form, detected by its bytes.
+// Fields that don't matter here are not checked. Errors contain the name, with the line where the
+// text is bad.
 func ParseSchema(name string, r io.Reader) (*Schema, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxSchemaSize+1))
 	if err != nil {
@@ -68,8 +71,8 @@ func ParseSchema(name string, r io.Reader) (*Schema, error) {
 	return s, nil
 }
 
-// messagesIn is how many messages a schema has, without parsing it: empty ones take two bytes of the file, and a hundred times as much memory.
-// In a text, brackets of strings count too.
+// messagesIn is how many messages a schema has, without parsing it: empty ones take two bytes of
+// the file, and a hundred times as much memory. In a text, brackets of strings count too.
 func messagesIn(schema []byte) (n int) {
 	if isText(schema) {
 		return bytes.Count(schema, []byte("{")) + bytes.Count(schema, []byte("<"))
@@ -84,16 +87,19 @@ func messagesIn(schema []byte) (n int) {
 	return n
 }
 
-// isText reports whether data is text: in binary a feature's type is a byte below 9, which text never holds.
+// isText reports whether data is text: in binary a feature's type is a byte below 9, which text
+// never holds.
 func isText(b []byte) bool {
 	control := func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\v' && r != '\f' }
 	return utf8.Valid(b) && !strings.ContainsFunc(string(b), control)
 }
 
-// protoError takes the "proto: " off err, which is spelled in two ways at random so that nobody relies on it.
+// protoError takes the "proto: " off err, which is spelled in two ways at random so that nobody
+// relies on it.
 func protoError(err error) error {
 	return errors.New(strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0"))
 }
 
-// Environments are the schema's default environments: the situations, such as TRAINING and SERVING, for which it was written.
+// Environments are the schema's default environments: the situations, such as TRAINING and SERVING,
+// for which it was written.
 func (s *Schema) Environments() []string { return s.proto.GetDefaultEnvironment() }

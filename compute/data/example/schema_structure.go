@@ -11,10 +11,11 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example/schemapb"
 )
 
-// StructureDigest is the SHA-256, in hex, of which features the schema has: their names, types and shapes, what kind of domain they
-// have, whether every example has them, and how they are represented as tensors. It leaves out what moves with the data when a
-// schema is inferred anew: bounds and values of domains, shares of presence below 1, numbers of values that vary, and the order of
-// features.
+// StructureDigest is the SHA-256, in hex, of which features the schema has: their names, types and
+// shapes, what kind of domain they have, whether every example has them, and how they are
+// represented as tensors. It leaves out what moves with the data when a schema is inferred anew:
+// bounds and values of domains, shares of presence below 1, numbers of values that vary, and the
+// order of features.
 func (s *Schema) StructureDigest() string {
 	structure := proto.CloneOf(s.proto)
 	structure.StringDomain, structure.FloatDomain, structure.IntDomain = nil, nil, nil

@@ -23,7 +23,8 @@ type tftSchema struct {
 	Tensors map[string]tftTensor `json:"tensors"`
 }
 
-// tftTensor is one feature of TensorFlow's spec. Of strings there are the bytes in hexadecimal, of floats the bits.
+// tftTensor is one feature of TensorFlow's spec. Of strings there are the bytes in hexadecimal, of
+// floats the bits.
 type tftTensor struct {
 	Layout     string         `json:"layout"`
 	Type       string         `json:"type"`
@@ -129,8 +130,9 @@ func compareWithTransform(t *testing.T, answers []tftSchema) {
 	}
 }
 
-// mistaken are the tensors of SequenceExamples for which tf.Transform finds no domain, or that of another feature: it looks for
-// dense tensors by their own name instead of the feature's, and doesn't tell apart features of one name, be they plain or a step's.
+// mistaken are the tensors of SequenceExamples for which tf.Transform finds no domain, or that of
+// another feature: it looks for dense tensors by their own name instead of the feature's, and
+// doesn't tell apart features of one name, be they plain or a step's.
 func mistaken(t example.TensorSpec, schema string) bool {
 	twice := strings.Count(schema, fmt.Sprintf(`feature { name: %q `, t.Values)) > 1
 	return twice || (t.Layout == example.FixedLen || t.Layout == example.VarLen) && t.Name != t.Values
@@ -141,7 +143,8 @@ func withoutDomain(t tftTensor) tftTensor {
 	return t
 }
 
-// The golden answers are tf.Transform 1.21's for the corpus and 150 schemas of the generator; the second tier asks it again.
+// The golden answers are tf.Transform 1.21's for the corpus and 150 schemas of the generator; the
+// second tier asks it again.
 func TestFeatureSpecsAreThoseOfTransform(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/schemas.json")

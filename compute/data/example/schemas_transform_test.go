@@ -62,7 +62,8 @@ func TestAnswersOfTransformAreCurrent(t *testing.T) {
 	}
 }
 
-// classless is without the class of an error: of a schema with two faults tf.Transform, which walks a map, names now the one and now the other.
+// classless is without the class of an error: of a schema with two faults tf.Transform, which walks
+// a map, names now the one and now the other.
 func classless(answer tftSchema) tftSchema {
 	if answer.Error != "" {
 		answer.Error = "refused"

@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// Spec is what is read of each record for the schema's Tensors: the feature of each, and those that hold places or row lengths,
-// which are columns of their own; putting tensors together is the reader's business. A feature with a FixedLen tensor must be there
-// unless it has a default; one with tensors of other layouts, or of several, is read with any number of values.
+// Spec is what is read of each record for the schema's Tensors: the feature of each, and those that
+// hold places or row lengths, which are columns of their own; putting tensors together is the
+// reader's business. A feature with a FixedLen tensor must be there unless it has a default; one
+// with tensors of other layouts, or of several, is read with any number of values.
 func (s *Schema) Spec() (Spec, error) {
 	tensors, err := s.Tensors()
 	if err != nil {
@@ -44,8 +45,8 @@ func (s Spec) merge(f Feature) (Spec, error) {
 	return s, nil
 }
 
-// EnvironmentSpec is Spec for one environment, as TensorFlow Metadata defines it: features that name another one, or exclude
-// this one, are left out. Labels are often marked so for SERVING.
+// EnvironmentSpec is Spec for one environment, as TensorFlow Metadata defines it: features that
+// name another one, or exclude this one, are left out. Labels are often marked so for SERVING.
 func (s *Schema) EnvironmentSpec(environment string) (Spec, error) {
 	spec, err := s.Spec()
 	if err != nil {

@@ -20,7 +20,8 @@ func sequenceSpec() example.Spec {
 	}
 }
 
-// sequenceGen makes records for sequenceSpec. With faults, some have what TensorFlow refuses, or may refuse.
+// sequenceGen makes records for sequenceSpec. With faults, some have what TensorFlow refuses, or
+// may refuse.
 type sequenceGen struct {
 	*rand.Rand
 	faults bool

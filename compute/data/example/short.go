@@ -7,9 +7,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// appendShort appends the values of a feature that is as nearly all are: one list of the column's kind, in one part, shorter than
-// 128 bytes, with as many values as there must be. It says whether it is; if not, nothing is appended. It took half off the time
-// of parsing when it was added.
+// appendShort appends the values of a feature that is as nearly all are: one list of the column's
+// kind, in one part, shorter than 128 bytes, with as many values as there must be. It says whether
+// it is; if not, nothing is appended. It took half off the time of parsing when it was added.
 func (c *Column) appendShort(feature []byte) bool {
 	const valuesTag = 1<<3 | byte(protowire.BytesType)
 	n := len(feature)
@@ -59,7 +59,8 @@ func (c *Column) appendShortInts(data []byte) bool {
 	return true
 }
 
-// appendShortSteps appends those steps at the beginning of a serialized tf.FeatureList whose features are short ones, and returns the rest.
+// appendShortSteps appends those steps at the beginning of a serialized tf.FeatureList whose
+// features are short ones, and returns the rest.
 func (c *Column) appendShortSteps(list []byte) []byte {
 	const stepTag = 1<<3 | byte(protowire.BytesType)
 	for len(list) >= 2 && list[0] == stepTag && list[1] < 0x80 {

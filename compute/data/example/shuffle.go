@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// shuffle draws each record at random from a buffer that is filled up from below, as tf.data's shuffle does. The buffer
-// runs empty at the end of an epoch, so epochs don't mix.
+// shuffle draws each record at random from a buffer that is filled up from below, as tf.data's
+// shuffle does. The buffer runs empty at the end of an epoch, so epochs don't mix.
 type shuffle struct {
 	from  source
 	size  int
@@ -32,8 +32,8 @@ func newShuffle(from source, size int, most int64, seed uint64, epoch int) *shuf
 	return s
 }
 
-// begin starts an epoch. Its order depends on seed and epoch only, so that any epoch can be read again without those before
-// it.
+// begin starts an epoch. Its order depends on seed and epoch only, so that any epoch can be read
+// again without those before it.
 func (s *shuffle) begin(epoch int) {
 	s.epoch, s.ended = epoch, false
 	s.random = rand.New(rand.NewPCG(s.seed, uint64(epoch)))

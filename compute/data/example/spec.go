@@ -7,28 +7,32 @@ import (
 	"strings"
 )
 
-// Spec is the features to read, sorted by name; a Sequence comes after a plain feature of its name, which a tf.SequenceExample may
-// have too. Features of a record that are not in it are ignored, as TensorFlow does.
+// Spec is the features to read, sorted by name; a Sequence comes after a plain feature of its name,
+// which a tf.SequenceExample may have too. Features of a record that are not in it are ignored, as
+// TensorFlow does.
 type Spec []Feature
 
-// Feature says how one feature of a record becomes a column. It is TensorFlow's FixedLenFeature when Shape is set, and its
-// VarLenFeature or RaggedFeature when not; of a Sequence, its FixedLenSequenceFeature when Shape is set.
+// Feature says how one feature of a record becomes a column. It is TensorFlow's FixedLenFeature
+// when Shape is set, and its VarLenFeature or RaggedFeature when not; of a Sequence, its
+// FixedLenSequenceFeature when Shape is set.
 type Feature struct {
 	Name string
 	Kind Kind
 
-	// Shape is the shape of one row, or of one step when Sequence: nil is any number of values, [] one scalar, [3] three values.
+	// Shape is the shape of one row, or of one step when Sequence: nil is any number of values, []
+	// one scalar, [3] three values.
 	Shape []int
 
-	// Sequence: the feature is one of a tf.SequenceExample's feature_lists. Every row is a list of steps, every step a list of
-	// values.
+	// Sequence: the feature is one of a tf.SequenceExample's feature_lists. Every row is a list of
+	// steps, every step a list of values.
 	Sequence bool
 
-	// AllowMissing: of a Sequence with a Shape, records may lack the list, which is then one without steps. Without a Shape they
-	// always may.
+	// AllowMissing: of a Sequence with a Shape, records may lack the list, which is then one
+	// without steps. Without a Shape they always may.
 	AllowMissing bool
 
-	// Default fills the whole shape of a row that lacks the feature. Without it, and with a Shape, such a row is an error.
+	// Default fills the whole shape of a row that lacks the feature. Without it, and with a Shape,
+	// such a row is an error.
 	Default *Default
 
 	Vocabulary  []string // the schema's string domain: the values known, in its order
@@ -66,8 +70,8 @@ type Default struct {
 	Int64 int64
 }
 
-// Range holds the bounds of an integer feature, both inclusive. A bound that the schema leaves open is math.MinInt64 or
-// math.MaxInt64.
+// Range holds the bounds of an integer feature, both inclusive. A bound that the schema leaves open
+// is math.MinInt64 or math.MaxInt64.
 type Range struct{ Min, Max int64 }
 
 // VarLen says whether rows may have any number of values.
@@ -119,7 +123,8 @@ func (s Spec) Without(names ...string) Spec {
 	return slices.DeleteFunc(slices.Clone(s), func(f Feature) bool { return slices.Contains(names, f.Name) })
 }
 
-// Validate says what is wrong with s: an order other than by name, a name twice, an unknown kind, an impossible shape.
+// Validate says what is wrong with s: an order other than by name, a name twice, an unknown kind,
+// an impossible shape.
 func (s Spec) Validate() error {
 	for i, f := range s {
 		if i > 0 && s[i-1].compare(f) >= 0 {

@@ -11,8 +11,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// ReadNumExamples reads the number of records that a split had from its statistics: Split-<name>/FeatureStats.pb of TFX's
-// ExampleStatistics artifact. TFX takes it from there too, as num_examples of FnArgs.
+// ReadNumExamples reads the number of records that a split had from its statistics:
+// Split-<name>/FeatureStats.pb of TFX's ExampleStatistics artifact. TFX takes it from there too, as
+// num_examples of FnArgs.
 func ReadNumExamples(path string) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -22,9 +23,10 @@ func ReadNumExamples(path string) (int64, error) {
 	return ParseNumExamples(shortName(path), f)
 }
 
-// ParseNumExamples reads a serialized DatasetFeatureStatisticsList of TensorFlow Metadata (statistics.proto), and of that the
-// num_examples of its first dataset, as TFX does. Errors contain the name, which are ErrInput unless r can't be read. What is
-// said of the features is passed over, and none of it held in memory.
+// ParseNumExamples reads a serialized DatasetFeatureStatisticsList of TensorFlow Metadata
+// (statistics.proto), and of that the num_examples of its first dataset, as TFX does. Errors
+// contain the name, which are ErrInput unless r can't be read. What is said of the features is
+// passed over, and none of it held in memory.
 func ParseNumExamples(name string, r io.Reader) (int64, error) {
 	in := &walk{in: bufio.NewReaderSize(r, 64<<10), left: math.MaxInt64}
 	n, err := firstNumExamples(in)
@@ -68,7 +70,8 @@ func firstNumExamples(list *walk) (n int64, err error) {
 	}
 }
 
-// numExamples reads one DatasetFeatureStatistics. As everywhere in protocol buffers, the last value of a field counts.
+// numExamples reads one DatasetFeatureStatistics. As everywhere in protocol buffers, the last value
+// of a field counts.
 func numExamples(list *walk) (n int64, err error) {
 	end, err := list.enter()
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// The files were written with TensorFlow Metadata's own messages: three features with histograms and rank histograms.
+// The files were written with TensorFlow Metadata's own messages: three features with histograms
+// and rank histograms.
 func TestStatisticsSayHowManyExamplesThereAre(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]int64{

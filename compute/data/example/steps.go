@@ -6,8 +6,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// FloatSteps adds a list of features of 32-bit floats to the feature_lists: Build returns a tf.SequenceExample then, whose context is
-// made of the other features. Each step has values of its own, none too.
+// FloatSteps adds a list of features of 32-bit floats to the feature_lists: Build returns a
+// tf.SequenceExample then, whose context is made of the other features. Each step has values of its
+// own, none too.
 func (b *Builder) FloatSteps(name string, steps ...[]float32) *Builder {
 	return addSteps(b, name, Float, steps, packedFloats)
 }

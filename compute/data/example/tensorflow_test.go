@@ -12,8 +12,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// parseScript parses with the real TensorFlow. Each request is one call of tf.io.parse_example; each
-// answer is an error or columns: values flat and as text (floats as their bits), and for ragged ones the row lengths.
+// parseScript parses with the real TensorFlow. Each request is one call of tf.io.parse_example;
+// each answer is an error or columns: values flat and as text (floats as their bits), and for
+// ragged ones the row lengths.
 const parseScript = `
 TYPES = {"string": tf.string, "float": tf.float32, "int64": tf.int64}
 
@@ -152,8 +153,8 @@ func TestParsesAsTensorFlowDoes(t *testing.T) {
 	compareWithTensorFlow(t, requests)
 }
 
-// Encodings that no writer makes. TensorFlow refuses most, reads one, and silently drops a part of two; here all are read as
-// protocol buffers have them.
+// Encodings that no writer makes. TensorFlow refuses most, reads one, and silently drops a part of
+// two; here all are read as protocol buffers have them.
 func TestOddEncodingsAreReadWhereTensorFlowRefusesThem(t *testing.T) {
 	t.Parallel()
 	list := func(values ...float32) []byte { return message(2, message(1, fixed32s(values...))) }

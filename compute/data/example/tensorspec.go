@@ -2,8 +2,9 @@ package example
 
 import "github.com/stoker-ml/stoker/compute/data/example/schemapb"
 
-// TensorSpec is one entry of the feature spec that TensorFlow makes of a schema (schema_as_feature_spec of tf.Transform): a tensor and
-// the features of a record that it is put together of.
+// TensorSpec is one entry of the feature spec that TensorFlow makes of a schema
+// (schema_as_feature_spec of tf.Transform): a tensor and the features of a record that it is put
+// together of.
 type TensorSpec struct {
 	Name     string
 	Layout   Layout
@@ -11,7 +12,8 @@ type TensorSpec struct {
 	Kind     Kind
 	Sequence bool // a step's: Values is one of a tf.SequenceExample's feature_lists, and so are all other features named here
 
-	// Shape is that of one row: of a FixedLen tensor, or the dense shape of a Sparse one, with -1 for a size not known.
+	// Shape is that of one row: of a FixedLen tensor, or the dense shape of a Sparse one, with -1
+	// for a size not known.
 	Shape   []int
 	Default *Default // of a FixedLen tensor: fills the shape of a row that lacks the feature
 
@@ -27,7 +29,8 @@ type TensorSpec struct {
 	Categorical bool
 }
 
-// Layout is the class of a tensor's entry in TensorFlow's feature spec: FixedLen is that of FixedLenFeature, and so on.
+// Layout is the class of a tensor's entry in TensorFlow's feature spec: FixedLen is that of
+// FixedLenFeature, and so on.
 type Layout int
 
 // The layouts.
@@ -43,7 +46,8 @@ func (l Layout) String() string {
 	return [...]string{"none", "FixedLen", "VarLen", "Sparse", "Ragged"}[max(0, min(int(l), 4))]
 }
 
-// Partition cuts the values of a ragged tensor into rows: by a feature that holds the length of each, or into equal ones.
+// Partition cuts the values of a ragged tensor into rows: by a feature that holds the length of
+// each, or into equal ones.
 type Partition struct {
 	RowLength string // the feature; "" for equal ones
 	Uniform   int64  // values in each row
@@ -67,7 +71,8 @@ func (t TensorSpec) columns() []Feature {
 	return all
 }
 
-// inUse says whether a feature, plain or sparse, is part of what is parsed (_ShouldIncludeFeature of tfx_bsl).
+// inUse says whether a feature, plain or sparse, is part of what is parsed (_ShouldIncludeFeature
+// of tfx_bsl).
 func inUse(f interface {
 	GetDeprecated() bool
 	GetLifecycleStage() schemapb.LifecycleStage

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// appendFeature appends the values of one serialized tf.Feature and says of which kind it is: 0 if no kind is set. Values of
-// another kind than the column's are not appended.
+// appendFeature appends the values of one serialized tf.Feature and says of which kind it is: 0 if
+// no kind is set. Values of another kind than the column's are not appended.
 //
 // As for every oneof, the last kind set wins, and lists of the same kind are joined.
 func (c *Column) appendFeature(feature []byte) (Kind, error) {
@@ -37,7 +37,8 @@ func (c *Column) appendFeature(feature []byte) (Kind, error) {
 	return kind, nil
 }
 
-// appendList appends a serialized BytesList, FloatList or Int64List. Numbers may be packed or not, or a mixture.
+// appendList appends a serialized BytesList, FloatList or Int64List. Numbers may be packed or not,
+// or a mixture.
 func (c *Column) appendList(list []byte) (err error) {
 	for len(list) > 0 {
 		var f field

@@ -86,16 +86,16 @@ const Formats = ".csv or .parquet"
 // Known reports whether Convert reads files of this name.
 func Known(path string) bool { return strings.EqualFold(filepath.Ext(path), ".csv") || Unbounded(path) }
 
-// Unbounded reports whether Convert can't bound the memory that a damaged file of this name costs: Parquet pages may claim and unpack to any
-// size. Such a file is for a process with a limit.
+// Unbounded reports whether Convert can't bound the memory that a damaged file of this name costs:
+// Parquet pages may claim and unpack to any size. Such a file is for a process with a limit.
 func Unbounded(path string) bool { return strings.EqualFold(filepath.Ext(path), ".parquet") }
 
 // table is a file that can be converted.
 type table interface {
 	// columns are in the order of the file.
 	columns() []column
-	// rows builds a record of the features of each row, in that order, and calls take with it and, unless split is negative, with the
-	// name in that column.
+	// rows builds a record of the features of each row, in that order, and calls take with it and,
+	// unless split is negative, with the name in that column.
 	rows(ctx context.Context, features []int, split int, take func(b *example.Builder, split string) error) error
 }
 
@@ -144,8 +144,9 @@ func (o Options) check() error {
 	return nil
 }
 
-// Convert writes the Examples of a file below dir, which must not exist or be empty: Split-<name>/data_tfrecord-00000-of-00001.gz for each
-// split. What it wrote before it failed is left there. Errors about the data are *Error.
+// Convert writes the Examples of a file below dir, which must not exist or be empty:
+// Split-<name>/data_tfrecord-00000-of-00001.gz for each split. What it wrote before it failed is
+// left there. Errors about the data are *Error.
 func Convert(ctx context.Context, path, dir string, o Options) (r Report, err error) {
 	if err := o.check(); err != nil {
 		return r, err
@@ -208,7 +209,8 @@ func (o Options) maxBytes(path string) (int64, error) {
 	return max(1<<30, 1000*min(info.Size(), math.MaxInt64/1000)), nil
 }
 
-// layout checks the columns, and returns those that become features sorted by name, as TFX serializes them.
+// layout checks the columns, and returns those that become features sorted by name, as TFX
+// serializes them.
 func layout(path string, columns []column, splitColumn string) (features []int, split int, err error) {
 	split = -1
 	seen := map[string]bool{}

@@ -62,7 +62,8 @@ func openCSV(ctx context.Context, path string) (*csvTable, error) {
 	return t, err
 }
 
-// separatorOf returns what separates the names in a header that commas leave whole, and a hint at it; nothing if it looks like one name.
+// separatorOf returns what separates the names in a header that commas leave whole, and a hint at
+// it; nothing if it looks like one name.
 func separatorOf(header string) (separator, hint string) {
 	for _, known := range []struct{ separator, name string }{{";", "semicolons"}, {"\t", "tabs"}, {"|", "bars"}} {
 		if strings.Contains(header, known.separator) {
@@ -98,7 +99,8 @@ func (t *csvTable) rows(ctx context.Context, features []int, split int, take fun
 	})
 }
 
-// each calls take with the cells of each row, the header first. The line is that of a cell. Cells are valid during the call.
+// each calls take with the cells of each row, the header first. The line is that of a cell. Cells
+// are valid during the call.
 func (t *csvTable) each(ctx context.Context, take func(line func(cell int) int, cells []string) error) error {
 	f, err := os.Open(t.path)
 	if err != nil {
@@ -198,8 +200,9 @@ func isInteger(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// pythonNumber takes off what Python allows in a number and Go does not: space around it, underscores between digits. It is false
-// for what Go allows and Python does not: hexadecimal numbers.
+// pythonNumber takes off what Python allows in a number and Go does not: space around it,
+// underscores between digits. It is false for what Go allows and Python does not: hexadecimal
+// numbers.
 func pythonNumber(cell string) (string, bool) {
 	text := strings.Trim(cell, " \t\n\v\f\r\x1c\x1d\x1e\x1f")
 	if strings.ContainsAny(text, "xXpP") {

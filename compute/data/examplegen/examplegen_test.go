@@ -55,7 +55,8 @@ func records(t *testing.T, pattern string) (all []string) {
 	return all
 }
 
-// The Examples of TFX's CsvExampleGen, written back as CSV, become the same records in the same splits, byte for byte.
+// The Examples of TFX's CsvExampleGen, written back as CSV, become the same records in the same
+// splits, byte for byte.
 func TestMakesTheRecordsAndSplitsOfCsvExampleGen(t *testing.T) {
 	t.Parallel()
 	for data, splits := range map[string][]string{"penguin": {"train", "eval"}, "taxi": {"eval"}} {

@@ -26,7 +26,8 @@ type parquetTable struct {
 	most int64           // rows
 }
 
-// A run of equal values has any length in a few bytes. So many rows a file may have, and so many for each of its bytes.
+// A run of equal values has any length in a few bytes. So many rows a file may have, and so many
+// for each of its bytes.
 const (
 	fewRows     = 100_000
 	rowsPerByte = 100
@@ -77,8 +78,8 @@ const (
 	maxDepth  = 20       // columns in columns
 )
 
-// checkFooter reads the footer, whose length in 4 bytes and PAR1 are the end of a file, and how deep columns are nested: the library takes
-// memory by the square of that.
+// checkFooter reads the footer, whose length in 4 bytes and PAR1 are the end of a file, and how
+// deep columns are nested: the library takes memory by the square of that.
 func checkFooter(f io.ReaderAt, size int64) error {
 	var end [8]byte
 	if _, err := f.ReadAt(end[:], size-int64(len(end))); size < int64(len(end)) || err != nil {
@@ -125,8 +126,9 @@ func checkDepth(schema []format.SchemaElement) error {
 	return nil
 }
 
-// runLengthBooleans is the index of a leaf of booleans in run-length encoding, or -1. The library reads a run of ones as one one and zeros.
-// Levels have that encoding too, so that it means nothing if a column has another one too and the file has no statistics of encodings.
+// runLengthBooleans is the index of a leaf of booleans in run-length encoding, or -1. The library
+// reads a run of ones as one one and zeros. Levels have that encoding too, so that it means nothing
+// if a column has another one too and the file has no statistics of encodings.
 func runLengthBooleans(file *format.FileMetaData) int {
 	for _, group := range file.RowGroups {
 		for i, chunk := range group.Columns {
@@ -228,7 +230,8 @@ func (t *parquetTable) row(values parquet.Row, features []int, split int, take f
 	return take(&b, name)
 }
 
-// leaves cuts a row into the values of each leaf: one, or those of a list. Together they hold at most maxRowBytes.
+// leaves cuts a row into the values of each leaf: one, or those of a list. Together they hold at
+// most maxRowBytes.
 func (t *parquetTable) leaves(row parquet.Row) ([][]parquet.Value, error) {
 	all, size := make([][]parquet.Value, len(t.cols)), 0
 	for i := range all {

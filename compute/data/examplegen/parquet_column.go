@@ -25,7 +25,8 @@ type parquetColumn struct {
 	float   func(parquet.Value) float32        // of a Float column
 }
 
-// leafTypes are the logical types of the leaves, in the order of the file. A value of nil is a leaf without one.
+// leafTypes are the logical types of the leaves, in the order of the file. A value of nil is a leaf
+// without one.
 func leafTypes(schema []format.SchemaElement) (types []format.LogicalTypeValue) {
 	for _, element := range schema {
 		if element.Type.Valid {
@@ -73,7 +74,8 @@ func (c *parquetColumn) findLeaf(field *parquet.Column) (*parquet.Column, error)
 	if elements.Leaf() {
 		return elements, nil
 	}
-	// Older writers have lists of structs in two levels, which the format distinguishes from lists of primitives in three by these names.
+	// Older writers have lists of structs in two levels, which the format distinguishes from lists
+	// of primitives in three by these names.
 	older := elements.Name() == "array" || elements.Name() == field.Name()+"_tuple"
 	if older || len(elements.Columns()) != 1 || !elements.Columns()[0].Leaf() || elements.Columns()[0].Repeated() {
 		return nil, fmt.Errorf("is nested (a list of structs, lists or maps): %s, or lists of primitives", splitUp)
@@ -172,7 +174,8 @@ func (c *parquetColumn) setDecimal(d *format.DecimalType, physical parquet.Type)
 	return nil
 }
 
-// unscaled is the integer of a decimal: of 32 or 64 bits, or big-endian two's complement. Bytes beyond maxDecimalBytes don't count.
+// unscaled is the integer of a decimal: of 32 or 64 bits, or big-endian two's complement. Bytes
+// beyond maxDecimalBytes don't count.
 func unscaled(v parquet.Value) *big.Int {
 	switch v.Kind() {
 	case parquet.Int32:
@@ -234,7 +237,8 @@ func micros(unit time.Duration) func(parquet.Value) (int64, error) {
 	}
 }
 
-// int96Micros makes microseconds since 1970 of a timestamp of Spark or Impala: nanoseconds of a day, and a Julian day.
+// int96Micros makes microseconds since 1970 of a timestamp of Spark or Impala: nanoseconds of a
+// day, and a Julian day.
 func int96Micros(v parquet.Value) (int64, error) {
 	const epoch, dayMicros = 2_440_588, 86_400_000_000
 	n := v.Int96()
@@ -276,7 +280,8 @@ func (c *parquetColumn) present(values []parquet.Value) ([]parquet.Value, error)
 	return values, nil
 }
 
-// add adds the feature of a column. A null is a feature without a kind, which reads as a missing one, and so is an empty list.
+// add adds the feature of a column. A null is a feature without a kind, which reads as a missing
+// one, and so is an empty list.
 func (c *parquetColumn) add(b *example.Builder, values []parquet.Value) error {
 	values, err := c.present(values)
 	if err != nil {

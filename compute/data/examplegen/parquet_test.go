@@ -158,7 +158,8 @@ func TestColumnsThatHaveNoTypeInExamplesAreNamed(t *testing.T) {
 	}
 }
 
-// One value that a thousand rows repeat costs a few bytes. Bytes of Examples are counted, not those of the file.
+// One value that a thousand rows repeat costs a few bytes. Bytes of Examples are counted, not those
+// of the file.
 func TestBoundsTheBytesOfExamples(t *testing.T) {
 	t.Parallel()
 	type row struct {
@@ -189,8 +190,8 @@ func footer(t *testing.T, compact ...byte) string {
 	return write(t, "data.parquet", string(append(data, "PAR1"...)))
 }
 
-// What a hostile file claims costs nothing: the schema of a million columns in each other has 6 MB and would take terabytes, and a list
-// says that it has 2^31 elements.
+// What a hostile file claims costs nothing: the schema of a million columns in each other has 6 MB
+// and would take terabytes, and a list says that it has 2^31 elements.
 func TestClaimsOfParquetFilesAreBounded(t *testing.T) {
 	t.Parallel()
 	nested := bytes.Repeat([]byte{0x48, 1, 'a', 0x15, 2, 0}, 1<<20) // name a, 1 child
@@ -226,7 +227,8 @@ func TestDamagedParquetFilesAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever bytes a file has, it is refused as bad input or becomes Examples. Run it with a limit of address space: see Unbounded.
+// Whatever bytes a file has, it is refused as bad input or becomes Examples. Run it with a limit of
+// address space: see Unbounded.
 func FuzzParquet(f *testing.F) {
 	type listed struct {
 		Numbers []int64          `parquet:"numbers,list"`

@@ -20,8 +20,9 @@ const (
 
 var errThrift = errors.New("its description claims more than it has")
 
-// thriftClaims checks that a struct in the compact protocol has as many elements as its lists claim, which the library allocates at once, and
-// that structs are nested no deeper than depth. It returns the bytes after the struct.
+// thriftClaims checks that a struct in the compact protocol has as many elements as its lists
+// claim, which the library allocates at once, and that structs are nested no deeper than depth. It
+// returns the bytes after the struct.
 func thriftClaims(data []byte, depth int) ([]byte, error) {
 	for {
 		if len(data) == 0 || depth == 0 {

@@ -16,7 +16,8 @@ type inferCase struct {
 	Sequence bool `json:"sequence"` // records are tf.SequenceExamples
 }
 
-// inferCases are random records of features that each follow one habit, up to three splits. They are the same each time.
+// inferCases are random records of features that each follow one habit, up to three splits. They
+// are the same each time.
 func inferCases() []inferCase {
 	var all []inferCase
 	for seed := range 60 {

@@ -13,7 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example/schemapb"
 )
 
-// DefaultMaxStringDomain is how many distinct strings a domain has at most where Options do not say otherwise.
+// DefaultMaxStringDomain is how many distinct strings a domain has at most where Options do not say
+// otherwise.
 const DefaultMaxStringDomain = 100
 
 // Options are those of TensorFlow Data Validation's infer_schema.
@@ -48,8 +49,9 @@ func (s *Schema) Features() (n int) {
 	return n
 }
 
-// Infer infers the schema of the first split and updates it with each other one, in that order. Features are sorted by name, the
-// struct of feature_lists comes after them; what only a later split has comes last. The same statistics give the same bytes.
+// Infer infers the schema of the first split and updates it with each other one, in that order.
+// Features are sorted by name, the struct of feature_lists comes after them; what only a later
+// split has comes last. The same statistics give the same bytes.
 func Infer(o Options, splits ...*Statistics) (*Schema, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -95,7 +97,8 @@ func sorted(features map[string]*feature) []*feature {
 	return slices.SortedFunc(maps.Values(features), func(a, b *feature) int { return strings.Compare(a.name(), b.name()) })
 }
 
-// createStruct adds the struct of the feature_lists. Each record of a split with feature_lists counts as one that has it.
+// createStruct adds the struct of the feature_lists. Each record of a split with feature_lists
+// counts as one that has it.
 func (s *Schema) createStruct(o Options, split *Statistics) {
 	domain := &schemapb.StructDomain{}
 	made := &schemapb.Feature{
@@ -216,7 +219,8 @@ func boolDomain(words []string) *schemapb.BoolDomain {
 // standardStep matches a step of a path that stands for itself. All others are quoted.
 var standardStep = regexp.MustCompile(`^(\([^()]*\)|[^().']+)$`)
 
-// domainName is the name of a feature's string_domain: its path, in the notation of TensorFlow Data Validation.
+// domainName is the name of a feature's string_domain: its path, in the notation of TensorFlow Data
+// Validation.
 func domainName(path []string) string {
 	steps := make([]string, len(path))
 	for i, step := range path {

@@ -47,7 +47,8 @@ func writeGzip(path string, text []byte) error {
 	return errors.Join(err, z.Close(), os.WriteFile(path, packed.Bytes(), 0o644))
 }
 
-// The schemas of 150 sets of random splits, of which 90 are tf.SequenceExamples, are those of TensorFlow Data Validation 1.16.1, byte for byte.
+// The schemas of 150 sets of random splits, of which 90 are tf.SequenceExamples, are those of
+// TensorFlow Data Validation 1.16.1, byte for byte.
 func TestInfersWhatTensorFlowDataValidationInfers(t *testing.T) {
 	t.Parallel()
 	want := kept(t)
@@ -108,8 +109,9 @@ func statisticsOf(t *testing.T, split string, pattern string) *schemagen.Statist
 	return s
 }
 
-// The schemas that SchemaGen made of the Palmer penguins and of the Chicago taxi trips, byte for byte. Of the 10,036 trips of the train split,
-// testdata has the 52 that show a value of a string, or an empty or a present list of a feature, first: no other decides on the schema.
+// The schemas that SchemaGen made of the Palmer penguins and of the Chicago taxi trips, byte for
+// byte. Of the 10,036 trips of the train split, testdata has the 52 that show a value of a string,
+// or an empty or a present list of a feature, first: no other decides on the schema.
 func TestInfersTheSchemasThatSchemaGenMade(t *testing.T) {
 	t.Parallel()
 	for data, train := range map[string]string{"penguin": "../example/testdata/penguin/examples/Split-train/*", "taxi": "testdata/taxi-train.tfrecord.gz"} {
@@ -230,7 +232,8 @@ func FuzzAdd(f *testing.F) {
 	})
 }
 
-// A value or a list in many small parts is not copied once for each: such a record would take hours.
+// A value or a list in many small parts is not copied once for each: such a record would take
+// hours.
 func TestAValueInManyPartsIsCopiedAFewTimes(t *testing.T) {
 	const parts = 100_000
 	message := func(number protowire.Number, content ...[]byte) []byte {

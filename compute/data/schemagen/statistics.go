@@ -22,10 +22,12 @@ const (
 	maxDistinctBytes = 1 << 20 // of these together
 )
 
-// SequenceStruct is the name of the struct feature under which a schema has the feature_lists of tf.SequenceExamples.
+// SequenceStruct is the name of the struct feature under which a schema has the feature_lists of
+// tf.SequenceExamples.
 const SequenceStruct = "##SEQUENCE##"
 
-// Statistics is what the records of one split show of their features. It is not safe for concurrent use.
+// Statistics is what the records of one split show of their features. It is not safe for concurrent
+// use.
 type Statistics struct {
 	Split string
 
@@ -82,7 +84,8 @@ func (s *Statistics) levels(f *feature) []valency {
 	return []valency{outer, f.step}
 }
 
-// span is the range of integers. The zero value is that of no integers, for which TensorFlow Data Validation takes 0 to 0.
+// span is the range of integers. The zero value is that of no integers, for which TensorFlow Data
+// Validation takes 0 to 0.
 type span struct {
 	min, max int64
 	any      bool
@@ -140,7 +143,8 @@ func NewStatistics(split string) *Statistics {
 // Records is how many records were added.
 func (s *Statistics) Records() int64 { return s.records }
 
-// Add adds one serialized tf.Example or tf.SequenceExample. The error is an *example.Error without a file, and s is of no use after it.
+// Add adds one serialized tf.Example or tf.SequenceExample. The error is an *example.Error without
+// a file, and s is of no use after it.
 func (s *Statistics) Add(record []byte) error {
 	number := s.records
 	if err := s.add(record); err != nil {
@@ -284,8 +288,8 @@ func (f *feature) countList(feature []byte, lists *valency) error {
 	return err
 }
 
-// joined joins the parts of a message. The first one is the record's, which stays as it is; a copy has capacity for more, so that many
-// small parts are not copied again and again.
+// joined joins the parts of a message. The first one is the record's, which stays as it is; a copy
+// has capacity for more, so that many small parts are not copied again and again.
 type joined struct{ own bool }
 
 func (j *joined) append(value, part []byte) []byte {
@@ -370,7 +374,8 @@ var errMalformed = errors.New("malformed protocol buffer")
 
 func malformed(code int) error { return fmt.Errorf("%w: %w", errMalformed, protowire.ParseError(code)) }
 
-// fields calls take with each length-delimited field of a message and passes over all others. The bytes are a part of message.
+// fields calls take with each length-delimited field of a message and passes over all others. The
+// bytes are a part of message.
 func fields(message []byte, take func(protowire.Number, []byte) error) error {
 	for len(message) > 0 {
 		number, wire, tag := protowire.ConsumeTag(message)

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Text returns the schema as schema.pbtxt: protocol buffers' text format as TensorFlow's tools write it, the same bytes each
-// time, which Go's own library does not promise.
+// Text returns the schema as schema.pbtxt: protocol buffers' text format as TensorFlow's tools
+// write it, the same bytes each time, which Go's own library does not promise.
 func (s *Schema) Text() []byte {
 	var out bytes.Buffer
 	writeMessage(&out, "", s.Proto.ProtoReflect())

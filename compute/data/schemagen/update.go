@@ -128,7 +128,8 @@ func updateCount(count *schemapb.ValueCount, level valency) {
 	}
 }
 
-// dropShape drops a shape where a list is missing, lengths vary or the shape has another number of values. It says whether it did.
+// dropShape drops a shape where a list is missing, lengths vary or the shape has another number of
+// values. It says whether it did.
 func dropShape(made *schemapb.Feature, levels []valency) bool {
 	if made.GetShape() == nil {
 		return false
@@ -140,7 +141,8 @@ func dropShape(made *schemapb.Feature, levels []valency) bool {
 	return true
 }
 
-// valuesOf is how many values a shape holds. Shapes with the same number are the same to TensorFlow Data Validation.
+// valuesOf is how many values a shape holds. Shapes with the same number are the same to TensorFlow
+// Data Validation.
 func valuesOf(shape *schemapb.FixedShape) int64 {
 	n := int64(1)
 	for _, dim := range shape.GetDim() {
@@ -161,7 +163,8 @@ func updatePresence(presence *schemapb.FeaturePresence, records valency) {
 	}
 }
 
-// domain updates a domain by the values of the split, of whatever kind they are. Without values, a domain stays.
+// domain updates a domain by the values of the split, of whatever kind they are. Without values, a
+// domain stays.
 func (u update) domain(made *schemapb.Feature, f *feature) {
 	switch domain := made.GetDomainInfo().(type) {
 	case *schemapb.Feature_Domain:

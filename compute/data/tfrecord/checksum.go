@@ -12,7 +12,8 @@ const (
 	maskDelta = 0xa282ead8
 )
 
-// Checksum is the masked CRC-32C of the parts, one after another, as TFRecords, TensorBundles and LevelDB tables store it.
+// Checksum is the masked CRC-32C of the parts, one after another, as TFRecords, TensorBundles and
+// LevelDB tables store it.
 func Checksum(parts ...[]byte) uint32 {
 	var c CRC
 	for _, part := range parts {
@@ -36,5 +37,6 @@ func (c CRC) Update(data []byte) CRC { return CRC(crc32.Update(uint32(c), castag
 //
 //	mask(c) = rotate right(c, 15) + 0xa282ead8, modulo 2^32
 //
-// The mask is there because a checksum over bytes that hold their own checksum is weak (leveldb/util/crc32c.h).
+// The mask is there because a checksum over bytes that hold their own checksum is weak
+// (leveldb/util/crc32c.h).
 func (c CRC) Masked() uint32 { return bits.RotateLeft32(uint32(c), -15) + maskDelta }

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// What can be wrong with a file of records. An *Error wraps one of these, or an error of the operating system.
+// What can be wrong with a file of records. An *Error wraps one of these, or an error of the
+// operating system.
 var (
 	ErrTruncated      = errors.New("truncated")
 	ErrLengthChecksum = errors.New("checksum of the length does not match")
@@ -29,7 +30,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Corrupt says whether err is about the bytes of the file, which no retry mends, and not about reading them.
+// Corrupt says whether err is about the bytes of the file, which no retry mends, and not about
+// reading them.
 func Corrupt(err error) bool {
 	for _, bad := range []error{ErrTruncated, ErrLengthChecksum, ErrDataChecksum, ErrNotGzip, ErrGzip, ErrTooLong} {
 		if errors.Is(err, bad) {

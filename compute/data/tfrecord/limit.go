@@ -6,11 +6,13 @@ import (
 	"strconv"
 )
 
-// DefaultLimit is how many bytes a record may have where neither EnvLimit nor Reader.Limit says otherwise. A gzip file may be a
-// thousand times as large as it looks, and a record is in memory as a whole.
+// DefaultLimit is how many bytes a record may have where neither EnvLimit nor Reader.Limit says
+// otherwise. A gzip file may be a thousand times as large as it looks, and a record is in memory as
+// a whole.
 const DefaultLimit = 256 << 20
 
-// EnvLimit is the environment variable that sets the limit of all records that a process reads, in MiB, from 1 to 2047.
+// EnvLimit is the environment variable that sets the limit of all records that a process reads, in
+// MiB, from 1 to 2047.
 const EnvLimit = "STOKER_MAX_RECORD_MIB"
 
 const mostMiB = maxLength >> 20
@@ -21,8 +23,8 @@ var limit = chooseLimit(os.Getenv(EnvLimit))
 // CurrentLimit is how many bytes a record may have in this process.
 func CurrentLimit() int { return limit }
 
-// CheckLimit returns an error if EnvLimit is set to something that is no limit; DefaultLimit holds then. Programs call it when they
-// start.
+// CheckLimit returns an error if EnvLimit is set to something that is no limit; DefaultLimit holds
+// then. Programs call it when they start.
 func CheckLimit() error { return checkLimit(os.Getenv(EnvLimit)) }
 
 func checkLimit(asked string) error {

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// otherFormats are files of records that TFX and its neighbours write too, by the bytes they begin with.
+// otherFormats are files of records that TFX and its neighbours write too, by the bytes they begin
+// with.
 var otherFormats = []struct{ name, magic string }{
 	{"Parquet", "PAR1"},                             // parquet-format/README.md
 	{"Avro", "Obj\x01"},                             // Avro 1.12, object container files
@@ -14,7 +15,8 @@ var otherFormats = []struct{ name, magic string }{
 	{"zstd", "\x28\xb5\x2f\xfd"},                    // RFC 8878
 }
 
-// named says by name which other format a file is in that does not begin with a record; else it returns err.
+// named says by name which other format a file is in that does not begin with a record; else it
+// returns err.
 func named(head []byte, err error) error {
 	for _, other := range otherFormats {
 		if bytes.HasPrefix(head, []byte(other.magic)) {
@@ -27,7 +29,8 @@ func named(head []byte, err error) error {
 	return err
 }
 
-// isText is never true of a record's head: the length of one that fits into memory has bytes of zero.
+// isText is never true of a record's head: the length of one that fits into memory has bytes of
+// zero.
 func isText(head []byte) bool {
 	return !bytes.ContainsFunc(head, func(r rune) bool { return r == utf8.RuneError || r < ' ' && r != '\t' && r != '\r' && r != '\n' })
 }

@@ -35,8 +35,8 @@ type Reader struct {
 	err    error // once set, what every later call of Next returns
 }
 
-// Open opens a file of records, gzip or plain, detected by its first bytes. A file named .gz that is not gzip is an error, at the
-// first Next.
+// Open opens a file of records, gzip or plain, detected by its first bytes. A file named .gz that
+// is not gzip is an error, at the first Next.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -47,8 +47,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads records from in, which is not closed. Errors contain the name, and decides by ".gz" at its end whether
-// in must be gzip.
+// NewReader reads records from in, which is not closed. Errors contain the name, and decides by
+// ".gz" at its end whether in must be gzip.
 func NewReader(name string, in io.Reader) *Reader {
 	r := &Reader{stream: newStream(), limit: CurrentLimit()}
 	r.in = bufio.NewReaderSize(r.stream, bufferSize)
@@ -56,16 +56,17 @@ func NewReader(name string, in io.Reader) *Reader {
 	return r
 }
 
-// Reset makes r read another file, as if NewReader had made it, and saves the memory of a new one: for those who read many.
-// A file that Open opened must be closed before.
+// Reset makes r read another file, as if NewReader had made it, and saves the memory of a new one:
+// for those who read many. A file that Open opened must be closed before.
 func (r *Reader) Reset(name string, in io.Reader) {
 	r.stream.reset(name, in)
 	r.in.Reset(r.stream)
 	*r = Reader{name: name, stream: r.stream, in: r.in, large: r.large, limit: r.limit, close: func() error { return nil }}
 }
 
-// Limit sets how many bytes a record may have from now on: CurrentLimit at first, at most 2^31 - 1. A longer one is an *Error with
-// ErrTooLong in its chain. Its length is known from its head, and nothing of it is read.
+// Limit sets how many bytes a record may have from now on: CurrentLimit at first, at most 2^31 - 1.
+// A longer one is an *Error with ErrTooLong in its chain. Its length is known from its head, and
+// nothing of it is read.
 func (r *Reader) Limit(bytes int) { r.limit = min(bytes, maxLength) }
 
 // Gzip says whether the file is compressed, once Next was called.
@@ -79,8 +80,8 @@ func (r *Reader) Close() error {
 	return r.close()
 }
 
-// Next returns the next record. It stays valid until the next call. At the end of the file, and only at a clean one, the
-// error is io.EOF; all others are *Error and stay.
+// Next returns the next record. It stays valid until the next call. At the end of the file, and
+// only at a clean one, the error is io.EOF; all others are *Error and stay.
 func (r *Reader) Next() ([]byte, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -152,8 +153,8 @@ func (r *Reader) readLength() (int, error) {
 	return int(length), nil
 }
 
-// otherFormat is what is wrong with a head whose checksum doesn't match: at the beginning of a file, often the file is
-// another one.
+// otherFormat is what is wrong with a head whose checksum doesn't match: at the beginning of a
+// file, often the file is another one.
 func (r *Reader) otherFormat(head []byte) error {
 	if r.number > 0 {
 		return ErrLengthChecksum
@@ -173,8 +174,8 @@ func (r *Reader) peekData(length int) ([]byte, error) {
 	return verified(data)
 }
 
-// readLarge reads a record that is longer than the buffer. Memory grows with the bytes that are there, not with what the
-// length promises.
+// readLarge reads a record that is longer than the buffer. Memory grows with the bytes that are
+// there, not with what the length promises.
 func (r *Reader) readLarge(length int) ([]byte, error) {
 	need := length + footSize
 	if r.large = r.large[:0]; cap(r.large) > keptBytes && need <= keptBytes {

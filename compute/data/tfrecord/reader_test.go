@@ -230,7 +230,8 @@ func TestRecordsBeforeTheDamageAreGiven(t *testing.T) {
 	}
 }
 
-// The first bytes of a plain file are a length. One that looks like gzip's magic must not be taken for it.
+// The first bytes of a plain file are a length. One that looks like gzip's magic must not be taken
+// for it.
 func TestAPlainFileThatBeginsLikeGzipIsPlain(t *testing.T) {
 	t.Parallel()
 	file := framed(t, make([]byte, 0x088b1f))
@@ -321,7 +322,8 @@ func TestAClosedReaderReadsNothing(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, a reader ends without a panic, and what it read, written again, is how the plain bytes began.
+// Whatever the bytes, a reader ends without a panic, and what it read, written again, is how the
+// plain bytes began.
 func FuzzReader(f *testing.F) {
 	for _, file := range []string{"testdata/penguin-eval.gz", "testdata/events.out.tfevents"} {
 		b, err := os.ReadFile(file)
@@ -368,8 +370,8 @@ func ExampleReader() {
 	// two
 }
 
-// A record that is longer than the limit is refused by its head, in a compressed file too: neither is it inflated, nor is there memory for
-// it.
+// A record that is longer than the limit is refused by its head, in a compressed file too: neither
+// is it inflated, nor is there memory for it.
 func TestRecordsOverTheLimitAreRefusedBeforeTheyAreRead(t *testing.T) {
 	zeros := make([]byte, 1<<20)
 	var head []byte

@@ -14,8 +14,8 @@ import (
 // fileBufferSize is how much of the file itself is read at once when it is compressed.
 const fileBufferSize = 64 << 10
 
-// stream is the uncompressed bytes of a file. It looks at the first bytes when it is first read, so that a file that is
-// there but bad fails at its first record like every other bad file.
+// stream is the uncompressed bytes of a file. It looks at the first bytes when it is first read, so
+// that a file that is there but bad fails at its first record like every other bad file.
 type stream struct {
 	name string
 	file source
@@ -75,8 +75,8 @@ func (s *stream) open() error {
 // inflates says whether the file is compressed, once it was read from.
 func (s *stream) inflates() bool { return s.out != nil && s.out != s.in }
 
-// isGzip looks for gzip's magic (RFC 1952: 1f 8b, then method 8). A plain file begins with a length, which may look the
-// same, but is followed by its own checksum.
+// isGzip looks for gzip's magic (RFC 1952: 1f 8b, then method 8). A plain file begins with a
+// length, which may look the same, but is followed by its own checksum.
 func isGzip(head []byte) bool {
 	if len(head) < 3 || head[0] != 0x1f || head[1] != 0x8b || head[2] != 8 {
 		return false
@@ -85,7 +85,8 @@ func isGzip(head []byte) bool {
 	return !plain
 }
 
-// inflateError says what is wrong with a gzip stream. An error of reading the file itself is passed on as it is.
+// inflateError says what is wrong with a gzip stream. An error of reading the file itself is passed
+// on as it is.
 func (s *stream) inflateError(err error) error {
 	switch {
 	case s.file.err != nil:

@@ -35,7 +35,8 @@ func (w *writer) bucket(n nn.Node) {
 	w.op("ReduceSum", w.names[n.Name], attributes(integer("keepdims", 0)), count, axes)
 }
 
-// argMax takes NaN for the smallest number there is, as nn and TensorFlow do; ONNX leaves open what it is.
+// argMax takes NaN for the smallest number there is, as nn and TensorFlow do; ONNX leaves open what
+// it is.
 func (w *writer) argMax(n nn.Node) {
 	least := w.constant(n.Name+"/least", floats([]float32{-math.MaxFloat32}))
 	number := w.inner(n, "number", "Where", nil, w.inner(n, "nan", "IsNaN", nil, w.in(n, 0)), least, w.in(n, 0))

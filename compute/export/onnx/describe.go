@@ -30,7 +30,8 @@ type ValueInfo struct {
 	Doc   string   `json:"doc,omitempty"`
 }
 
-// Bounds of what is kept of a file: a graph may have any number of nodes and weights, which are counted as they pass.
+// Bounds of what is kept of a file: a graph may have any number of nodes and weights, which are
+// counted as they pass.
 const (
 	maxValueBytes = 1 << 20
 	maxValues     = 1 << 16
@@ -38,8 +39,9 @@ const (
 	maxNameBytes  = 1 << 10
 )
 
-// Describe reads what a file is, without its weights. What is no ONNX model, is cut off, or has no outputs, is an error, which
-// doesn't name the file: the caller knows the name that users know. Memory depends on the inputs and outputs alone.
+// Describe reads what a file is, without its weights. What is no ONNX model, is cut off, or has no
+// outputs, is an error, which doesn't name the file: the caller knows the name that users know.
+// Memory depends on the inputs and outputs alone.
 func Describe(path string) (Description, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -129,8 +131,8 @@ func (d *Description) node(m *message, f field) error {
 	return nil
 }
 
-// initializer adds up what of a TensorProto holds values: raw_data, 9, and the packed lists float_data, int32_data, string_data,
-// int64_data, double_data and uint64_data.
+// initializer adds up what of a TensorProto holds values: raw_data, 9, and the packed lists
+// float_data, int32_data, string_data, int64_data, double_data and uint64_data.
 func (d *Description) initializer(_ *message, f field) error {
 	switch f.number {
 	case 9, 4, 5, 6, 7, 10, 11:

@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// oneHot compares each index with 0..depth-1: ONNX's own OneHot would count negative ones from the end.
+// oneHot compares each index with 0..depth-1: ONNX's own OneHot would count negative ones from the
+// end.
 func (w *writer) oneHot(n nn.Node) {
 	count := make([]int64, n.Attr.Depth)
 	for i := range count {

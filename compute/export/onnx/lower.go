@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// plain are the ops that are an operator each, without attributes. Operators on two operands repeat the narrower one, as the ops
-// do.
+// plain are the ops that are an operator each, without attributes. Operators on two operands repeat
+// the narrower one, as the ops do.
 var plain = map[nn.Op]string{
 	nn.OpMatMul: "MatMul", nn.OpAddBias: "Add", nn.OpAdd: "Add", nn.OpSub: "Sub", nn.OpMul: "Mul", nn.OpDiv: "Div",
 	nn.OpMaximum: "Max", nn.OpMinimum: "Min",
@@ -113,7 +113,8 @@ func (w *writer) dropNaN(n nn.Node) {
 	w.op("Where", w.names[n.Name], nil, nan, w.constant(n.Name+"/zero", floats([]float32{0})), w.in(n, 0))
 }
 
-// flat gives x, of shape [batch, ...], the shape [batch, width] and the node's name. 0 copies the batch's size.
+// flat gives x, of shape [batch, ...], the shape [batch, width] and the node's name. 0 copies the
+// batch's size.
 func (w *writer) flat(n nn.Node, x string) {
 	shape := w.constant(n.Name+"/shape", ints([]int64{0, int64(w.types[n.Name].Width)}, 2))
 	w.op("Reshape", w.names[n.Name], nil, x, shape)

@@ -12,7 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// message is one protobuf message within a file, read as it comes: what is not asked for is passed over.
+// message is one protobuf message within a file, read as it comes: what is not asked for is passed
+// over.
 type message struct {
 	r    *bufio.Reader
 	left int64 // bytes of the message that are not read yet

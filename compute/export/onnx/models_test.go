@@ -21,7 +21,8 @@ const rows = 333
 
 var towns = []string{"Rome", "Köln", "San José", "東京"}
 
-// columns are random features of every kind, unknown words, ids out of range and missing numbers among them.
+// columns are random features of every kind, unknown words, ids out of range and missing numbers
+// among them.
 func columns() map[string]nn.Value {
 	rng := rand.New(rand.NewPCG(5, 5))
 	size, id, town := nn.Floats(3), nn.Ints(2), nn.Strings(1)

@@ -18,7 +18,8 @@ var (
 	zero = float32(0)
 )
 
-// odd are rows of two with all that float32 has: signed zeros, tiny and huge numbers, infinities, NaN.
+// odd are rows of two with all that float32 has: signed zeros, tiny and huge numbers, infinities,
+// NaN.
 var odd = nn.Floats(2, 0.5, -0.5, 1, -1, 3.25, -7, zero, -zero, 1e-7, -1e-7, 1e-42, 30, -30, 100, -100, 1e38, -1e38, inf, -inf, nan, 2, nan, nan, -3)
 
 // single is a graph of one op over inputs x and, if they are given, y and a param p.

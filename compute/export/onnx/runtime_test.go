@@ -56,11 +56,13 @@ func send(v nn.Value) sent {
 	return s
 }
 
-// tolerance is absolute up to 1 and relative above: both sides compute in float32, but add up products in another order, and ONNX
-// Runtime takes tanh and sigmoid from rational approximations good to some 1e-7.
+// tolerance is absolute up to 1 and relative above: both sides compute in float32, but add up
+// products in another order, and ONNX Runtime takes tanh and sigmoid from rational approximations
+// good to some 1e-7.
 const tolerance = 1e-5
 
-// runInONNXRuntime writes each graph, has the onnx package check the file, and compares what ONNX Runtime answers with what nn does.
+// runInONNXRuntime writes each graph, has the onnx package check the file, and compares what ONNX
+// Runtime answers with what nn does.
 func runInONNXRuntime(t *testing.T, cases []modelCase) []answer {
 	t.Helper()
 	type request struct {

@@ -24,14 +24,16 @@ const (
 // maxBytes is what protobuf allows a message to have.
 const maxBytes = 1<<31 - 1
 
-// Holds says whether an op can be written: all but OpHash and OpCross, for whose hashes ONNX has no operator.
+// Holds says whether an op can be written: all but OpHash and OpCross, for whose hashes ONNX has no
+// operator.
 func Holds(op nn.Op) bool {
 	return op == nn.OpVocab || op == nn.OpLabel || plain[op] != "" || lowerings[op] != nil
 }
 
-// Write writes the graph to a file. Inputs and outputs have its names, and inputs says of each input, in its order, what to feed;
-// that goes into the file's documentation and, as JSON, into its metadata under "inputs". nil: nothing is said. Strings that are
-// looked up are UTF-8, as ONNX wants them. The same graph gives the same bytes.
+// Write writes the graph to a file. Inputs and outputs have its names, and inputs says of each
+// input, in its order, what to feed; that goes into the file's documentation and, as JSON, into its
+// metadata under "inputs". nil: nothing is said. Strings that are looked up are UTF-8, as ONNX
+// wants them. The same graph gives the same bytes.
 //
 // An op that can't be written is an error that names its node.
 func Write(path string, g *nn.Graph, inputs []partition.Input) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// writer makes a file's graph. Values of the model have names of their own in the file, since there an output is no other name
-// for a node but a value itself.
+// writer makes a file's graph. Values of the model have names of their own in the file, since there
+// an output is no other name for a node but a value itself.
 type writer struct {
 	file   *onnxpb.GraphProto
 	graph  *nn.Graph

@@ -7,9 +7,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Graph is what of g its outputs need and holds says a file can hold, and the inputs that such a file has, in g's order, with
-// those in the place of a node left out where that node stood first. A node may be left out only if it computes an input's ids;
-// another one that can't be held is an error that names it. The result shares params and attributes with g.
+// Graph is what of g its outputs need and holds says a file can hold, and the inputs that such a
+// file has, in g's order, with those in the place of a node left out where that node stood first. A
+// node may be left out only if it computes an input's ids; another one that can't be held is an
+// error that names it. The result shares params and attributes with g.
 func Graph(g *nn.Graph, holds func(nn.Op) bool) (*nn.Graph, []Input, error) {
 	types, err := g.Types()
 	if err != nil {
@@ -54,7 +55,8 @@ func (c *cutter) mark() error {
 	return nil
 }
 
-// leaveOut leaves out a look-up of an input's strings, or a cross of inputs; nothing else can be described to callers.
+// leaveOut leaves out a look-up of an input's strings, or a cross of inputs; nothing else can be
+// described to callers.
 func (c *cutter) leaveOut(n nn.Node) error {
 	looksUp := n.Op == nn.OpVocab || n.Op == nn.OpHash || n.Op == nn.OpCross
 	for _, name := range n.In {

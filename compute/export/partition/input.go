@@ -20,7 +20,8 @@ type Input struct {
 	ComputedFrom *Source `json:"computed_from,omitempty"`
 }
 
-// Source says how an input's ids come of the strings of a feature, value by value, or of several features crossed.
+// Source says how an input's ids come of the strings of a feature, value by value, or of several
+// features crossed.
 type Source struct {
 	Feature    string   `json:"feature,omitempty"`
 	Crossed    []Side   `json:"crossed,omitempty"`    // in the place of Feature and Default: what is crossed, in this order
@@ -55,12 +56,12 @@ type Bytes struct {
 	Raw []byte `json:"raw"` // base64, as JSON has it
 }
 
-// FarmHash is the Source.Hash of OpHash: TensorFlow's StringToHashBucketFast, from https://github.com/google/farmhash. The 64 bits
-// are taken as an unsigned number.
+// FarmHash is the Source.Hash of OpHash: TensorFlow's StringToHashBucketFast, from
+// https://github.com/google/farmhash. The 64 bits are taken as an unsigned number.
 const FarmHash = "FarmHash Fingerprint64"
 
-// CrossHash is the Source.Hash of OpCross: what tf.sparse.cross_hashed and Keras's HashedCrossing do. 0xDECAFCAFFE is TensorFlow's
-// default key.
+// CrossHash is the Source.Hash of OpCross: what tf.sparse.cross_hashed and Keras's HashedCrossing
+// do. 0xDECAFCAFFE is TensorFlow's default key.
 const CrossHash = "FingerprintCat64 from 0xDECAFCAFFE over FarmHash Fingerprint64 of strings, and integers themselves"
 
 func sourceOf(n nn.Node) Source {

@@ -47,8 +47,8 @@ func (l *lowering) label(n *nn.Node) {
 	l.values[n.Name] = newValue(l.emit(op, l.rows(n, stringType)))
 }
 
-// stringBytes is how a tensor holds strings: how many there are, where each begins and the last ends, counted from the tensor's
-// first byte, and then their bytes (tensorflow/lite/string_util.h).
+// stringBytes is how a tensor holds strings: how many there are, where each begins and the last
+// ends, counted from the tensor's first byte, and then their bytes (tensorflow/lite/string_util.h).
 func stringBytes(words []string) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(words)))
 	at := 4 * (len(words) + 2)

@@ -2,7 +2,8 @@ package tflite
 
 import "github.com/stoker-ml/stoker/compute/nn"
 
-// loweringOf writes an op that is more than one operator, or has weights; nil for an op that the format can't hold.
+// loweringOf writes an op that is more than one operator, or has weights; nil for an op that the
+// format can't hold.
 func loweringOf(op nn.Op) func(l *lowering, n *nn.Node) {
 	switch op {
 	case nn.OpMatMul:
@@ -61,11 +62,12 @@ func dropNaN(s steps, x int32) int32 {
 	return s.of(opSelectV2, s.typed(opNotEqual, boolType, x, x), s.l.number(0), x)
 }
 
-// smallNumber is where log1p goes over from the series to the logarithm. The series is off by x^4/5 of itself, 2e-7 here;
-// the logarithm of LiteRT by 1e-7 near 1, which is 4e-6 of log(1.03).
+// smallNumber is where log1p goes over from the series to the logarithm. The series is off by x^4/5
+// of itself, 2e-7 here; the logarithm of LiteRT by 1e-7 near 1, which is 4e-6 of log(1.03).
 const smallNumber = 0.03
 
-// log1p is log(1 + x), for small x by the series x - x^2/2 + x^3/3 - x^4/4, since 1 + x loses the digits of x.
+// log1p is log(1 + x), for small x by the series x - x^2/2 + x^3/3 - x^4/4, since 1 + x loses the
+// digits of x.
 func log1p(s steps, x int32) int32 {
 	sum := s.l.number(1. / 4)
 	for _, term := range []float32{1. / 3, 1. / 2, 1} {

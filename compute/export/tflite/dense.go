@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// layer is a run of nodes that one FULLY_CONNECTED computes: an OpMatMul, what adds a bias to it, an OpRelu. Nobody else
-// takes what stands between them.
+// layer is a run of nodes that one FULLY_CONNECTED computes: an OpMatMul, what adds a bias to it,
+// an OpRelu. Nobody else takes what stands between them.
 type layer struct {
 	last string // the node whose value it gives
 	bias *nn.Param
@@ -96,7 +96,8 @@ const (
 	dynamicVersion = 12 // weights in int8; older runtimes would take the first column's scale for all
 )
 
-// denseEight writes it in 8 bits: the sum of products is an int32 of scale input*column, and so is the bias.
+// denseEight writes it in 8 bits: the sum of products is an int32 of scale input*column, and so is
+// the bias.
 func (l *lowering) denseEight(n *nn.Node, y layer, op operator, out tensor) {
 	w, in, result := l.params[n.In[1]], l.scalingOf(n.In[0]), l.scalingOf(y.last)
 	scales := columnScales(w)

@@ -28,8 +28,8 @@ type TensorInfo struct {
 	index int32
 }
 
-// Describe reads what a file is, without its weights. What is no TFLite model, is cut off, or has no outputs, is an error, which
-// doesn't name the file: the caller knows the name that users know.
+// Describe reads what a file is, without its weights. What is no TFLite model, is cut off, or has
+// no outputs, is an error, which doesn't name the file: the caller knows the name that users know.
 func Describe(path string) (Description, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -117,7 +117,8 @@ func TestWhatIsNoModelIsAnError(t *testing.T) {
 	}
 }
 
-// A vector may claim to hold what it likes, and many may share their elements: no memory comes of it.
+// A vector may claim to hold what it likes, and many may share their elements: no memory comes of
+// it.
 func TestPartsThatOverlapAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newReader(bytes.NewReader(make([]byte, 100)), 100)
@@ -172,8 +173,8 @@ func TestLongNotesAreLeftOut(t *testing.T) {
 	}
 }
 
-// A file can't be larger than its offsets reach. The constants of this one share their bytes, which is all the memory
-// there is.
+// A file can't be larger than its offsets reach. The constants of this one share their bytes, which
+// is all the memory there is.
 func TestAFileThatWouldBeTooLargeIsRefused(t *testing.T) {
 	t.Parallel()
 	f := file{}

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// An output may be called as another node is, two may be the same node, one may be an input itself; what looks like a
-// layer is none where somebody else takes what stands in its middle.
+// An output may be called as another node is, two may be the same node, one may be an input itself;
+// what looks like a layer is none where somebody else takes what stands in its middle.
 func TestOutputsMayBeAnything(t *testing.T) {
 	t.Parallel()
 	g := &nn.Graph{
@@ -60,8 +60,9 @@ func ones(kernel, bias []float32) *nn.Graph {
 	}
 }
 
-// A column of zeros, one whose bias is a million times its weights, and a weight that half precision would make infinite,
-// come out as they are. Tolerances: a step of 256 for int8, 2^-11 for what is kept in half precision.
+// A column of zeros, one whose bias is a million times its weights, and a weight that half
+// precision would make infinite, come out as they are. Tolerances: a step of 256 for int8, 2^-11
+// for what is kept in half precision.
 func TestOddWeightsAreKept(t *testing.T) {
 	t.Parallel()
 	in := map[string]nn.Value{"x": nn.Floats(2, 1, -3, 0.5, 1, -1, -1)}

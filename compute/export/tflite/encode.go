@@ -6,8 +6,8 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 )
 
-// maxBytes bounds what a file may hold: offsets in a FlatBuffer are 32 bits, and its builder doubles its buffer to 2 GiB
-// at most.
+// maxBytes bounds what a file may hold: offsets in a FlatBuffer are 32 bits, and its builder
+// doubles its buffer to 2 GiB at most.
 const maxBytes = 1 << 30
 
 // dataAlignment is that of constants, which runtimes use where they lie.
@@ -53,8 +53,8 @@ func (e encoder) model(f *file) offset {
 	return e.EndObject()
 }
 
-// buffers writes what constants hold: the first buffer is empty and stands for none, then comes one for each constant,
-// then the notes, if there are some. last is the index of the last one.
+// buffers writes what constants hold: the first buffer is empty and stands for none, then comes one
+// for each constant, then the notes, if there are some. last is the index of the last one.
 func (e encoder) buffers(f *file) (vector offset, last int) {
 	all := []offset{e.buffer(nil)}
 	for _, t := range f.tensors {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// tensor writes a tensor. One whose number of rows isn't known has 1 in its shape, and -1 in its shape's signature.
+// tensor writes a tensor. One whose number of rows isn't known has 1 in its shape, and -1 in its
+// shape's signature.
 func (e encoder) tensor(t tensor, buffer uint32) offset {
 	name, scaled := e.CreateString(t.name), e.quantization(t.scaled)
 	shape, signature := slices.Clone(t.shape), offset(0)

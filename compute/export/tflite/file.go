@@ -15,7 +15,8 @@ type file struct {
 	notes       []byte
 }
 
-// tensor is one value. Data is set for a constant; what is computed has rows as its first dimension, any number of them.
+// tensor is one value. Data is set for a constant; what is computed has rows as its first
+// dimension, any number of them.
 type tensor struct {
 	name   string
 	kind   elementType
@@ -24,8 +25,8 @@ type tensor struct {
 	scaled *quantization
 }
 
-// quantization gives meaning to integers: real = scale * (integer - zero), a scale for each index of the dimension, or
-// one for all.
+// quantization gives meaning to integers: real = scale * (integer - zero), a scale for each index
+// of the dimension, or one for all.
 type quantization struct {
 	scales    []float32
 	zeros     []int64

@@ -16,7 +16,8 @@ func (l *lowering) oneHot(n *nn.Node) {
 	l.values[n.Name] = newValue(l.reshape(n.Name, t, l.types[n.Name].Width))
 }
 
-// embed is the rows of a table, [rows, width, d], laid out in rows. A runtime refuses an index that is out of range.
+// embed is the rows of a table, [rows, width, d], laid out in rows. A runtime refuses an index that
+// is out of range.
 func (l *lowering) embed(n *nn.Node) {
 	table, ids := l.params[n.In[1]], l.plain(n.In[0])
 	eight := l.o.Quantization == Int8 || l.o.Quantization == DynamicInt8 && isLarge(table)

@@ -73,9 +73,10 @@ type quantized struct {
 // kinds are all ways. Tolerances, absolute for numbers within 1 and relative beyond:
 //   - float32: 1e-5, sums of at most 131 products, each off by 6e-8 of some units;
 //   - float16: 2e-3, every weight is off by 2^-12 of itself at most, and three layers add that up;
-//   - weights in int8: 0.02, every weight is off by 1/254 of its column's largest at most, every input of a layer likewise;
-//   - all in int8: 0.03, every value between is rounded to one of 256 steps too. The rows asked for are the sample rows: what is
-//     beyond their range would be cut off.
+//   - weights in int8: 0.02, every weight is off by 1/254 of its column's largest at most, every
+//     input of a layer likewise;
+//   - all in int8: 0.03, every value between is rounded to one of 256 steps too. The rows asked for
+//     are the sample rows: what is beyond their range would be cut off.
 func kinds() []quantized {
 	return []quantized{
 		{"float32", tflite.Options{}, 1e-5},

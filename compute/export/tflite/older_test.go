@@ -14,8 +14,8 @@ import (
 //go:embed testdata/older.py
 var olderScript string
 
-// A runtime of TensorFlow 2.16 answers as today's do, by the same tolerances. It knows no products in float32 with a scale for each
-// column of int8 weights, and says so.
+// A runtime of TensorFlow 2.16 answers as today's do, by the same tolerances. It knows no products
+// in float32 with a scale for each column of int8 weights, and says so.
 func TestOlderRuntimeAnswersAsInGo(t *testing.T) {
 	t.Parallel()
 	in := rows(333, 2)

@@ -155,9 +155,11 @@ func (c opCase) number(r *rand.Rand) float32 {
 	return x
 }
 
-// Every op alone answers in every runtime as in Go, for 1 row and 33. Tolerance 2e-6: a few roundings of float32 (1.2e-7
-// each), and runtimes that approximate exp and tanh by polynomials. Logarithms and roots of numbers beyond 1e30 are left
-// out: LiteRT's approximations fail there, at the root of infinity, and at its logarithm and that of NaN, which are 88.4 and 88.8 on processors without AVX-512.
+// Every op alone answers in every runtime as in Go, for 1 row and 33. Tolerance 2e-6: a few
+// roundings of float32 (1.2e-7 each), and runtimes that approximate exp and tanh by polynomials.
+// Logarithms and roots of numbers beyond 1e30 are left out: LiteRT's approximations fail there, at
+// the root of infinity, and at its logarithm and that of NaN, which are 88.4 and 88.8 on processors
+// without AVX-512.
 func TestEachOpAnswersAsInGo(t *testing.T) {
 	t.Parallel()
 	const tolerance = 2e-6
@@ -188,8 +190,8 @@ func TestEachOpAnswersAsInGo(t *testing.T) {
 	}
 }
 
-// Log1p and Expm1 of a small number are nearly that number: taken as log(1 + x) and exp(x) - 1 they would lose its
-// digits. Relative tolerance 1e-5, most of it from LiteRT's logarithm beyond 0.03.
+// Log1p and Expm1 of a small number are nearly that number: taken as log(1 + x) and exp(x) - 1 they
+// would lose its digits. Relative tolerance 1e-5, most of it from LiteRT's logarithm beyond 0.03.
 func TestSmallNumbersKeepTheirDigits(t *testing.T) {
 	t.Parallel()
 	small := nn.Floats(5, 1e-9, -1e-7, 1.2345e-5, -3.3e-4, 0.0123, -0.2, 1e-20, 0.031, 0.0299, -7e-8)

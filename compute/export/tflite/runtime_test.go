@@ -24,7 +24,8 @@ type call struct {
 	Inputs map[string]array `json:"inputs"`
 }
 
-// array is a tensor on its way to Python or back: bytes, since JSON has neither NaN nor all of an int64.
+// array is a tensor on its way to Python or back: bytes, since JSON has neither NaN nor all of an
+// int64.
 type array struct {
 	Type  string `json:"type"`
 	Shape []int  `json:"shape"`
@@ -42,7 +43,8 @@ func runAll(t *testing.T, calls []call) []map[string]answer {
 	return answers
 }
 
-// runAllLive is runAll of models that differ from processor to processor, by what rounding makes of their weights or scales.
+// runAllLive is runAll of models that differ from processor to processor, by what rounding makes of
+// their weights or scales.
 func runAllLive(t *testing.T, calls []call) []map[string]answer {
 	t.Helper()
 	var answers []map[string]answer
@@ -110,8 +112,9 @@ func (a array) int64s() []int64 {
 	return values
 }
 
-// apart is how far a is from b: absolute for numbers within 1, relative beyond. Equal infinities, and NaN and NaN, are
-// not apart; the largest float32 counts as infinity, since the reference kernels cut results off there.
+// apart is how far a is from b: absolute for numbers within 1, relative beyond. Equal infinities,
+// and NaN and NaN, are not apart; the largest float32 counts as infinity, since the reference
+// kernels cut results off there.
 func apart(a, b float32) float64 {
 	x, y := float64(a), float64(b)
 	if math.Abs(x) == math.MaxFloat32 {

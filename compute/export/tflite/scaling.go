@@ -39,8 +39,8 @@ func (s *span) take(values []float32) {
 	}
 }
 
-// scaling spreads 256 steps over the span, widened to 0, so that 0 is exact: scale = (high - low) / 255, zero = -128 -
-// low / scale.
+// scaling spreads 256 steps over the span, widened to 0, so that 0 is exact: scale = (high - low) /
+// 255, zero = -128 - low / scale.
 func (s span) scaling() scaling {
 	low, high := min(s.low, 0), max(s.high, 0)
 	scale := float32((high - low) / 255)
@@ -102,7 +102,8 @@ func calibrate(g *nn.Graph, samples map[string]nn.Value) (map[string]scaling, er
 	return scalings, nil
 }
 
-// weighted are the nodes that a matrix or a table has a part in. What comes before prepares features.
+// weighted are the nodes that a matrix or a table has a part in. What comes before prepares
+// features.
 func weighted(g *nn.Graph) map[string]bool {
 	w := map[string]bool{}
 	for _, n := range g.Nodes {

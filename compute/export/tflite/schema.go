@@ -1,7 +1,7 @@
 package tflite
 
-// The schema is tensorflow/compiler/mlir/lite/schema/schema.fbs. A table is written slot by slot, in any order; slots are
-// counted from 0 in the order of the schema.
+// The schema is tensorflow/compiler/mlir/lite/schema/schema.fbs. A table is written slot by slot,
+// in any order; slots are counted from 0 in the order of the schema.
 
 const (
 	fileIdentifier = "TFL3"
@@ -145,14 +145,15 @@ const (
 	opBucketize      opcode = 147
 )
 
-// options is one of the tables of the union BuiltinOptions. The zero value is none: the op has no options, or all are the
-// default.
+// options is one of the tables of the union BuiltinOptions. The zero value is none: the op has no
+// options, or all are the default.
 type options struct {
 	table  uint8
 	fields []field
 }
 
-// field is one slot of an options table: an int8, int32, float32, bool or []float32. A default need not be written.
+// field is one slot of an options table: an int8, int32, float32, bool or []float32. A default need
+// not be written.
 type field struct {
 	slot  int
 	value any

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// reader reads a FlatBuffer in place (https://flatbuffers.dev/internals/): nothing is held but what was asked for. The
-// first fault is kept in err; after it all reads give zero.
+// reader reads a FlatBuffer in place (https://flatbuffers.dev/internals/): nothing is held but what
+// was asked for. The first fault is kept in err; after it all reads give zero.
 type reader struct {
 	data   io.ReaderAt
 	size   int64
@@ -15,8 +15,9 @@ type reader struct {
 	err    error
 }
 
-// maxRead bounds what a description is made of. In a file as builders make them no byte counts twice, so its size is a
-// bound too; a file made to deceive may let a million vectors share their elements.
+// maxRead bounds what a description is made of. In a file as builders make them no byte counts
+// twice, so its size is a bound too; a file made to deceive may let a million vectors share their
+// elements.
 const maxRead = 16 << 20
 
 func newReader(data io.ReaderAt, size int64) *reader {
@@ -126,7 +127,8 @@ type vector struct {
 	at, count int64
 }
 
-// vector is that of a slot; one that is left out has no elements. It lies within the file, and is paid for.
+// vector is that of a slot; one that is left out has no elements. It lies within the file, and is
+// paid for.
 func (t table) vector(slot int, elementBytes int64) vector {
 	at := t.field(slot)
 	if at == 0 {

@@ -21,7 +21,8 @@ func newEight(t int32, s scaling) *value {
 	return &value{plain: none, eights: map[scaling]int32{s: t}, own: s}
 }
 
-// plain is the tensor of a value or a param in float32 or int64. A value of 8 bits only is dequantized.
+// plain is the tensor of a value or a param in float32 or int64. A value of 8 bits only is
+// dequantized.
 func (l *lowering) plain(name string) int32 {
 	if p := l.params[name]; p != nil {
 		return l.store(p, "", func() tensor { return tensor{shape: shapeOf(p), data: floatBytes(p.Values...)} })
@@ -57,7 +58,8 @@ func (l *lowering) eight(name string, s scaling) int32 {
 // ownEight is the tensor of a value or a param in 8 bits, of the scaling that scalingOf says.
 func (l *lowering) ownEight(name string) int32 { return l.eight(name, l.scalingOf(name)) }
 
-// scalingOf is the scaling that a value has in 8 bits, or that the samples give it; that of a param holds all its numbers.
+// scalingOf is the scaling that a value has in 8 bits, or that the samples give it; that of a param
+// holds all its numbers.
 func (l *lowering) scalingOf(name string) scaling {
 	if p := l.params[name]; p != nil {
 		return scalingFor(p.Values)
@@ -94,7 +96,8 @@ func shapeOf(p *nn.Param) []int32 {
 	return shape
 }
 
-// constant is a tensor of fixed elements that no param holds: a shape, an axis, a number. Each is there once.
+// constant is a tensor of fixed elements that no param holds: a shape, an axis, a number. Each is
+// there once.
 func (l *lowering) constant(kind elementType, shape []int32, data []byte) int32 {
 	key := fmt.Sprint(kind, len(shape), data)
 	t, ok := l.constants[key]

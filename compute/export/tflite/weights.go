@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// isLarge says that a matrix has so many numbers that 8 bits spare more than they cost; TensorFlow's converter draws the
-// same line.
+// isLarge says that a matrix has so many numbers that 8 bits spare more than they cost;
+// TensorFlow's converter draws the same line.
 func isLarge(p *nn.Param) bool { return len(p.Values) >= 1024 }
 
 // allFinite says which param has a number that 8 bits can't stand for.

@@ -6,8 +6,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Elements are done in blocks of 16, and what is left by a block of which only the first rest elements are read and written. So no
-// element takes another way than its neighbours, and short slices take one turn.
+// Elements are done in blocks of 16, and what is left by a block of which only the first rest
+// elements are read and written. So no element takes another way than its neighbours, and short
+// slices take one turn.
 
 // extent is a length that is known at run time: whole blocks, and the mask of what is left.
 type extent struct {
@@ -49,7 +50,8 @@ func (f *file) tableName() string {
 	return "masks_8"
 }
 
-// maskTable holds, for AVX-512, the mask of each rest; for AVX2, a window that slides over 16 lanes of ones and 16 of zeros.
+// maskTable holds, for AVX-512, the mask of each rest; for AVX2, a window that slides over 16 lanes
+// of ones and 16 of zeros.
 func (f *file) maskTable() {
 	name := f.tableName()
 	if f.tables[name] {
@@ -163,8 +165,8 @@ func (f *file) advance(elements reg.GPVirtual, pointers ...reg.GPVirtual) {
 	}
 }
 
-// tree adds up 16 lanes: the upper half of them to the lower one, until one is left, in lane 0. by is the instruction, of its two
-// operands.
+// tree adds up 16 lanes: the upper half of them to the lower one, until one is left, in lane 0. by
+// is the instruction, of its two operands.
 func (f *file) tree(by string, acc []reg.VecVirtual) reg.VecVirtual {
 	y := f.YMM()
 	if f.wide {

@@ -6,11 +6,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A lane of 128 bits holds a counter c of Philox 4x32, so that four of them give 16 elements in their order. A round is
+// A lane of 128 bits holds a counter c of Philox 4x32, so that four of them give 16 elements in
+// their order. A round is
 //
 //	c = [high(M1 c2) ^ c1 ^ k0, low(M1 c2), high(M0 c0) ^ c3 ^ k1, low(M0 c0)],  then k += W
 //
-// The products of the even words lie as [low, high] of M0 c0, then of M1 c2: reversed, that is what c1 ^ k0 and c3 ^ k1 go to.
+// The products of the even words lie as [low, high] of M0 c0, then of M1 c2: reversed, that is what
+// c1 ^ k0 and c3 ^ k1 go to.
 func writeDropout(f *file) {
 	f.words("philox_factors", 0xD2511F53, 0, 0xCD9E8D57, 0)
 	f.words("philox_steps", 0x9E3779B9, 0, 0xBB67AE85, 0)

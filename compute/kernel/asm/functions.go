@@ -2,8 +2,8 @@ package main
 
 import "github.com/mmcloughlin/avo/reg"
 
-// exp is e^x, by 2^n e^r with |r| <= ln(2)/2 and the polynomial of Cephes' expf. What becomes 0 is left out, since an underflow
-// costs a processor a hundred times what a number does.
+// exp is e^x, by 2^n e^r with |r| <= ln(2)/2 and the polynomial of Cephes' expf. What becomes 0 is
+// left out, since an underflow costs a processor a hundred times what a number does.
 func (f *file) exp(x reg.VecVirtual) reg.VecVirtual {
 	there := f.compare(notLess, x, k(-104))
 	x = f.keep(there, f.min(f.all(k(100)), x)) // above is infinite; NaN stays
@@ -90,7 +90,8 @@ func (f *file) sigmoidBy(x, e reg.VecVirtual) reg.VecVirtual {
 	return f.quotient(above, sum, f.sub(e, f.sub(sum, one)))
 }
 
-// quotient is x / (d + lost), lost being what d's rounding cost: one step of Newton from x times the rounded 1/d.
+// quotient is x / (d + lost), lost being what d's rounding cost: one step of Newton from x times
+// the rounded 1/d.
 func (f *file) quotient(x, d, lost reg.VecVirtual) reg.VecVirtual {
 	inverse := f.div(f.all(k(1)), d)
 	y := f.mul(x, inverse)

@@ -68,7 +68,8 @@ func (f *file) transpose(suffix string) {
 	f.end()
 }
 
-// square reads a block of as many rows as it has lanes; from the last of rows on, it reads that again.
+// square reads a block of as many rows as it has lanes; from the last of rows on, it reads that
+// again.
 func (f *file) square(b block, src, step, rows reg.GPVirtual) []reg.VecVirtual {
 	at, left, by, none := f.GP64(), f.GP64(), f.GP64(), f.GP64()
 	f.MOVQ(src, at)
@@ -85,8 +86,8 @@ func (f *file) square(b block, src, step, rows reg.GPVirtual) []reg.VecVirtual {
 	return read
 }
 
-// transposed takes 2x2 squares of numbers, then of pairs, then of quadruples, as large as a register's quarter; what follows are
-// quarters, or halves.
+// transposed takes 2x2 squares of numbers, then of pairs, then of quadruples, as large as a
+// register's quarter; what follows are quarters, or halves.
 func (f *file) transposed(r []reg.VecVirtual) []reg.VecVirtual {
 	pairs := make([]reg.VecVirtual, len(r))
 	for i := 0; i < len(r); i += 2 {

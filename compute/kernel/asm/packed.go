@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Short rows are packed: as many as a register holds lie there side by side, as they do in memory, and each step is done for all of
-// them at once. Sums are those of tree, within each row.
+// Short rows are packed: as many as a register holds lie there side by side, as they do in memory,
+// and each step is done for all of them at once. Sums are those of tree, within each row.
 
 // packed is what the lanes of a register mean: the table that kernel.packing describes.
 type packed struct {
@@ -16,7 +16,8 @@ type packed struct {
 	folds  []fold
 }
 
-// fold is a step of a tree: from is the lane that each lane takes, its own where there is none, and there says where there is one.
+// fold is a step of a tree: from is the lane that each lane takes, its own where there is none, and
+// there says where there is one.
 type fold struct {
 	from  reg.VecVirtual
 	there operand.Op
@@ -82,7 +83,8 @@ func (p packed) sum(x reg.VecVirtual) reg.VecVirtual {
 	return p.f.op("VPERMPS", x, p.begins)
 }
 
-// packed writes one function: do makes what is stored at the first operand of what is at the others.
+// packed writes one function: do makes what is stored at the first operand of what is at the
+// others.
 func (f *file) packed(name, suffix, doc string, operands []string, do func(p packed, in []reg.GPVirtual) reg.VecVirtual) {
 	signature := "func("
 	for _, o := range operands {

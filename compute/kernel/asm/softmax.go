@@ -15,7 +15,8 @@ func writeSoftmax(f *file) {
 	})
 }
 
-// largest is the largest of a row, in all lanes. A NaN may get lost: what is made of it is NaN by the sum of exponentials.
+// largest is the largest of a row, in all lanes. A NaN may get lost: what is made of it is NaN by
+// the sum of exponentials.
 func (f *file) largest(e extent, x reg.GPVirtual) reg.VecVirtual {
 	acc := f.accumulators(k(-inf))
 	f.blocks(e, func(b block) {
@@ -28,8 +29,8 @@ func (f *file) largest(e extent, x reg.GPVirtual) reg.VecVirtual {
 	return f.spread(f.tree("VMAXPS", acc))
 }
 
-// The rows are at least one, and each has at least one element. Where a row is less than a block, what goes from one pass to the next
-// stays in registers.
+// The rows are at least one, and each has at least one element. Where a row is less than a block,
+// what goes from one pass to the next stays in registers.
 func (f *file) softmax(suffix string) {
 	f.function("softmax"+suffix, "is Softmax.", "func(y, x *float32, rows, cols int)")
 	y, x, cols := f.arg("y"), f.arg("x"), f.arg("cols")
@@ -97,7 +98,8 @@ func (f *file) ifShort(e extent, short, long func()) {
 	f.end()
 }
 
-// shortRow is a row in registers: how far each element is below the largest, and e to the power of that.
+// shortRow is a row in registers: how far each element is below the largest, and e to the power of
+// that.
 type shortRow struct {
 	blocks            []block
 	distances, powers []reg.VecVirtual

@@ -7,13 +7,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A tile is some rows of c, and as many columns as two registers hold, all kept in registers while k goes by. For each k, a row's
-// element of a is spread over a register, and two registers of b are multiplied with it:
+// A tile is some rows of c, and as many columns as two registers hold, all kept in registers while
+// k goes by. For each k, a row's element of a is spread over a register, and two registers of b are
+// multiplied with it:
 //
 //	sum[r, 0..w) += a[r, k] b[k, 0..w)
 //
-// Of the 32 registers of AVX-512, 14 rows take 28, b takes two, and a two, in turn; of AVX2's 16, 6 rows take 12. What there is less
-// of has a body of its own: rows that are left at the end of c, and columns that one register holds.
+// Of the 32 registers of AVX-512, 14 rows take 28, b takes two, and a two, in turn; of AVX2's 16, 6
+// rows take 12. What there is less of has a body of its own: rows that are left at the end of c,
+// and columns that one register holds.
 
 // The fields of kernel.tile, in bytes. No product is right where they differ.
 const (
@@ -98,7 +100,8 @@ func (f *file) tile(s tileShape) {
 	}
 }
 
-// tileBody is one of a tile's bodies on its way. Registers are named, since each body uses nearly all of them.
+// tileBody is one of a tile's bodies on its way. Registers are named, since each body uses nearly
+// all of them.
 type tileBody struct {
 	*file
 	tileShape
@@ -107,7 +110,8 @@ type tileBody struct {
 	masks []operand.Op
 }
 
-// aBases point to rows 0, 3, 6, 9 and 12 of a, where they don't lie side by side: an address reaches two strides from there.
+// aBases point to rows 0, 3, 6, 9 and 12 of a, where they don't lie side by side: an address
+// reaches two strides from there.
 var aBases = []reg.GPPhysical{reg.RSI, reg.R12, reg.R13, reg.RAX, reg.R9}
 
 // aStep is aNext or aRow.
@@ -171,10 +175,12 @@ func (t *tileBody) width() int {
 	return 32
 }
 
-// turnSteps are the values of k of a turn of the loop, so that the loop costs little compared with the products.
+// turnSteps are the values of k of a turn of the loop, so that the loop costs little compared with
+// the products.
 const turnSteps = 4
 
-// Three steps in b and, where rows lie side by side, in a: what an address can't multiply by. cRow comes back after the loop.
+// Three steps in b and, where rows lie side by side, in a: what an address can't multiply by. cRow
+// comes back after the loop.
 var (
 	bThree = reg.R11
 	aThree = reg.R12

@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// How a tile's sums come to lie in c, and how b and c are read and written where they are narrower than the registers: the lanes beyond
-// the mask are never touched in memory.
+// How a tile's sums come to lie in c, and how b and c are read and written where they are narrower
+// than the registers: the lanes beyond the mask are never touched in memory.
 
 func (t *tileBody) readMasks() {
 	t.masks = nil

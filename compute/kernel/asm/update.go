@@ -7,7 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rule is an optimizer's: of a block of weights w, gradients g and slots s, changed in place of the slices, with its numbers.
+// rule is an optimizer's: of a block of weights w, gradients g and slots s, changed in place of the
+// slices, with its numbers.
 type rule struct {
 	name    string
 	slots   []string
@@ -122,8 +123,9 @@ func (f *file) rule(r rule, suffix string) {
 	f.end()
 }
 
-// flushing has numbers below 2^-126 count as 0 from here, and gives where the usual state is kept. The slots of weights whose
-// gradient stays 0 decay to such numbers, and each would cost a processor a hundred times what another does. TensorFlow does the same.
+// flushing has numbers below 2^-126 count as 0 from here, and gives where the usual state is kept.
+// The slots of weights whose gradient stays 0 decay to such numbers, and each would cost a
+// processor a hundred times what another does. TensorFlow does the same.
 func (f *file) flushing() (usual operand.Mem) {
 	const denormalsAreZero, flushToZero = 1 << 6, 1 << 15
 	usual = f.AllocLocal(8)

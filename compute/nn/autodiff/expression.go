@@ -16,8 +16,8 @@ type (
 	binary = func(x, y *gorgonia.Node) (*gorgonia.Node, error)
 )
 
-// expression writes formulas over Gorgonia nodes without an if after each operation: after the first error it computes
-// nothing more.
+// expression writes formulas over Gorgonia nodes without an if after each operation: after the
+// first error it computes nothing more.
 type expression struct{ err error }
 
 func (e *expression) of(f unary, x *gorgonia.Node) *gorgonia.Node {
@@ -39,14 +39,16 @@ func (e *expression) run(f func() (*gorgonia.Node, error)) *gorgonia.Node {
 
 func sumAll(x *gorgonia.Node) (*gorgonia.Node, error) { return gorgonia.Sum(x) }
 
-// weightedMean is sum_rj weight[r,j] x[r,j] / n, n the width: what losses that are means over a row return.
+// weightedMean is sum_rj weight[r,j] x[r,j] / n, n the width: what losses that are means over a row
+// return.
 func (e *expression) weightedMean(x, weight *gorgonia.Node) (*gorgonia.Node, error) {
 	sum := e.of(sumAll, e.of2(gorgonia.HadamardProd, x, weight))
 	perColumn := gorgonia.NewConstant(1 / float32(weight.Shape()[1]))
 	return e.of2(gorgonia.HadamardProd, sum, perColumn), e.err
 }
 
-// broadcast are the ops of Gorgonia that repeat what is narrower by themselves, and whose gradients do too.
+// broadcast are the ops of Gorgonia that repeat what is narrower by themselves, and whose gradients
+// do too.
 func broadcast(op nn.Op) func(a, b *gorgonia.Node, left, right []byte) (*gorgonia.Node, error) {
 	switch op {
 	case nn.OpAdd, nn.OpAddBias:
@@ -61,8 +63,8 @@ func broadcast(op nn.Op) func(a, b *gorgonia.Node, left, right []byte) (*gorgoni
 	return nil
 }
 
-// expressing is held while an expression is written: Gorgonia's expressions share the nodes of some constants, and note in them
-// what they hash to.
+// expressing is held while an expression is written: Gorgonia's expressions share the nodes of some
+// constants, and note in them what they hash to.
 var expressing sync.Mutex
 
 // compile writes body, the loss and its gradients as a Gorgonia expression, and compiles that.
@@ -117,7 +119,8 @@ func momentNames(i int) (mean, variance string) {
 	return fmt.Sprintf("mean %d", i), fmt.Sprintf("variance %d", i)
 }
 
-// differentiate adds all trainable params in their order, and the gradients of those that the loss needs.
+// differentiate adds all trainable params in their order, and the gradients of those that the loss
+// needs.
 func (p *Program) differentiate(l *lowering, e *plan.Expression) error {
 	var needed gorgonia.Nodes
 	var at []int
@@ -150,8 +153,8 @@ func (p *Program) differentiate(l *lowering, e *plan.Expression) error {
 	return nil
 }
 
-// lowering writes the body of a graph as a Gorgonia expression for one batch size; Gorgonia fixes shapes when a graph is
-// built.
+// lowering writes the body of a graph as a Gorgonia expression for one batch size; Gorgonia fixes
+// shapes when a graph is built.
 type lowering struct {
 	expression
 	expr   *gorgonia.ExprGraph
@@ -188,7 +191,8 @@ func (l *lowering) matrix(name string, width int) *gorgonia.Node {
 	return gorgonia.NewMatrix(l.expr, tensor.Float32, gorgonia.WithName(name), gorgonia.WithShape(l.batch, width))
 }
 
-// operand is a node, or a param on its first use: its tensor is a view of the param's values. A vector stands as one row.
+// operand is a node, or a param on its first use: its tensor is a view of the param's values. A
+// vector stands as one row.
 func (l *lowering) operand(name string) *gorgonia.Node {
 	if n := l.nodes[name]; n != nil {
 		return n

@@ -12,16 +12,19 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// FromGorgonia reads a Gorgonia expression as a Graph, so that a model written with Gorgonia can be exported as any other.
+// FromGorgonia reads a Gorgonia expression as a Graph, so that a model written with Gorgonia can be
+// exported as any other.
 //
-// An input is a float matrix [batch, width], a float vector [batch], or for indices a vector of ints [batch*width], all of one
-// batch; its name is its node's. Outputs, by name, are expressions of them, [batch, width] or [batch]. All other leaves are
-// params and must have their values bound; they become the Graph's own copies, rounded to float32. What was written for
-// training is taken as it is in prediction: Dropout is left out.
+// An input is a float matrix [batch, width], a float vector [batch], or for indices a vector of
+// ints [batch*width], all of one batch; its name is its node's. Outputs, by name, are expressions
+// of them, [batch, width] or [batch]. All other leaves are params and must have their values bound;
+// they become the Graph's own copies, rounded to float32. What was written for training is taken as
+// it is in prediction: Dropout is left out.
 //
-// Known are products with a matrix of params; +, -, ⊙ and ÷ with their Broadcast forms; MaxBetween and MinBetween; Rectify and
-// LeakyRelu; Softmax and LogSoftMax along the rows; Sum, Mean, Max, Slice and Concat along axis 1; ByIndices of params;
-// Reshape and Transpose where rows stay rows; and functions of each element. Any other op is an error that names it.
+// Known are products with a matrix of params; +, -, ⊙ and ÷ with their Broadcast forms; MaxBetween
+// and MinBetween; Rectify and LeakyRelu; Softmax and LogSoftMax along the rows; Sum, Mean, Max,
+// Slice and Concat along axis 1; ByIndices of params; Reshape and Transpose where rows stay rows;
+// and functions of each element. Any other op is an error that names it.
 func FromGorgonia(inputs gorgonia.Nodes, outputs map[string]*gorgonia.Node) (*nn.Graph, error) {
 	r := &reading{done: map[*gorgonia.Node]operand{}, names: map[string]bool{}}
 	if err := r.inputs(inputs); err != nil {
@@ -46,7 +49,8 @@ type reading struct {
 	names map[string]bool
 }
 
-// operand is what a node of Gorgonia stands for: rows of the batch, or numbers that are the same for all of them.
+// operand is what a node of Gorgonia stands for: rows of the batch, or numbers that are the same
+// for all of them.
 type operand struct {
 	name  string // of rows: the input or node of the graph; of numbers: "" until they are a param
 	width int    // of rows; 0 for numbers

@@ -84,8 +84,8 @@ func transposed(values []float32, shape []int) []float32 {
 	return all
 }
 
-// pair combines two operands element by element. Where the first is the narrower one, the second has to come first:
-// p - x is -x + p, and p / x is 1/x * p.
+// pair combines two operands element by element. Where the first is the narrower one, the second
+// has to come first: p - x is -x + p, and p / x is 1/x * p.
 func (r *reading) pair(op nn.Op, in []operand) (operand, error) {
 	x, y := in[0], in[1]
 	switch {

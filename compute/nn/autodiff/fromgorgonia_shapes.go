@@ -25,7 +25,8 @@ func (r *reading) shaped(n *gorgonia.Node, in []operand) (o operand, ok bool, er
 	return operand{}, false, nil
 }
 
-// repeated is how Gorgonia broadcasts. Here an op on two operands repeats the narrower one by itself.
+// repeated is how Gorgonia broadcasts. Here an op on two operands repeats the narrower one by
+// itself.
 func (r *reading) repeated(op string, n *gorgonia.Node, in []operand) (operand, error) {
 	x, shape := in[0], n.Shape()
 	switch {
@@ -40,7 +41,8 @@ func (r *reading) repeated(op string, n *gorgonia.Node, in []operand) (operand, 
 	return operand{}, fmt.Errorf("expected one number of each row repeated, or one row of params")
 }
 
-// wide writes out what is repeated along the rows, for ops that have to see all of it: x times a row of ones.
+// wide writes out what is repeated along the rows, for ops that have to see all of it: x times a
+// row of ones.
 func (r *reading) wide(x operand) operand {
 	if x.repeated == 0 {
 		return x
@@ -73,7 +75,8 @@ func (r *reading) transpose(_ string, _ *gorgonia.Node, in []operand) (operand, 
 	return x, nil
 }
 
-// sliced is columns of rows: T[:, 1:3:1...]. Slicing the batch is left out where it takes all of it.
+// sliced is columns of rows: T[:, 1:3:1...]. Slicing the batch is left out where it takes all of
+// it.
 func (r *reading) sliced(op string, n *gorgonia.Node, in []operand) (operand, error) {
 	x := in[0]
 	if !x.rows() {
@@ -116,7 +119,8 @@ func (r *reading) along(op nn.Op) func(string, *gorgonia.Node, []operand) (opera
 	}
 }
 
-// softmax, or its logarithm: x - m - log sum exp(x - m), m the largest of the row, which is finite where softmax underflows.
+// softmax, or its logarithm: x - m - log sum exp(x - m), m the largest of the row, which is finite
+// where softmax underflows.
 func (r *reading) softmax(op string, n *gorgonia.Node, in []operand) (operand, error) {
 	x := in[0]
 	var axis int
@@ -131,8 +135,8 @@ func (r *reading) softmax(op string, n *gorgonia.Node, in []operand) (operand, e
 	return r.node(nn.OpSub, x.width, nn.Attr{}, shifted.name, r.node(nn.OpLog, 1, nn.Attr{}, total.name).name), nil
 }
 
-// lookedUp is the rows of a table that indices name. What belongs to one row of the batch lies one below another until a
-// Reshape puts it side by side.
+// lookedUp is the rows of a table that indices name. What belongs to one row of the batch lies one
+// below another until a Reshape puts it side by side.
 func (r *reading) lookedUp(_ string, n *gorgonia.Node, in []operand) (operand, error) {
 	table, ids := in[0], in[1]
 	if table.rows() || len(table.shape) != 2 || !ids.rows() || n.Shape()[0] != ids.width*r.batch {

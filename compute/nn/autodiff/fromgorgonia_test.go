@@ -143,8 +143,8 @@ func must(n node, err error) node {
 	return n
 }
 
-// The tolerance is for float32 functions of two mathematical libraries in a chain of up to 14. One after another: Gorgonia's
-// Rectify and LeakyRelu share one node between all expressions.
+// The tolerance is for float32 functions of two mathematical libraries in a chain of up to 14. One
+// after another: Gorgonia's Rectify and LeakyRelu share one node between all expressions.
 func TestGraphsFromGorgoniaGiveWhatGorgoniaGives(t *testing.T) {
 	for name, write := range expressions {
 		t.Run(name, func(t *testing.T) {

@@ -8,8 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 )
 
-// gradientTolerance is for central differences of a float32 forward pass, whose loss is added up in float64: with a step of
-// 1e-2 the loss's own rounding (about 1e-7) leaves 1e-5, the third derivative times step squared up to 1e-4 each.
+// gradientTolerance is for central differences of a float32 forward pass, whose loss is added up in
+// float64: with a step of 1e-2 the loss's own rounding (about 1e-7) leaves 1e-5, the third
+// derivative times step squared up to 1e-4 each.
 const gradientTolerance = 1e-3
 
 // net builds a model from its layers; three classes or outputs.

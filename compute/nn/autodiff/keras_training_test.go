@@ -43,8 +43,8 @@ type kerasAnswer struct {
 	Answers []float32 `json:"answers"` // logits of a prediction after the last step
 }
 
-// Float32 sums in another order differ in their last bits, and 100 steps carry the difference on; Adam's division by the
-// square root of a small v makes it larger: seen 8e-6, asked 4e-5.
+// Float32 sums in another order differ in their last bits, and 100 steps carry the difference on;
+// Adam's division by the square root of a small v makes it larger: seen 8e-6, asked 4e-5.
 const kerasTolerance = 4e-5
 
 func dense(units int, act string, more ...words) words {
@@ -198,7 +198,8 @@ func compare(t *testing.T, m *nn.Model, c *kerasCase, want kerasAnswer) {
 	}
 }
 
-// asKeras are the moving averages as Keras has them: mean, and variance in the place of sqrt(variance + 0.001).
+// asKeras are the moving averages as Keras has them: mean, and variance in the place of
+// sqrt(variance + 0.001).
 func asKeras(m *nn.Model) []float32 {
 	all := append([]float32(nil), m.Moving()...)
 	for i := len(all) / 2; i < len(all); i++ {

@@ -113,9 +113,9 @@ func (o *kernelOp) Hashcode() uint32 {
 
 func shapeOfFirst(in []tensor.Shape) tensor.Shape { return in[0].Clone() }
 
-// Gorgonia's own softmax does not do: it takes the first number of the first row for one of each row when it looks for the row's
-// maximum, so that one large logit makes other rows underflow, and log-softmax of a row may be -Inf. Seen in gorgonia.org/tensor
-// v0.9.24, StdEng.softMaxLastDimF32.
+// Gorgonia's own softmax does not do: it takes the first number of the first row for one of each
+// row when it looks for the row's maximum, so that one large logit makes other rows underflow, and
+// log-softmax of a row may be -Inf. Seen in gorgonia.org/tensor v0.9.24, StdEng.softMaxLastDimF32.
 
 // softmaxNode is softmax of each row; dx[j] = (g[j] - sum_k g[k] y[k]) y[j].
 func softmaxNode(x *gorgonia.Node) (*gorgonia.Node, error) {
@@ -175,8 +175,8 @@ func logSoftmaxSlope(dx []float32, in [][]float32) {
 	}
 }
 
-// columnsNode is the columns of a matrix from start up to, not including, end. Gorgonia's own slices lose an axis of size 1, and
-// their gradients with it.
+// columnsNode is the columns of a matrix from start up to, not including, end. Gorgonia's own
+// slices lose an axis of size 1, and their gradients with it.
 func columnsNode(x *gorgonia.Node, start, end int) (*gorgonia.Node, error) {
 	width := x.Shape()[1]
 	return (&kernelOp{
@@ -217,8 +217,9 @@ func padNode(x *gorgonia.Node, start, width int) (*gorgonia.Node, error) {
 	}).apply(x)
 }
 
-// sparseNode is y[r,:] = sum_p values[r,p] w[ids[r,p],:]: the product of a matrix that is nearly all zeros with w, where ids [b*places]
-// say in which columns values [b,places] stand. An id below 0 counts as nothing. There is a slope along w alone.
+// sparseNode is y[r,:] = sum_p values[r,p] w[ids[r,p],:]: the product of a matrix that is nearly
+// all zeros with w, where ids [b*places] say in which columns values [b,places] stand. An id below
+// 0 counts as nothing. There is a slope along w alone.
 func sparseNode(values, ids, w *gorgonia.Node) (*gorgonia.Node, error) {
 	places, width := values.Shape()[1], w.Shape()[1]
 	return (&kernelOp{
@@ -264,7 +265,8 @@ func softmaxRow(y, x []float32) {
 	}
 }
 
-// logSoftmaxRow is y[j] = x[j] - m - log sum_k exp(x[k]-m), m the largest of the row: finite where softmax underflows.
+// logSoftmaxRow is y[j] = x[j] - m - log sum_k exp(x[k]-m), m the largest of the row: finite where
+// softmax underflows.
 func logSoftmaxRow(y, x []float32) {
 	m, sum := slices.Max(x), 0.0
 	for _, xj := range x {
@@ -276,8 +278,9 @@ func logSoftmaxRow(y, x []float32) {
 	}
 }
 
-// Gorgonia multiplies by kernel.Gemm too: what a plan leaves to an operation's own code, and the tape that is its oracle. It has one
-// BLAS for a process, which nothing may be using while it is set: hence here.
+// Gorgonia multiplies by kernel.Gemm too: what a plan leaves to an operation's own code, and the
+// tape that is its oracle. It has one BLAS for a process, which nothing may be using while it is
+// set: hence here.
 var _ = useKernels()
 
 func useKernels() struct{} {

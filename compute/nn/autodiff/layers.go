@@ -34,7 +34,8 @@ func (l *lowering) combine(op nn.Op, x, y *gorgonia.Node) *gorgonia.Node {
 	}
 }
 
-// choose is x where compare holds, else y. The slope goes to the one that was chosen, of equal ones to x, as in TensorFlow.
+// choose is x where compare holds, else y. The slope goes to the one that was chosen, of equal ones
+// to x, as in TensorFlow.
 func (l *lowering) choose(compare func(a, b *gorgonia.Node, same bool) (*gorgonia.Node, error), x, y *gorgonia.Node) *gorgonia.Node {
 	first := l.run(func() (*gorgonia.Node, error) { return compare(x, y, true) })
 	other := l.of2(gorgonia.Sub, gorgonia.NewConstant(float32(1)), first)
@@ -99,7 +100,8 @@ func (l *lowering) elementwise(n *nn.Node, x *gorgonia.Node) *gorgonia.Node {
 	return nil
 }
 
-// leakyRelu is x where x > 0, else alpha x. Unlike gorgonia.Rectify's its slope at 0 is alpha, as in TensorFlow.
+// leakyRelu is x where x > 0, else alpha x. Unlike gorgonia.Rectify's its slope at 0 is alpha, as
+// in TensorFlow.
 func (l *lowering) leakyRelu(x *gorgonia.Node, alpha float32) *gorgonia.Node {
 	mask := l.run(func() (*gorgonia.Node, error) { return gorgonia.Gt(x, gorgonia.NewConstant(float32(0)), true) })
 	if alpha != 0 {
@@ -123,12 +125,14 @@ func (l *lowering) reduce(op nn.Op, x *gorgonia.Node) *gorgonia.Node {
 	return l.rowSum(x, width)
 }
 
-// rowSum is x times a column of ones: Gorgonia's Sum along an axis has no right gradient for a matrix of one row.
+// rowSum is x times a column of ones: Gorgonia's Sum along an axis has no right gradient for a
+// matrix of one row.
 func (l *lowering) rowSum(x *gorgonia.Node, width int) *gorgonia.Node {
 	return l.of2(gorgonia.Mul, x, l.ones(tensor.Shape{width, 1}))
 }
 
-// rowMax is the larger of the columns, one after another, so that the slope goes to one of equal ones.
+// rowMax is the larger of the columns, one after another, so that the slope goes to one of equal
+// ones.
 func (l *lowering) rowMax(x *gorgonia.Node, width int) *gorgonia.Node {
 	m := l.slice(x, 0, 1)
 	for j := 1; j < width; j++ {
@@ -184,8 +188,8 @@ func (l *lowering) dropout(n *nn.Node, x *gorgonia.Node) *gorgonia.Node {
 	return l.of2(gorgonia.HadamardProd, x, mask)
 }
 
-// maskNode is the mask of a Dropout at a step, which is read when it is drawn. It has the shape of x, which counts for nothing else: no
-// slope goes through it.
+// maskNode is the mask of a Dropout at a step, which is read when it is drawn. It has the shape of
+// x, which counts for nothing else: no slope goes through it.
 func maskNode(x *gorgonia.Node, a nn.Attr, step *uint64) (*gorgonia.Node, error) {
 	return (&kernelOp{
 		name:  fmt.Sprintf("Mask{%g, %d, %d}", a.Rate, a.Seed, a.Stream),
@@ -195,8 +199,9 @@ func maskNode(x *gorgonia.Node, a nn.Attr, step *uint64) (*gorgonia.Node, error)
 	}).apply(x)
 }
 
-// standardize is (x - mean) / sqrt(variance + epsilon), with the statistics of the rows that are there: share is one row with one
-// number for each of x, 1 over the number of rows, and 0 for what pads the batch.
+// standardize is (x - mean) / sqrt(variance + epsilon), with the statistics of the rows that are
+// there: share is one row with one number for each of x, 1 over the number of rows, and 0 for what
+// pads the batch.
 func (l *lowering) standardize(n *nn.Node, x *gorgonia.Node) *gorgonia.Node {
 	mean := l.of2(gorgonia.Mul, l.rowShare(), x)
 	centered := l.combine(nn.OpSub, x, mean)

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// express returns the scalar sum over rows r of weight[r] loss.Row(r). target and weight have the shape
-// of the logits; weight has one number per row.
+// express returns the scalar sum over rows r of weight[r] loss.Row(r). target and weight have the
+// shape of the logits; weight has one number per row.
 func express(loss nn.Loss, logits, target, weight *gorgonia.Node) (*gorgonia.Node, error) {
 	switch l := loss.(type) {
 	case nn.MeanSquaredError:

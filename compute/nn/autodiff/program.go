@@ -8,12 +8,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// Program trains a Model with batches of up to a fixed size: it computes loss and gradients, and takes whole steps. A shorter batch
-// is padded with rows of weight 0. Gorgonia writes the expression and its gradients; a plan.Machine computes them. Not for
-// concurrent use. Close it.
+// Program trains a Model with batches of up to a fixed size: it computes loss and gradients, and
+// takes whole steps. A shorter batch is padded with rows of weight 0. Gorgonia writes the
+// expression and its gradients; a plan.Machine computes them. Not for concurrent use. Close it.
 //
-// A machine on a device keeps weights and an optimizer's slots of its own. After Step, those here are right again at Sync: call it
-// before Model.Weights, an optimizer's State or an Evaluator are read. On this computer's cores Sync does nothing.
+// A machine on a device keeps weights and an optimizer's slots of its own. After Step, those here
+// are right again at Sync: call it before Model.Weights, an optimizer's State or an Evaluator are
+// read. On this computer's cores Sync does nothing.
 type Program struct {
 	model     *nn.Model
 	batch     int
@@ -56,7 +57,8 @@ type Options struct {
 // Machines makes the machine that a Program runs on: one on a device.
 type Machines func(*plan.Plan) (plan.Machine, error)
 
-// NewProgram builds the expression graph of m for a batch size, with its gradients, and makes it ready to run on one thread.
+// NewProgram builds the expression graph of m for a batch size, with its gradients, and makes it
+// ready to run on one thread.
 func NewProgram(m *nn.Model, batch int) (*Program, error) {
 	return NewProgramWith(m, batch, Options{})
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// far are logits whose rows lie far apart: who measures one row by another's largest loses it to underflow or overflow.
+// far are logits whose rows lie far apart: who measures one row by another's largest loses it to
+// underflow or overflow.
 var far = map[string][]float32{
 	"a row far above the first":   {0, 0, 0, 100, 0, -100},
 	"a row far below the first":   {100, 100, 100, -100, -101, -100.5},
@@ -35,9 +36,9 @@ func plainBatch(x []float32) nn.Batch {
 	return b
 }
 
-// checkRows compares loss and gradients with want, which gives for a row z of what the layer computes before its activation,
-// and for its target, the loss and its slope along z. Tolerance: two dozen roundings of float32, at 6e-8 each, of numbers
-// of the size of x.
+// checkRows compares loss and gradients with want, which gives for a row z of what the layer
+// computes before its activation, and for its target, the loss and its slope along z. Tolerance:
+// two dozen roundings of float32, at 6e-8 each, of numbers of the size of x.
 func checkRows(t *testing.T, m *nn.Model, b nn.Batch, want func(z, t []float64) (loss float64, slope []float64)) {
 	t.Helper()
 	loss, grads, err := program(t, m, 4).Gradients(b)

@@ -6,9 +6,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// split divides what the node named last needs into two graphs. Front holds what no trainable param reaches: string
-// look-ups, one-hot, normalisation. Plain Go computes it, outside Gorgonia. Body is the rest, with the values it takes
-// from the front as inputs; what sparse products take instead of rows that are nearly all zeros is made by a sparseFeed for each.
+// split divides what the node named last needs into two graphs. Front holds what no trainable param
+// reaches: string look-ups, one-hot, normalisation. Plain Go computes it, outside Gorgonia. Body is
+// the rest, with the values it takes from the front as inputs; what sparse products take instead of
+// rows that are nearly all zeros is made by a sparseFeed for each.
 func split(g *nn.Graph, last string) (*parts, error) {
 	types, err := g.Types()
 	if err != nil {
@@ -155,8 +156,8 @@ func paramsOf(g *nn.Graph) map[string]*nn.Param {
 	return m
 }
 
-// sparse is a product of rows that are nearly all zeros with a param: rows made of one-hot ids, maybe with some numbers, and
-// what is trained. A training computes it by what isn't zero.
+// sparse is a product of rows that are nearly all zeros with a param: rows made of one-hot ids,
+// maybe with some numbers, and what is trained. A training computes it by what isn't zero.
 type sparseProduct struct {
 	node   *nn.Node   // the MatMul
 	blocks []nn.Block // of the front
@@ -164,14 +165,16 @@ type sparseProduct struct {
 	places int        // of a row that may be other than 0
 }
 
-// opSparse is, in the body of a graph alone, the product of a sparse matrix, as its values and their columns, with a param. opRows is
-// x times the rows Start up to, not including, End of a param.
+// opSparse is, in the body of a graph alone, the product of a sparse matrix, as its values and
+// their columns, with a param. opRows is x times the rows Start up to, not including, End of a
+// param.
 const (
 	opSparse nn.Op = "SparseMatMul"
 	opRows   nn.Op = "RowsMatMul"
 )
 
-// lowered are the nodes that stand in the place of the MatMul: a product for each block that is trained, and one for all others.
+// lowered are the nodes that stand in the place of the MatMul: a product for each block that is
+// trained, and one for all others.
 func (p *sparseProduct) lowered() []nn.Node {
 	w := p.node.In[1]
 	nodes := []nn.Node{{Name: p.name("of ids"), Op: opSparse, In: []string{p.valuesName(), p.idsName(), w}}}
@@ -226,7 +229,8 @@ type sparseFeed struct {
 	ids    []int     // [batch, places], -1 for none
 }
 
-// take writes rows from the front, and then the first of them until the batch is full, as feed.take does.
+// take writes rows from the front, and then the first of them until the batch is full, as feed.take
+// does.
 func (f *sparseFeed) take(front *nn.Evaluator, rows int) {
 	place := 0
 	for _, b := range f.blocks {

@@ -8,9 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// Gradients is one step of a training, but for the weights: the loss of the batch, over its rows as Model.Reduction says and with
-// what Model.Penalty adds, and its slope along each of Model.Weights, valid until the next call. Params that are moving averages
-// take the batch in.
+// Gradients is one step of a training, but for the weights: the loss of the batch, over its rows as
+// Model.Reduction says and with what Model.Penalty adds, and its slope along each of Model.Weights,
+// valid until the next call. Params that are moving averages take the batch in.
 func (p *Program) Gradients(b nn.Batch) (loss float32, grads []float32, err error) {
 	if err := p.here(); err != nil {
 		return 0, nil, err
@@ -21,9 +21,10 @@ func (p *Program) Gradients(b nn.Batch) (loss float32, grads []float32, err erro
 	return loss, p.machine.Grads(), nil
 }
 
-// Step is Gradients, and then one step of o on Model.Weights. A loss that isn't finite changes nothing but moving averages: it is
-// given back, and so is the step. It allocates nothing after the first, with an optim.Updater, as all of optim's are; any other
-// optimizer has its own Step called. Params that the loss doesn't need stay as they are; in that Step, they have gradient 0.
+// Step is Gradients, and then one step of o on Model.Weights. A loss that isn't finite changes
+// nothing but moving averages: it is given back, and so is the step. It allocates nothing after the
+// first, with an optim.Updater, as all of optim's are; any other optimizer has its own Step called.
+// Params that the loss doesn't need stay as they are; in that Step, they have gradient 0.
 func (p *Program) Step(b nn.Batch, o optim.Optimizer) (loss float32, err error) {
 	u, ok := o.(optim.Updater)
 	if !ok {
@@ -82,7 +83,8 @@ func (p *Program) forwardAndBack(b nn.Batch) (loss float32, err error) {
 	return loss, nil
 }
 
-// Resume makes the next step the one after so many: what a Dropout draws depends on how many steps there were.
+// Resume makes the next step the one after so many: what a Dropout draws depends on how many steps
+// there were.
 func (p *Program) Resume(steps int) { p.steps = uint64(steps) }
 
 // move takes the batch into the moving averages.
@@ -95,8 +97,8 @@ func (p *Program) move() error {
 	return nil
 }
 
-// learned are the weights that the loss needs. An optimizer leaves the others as they are, as Keras's do: by a gradient of 0 a rule
-// with a decay, or FTRL, would change them.
+// learned are the weights that the loss needs. An optimizer leaves the others as they are, as
+// Keras's do: by a gradient of 0 a rule with a decay, or FTRL, would change them.
 type learned struct {
 	ranges []plan.Range // of Model.Weights, none adjacent to another
 	rest   bool         // there are others
@@ -168,7 +170,8 @@ func (p *Program) feed(b nn.Batch) error {
 	return p.model.WeighRows(p.weight, b)
 }
 
-// take copies v, padded to the batch with its first row: rows of weight 0 must still be in the range of what they meet.
+// take copies v, padded to the batch with its first row: rows of weight 0 must still be in the
+// range of what they meet.
 func (f feed) take(v nn.Value, batch int) {
 	if f.ints == nil {
 		pad(f.floats, v.Floats, v.Width)

@@ -20,8 +20,8 @@ var (
 
 const wideDepth = 12
 
-// wideModel is a product of ids made one-hot beside a number: as ids, or as the matrix they stand for. With deep, layers over another
-// input stand on both sides of them.
+// wideModel is a product of ids made one-hot beside a number: as ids, or as the matrix they stand
+// for. With deep, layers over another input stand on both sides of them.
 func wideModel(t *testing.T, asIDs, deep bool) (*nn.Model, nn.Batch) {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(3))

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// tapeTolerance is for 100 steps of float32 in another order of sums; where the tape's own softmax or sigmoid is off in the last
-// digits, steps carry that on.
+// tapeTolerance is for 100 steps of float32 in another order of sums; where the tape's own softmax
+// or sigmoid is off in the last digits, steps carry that on.
 const tapeTolerance = 2e-5
 
 // whole are models as users write them, each with its loss.

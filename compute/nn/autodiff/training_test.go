@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
-// trained are nets that training computes by other nodes than a prediction. Their loss in training is no function of Eval.
+// trained are nets that training computes by other nodes than a prediction. Their loss in training
+// is no function of Eval.
 var trained = map[string]net{
 	"dropout": func(b *nn.Builder) nn.Ref {
 		return b.Dense("out", b.Dropout("drop", b.Dense("hidden", x(b), 8, nn.OpTanh), 0.4), 3, "")

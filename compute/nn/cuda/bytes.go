@@ -2,7 +2,8 @@ package cuda
 
 import "unsafe"
 
-// Devices are little endian, as are all computers they stand in: numbers are copied as they lie in memory.
+// Devices are little endian, as are all computers they stand in: numbers are copied as they lie in
+// memory.
 
 const (
 	floatBytes = 4

@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// clipCalls bound gradients: each number of them, or by their norm those of each param, or all together.
+// clipCalls bound gradients: each number of them, or by their norm those of each param, or all
+// together.
 type clipCalls struct {
 	value  *Launch
 	params []normCall

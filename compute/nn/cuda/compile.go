@@ -68,7 +68,8 @@ func (c *compiler) instr(in plan.Instr) error {
 	return nil
 }
 
-// kinds refuses ids where kernels expect numbers, and the other way round: only the tables' second operand is ids.
+// kinds refuses ids where kernels expect numbers, and the other way round: only the tables' second
+// operand is ids.
 func (c *compiler) kinds(in plan.Instr) error {
 	table := in.Op == plan.Gather || in.Op == plan.Scatter || in.Op == plan.Sparse || in.Op == plan.SparseSlope
 	if c.plan.Buffers[in.Out].Kind != plan.Float {

@@ -1,10 +1,12 @@
 package cuda
 
-// Pointer is an address in a device's memory; 0 is none. Addresses within an allocation are computed as on the CPU.
+// Pointer is an address in a device's memory; 0 is none. Addresses within an allocation are
+// computed as on the CPU.
 type Pointer uint64
 
-// Device is one GPU, or what stands for it. What it is asked to do it does in that order, but maybe later: only Download and Sync
-// wait. An error may therefore belong to an earlier call. Safe for concurrent use.
+// Device is one GPU, or what stands for it. What it is asked to do it does in that order, but maybe
+// later: only Download and Sync wait. An error may therefore belong to an earlier call. Safe for
+// concurrent use.
 type Device interface {
 	// Name is what people call the device, such as "NVIDIA L4".
 	Name() string
@@ -12,12 +14,13 @@ type Device interface {
 	// Memory is how many bytes of the device's memory nobody uses, and how many it has.
 	Memory() (free, total int64, err error)
 
-	// Alloc reserves memory of at least 1 byte, aligned for any kernel; what it holds is not defined.
+	// Alloc reserves memory of at least 1 byte, aligned for any kernel; what it holds is not
+	// defined.
 	Alloc(bytes int64) (Pointer, error)
 	Free(Pointer) error
 
-	// AllocHost is memory of this computer that the device copies fast from and to, all zeros. It is given back by FreeHost, as the
-	// same slice.
+	// AllocHost is memory of this computer that the device copies fast from and to, all zeros. It
+	// is given back by FreeHost, as the same slice.
 	AllocHost(bytes int64) ([]byte, error)
 	FreeHost([]byte) error
 
@@ -39,8 +42,9 @@ type Device interface {
 	Close() error
 }
 
-// Multiplier multiplies matrices: c[m,n] = op(a) op(b), added to c where add; op(a) is [m,k], op(b) [k,n]. All are row major without
-// gaps, and a is [k,m] where it is transposed, b [n,k]. The same call gives the same bits each time.
+// Multiplier multiplies matrices: c[m,n] = op(a) op(b), added to c where add; op(a) is [m,k], op(b)
+// [k,n]. All are row major without gaps, and a is [k,m] where it is transposed, b [n,k]. The same
+// call gives the same bits each time.
 type Multiplier interface {
 	Multiply(p Product) error
 }
@@ -64,7 +68,8 @@ type Launch struct {
 	Node string // of the expression that it is for, for messages
 }
 
-// Arg is what a kernel gets for a parameter: as much of Bits, from the lowest, as the parameter's Kind is wide.
+// Arg is what a kernel gets for a parameter: as much of Bits, from the lowest, as the parameter's
+// Kind is wide.
 type Arg struct {
 	Kind ParamKind
 	Bits uint64

@@ -45,7 +45,8 @@ func TestTheEmulatorSeesWhatIsOutOfBounds(t *testing.T) {
 	}
 }
 
-// emulator is a Device on which the kernels' own source runs, compiled for the CPU with AddressSanitizer.
+// emulator is a Device on which the kernels' own source runs, compiled for the CPU with
+// AddressSanitizer.
 type emulator struct {
 	memory []byte
 	next   cuda.Pointer

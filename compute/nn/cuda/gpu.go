@@ -11,8 +11,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// GPU is a Device with our kernels, and with what a job may use of its memory. Memory is reserved when a Machine is made or first
-// hears of it, as much as that needs, never in advance. Safe for concurrent use. Close its machines first.
+// GPU is a Device with our kernels, and with what a job may use of its memory. Memory is reserved
+// when a Machine is made or first hears of it, as much as that needs, never in advance. Safe for
+// concurrent use. Close its machines first.
 type GPU struct {
 	device Device
 	limit  int64
@@ -22,10 +23,12 @@ type GPU struct {
 	blocks map[Pointer]int64 // sizes
 }
 
-// EnvMemory is the environment variable that limits the memory of a GPU which a process may use, in bytes or with a unit: 8GiB.
+// EnvMemory is the environment variable that limits the memory of a GPU which a process may use, in
+// bytes or with a unit: 8GiB.
 const EnvMemory = "STOKER_GPU_MEMORY"
 
-// Open loads the kernels onto a device. limit is in bytes; 0 is what the device has. The GPU owns the device from then on.
+// Open loads the kernels onto a device. limit is in bytes; 0 is what the device has. The GPU owns
+// the device from then on.
 func Open(d Device, limit int64) (*GPU, error) {
 	if err := d.Load(ptx, Kernels()); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the kernels onto %s: %w", d.Name(), err), d.Close())
@@ -55,7 +58,8 @@ func (g *GPU) Machine(p *plan.Plan) (plan.Machine, error) {
 	return m, nil
 }
 
-// MemoryError says that something needs more of a GPU's memory than there is for it. Sizes are in bytes.
+// MemoryError says that something needs more of a GPU's memory than there is for it. Sizes are in
+// bytes.
 type MemoryError struct {
 	What        string // it is for
 	Need, Used  int64
@@ -121,7 +125,8 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.1f %s", n, units[unit])
 }
 
-// MemoryLimit reads what EnvMemory says: bytes, or a number with KiB, MiB, GiB or TiB behind it; "" is no limit.
+// MemoryLimit reads what EnvMemory says: bytes, or a number with KiB, MiB, GiB or TiB behind it; ""
+// is no limit.
 func MemoryLimit(text string) (int64, error) {
 	if text == "" {
 		return 0, nil

@@ -7,10 +7,11 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// Machine runs a Plan on a GPU. All it computes stays there; what goes over the bus in a step are inputs, outputs and the loss, and
-// the operands and results of what only this computer can do.
+// Machine runs a Plan on a GPU. All it computes stays there; what goes over the bus in a step are
+// inputs, outputs and the loss, and the operands and results of what only this computer can do.
 //
-// Results differ from those of this computer's cores in their last bits, and never between two runs on the same kind of GPU.
+// Results differ from those of this computer's cores in their last bits, and never between two runs
+// on the same kind of GPU.
 type Machine struct {
 	gpu    *GPU
 	plan   *plan.Plan
@@ -107,7 +108,8 @@ func (m *Machine) breakBy(err error) error {
 	return m.broken
 }
 
-// Grads implements plan.Machine. They are copied here when they are asked for. Where that fails, whatever is asked next says so.
+// Grads implements plan.Machine. They are copied here when they are asked for. Where that fails,
+// whatever is asked next says so.
 func (m *Machine) Grads() []float32 {
 	if m.gradsHere || m.broken != nil {
 		return m.grads

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// mirror is the copies on the device of memory here: params, constants, and optimizers' slots. Slices that lie next to each other
-// here do so there, as far as they were heard of at once.
+// mirror is the copies on the device of memory here: params, constants, and optimizers' slots.
+// Slices that lie next to each other here do so there, as far as they were heard of at once.
 type mirror struct {
 	gpu     *GPU
 	regions []*region // by begin; none overlaps another
@@ -20,7 +20,8 @@ type region struct {
 	parts      [][]float32
 }
 
-// add copies slices to the device. They may overlap each other, but no earlier ones but by being part of them.
+// add copies slices to the device. They may overlap each other, but no earlier ones but by being
+// part of them.
 func (m *mirror) add(what string, changes bool, list ...[]float32) error {
 	list = slices.DeleteFunc(slices.Clone(list), func(s []float32) bool { return len(s) == 0 || m.covers(s) })
 	slices.SortFunc(list, func(a, b []float32) int {
@@ -41,7 +42,8 @@ func (m *mirror) add(what string, changes bool, list ...[]float32) error {
 	return nil
 }
 
-// join puts s, which begins at no lower address than those before it, into the last region where it touches that.
+// join puts s, which begins at no lower address than those before it, into the last region where it
+// touches that.
 func join(regions []*region, s []float32) []*region {
 	begin, end := span(s)
 	if len(regions) > 0 {
@@ -77,7 +79,8 @@ func (m *mirror) covers(s []float32) bool {
 	return n == len(s)
 }
 
-// find is where s begins on the device, and how many of its elements are neighbours there; 0 where its first has no copy.
+// find is where s begins on the device, and how many of its elements are neighbours there; 0 where
+// its first has no copy.
 func (m *mirror) find(s []float32) (at Pointer, n int) {
 	begin, end := span(s)
 	for _, r := range m.regions {

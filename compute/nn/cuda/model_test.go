@@ -36,8 +36,8 @@ func onDevice(t *testing.T, machines autodiff.Machines) autodiff.Machines {
 	}
 }
 
-// likeHere trains a model here and there. The tolerance is for sums in another order, and Adam's first steps, which turn a slope of
-// 1e-8 into a step as long as any other.
+// likeHere trains a model here and there. The tolerance is for sums in another order, and Adam's
+// first steps, which turn a slope of 1e-8 into a step as long as any other.
 func likeHere(t *testing.T, machines autodiff.Machines, name string) {
 	t.Helper()
 	wantLosses, want := train(t, name, nil)
@@ -77,8 +77,8 @@ var models = map[string]func(b *nn.Builder, in features) nn.Ref{
 
 type features struct{ x, id nn.Ref }
 
-// train takes 40 steps of Adam with the gradients' norm bounded, on batches of 5 rows of which one is padding, and gives the losses
-// and what Sync brings.
+// train takes 40 steps of Adam with the gradients' norm bounded, on batches of 5 rows of which one
+// is padding, and gives the losses and what Sync brings.
 func train(t *testing.T, name string, machines autodiff.Machines) (losses, weights []float32) {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(7))

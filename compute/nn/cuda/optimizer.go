@@ -18,12 +18,14 @@ type updateKey struct {
 	n       int
 }
 
-// updateCalls are the launches of an Update, one for each stretch of weights that lie next to each other on the device.
+// updateCalls are the launches of an Update, one for each stretch of weights that lie next to each
+// other on the device.
 type updateCalls struct {
 	launches []*Launch
 }
 
-// Update implements plan.Machine. Weights and slots that it hears of for the first time are copied to the device.
+// Update implements plan.Machine. Weights and slots that it hears of for the first time are copied
+// to the device.
 func (m *Machine) Update(list []plan.Update) error {
 	if m.broken != nil {
 		return m.broken
@@ -119,9 +121,9 @@ func (m *Machine) mirrorAll(what string, s []float32) error {
 	return nil
 }
 
-// packed returns a formula's instructions as the kernel takes them: four in each word, the first in the
-// lowest bits; of each instruction the operation in the highest four bits, then the registers of the
-// result and of both operands.
+// packed returns a formula's instructions as the kernel takes them: four in each word, the first in
+// the lowest bits; of each instruction the operation in the highest four bits, then the registers
+// of the result and of both operands.
 func packed(f *kernel.Formula) (words [kernel.MaxInstructions / 4]uint64) {
 	for i, in := range f.Code() {
 		bits := uint64(in.Op)<<12 | uint64(in.To)<<8 | uint64(in.X)<<4 | uint64(in.Y)
@@ -130,7 +132,8 @@ func packed(f *kernel.Formula) (words [kernel.MaxInstructions / 4]uint64) {
 	return words
 }
 
-// decayArg is where the numbers that change from step to step begin among the arguments of the kernel.
+// decayArg is where the numbers that change from step to step begin among the arguments of the
+// kernel.
 const decayArg = 14
 
 // setRule writes a rule's numbers into the arguments, rounded as package kernel rounds them.

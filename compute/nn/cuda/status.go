@@ -10,7 +10,8 @@ import (
 // status is what the kernels of a step complained of: 0, or 1 + the number of an instruction.
 func (m *Machine) status() int32 { return int32(math.Float32bits(m.result[1])) }
 
-// outside reports an id that a table doesn't have. The step's result is of no use; the next one begins anew.
+// outside reports an id that a table doesn't have. The step's result is of no use; the next one
+// begins anew.
 func (m *Machine) outside(number int) error {
 	if err := m.gpu.device.Upload(m.memory.status, make([]byte, 4)); err != nil {
 		return m.breakBy(err)

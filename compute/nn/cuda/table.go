@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// ptx is the kernels, compiled by `task cuda:ptx` for any GPU from compute capability 7.5 (Turing, 2018) on.
+// ptx is the kernels, compiled by `task cuda:ptx` for any GPU from compute capability 7.5 (Turing,
+// 2018) on.
 //
 //go:embed kernels/all.ptx
 var ptx string
@@ -95,7 +96,8 @@ func Kernels() []Kernel {
 	}
 }
 
-// arg makes an Arg of a Pointer, an int, a bool, a float32 or a uint64. An int must fit into 32 bits, which fits has seen to.
+// arg makes an Arg of a Pointer, an int, a bool, a float32 or a uint64. An int must fit into 32
+// bits, which fits has seen to.
 func arg(value any) Arg {
 	switch v := value.(type) {
 	case Pointer:

@@ -5,11 +5,13 @@ import (
 	"math/rand/v2"
 )
 
-// Initializers whose spread depends on how many numbers a kernel [fanIn, fanOut] takes and gives; a vector counts as both. Those
-// that are uniform draw from [-l, l), l = sqrt(3 s), those that are normal from a TruncatedNormal that has the variance s when it
-// is cut off: the deviation of what is drawn before is sqrt(s) / 0.8796.
+// Initializers whose spread depends on how many numbers a kernel [fanIn, fanOut] takes and gives; a
+// vector counts as both. Those that are uniform draw from [-l, l), l = sqrt(3 s), those that are
+// normal from a TruncatedNormal that has the variance s when it is cut off: the deviation of what
+// is drawn before is sqrt(s) / 0.8796.
 
-// GlorotUniform has s = 2 / (fanIn + fanOut). Keras's default for dense kernels (Glorot and Bengio 2010, equation 16).
+// GlorotUniform has s = 2 / (fanIn + fanOut). Keras's default for dense kernels (Glorot and Bengio
+// 2010, equation 16).
 func GlorotUniform(values []float32, shape []int, rng *rand.Rand) {
 	uniform(values, math.Sqrt(6/float64(shape[0]+shape[len(shape)-1])), rng)
 }

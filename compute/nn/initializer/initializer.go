@@ -82,7 +82,8 @@ func RandomNormal(mean, deviation float64) Func {
 	}
 }
 
-// TruncatedNormal draws from the normal distribution, again where it is two deviations or more off the mean.
+// TruncatedNormal draws from the normal distribution, again where it is two deviations or more off
+// the mean.
 func TruncatedNormal(mean, deviation float64) Func {
 	return func(values []float32, _ []int, rng *rand.Rand) {
 		for i := range values {

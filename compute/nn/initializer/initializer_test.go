@@ -28,9 +28,9 @@ func spreadOf(values []float32) spread {
 	return s
 }
 
-// Of 60000 numbers the deviation is known to 0.3 % (1/sqrt(2n)) of itself, in Keras's drawing too, and the mean to 0.4 % of the
-// deviation: asked are 4 times that. The largest of a uniform or cut distribution is within 0.5 % of its end, of 60000 normal ones
-// between 3.8 and 5 deviations.
+// Of 60000 numbers the deviation is known to 0.3 % (1/sqrt(2n)) of itself, in Keras's drawing too,
+// and the mean to 0.4 % of the deviation: asked are 4 times that. The largest of a uniform or cut
+// distribution is within 0.5 % of its end, of 60000 normal ones between 3.8 and 5 deviations.
 func TestInitializersDrawAsKerass(t *testing.T) {
 	t.Parallel()
 	shape := []int{300, 200}
@@ -115,7 +115,8 @@ func TestInitializersDrawFromKerasRanges(t *testing.T) {
 			sum += float64(v)
 			largest = max(largest, math.Abs(float64(v)))
 		}
-		// Of 1500 draws the largest is within 1 % of the limit, the mean within 4 standard errors of 0: 4 l / sqrt(3*1500).
+		// Of 1500 draws the largest is within 1 % of the limit, the mean within 4 standard errors
+		// of 0: 4 l / sqrt(3*1500).
 		if largest > c.limit || largest < 0.99*c.limit || math.Abs(sum/1500) > 4*c.limit/math.Sqrt(4500) {
 			t.Errorf("%s: largest %v, mean %v, limit %v", name, largest, sum/1500, c.limit)
 		}

@@ -5,9 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// Orthogonal makes a matrix whose columns, or rows where they are fewer, are orthogonal and gain long, uniform among all such (Saxe
-// et al. 2014, as in Keras): the Q of a matrix of normal numbers, with a positive diagonal of R. Gram and Schmidt give that Q; each
-// vector goes through twice, for what rounding left. A vector counts as one row.
+// Orthogonal makes a matrix whose columns, or rows where they are fewer, are orthogonal and gain
+// long, uniform among all such (Saxe et al. 2014, as in Keras): the Q of a matrix of normal
+// numbers, with a positive diagonal of R. Gram and Schmidt give that Q; each vector goes through
+// twice, for what rounding left. A vector counts as one row.
 func Orthogonal(gain float64) Func {
 	return func(values []float32, shape []int, rng *rand.Rand) {
 		cols := shape[len(shape)-1]

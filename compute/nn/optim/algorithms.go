@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/kernel"
 )
 
-// Algorithm is the formula of an optimizer with its numbers, named as Keras's arguments: *SGD, *Adam and
-// so on. It has no state. NewSingle makes an Optimizer of it.
+// Algorithm is the formula of an optimizer with its numbers, named as Keras's arguments: *SGD,
+// *Adam and so on. It has no state. NewSingle makes an Optimizer of it.
 type Algorithm interface {
 	// Name is Keras's; momentum and nesterov are SGD with those options.
 	Name() string
@@ -109,8 +109,8 @@ func (a *Adam) rule(s *Settings, t int64) kernel.Rule {
 	return kernel.Rule{Formula: kernel.Adam, Numbers: kernel.Numbers{rate, 1 - a.Beta1, 1 - a.Beta2, a.Epsilon}}
 }
 
-// AdamW is w -= rate * WeightDecay * w, then a step of Adam (Loshchilov and Hutter 2019, as in Keras:
-// every weight decays, biases too, by the rate of the step). Slots: Adam's.
+// AdamW is w -= rate * WeightDecay * w, then a step of Adam (Loshchilov and Hutter 2019, as in
+// Keras: every weight decays, biases too, by the rate of the step). Slots: Adam's.
 type AdamW struct {
 	Adam
 	WeightDecay float64 `json:"weight_decay"`
@@ -176,8 +176,8 @@ func (a *RMSprop) rule(s *Settings, t int64) kernel.Rule {
 	return kernel.Rule{Formula: formula, Numbers: kernel.Numbers{rate, a.Rho, 1 - a.Rho, a.Epsilon, a.Momentum}}
 }
 
-// FTRL follows the regularized leader (McMahan et al. 2013, algorithm 1, as in Keras). Estimators train
-// linear models by it. With its two slots, a from InitialAccumulator and z from 0:
+// FTRL follows the regularized leader (McMahan et al. 2013, algorithm 1, as in Keras). Estimators
+// train linear models by it. With its two slots, a from InitialAccumulator and z from 0:
 //
 //	b = a + g^2
 //	z += g - (sqrt(b) - sqrt(a)) / rate * w,  then a = b
@@ -202,8 +202,8 @@ func (a *FTRL) rule(s *Settings, t int64) kernel.Rule {
 	return kernel.Rule{Formula: kernel.FTRL, Numbers: kernel.Numbers{s.rate(a.LearningRate, t), a.L1, 2 * a.L2}}
 }
 
-// start sets a = InitialAccumulator and z = 0; if Warm, z is the last line of the formula solved for z:
-// -w (sqrt(a) / rate + 2 L2) - sign(w) L1.
+// start sets a = InitialAccumulator and z = 0; if Warm, z is the last line of the formula solved
+// for z: -w (sqrt(a) / rate + 2 L2) - sign(w) L1.
 func (a *FTRL) start(s *Settings, slots [][]float32, weights []float32) {
 	sums, z := slots[0], slots[1]
 	fill(sums, a.InitialAccumulator)

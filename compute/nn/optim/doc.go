@@ -1,12 +1,13 @@
 // Package optim holds optimizers: how weights change along their gradients from step to step, the
-// schedule of the learning rate, and the bound for gradients. Formulas, names and defaults are those
-// of Keras 3.
+// schedule of the learning rate, and the bound for gradients. Formulas, names and defaults are
+// those of Keras 3.
 //
-// Start with Optimizer. New finds one by name, NewSingle makes one of an Algorithm, NewParts combines
-// several, WithSettings sets a Schedule and a Clip. A step is a kernel.Formula with numbers and slots,
-// each as long as the weights. An Updater describes the step for a plan.Machine, so that a device takes
-// the same one. Layers and losses are in compute/nn, gradients in compute/nn/autodiff.
+// Start with Optimizer. New finds one by name, NewSingle makes one of an Algorithm, NewParts
+// combines several, WithSettings sets a Schedule and a Clip. A step is a kernel.Formula with
+// numbers and slots, each as long as the weights. An Updater describes the step for a plan.Machine,
+// so that a device takes the same one. Layers and losses are in compute/nn, gradients in
+// compute/nn/autodiff.
 //
-// To add an optimizer, write its Algorithm and list it in methods. Builtin modules, searches and tests
-// read Names.
+// To add an optimizer, write its Algorithm and list it in methods. Builtin modules, searches and
+// tests read Names.
 package optim

@@ -37,7 +37,8 @@ func begin() []float32 {
 	return weights
 }
 
-// slopes are the gradients of a bowl, sum (w[i] - i/9)^2 / 2: other ones where the weights are others.
+// slopes are the gradients of a bowl, sum (w[i] - i/9)^2 / 2: other ones where the weights are
+// others.
 func slopes(weights []float32) []float32 {
 	grads := make([]float32, len(weights))
 	for i, w := range weights {
@@ -54,7 +55,8 @@ func steps(o optim.Optimizer, weights []float32, n int) []float32 {
 	return weights
 }
 
-// goesOn asks for the same weights after 20 steps, whether or not another optimizer takes the last 11 from a state.
+// goesOn asks for the same weights after 20 steps, whether or not another optimizer takes the last
+// 11 from a state.
 func goesOn(t *testing.T, fresh func() optim.Optimizer) {
 	t.Helper()
 	first, next, weights := fresh(), fresh(), begin()

@@ -8,8 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// Optimizer changes weights along their gradients, in one pass. Its state can be saved and restored, so
-// that a training resumes from a checkpoint as if it had never stopped. It is for one goroutine.
+// Optimizer changes weights along their gradients, in one pass. Its state can be saved and
+// restored, so that a training resumes from a checkpoint as if it had never stopped. It is for one
+// goroutine.
 type Optimizer interface {
 	// Name is that of the Algorithm, or lists the Parts.
 	Name() string
@@ -18,17 +19,19 @@ type Optimizer interface {
 	Step(weights, grads []float32)
 	// State returns what Step remembers, not copied.
 	State() State
-	// Restore sets a state that State of an optimizer of the same name returned for as many weights.
+	// Restore sets a state that State of an optimizer of the same name returned for as many
+	// weights.
 	Restore(State) error
 }
 
-// State is what an optimizer remembers between steps, without Settings and the numbers of its formula.
+// State is what an optimizer remembers between steps, without Settings and the numbers of its
+// formula.
 type State struct {
 	Name       string
 	Iterations int64
 
-	// Slots are as long as the weights, in the order of the formula; there are none before the first
-	// step.
+	// Slots are as long as the weights, in the order of the formula; there are none before the
+	// first step.
 	Slots [][]float32
 }
 
@@ -40,8 +43,8 @@ type Settings struct {
 	Clip Clip `json:"-"`
 }
 
-// WithSettings sets s on an optimizer of this package, and returns it. In Parts each optimizer keeps its
-// own Schedule if s has none; Clip bounds the gradients of all parts together.
+// WithSettings sets s on an optimizer of this package, and returns it. In Parts each optimizer
+// keeps its own Schedule if s has none; Clip bounds the gradients of all parts together.
 func WithSettings(o Optimizer, s Settings) (Optimizer, error) {
 	if err := checkClip(s.Clip); err != nil {
 		return nil, err
@@ -86,10 +89,12 @@ func find(name string) (method, error) {
 	return method{}, fmt.Errorf("unknown optimizer %q: expected %s or %s", name, strings.Join(known[:last], ", "), known[last])
 }
 
-// maxLearningRate is the largest rate that is accepted: weights overflow float32 within a few steps of it.
+// maxLearningRate is the largest rate that is accepted: weights overflow float32 within a few steps
+// of it.
 const maxLearningRate = 1e6
 
-// New returns the optimizer of that name, with Keras's defaults. A learningRate of 0 means Keras's too.
+// New returns the optimizer of that name, with Keras's defaults. A learningRate of 0 means Keras's
+// too.
 func New(name string, learningRate float64) (Optimizer, error) {
 	m, err := find(name)
 	if err != nil {
@@ -104,19 +109,20 @@ func New(name string, learningRate float64) (Optimizer, error) {
 	return NewSingle(m.make(learningRate)), nil
 }
 
-// Updater is an Optimizer that describes a step for a plan.Machine, which keeps weights and slots. All
-// optimizers of this package are Updaters.
+// Updater is an Optimizer that describes a step for a plan.Machine, which keeps weights and slots.
+// All optimizers of this package are Updaters.
 type Updater interface {
 	Optimizer
 	// Clipping returns the bound for the gradients, which applies before the updates.
 	Clipping() Clip
-	// Updates counts a step and returns its updates, whose Grads are ranges of weights. They are the
-	// same in each call but for the rules, as long as weights is the same slice.
+	// Updates counts a step and returns its updates, whose Grads are ranges of weights. They are
+	// the same in each call but for the rules, as long as weights is the same slice.
 	Updates(weights []float32) []plan.Update
 }
 
-// Clip bounds gradients before a step, like Keras's clipvalue, clipnorm and global_clipnorm. 0 is no
-// bound; at most one is set. Optimizer.Step takes its slice for one param, a plan.Machine knows each.
+// Clip bounds gradients before a step, like Keras's clipvalue, clipnorm and global_clipnorm. 0 is
+// no bound; at most one is set. Optimizer.Step takes its slice for one param, a plan.Machine knows
+// each.
 type Clip = plan.Clip
 
 func checkClip(c Clip) error {

@@ -36,8 +36,9 @@ type Param struct {
 	Size int // in numbers
 }
 
-// NewParts assigns each of params, which nn.Model.Trainable lists, to the part with the longest prefix of
-// its name. It returns an error for a param without a part, and for a part without params.
+// NewParts assigns each of params, which nn.Model.Trainable lists, to the part with the longest
+// prefix of its name. It returns an error for a param without a part, and for a part without
+// params.
 func NewParts(params []Param, parts ...Part) (*Parts, error) {
 	o := &Parts{}
 	for _, p := range parts {

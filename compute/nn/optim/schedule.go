@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Schedule is the learning rate of each step, by a formula of Keras's. It has no state: the number of
-// the step decides.
+// Schedule is the learning rate of each step, by a formula of Keras's. It has no state: the number
+// of the step decides.
 type Schedule interface {
 	// Rate returns that of a step, from 0.
 	Rate(step int64) float64
@@ -20,8 +20,8 @@ type Schedule interface {
 	Check() error
 }
 
-// NewSchedule returns the schedule that Keras calls name, ExponentialDecay and so on, or Constant. config
-// holds Keras's arguments as JSON: {"initial_learning_rate": 0.1, "decay_steps": 100, ...}.
+// NewSchedule returns the schedule that Keras calls name, ExponentialDecay and so on, or Constant.
+// config holds Keras's arguments as JSON: {"initial_learning_rate": 0.1, "decay_steps": 100, ...}.
 func NewSchedule(name string, config []byte) (Schedule, error) {
 	s := scheduleNamed(name)
 	if s == nil {
@@ -92,7 +92,8 @@ func (s *Constant) Rate(int64) float64 { return s.InitialRate }
 // Check implements Schedule.
 func (s *Constant) Check() error { return checkRate("initial_learning_rate", s.InitialRate) }
 
-// PiecewiseConstantDecay is Values[i], i being the number of Boundaries below step; the boundaries rise.
+// PiecewiseConstantDecay is Values[i], i being the number of Boundaries below step; the boundaries
+// rise.
 type PiecewiseConstantDecay struct {
 	Boundaries []int64   `json:"boundaries"`
 	Values     []float64 `json:"values"`
@@ -133,9 +134,10 @@ func checkDecay(rate, steps float64, stepsName string) error {
 	return checkRate("initial_learning_rate", rate)
 }
 
-// CosineDecay is r ((1 - Alpha) c + Alpha), c = (1 + cos(pi p)) / 2, with p = step / DecaySteps, at most 1, and r = InitialRate
-// (Loshchilov and Hutter 2017). With a WarmupTarget the rate first rises from InitialRate to it along a line of WarmupSteps; then
-// r = WarmupTarget and the steps of the decay begin.
+// CosineDecay is r ((1 - Alpha) c + Alpha), c = (1 + cos(pi p)) / 2, with p = step / DecaySteps, at
+// most 1, and r = InitialRate (Loshchilov and Hutter 2017). With a WarmupTarget the rate first
+// rises from InitialRate to it along a line of WarmupSteps; then r = WarmupTarget and the steps of
+// the decay begin.
 type CosineDecay struct {
 	InitialRate  float64  `json:"initial_learning_rate"`
 	DecaySteps   float64  `json:"decay_steps"`
@@ -178,8 +180,8 @@ func (s *CosineDecay) Check() error {
 	return checkDecay(s.InitialRate, s.DecaySteps, "decay_steps")
 }
 
-// CosineDecayRestarts is CosineDecay again and again: the first lasts FirstDecaySteps, each next one TMul times as long as the one
-// before, and begins at MMul times its rate.
+// CosineDecayRestarts is CosineDecay again and again: the first lasts FirstDecaySteps, each next
+// one TMul times as long as the one before, and begins at MMul times its rate.
 type CosineDecayRestarts struct {
 	InitialRate     float64 `json:"initial_learning_rate"`
 	FirstDecaySteps float64 `json:"first_decay_steps"`
@@ -188,7 +190,8 @@ type CosineDecayRestarts struct {
 	Alpha           float64 `json:"alpha"`
 }
 
-// Rate finds the restart i that step is in: p = step / FirstDecaySteps is at least 1 + TMul + ... + TMul^(i-1).
+// Rate finds the restart i that step is in: p = step / FirstDecaySteps is at least 1 + TMul + ... +
+// TMul^(i-1).
 func (s *CosineDecayRestarts) Rate(step int64) float64 {
 	p, i := float64(step)/s.FirstDecaySteps, 0.0
 	if s.TMul == 1 {
@@ -212,7 +215,8 @@ func (s *CosineDecayRestarts) Check() error {
 	return checkDecay(s.InitialRate, s.FirstDecaySteps, "first_decay_steps")
 }
 
-// ExponentialDecay is InitialRate * DecayRate^p, p = step / DecaySteps, rounded down where Staircase.
+// ExponentialDecay is InitialRate * DecayRate^p, p = step / DecaySteps, rounded down where
+// Staircase.
 type ExponentialDecay struct {
 	InitialRate float64 `json:"initial_learning_rate"`
 	DecaySteps  float64 `json:"decay_steps"`
@@ -262,8 +266,9 @@ func progress(step int64, steps float64, staircase bool) float64 {
 	return p
 }
 
-// PolynomialDecay is (InitialRate - EndRate) * (1 - p)^Power + EndRate, p = step / DecaySteps, at most 1. Where Cycle, DecaySteps is
-// multiplied instead with how often it has begun, ceil(step / DecaySteps), and at least 1.
+// PolynomialDecay is (InitialRate - EndRate) * (1 - p)^Power + EndRate, p = step / DecaySteps, at
+// most 1. Where Cycle, DecaySteps is multiplied instead with how often it has begun, ceil(step /
+// DecaySteps), and at least 1.
 type PolynomialDecay struct {
 	InitialRate float64 `json:"initial_learning_rate"`
 	DecaySteps  float64 `json:"decay_steps"`

@@ -66,7 +66,8 @@ def check(asked):
 				if name != "Constant" {
 					expected = want[name][i][step]
 				}
-				// Keras computes in float32: the cosine of a number near pi/2 loses what is left of 7 digits.
+				// Keras computes in float32: the cosine of a number near pi/2 loses what is left of
+				// 7 digits.
 				if got := s.Rate(int64(step)); math.Abs(got-expected) > 1e-6*0.2 {
 					t.Errorf("%s %s: step %d has %v, Keras %v", name, text, step, got, expected)
 				}

@@ -138,9 +138,9 @@ func scatter(to, from []float32, ranges []plan.Range) {
 	}
 }
 
-// Config returns the name and the numbers of an optimizer's formula, by the names of Keras's arguments, as
-// they are. Of Parts it returns those of each part by its prefix, without the slash; the part for all
-// other weights is called rest. Clips are left out.
+// Config returns the name and the numbers of an optimizer's formula, by the names of Keras's
+// arguments, as they are. Of Parts it returns those of each part by its prefix, without the slash;
+// the part for all other weights is called rest. Clips are left out.
 func Config(o Optimizer) (map[string]any, error) {
 	switch o := o.(type) {
 	case *Single:

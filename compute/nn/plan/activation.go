@@ -2,7 +2,8 @@ package plan
 
 import "github.com/stoker-ml/stoker/compute/kernel"
 
-// activation finds an activation, or its slope, in a product of two values; else nil. x and y may stand in either order.
+// activation finds an activation, or its slope, in a product of two values; else nil. x and y may
+// stand in either order.
 func (c *compiler) activation(f kernel.Binary, x, y *value) *value {
 	if f != kernel.Mul {
 		return nil

@@ -34,8 +34,8 @@ type task struct {
 	scale      []float32 // one number; nil for 1
 }
 
-// NewMachine runs p on this computer's cores, with the threads of team; nil is the caller's alone. Close
-// does not close the team.
+// NewMachine runs p on this computer's cores, with the threads of team; nil is the caller's alone.
+// Close does not close the team.
 func NewMachine(p *Plan, team *kernel.Team) Machine {
 	m := &cpu{plan: p, team: team}
 	m.allocate()
@@ -253,7 +253,8 @@ func (t *task) outside(at, rows int) error {
 	return &IndexError{Node: t.Node, At: at, ID: t.ids[at], Rows: rows}
 }
 
-// sparse leaves it to the kernel to find an id beyond the table: there are many ids, and little to do for each.
+// sparse leaves it to the kernel to find an id beyond the table: there are many ids, and little to
+// do for each.
 func (m *cpu) sparse(t *task) (err error) {
 	if t.Op == Sparse {
 		defer t.beyond(m.plan.Buffers[t.In[2]].Rows, &err)

@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// A model that is written with Gorgonia alone trains by a Machine: here a line through three points, y = 2 x + 1.
+// A model that is written with Gorgonia alone trains by a Machine: here a line through three
+// points, y = 2 x + 1.
 func Example() {
 	g := gorgonia.NewGraph()
 	x := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithName("x"), gorgonia.WithShape(3, 1))

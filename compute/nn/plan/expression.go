@@ -16,14 +16,17 @@ type Expression struct {
 	Outputs map[string]*gorgonia.Node // besides Cost: what can be read after a step
 }
 
-// Compile makes a Plan that computes e as Gorgonia's TapeMachine does, but for the order in which sums are taken.
+// Compile makes a Plan that computes e as Gorgonia's TapeMachine does, but for the order in which
+// sums are taken.
 //
-// All that Cost, Grads and Outputs don't need is dropped. A node that is neither computed nor among Inputs or Params must have a
-// value, and is a constant: what it holds when Compile reads it counts. Everything is float32, and int where ids are: a node
-// that is needed and has another type, float64 or bool, is an error that names it. An operation that Compile does not know is
-// OnHost: its own Do is called, over tensors that are made once.
+// All that Cost, Grads and Outputs don't need is dropped. A node that is neither computed nor among
+// Inputs or Params must have a value, and is a constant: what it holds when Compile reads it
+// counts. Everything is float32, and int where ids are: a node that is needed and has another type,
+// float64 or bool, is an error that names it. An operation that Compile does not know is OnHost:
+// its own Do is called, over tensors that are made once.
 //
-// Compile reads the nodes, and Gorgonia's expressions share some of theirs: don't write another expression meanwhile.
+// Compile reads the nodes, and Gorgonia's expressions share some of theirs: don't write another
+// expression meanwhile.
 func Compile(e Expression) (*Plan, error) {
 	c := newCompiler()
 	roots, err := c.read(e)

@@ -2,8 +2,8 @@ package plan
 
 import "fmt"
 
-// Forward writes the plan of a forward pass without Gorgonia. Each value is a matrix with a row for every
-// row of the batch, or a few neighboring ones. A Runner computes the plan.
+// Forward writes the plan of a forward pass without Gorgonia. Each value is a matrix with a row for
+// every row of the batch, or a few neighboring ones. A Runner computes the plan.
 type Forward struct {
 	c       *compiler
 	batch   int
@@ -81,7 +81,8 @@ func NewRunner(p *Plan) *Runner {
 	return r
 }
 
-// Resize sets the number of rows, at most Plan.Batch. It changes what Floats, Ints and Strings return.
+// Resize sets the number of rows, at most Plan.Batch. It changes what Floats, Ints and Strings
+// return.
 func (r *Runner) Resize(rows int) {
 	if rows > r.plan.Batch {
 		panic(fmt.Sprintf("plan: %d rows, the plan is for %d", rows, r.plan.Batch))

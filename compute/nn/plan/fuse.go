@@ -6,7 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/kernel"
 )
 
-// fuse joins what one kernel can do: a value that only one other needs becomes a part of that one, which is changed in place.
+// fuse joins what one kernel can do: a value that only one other needs becomes a part of that one,
+// which is changed in place.
 func (c *compiler) fuse(r *roots) {
 	c.shareRelu(r)
 	f := fuser{users: usersOf(r)}
@@ -18,8 +19,8 @@ func (c *compiler) fuse(r *roots) {
 	}
 }
 
-// needed are all values that the roots need, operands before what needs them, and else in the order of the expression: first
-// forward, then back.
+// needed are all values that the roots need, operands before what needs them, and else in the order
+// of the expression: first forward, then back.
 func needed(r *roots) []*value {
 	found := map[*value]bool{}
 	stack := r.all()
@@ -83,7 +84,8 @@ func usersOf(r *roots) map[*value]int {
 	return users
 }
 
-// shareRelu lets the slope of a relu look at its result, so that nothing but the relu needs what went in.
+// shareRelu lets the slope of a relu look at its result, so that nothing but the relu needs what
+// went in.
 func (c *compiler) shareRelu(r *roots) {
 	relu := map[*value]*value{}
 	for _, v := range needed(r) {

@@ -8,8 +8,9 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// known is the value of a node whose op is known in these shapes, else nil. Gorgonia exports no type of an op, so they are known by
-// the names of their types and by what their String says; known_test.go sees it when those change.
+// known is the value of a node whose op is known in these shapes, else nil. Gorgonia exports no
+// type of an op, so they are known by the names of their types and by what their String says;
+// known_test.go sees it when those change.
 func (c *compiler) known(d *node) *value {
 	if low, ok := d.Op().(Lowered); ok {
 		return c.lowered(d, low)
@@ -113,7 +114,8 @@ func (c *compiler) unary(d *node) *value {
 	return nil
 }
 
-// product is one of matrices and vectors; a vector lies in memory as one row, and stands as a column to the right of a matrix.
+// product is one of matrices and vectors; a vector lies in memory as one row, and stands as a
+// column to the right of a matrix.
 func (c *compiler) product(d *node) *value {
 	a, b := d.in[0], d.in[1]
 	switch d.says {
@@ -163,7 +165,8 @@ func (c *compiler) max(d *node) *value {
 	return c.reshaped(y, d.rows, d.cols)
 }
 
-// rowSoftmax says whether a softmax of that axis is one of each row, and whether it is the logarithm.
+// rowSoftmax says whether a softmax of that axis is one of each row, and whether it is the
+// logarithm.
 func rowSoftmax(says, format string, x *gorgonia.Node) (isLog, ok bool) {
 	axis := 0
 	if _, err := fmt.Sscanf(says, format, &axis, &isLog); err != nil {

@@ -60,7 +60,8 @@ func (c *compiler) concat(d *node) *value {
 	return nil
 }
 
-// cut is what a slice of Gorgonia takes of a matrix or vector with steps of 1: columns, of rows when each is laid out as one.
+// cut is what a slice of Gorgonia takes of a matrix or vector with steps of 1: columns, of rows
+// when each is laid out as one.
 func cut(says string, shape tensor.Shape) (rows, cols, start, end int, ok bool) {
 	step := 0
 	rows, cols = matrixOf(shape)

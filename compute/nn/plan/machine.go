@@ -4,16 +4,18 @@ import "github.com/stoker-ml/stoker/compute/kernel"
 
 // Machine runs a Plan: on this computer's cores, or on a device. Not for concurrent use.
 //
-// A machine on a device has a copy of every Bound buffer and of every optimizer's slots. It takes them when it is made or first
-// hears of them, works on its own copies, and writes them back at Sync; what is changed here in between is lost, unless Push
-// follows. On this computer's cores there is one memory, and Sync and Push do nothing.
+// A machine on a device has a copy of every Bound buffer and of every optimizer's slots. It takes
+// them when it is made or first hears of them, works on its own copies, and writes them back at
+// Sync; what is changed here in between is lost, unless Push follows. On this computer's cores
+// there is one memory, and Sync and Push do nothing.
 type Machine interface {
-	// Floats and Ints are the memory of an input, or of an output after a step. They stay the same slices, so that data can
-	// be decoded right into them.
+	// Floats and Ints are the memory of an input, or of an output after a step. They stay the same
+	// slices, so that data can be decoded right into them.
 	Floats(buffer int) []float32
 	Ints(buffer int) []int
 
-	// Step runs the plan once, forward and back, and gives the loss. step, from 0, decides what Dropout draws. It allocates nothing.
+	// Step runs the plan once, forward and back, and gives the loss. step, from 0, decides what
+	// Dropout draws. It allocates nothing.
 	Step(step uint64) (loss float32, err error)
 
 	// Grads are the gradients of the last step, of Plan.Grads elements.

@@ -6,8 +6,8 @@ type place struct {
 	at   int
 }
 
-// memory gives every value its place: what is no longer needed is freed, and where a kernel may write over an operand that
-// nothing else needs, it does.
+// memory gives every value its place: what is no longer needed is freed, and where a kernel may
+// write over an operand that nothing else needs, it does.
 type memory struct {
 	floats, ints, strings arena
 	last                  map[*value]int // when each value's memory is needed for the last time: the index of the instruction
@@ -101,7 +101,8 @@ type arena struct {
 
 type span struct{ from, to int }
 
-// line is what places are multiples of: 64 bytes, as wide as a cache line and as the widest register.
+// line is what places are multiples of: 64 bytes, as wide as a cache line and as the widest
+// register.
 const line = 16
 
 // take is the smallest gap that is large enough.

@@ -18,7 +18,8 @@ type written struct {
 	r *rand.Rand
 }
 
-// writing is held while an expression is written: Gorgonia's Rectify counts groups in a variable of its package (NewGroup, v0.9.18).
+// writing is held while an expression is written: Gorgonia's Rectify counts groups in a variable of
+// its package (NewGroup, v0.9.18).
 var writing sync.Mutex
 
 func write(t testing.TB, seed int64, cost func(w *written) *gorgonia.Node) *written {
@@ -44,7 +45,8 @@ func must(n *gorgonia.Node, err error) *gorgonia.Node {
 	return n
 }
 
-// numbers are from -2 to 2, none nearer to 0 than 0.01, so that no slope is looked for where there is none.
+// numbers are from -2 to 2, none nearer to 0 than 0.01, so that no slope is looked for where there
+// is none.
 func (w *written) numbers(n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {
@@ -139,8 +141,9 @@ func (w *written) byTape(t testing.TB) result {
 	return r
 }
 
-// byOps calls each op's own Do, on copies: for expressions where the tape, which reuses memory, is itself wrong. Seen in gorgonia
-// v0.9.18 with a Reshape or Transpose of what something else needs too.
+// byOps calls each op's own Do, on copies: for expressions where the tape, which reuses memory, is
+// itself wrong. Seen in gorgonia v0.9.18 with a Reshape or Transpose of what something else needs
+// too.
 func (w *written) byOps(t testing.TB) result {
 	t.Helper()
 	nodes, err := gorgonia.Sort(w.g)
@@ -208,7 +211,8 @@ func (w *written) byPlan(t testing.TB) (result, *Plan) {
 	return r, p
 }
 
-// tolerance is for sums of some hundred products taken in another order, and for functions that Gorgonia computes in float32.
+// tolerance is for sums of some hundred products taken in another order, and for functions that
+// Gorgonia computes in float32.
 const tolerance = 2e-5
 
 // check compares with the tape.

@@ -2,7 +2,8 @@ package plan
 
 import "github.com/stoker-ml/stoker/compute/kernel"
 
-// Plan is one step, forward and back: instructions in the order in which they are done, over buffers whose places never change.
+// Plan is one step, forward and back: instructions in the order in which they are done, over
+// buffers whose places never change.
 type Plan struct {
 	Buffers []Buffer
 	Code    []Instr
@@ -12,8 +13,8 @@ type Plan struct {
 	Strings int // length of the arena of strings
 	Grads   int // length of all gradients, one after the other in the order of the params given to Compile
 
-	// Batch is the number of rows that a Forward was written for: all buffers of the arena have a row,
-	// or as many neighboring ones, for each. 0: the plan has a fixed shape.
+	// Batch is the number of rows that a Forward was written for: all buffers of the arena have a
+	// row, or as many neighboring ones, for each. 0: the plan has a fixed shape.
 	Batch int
 
 	Loss    int            // the buffer of the loss, 1x1
@@ -45,7 +46,8 @@ const (
 	String             // strings, in a forward pass alone
 )
 
-// Buffer is a matrix in memory, row major without gaps. A vector is one row, or one column where it stands for rows; a scalar is 1x1.
+// Buffer is a matrix in memory, row major without gaps. A vector is one row, or one column where it
+// stands for rows; a scalar is 1x1.
 type Buffer struct {
 	Name       string // of an input or a param; else the operation whose result it is, for messages
 	Kind       Kind
@@ -128,12 +130,12 @@ const (
 	OnHost          // Host.Do
 )
 
-// Host is an operation that no kernel does: Gorgonia's own code, run on this computer. A device copies operands here and the result
-// back.
+// Host is an operation that no kernel does: Gorgonia's own code, run on this computer. A device
+// copies operands here and the result back.
 type Host interface {
 	Name() string
-	// Do computes out from in, all of the buffers' own lengths; a slice of ints is nil where a buffer is of floats, and the other way
-	// round.
+	// Do computes out from in, all of the buffers' own lengths; a slice of ints is nil where a
+	// buffer is of floats, and the other way round.
 	Do(out Slice, in []Slice) error
 }
 

@@ -18,7 +18,8 @@ type node struct {
 	rows, cols int
 }
 
-// valueOf is the value of n, made of those of its operands; without recursion, since expressions can be deep.
+// valueOf is the value of n, made of those of its operands; without recursion, since expressions
+// can be deep.
 func (c *compiler) valueOf(n *gorgonia.Node) (*value, error) {
 	stack := gorgonia.Nodes{n}
 	for len(stack) > 0 {
@@ -54,8 +55,8 @@ func (c *compiler) missing(n *gorgonia.Node) gorgonia.Nodes {
 	return missing
 }
 
-// operands are the nodes that n is computed from, in order. A size is known, so it needs none; nor does a constant, which several
-// expressions may share.
+// operands are the nodes that n is computed from, in order. A size is known, so it needs none; nor
+// does a constant, which several expressions may share.
 func operands(n *gorgonia.Node) gorgonia.Nodes {
 	if n.Op() == nil || n.Op().Arity() == 0 || isSize(n.Op()) || isConstant(n.Op()) {
 		return nil
@@ -133,7 +134,8 @@ func same(data []float32) bool {
 	return len(data) > 0
 }
 
-// size is a SizeOf: how long an axis is. Its String says so, where Gorgonia knew it when the expression was written.
+// size is a SizeOf: how long an axis is. Its String says so, where Gorgonia knew it when the
+// expression was written.
 func (c *compiler) size(d *node) (*value, error) {
 	n := 0
 	if _, err := fmt.Sscanf(d.says, "SizeOf=%d", &n); err != nil {

@@ -2,9 +2,9 @@ package plan
 
 import "github.com/stoker-ml/stoker/compute/kernel"
 
-// What is written here makes a value, and a simpler one where its operands allow that: constants are folded, what is repeated is
-// combined as the row, column or number that it was, and the formulas by which Gorgonia writes an activation and its slope are
-// found again.
+// What is written here makes a value, and a simpler one where its operands allow that: constants
+// are folded, what is repeated is combined as the row, column or number that it was, and the
+// formulas by which Gorgonia writes an activation and its slope are found again.
 
 // apply is f of each element.
 func (c *compiler) apply(f kernel.Func, x *value) *value {
@@ -171,7 +171,8 @@ func (c *compiler) transpose(x *value) *value {
 	return c.make("transpose", Transpose, Attr{}, x.cols, x.rows, x)
 }
 
-// gemm is the product of op(a) and op(b). With a matrix that has one number everywhere, it is a sum that is repeated.
+// gemm is the product of op(a) and op(b). With a matrix that has one number everywhere, it is a sum
+// that is repeated.
 func (c *compiler) gemm(a, b *value, transA, transB bool) *value {
 	if a.is(Transpose) {
 		a, transA = a.in[0], !transA

@@ -60,7 +60,8 @@ func labelOf(n *gorgonia.Node) string {
 	return n.Op().String()
 }
 
-// matrixOf is how a shape lies in memory: a vector is one row, and of more than two axes all but the last are rows.
+// matrixOf is how a shape lies in memory: a vector is one row, and of more than two axes all but
+// the last are rows.
 func matrixOf(s tensor.Shape) (rows, cols int) {
 	if s.Dims() == 0 {
 		return 1, 1
@@ -98,7 +99,8 @@ func newCompiler() *compiler {
 	return &compiler{values: map[*gorgonia.Node]*value{}, same: map[string]*value{}, ids: map[*value]int{}}
 }
 
-// make is the value that op computes of its operands, the one that is there already if there is one.
+// make is the value that op computes of its operands, the one that is there already if there is
+// one.
 func (c *compiler) make(label string, op Op, attr Attr, rows, cols int, in ...*value) *value {
 	v := &value{op: op, attr: attr, rows: rows, cols: cols, in: in, label: label}
 	return c.intern(v)

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// Distance is how far apart the distributions of one feature are in two data sets, from 0, equal, to 1.
+// Distance is how far apart the distributions of one feature are in two data sets, from 0, equal,
+// to 1.
 type Distance struct {
 	Feature string
 	Measure string // what was measured, in words
@@ -26,10 +27,11 @@ const (
 	measureThere   = "presence in one data set alone"
 )
 
-// Farthest is the feature whose distribution differs most. Numbers are compared by the Jensen-Shannon divergence, to base 2, of their
-// histograms, with values that are not a number as a bucket of their own; strings by the L-infinity distance of their
-// frequencies; all features by the share of examples that lack them. A feature that only one data set has is 1 apart. Without features it is the zero
-// Distance.
+// Farthest is the feature whose distribution differs most. Numbers are compared by the
+// Jensen-Shannon divergence, to base 2, of their histograms, with values that are not a number as a
+// bucket of their own; strings by the L-infinity distance of their frequencies; all features by the
+// share of examples that lack them. A feature that only one data set has is 1 apart. Without
+// features it is the zero Distance.
 func (s Statistics) Farthest(other Statistics) (farthest Distance) {
 	names := map[string]bool{}
 	for name := range s.features {
@@ -135,8 +137,9 @@ func edgesOf(all ...[]bucket) (edges []float64) {
 	return slices.Compact(edges)
 }
 
-// spread cuts a histogram's buckets at the edges. The result has a number for each edge, of values that are just that; one for
-// each space between two edges; and the numbers of values that are infinite, on either side, or not a number.
+// spread cuts a histogram's buckets at the edges. The result has a number for each edge, of values
+// that are just that; one for each space between two edges; and the numbers of values that are
+// infinite, on either side, or not a number.
 func spread(d distribution, edges []float64) []float64 {
 	n := len(edges)
 	cut := make([]float64, 2*n+3)

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// Shape is what the data of a run looks like, apart from its values. Equal shapes have equal digests; "" is an artifact that there is
-// not.
+// Shape is what the data of a run looks like, apart from its values. Equal shapes have equal
+// digests; "" is an artifact that there is not.
 type Shape struct {
 	Schema         string `json:"schema,omitempty"`
 	TransformGraph string `json:"transform_graph,omitempty"`
@@ -24,8 +24,9 @@ const (
 	transformModel = "transform_fn"
 )
 
-// ReadShape reads a Schema and a TransformGraph artifact in local folders; a folder that does not exist is an artifact that the run
-// does not have. See example.Schema.StructureDigest and graph.Model.StructureDigest for what counts.
+// ReadShape reads a Schema and a TransformGraph artifact in local folders; a folder that does not
+// exist is an artifact that the run does not have. See example.Schema.StructureDigest and
+// graph.Model.StructureDigest for what counts.
 func ReadShape(schema, transformGraph string) (s Shape, err error) {
 	if exists(schema) {
 		read, err := example.ReadSchema(filepath.Join(schema, schemaFile))

@@ -11,7 +11,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Bounds of a statistics file. What is beyond is refused: a part of the features would compare as if the rest were equal.
+// Bounds of a statistics file. What is beyond is refused: a part of the features would compare as
+// if the rest were equal.
 const (
 	maxStatistics = 64 << 20 // bytes
 	maxFeatures   = 100_000
@@ -34,7 +35,8 @@ type distribution struct {
 
 type bucket struct{ low, high, count float64 }
 
-// ReadStatistics reads the first data set of a FeatureStats.pb: a serialized DatasetFeatureStatisticsList of TensorFlow Metadata.
+// ReadStatistics reads the first data set of a FeatureStats.pb: a serialized
+// DatasetFeatureStatisticsList of TensorFlow Metadata.
 func ReadStatistics(path string) (Statistics, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -142,7 +144,8 @@ func (d *distribution) common(data []byte) error {
 	})
 }
 
-// histogram reads a Histogram, and keeps it if its buckets are equally wide: those of quantiles hold equally much in every data set.
+// histogram reads a Histogram, and keeps it if its buckets are equally wide: those of quantiles
+// hold equally much in every data set.
 func (d *distribution) histogram(data []byte) error {
 	var buckets []bucket
 	quantiles, nan := false, 0.0

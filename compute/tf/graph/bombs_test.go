@@ -130,8 +130,8 @@ func (g *graphOf) dependent(name string, n int32) string {
 	return g.node(name, "Mul", nil, rows, g.int(name+"/n", n))
 }
 
-// Each of these graphs has below 2 kB, and asks for gigabytes. It ends with an error that names the node, the op, the bytes and the
-// limit, and takes a few times as much memory as the limit.
+// Each of these graphs has below 2 kB, and asks for gigabytes. It ends with an error that names the
+// node, the op, the bytes and the limit, and takes a few times as much memory as the limit.
 func TestGraphsThatAskForMoreThanTheLimitEnd(t *testing.T) {
 	const limit = 64 << 20
 	for name, c := range map[string]struct {
@@ -280,7 +280,8 @@ func nestedLoops(t testing.TB, n int32) []byte {
 	return g.model(t, "while:0", int32Type)
 }
 
-// Nested loops end soon after their context, be that cancelled or late, and after the number of nodes that is allowed.
+// Nested loops end soon after their context, be that cancelled or late, and after the number of
+// nodes that is allowed.
 func TestNestedLoopsEnd(t *testing.T) {
 	t.Parallel()
 	data := nestedLoops(t, 1<<23)

@@ -21,7 +21,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// Graphs in this file are small, and would take hours or all memory were they followed to the letter.
+// Graphs in this file are small, and would take hours or all memory were they followed to the
+// letter.
 
 func attrs(of map[string]any) map[string]*attrpb.AttrValue {
 	made := map[string]*attrpb.AttrValue{}
@@ -60,7 +61,8 @@ func ofBool(name, result string, nodes ...*nodepb.NodeDef) *functionpb.FunctionD
 	}
 }
 
-// within opens a model whose signature f gives the tensor out, initialised by the node init, and gives the error of compiling it.
+// within opens a model whose signature f gives the tensor out, initialised by the node init, and
+// gives the error of compiling it.
 func within(t *testing.T, limit time.Duration, graph *graphpb.GraphDef, out string, dtype typepb.DataType) error {
 	t.Helper()
 	data, err := proto.Marshal(&corepb.SavedModel{MetaGraphs: []*corepb.MetaGraphDef{{

@@ -114,8 +114,8 @@ func compareSaved(t *testing.T, c saved) {
 	}
 }
 
-// compare wants equal integers and strings. Floats may differ by 1e-6 of the larger of 1 and what is wanted: the terms of sums
-// are added in another order there, of numbers up to about 5.
+// compare wants equal integers and strings. Floats may differ by 1e-6 of the larger of 1 and what
+// is wanted: the terms of sums are added in another order there, of numbers up to about 5.
 func compare(got, want tensor.Tensor) string {
 	if got.DType() != want.DType() || !slices.Equal(got.Shape(), want.Shape()) {
 		return fmt.Sprintf("%v of shape %v, want %v of %v", got.DType(), got.Shape(), want.DType(), want.Shape())

@@ -14,14 +14,15 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Bounds of what is compiled: functions that call each other may unfold into far more than a file holds.
+// Bounds of what is compiled: functions that call each other may unfold into far more than a file
+// holds.
 const (
 	maxNodes = 1 << 17
 	maxCalls = 64 // of functions, one within another
 )
 
-// compiler makes a plan of one function. Only what the results need is compiled; calls of functions are unfolded; what
-// depends on constants alone is computed at once.
+// compiler makes a plan of one function. Only what the results need is compiled; calls of functions
+// are unfolded; what depends on constants alone is computed at once.
 type compiler struct {
 	library map[string]*functionpb.FunctionDef
 	session *Session
@@ -139,7 +140,8 @@ func (s *scope) feed(tensor string, t tensor.DType, v ops.Value) int {
 	return slot
 }
 
-// outputPlace is the place of output name:index among all outputs of a node. Either may be left out.
+// outputPlace is the place of output name:index among all outputs of a node. Either may be left
+// out.
 func outputPlace(def *nodepb.NodeDef, path []string) (int, error) {
 	place := 0
 	if len(path) > 0 {
@@ -189,7 +191,8 @@ func (s *scope) compile(def *nodepb.NodeDef) error {
 	return err
 }
 
-// inputs compiles what the node needs. Control inputs are left out: tables are ready, nothing else has effects.
+// inputs compiles what the node needs. Control inputs are left out: tables are ready, nothing else
+// has effects.
 func (s *scope) inputs(def *nodepb.NodeDef) ([]int, error) {
 	var in []int
 	for _, ref := range def.GetInput() {
@@ -270,8 +273,8 @@ func (s *scope) add(def *nodepb.NodeDef, in []int) ([]int, error) {
 	return out, nil
 }
 
-// branch compiles a function into a plan of its own: a loop's body, a branch that is taken or not. Its arguments differ from pass to
-// pass, but for variables and tables.
+// branch compiles a function into a plan of its own: a loop's body, a branch that is taken or not.
+// Its arguments differ from pass to pass, but for variables and tables.
 func (s *scope) branch(name string, args []tensor.DType, fixed []ops.Value) (*plan, error) {
 	def, ok := s.library[name]
 	if !ok {

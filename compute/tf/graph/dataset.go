@@ -8,14 +8,16 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 )
 
-// dataset is a data set that a graph makes of a file of compressed records: record i is the key of i.
+// dataset is a data set that a graph makes of a file of compressed records: record i is the key of
+// i.
 type dataset struct{ path string }
 
 // datasetOps are the ops of the one pipeline that tf.Transform reads a vocabulary of records with.
 var datasetOps = []string{"FlatMapDataset", "MapDataset", "RangeDataset", "TFRecordDataset", "TensorSliceDataset", "ZipDataset"}
 
-// findDatasets finds the tensors of the top graph that are such data sets: what functions are called with in the place of an
-// object that is made of an asset. In the top graph itself the asset's path may be that of another machine.
+// findDatasets finds the tensors of the top graph that are such data sets: what functions are
+// called with in the place of an object that is made of an asset. In the top graph itself the
+// asset's path may be that of another machine.
 func (s *Session) findDatasets(tensors map[int32]string) error {
 	m := s.model
 	for id, tensor := range tensors {
@@ -49,8 +51,8 @@ func (s *Session) findDatasets(tensors map[int32]string) error {
 	return nil
 }
 
-// datasetOps reports whether there are ops of data sets, and refuses those that are not in the pipeline of tf.Transform. seen are the
-// functions that were looked at: each is once.
+// datasetOps reports whether there are ops of data sets, and refuses those that are not in the
+// pipeline of tf.Transform. seen are the functions that were looked at: each is once.
 func (m *Model) datasetOps(nodes []*nodepb.NodeDef, seen map[string]bool) (found bool, err error) {
 	for _, n := range nodes {
 		is := strings.Contains(n.GetOp(), "Dataset")

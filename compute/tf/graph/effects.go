@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// run does what a node of the top graph and all it comes after have of effects: variables are set, tables filled. Nothing
-// else that they do matters here.
+// run does what a node of the top graph and all it comes after have of effects: variables are set,
+// tables filled. Nothing else that they do matters here.
 func (s *Session) run(node string) error {
 	if node == "" {
 		return nil
@@ -93,8 +93,8 @@ func (w *walk) hasEffects(s *scope, name string) bool {
 	return known
 }
 
-// hasEffects reports whether a function sets a variable or fills a table, itself or by another. seen are those that were asked before,
-// and had none that were known then.
+// hasEffects reports whether a function sets a variable or fills a table, itself or by another.
+// seen are those that were asked before, and had none that were known then.
 func (s *scope) hasEffects(name string, seen map[string]bool) bool {
 	if seen[name] {
 		return false
@@ -122,7 +122,8 @@ func (s *Session) effect(in *scope, def *nodepb.NodeDef) error {
 	return nil
 }
 
-// assign sets a variable: to what was saved, which is read when it is needed, or to a value that is known.
+// assign sets a variable: to what was saved, which is read when it is needed, or to a value that is
+// known.
 func (s *Session) assign(in *scope, def *nodepb.NodeDef) error {
 	inputs := dataInputs(def.GetInput())
 	if len(inputs) != 2 {
@@ -154,7 +155,8 @@ func (s *Session) assign(in *scope, def *nodepb.NodeDef) error {
 	return nil
 }
 
-// assigned is the variable that a node sets: in TensorFlow 1 the node of the variable itself is its input.
+// assigned is the variable that a node sets: in TensorFlow 1 the node of the variable itself is its
+// input.
 func (s *Session) assigned(in *scope, reference string) (*ops.Variable, error) {
 	if node := in.nodes[nodeOf(reference)]; node != nil && isReference(node.GetOp()) {
 		return s.variable(node), nil

@@ -16,8 +16,8 @@ const (
 	maxGrown  = 1 << 28 // bytes of all that are kept, but for those that the file holds
 )
 
-// fold computes a node whose inputs are known, and says whether it did. If it can't, that may be an error in every run; only the end of
-// the context is one at once.
+// fold computes a node whose inputs are known, and says whether it did. If it can't, that may be an
+// error in every run; only the end of the context is one at once.
 func (s *scope) fold(k ops.Kernel, n *ops.Node, out []int) (bool, error) {
 	if slices.Contains(n.Fixed, nil) {
 		return false, nil
@@ -35,8 +35,9 @@ func (s *scope) fold(k ops.Kernel, n *ops.Node, out []int) (bool, error) {
 	return true, nil
 }
 
-// grow counts what a folded node keeps. A constant has in the file what isn't repeated; what else is larger than a tensor that is
-// computed at once is no new one, but an input handed on or a variable.
+// grow counts what a folded node keeps. A constant has in the file what isn't repeated; what else
+// is larger than a tensor that is computed at once is no new one, but an input handed on or a
+// variable.
 func (s *scope) grow(def *nodepb.NodeDef, out []int) error {
 	for _, slot := range out {
 		t, ok := s.plan.start[slot].(tensor.Tensor)

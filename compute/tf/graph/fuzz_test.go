@@ -24,13 +24,14 @@ const (
 	fuzzBytes = 16 << 20
 	fuzzTime  = time.Second
 
-	// fuzzFactor is how many times the limit an execution may hold: memory that is given up is collected later, and messages of
-	// protocol buffers are larger in memory.
+	// fuzzFactor is how many times the limit an execution may hold: memory that is given up is
+	// collected later, and messages of protocol buffers are larger in memory.
 	fuzzFactor = 6
 )
 
-// FuzzExecute opens, compiles and runs any bytes as a SavedModel within limits: the outcome is a result or an error. No kernel fails on
-// its inputs, an execution ends soon after its time, and what lives in memory stays below a few times the limit.
+// FuzzExecute opens, compiles and runs any bytes as a SavedModel within limits: the outcome is a
+// result or an error. No kernel fails on its inputs, an execution ends soon after its time, and
+// what lives in memory stays below a few times the limit.
 func FuzzExecute(f *testing.F) {
 	for _, name := range []string{"everything", "bag_of_words", "ragged_reduced", "tables_in_the_graph", "shapes", "old_everything"} {
 		archive, err := zip.OpenReader(filepath.Join("..", "transform", "testdata", "graphs", name+".zip"))
@@ -78,8 +79,9 @@ func FuzzExecute(f *testing.F) {
 	})
 }
 
-// watchMemory looks at what lives in memory, above what is there now, until the function that is returned is called, which gives the
-// most there was. A collection begins as soon as the limit is passed, so that garbage isn't taken for what lives.
+// watchMemory looks at what lives in memory, above what is there now, until the function that is
+// returned is called, which gives the most there was. A collection begins as soon as the limit is
+// passed, so that garbage isn't taken for what lives.
 func watchMemory(t *testing.T) (most func() int64) {
 	t.Helper()
 	before := liveBytes()
@@ -112,7 +114,8 @@ func liveBytes() int64 {
 	return int64(min(sample[0].Value.Uint64(), math.MaxInt64))
 }
 
-// execute runs all signatures, and the function of a transform graph, on strings, or as many tensors of no elements.
+// execute runs all signatures, and the function of a transform graph, on strings, or as many
+// tensors of no elements.
 func execute(dir string, data []byte) error {
 	m, err := graph.Parse(dir, data)
 	if err != nil {

@@ -12,15 +12,18 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/ops"
 )
 
-// Limits bound the execution of a graph: a small file may take any amount of memory and time. The zero Limits are the defaults.
+// Limits bound the execution of a graph: a small file may take any amount of memory and time. The
+// zero Limits are the defaults.
 type Limits struct {
-	// Bytes is how much one execution holds at a time: constants, variables and tables of the session, and the tensors of one run.
-	// What is fed isn't counted. 0 is DefaultBytes and four times the size of the model's files, which are what its variables and
-	// vocabularies need. Programs that run at once have this each. The process may hold up to about twice as much, since what was
-	// given up is only collected then.
+	// Bytes is how much one execution holds at a time: constants, variables and tables of the
+	// session, and the tensors of one run. What is fed isn't counted. 0 is DefaultBytes and four
+	// times the size of the model's files, which are what its variables and vocabularies need.
+	// Programs that run at once have this each. The process may hold up to about twice as much,
+	// since what was given up is only collected then.
 	Bytes int64
 
-	// Steps is how many nodes one run executes, those of functions and of each pass of a loop counted; 0 is DefaultSteps.
+	// Steps is how many nodes one run executes, those of functions and of each pass of a loop
+	// counted; 0 is DefaultSteps.
 	Steps int64
 
 	// Time is how long one run, and each of Start and Compile, may take; 0 is DefaultTime.
@@ -34,8 +37,9 @@ const (
 	DefaultTime  = 5 * time.Minute
 )
 
-// ErrLimit is in the chain of the error of an execution that asked for more than its Limits: the error names the node, its op, the
-// bytes asked for and the limit. The end of the caller's context is no such error.
+// ErrLimit is in the chain of the error of an execution that asked for more than its Limits: the
+// error names the node, its op, the bytes asked for and the limit. The end of the caller's context
+// is no such error.
 var ErrLimit = ops.ErrLimit
 
 // overFiles is how many times the size of its files a model may hold by default.

@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// ErrFiles is in the chain of an error that is about a model's variables or vocabularies, which can't be read.
+// ErrFiles is in the chain of an error that is about a model's variables or vocabularies, which
+// can't be read.
 var ErrFiles = errors.New("the model's files are damaged")
 
 // load reads a tensor that was saved.
@@ -53,8 +54,8 @@ func (s *Session) load(from origin) (tensor.Tensor, error) {
 	return part, s.budget.Charge(ops.SizeOf(part) + ops.TextOf(part))
 }
 
-// partOf reads where a part of a tensor begins and how large it is: the shape of the whole, then for each dimension "start,size", or
-// "-" for all of it (tensorflow/core/framework/tensor_slice.h).
+// partOf reads where a part of a tensor begins and how large it is: the shape of the whole, then
+// for each dimension "start,size", or "-" for all of it (tensorflow/core/framework/tensor_slice.h).
 func partOf(text string, shape []int) (start, size []int, err error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {

@@ -7,8 +7,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Bounds of what a file of graphs becomes in memory: an empty message takes two bytes in the file, and hundreds in memory. Graphs of
-// TensorFlow take ten to twenty times their file, without their constants.
+// Bounds of what a file of graphs becomes in memory: an empty message takes two bytes in the file,
+// and hundreds in memory. Graphs of TensorFlow take ten to twenty times their file, without their
+// constants.
 const (
 	maxParsed     = 1 << 30
 	overParsed    = 4   // times the size of the file, besides
@@ -17,8 +18,8 @@ const (
 	maxNested     = 512 // messages, one within another
 )
 
-// checkMessages is an error for bytes whose messages would take far more memory than they are large. It reads what proto.Unmarshal will:
-// bytes that are malformed are left to that.
+// checkMessages is an error for bytes whose messages would take far more memory than they are
+// large. It reads what proto.Unmarshal will: bytes that are malformed are left to that.
 func checkMessages(data []byte, of protoreflect.MessageDescriptor) error {
 	left := int64(maxParsed) + overParsed*int64(len(data))
 	if !chargeMessages(data, of, &left, 0) {

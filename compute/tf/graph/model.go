@@ -16,8 +16,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Model is a SavedModel as it was read: its graph for serving. Nothing in it has been executed, and nothing but
-// saved_model.pb has been read. It may be used by any number of goroutines at once, as long as nobody changes Meta.
+// Model is a SavedModel as it was read: its graph for serving. Nothing in it has been executed, and
+// nothing but saved_model.pb has been read. It may be used by any number of goroutines at once, as
+// long as nobody changes Meta.
 type Model struct {
 	Dir  string               // its folder, in which assets and variables lie
 	Meta *corepb.MetaGraphDef // the graph with the tag "serve", or the only one
@@ -41,7 +42,8 @@ func Open(dir string) (*Model, error) {
 	return Parse(dir, data)
 }
 
-// maxModelBytes bounds the graph that is read at once. Vocabularies and variables are files of their own.
+// maxModelBytes bounds the graph that is read at once. Vocabularies and variables are files of
+// their own.
 const maxModelBytes = 512 << 20
 
 func read(dir string) ([]byte, error) {
@@ -170,8 +172,8 @@ func (m *Model) Has(kinds ...string) bool {
 	return false
 }
 
-// harmless are the operations that have no error of their own where they run for their effect alone, and calls, whose functions are
-// looked at by themselves.
+// harmless are the operations that have no error of their own where they run for their effect
+// alone, and calls, whose functions are looked at by themselves.
 var harmless = []string{
 	"NoOp", "Const", "Identity", "IdentityN", "Placeholder", "PlaceholderWithDefault", "DisableCopyOnRead", "PartitionedCall",
 	"StatefulPartitionedCall", "ReadVariableOp", "ResourceGather", "VarHandleOp", "VariableV2", "Assign", "AssignVariableOp", "VarIsInitializedOp",
@@ -180,8 +182,8 @@ var harmless = []string{
 	"StringJoin", "ParseExampleV2", "ParseExample", "ParseSequenceExampleV2",
 }
 
-// MayFailBesides says whether a node that runs for its effect alone may have an error, such as an assertion. A Program computes what its
-// results need, and runs no such node.
+// MayFailBesides says whether a node that runs for its effect alone may have an error, such as an
+// assertion. A Program computes what its results need, and runs no such node.
 func (m *Model) MayFailBesides() bool {
 	if mayFail(m.Meta.GetGraphDef().GetNode(), nil) {
 		return true

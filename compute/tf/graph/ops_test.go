@@ -14,7 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/ops"
 )
 
-// Each op is in a graph that tf.Transform made and TensorFlow ran, or has a case in cases.py, or a twin of it has.
+// Each op is in a graph that tf.Transform made and TensorFlow ran, or has a case in cases.py, or a
+// twin of it has.
 func TestEveryOpIsComparedWithTensorFlows(t *testing.T) {
 	t.Parallel()
 	twins := []string{ // other names, and other graph versions, of ops that are compared

@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// plan is a function of a graph, flat: steps that read and write numbered slots. It is not changed after it has been
-// compiled.
+// plan is a function of a graph, flat: steps that read and write numbered slots. It is not changed
+// after it has been compiled.
 type plan struct {
 	args    []int          // slots that the caller fills
 	steps   []step         // in an order in which each finds what it needs
@@ -71,8 +71,8 @@ func (p *plan) Types() []tensor.DType { return p.types }
 // slotBytes is what a slot of a frame takes.
 const slotBytes = 16
 
-// Apply runs the plan in memory of its own: in a loop, one pass works on what the last one left. Of that memory, but the results are
-// released.
+// Apply runs the plan in memory of its own: in a loop, one pass works on what the last one left. Of
+// that memory, but the results are released.
 func (p *plan) Apply(args []ops.Value, most int, b *ops.Budget) ([]ops.Value, error) {
 	start := b.Mark()
 	if err := errors.Join(b.Step(), b.Charge(slotBytes*int64(len(p.start)))); err != nil {

@@ -19,21 +19,26 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/ops"
 )
 
-// Policy says which ops a graph may have before TensorFlow, or a server of models, is given it. Graphs are programs: ReadFile and
-// WriteFile read and write any file of the process, PyFunc runs Python. The ops that are allowed are listed: those of mathematics,
-// arrays, strings, control flow, variables and tables; an op that isn't known is refused.
+// Policy says which ops a graph may have before TensorFlow, or a server of models, is given it.
+// Graphs are programs: ReadFile and WriteFile read and write any file of the process, PyFunc runs
+// Python. The ops that are allowed are listed: those of mathematics, arrays, strings, control flow,
+// variables and tables; an op that isn't known is refused.
 //
 // A few ops reach files and are allowed for their one purpose:
 //
-//   - RestoreV2, SaveV2 and MergeV2Checkpoints, where nothing but the saver of the SavedModel runs them, RestoreV2 reads the path that
-//     the loader feeds, and the other two are run only to save, never to restore;
-//   - InitializeTableFromTextFile, its V2 and TFRecordDataset, where the path is that of an asset in the model's own folder;
+//   - RestoreV2, SaveV2 and MergeV2Checkpoints, where nothing but the saver of the SavedModel runs
+//     them, RestoreV2 reads the path that the loader feeds, and the other two are run only to save,
+//     never to restore;
+//   - InitializeTableFromTextFile, its V2 and TFRecordDataset, where the path is that of an asset
+//     in the model's own folder;
 //   - PrintV2, to the process's own output.
 //
-// What TensorFlow might read differently than this check is refused: names that stand for two functions or nodes, attributes of other
-// kinds than types and shapes that a call sets (placeholders), and strings in tensor_content.
+// What TensorFlow might read differently than this check is refused: names that stand for two
+// functions or nodes, attributes of other kinds than types and shapes that a call sets
+// (placeholders), and strings in tensor_content.
 //
-// The policy is about graphs only. Python that Keras keeps in a model (Lambda layers) is no graph, and isn't looked at.
+// The policy is about graphs only. Python that Keras keeps in a model (Lambda layers) is no graph,
+// and isn't looked at.
 type Policy struct {
 	Extra []string // ops that the operator allows besides
 	Help  string   // ends the error: how the operator allows one; "" is a sentence that names Policy.Extra
@@ -87,9 +92,10 @@ const modelFile = "saved_model.pb"
 // otherModelFiles are files that TensorFlow reads in the place of saved_model.pb, or might.
 var otherModelFiles = []string{"saved_model.cpb", "saved_model.pbtxt"}
 
-// CheckOps walks all graphs of the SavedModel in m.Dir, with all functions of their libraries, reached or not, and returns an *OpsError
-// that names file, function, node and op of each node that the policy refuses. Assets outside of the model's folder are refused, and a
-// folder with a second file of graphs that a loader may take for the first.
+// CheckOps walks all graphs of the SavedModel in m.Dir, with all functions of their libraries,
+// reached or not, and returns an *OpsError that names file, function, node and op of each node that
+// the policy refuses. Assets outside of the model's folder are refused, and a folder with a second
+// file of graphs that a loader may take for the first.
 func (m *Model) CheckOps(policy Policy) error {
 	for _, name := range otherModelFiles {
 		if _, err := os.Lstat(filepath.Join(m.Dir, name)); err == nil {
@@ -248,7 +254,8 @@ func (c *opsCheck) run() ([]Refusal, error) {
 	return refused, nil
 }
 
-// checkNames refuses names that stand for more than one function or node. TensorFlow and this check might choose different ones.
+// checkNames refuses names that stand for more than one function or node. TensorFlow and this check
+// might choose different ones.
 func (c *opsCheck) checkNames() error {
 	seen := map[string]bool{}
 	for i, f := range c.meta.GetGraphDef().GetLibrary().GetFunction() {
@@ -301,12 +308,13 @@ func (c *opsCheck) findAssets() error {
 	return nil
 }
 
-// temporaryFolder is where tf.Transform makes vocabularies, before they are assets. Of those that are records, the path there stays in
-// the graph.
+// temporaryFolder is where tf.Transform makes vocabularies, before they are assets. Of those that
+// are records, the path there stays in the graph.
 const temporaryFolder = "tftransform_tmp"
 
-// temporary reports whether a node of the graph is the local path that an asset had when tf.Transform made it. A path of another file
-// system is refused: TensorFlow would open a connection.
+// temporary reports whether a node of the graph is the local path that an asset had when
+// tf.Transform made it. A path of another file system is refused: TensorFlow would open a
+// connection.
 func (c *opsCheck) temporary(node string) bool {
 	n := c.bodies[""].nodes[node]
 	text := n.GetAttr()["value"].GetTensor().GetStringVal()
@@ -354,8 +362,9 @@ func (c *opsCheck) refuses(b *body, n *nodepb.NodeDef) string {
 	return notListed
 }
 
-// refusesAttr says why an attribute is refused, whose value for TensorFlow might be another than the one that is checked. A placeholder
-// stands for an attribute of the function, which each call sets: types and shapes alone are allowed to be such.
+// refusesAttr says why an attribute is refused, whose value for TensorFlow might be another than
+// the one that is checked. A placeholder stands for an attribute of the function, which each call
+// sets: types and shapes alone are allowed to be such.
 func refusesAttr(b *body, a *attrpb.AttrValue, depth int) string {
 	if depth >= maxCalls {
 		return "has attributes that are nested too deep"
@@ -386,8 +395,8 @@ func refusesAttr(b *body, a *attrpb.AttrValue, depth int) string {
 	return ""
 }
 
-// refusesTensor refuses strings that are packed: TensorFlow takes tensor_content before string_val, which is what this check reads, and
-// writers of SavedModels use string_val.
+// refusesTensor refuses strings that are packed: TensorFlow takes tensor_content before string_val,
+// which is what this check reads, and writers of SavedModels use string_val.
 func refusesTensor(tensor *tensorpb.TensorProto) string {
 	if tensor.GetDtype() == typepb.DataType_DT_STRING && len(tensor.GetTensorContent()) > 0 {
 		return "has strings in tensor_content, and not in string_val"
@@ -408,9 +417,9 @@ func refusesAttrsOf(b *body, f *attrpb.NameAttrList, depth int) string {
 // ownStreams are the streams of PrintV2 that are no files: tensorflow/core/kernels/logging_ops.cc.
 var ownStreams = []string{"stdout", "stderr", "log(info)", "log(warning)", "log(error)"}
 
-// refusesSaver allows the saver's own ops: a loader runs those that restore, with the path of the model's variables, and nothing runs
-// those that save. A node of the graph that no root reaches is not run: graphs of TensorFlow 1 keep the ops of savers that their
-// training used.
+// refusesSaver allows the saver's own ops: a loader runs those that restore, with the path of the
+// model's variables, and nothing runs those that save. A node of the graph that no root reaches is
+// not run: graphs of TensorFlow 1 keep the ops of savers that their training used.
 func (c *opsCheck) refusesSaver(b *body, n *nodepb.NodeDef) string {
 	at := nodeAt{b.function, n.GetName()}
 	switch {
@@ -429,7 +438,8 @@ func (c *opsCheck) refusesSaver(b *body, n *nodepb.NodeDef) string {
 	return ""
 }
 
-// wantsAsset allows a path that is an asset's. Loaders put it in its place while the model is initialised, and then only.
+// wantsAsset allows a path that is an asset's. Loaders put it in its place while the model is
+// initialised, and then only.
 func (c *opsCheck) wantsAsset(b *body, n *nodepb.NodeDef, input int) string {
 	f := &flow{
 		opsCheck: c, isSource: func(node string) bool { return c.assets[node] || c.temporary(node) }, objects: true,

@@ -36,7 +36,8 @@ func (c *opsCheck) signatureRoots() []root {
 	return roots
 }
 
-// servedRoots are what anything but the saver may run: signatures, what initialises, and all functions but the saver's own.
+// servedRoots are what anything but the saver may run: signatures, what initialises, and all
+// functions but the saver's own.
 func (c *opsCheck) servedRoots() []root {
 	roots := c.signatureRoots()
 	for _, info := range c.meta.GetSignatureDef()[initSignature].GetOutputs() {
@@ -61,8 +62,9 @@ func (c *opsCheck) servedRoots() []root {
 			saver[at.function] = true
 		}
 	}
-	// Any function of the library may be run: loaders make objects callable, optimizers exchange functions. Only those that the saver
-	// calls, and nothing else names, are the saver's own: exports of TensorFlow 2 save and restore in functions.
+	// Any function of the library may be run: loaders make objects callable, optimizers exchange
+	// functions. Only those that the saver calls, and nothing else names, are the saver's own:
+	// exports of TensorFlow 2 save and restore in functions.
 	for _, function := range c.names {
 		if function != "" && (!saver[function] || c.public[function] || c.open[function]) {
 			roots = append(roots, root{function: function})
@@ -71,9 +73,10 @@ func (c *opsCheck) servedRoots() []root {
 	return roots
 }
 
-// findCallable finds the functions that something other than a node calls. Objects call theirs with the inputs that are bound to them.
-// TensorFlow calls gradients for the functions that they are of, and exchanges functions that implement the same interface, which
-// attributes of functions and nodes name by text.
+// findCallable finds the functions that something other than a node calls. Objects call theirs with
+// the inputs that are bound to them. TensorFlow calls gradients for the functions that they are of,
+// and exchanges functions that implement the same interface, which attributes of functions and
+// nodes name by text.
 func (c *opsCheck) findCallable() {
 	c.public, c.open = map[string]bool{}, map[string]bool{}
 	objects := c.meta.GetObjectGraphDef()
@@ -132,7 +135,8 @@ func tensorsOf(info *corepb.TensorInfo) []string {
 	return slices.DeleteFunc(list, func(t string) bool { return t == "" })
 }
 
-// reach are the nodes that the roots need, by data and by control; of a function that is named, all.
+// reach are the nodes that the roots need, by data and by control; of a function that is named,
+// all.
 func (c *opsCheck) reach(roots []root) map[nodeAt]bool {
 	reached, functions := map[nodeAt]bool{}, map[string]bool{}
 	var open []nodeAt
@@ -180,9 +184,9 @@ type flow struct {
 	seen     map[string]bool
 }
 
-// derives reports whether a tensor is from nothing but sources, in whatever way it gets to the reference: handed on, in a variable, as an
-// argument of each call of the function, and as an element of a data set. An argument of a function that nothing is known to call may be
-// anything.
+// derives reports whether a tensor is from nothing but sources, in whatever way it gets to the
+// reference: handed on, in a variable, as an argument of each call of the function, and as an
+// element of a data set. An argument of a function that nothing is known to call may be anything.
 func (f *flow) derives(b *body, reference string) bool {
 	name := nodeOf(reference)
 	key := b.function + "\x00" + name
@@ -213,7 +217,8 @@ func (f *flow) derives(b *body, reference string) bool {
 	return false
 }
 
-// firstOutput reports whether a tensor of the graph is the first of its node. A loader replaces that tensor alone.
+// firstOutput reports whether a tensor of the graph is the first of its node. A loader replaces
+// that tensor alone.
 func firstOutput(reference string) bool {
 	return reference == nodeOf(reference) || reference == nodeOf(reference)+":0"
 }
@@ -242,8 +247,8 @@ func (f *flow) argument(b *body, i int) bool {
 	return f.objects && k >= 0 && k < len(bound) && bound[k] >= 0 && int(bound[k]) < len(objects) && objects[bound[k]].GetAsset() != nil
 }
 
-// site is derives for argument i where a node names the function. The arguments of a loop are results of its body too, and those of a
-// map are elements or other inputs.
+// site is derives for argument i where a node names the function. The arguments of a loop are
+// results of its body too, and those of a map are elements or other inputs.
 func (f *flow) site(site callSite, function string, i int) bool {
 	inputs, first := dataInputs(site.node.GetInput()), 0
 	switch op := site.node.GetOp(); op {
@@ -260,8 +265,8 @@ func (f *flow) site(site callSite, function string, i int) bool {
 	return first+i < len(inputs) && f.derives(site.in, inputs[first+i])
 }
 
-// variable reports whether a variable of the graph holds nothing but sources: all that sets it are nodes of the graph, which do it while
-// the model is initialised.
+// variable reports whether a variable of the graph holds nothing but sources: all that sets it are
+// nodes of the graph, which do it while the model is initialised.
 func (f *flow) variable(b *body, handle string) bool {
 	n := b.nodes[nodeOf(handle)]
 	if n.GetOp() != "VarHandleOp" {

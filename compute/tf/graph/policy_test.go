@@ -27,7 +27,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// Graphs of tf.Transform and Keras, of TensorFlow 1 and 2, with savers, vocabularies in text and in records, have allowed ops only.
+// Graphs of tf.Transform and Keras, of TensorFlow 1 and 2, with savers, vocabularies in text and in
+// records, have allowed ops only.
 func TestOpsOfGraphsThatTensorFlowSavedAreAllowed(t *testing.T) {
 	t.Parallel()
 	checked := 0
@@ -281,7 +282,8 @@ func TestAmbiguousNamesOfAGraphAreRefused(t *testing.T) {
 	}
 }
 
-// A function may be called by more than nodes: by objects of the model, as a gradient, in the place of another.
+// A function may be called by more than nodes: by objects of the model, as a gradient, in the place
+// of another.
 func TestFunctionsAreCheckedForEveryCaller(t *testing.T) {
 	t.Parallel()
 	node := func(name, op string, in ...string) *nodepb.NodeDef {
@@ -361,7 +363,8 @@ func TestFunctionsAreCheckedForEveryCaller(t *testing.T) {
 	}
 }
 
-// What a call puts in the place of a placeholder isn't what was checked, so that none may be a text, a function or a tensor.
+// What a call puts in the place of a placeholder isn't what was checked, so that none may be a
+// text, a function or a tensor.
 func TestPlaceholdersOfAttributesAreTypesAndShapesOnly(t *testing.T) {
 	t.Parallel()
 	placeholder := func(name string) *attrpb.AttrValue {
@@ -467,7 +470,8 @@ func TestNoOpOfTheListReachesBeyondTheProcess(t *testing.T) {
 			t.Errorf("%s is allowed", op)
 		}
 	}
-	// An attribute or an input that is a file, a device or an address, by its name in TensorFlow's definition of the op.
+	// An attribute or an input that is a file, a device or an address, by its name in TensorFlow's
+	// definition of the op.
 	definitions, found := definedTexts(t), 0
 	reaches := regexp.MustCompile(`file|path|dir|url|address|server|stream$|host|script|library`)
 	for _, op := range list {
@@ -483,8 +487,8 @@ func TestNoOpOfTheListReachesBeyondTheProcess(t *testing.T) {
 	}
 }
 
-// definedTexts are the names of the inputs and the text attributes of each op, as TensorFlow's own Go functions of them have it. They are
-// generated from the definitions of the ops.
+// definedTexts are the names of the inputs and the text attributes of each op, as TensorFlow's own
+// Go functions of them have it. They are generated from the definitions of the ops.
 func definedTexts(t *testing.T) map[string][]string {
 	t.Helper()
 	pkg, err := build.Import("github.com/wamuir/graft/tensorflow/op", ".", build.FindOnly)

@@ -10,8 +10,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Program is a function that has been compiled: what its outputs need, in an order in which it can be computed, with the
-// constants and tables it captures. It may be used by any number of goroutines at once.
+// Program is a function that has been compiled: what its outputs need, in an order in which it can
+// be computed, with the constants and tables it captures. It may be used by any number of
+// goroutines at once.
 type Program struct {
 	plan   *plan
 	limits Limits
@@ -20,8 +21,9 @@ type Program struct {
 	frames sync.Pool // of *Frame: memory of runs that have ended
 }
 
-// CompileTrace compiles a function for the arguments of its inputs. An op that isn't known is an error that names the op,
-// its node and the output that needs it; what says what an output is, as in: transformed feature.
+// CompileTrace compiles a function for the arguments of its inputs. An op that isn't known is an
+// error that names the op, its node and the output that needs it; what says what an output is, as
+// in: transformed feature.
 func (s *Session) CompileTrace(ctx context.Context, t *Trace, what string) (*Program, error) {
 	defer s.begin(ctx)()
 	top := s.newScope()
@@ -96,8 +98,9 @@ func (p *Program) Reads(arg int) bool { return p.reads[arg] }
 
 // Frame is the memory of one run.
 type Frame struct {
-	// Args is what goes in, to be filled before Run; those that the program doesn't read may be nil. It holds what the last
-	// run was given, whose memory may be used again. Nothing writes to what is fed.
+	// Args is what goes in, to be filled before Run; those that the program doesn't read may be
+	// nil. It holds what the last run was given, whose memory may be used again. Nothing writes to
+	// what is fed.
 	Args []ops.Value
 
 	program *Program
@@ -105,12 +108,14 @@ type Frame struct {
 	budget  *ops.Budget // of the last run
 }
 
-// Frame gives memory for a run, that of one which has ended if there is some. Release gives it back.
+// Frame gives memory for a run, that of one which has ended if there is some. Release gives it
+// back.
 func (p *Program) Frame() *Frame { return p.frames.Get().(*Frame) }
 
-// Run computes the outputs. An error is one that TensorFlow has too, or bytes that no graph of TensorFlow's makes, or has ErrLimit in
-// its chain. When ctx ends, so does the run, soon, and the error has the cause of ctx in its chain: a kernel looks every 65,536
-// elements, which is well below 100 ms.
+// Run computes the outputs. An error is one that TensorFlow has too, or bytes that no graph of
+// TensorFlow's makes, or has ErrLimit in its chain. When ctx ends, so does the run, soon, and the
+// error has the cause of ctx in its chain: a kernel looks every 65,536 elements, which is well
+// below 100 ms.
 func (f *Frame) Run(ctx context.Context) error {
 	p := f.program
 	ctx, end := p.limits.context(ctx)
@@ -126,10 +131,12 @@ func (f *Frame) Run(ctx context.Context) error {
 	return p.plan.run(f.frame, f.Args)
 }
 
-// Charge takes from the limit of the last run what a copy of a tensor would take, its strings included.
+// Charge takes from the limit of the last run what a copy of a tensor would take, its strings
+// included.
 func (f *Frame) Charge(t tensor.Tensor) error { return f.budget.Charge(ops.SizeOf(t) + ops.TextOf(t)) }
 
-// Copy is result i in memory of its own, which is charged to the limit of the run. Strings share their bytes.
+// Copy is result i in memory of its own, which is charged to the limit of the run. Strings share
+// their bytes.
 func (f *Frame) Copy(i int) (tensor.Tensor, error) {
 	t := f.Result(i)
 	if err := f.budget.Charge(ops.SizeOf(t)); err != nil {
@@ -138,7 +145,8 @@ func (f *Frame) Copy(i int) (tensor.Tensor, error) {
 	return tensor.Copy(t), nil
 }
 
-// Result is tensor i of those of the outputs, one after another. It is good until the next Run, or Release.
+// Result is tensor i of those of the outputs, one after another. It is good until the next Run, or
+// Release.
 func (f *Frame) Result(i int) tensor.Tensor {
 	t, _ := f.frame.slots[f.program.plan.results[i]].(tensor.Tensor)
 	return t

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// resource is what a node gives that stands for a variable or a table, and whether it is such a node. Nodes of one
-// shared_name stand for the same thing.
+// resource is what a node gives that stands for a variable or a table, and whether it is such a
+// node. Nodes of one shared_name stand for the same thing.
 func (s *Session) resource(def *nodepb.NodeDef) (tensor.DType, ops.Value, bool, error) {
 	switch op := def.GetOp(); {
 	case op == "VarHandleOp":

@@ -19,9 +19,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// Session is a model with its variables restored and its tables filled, as TensorFlow's loader in C++ leaves it: that runs
-// the node of the top graph that restores, then the one that initialises. Values of variables are read from the files when a
-// program is compiled that needs them, and kept. It is not safe for concurrent use; the programs it compiles are.
+// Session is a model with its variables restored and its tables filled, as TensorFlow's loader in
+// C++ leaves it: that runs the node of the top graph that restores, then the one that initialises.
+// Values of variables are read from the files when a program is compiled that needs them, and kept.
+// It is not safe for concurrent use; the programs it compiles are.
 type Session struct {
 	model     *Model
 	bundle    *tensorbundle.Bundle // nil for a model without variables
@@ -41,8 +42,8 @@ type Session struct {
 // variablesPrefix is where a SavedModel keeps its variables, below its folder.
 var variablesPrefix = filepath.Join("variables", "variables")
 
-// Start restores and initialises. The limits are those of all that the session does and of the programs that it compiles; ctx is that of
-// this call.
+// Start restores and initialises. The limits are those of all that the session does and of the
+// programs that it compiles; ctx is that of this call.
 func (m *Model) Start(ctx context.Context, limits Limits) (*Session, error) {
 	s := &Session{
 		model: m, variables: map[string]*ops.Variable{}, tables: map[string]*ops.Table{},
@@ -78,7 +79,8 @@ func (m *Model) Start(ctx context.Context, limits Limits) (*Session, error) {
 	return s, nil
 }
 
-// begin makes ctx, with the time limit, bound what the session does until the function that is returned is called.
+// begin makes ctx, with the time limit, bound what the session does until the function that is
+// returned is called.
 func (s *Session) begin(ctx context.Context) (end func()) {
 	ctx, end = s.limits.context(ctx)
 	s.budget.Within(ctx)
@@ -141,11 +143,12 @@ func (s *Session) isAsset(path string) bool {
 	return false
 }
 
-// The collections that name the nodes to run after restoring: the first that is there counts. The third is TensorFlow 1's own, of
-// graphs that nobody has made one node for, as tf.Transform's.
+// The collections that name the nodes to run after restoring: the first that is there counts. The
+// third is TensorFlow 1's own, of graphs that nobody has made one node for, as tf.Transform's.
 var initCollections = []string{"saved_model_main_op", "legacy_init_op", "table_initializer"}
 
-// InitNodes are the nodes of the top graph that fill tables. TensorFlow 2 has a signature for it as well.
+// InitNodes are the nodes of the top graph that fill tables. TensorFlow 2 has a signature for it as
+// well.
 func (m *Model) InitNodes() []string {
 	var nodes []string
 	for _, name := range initCollections {

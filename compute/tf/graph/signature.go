@@ -22,8 +22,8 @@ type Signature struct {
 	in, out []string // the tensors of Inputs and Outputs in the graph, one after another
 }
 
-// Tensors are where the signature is in the top graph: the tensors of Inputs and those of Outputs, one after another, as
-// node:index.
+// Tensors are where the signature is in the top graph: the tensors of Inputs and those of Outputs,
+// one after another, as node:index.
 func (s Signature) Tensors() (inputs, outputs []string) {
 	return slices.Clone(s.in), slices.Clone(s.out)
 }
@@ -103,8 +103,9 @@ func compositePort(composite *corepb.TensorInfo_CompositeTensor) (Spec, []string
 	return s, references, err
 }
 
-// Compile compiles a signature. An op that isn't known is an error that names the op, its node and the output that needs it;
-// what says what an output is, as in: output. The program's arguments are the tensors of the signature's inputs, one after another, its results those of the outputs.
+// Compile compiles a signature. An op that isn't known is an error that names the op, its node and
+// the output that needs it; what says what an output is, as in: output. The program's arguments are
+// the tensors of the signature's inputs, one after another, its results those of the outputs.
 func (s *Session) Compile(ctx context.Context, signature Signature, what string) (*Program, error) {
 	defer s.begin(ctx)()
 	top := s.newScope()

@@ -23,15 +23,19 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// StructureDigest is the SHA-256, in hex, of what the graph for serving computes, apart from the data that it was made from: two
-// SavedModels that the same code writes for other data have the same digest as long as their shapes and vocabulary sizes are equal.
+// StructureDigest is the SHA-256, in hex, of what the graph for serving computes, apart from the
+// data that it was made from: two SavedModels that the same code writes for other data have the
+// same digest as long as their shapes and vocabulary sizes are equal.
 //
-// It covers the operations and how they are connected, types, shapes, signatures, small int32 constants (axes, shapes, permutations)
-// and the number of lines or records of each vocabulary file. It leaves out names of nodes, functions, tables and files, all other
-// constants (means, boundaries, sizes as int64), values of variables, and other files that TensorFlow writes with the graph: fingerprint.pb
-// has a random UUID. Of operations in a loop of TensorFlow 1, how they are connected is not covered.
+// It covers the operations and how they are connected, types, shapes, signatures, small int32
+// constants (axes, shapes, permutations) and the number of lines or records of each vocabulary
+// file. It leaves out names of nodes, functions, tables and files, all other constants (means,
+// boundaries, sizes as int64), values of variables, and other files that TensorFlow writes with the
+// graph: fingerprint.pb has a random UUID. Of operations in a loop of TensorFlow 1, how they are
+// connected is not covered.
 //
-// Vocabulary files are read as streams; memory is bounded by the size of the graph. It fails where a vocabulary file can't be read.
+// Vocabulary files are read as streams; memory is bounded by the size of the graph. It fails where
+// a vocabulary file can't be read.
 func (m *Model) StructureDigest() (string, error) {
 	sizes, err := m.assetSizes()
 	if err != nil {
@@ -77,7 +81,8 @@ func specTexts(specs []Spec) (texts []string) {
 	return texts
 }
 
-// digester computes digests of nodes from those of their inputs, and of functions from those of their results.
+// digester computes digests of nodes from those of their inputs, and of functions from those of
+// their results.
 type digester struct {
 	functions map[string]string // digest, by name
 }
@@ -238,8 +243,8 @@ func calledBy(n *nodepb.NodeDef) (names []string) {
 	return names
 }
 
-// inOrder visits each of len(from) things once, after all that it comes from; those in loops, and what comes after loops, last.
-// It doesn't recurse: a graph may be as deep as it is large.
+// inOrder visits each of len(from) things once, after all that it comes from; those in loops, and
+// what comes after loops, last. It doesn't recurse: a graph may be as deep as it is large.
 func inOrder(from [][]int, visit func(i int, looped bool)) {
 	waits, leads := make([]int, len(from)), make([][]int, len(from))
 	var ready []int
@@ -290,7 +295,8 @@ func (m *Model) assetSizes() (sizes []int, err error) {
 	return sizes, nil
 }
 
-// countEntries counts the records of a TFRecord file, compressed or not, or the lines of any other; a last line without an end counts.
+// countEntries counts the records of a TFRecord file, compressed or not, or the lines of any other;
+// a last line without an end counts.
 func countEntries(path string) (n int, err error) {
 	if strings.Contains(filepath.Base(path), ".tfrecord") {
 		r, err := tfrecord.Open(path)

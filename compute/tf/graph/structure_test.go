@@ -35,7 +35,8 @@ func structureOf(t *testing.T, dir string) string {
 	return digest
 }
 
-// Graphs that the real tf.Transform made of two data sets: the same code has the same structure, whatever the data.
+// Graphs that the real tf.Transform made of two data sets: the same code has the same structure,
+// whatever the data.
 func TestTheStructureOfAGraphIsThatOfItsCode(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -57,7 +58,8 @@ func TestTheStructureOfAGraphIsThatOfItsCode(t *testing.T) {
 	}
 }
 
-// A graph as deep as it is large, one whose functions call each other in a circle, and one with a loop are digested.
+// A graph as deep as it is large, one whose functions call each other in a circle, and one with a
+// loop are digested.
 func TestHostileGraphsAreDigested(t *testing.T) {
 	t.Parallel()
 	chain := &corepb.MetaGraphDef{GraphDef: chainOf(t, 200_000)}

@@ -31,8 +31,8 @@ const (
 // maxLine bounds one token of a vocabulary.
 const maxLine = 16 << 20
 
-// readTextTable reads a file of a line a key. As in TensorFlow, blanks are kept, a CR before the newline isn't, the last
-// line needs no newline, and an empty line or none at all is an error.
+// readTextTable reads a file of a line a key. As in TensorFlow, blanks are kept, a CR before the
+// newline isn't, the last line needs no newline, and an empty line or none at all is an error.
 func readTextTable(b *ops.Budget, path string, columns textColumns) (keys, values tensor.Tensor, err error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -19,24 +19,27 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Bomb returns the saved_model.pb of a model that adds 16 tensors of 512 MiB each. Its signature serving_default maps a vector of strings,
-// examples, to scores. If started is not empty, the model writes that file first, by operations that compute/tf/graph does not
-// implement: only TensorFlow executes it then.
+// Bomb returns the saved_model.pb of a model that adds 16 tensors of 512 MiB each. Its signature
+// serving_default maps a vector of strings, examples, to scores. If started is not empty, the model
+// writes that file first, by operations that compute/tf/graph does not implement: only TensorFlow
+// executes it then.
 func Bomb(started string) ([]byte, error) {
 	g := &graph{}
 	zero := g.begin(started)
 	return proto.Marshal(g.saved(g.bomb(zero), typepb.DataType_DT_FLOAT))
 }
 
-// Loop is Bomb of a model that runs a loop in a loop in a loop, which would end in some thousand years.
+// Loop is Bomb of a model that runs a loop in a loop in a loop, which would end in some thousand
+// years.
 func Loop(started string) ([]byte, error) {
 	g := &graph{}
 	zero := g.begin(started)
 	return proto.Marshal(g.saved(g.loop(zero), typepb.DataType_DT_INT32))
 }
 
-// Copy adds operations to the functions of a transform graph, a saved_model.pb, that copy the file from to the file to. All outputs of these
-// functions depend on the copy by a control edge, so that whatever executes the graph copies the file first.
+// Copy adds operations to the functions of a transform graph, a saved_model.pb, that copy the file
+// from to the file to. All outputs of these functions depend on the copy by a control edge, so that
+// whatever executes the graph copies the file first.
 func Copy(data []byte, from, to string) ([]byte, error) {
 	var saved corepb.SavedModel
 	if err := proto.Unmarshal(data, &saved); err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// broadcast is the shape of an op on two tensors: a dimension of size 1 is repeated, one that is not there counts as 1.
+// broadcast is the shape of an op on two tensors: a dimension of size 1 is repeated, one that is
+// not there counts as 1.
 func broadcast(a, b []int) ([]int, error) {
 	if slices.Equal(a, b) || len(b) == 0 {
 		return a, nil
@@ -36,8 +37,8 @@ func fromEnd(dims []int, i int) int {
 	return dims[len(dims)-i]
 }
 
-// spread is the elements of a, repeated to fill dims, which it broadcasts to. The mask is for the index: 0 where a has one
-// element that stands for all, -1 otherwise.
+// spread is the elements of a, repeated to fill dims, which it broadcasts to. The mask is for the
+// index: 0 where a has one element that stands for all, -1 otherwise.
 func spread[T tensor.Element](c *Call, a *tensor.Array[T], dims []int) (data []T, mask int) {
 	if len(a.Data) == 1 {
 		return a.Data, 0

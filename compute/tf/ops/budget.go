@@ -10,20 +10,22 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// ErrLimit is in the chain of the error of an execution that asked for more than its limits allow. The graph or its data are to
-// blame, unless the limits are too low for an honest one.
+// ErrLimit is in the chain of the error of an execution that asked for more than its limits allow.
+// The graph or its data are to blame, unless the limits are too low for an honest one.
 var ErrLimit = errors.New("limit of the execution")
 
-// ErrKernel is in the chain of the error of a kernel that failed on inputs that it should have refused. It is a defect of the kernel.
+// ErrKernel is in the chain of the error of a kernel that failed on inputs that it should have
+// refused. It is a defect of the kernel.
 var ErrKernel = errors.New("the kernel failed on its inputs")
 
-// Budget bounds one execution of a graph: how many bytes its tensors hold at a time, how many nodes it runs, and how long its context
-// lasts. Kernels charge bytes before they allocate them, and poll the context every 65,536 elements. A nil *Budget bounds nothing.
-// It is not safe for concurrent use.
+// Budget bounds one execution of a graph: how many bytes its tensors hold at a time, how many nodes
+// it runs, and how long its context lasts. Kernels charge bytes before they allocate them, and poll
+// the context every 65,536 elements. A nil *Budget bounds nothing. It is not safe for concurrent
+// use.
 //
-// Tensors are charged with their elements, 16 bytes for each string and the bytes of strings that are made; strings that are handed
-// on share their bytes. What a pass of a loop leaves behind is released, but for the bytes of strings, which stay charged until the
-// execution ends.
+// Tensors are charged with their elements, 16 bytes for each string and the bytes of strings that
+// are made; strings that are handed on share their bytes. What a pass of a loop leaves behind is
+// released, but for the bytes of strings, which stay charged until the execution ends.
 type Budget struct {
 	ctx             context.Context
 	done            <-chan struct{}
@@ -49,8 +51,8 @@ func (b *Budget) Held() int64 {
 	return b.held
 }
 
-// Charge takes bytes that are about to be allocated. An error says how many were asked for, and what the limit is; nothing is charged
-// then.
+// Charge takes bytes that are about to be allocated. An error says how many were asked for, and
+// what the limit is; nothing is charged then.
 func (b *Budget) Charge(bytes int64) error {
 	if b == nil {
 		return nil
@@ -138,7 +140,8 @@ func (b *Budget) Poll() error {
 // pollEvery is after how many elements a kernel polls the context.
 const pollEvery = 1 << 16
 
-// exceeded is what a kernel panics with when its budget is spent or its context has ended. Do recovers it: nothing else sees it.
+// exceeded is what a kernel panics with when its budget is spent or its context has ended. Do
+// recovers it: nothing else sees it.
 type exceeded struct{ err error }
 
 // must ends the kernel with an error.
@@ -148,7 +151,8 @@ func must(err error) {
 	}
 }
 
-// Do runs a kernel within the budget of its call. What the kernel charged for its own use is released.
+// Do runs a kernel within the budget of its call. What the kernel charged for its own use is
+// released.
 func Do(k Kernel, c *Call) (err error) {
 	defer func() {
 		c.Budget.Release(c.scratch)
@@ -200,8 +204,8 @@ func (c *Call) inner(in, out []Value) *Call {
 	return &Call{In: in, Out: out, Most: c.Most, Budget: c.Budget}
 }
 
-// chunk is the end of the elements from start on that are worked on before the context is polled again. mask is 0 where the first
-// element stands for all.
+// chunk is the end of the elements from start on that are worked on before the context is polled
+// again. mask is 0 where the first element stands for all.
 func chunk[T tensor.Element](c *Call, data []T, mask, start, end int) int {
 	texts, ok := any(data).([]string)
 	if !ok {
@@ -219,7 +223,8 @@ func chunk[T tensor.Element](c *Call, data []T, mask, start, end int) int {
 	return end
 }
 
-// shapeBytes is how many bytes the elements of a shape take; the largest number for a shape that is impossible.
+// shapeBytes is how many bytes the elements of a shape take; the largest number for a shape that is
+// impossible.
 func shapeBytes(dims []int, width int64) int64 {
 	n := width
 	for _, d := range dims {

@@ -7,17 +7,19 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Kernel computes the outputs of a node from its inputs, whose types were checked when it was built. It doesn't change its
-// inputs, and keeps nothing. It charges what it allocates to the budget of the call, and panics with a value that Do recovers
-// where that is spent: a kernel is run by Do.
+// Kernel computes the outputs of a node from its inputs, whose types were checked when it was
+// built. It doesn't change its inputs, and keeps nothing. It charges what it allocates to the
+// budget of the call, and panics with a value that Do recovers where that is spent: a kernel is run
+// by Do.
 type Kernel func(c *Call) error
 
 // Call is what a kernel works on.
 type Call struct {
 	In []Value
 
-	// Out takes the outputs. On entry it holds those of the last batch, whose memory may be used again: nobody has use for
-	// them any more. A kernel that hands on an input as its output must therefore never use that memory.
+	// Out takes the outputs. On entry it holds those of the last batch, whose memory may be used
+	// again: nobody has use for them any more. A kernel that hands on an input as its output must
+	// therefore never use that memory.
 	Out []Value
 
 	Most int // elements that a tensor may have

@@ -22,8 +22,8 @@ func buildUpper(n *Node) (Kernel, error) {
 	return changeCase(n, 'a', 'z', func(_ *Call, s string, from, to int) string { return upper.String(validText(s[from:to])) })
 }
 
-// changeCase changes the letters of ASCII between two, or with the encoding utf-8 those of all of Unicode. piece maps s[from:to], which
-// is not large, of the string s.
+// changeCase changes the letters of ASCII between two, or with the encoding utf-8 those of all of
+// Unicode. piece maps s[from:to], which is not large, of the string s.
 func changeCase(n *Node, first, last byte, piece func(c *Call, s string, from, to int) string) (Kernel, error) {
 	n.Out = []tensor.DType{tensor.String}
 	switch encoding := n.Text("encoding", ""); encoding {
@@ -66,11 +66,12 @@ func changeASCII(c *Call, s string, first, last byte) string {
 	return b.String()
 }
 
-// pieceGrowth is how many bytes the mapping of a piece needs for each of its bytes: its characters, and texts of at most three times its
-// length, before and after.
+// pieceGrowth is how many bytes the mapping of a piece needs for each of its bytes: its characters,
+// and texts of at most three times its length, before and after.
 const pieceGrowth = 12
 
-// changeUnicode maps a string piece by piece, and charges the pieces and what is made of them before they are made.
+// changeUnicode maps a string piece by piece, and charges the pieces and what is made of them
+// before they are made.
 func changeUnicode(c *Call, s string, mapped func(c *Call, s string, from, to int) string) string {
 	s, _, _ = strings.Cut(s, "\x00") // where TensorFlow takes the string to end
 	scratch := int64(pieceGrowth * min(len(s), pieceSize+utf8.UTFMax))
@@ -123,8 +124,9 @@ func validText(s string) string {
 	return string([]rune(s))
 }
 
-// lowerPiece makes pieces lower case. All letters but sigma are mapped without regard to those around them. Sigma at the end of a word
-// is ς: after a cased letter and before none, case-ignorable characters left out.
+// lowerPiece makes pieces lower case. All letters but sigma are mapped without regard to those
+// around them. Sigma at the end of a word is ς: after a cased letter and before none,
+// case-ignorable characters left out.
 func lowerPiece(lower cases.Caser) func(c *Call, s string, from, to int) string {
 	return func(c *Call, s string, from, to int) string {
 		piece := s[from:to]
@@ -179,8 +181,8 @@ func cased(r rune) bool {
 	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Lowercase, unicode.Other_Uppercase)
 }
 
-// caseIgnorable is the property Case_Ignorable of Unicode: marks, modifiers, formats, and what Word_Break has as MidLetter, MidNumLet or
-// Single_Quote.
+// caseIgnorable is the property Case_Ignorable of Unicode: marks, modifiers, formats, and what
+// Word_Break has as MidLetter, MidNumLet or Single_Quote.
 func caseIgnorable(r rune) bool {
 	if unicode.IsLower(r) || unicode.IsUpper(r) {
 		return false

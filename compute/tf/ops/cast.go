@@ -85,8 +85,8 @@ func convert[T, R number](out []R, in []T) {
 // nonzero is what becomes true: NaN too, -0 not.
 func nonzero[T number](v T) bool { return v != 0 }
 
-// castFloat cuts off what is behind the point. What doesn't fit gives what x86 gives: the smallest int32 or int64, of which
-// narrower types take the low bits. Go leaves the case open.
+// castFloat cuts off what is behind the point. What doesn't fit gives what x86 gives: the smallest
+// int32 or int64, of which narrower types take the low bits. Go leaves the case open.
 func castFloat[T floating](to tensor.DType) Kernel {
 	switch to {
 	case tensor.Float32:

@@ -7,9 +7,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// ColumnValues are a column's values as a tensor of that shape, in the memory of old if that is a tensor of strings. Numbers
-// aren't copied. Floats so small that they aren't held in full are 0, as TensorFlow computes with 0 in their place: it does
-// so within a graph too, which we don't, but there the difference is below 1.2e-38.
+// ColumnValues are a column's values as a tensor of that shape, in the memory of old if that is a
+// tensor of strings. Numbers aren't copied. Floats so small that they aren't held in full are 0, as
+// TensorFlow computes with 0 in their place: it does so within a graph too, which we don't, but
+// there the difference is below 1.2e-38.
 func ColumnValues(old Value, c *example.Column, dims []int) Value {
 	switch c.Feature.Kind {
 	case example.Float:
@@ -47,7 +48,8 @@ func flush(floats []float32) []float32 {
 	return flushed
 }
 
-// ColumnIndices are indices and dense shape of a column as a sparse tensor, whose values stand one after another in each row.
+// ColumnIndices are indices and dense shape of a column as a sparse tensor, whose values stand one
+// after another in each row.
 func ColumnIndices(old Value, rows int, c *example.Column) (indices, shape Value) {
 	made, widest := tensor.Reuse[int64](old, c.Len(), 2), 0
 	for r := range rows {

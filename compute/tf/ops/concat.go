@@ -117,7 +117,8 @@ func buildUnpack(n *Node) (Kernel, error) {
 // maxOutputs bounds the outputs of a node.
 const maxOutputs = 1 << 16
 
-// divided cuts t along an axis into parts of the sizes given. The shape of each is as given, or as cut.
+// divided cuts t along an axis into parts of the sizes given. The shape of each is as given, or as
+// cut.
 func divided(c *Call, t tensor.Tensor, at int, sizes, shape []int) error {
 	rows, width, place := tensor.Count(t.Shape()[:at]), tensor.Count(t.Shape()[at:]), 0
 	inner := tensor.Count(t.Shape()[at+1:])

@@ -15,7 +15,8 @@ func buildConst(n *Node) (Kernel, error) {
 	return func(c *Call) error { c.Out[0] = v; return nil }, n.takes(0)
 }
 
-// Constant reads a tensor that is in a graph (tensor.FromProto). Its bytes are charged to b before memory is taken for it.
+// Constant reads a tensor that is in a graph (tensor.FromProto). Its bytes are charged to b before
+// memory is taken for it.
 func Constant(p *tensorpb.TensorProto, b *Budget) (tensor.Tensor, error) {
 	dims, err := tensor.FixedShape(p)
 	if err != nil {

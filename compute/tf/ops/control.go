@@ -7,13 +7,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Function is a function of the graph's library, compiled for an op that runs it: a loop's body, a branch that is taken or not.
+// Function is a function of the graph's library, compiled for an op that runs it: a loop's body, a
+// branch that is taken or not.
 type Function interface {
 	// Types are the dtypes of its results.
 	Types() []tensor.DType
 
-	// Apply runs it in memory of its own, of which but the results are released from the budget. most bounds the elements that a
-	// tensor may have.
+	// Apply runs it in memory of its own, of which but the results are released from the budget.
+	// most bounds the elements that a tensor may have.
 	Apply(args []Value, most int, b *Budget) ([]Value, error)
 }
 

@@ -6,7 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// cumulated is Cumsum and Cumprod: each element becomes the sum or product of those up to it along an axis.
+// cumulated is Cumsum and Cumprod: each element becomes the sum or product of those up to it along
+// an axis.
 func cumulated(kernels func(exclusive, reverse bool) byType) Op {
 	return Op{Build: func(n *Node) (Kernel, error) {
 		if err := n.takes(2); err != nil {

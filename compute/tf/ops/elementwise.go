@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// loop computes out[i] from a[i] and b[i]. The masks are for their indices: 0 where one element stands for all, -1
-// otherwise.
+// loop computes out[i] from a[i] and b[i]. The masks are for their indices: 0 where one element
+// stands for all, -1 otherwise.
 type loop[T, R tensor.Element] func(out []R, a, b []T, ma, mb int)
 
 // pairwise is the kernel of an op on two tensors that broadcast.

@@ -118,8 +118,8 @@ func rangeOf[T int32 | int64](c *Call) (start, limit, step int64, err error) {
 	return int64(arg[T](c, 0).Data[0]), int64(arg[T](c, 1).Data[0]), step, err
 }
 
-// buildOneHot puts the value of input 2 where the index says, that of input 3 elsewhere. An index that is out of range has
-// no place.
+// buildOneHot puts the value of input 2 where the index says, that of input 3 elsewhere. An index
+// that is out of range has no place.
 func buildOneHot(n *Node) (Kernel, error) {
 	if err := n.takes(4); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// float is the kernels of a function of one number, computed in float64 and rounded once: TensorFlow's own are within a few
-// units in the last place of that.
+// float is the kernels of a function of one number, computed in float64 and rounded once:
+// TensorFlow's own are within a few units in the last place of that.
 func float(f func(float64) float64) byType {
 	return byType{
 		tensor.Float32: each(func(out, in []float32) {
@@ -60,7 +60,8 @@ func signOf[T number](x T) T {
 	return x // 0, or NaN
 }
 
-// squareFloat rounds in the type itself: the square of a float32 in float64 is the same after rounding.
+// squareFloat rounds in the type itself: the square of a float32 in float64 is the same after
+// rounding.
 func squareFloat(x float64) float64 { return x * x }
 
 func negateFloat(x float64) float64 { return -x }

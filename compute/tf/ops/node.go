@@ -16,11 +16,12 @@ type Op struct {
 	// Build checks types and attributes, sets Node.Out, and gives the kernel.
 	Build func(n *Node) (Kernel, error)
 
-	// Outputs names the outputs, for the ops that have several, in their order. Within a function, other nodes refer to them
-	// so.
+	// Outputs names the outputs, for the ops that have several, in their order. Within a function,
+	// other nodes refer to them so.
 	Outputs []string
 
-	// widths are, by output, how many tensors it is, for ops whose outputs are lists. nil: one each.
+	// widths are, by output, how many tensors it is, for ops whose outputs are lists. nil: one
+	// each.
 	widths func(def *nodepb.NodeDef) []int
 }
 

@@ -136,8 +136,8 @@ func parsing[T tensor.Element](parse func(string) (T, error)) Kernel {
 	}
 }
 
-// parseFloat takes what TensorFlow takes: white space around, infinities and NaN, hexadecimal integers, no digits grouped by
-// "_". What is too large is infinite.
+// parseFloat takes what TensorFlow takes: white space around, infinities and NaN, hexadecimal
+// integers, no digits grouped by "_". What is too large is infinite.
 func parseFloat(s string, bits int) (float64, error) {
 	s = strings.Trim(s, blanks)
 	if strings.ContainsAny(s, "_") {

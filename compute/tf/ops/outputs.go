@@ -6,8 +6,9 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 )
 
-// firstOutputs are the names of first outputs, with the ops that have them. Of an op with one output that isn't listed it is "output".
-// tensorflow/core/ops has them; a test compares all with TensorFlow's own.
+// firstOutputs are the names of first outputs, with the ops that have them. Of an op with one
+// output that isn't listed it is "output". tensorflow/core/ops has them; a test compares all with
+// TensorFlow's own.
 var firstOutputs = named(map[string][]string{
 	"activations":   {"Elu", "LeakyRelu", "Relu", "Relu6", "Selu", "Softplus", "Softsign"},
 	"dense":         {"SparseToDense"},
@@ -61,8 +62,8 @@ func FirstOutput(op string) string {
 	return "output"
 }
 
-// OutputName is the node's output tensor number place as other nodes of a function refer to it, behind the node's own name:
-// output:index. Top graphs only count the tensors.
+// OutputName is the node's output tensor number place as other nodes of a function refer to it,
+// behind the node's own name: output:index. Top graphs only count the tensors.
 func OutputName(def *nodepb.NodeDef, place int) string {
 	o, _ := Find(def.GetOp())
 	for i := len(o.Outputs) - 1; i > 0; i-- {

@@ -25,8 +25,9 @@ type parsed struct {
 	splits tensor.DType // ragged
 }
 
-// buildParseExample reads a batch of serialized tf.Examples with ParseExampleV2. Its inputs are the records, names for
-// errors, the keys of sparse, dense and ragged features, and defaults of the dense ones.
+// buildParseExample reads a batch of serialized tf.Examples with ParseExampleV2. Its inputs are the
+// records, names for errors, the keys of sparse, dense and ragged features, and defaults of the
+// dense ones.
 func buildParseExample(n *Node) (Kernel, error) {
 	dense := n.types("Tdense")
 	if err := n.takes(5 + len(dense)); err != nil {
@@ -125,7 +126,8 @@ func parsedFeature(key string, t tensor.DType) (example.Feature, error) {
 	return f, nil
 }
 
-// parsedDefault is what fills a dense feature that a row lacks: nil, with which that is an error, if the input is empty.
+// parsedDefault is what fills a dense feature that a row lacks: nil, with which that is an error,
+// if the input is empty.
 func (n *Node) parsedDefault(input int, f example.Feature) (*example.Default, error) {
 	t, ok := n.Fixed[input].(tensor.Tensor)
 	if !ok {
@@ -206,7 +208,8 @@ func (p *parser) decode(c *Call) (*example.Batch, error) {
 	return b, nil
 }
 
-// grownBytes is how many times as large the columns of a record are as it is: an integer of one byte has eight, and columns grow.
+// grownBytes is how many times as large the columns of a record are as it is: an integer of one
+// byte has eight, and columns grow.
 const grownBytes = 16
 
 // columnBytes is what the columns of a batch take.

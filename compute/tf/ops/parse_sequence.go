@@ -11,15 +11,16 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// sequenceParser is what a node reads of serialized tf.SequenceExamples: features of the context as a parser has them, and lists of
-// features, each of which has steps and values in them.
+// sequenceParser is what a node reads of serialized tf.SequenceExamples: features of the context as
+// a parser has them, and lists of features, each of which has steps and values in them.
 type sequenceParser struct {
 	parser
 	lists struct{ sparse, dense, ragged []parsed }
 }
 
-// keysOfSequence is how many inputs stand before the defaults: the records, names for errors, the keys of sparse, dense and ragged
-// features of the context, those of the lists, and which dense lists may be missing.
+// keysOfSequence is how many inputs stand before the defaults: the records, names for errors, the
+// keys of sparse, dense and ragged features of the context, those of the lists, and which dense
+// lists may be missing.
 const keysOfSequence = 9
 
 // buildParseSequence reads a batch of serialized tf.SequenceExamples with ParseSequenceExampleV2.
@@ -157,7 +158,8 @@ func (p *sequenceParser) run(c *Call) error {
 	return nil
 }
 
-// stepIndices are indices and dense shape of a list of features as a sparse tensor: row, step, place in the step.
+// stepIndices are indices and dense shape of a list of features as a sparse tensor: row, step,
+// place in the step.
 func stepIndices(old Value, rows int, c *example.Column) (indices, shape Value) {
 	made, steps, widest, at := tensor.Reuse[int64](old, c.Len(), 3), 0, 0, 0
 	for r := range rows {
@@ -175,7 +177,8 @@ func stepIndices(old Value, rows int, c *example.Column) (indices, shape Value) 
 	return made, tensor.Vector(int64(rows), int64(steps), int64(widest))
 }
 
-// padded is a list of features of one shape as a dense tensor, with zeros or empty strings behind the steps that a row has.
+// padded is a list of features of one shape as a dense tensor, with zeros or empty strings behind
+// the steps that a row has.
 func padded(c *Call, out, rows int, column *example.Column) error {
 	steps := 0
 	for r := range rows {

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// rows are the row splits of a ragged tensor, from the outermost dimension on: row i goes from splits[i] to splits[i+1] of
-// what the next has.
+// rows are the row splits of a ragged tensor, from the outermost dimension on: row i goes from
+// splits[i] to splits[i+1] of what the next has.
 type rows [][]int
 
 // check makes sure that each level begins at 0, doesn't fall, and ends where the next has its end.
@@ -123,7 +123,8 @@ func partitions(c *Call, kinds []string) (rows, error) {
 	return r, nil
 }
 
-// raggedToTensor cuts and fills up the rows to the shape of input 0, in which -1 means as long as the longest.
+// raggedToTensor cuts and fills up the rows to the shape of input 0, in which -1 means as long as
+// the longest.
 func raggedToTensor(c *Call, r rows, values tensor.Tensor) error {
 	inner := values.Shape()[1:]
 	want := c.ints(0)

@@ -36,7 +36,8 @@ func reduced[T, R tensor.Element](f reducer[T, R]) func(keep bool) Kernel {
 	}
 }
 
-// groups says which elements are reduced to one: outer are the dimensions that stay, inner those that go.
+// groups says which elements are reduced to one: outer are the dimensions that stay, inner those
+// that go.
 type groups struct {
 	full, outer, outerSteps, inner []int
 	within                         []int // places of a group's elements, from that of its first
@@ -139,8 +140,9 @@ func meanInt[T integer](group []T) T { return folding(0, plus[T])(group) / T(max
 func anyOf(group []bool) bool { return slices.Contains(group, true) }
 func allOf(group []bool) bool { return !slices.Contains(group, false) }
 
-// extreme is the op that gives the place of the largest or smallest element along an axis, the first of several. It begins
-// with the least or most finite number at place 0, so that NaN is passed over, and 0 the place of nothing better.
+// extreme is the op that gives the place of the largest or smallest element along an axis, the
+// first of several. It begins with the least or most finite number at place 0, so that NaN is
+// passed over, and 0 the place of nothing better.
 func extreme(start32 float32, better32 func(a, b float32) bool, start64 float64, better64 func(a, b float64) bool,
 	startInt int64, betterInt func(a, b int64) bool,
 ) Op {

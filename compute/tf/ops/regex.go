@@ -12,24 +12,27 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// pattern is a regular expression as RE2 has it, of whose syntax Go's is a copy. They differ about bytes that are no UTF-8:
-// to Go such a byte is a character, in RE2 nothing matches it.
+// pattern is a regular expression as RE2 has it, of whose syntax Go's is a copy. They differ about
+// bytes that are no UTF-8: to Go such a byte is a character, in RE2 nothing matches it.
 type pattern struct {
 	plain *regexp.Regexp // for texts that are UTF-8
 	torn  *regexp.Regexp // never matches stray, which stands for bytes that are no UTF-8
 	size  int            // of its program
 }
 
-// maxProgram bounds the program of a pattern, in instructions. RE2 stops at some 350,000 (its max_mem, 8 MB).
+// maxProgram bounds the program of a pattern, in instructions. RE2 stops at some 350,000 (its
+// max_mem, 8 MB).
 const maxProgram = 1 << 16
 
-// parseBytes is what a byte of a pattern takes while it is parsed: a class of characters may name hundreds of ranges.
+// parseBytes is what a byte of a pattern takes while it is parsed: a class of characters may name
+// hundreds of ranges.
 const parseBytes = 8 << 10
 
 // instructionBytes is what an instruction of a program takes, in both programs of a pattern.
 const instructionBytes = 128
 
-// measure is how many instructions the program of an expression has, about, and how many characters its classes name.
+// measure is how many instructions the program of an expression has, about, and how many characters
+// its classes name.
 func measure(re *syntax.Regexp) (instructions, runes int) {
 	instructions, runes = 1+len(re.Rune), len(re.Rune)
 	if re.Op == syntax.OpCharClass {
@@ -77,7 +80,8 @@ func (n *Node) newPattern(text string) (*pattern, error) {
 	return &pattern{plain, torn, size}, nil
 }
 
-// forbid takes stray out of what an expression matches. It is the last code point, so it can only be the end of a range.
+// forbid takes stray out of what an expression matches. It is the last code point, so it can only
+// be the end of a range.
 func forbid(re *syntax.Regexp) {
 	switch re.Op {
 	case syntax.OpAnyChar:
@@ -100,10 +104,12 @@ func forbid(re *syntax.Regexp) {
 // matchBytes is what a match takes, with its groups, in a list that grows.
 func (p *pattern) matchBytes() int64 { return 48 + 32*int64(p.plain.NumSubexp()+1) }
 
-// longMatch is from what number of bytes times instructions on a search runs concurrently with the kernel, which can leave it then.
+// longMatch is from what number of bytes times instructions on a search runs concurrently with the
+// kernel, which can leave it then.
 const longMatch = 1 << 20
 
-// find gives the places of all matches and their groups in s, or of the first. They are charged; done gives that back.
+// find gives the places of all matches and their groups in s, or of the first. They are charged;
+// done gives that back.
 func (p *pattern) find(c *Call, s string, most int) (matches [][]int, done func()) {
 	if fit := c.Budget.left()/p.matchBytes() + 1; most < 0 && fit < int64(len(s))+2 {
 		most = int(fit) // one more than there is memory for
@@ -119,8 +125,9 @@ func (p *pattern) find(c *Call, s string, most int) (matches [][]int, done func(
 	return matches, func() { c.drop(bytes) }
 }
 
-// findConcurrently looks for matches in a goroutine of its own: nothing stops a search, whose time may grow with the square of the text. When
-// the context ends, the search goes on until it is done, or the process is.
+// findConcurrently looks for matches in a goroutine of its own: nothing stops a search, whose time
+// may grow with the square of the text. When the context ends, the search goes on until it is done,
+// or the process is.
 func (p *pattern) findConcurrently(c *Call, s string, most int) [][]int {
 	if c.Budget == nil {
 		return p.findNow(c, s, most)
@@ -156,7 +163,8 @@ func (p *pattern) findNow(c *Call, s string, most int) [][]int {
 	return matches
 }
 
-// mend puts stray in the place of bytes that are no UTF-8, and says where in s each byte of the outcome is from.
+// mend puts stray in the place of bytes that are no UTF-8, and says where in s each byte of the
+// outcome is from.
 func mend(s string) (mended string, from []int) {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -282,7 +290,8 @@ func buildStaticRegexReplace(n *Node) (Kernel, error) {
 	return eachCharged(f), n.want(tensor.String)
 }
 
-// buildRegexReplace is the same with pattern and rewrite as inputs, which have to be known beforehand.
+// buildRegexReplace is the same with pattern and rewrite as inputs, which have to be known
+// beforehand.
 func buildRegexReplace(n *Node) (Kernel, error) {
 	if err := n.want(tensor.String, tensor.String, tensor.String); err != nil {
 		return nil, err

@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// searchOp is UpperBound and LowerBound: for each value its place among the boundaries in the same row.
+// searchOp is UpperBound and LowerBound: for each value its place among the boundaries in the same
+// row.
 func searchOp(f32 place[float32], f64 place[float64], i32 place[int32], i64 place[int64]) Op {
 	return Op{Build: func(n *Node) (Kernel, error) {
 		out := n.dtype("out_type", tensor.Int32)
@@ -88,7 +89,8 @@ func searchInto[T number, I int32 | int64](find place[T]) Kernel {
 	}
 }
 
-// buildBucketize is the op with boundaries as attribute, which tf.Transform doesn't use but users may.
+// buildBucketize is the op with boundaries as attribute, which tf.Transform doesn't use but users
+// may.
 func buildBucketize(n *Node) (Kernel, error) {
 	boundaries := n.attr("boundaries").GetList().GetF()
 	n.Out = []tensor.DType{tensor.Int32}
@@ -109,7 +111,8 @@ func buildBucketize(n *Node) (Kernel, error) {
 	return k, nil
 }
 
-// buildTopK gives the largest elements of each row, largest first, and their places. Of equal ones the first comes first.
+// buildTopK gives the largest elements of each row, largest first, and their places. Of equal ones
+// the first comes first.
 func buildTopK(n *Node) (Kernel, error) {
 	if err := errors.Join(n.takes(2), n.wantInts(1)); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// unsorted is an op that reduces the rows of input 0 that have the same segment in input 1, of as many segments as input 2
-// says. A row of a negative segment is left out.
+// unsorted is an op that reduces the rows of input 0 that have the same segment in input 1, of as
+// many segments as input 2 says. A row of a negative segment is left out.
 func unsorted(kernels byType) Op {
 	return Op{Build: func(n *Node) (Kernel, error) {
 		if err := n.takes(3); err != nil {
@@ -70,7 +70,8 @@ func foldSegments[T number](c *Call, a *tensor.Array[T], ids []int, segments int
 	return nil
 }
 
-// above and under go on from a NaN as if it hadn't been there, which Max and Min of a dense tensor don't.
+// above and under go on from a NaN as if it hadn't been there, which Max and Min of a dense tensor
+// don't.
 func above[T number](a, b T) T {
 	if a > b {
 		return a
@@ -85,7 +86,8 @@ func under[T number](a, b T) T {
 	return b
 }
 
-// sortedSegments is SegmentSum and its like: segments don't fall, and the last says how many there are.
+// sortedSegments is SegmentSum and its like: segments don't fall, and the last says how many there
+// are.
 func sortedSegments(kernels byType) Op {
 	return Op{Build: func(n *Node) (Kernel, error) {
 		if err := n.takes(2); err != nil {

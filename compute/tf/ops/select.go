@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// buildSelect takes from input 1 where input 0 is true, from input 2 where it isn't. All three broadcast.
+// buildSelect takes from input 1 where input 0 is true, from input 2 where it isn't. All three
+// broadcast.
 func buildSelect(n *Node) (Kernel, error) {
 	if err := n.takes(3); err != nil {
 		return nil, err
@@ -33,7 +34,8 @@ func buildSelect(n *Node) (Kernel, error) {
 	return nil, n.wantAt(1, tensor.Float32)
 }
 
-// buildSelectRows is Select of TensorFlow 1: inputs 1 and 2 have one shape, input 0 has it too, or says which rows to take.
+// buildSelectRows is Select of TensorFlow 1: inputs 1 and 2 have one shape, input 0 has it too, or
+// says which rows to take.
 func buildSelectRows(n *Node) (Kernel, error) {
 	pick, err := buildSelect(n)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// buildSetOperation takes the last dimension of two tensors as sets, and gives what the operation leaves as a sparse tensor.
+// buildSetOperation takes the last dimension of two tensors as sets, and gives what the operation
+// leaves as a sparse tensor.
 func buildSetOperation(n *Node) (Kernel, error) {
 	operation := n.Text("set_operation", "")
 	keep, ok := setOperations[operation]
@@ -95,7 +96,8 @@ func keptOf[T cmp.Ordered](a, b map[T]bool, keep func(inA, inB bool) bool) []T {
 	return kept
 }
 
-// buildBincount counts how often each number up to a size occurs, in all or in each row; or with weights, adds those.
+// buildBincount counts how often each number up to a size occurs, in all or in each row; or with
+// weights, adds those.
 func buildBincount(n *Node) (Kernel, error) {
 	if err := errors.Join(n.takes(3), n.wantInts(0, 1)); err != nil {
 		return nil, err

@@ -110,8 +110,9 @@ func buildReshape(n *Node) (Kernel, error) {
 	return reshaped(n, 2, func(c *Call, t tensor.Tensor) ([]int, error) { return inferShape(t.Shape(), c.ints(1)) })
 }
 
-// inferShape fills in the dimension -1, of which there may be one. Where another is 0, so is the number of elements, and
-// what the dimension is follows from the dimensions that aren't: (0, 4) as (-1, 0) is (4, 0).
+// inferShape fills in the dimension -1, of which there may be one. Where another is 0, so is the
+// number of elements, and what the dimension is follows from the dimensions that aren't: (0, 4) as
+// (-1, 0) is (4, 0).
 func inferShape(from, dims []int) ([]int, error) {
 	open, known, empty := -1, 1, false
 	for i, d := range dims {

@@ -46,7 +46,8 @@ func (s Coords) Index(i int) []int { return s.indices[i*len(s.Dims) : (i+1)*len(
 // sparseOutputs are the names of three outputs that make a sparse tensor.
 var sparseOutputs = []string{"output_indices", "output_values", "output_shape"}
 
-// putSparse makes outputs 0, 1 and 2 of the values at places of the sparse tensor, with the indices and the shape given.
+// putSparse makes outputs 0, 1 and 2 of the values at places of the sparse tensor, with the indices
+// and the shape given.
 func putSparse(c *Call, s Coords, from, indices, dims []int) {
 	copyInts(newOutput[int64](c, 0, len(from), len(dims)).Data, indices)
 	c.take(c.newOutputLike(1, s.Values, len(from)), s.Values, from)
@@ -73,7 +74,8 @@ func buildSparseToDense(n *Node) (Kernel, error) {
 	return func(c *Call) error { return sparseToDense(c, validate) }, nil
 }
 
-// sparseToDense refuses indices out of bounds, and if they are to be validated, those that repeat or don't ascend.
+// sparseToDense refuses indices out of bounds, and if they are to be validated, those that repeat
+// or don't ascend.
 func sparseToDense(c *Call, validate bool) error {
 	indices, dims, values := c.tensor(0), c.ints(1), c.tensor(2)
 	if err := c.allow(dims); err != nil {
@@ -169,7 +171,8 @@ func counting(n int) []int {
 	return list
 }
 
-// buildSparseReshape gives a sparse tensor, of indices in input 0 and dense shape in input 1, another shape.
+// buildSparseReshape gives a sparse tensor, of indices in input 0 and dense shape in input 1,
+// another shape.
 func buildSparseReshape(n *Node) (Kernel, error) {
 	n.Out = []tensor.DType{tensor.Int64, tensor.Int64}
 	return func(c *Call) error {
@@ -248,7 +251,8 @@ func shifted(index, start, dims []int) (at []int, inside bool) {
 	return at, true
 }
 
-// buildSparseConcat joins sparse tensors, whose parts come one kind after another: all indices, all values, all shapes.
+// buildSparseConcat joins sparse tensors, whose parts come one kind after another: all indices, all
+// values, all shapes.
 func buildSparseConcat(n *Node) (Kernel, error) {
 	parts, dim := n.Integer("N", 0), n.Integer("concat_dim", 0)
 	if parts < 1 || len(n.In) != 3*parts {

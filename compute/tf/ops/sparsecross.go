@@ -13,8 +13,9 @@ import (
 // crossing is one column of a cross: what each row's values are crossed as.
 type crossing[T any] [][]T
 
-// buildSparseCross hashes every combination of the values that a row has in the columns, sparse ones before dense ones. The
-// inputs are all indices, all values, all shapes, then the dense columns.
+// buildSparseCross hashes every combination of the values that a row has in the columns, sparse
+// ones before dense ones. The inputs are all indices, all values, all shapes, then the dense
+// columns.
 func buildSparseCross(n *Node) (Kernel, error) {
 	parts, number := n.Integer("N", 0), n.Integer("num_buckets", 0)
 	if !n.Boolean("hashed_output", false) {
@@ -67,7 +68,8 @@ func (n *Node) wantCross(parts, inputs int) error {
 	return nil
 }
 
-// hashCross joins fingerprints, and takes them modulo the number of buckets, 0 for as many as there can be.
+// hashCross joins fingerprints, and takes them modulo the number of buckets, 0 for as many as there
+// can be.
 func hashCross(key uint64, buckets int) func([]uint64) int64 {
 	modulus := uint64(buckets)
 	if buckets == 0 {

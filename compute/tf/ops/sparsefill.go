@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// buildFillEmptyRows gives each row without values one: the default, at the start of the row. It says too which rows those
-// are, and where each value went.
+// buildFillEmptyRows gives each row without values one: the default, at the start of the row. It
+// says too which rows those are, and where each value went.
 func buildFillEmptyRows(n *Node) (Kernel, error) {
 	if err := n.takes(4); err != nil {
 		return nil, err

@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// sparseReduction is SparseReduceSum and SparseReduceMax, and with an outcome that is sparse again, SparseReduceSumSparse.
+// sparseReduction is SparseReduceSum and SparseReduceMax, and with an outcome that is sparse again,
+// SparseReduceSumSparse.
 func sparseReduction(kernels func(r sparseReducer) byType, sparse bool) Op {
 	made := Op{Build: func(n *Node) (Kernel, error) {
 		if err := n.takes(4); err != nil {

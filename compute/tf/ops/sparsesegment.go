@@ -16,8 +16,9 @@ func ofSum(int) float64        { return 1 }
 func ofMean(rows int) float64  { return float64(rows) }
 func ofSqrtN(rows int) float64 { return math.Sqrt(float64(rows)) }
 
-// sparseSegments adds up rows of input 0, those of the indices in input 1, by the segments in input 2, which don't fall.
-// Segments without rows are 0. How many segments there are is what the last says, or input 3.
+// sparseSegments adds up rows of input 0, those of the indices in input 1, by the segments in input
+// 2, which don't fall. Segments without rows are 0. How many segments there are is what the last
+// says, or input 3.
 func sparseSegments(by scale, numbered bool) Op {
 	inputs := 3
 	if numbered {

@@ -6,7 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// slicer is the attributes of a StridedSlice: bit i of a mask is about place i of begin, end and strides.
+// slicer is the attributes of a StridedSlice: bit i of a mask is about place i of begin, end and
+// strides.
 type slicer struct{ begin, end, ellipsis, newAxis, shrink int }
 
 func buildStridedSlice(n *Node) (Kernel, error) {

@@ -11,8 +11,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// eachText is the kernel of a function that makes a short string of an element, or returns a part of it. A string that is made is
-// charged afterwards: a function whose strings may be long charges them itself, with eachCharged.
+// eachText is the kernel of a function that makes a short string of an element, or returns a part
+// of it. A string that is made is charged afterwards: a function whose strings may be long charges
+// them itself, with eachCharged.
 func eachText[T tensor.Element](f func(T) string) Kernel {
 	return eachCharged(func(c *Call, v T) string {
 		s := f(v)
@@ -24,7 +25,8 @@ func eachText[T tensor.Element](f func(T) string) Kernel {
 	})
 }
 
-// eachCharged is the kernel of a function that charges itself for the string it makes of an element.
+// eachCharged is the kernel of a function that charges itself for the string it makes of an
+// element.
 func eachCharged[T tensor.Element](f func(*Call, T) string) Kernel {
 	return func(c *Call) error {
 		in := arg[T](c, 0)
@@ -77,7 +79,8 @@ func countCharacters(s string) int32 {
 	return n
 }
 
-// buildStringJoin joins its inputs element by element. Scalars are repeated; other shapes have to be equal.
+// buildStringJoin joins its inputs element by element. Scalars are repeated; other shapes have to
+// be equal.
 func buildStringJoin(n *Node) (Kernel, error) {
 	separator := n.Text("separator", "")
 	n.Out = []tensor.DType{tensor.String}
@@ -120,8 +123,8 @@ func buildSplitStrings(n *Node) (Kernel, error) {
 	return splitting(n, func(line, separator string) []string { return splitLine(line, separator, most) })
 }
 
-// buildSplitAtAny is the op that was before: it cuts at each of some bytes, or where there are none of them between all
-// bytes.
+// buildSplitAtAny is the op that was before: it cuts at each of some bytes, or where there are none
+// of them between all bytes.
 func buildSplitAtAny(n *Node) (Kernel, error) {
 	skip := n.Boolean("skip_empty", true)
 	return splitting(n, func(line, separators string) []string {

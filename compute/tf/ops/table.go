@@ -6,7 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Table is a hash table that a graph looks things up in. Once a graph is compiled that asks it, it doesn't change.
+// Table is a hash table that a graph looks things up in. Once a graph is compiled that asks it, it
+// doesn't change.
 type Table struct {
 	Key, Value tensor.DType
 
@@ -29,8 +30,8 @@ func EmptyTable(name string, key, value tensor.DType) (*Table, error) {
 // mapBytes is what an entry of a table takes, but for the bytes of its strings.
 const mapBytes = 96
 
-// Fill fills the table with keys and values, which are as many. To fill it again with the same changes nothing. What it takes is charged
-// to b.
+// Fill fills the table with keys and values, which are as many. To fill it again with the same
+// changes nothing. What it takes is charged to b.
 func (t *Table) Fill(b *Budget, keys, values tensor.Tensor) (err error) {
 	if keys == nil {
 		keys = tensor.Empty(t.Key)

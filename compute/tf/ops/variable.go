@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Variable is a variable that a graph reads. Graphs that set variables while they run aren't executed, so it is as good as a
-// constant.
+// Variable is a variable that a graph reads. Graphs that set variables while they run aren't
+// executed, so it is as good as a constant.
 type Variable struct {
 	Name  string
 	DType tensor.DType

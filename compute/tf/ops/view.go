@@ -114,7 +114,8 @@ func buildSlice(n *Node) (Kernel, error) {
 	}, anyThenInts(n, 1, 2)
 }
 
-// buildTile repeats a tensor along its dimensions: a view with each dimension split in two, copy and element.
+// buildTile repeats a tensor along its dimensions: a view with each dimension split in two, copy
+// and element.
 func buildTile(n *Node) (Kernel, error) {
 	if err := n.takes(2); err != nil {
 		return nil, err

@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// BenchmarkWrite exports a model behind the transform graph of the taxi data set, tables and assets included.
+// BenchmarkWrite exports a model behind the transform graph of the taxi data set, tables and assets
+// included.
 func BenchmarkWrite(b *testing.B) {
 	dir := b.TempDir()
 	m := tower()

@@ -80,7 +80,8 @@ func (b *builder) build() error {
 // examplesInput is the one input that TensorFlow Serving, TFMA and InfraValidator send.
 var examplesInput = tensorSpec{key: "examples", dtype: stringType, shape: []int{-1}}
 
-// addTransform grafts the transform graph and adds the signature that shows what it makes of examples.
+// addTransform grafts the transform graph and adds the signature that shows what it makes of
+// examples.
 func (b *builder) addTransform(g *transformGraph) (err error) {
 	g.relax(b.model)
 	if b.eval {
@@ -130,7 +131,8 @@ func (b *builder) addServing() error {
 	return b.addPrediction(s, inputs)
 }
 
-// numbered ends a function's name with a number that no other function of the model has, as fingerprints want it.
+// numbered ends a function's name with a number that no other function of the model has, as
+// fingerprints want it.
 func (b *builder) numbered(name string) string {
 	b.number++
 	return fmt.Sprintf("%s%s_%d", functionPrefix, name, b.number)

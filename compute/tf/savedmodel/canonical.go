@@ -11,8 +11,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// marshal encodes a message so that equal messages have equal bytes, and these are what TensorFlow's C++ writes when it is
-// deterministic: maps in the order of their keys, fields in the order of their numbers. Go alone puts the fields of oneofs last.
+// marshal encodes a message so that equal messages have equal bytes, and these are what
+// TensorFlow's C++ writes when it is deterministic: maps in the order of their keys, fields in the
+// order of their numbers. Go alone puts the fields of oneofs last.
 func marshal(m proto.Message) ([]byte, error) {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
@@ -28,8 +29,9 @@ type wireField struct {
 	bytes  []byte
 }
 
-// sortFields puts the fields of an encoded message, and of those in it, in the order of their numbers; those that aren't known
-// come last. The message keeps its length. The bytes are our own: they parse.
+// sortFields puts the fields of an encoded message, and of those in it, in the order of their
+// numbers; those that aren't known come last. The message keeps its length. The bytes are our own:
+// they parse.
 func sortFields(b []byte, d protoreflect.MessageDescriptor) {
 	var fields []wireField
 	for rest := b; len(rest) > 0; {

@@ -6,7 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// restoreScript takes the variables over by their place among objects, as TensorFlow programs do, and trains on.
+// restoreScript takes the variables over by their place among objects, as TensorFlow programs do,
+// and trains on.
 const restoreScript = `
 def check(path):
     place = tf.train.Checkpoint(kernel=tf.Variable(tf.zeros([4, 8])))

@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 )
 
-// classesFile is where a model says what its classes are: a JSON list of strings. assets.extra is the folder of a SavedModel that
-// TensorFlow leaves to others and does not load (its saved_model/README.md).
+// classesFile is where a model says what its classes are: a JSON list of strings. assets.extra is
+// the folder of a SavedModel that TensorFlow leaves to others and does not load (its
+// saved_model/README.md).
 const classesFile = "assets.extra/classes.json"
 
 // maxClassesBytes bounds what is read of that file.
@@ -35,7 +36,8 @@ func (b *builder) writeClasses(dir string) error {
 	return nil
 }
 
-// ReadClasses are the ClassNames with which the SavedModel in dir was written; nil if it doesn't say any.
+// ReadClasses are the ClassNames with which the SavedModel in dir was written; nil if it doesn't
+// say any.
 func ReadClasses(dir string) ([]string, error) {
 	name := filepath.Join(dir, classesFile)
 	info, err := os.Stat(name)

@@ -2,19 +2,22 @@ package savedmodel
 
 import "slices"
 
-// analysisFeatures is the signature in which TensorFlow Model Analysis looks for transformed features, labels among them, when it
-// is told nothing (tensorflow_model_analysis/extractors/transformed_features_extractor.py).
+// analysisFeatures is the signature in which TensorFlow Model Analysis looks for transformed
+// features, labels among them, when it is told nothing
+// (tensorflow_model_analysis/extractors/transformed_features_extractor.py).
 const analysisFeatures = "transformed_features"
 
-// WriteEval writes the model as TensorFlow Model Analysis evaluates it, on raw tf.Examples with their labels, for the folder
-// Format-TFMA. (TFX's Evaluator opens that folder for the eval graphs of Estimators alone, model_type tfma_eval; else it takes
-// Format-Serving.) It is Write's model, tag "serve", and can be served too, but
+// WriteEval writes the model as TensorFlow Model Analysis evaluates it, on raw tf.Examples with
+// their labels, for the folder Format-TFMA. (TFX's Evaluator opens that folder for the eval graphs
+// of Estimators alone, model_type tfma_eval; else it takes Format-Serving.) It is Write's model,
+// tag "serve", and can be served too, but
 //
-//   - with a transform graph a row without a label is an error, where a served model puts 0 or "" in its place;
-//   - with a transform graph, transformed_features is transform_features once more, under the name that makes a label_key like
-//     tips_xf work without preprocessing_function_names;
-//   - with Classes, serving_default also gives all_classes, string [-1, len(Classes)], by which labels that are words are found
-//     among the outputs.
+//   - with a transform graph a row without a label is an error, where a served model puts 0 or ""
+//     in its place;
+//   - with a transform graph, transformed_features is transform_features once more, under the name
+//     that makes a label_key like tips_xf work without preprocessing_function_names;
+//   - with Classes, serving_default also gives all_classes, string [-1, len(Classes)], by which
+//     labels that are words are found among the outputs.
 func WriteEval(dir string, m Model) error {
 	return write(dir, m, true)
 }

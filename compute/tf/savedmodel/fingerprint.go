@@ -22,16 +22,17 @@ import (
 	"github.com/stoker-ml/stoker/compute/fingerprint"
 )
 
-// fingerprintVersion is that of the way to compute fingerprints which TensorFlow 2.21 has. The hashes are as they were in the
-// first.
+// fingerprintVersion is that of the way to compute fingerprints which TensorFlow 2.21 has. The
+// hashes are as they were in the first.
 const fingerprintVersion = 4
 
 // uuidField is the number of FingerprintDef.uuid, younger than the protos we read with.
 const uuidField protowire.Number = 7
 
-// writeFingerprint writes fingerprint.pb, by which TensorFlow identifies models: FarmHash's Fingerprint64 of the parts of the
-// model, as tensorflow/cc/saved_model/fingerprinting.cc computes it. data is model as it will stand in saved_model.pb; the
-// variables are written already. TensorFlow's uuid is random, ours comes from the content: same model, same bytes.
+// writeFingerprint writes fingerprint.pb, by which TensorFlow identifies models: FarmHash's
+// Fingerprint64 of the parts of the model, as tensorflow/cc/saved_model/fingerprinting.cc computes
+// it. data is model as it will stand in saved_model.pb; the variables are written already.
+// TensorFlow's uuid is random, ours comes from the content: same model, same bytes.
 func writeFingerprint(dir string, model *corepb.SavedModel, data []byte) error {
 	index, err := os.ReadFile(filepath.Join(dir, "variables", "variables.index"))
 	if err != nil {
@@ -78,8 +79,9 @@ func uuid(data, index []byte) string {
 	return fmt.Sprintf("%020d", new(big.Int).SetBytes(h.Sum(nil)[:16]))
 }
 
-// hashProgram hashes the top graph without what differs from one machine to another: the numbers at the end of functions'
-// names, the settings of calls, and strings, which may be paths. The library of functions isn't hashed.
+// hashProgram hashes the top graph without what differs from one machine to another: the numbers at
+// the end of functions' names, the settings of calls, and strings, which may be paths. The library
+// of functions isn't hashed.
 func hashProgram(graph *graphpb.GraphDef) (uint64, error) {
 	regular := &graphpb.GraphDef{}
 	for _, node := range graph.GetNode() {
@@ -115,8 +117,8 @@ func hashSignatures(signatures map[string]*corepb.SignatureDef) (sum uint64, err
 	return sum, nil
 }
 
-// hashFunctions goes through the concrete functions in the order of the numbers at the end of their names. TensorFlow takes
-// one function for each number.
+// hashFunctions goes through the concrete functions in the order of the numbers at the end of their
+// names. TensorFlow takes one function for each number.
 func hashFunctions(functions map[string]*corepb.SavedConcreteFunction) (sum uint64, err error) {
 	byNumber := map[int64]string{}
 	for _, name := range slices.Sorted(maps.Keys(functions)) {

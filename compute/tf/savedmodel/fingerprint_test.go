@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// fingerprintScript reads fingerprint.pb as its users do, and has TensorFlow compute it again from the other files.
+// fingerprintScript reads fingerprint.pb as its users do, and has TensorFlow compute it again from
+// the other files.
 const fingerprintScript = `
 from tensorflow.core.protobuf import fingerprint_pb2
 from tensorflow.python.saved_model.pywrap_saved_model import fingerprinting
@@ -54,7 +55,8 @@ func TestFingerprintIsTensorFlows(t *testing.T) {
 	}
 }
 
-// What real graphs have, and ours have not: settings of calls, and gaps between the numbers of functions.
+// What real graphs have, and ours have not: settings of calls, and gaps between the numbers of
+// functions.
 func TestFingerprintsOfTFXAreComputedAgain(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{"penguin/transform_graph/transform_fn", "taxi/transform_graph/transform_fn"} {

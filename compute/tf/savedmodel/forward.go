@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// forward writes a model's forward pass into a function, op by op. The graph has passed nn's own check.
+// forward writes a model's forward pass into a function, op by op. The graph has passed nn's own
+// check.
 type forward struct {
 	*function
 	types  map[string]nn.Type

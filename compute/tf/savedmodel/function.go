@@ -16,8 +16,9 @@ import (
 // edge names a value inside a function: an argument's name, or node:output:index.
 type edge string
 
-// capture is something a function uses that lives outside it: it becomes an argument behind the function's own, bound to
-// an object of the object graph (for TensorFlow 2) and to a tensor of the top graph (for the loaders before it).
+// capture is something a function uses that lives outside it: it becomes an argument behind the
+// function's own, bound to an object of the object graph (for TensorFlow 2) and to a tensor of the
+// top graph (for the loaders before it).
 type capture struct {
 	object int32
 	node   string // top graph: node, or node:index

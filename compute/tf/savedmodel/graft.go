@@ -16,8 +16,9 @@ type transform struct {
 	grafted []capture // the captures under their names in the model
 }
 
-// graft takes over what the transform function needs: functions, constants, tables, assets, and both ways in which tables
-// are filled. Everything gets a name of its own, so that nothing clashes with the model's.
+// graft takes over what the transform function needs: functions, constants, tables, assets, and
+// both ways in which tables are filled. Everything gets a name of its own, so that nothing clashes
+// with the model's.
 func (b *builder) graft(g *transformGraph) (*transform, error) {
 	r := newRenamer(g, int32(len(b.objects.nodes)), int32(len(b.assets)))
 	keep, err := g.keep()

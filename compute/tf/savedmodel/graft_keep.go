@@ -17,8 +17,8 @@ type kept struct {
 	library          map[string]*functionpb.FunctionDef
 }
 
-// keep walks from the captures, the constants and functions of the object graph, the assets and the init op. Placeholders of inputs,
-// calls of signatures and the saver aren't reached.
+// keep walks from the captures, the constants and functions of the object graph, the assets and the
+// init op. Placeholders of inputs, calls of signatures and the saver aren't reached.
 func (g *transformGraph) keep() (*kept, error) {
 	k := &kept{
 		nodes: map[string]bool{}, functions: map[string]bool{},
@@ -85,7 +85,8 @@ func (k *kept) calls(node *nodepb.NodeDef) {
 	eachFunction(node.GetAttr(), func(f *attrpb.NameAttrList) { k.function(f.GetName()) })
 }
 
-// eachFunction visits the functions that attributes name, in lists and in each other's attributes too.
+// eachFunction visits the functions that attributes name, in lists and in each other's attributes
+// too.
 func eachFunction(a map[string]*attrpb.AttrValue, visit func(*attrpb.NameAttrList)) {
 	for _, value := range a {
 		named := value.GetList().GetFunc()
@@ -108,7 +109,8 @@ func nodeOf(reference string) string {
 // colocationPrefix marks a node's name in the list _class.
 const colocationPrefix = "loc:@"
 
-// colocated are the nodes that this one has to be placed with. TensorFlow refuses a graph where one is missing.
+// colocated are the nodes that this one has to be placed with. TensorFlow refuses a graph where one
+// is missing.
 func colocated(node *nodepb.NodeDef) []string {
 	var names []string
 	for _, class := range node.GetAttr()["_class"].GetList().GetS() {

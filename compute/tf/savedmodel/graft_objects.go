@@ -6,7 +6,8 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// graftObjects hangs the transform graph's objects under the root, so that TensorFlow 2 makes its tables and constants.
+// graftObjects hangs the transform graph's objects under the root, so that TensorFlow 2 makes its
+// tables and constants.
 func (b *builder) graftObjects(g *transformGraph, r *renamer) error {
 	graph := g.meta.GetObjectGraphDef()
 	for id, object := range graph.GetNodes() {
@@ -25,7 +26,8 @@ func (b *builder) graftObjects(g *transformGraph, r *renamer) error {
 	return nil
 }
 
-// savedObject shifts the numbers of other objects in an object, and renames the nodes and functions it names.
+// savedObject shifts the numbers of other objects in an object, and renames the nodes and functions
+// it names.
 func (r *renamer) savedObject(object *corepb.SavedObject, count int) error {
 	for _, references := range [][]*reference{object.GetChildren(), object.GetDependencies()} {
 		for _, c := range references {

@@ -23,7 +23,8 @@ func newRenamer(g *transformGraph, objects, assets int32) *renamer {
 	return r
 }
 
-// functionPrefix begins, and a number ends, the names of functions; tf.saved_model.load reads the name between them.
+// functionPrefix begins, and a number ends, the names of functions; tf.saved_model.load reads the
+// name between them.
 const functionPrefix = "__inference_"
 
 func (r *renamer) object(id int32) int32 { return id + r.objects }
@@ -72,9 +73,9 @@ func (r *renamer) rename(def *functionpb.FunctionDef) {
 	}
 }
 
-// anyNode renames what nodes of the top graph and of functions have in common: the functions they call. The shared_name of a
-// table stays: it is the same in the top graph and in the function that makes the table, and tf.saved_model.load gives each
-// load names of its own.
+// anyNode renames what nodes of the top graph and of functions have in common: the functions they
+// call. The shared_name of a table stays: it is the same in the top graph and in the function that
+// makes the table, and tf.saved_model.load gives each load names of its own.
 func (r *renamer) anyNode(node *nodepb.NodeDef) {
 	node.Op = r.function(node.GetOp())
 	eachFunction(node.GetAttr(), func(f *attrpb.NameAttrList) { f.Name = r.function(f.GetName()) })

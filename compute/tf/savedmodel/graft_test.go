@@ -86,7 +86,8 @@ func readRecords(t *testing.T, name string, limit int) [][]byte {
 	return list
 }
 
-// model is a small net over all transformed features but the label: numbers as they are, integers as one-hot.
+// model is a small net over all transformed features but the label: numbers as they are, integers
+// as one-hot.
 func (c corpus) model() Model {
 	rng := rand.New(rand.NewPCG(5, 6))
 	g := &nn.Graph{Outputs: []nn.Output{{Name: "outputs", Node: "logits", Width: 3}}}
@@ -136,7 +137,8 @@ func (c corpus) columns(t *testing.T) map[string]nn.Value {
 	return values
 }
 
-// equalBits fails unless got is want to the last bit; it shows the first difference of each feature.
+// equalBits fails unless got is want to the last bit; it shows the first difference of each
+// feature.
 func equalBits(t *testing.T, what string, got outputs, want map[string]nn.Value) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -268,7 +270,8 @@ func TestUnknownTokensAndMissingValuesAreServed(t *testing.T) {
 	}
 	near(t, "serving_default over transform_features", got.Served, evaluated(t, m.Graph, features))
 
-	// The transform graph puts unknown tokens into 10 buckets behind its vocabulary, of 45 companies; missing ones are "".
+	// The transform graph puts unknown tokens into 10 buckets behind its vocabulary, of 45
+	// companies; missing ones are "".
 	const companies, buckets = 45, 10
 	for i, token := range []string{"No Such Cab", ""} {
 		want := companies + int64(farm.Fingerprint64([]byte(token))%buckets)

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// graftVariables takes over the values of the transform graph's variables, of any type. Those that the transform function captures
-// are restored by sessions too, which know nothing of objects.
+// graftVariables takes over the values of the transform graph's variables, of any type. Those that
+// the transform function captures are restored by sessions too, which know nothing of objects.
 func (b *builder) graftVariables(g *transformGraph, r *renamer) error {
 	bound := map[int32]string{}
 	for _, c := range g.captures {

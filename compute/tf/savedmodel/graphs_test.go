@@ -14,8 +14,9 @@ import (
 // transformGraphs holds graphs of the real tf.Transform with TensorFlow's answers to rows.json.
 var transformGraphs = filepath.Join("..", "transform", "testdata", "graphs")
 
-// graphsScript compares transform_features of grafted graphs with what TensorFlow answered when the graphs were made: integers and
-// strings exactly, floats within 1e-6, relative where they are over 1, since TensorFlow may add in another order within a function.
+// graphsScript compares transform_features of grafted graphs with what TensorFlow answered when the
+// graphs were made: integers and strings exactly, floats within 1e-6, relative where they are over
+// 1, since TensorFlow may add in another order within a function.
 const graphsScript = `
 def same(got, want):
     if want["dtype"] == "string":
@@ -63,9 +64,10 @@ def check(cases):
     return {"faults": faults, "compared": compared}
 `
 
-// Every graph that tf.Transform made for the tests of compute/tf/transform is served, those of TensorFlow 1 (old_) too, which also answer
-// in a session and after TensorFlow has saved them once more. Features that are sparse in several dimensions and ragged ones are put
-// together of their columns.
+// Every graph that tf.Transform made for the tests of compute/tf/transform is served, those of
+// TensorFlow 1 (old_) too, which also answer in a session and after TensorFlow has saved them once
+// more. Features that are sparse in several dimensions and ragged ones are put together of their
+// columns.
 func TestEveryTransformGraphIsServed(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob(filepath.Join(transformGraphs, "*.zip"))
@@ -87,8 +89,8 @@ func TestEveryTransformGraphIsServed(t *testing.T) {
 	sameAsGolden(t, cases, 100)
 }
 
-// sameAsGolden compares what models make of rows.json with what TensorFlow made of it with their graphs. least is how many outputs
-// that are.
+// sameAsGolden compares what models make of rows.json with what TensorFlow made of it with their
+// graphs. least is how many outputs that are.
 func sameAsGolden(t *testing.T, cases map[string]map[string]string, least int) {
 	t.Helper()
 	var got struct {
@@ -129,7 +131,8 @@ func goldenRows(t *testing.T) [][]byte {
 	return rows
 }
 
-// writeFeatures writes a SavedModel that does nothing but transform, and says whether there is something to show.
+// writeFeatures writes a SavedModel that does nothing but transform, and says whether there is
+// something to show.
 func writeFeatures(dir, graph string) (bool, error) {
 	b, err := newBuilder(tower())
 	if err != nil {

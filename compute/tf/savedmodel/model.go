@@ -7,33 +7,40 @@ import (
 
 // Model is what Write needs to know. Its signatures, each called with keyword arguments, are
 //
-//   - serving_default: examples, string [-1], serialized tf.Examples, to the graph's outputs, float32 or int64 [-1, width]
-//   - predict_tensors: the graph's inputs, [-1, width], to the same outputs; each is called by its name as Python
-//     takes it (Keyword): trip_miles for trip-miles, class_ for class
-//   - transform_features, with a transform graph: examples to the dense transformed features, if there are any
+//   - serving_default: examples, string [-1], serialized tf.Examples, to the graph's outputs,
+//     float32 or int64 [-1, width]
+//   - predict_tensors: the graph's inputs, [-1, width], to the same outputs; each is called by its
+//     name as Python takes it (Keyword): trip_miles for trip-miles, class_ for class
+//   - transform_features, with a transform graph: examples to the dense transformed features, if
+//     there are any
 type Model struct {
 	Graph *nn.Graph
 
-	// Spec says how the raw features are parsed when there is no transform graph. Features the graph doesn't take aren't
-	// parsed. A feature without a shape (VarLen) may have as many values as its input is wide; absent ones are filled.
+	// Spec says how the raw features are parsed when there is no transform graph. Features the
+	// graph doesn't take aren't parsed. A feature without a shape (VarLen) may have as many values
+	// as its input is wide; absent ones are filled.
 	Spec example.Spec
 
-	// Defaults fills what a row lacks of a raw feature. Without one a VarLen feature is filled with 0 or "", and a row that
-	// lacks a feature with a shape and without Feature.Default is an error, as in TensorFlow.
+	// Defaults fills what a row lacks of a raw feature. Without one a VarLen feature is filled with
+	// 0 or "", and a row that lacks a feature with a shape and without Feature.Default is an error,
+	// as in TensorFlow.
 	Defaults map[string]example.Default
 
-	// TransformGraph is the folder of a TFX TransformGraph artifact, "" for none. With it the graph's inputs are transformed
-	// features.
+	// TransformGraph is the folder of a TFX TransformGraph artifact, "" for none. With it the
+	// graph's inputs are transformed features.
 	TransformGraph string
 
-	// Labels are features that a request may leave out, although the transform graph takes them. Only WriteEval wants them.
+	// Labels are features that a request may leave out, although the transform graph takes them.
+	// Only WriteEval wants them.
 	Labels []string
 
-	// Classes are what raw labels are, in the order of the model's outputs, where labels are words; else nil.
+	// Classes are what raw labels are, in the order of the model's outputs, where labels are words;
+	// else nil.
 	Classes []string
 
-	// ClassNames are what the logits stand for, in their order, of labels that are numbers too; two for a single logit, whose second
-	// one it speaks for. nil: the model has no classes, or they aren't known. They are kept in a file next to the model (ReadClasses), for callers that
+	// ClassNames are what the logits stand for, in their order, of labels that are numbers too; two
+	// for a single logit, whose second one it speaks for. nil: the model has no classes, or they
+	// aren't known. They are kept in a file next to the model (ReadClasses), for callers that
 	// trains on from its weights.
 	ClassNames []string
 }

@@ -17,7 +17,8 @@ type (
 	serializedTensor = corepb.TrackableObjectGraph_TrackableObject_SerializedTensor
 )
 
-// objects is the object graph: what tf.saved_model.load turns into Python objects. An object's number is its place.
+// objects is the object graph: what tf.saved_model.load turns into Python objects. An object's
+// number is its place.
 type objects struct {
 	nodes     []*corepb.SavedObject
 	functions map[string]*corepb.SavedConcreteFunction
@@ -92,7 +93,8 @@ func (o *objects) def() *corepb.SavedObjectGraph {
 	return &corepb.SavedObjectGraph{Nodes: o.nodes, ConcreteFunctions: o.functions}
 }
 
-// checkpoint is the same tree, number for number, as the checkpoint keeps it: with the keys of the values.
+// checkpoint is the same tree, number for number, as the checkpoint keeps it: with the keys of the
+// values.
 func (o *objects) checkpoint() *corepb.TrackableObjectGraph {
 	graph := &corepb.TrackableObjectGraph{}
 	for id, node := range o.nodes {

@@ -9,8 +9,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// oldGraph is a graph of TensorFlow 1 that is given what TensorFlow 2 wants: the way from a signature's inputs to its outputs as a
-// function, and objects for the tables and files that this needs. The top graph stays, since it is what a session runs.
+// oldGraph is a graph of TensorFlow 1 that is given what TensorFlow 2 wants: the way from a
+// signature's inputs to its outputs as a function, and objects for the tables and files that this
+// needs. The top graph stays, since it is what a session runs.
 type oldGraph struct {
 	model     *graph.Model
 	objects   *objects
@@ -22,8 +23,9 @@ type oldGraph struct {
 	tables  []port           // that were met, in that order
 }
 
-// modernise finds the transform function of a graph of TensorFlow 1 (force_tf_compat_v1), where a signature names the features. From
-// there on the graph is like any other: its objects, functions and assets stand where TensorFlow 2 has them.
+// modernise finds the transform function of a graph of TensorFlow 1 (force_tf_compat_v1), where a
+// signature names the features. From there on the graph is like any other: its objects, functions
+// and assets stand where TensorFlow 2 has them.
 func (g *transformGraph) modernise() (*graph.Trace, error) {
 	signatures, err := g.model.Signatures()
 	if err != nil {

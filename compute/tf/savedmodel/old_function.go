@@ -39,8 +39,8 @@ func (p port) String() string {
 	return outputOf(p.node, p.place)
 }
 
-// copying makes a function of a part of the top graph: nodes are copied, each after those it needs, up to the arguments and to what
-// the function captures.
+// copying makes a function of a part of the top graph: nodes are copied, each after those it needs,
+// up to the arguments and to what the function captures.
 type copying struct {
 	*function
 	graph  *oldGraph
@@ -109,8 +109,8 @@ func (c *copying) copy(name string) (string, error) {
 	return own, nil
 }
 
-// ownAttrs are a node's attributes but for those that are about its place in the top graph: whom it stands with, and the shapes that
-// TensorFlow inferred there, which others may not hold against it.
+// ownAttrs are a node's attributes but for those that are about its place in the top graph: whom it
+// stands with, and the shapes that TensorFlow inferred there, which others may not hold against it.
 func ownAttrs(node *nodepb.NodeDef) attrs {
 	own := attrs(proto.CloneOf(node).GetAttr())
 	delete(own, "_class")
@@ -143,7 +143,8 @@ func (c *copying) inputs(node *nodepb.NodeDef) ([]string, error) {
 	return inputs, nil
 }
 
-// outside holds for nodes that are there before the function is called: arguments, assets, tables, and what fills those.
+// outside holds for nodes that are there before the function is called: arguments, assets, tables,
+// and what fills those.
 func (c *copying) outside(name string) bool {
 	p := port{node: name}
 	_, isArgument := c.values[p]
@@ -152,8 +153,8 @@ func (c *copying) outside(name string) bool {
 	return isArgument || isKnown || op == tableOp || slices.Contains(fillingOps, op)
 }
 
-// portable says why a node can't stand in a function. What is left are the ops whose outputs' names are known: functions call them
-// by name, top graphs count them.
+// portable says why a node can't stand in a function. What is left are the ops whose outputs' names
+// are known: functions call them by name, top graphs count them.
 func portable(node *nodepb.NodeDef) error {
 	op := node.GetOp()
 	switch _, known := ops.Find(op); {

@@ -25,7 +25,8 @@ func (g *oldGraph) findAssets() error {
 	return nil
 }
 
-// findFillers finds the nodes that fill tables among those that run after restoring, and what they come after.
+// findFillers finds the nodes that fill tables among those that run after restoring, and what they
+// come after.
 func (g *oldGraph) findFillers() error {
 	seen, names := map[string]bool{}, g.model.InitNodes()
 	for len(names) > 0 {
@@ -52,7 +53,8 @@ func (g *oldGraph) findFillers() error {
 	return nil
 }
 
-// object is the object behind a tensor, if there is one: an asset, or a table, which becomes an object when it is met.
+// object is the object behind a tensor, if there is one: an asset, or a table, which becomes an
+// object when it is met.
 func (g *oldGraph) object(p port) (capture, bool, error) {
 	if c, ok := g.known[p]; ok {
 		return c, true, nil

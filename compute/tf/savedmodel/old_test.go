@@ -12,7 +12,8 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// Nodes of old_everything: of a feature that is scaled, and of one that is looked up in a table with buckets behind it.
+// Nodes of old_everything: of a feature that is scaled, and of one that is looked up in a table
+// with buckets behind it.
 const (
 	oldScaled   = "transform/scale_to_z_score/sub"
 	oldQuotient = "transform/scale_to_z_score/truediv"
@@ -89,9 +90,10 @@ func TestWhatOfTensorFlow1CannotBeServedIsNamed(t *testing.T) {
 	}
 }
 
-// Graphs that TensorFlow 1 itself wrote aren't all as tf.Transform writes them with TensorFlow 2: one node fills all tables, tables
-// have no name to share, or are filled for nothing; nodes stand with others that the function leaves behind, and come after
-// assertions, tables, inputs. The answers stay.
+// Graphs that TensorFlow 1 itself wrote aren't all as tf.Transform writes them with TensorFlow 2:
+// one node fills all tables, tables have no name to share, or are filled for nothing; nodes stand
+// with others that the function leaves behind, and come after assertions, tables, inputs. The
+// answers stay.
 func TestOtherGraphsOfTensorFlow1AreServed(t *testing.T) {
 	t.Parallel()
 	graph := oldEverything(t, func(g *corepb.MetaGraphDef) {

@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// opRows are the rows that each op is shown: small and large numbers, both zeros, NaN and infinities.
+// opRows are the rows that each op is shown: small and large numbers, both zeros, NaN and
+// infinities.
 const opRows = 6
 
 var numbers = []float32{
@@ -23,7 +24,8 @@ var numbers = []float32{
 	2, float32(math.Inf(-1)), 4, float32(math.NaN()),
 }
 
-// opCases has every op of nn.Graph alone; what an op does with each shape of its second operand is a case of its own.
+// opCases has every op of nn.Graph alone; what an op does with each shape of its second operand is
+// a case of its own.
 func opCases() map[string]nn.Node {
 	cases := map[string]nn.Node{
 		"MatMul": {Op: nn.OpMatMul, In: []string{"finite", "matrix"}}, "AddBias": {Op: nn.OpAddBias, In: []string{"x", "row"}},
@@ -52,7 +54,8 @@ func opCases() map[string]nn.Node {
 	return cases
 }
 
-// opInputs are the rows. y has the numbers in another order; finite has those that sums of products can hold.
+// opInputs are the rows. y has the numbers in another order; finite has those that sums of products
+// can hold.
 func opInputs() map[string]nn.Value {
 	x, y, finite, column := nn.Floats(4, numbers...), nn.Floats(4), nn.Floats(4), nn.Floats(1)
 	words, ids, places := nn.Strings(2), nn.Ints(2), nn.Ints(2)
@@ -116,8 +119,9 @@ def check(cases):
     return out
 `
 
-// TensorFlow computes each op as nn.Eval does, NaN and infinities included: within 1e-5, relative where values are over 1, since both
-// are float32 throughout and TensorFlow's exp, log and tanh are polynomials, off by some units of the last place.
+// TensorFlow computes each op as nn.Eval does, NaN and infinities included: within 1e-5, relative
+// where values are over 1, since both are float32 throughout and TensorFlow's exp, log and tanh are
+// polynomials, off by some units of the last place.
 func TestTensorFlowComputesEachOpAsGoDoes(t *testing.T) {
 	t.Parallel()
 	cases, want := map[string]any{}, outputs{}

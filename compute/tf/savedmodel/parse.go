@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// feature is one tensor, or what a sparse or ragged one consists of, as it is put together of columns of tf.Examples.
+// feature is one tensor, or what a sparse or ragged one consists of, as it is put together of
+// columns of tf.Examples.
 type feature struct {
 	name     string
 	dtype    typepb.DataType
@@ -22,7 +23,8 @@ type feature struct {
 	splits   typepb.DataType       // ragged: of the row splits
 }
 
-// parsed is a column: a dense one has values alone, a sparse one all but splits, a ragged one values and splits.
+// parsed is a column: a dense one has values alone, a sparse one all but splits, a ragged one
+// values and splits.
 type parsed struct{ indices, values, shape, splits edge }
 
 // column is a column of tf.Examples, as ParseExampleV2 takes it.
@@ -128,14 +130,15 @@ func (c column) defaultValue() *tensorpb.TensorProto {
 	return c.fallback
 }
 
-// filled is the value v, a scalar, in every element of the shape: a typed list shorter than its shape repeats its last.
+// filled is the value v, a scalar, in every element of the shape: a typed list shorter than its
+// shape repeats its last.
 func filled(v *tensorpb.TensorProto, shape []int) *tensorpb.TensorProto {
 	v.TensorShape = shapeProto(shape...)
 	return v
 }
 
-// dense gives a sparse column the shape [batch, width], absent values becoming fallback, a scalar. A row with more values
-// than width is an error when the model runs.
+// dense gives a sparse column the shape [batch, width], absent values becoming fallback, a scalar.
+// A row with more values than width is an error when the model runs.
 func (f *function) dense(name string, column parsed, dtype typepb.DataType, width int, fallback *tensorpb.TensorProto) edge {
 	begin, end := f.constant(name+"/begin", shapeConst(0)), f.constant(name+"/end", shapeConst(1))
 	batch := f.op("StridedSlice", name+"/batch", attrs{"T": typeAttr(int64Type), "Index": typeAttr(int32Type)},

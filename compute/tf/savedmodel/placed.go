@@ -1,6 +1,7 @@
 package savedmodel
 
-// placed makes a sparse tensor whose values have their places in columns of their own, as tf.io.SparseFeature does: sorted by place.
+// placed makes a sparse tensor whose values have their places in columns of their own, as
+// tf.io.SparseFeature does: sorted by place.
 func (f *function) placed(ft feature, columns map[string]parsed) parsed {
 	name, values := "sparse/"+ft.name, columns[ft.column]
 	slice := attrs{"T": typeAttr(int64Type), "Index": typeAttr(int32Type)}

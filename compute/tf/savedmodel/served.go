@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Served is a SavedModel, ours or anyone's, that is asked in Go what TensorFlow Serving would answer. It may be used by any
-// number of goroutines at once.
+// Served is a SavedModel, ours or anyone's, that is asked in Go what TensorFlow Serving would
+// answer. It may be used by any number of goroutines at once.
 type Served struct {
 	model      *graph.Model
 	signatures []graph.Signature
@@ -27,12 +27,12 @@ type Served struct {
 	programs map[string]*graph.Program
 }
 
-// Signature is a function of a model under the name by which it is served: names, types and shapes of what goes in and comes
-// out.
+// Signature is a function of a model under the name by which it is served: names, types and shapes
+// of what goes in and comes out.
 type Signature = graph.Signature
 
-// Open reads the SavedModel in dir: that graph of it which has the tag "serve". Nothing is executed, so that a model can be
-// described whatever ops it has.
+// Open reads the SavedModel in dir: that graph of it which has the tag "serve". Nothing is
+// executed, so that a model can be described whatever ops it has.
 func Open(dir string) (*Served, error) {
 	m, err := graph.Open(dir)
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *Served) Limit(limits graph.Limits) {
 	s.limits, s.session = limits, nil
 }
 
-// Rounded is the model with its variables rounded in another way (graph.Rounding). It has the limits that s has by now, and restores and
-// compiles on its own.
+// Rounded is the model with its variables rounded in another way (graph.Rounding). It has the
+// limits that s has by now, and restores and compiles on its own.
 func (s *Served) Rounded(r graph.Rounding) *Served {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,8 +66,9 @@ func (s *Served) Rounded(r graph.Rounding) *Served {
 // CheckOps is an error for the ops of the model that the policy doesn't allow (graph.Policy).
 func (s *Served) CheckOps(policy graph.Policy) error { return s.model.CheckOps(policy) }
 
-// Compile restores the model's variables, fills its tables, and makes the signature ready to run; Run does it too where it
-// hasn't been done. An op that isn't known is an error that names the op, its node and the output that needs it.
+// Compile restores the model's variables, fills its tables, and makes the signature ready to run;
+// Run does it too where it hasn't been done. An op that isn't known is an error that names the op,
+// its node and the output that needs it.
 func (s *Served) Compile(signature string) error {
 	return s.CompileContext(context.Background(), signature)
 }
@@ -78,15 +79,17 @@ func (s *Served) CompileContext(ctx context.Context, signature string) error {
 	return err
 }
 
-// Run asks the model: inputs by name, then outputs by name. A sparse input x is three tensors, x/indices, x/values and
-// x/dense_shape, a ragged one x/values and x/row_splits, then x/row_splits_1 and so on inwards; outputs are named alike. What TensorFlow
-// has an error for is one here too. What goes beyond the limits (Limit, graph.Limits) is an error with graph.ErrLimit in its
-// chain.
+// Run asks the model: inputs by name, then outputs by name. A sparse input x is three tensors,
+// x/indices, x/values and x/dense_shape, a ragged one x/values and x/row_splits, then
+// x/row_splits_1 and so on inwards; outputs are named alike. What TensorFlow has an error for is
+// one here too. What goes beyond the limits (Limit, graph.Limits) is an error with graph.ErrLimit
+// in its chain.
 func (s *Served) Run(signature string, inputs map[string]tensor.Tensor) (map[string]tensor.Tensor, error) {
 	return s.RunContext(context.Background(), signature, inputs)
 }
 
-// RunContext is Run until ctx ends: soon after that it returns an error with the cause in its chain.
+// RunContext is Run until ctx ends: soon after that it returns an error with the cause in its
+// chain.
 func (s *Served) RunContext(ctx context.Context, signature string, inputs map[string]tensor.Tensor) (map[string]tensor.Tensor, error) {
 	of, program, err := s.program(ctx, signature)
 	if err != nil {
@@ -140,7 +143,8 @@ type tensorKey struct {
 	dtype tensor.DType
 }
 
-// keys are the names of the tensors of a signature's inputs or outputs, in the order of its program.
+// keys are the names of the tensors of a signature's inputs or outputs, in the order of its
+// program.
 func keys(specs []graph.Spec) []tensorKey {
 	var list []tensorKey
 	for _, spec := range specs {
@@ -205,13 +209,13 @@ func shapeText(shape []int) string {
 	return strings.ReplaceAll(fmt.Sprint(shape), "-1", "?")
 }
 
-// ParsesExamples says whether the model has an operation that reads serialized tf.Examples or tf.SequenceExamples, or may: of Python code
-// nobody knows.
+// ParsesExamples says whether the model has an operation that reads serialized tf.Examples or
+// tf.SequenceExamples, or may: of Python code nobody knows.
 func (s *Served) ParsesExamples() bool {
 	return s.model.Has("ParseExample", "ParseExampleV2", "ParseSingleExample", "ParseSequenceExample", "ParseSequenceExampleV2",
 		"ParseSingleSequenceExample", "ParseExampleDataset", "ParseExampleDatasetV2", "ExperimentalParseExampleDataset", "DecodeProtoV2", "PyFunc", "PyFuncStateless", "EagerPyFunc")
 }
 
-// MayFailBesides says whether the model has a node that runs for its effect alone and may have an error, such as an assertion. Run doesn't
-// run it.
+// MayFailBesides says whether the model has a node that runs for its effect alone and may have an
+// error, such as an assertion. Run doesn't run it.
 func (s *Served) MayFailBesides() bool { return s.model.MayFailBesides() }

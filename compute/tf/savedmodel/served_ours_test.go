@@ -84,7 +84,8 @@ func TestModelsThatWeWriteAreAskedInGo(t *testing.T) {
 	near(t, "predict_tensors", answered(t, got), want)
 }
 
-// The penguin model written again, with its transform graph carried over, answers as the one that TFX wrote.
+// The penguin model written again, with its transform graph carried over, answers as the one that
+// TFX wrote.
 func TestModelWithATransformGraphIsAskedInGo(t *testing.T) {
 	t.Parallel()
 	ours, theirs := openServed(t, writeTemp(t, penguin(t))), openServed(t, penguinModel)
@@ -142,7 +143,8 @@ func eachNode(model *corepb.SavedModel, visit func(*nodepb.NodeDef)) {
 	}
 }
 
-// A model can be described whatever it holds; what can't be executed is told when that is asked for.
+// A model can be described whatever it holds; what can't be executed is told when that is asked
+// for.
 func TestAnOpThatIsNotKnownIsNamedWithItsNodeAndTheOutput(t *testing.T) {
 	t.Parallel()
 	s := openServed(t, renamedOp(t, "Relu", "Reluctant"))

@@ -65,7 +65,8 @@ func denseOf[T float32 | int32 | int64 | string](t *testing.T, shape []int, data
 	return tensor
 }
 
-// Models that TensorFlow saved, with Keras 3, as modules and as graphs of TensorFlow 1, answer in Go as they do there.
+// Models that TensorFlow saved, with Keras 3, as modules and as graphs of TensorFlow 1, answer in
+// Go as they do there.
 func TestModelsOfTensorFlowAreAskedInGo(t *testing.T) {
 	t.Parallel()
 	var models map[string]savedModel
@@ -96,8 +97,9 @@ func compareModel(t *testing.T, m savedModel) {
 	}
 }
 
-// compareTensors wants equal integers and strings. Floats may differ by 1e-5 of the larger of 1 and what is wanted: in 11 layers
-// each sum is added up in another order, and what exp and its kin give differs by a few units in the last place.
+// compareTensors wants equal integers and strings. Floats may differ by 1e-5 of the larger of 1 and
+// what is wanted: in 11 layers each sum is added up in another order, and what exp and its kin give
+// differs by a few units in the last place.
 func compareTensors(t *testing.T, name string, got, want tensor.Tensor) {
 	t.Helper()
 	if got == nil || got.DType() != want.DType() || !slices.Equal(got.Shape(), want.Shape()) {

@@ -41,8 +41,9 @@ func askExamples(t testing.TB, s *Served, signature string, examples ...[]byte) 
 	return out
 }
 
-// The 106 calls of the model that TFX wrote: what is element-wise bit for bit, products of matrices within 1e-6 of the
-// answer, or of 1 where that is smaller: their terms are as large as that, and are added in another order.
+// The 106 calls of the model that TFX wrote: what is element-wise bit for bit, products of matrices
+// within 1e-6 of the answer, or of 1 where that is smaller: their terms are as large as that, and
+// are added in another order.
 func TestModelOfTFXIsAskedInGo(t *testing.T) {
 	t.Parallel()
 	s := openServed(t, penguinModel)

@@ -10,7 +10,8 @@ import (
 // predictMethod is the method that TensorFlow Serving wants signatures to name.
 const predictMethod = "tensorflow/serving/predict"
 
-// signature is a way to call the model, under construction: a function, with its inputs and outputs by key.
+// signature is a way to call the model, under construction: a function, with its inputs and outputs
+// by key.
 type signature struct {
 	*function
 	key             string
@@ -42,7 +43,8 @@ func (s *signature) gives(outputs []tensorSpec, values map[string]edge) {
 
 func byKey(a, b tensorSpec) int { return cmp.Compare(a.key, b.key) }
 
-// addSignature adds the function, the object that TensorFlow 2 calls, and the placeholders and the call that a session runs.
+// addSignature adds the function, the object that TensorFlow 2 calls, and the placeholders and the
+// call that a session runs.
 func (b *builder) addSignature(s *signature) {
 	b.functions = append(b.functions, s.function)
 	b.objects.child(signatureObject, b.objects.bareFunction(s.function, s.inputs, s.outputs), s.key)

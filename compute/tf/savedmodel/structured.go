@@ -45,7 +45,8 @@ func specDict(specs []tensorSpec) *corepb.StructuredValue {
 	return dictValue(fields)
 }
 
-// keywordSignature is the input signature of a function called by keywords alone: ((), {key: TensorSpec}).
+// keywordSignature is the input signature of a function called by keywords alone: ((), {key:
+// TensorSpec}).
 func keywordSignature(specs []tensorSpec) *corepb.StructuredValue {
 	return tupleValue(tupleValue(), specDict(specs))
 }

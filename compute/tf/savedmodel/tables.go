@@ -21,8 +21,9 @@ func (b *builder) addTables(nodes []nn.Node) {
 	}
 }
 
-// addTable makes a table from token to index. It comes to life in two ways, both needed: the init op of the top graph runs
-// the initializer, and tf.saved_model.load calls the object's own functions.
+// addTable makes a table from token to index. It comes to life in two ways, both needed: the init
+// op of the top graph runs the initializer, and tf.saved_model.load calls the object's own
+// functions.
 func (b *builder) addTable(name string, vocabulary []string) capture {
 	id := b.objects.add(&corepb.SavedObject{Kind: &corepb.SavedObject_Resource{Resource: &corepb.SavedResource{}}})
 	shared := fmt.Sprintf("table_%d", id)
@@ -39,8 +40,9 @@ func (b *builder) addTable(name string, vocabulary []string) capture {
 	return table
 }
 
-// tableFunctions hangs under a table's object the functions by which tf.saved_model.load makes a table of those attributes, fills it
-// and takes it down. The one that fills has to be there, the others are written here.
+// tableFunctions hangs under a table's object the functions by which tf.saved_model.load makes a
+// table of those attributes, fills it and takes it down. The one that fills has to be there, the
+// others are written here.
 func (o *objects) tableFunctions(id int32, a attrs, create, initialize, destroy *function) {
 	create.output("table", create.op(tableOp, "hash_table", a), resourceType)
 	destroy.output("done", destroy.constant("done", int32Const(1)), int32Type)
@@ -51,7 +53,8 @@ func (o *objects) tableFunctions(id int32, a attrs, create, initialize, destroy 
 	o.child(id, o.tracedFunction(destroy, done), "_destroy_resource")
 }
 
-// fillTable fills the table with the tokens and their indices. A token that stands twice has its first index.
+// fillTable fills the table with the tokens and their indices. A token that stands twice has its
+// first index.
 func (f *function) fillTable(table capture, vocabulary []string) {
 	var tokens []string
 	var indices []int64

@@ -40,7 +40,8 @@ func writeTemp(t *testing.T, m Model) string {
 	return dir
 }
 
-// tolerance is relative where values are over 1: both sides compute in float32, but add up products in another order.
+// tolerance is relative where values are over 1: both sides compute in float32, but add up products
+// in another order.
 const tolerance = 1e-5
 
 // near fails unless got is want within the tolerance, NaN counting as equal to NaN.

@@ -27,12 +27,14 @@ func newTopGraph() *topGraph {
 	return &topGraph{names: map[string]bool{}, producer: oldestProducer, consumer: oldestConsumer}
 }
 
-// atLeast raises the graph's version to that of nodes taken over, so that their ops keep their meaning.
+// atLeast raises the graph's version to that of nodes taken over, so that their ops keep their
+// meaning.
 func (g *topGraph) atLeast(v *versionpb.VersionDef) {
 	g.producer, g.consumer = max(g.producer, v.GetProducer()), max(g.consumer, v.GetMinConsumer())
 }
 
-// node adds a node and returns its name, which is its first output too. Inputs are node, node:index or ^node.
+// node adds a node and returns its name, which is its first output too. Inputs are node, node:index
+// or ^node.
 func (g *topGraph) node(op, name string, a attrs, in ...string) string {
 	name = uniqueName(g.names, nodeName(name))
 	g.nodes = append(g.nodes, &nodepb.NodeDef{Name: name, Op: op, Attr: a, Input: in})

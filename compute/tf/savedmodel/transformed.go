@@ -37,7 +37,8 @@ func (f *function) transformed(t *transform, examples edge) map[string]edge {
 	return values
 }
 
-// transformedInputs picks the graph's inputs out of the transformed features, each of shape [batch, width].
+// transformedInputs picks the graph's inputs out of the transformed features, each of shape [batch,
+// width].
 func (f *function) transformedInputs(t *transform, values map[string]edge, inputs []nn.Input) (map[string]edge, error) {
 	picked := map[string]edge{}
 	for _, in := range inputs {
@@ -88,8 +89,9 @@ func (o transformOutput) width() (int, bool) {
 	return width, true
 }
 
-// relax lets requests leave out dense features: the labels, those with a default, and those the model's inputs don't depend
-// on, which then are 0 or "". An absent sparse or ragged feature is empty anyway.
+// relax lets requests leave out dense features: the labels, those with a default, and those the
+// model's inputs don't depend on, which then are 0 or "". An absent sparse or ragged feature is
+// empty anyway.
 func (g *transformGraph) relax(m Model) {
 	needed := g.needed(m.Graph.Inputs)
 	for i, ft := range g.inputs {
@@ -120,8 +122,8 @@ func (g *transformGraph) needed(inputs []nn.Input) map[string]bool {
 	return features
 }
 
-// reachable are the nodes and arguments of a function that the references need. What the function does besides giving
-// results counts as needed always.
+// reachable are the nodes and arguments of a function that the references need. What the function
+// does besides giving results counts as needed always.
 func reachable(def *functionpb.FunctionDef, references []string) map[string]bool {
 	nodes := map[string]*nodepb.NodeDef{}
 	for _, node := range def.GetNodeDef() {

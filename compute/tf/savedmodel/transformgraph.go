@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// transformGraph is the SavedModel in a TransformGraph artifact, with the one function in it that counts: raw features in,
-// transformed features out.
+// transformGraph is the SavedModel in a TransformGraph artifact, with the one function in it that
+// counts: raw features in, transformed features out.
 type transformGraph struct {
 	dir      string // of the SavedModel
 	model    *graph.Model
@@ -48,8 +48,8 @@ func readTransformGraph(dir string) (*transformGraph, error) {
 	return newTransformGraph(m, composites)
 }
 
-// readComposites finds, in the schema of the raw examples, the features that are put together of columns of other names. Without a
-// schema there are none.
+// readComposites finds, in the schema of the raw examples, the features that are put together of
+// columns of other names. Without a schema there are none.
 func readComposites(schema string) ([]example.Composite, error) {
 	s, err := example.ReadSchema(schema)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -130,7 +130,8 @@ func rawInputOf(in graph.Spec, composites []example.Composite) (feature, error) 
 	return ft, nil
 }
 
-// tensors is how many arguments a feature takes: a sparse one has indices, values and shape, a ragged one values and row splits.
+// tensors is how many arguments a feature takes: a sparse one has indices, values and shape, a
+// ragged one values and row splits.
 func (ft feature) tensors() int {
 	return graph.Spec{Layout: ft.layout, Levels: 1}.Tensors()
 }

@@ -13,11 +13,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// valueSuffix ends the key of a variable's value in a checkpoint; before it stands the way to the variable from the root.
+// valueSuffix ends the key of a variable's value in a checkpoint; before it stands the way to the
+// variable from the root.
 const valueSuffix = "/.ATTRIBUTES/VARIABLE_VALUE"
 
-// addVariables makes each param a variable: in the top graph, and in the object graph under its name, where each / goes one
-// object deeper. The root's lists are what loaded.variables and loaded.trainable_variables read.
+// addVariables makes each param a variable: in the top graph, and in the object graph under its
+// name, where each / goes one object deeper. The root's lists are what loaded.variables and
+// loaded.trainable_variables read.
 func (b *builder) addVariables(params []nn.Param) error {
 	b.params = map[string]capture{}
 	var all, trainable []int32
@@ -81,7 +83,8 @@ func (b *builder) place(id int32, path []string) error {
 // reservedNames are the root's own children.
 var reservedNames = map[string]bool{"signatures": true, "variables": true, "trainable_variables": true, transformChild: true}
 
-// checkpointKey is where TensorFlow keeps the value of the variable at this place: dots in names are doubled.
+// checkpointKey is where TensorFlow keeps the value of the variable at this place: dots in names
+// are doubled.
 func checkpointKey(name string) string {
 	return strings.ReplaceAll(name, ".", "..") + valueSuffix
 }
@@ -94,16 +97,16 @@ func (b *builder) addList(name string, ids []int32) {
 	b.objects.child(rootObject, list, name)
 }
 
-// saved is a tensor as the saver sees it: its key in the checkpoint, the node that has its value, and the variable to restore it
-// to, which what isn't a variable lacks.
+// saved is a tensor as the saver sees it: its key in the checkpoint, the node that has its value,
+// and the variable to restore it to, which what isn't a variable lacks.
 type saved struct {
 	key, value, handle string
 	dtype              typepb.DataType
 }
 
-// addSaver writes the nodes that restore and save all variables in a session, for the loaders before TensorFlow 2 and the
-// C++ one. TensorFlow 2 goes by the object graph. Its ops need a tensor at least: a model without variables has the object
-// graph, as TensorFlow's own.
+// addSaver writes the nodes that restore and save all variables in a session, for the loaders
+// before TensorFlow 2 and the C++ one. TensorFlow 2 goes by the object graph. Its ops need a tensor
+// at least: a model without variables has the object graph, as TensorFlow's own.
 func (b *builder) addSaver(objects []byte) *corepb.SaverDef {
 	if len(b.saved) == 0 {
 		graph := b.top.constant("save/object_graph", stringConst(string(objects)))

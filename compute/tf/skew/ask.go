@@ -20,13 +20,16 @@ type asker interface {
 	// name is go or tensorflow.
 	name() string
 
-	// ask gives an answer to each question, or none at all. An error that is unable is about whoever asks; any other is the model's.
+	// ask gives an answer to each question, or none at all. An error that is unable is about
+	// whoever asks; any other is the model's.
 	ask(ctx context.Context, questions []question) ([]map[string]column, error)
 
-	// askEach returns for each question the error that the model has for it, nil for none. An error that is unable is about the asker.
+	// askEach returns for each question the error that the model has for it, nil for none. An error
+	// that is unable is about the asker.
 	askEach(ctx context.Context, questions []question) ([]error, error)
 
-	// askRounded is ask of the model with its weights rounded otherwise, in a way that seed decides.
+	// askRounded is ask of the model with its weights rounded otherwise, in a way that seed
+	// decides.
 	askRounded(ctx context.Context, questions []question, seed uint64) ([]map[string]column, error)
 }
 
@@ -51,8 +54,8 @@ func askers(q Question, model *savedmodel.Served) []asker {
 	return list
 }
 
-// maxVariableBytes is up to which size a model's variables are read into the memory of whoever compares. It is a model that
-// others wrote, and a worker has no more than that to spare.
+// maxVariableBytes is up to which size a model's variables are read into the memory of whoever
+// compares. It is a model that others wrote, and a worker has no more than that to spare.
 const maxVariableBytes = 2 << 30
 
 // reader is our own reader of SavedModels.
@@ -134,7 +137,8 @@ func missingIn(err error) string {
 	return name
 }
 
-// join appends the rows of a call to those of the calls before it. An output that a call before has not answered with is left out.
+// join appends the rows of a call to those of the calls before it. An output that a call before has
+// not answered with is left out.
 func join(answer, part map[string]column, first bool) {
 	for name, c := range part {
 		if _, ok := answer[name]; ok || first {
@@ -165,7 +169,8 @@ func checkSize(model string) error {
 	return err
 }
 
-// columns are a signature's outputs, row by row. An output that has no rows is left out, and so is a ragged one.
+// columns are a signature's outputs, row by row. An output that has no rows is left out, and so is
+// a ragged one.
 func columns(s savedmodel.Signature, outputs map[string]tensor.Tensor, rows int) (map[string]column, error) {
 	answer := map[string]column{}
 	for _, out := range s.Outputs {

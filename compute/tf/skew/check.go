@@ -16,29 +16,35 @@ import (
 type Question struct {
 	Model string // the folder of the SavedModel: Format-Serving
 
-	// Raw are patterns of files of tf.Examples as requests have them, nil if there are none, and Transformed of the same rows after
-	// the transform graph, nil if the model has none or nobody has kept them.
+	// Raw are patterns of files of tf.Examples as requests have them, nil if there are none, and
+	// Transformed of the same rows after the transform graph, nil if the model has none or nobody
+	// has kept them.
 	Raw, Transformed []string
 
-	// Predictions is a file of what the model in memory said of the first rows of what it was evaluated on: of Transformed if there
-	// are any, else of Raw. It is as export.Predict writes it. "" or a file that isn't there: nobody said anything.
+	// Predictions is a file of what the model in memory said of the first rows of what it was
+	// evaluated on: of Transformed if there are any, else of Raw. It is as export.Predict writes
+	// it. "" or a file that isn't there: nobody said anything.
 	Predictions string
 
-	// Memory is a file of what the model in memory said of rows that it was evaluated on, in any order, with the features that it was
-	// given of each: see memory. It counts where there are no Predictions. "" or a file that isn't there: nobody said anything.
+	// Memory is a file of what the model in memory said of rows that it was evaluated on, in any
+	// order, with the features that it was given of each: see memory. It counts where there are no
+	// Predictions. "" or a file that isn't there: nobody said anything.
 	Memory string
 
-	// TransformGraph is the transform graph that Transformed rows went through, "" if there is none.
+	// TransformGraph is the transform graph that Transformed rows went through, "" if there is
+	// none.
 	TransformGraph string
 
-	// Synthetic are the rows that Synthesize made for a run without Raw, nil for none. They are asked in place of raw rows, and compared
-	// with what Memory has of each.
+	// Synthetic are the rows that Synthesize made for a run without Raw, nil for none. They are
+	// asked in place of raw rows, and compared with what Memory has of each.
 	Synthetic [][]byte
 
-	// Labels are raw features that requests don't have. They are taken out of the rows before the model is asked for its outputs.
+	// Labels are raw features that requests don't have. They are taken out of the rows before the
+	// model is asked for its outputs.
 	Labels []string
 
-	// Schema is a schema file that names more of them: the features that it keeps out of its environment SERVING. "" for none.
+	// Schema is a schema file that names more of them: the features that it keeps out of its
+	// environment SERVING. "" for none.
 	Schema string
 
 	Rows      int          // how many are asked, at most
@@ -48,15 +54,17 @@ type Question struct {
 	Logger    *slog.Logger `json:"-"`
 }
 
-// DefaultTolerance is how far two answers may lie apart: so much absolutely, and so much of the largest number that the output
-// has in that row, or in nine of ten rows where that is more. Both sides compute in float32, of which each step is rounded
-// to 6e-8 of its result, and add up the same terms in another order; what they differ by grows with the terms, so that a
-// row whose answer is small by chance has no smaller error. A weight, a vocabulary or a feature that is not the same shows
-// in the first digits. Where answers lie farther apart, what rounding changes of each is found out, and allowed besides: see
-// rounding.go.
+// DefaultTolerance is how far two answers may lie apart: so much absolutely, and so much of the
+// largest number that the output has in that row, or in nine of ten rows where that is more. Both
+// sides compute in float32, of which each step is rounded to 6e-8 of its result, and add up the
+// same terms in another order; what they differ by grows with the terms, so that a row whose answer
+// is small by chance has no smaller error. A weight, a vocabulary or a feature that is not the same
+// shows in the first digits. Where answers lie farther apart, what rounding changes of each is
+// found out, and allowed besides: see rounding.go.
 const DefaultTolerance = 1e-5
 
-// DefaultRows is how many rows are asked: most of what a feature can look like is among them, and they cost milliseconds.
+// DefaultRows is how many rows are asked: most of what a feature can look like is among them, and
+// they cost milliseconds.
 const DefaultRows = 100
 
 // Report is what was found.
@@ -66,13 +74,15 @@ type Report struct {
 	MaxAbs float64 // the largest difference that was found, of those numbers that are finite on both sides
 	Raw    bool    // whether the rows went in raw, as requests do
 
-	// Synthetic says that the rows were made of the transform graph's raw schema, as the run has no raw examples.
+	// Synthetic says that the rows were made of the transform graph's raw schema, as the run has no
+	// raw examples.
 	Synthetic bool
 
 	By   []string // who asked the files: go, tensorflow
 	Note string   // what was not compared, and why
 
-	// NotCompared says why no output of the serving signature was compared with what the model in memory said, "" where one was.
+	// NotCompared says why no output of the serving signature was compared with what the model in
+	// memory said, "" where one was.
 	NotCompared string
 
 	Differences []Difference // beyond the tolerance, none if all is well. The first few of them
@@ -95,10 +105,11 @@ func (d Difference) String() string {
 // maxDifferences are told at most.
 const maxDifferences = 10
 
-// Check asks the model in its files, and compares. Its serving signature is asked for rows without their labels, as requests are,
-// whether or not there is anything to compare its answers with. An error is one of reading what was said of the rows, or of a model
-// that has an error for a row that it was evaluated on, or needs its label, or whose files are damaged. Rows that aren't tf.Examples,
-// and a model that nobody here can execute, are none: the note says so.
+// Check asks the model in its files, and compares. Its serving signature is asked for rows without
+// their labels, as requests are, whether or not there is anything to compare its answers with. An
+// error is one of reading what was said of the rows, or of a model that has an error for a row that
+// it was evaluated on, or needs its label, or whose files are damaged. Rows that aren't
+// tf.Examples, and a model that nobody here can execute, are none: the note says so.
 func Check(ctx context.Context, q Question) (Report, error) {
 	if q.Logger == nil {
 		q.Logger = slog.New(slog.DiscardHandler)
@@ -121,7 +132,8 @@ func Check(ctx context.Context, q Question) (Report, error) {
 	if err != nil || len(r.Differences) == 0 || d.memory == nil || len(d.raw) == 0 || len(d.transformed) == 0 {
 		return r, err
 	}
-	// A signature may take features one by one under names that raw and transformed rows share: which of them it wants shows in the answers.
+	// A signature may take features one by one under names that raw and transformed rows share:
+	// which of them it wants shows in the answers.
 	if again, failed := compare(ctx, q, d, model, asTransformed); failed == nil && again.Asked > 0 && again.NotCompared == "" && len(again.Differences) == 0 {
 		return again, nil
 	}
@@ -177,7 +189,8 @@ func compare(ctx context.Context, q Question, d data, model *savedmodel.Served, 
 // alone says that our reader has answered and nobody else.
 func (c *check) alone() bool { return len(c.verdicts) == 1 && c.verdicts[0].by == "go" }
 
-// doubted says that our reader found a difference in a model that others wrote, with nobody to say the same.
+// doubted says that our reader found a difference in a model that others wrote, with nobody to say
+// the same.
 func (c *check) doubted() bool {
 	return c.data.memory != nil && c.alone() && len(c.verdicts[0].differences) > 0
 }
@@ -230,8 +243,8 @@ func (c *check) noteOnce(format string, args ...any) {
 	}
 }
 
-// ask has one of them ask the model, and compares what comes out. An error of the model is none where it is doubted: another one is to be
-// asked then.
+// ask has one of them ask the model, and compares what comes out. An error of the model is none
+// where it is doubted: another one is to be asked then.
 func (c *check) ask(ctx context.Context, by asker, doubted bool) error {
 	answers, err := by.ask(ctx, c.questions)
 	if unable, ok := errors.AsType[unable](err); ok {
@@ -267,7 +280,8 @@ func (c *check) ask(ctx context.Context, by asker, doubted bool) error {
 	return nil
 }
 
-// needsLabels says whether a question that the model has an error for has an answer where the rows have their labels.
+// needsLabels says whether a question that the model has an error for has an answer where the rows
+// have their labels.
 func (c *check) needsLabels(ctx context.Context, by asker, failed int) bool {
 	if len(c.questions[failed].without) == 0 {
 		return false
@@ -306,7 +320,8 @@ func (c *check) compare(by asker, answers []map[string]column) verdict {
 	return v
 }
 
-// report sums up. Where TensorFlow has compared rows too, its word counts: it is what will serve the model.
+// report sums up. Where TensorFlow has compared rows too, its word counts: it is what will serve
+// the model.
 func (c *check) report() Report {
 	r := Report{Raw: c.data.raw != nil || c.synthetic, Synthetic: c.synthetic, NotCompared: c.outputs, Asked: c.answered}
 	if len(c.verdicts) == 0 {

@@ -74,7 +74,8 @@ func named(t *testing.T, words ...string) *nn.Graph {
 	return g
 }
 
-// Words are compared to the letter, also those that are numbers elsewhere, and those that are no UTF-8.
+// Words are compared to the letter, also those that are numbers elsewhere, and those that are no
+// UTF-8.
 func TestNamesThatChangedPlacesAreFound(t *testing.T) {
 	t.Parallel()
 	g := named(t, "Adelie", "NaN", "Gentoo\xff")
@@ -87,7 +88,8 @@ func TestNamesThatChangedPlacesAreFound(t *testing.T) {
 	}
 }
 
-// A label that only the files know is harmless in requests, which have none, and shows in rows that do.
+// A label that only the files know is harmless in requests, which have none, and shows in rows that
+// do.
 func TestALabelThatIsServedIsFound(t *testing.T) {
 	t.Parallel()
 	honest, leaky := net(t, append(measures, "species_xf")...), net(t, append(measures, "species_xf")...)

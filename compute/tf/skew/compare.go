@@ -48,8 +48,8 @@ func (v *verdict) compare(of, name string, pairs []pair) {
 	v.rows = max(v.rows, len(pairs))
 }
 
-// usualSize is the size of the largest number in a row, of which nine in ten rows have no larger one: a few rows that are
-// huge allow nothing to the others.
+// usualSize is the size of the largest number in a row, of which nine in ten rows have no larger
+// one: a few rows that are huge allow nothing to the others.
 func usualSize(pairs []pair) float64 {
 	if len(pairs) == 0 {
 		return 0
@@ -110,8 +110,8 @@ func (c *check) noteUncompared(answer map[string]column) {
 	}
 }
 
-// compareFeatures compares transformed features with the rows that Transform wrote. Where those stand in an order of their own,
-// each raw row must be among them.
+// compareFeatures compares transformed features with the rows that Transform wrote. Where those
+// stand in an order of their own, each raw row must be among them.
 func (c *check) compareFeatures(v *verdict, answer map[string]column) {
 	if !c.data.strict {
 		c.findPairs(v, answer)

@@ -39,7 +39,8 @@ func TestAnOutlierHidesNoDifference(t *testing.T) {
 	}
 }
 
-// A class is that class or another, however many there are; the module's predictions have all numbers as floats.
+// A class is that class or another, however many there are; the module's predictions have all
+// numbers as floats.
 func TestIntegersThatAreServedMustBeEqual(t *testing.T) {
 	t.Parallel()
 	same := pair{0, values{ints: []int64{3_000_000}}, floats(3_000_000)}
@@ -93,7 +94,8 @@ func TestATransformedFeatureThatARowLacksIsEmpty(t *testing.T) {
 	}
 }
 
-// Rows in an order of their own, of which no feature tells which is which, are not taken for pairs by their place.
+// Rows in an order of their own, of which no feature tells which is which, are not taken for pairs
+// by their place.
 func TestRowsThatNothingTellsApartAreNotPaired(t *testing.T) {
 	t.Parallel()
 	d := data{raw: make([]row, 2), transformed: []row{rowOf(1), rowOf(2)}, predictions: []map[string]values{{"y": floats(1)}, {"y": floats(2)}}}
@@ -129,7 +131,8 @@ func TestADifferenceTellsNumbersInTheFewestDigitsThatTellThemApart(t *testing.T)
 	}
 }
 
-// rounder is asked for a class and a number: rounding decides the class of row 0 and, in row 2, whether a number is finite.
+// rounder is asked for a class and a number: rounding decides the class of row 0 and, in row 2,
+// whether a number is finite.
 type rounder struct {
 	drift float64 // of y, from one answer to the next
 	asked int

@@ -23,12 +23,14 @@ type data struct {
 	known []known // raw rows that a row of the memory may be
 	more  []row   // the transformed rows, as many as are looked at for a row of the memory
 
-	// paired is the transformed row of each raw one, -1 for a raw row whose transformed one isn't known, or not yet.
+	// paired is the transformed row of each raw one, -1 for a raw row whose transformed one isn't
+	// known, or not yet.
 	paired []int
 	strict bool // row i belongs to row i: both are one file
 }
 
-// searchedRows is among how many transformed rows the one of a raw row is looked for, where they don't stand in the same order.
+// searchedRows is among how many transformed rows the one of a raw row is looked for, where they
+// don't stand in the same order.
 const searchedRows = 20000
 
 func readData(ctx context.Context, q Question) (d data, err error) {
@@ -74,8 +76,9 @@ func readData(ctx context.Context, q Question) (d data, err error) {
 // searched are the transformed rows that one of the memory is looked for among.
 func (d *data) searched() []row { return d.more }
 
-// knownRows are raw rows with their features as the training had them: their own, those of the transformed row of that number, or where
-// rows stand in several files what the transform graph makes of them. There are none where that graph can't be executed.
+// knownRows are raw rows with their features as the training had them: their own, those of the
+// transformed row of that number, or where rows stand in several files what the transform graph
+// makes of them. There are none where that graph can't be executed.
 func (d *data) knownRows(ctx context.Context, q Question, raw []row) (all []known) {
 	switch {
 	case len(q.Transformed) == 0:
@@ -114,7 +117,8 @@ func (d *data) keeps(feature string) bool {
 	return slices.ContainsFunc(d.transformed, func(r row) bool { return r.features[feature] != nil })
 }
 
-// oneFile tells whether rows have an order: of many files, Transform may have written the rows of one into any.
+// oneFile tells whether rows have an order: of many files, Transform may have written the rows of
+// one into any.
 func oneFile(patterns []string) bool {
 	files, err := example.Files(patterns...)
 	return err == nil && len(files) == 1

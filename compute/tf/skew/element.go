@@ -57,7 +57,8 @@ func valuesOf(list []element) (values, error) {
 	return values{}, errors.New("holds numbers and strings")
 }
 
-// like is v as the numbers that its words mean, if served holds no strings and all of v's are such words.
+// like is v as the numbers that its words mean, if served holds no strings and all of v's are such
+// words.
 func (v values) like(served values) values {
 	if served.texts != nil || v.texts == nil {
 		return v

@@ -48,7 +48,8 @@ func written(v values) string {
 	return v.String()
 }
 
-// A module may leave anything: a pipe would hold up the check until its time is over, and a link leads to files of others.
+// A module may leave anything: a pipe would hold up the check until its time is over, and a link
+// leads to files of others.
 func TestAnswersOfAModuleAreReadFromRegularFilesAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/skew"
 )
 
-// The model that TFX's Trainer wrote of the penguins transforms raw rows as Transform had transformed them.
+// The model that TFX's Trainer wrote of the penguins transforms raw rows as Transform had
+// transformed them.
 func ExampleCheck() {
 	report, err := skew.Check(context.Background(), skew.Question{
 		Model: "../savedmodel/testdata/penguin/model",

@@ -17,8 +17,8 @@ type call struct {
 	rows   int
 }
 
-// callsOf are rows as a signature takes them: serialized, or feature by feature. labels are left out of serialized rows. An error says
-// why the signature can't be asked with these rows.
+// callsOf are rows as a signature takes them: serialized, or feature by feature. labels are left
+// out of serialized rows. An error says why the signature can't be asked with these rows.
 func callsOf(s savedmodel.Signature, rows []row, labels []string) ([]call, error) {
 	if len(rows) == 0 {
 		return nil, errors.New("there are no rows to ask")
@@ -49,7 +49,8 @@ func callsOf(s savedmodel.Signature, rows []row, labels []string) ([]call, error
 	return calls, nil
 }
 
-// maxFixedBatch is the largest batch of a signature that takes batches of one size only: the last row is repeated to fill it.
+// maxFixedBatch is the largest batch of a signature that takes batches of one size only: the last
+// row is repeated to fill it.
 const maxFixedBatch = 1024
 
 // batchOf is how many rows a signature takes at once: 0 for any number.
@@ -72,7 +73,8 @@ func batchOf(s savedmodel.Signature) (int, error) {
 	return batch, nil
 }
 
-// takesExamples says whether a signature has one input of strings, and that is none of the rows' features.
+// takesExamples says whether a signature has one input of strings, and that is none of the rows'
+// features.
 func takesExamples(s savedmodel.Signature, rows []row) bool {
 	if len(s.Inputs) != 1 || s.Inputs[0].DType.String() != "DT_STRING" || len(s.Inputs[0].Shape) > 1 {
 		return false
@@ -123,8 +125,8 @@ func alike(s savedmodel.Signature, rows []row) bool {
 	return true
 }
 
-// tensorOf is a feature of all rows as the signature takes it. Every row must have the values that its shape has room for; where the
-// shape leaves one dimension open, all rows must have as many.
+// tensorOf is a feature of all rows as the signature takes it. Every row must have the values that
+// its shape has room for; where the shape leaves one dimension open, all rows must have as many.
 func tensorOf(in graph.Spec, rows []row) (tensor.Tensor, error) {
 	if in.Layout != graph.Dense || len(in.Shape) == 0 {
 		return nil, errors.New("is no dense tensor of rows")
@@ -160,8 +162,8 @@ func tensorOf(in graph.Spec, rows []row) (tensor.Tensor, error) {
 	return all.tensor(in.DType.String(), shape)
 }
 
-// feature is the feature that an input is called by: signatures have names that Python takes for keywords, and Keras has those of its
-// inputs in them.
+// feature is the feature that an input is called by: signatures have names that Python takes for
+// keywords, and Keras has those of its inputs in them.
 func (r row) feature(input string) string {
 	if r.features[input] != nil {
 		return input

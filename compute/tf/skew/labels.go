@@ -39,9 +39,11 @@ func withUnserved(labels []string, path string) ([]string, error) {
 // probedRows are the raw rows that are transformed to find out what a label is made of.
 const probedRows = 50
 
-// namedLabels are the raw features that hold the labels by which the module called them when it read its data. A raw feature of the
-// same name is one. A transformed label is made of the raw features that change nothing but labels, when other rows' values stand in
-// their place; where the graph can't be executed, it is made of the one whose name it begins with, if the model is given nothing of that.
+// namedLabels are the raw features that hold the labels by which the module called them when it
+// read its data. A raw feature of the same name is one. A transformed label is made of the raw
+// features that change nothing but labels, when other rows' values stand in their place; where the
+// graph can't be executed, it is made of the one whose name it begins with, if the model is given
+// nothing of that.
 func (c *check) namedLabels(ctx context.Context, raw []row) (names []string) {
 	if c.data.memory == nil || len(raw) == 0 {
 		return nil

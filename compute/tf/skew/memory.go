@@ -10,12 +10,14 @@ import (
 	"os"
 )
 
-// memory is what a model in memory answered for rows that it was evaluated on, in no known order: the rows are known by their features.
+// memory is what a model in memory answered for rows that it was evaluated on, in no known order:
+// the rows are known by their features.
 //
-// It is read from a file of JSON, one value a line. The first is an object with the fields of memoryHead, each other one a row:
-// {"features": {name: values}, "label": {name: values}, "outputs": {name: values}}, with values as in a file of predictions. A
-// model with one output that has no name leaves it under "". A row with "synthetic": N is what the model answers for synthetic row N,
-// which it was not evaluated on.
+// It is read from a file of JSON, one value a line. The first is an object with the fields of
+// memoryHead, each other one a row: {"features": {name: values}, "label": {name: values},
+// "outputs": {name: values}}, with values as in a file of predictions. A model with one output that
+// has no name leaves it under "". A row with "synthetic": N is what the model answers for synthetic
+// row N, which it was not evaluated on.
 type memory struct {
 	memoryHead
 	rows      []memoryRow
@@ -26,14 +28,17 @@ type memory struct {
 type memoryHead struct {
 	Labels []string `json:"labels"` // as the module called them when it read its data
 
-	// Epoch: the rows are those of all evaluation data, each once, and have the same answers when they are read again.
+	// Epoch: the rows are those of all evaluation data, each once, and have the same answers when
+	// they are read again.
 	Epoch bool `json:"epoch"`
 
-	// Weights says how the files' weights compare with those of the model that answered: "same", "before" it was trained, "written" where
-	// the model that answered is the one that was written and not the one that was trained last, "other" or "" for not known.
+	// Weights says how the files' weights compare with those of the model that answered: "same",
+	// "before" it was trained, "written" where the model that answered is the one that was written
+	// and not the one that was trained last, "other" or "" for not known.
 	Weights string `json:"weights"`
 
-	// Precision is the distance of 1 to the next number of the type that the model computes in, if that is larger than float32's.
+	// Precision is the distance of 1 to the next number of the type that the model computes in, if
+	// that is larger than float32's.
 	Precision float64 `json:"precision"`
 
 	Note   string `json:"note"`   // why there are no rows
@@ -44,7 +49,8 @@ type memoryRow struct {
 	features, label, outputs map[string]values
 }
 
-// weightsOther says that the files hold weights which the model in memory has not: another model was written.
+// weightsOther says that the files hold weights which the model in memory has not: another model
+// was written.
 const weightsOther = "other"
 
 // Bounds of what is read of a file of answers, which a module wrote.

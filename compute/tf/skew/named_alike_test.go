@@ -49,7 +49,8 @@ func takingFeatures(t *testing.T, model string) {
 	}
 }
 
-// namedAlike are the raw rows with their measures under the names that the transformed ones have too.
+// namedAlike are the raw rows with their measures under the names that the transformed ones have
+// too.
 func namedAlike(t *testing.T) []string {
 	t.Helper()
 	paths, err := example.Files(split("examples")...)
@@ -98,8 +99,9 @@ func namedAlike(t *testing.T) []string {
 	return []string{to}
 }
 
-// Where a transform graph keeps the names of features, a signature that takes them one by one may want them raw or transformed. A model
-// that is right for transformed rows is right, and the note says what requests have to be.
+// Where a transform graph keeps the names of features, a signature that takes them one by one may
+// want them raw or transformed. A model that is right for transformed rows is right, and the note
+// says what requests have to be.
 func TestASignatureOfNamesThatRawAndTransformedRowsShareIsAskedForBoth(t *testing.T) {
 	t.Parallel()
 	weight := net(t, measures...)

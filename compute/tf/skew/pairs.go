@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// findPairs looks for the transformed row of each raw one by what it holds. A row that isn't there is a difference, if all
-// transformed rows were looked at.
+// findPairs looks for the transformed row of each raw one by what it holds. A row that isn't there
+// is a difference, if all transformed rows were looked at.
 func (c *check) findPairs(v *verdict, answer map[string]column) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(answer)), func(name string) bool { return !c.data.keeps(name) })
 	if len(names) == 0 {

@@ -61,7 +61,8 @@ func (c *check) plan(model *savedmodel.Served) error {
 	return c.planOutputs(serving, rows, compare)
 }
 
-// serving is the signature that requests are for: that of the usual name, or the only one that is no transformation.
+// serving is the signature that requests are for: that of the usual name, or the only one that is
+// no transformation.
 func serving(signatures []savedmodel.Signature) (savedmodel.Signature, error) {
 	s, err := graph.Find(signatures, servingSignature)
 	if err == nil {
@@ -74,8 +75,9 @@ func serving(signatures []savedmodel.Signature) (savedmodel.Signature, error) {
 	return s, err
 }
 
-// reference says which rows are asked for their outputs, and how these are compared. Rows are asked too where there is nothing to compare
-// them with: a model that has an error for them is none that could be served.
+// reference says which rows are asked for their outputs, and how these are compared. Rows are asked
+// too where there is nothing to compare them with: a model that has an error for them is none that
+// could be served.
 func (c *check) reference() ([]row, func(*check, *verdict, map[string]column)) {
 	switch {
 	case len(c.data.predictions) > 0:
@@ -102,8 +104,8 @@ func orElse(text, other string) string {
 	return text
 }
 
-// planOutputs asks for the outputs of rows as requests are, and again with the labels in them: a model that knows its label in
-// one of the two has learnt it, or is served it.
+// planOutputs asks for the outputs of rows as requests are, and again with the labels in them: a
+// model that knows its label in one of the two has learnt it, or is served it.
 func (c *check) planOutputs(serving savedmodel.Signature, rows []row, compare func(*check, *verdict, map[string]column)) error {
 	labels := slices.DeleteFunc(slices.Clone(c.question.Labels), func(label string) bool {
 		return !slices.ContainsFunc(rows, func(r row) bool { return r.has(label) })
@@ -141,7 +143,8 @@ func neededAsInput(s savedmodel.Signature, labels []string, rows []row) string {
 	return ""
 }
 
-// planFed asks a signature that takes other features than the raw rows have with transformed rows, if it takes these.
+// planFed asks a signature that takes other features than the raw rows have with transformed rows,
+// if it takes these.
 func (c *check) planFed(serving savedmodel.Signature, reason error) error {
 	rows := c.data.transformed[:min(len(c.data.transformed), c.question.Rows)]
 	if takesExamples(serving, c.data.raw) || len(rows) == 0 {
@@ -169,8 +172,8 @@ func (c *check) planFed(serving savedmodel.Signature, reason error) error {
 	return nil
 }
 
-// planFeatures asks for the transformed features of raw rows, which stand first: they may tell which transformed row belongs to
-// which raw one.
+// planFeatures asks for the transformed features of raw rows, which stand first: they may tell
+// which transformed row belongs to which raw one.
 func (c *check) planFeatures(features savedmodel.Signature) error {
 	if c.data.transformed == nil {
 		return errors.New("there are no transformed rows")

@@ -21,7 +21,8 @@ import (
 //go:embed ask.py
 var askScript []byte
 
-// pythonTime bounds how long TensorFlow may take: importing it takes seconds, a large model some more.
+// pythonTime bounds how long TensorFlow may take: importing it takes seconds, a large model some
+// more.
 const pythonTime = 5 * time.Minute
 
 // python is TensorFlow in a process of its own.
@@ -153,7 +154,8 @@ func environment(home string) []string {
 	return env
 }
 
-// errorName keeps of the name of TensorFlow's error what a name has: the process that says it has executed a foreign model.
+// errorName keeps of the name of TensorFlow's error what a name has: the process that says it has
+// executed a foreign model.
 func errorName(text string) string {
 	name := strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) {

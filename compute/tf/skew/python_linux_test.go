@@ -13,7 +13,8 @@ import (
 // interpreterEnv names the interpreter that the test's child process asks.
 const interpreterEnv = "STOKER_TEST_INTERPRETER"
 
-// The worker kills the process of a check that takes too long, and the kernel kills it when the worker dies.
+// The worker kills the process of a check that takes too long, and the kernel kills it when the
+// worker dies.
 func TestAnInterpreterDiesWithAKilledCheck(t *testing.T) {
 	if path := os.Getenv(interpreterEnv); path != "" {
 		_, err := python{interpreter: path}.run(t.Context(), nil, 0)

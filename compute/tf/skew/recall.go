@@ -45,7 +45,8 @@ func (r recall) compare(c *check, v *verdict, answer map[string]column) {
 			neither = append(neither, name)
 		}
 	}
-	// An output that is wrong by itself may be something else than the model's answer, where another one is right: but not under its name.
+	// An output that is wrong by itself may be something else than the model's answer, where
+	// another one is right: but not under its name.
 	named := slices.DeleteFunc(slices.Clone(wrong), func(f fit) bool { return f.own != f.served || f.by.name != "" })
 	if len(right) == 0 || len(named) > 0 {
 		right, wrong = append(right, wrong...), nil
@@ -75,7 +76,8 @@ func (r recall) compare(c *check, v *verdict, answer map[string]column) {
 	}
 }
 
-// best finds the output of the model in memory that a served one is, and in which way. It is false where none can be compared.
+// best finds the output of the model in memory that a served one is, and in which way. It is false
+// where none can be compared.
 func (r recall) best(name string, served column, tolerance float64) (best fit, ok bool) {
 	for _, own := range r.outputs(name) {
 		for _, by := range relations {
@@ -132,9 +134,9 @@ func (r recall) fit(name, own string, by relation, served column, tolerance floa
 	return f, true
 }
 
-// follows says whether an output is each number of the model's answer times a number of its own and another added to it, as where a model
-// learns on another scale than it is served on. That says nothing of whether it is right: a model of one feature that isn't transformed
-// may be off so too.
+// follows says whether an output is each number of the model's answer times a number of its own and
+// another added to it, as where a model learns on another scale than it is served on. That says
+// nothing of whether it is right: a model of one feature that isn't transformed may be off so too.
 func (r recall) follows(f fit, served column) bool {
 	var x, y [][]float64 // by row
 	for _, m := range r.matches {
@@ -155,7 +157,8 @@ func (r recall) follows(f fit, served column) bool {
 	return true
 }
 
-// isLinear says whether column i of y is that of x times a number, with another one added, up to what float32 rounds.
+// isLinear says whether column i of y is that of x times a number, with another one added, up to
+// what float32 rounds.
 func isLinear(x, y [][]float64, i int) bool {
 	low, high := 0, 0
 	for row := range x {
@@ -182,8 +185,9 @@ func isLinear(x, y [][]float64, i int) bool {
 	return true
 }
 
-// byClass takes an output of one string or integer a row for the name of the class that the model finds likeliest, or of the side of
-// a threshold that its number is on: each class has one name. It is false for what can be no such names.
+// byClass takes an output of one string or integer a row for the name of the class that the model
+// finds likeliest, or of the side of a threshold that its number is on: each class has one name. It
+// is false for what can be no such names.
 func (r recall) byClass(name string, served column) (best fit, ok bool) {
 	for _, own := range r.outputs(name) {
 		if f, can := r.named(name, own, served); can && (!ok || f.misses < best.misses) {

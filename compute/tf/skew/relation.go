@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// relation is what a signature may make of an output of the model before it answers: of logits the probabilities, say. A signature that
-// does something else to them can't be compared.
+// relation is what a signature may make of an output of the model before it answers: of logits the
+// probabilities, say. A signature that does something else to them can't be compared.
 type relation struct {
 	name string
 	of   func([]float64) []float64 // of an output of the model in memory, or nil for what has no such form
@@ -116,7 +116,8 @@ func compareNumbers(a, b float64) int {
 	return 0
 }
 
-// apply is what is served and what it should be, by this relation; false where the two can't be compared.
+// apply is what is served and what it should be, by this relation; false where the two can't be
+// compared.
 func (r relation) apply(served, want values) (a, b values, ok bool) {
 	if served.texts != nil || want.texts != nil {
 		return served, want, r.name == "" && len(served.texts) == len(want.texts) && served.len() == want.len()

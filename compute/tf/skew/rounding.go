@@ -7,16 +7,19 @@ import (
 	"slices"
 )
 
-// What rounding changes of an answer is found out by making each weight larger or smaller by roundedBy of itself, four units in the last
-// place of a float32, some times over: two right answers lie no farther apart than roundingFactor times what the answer changes by then.
-// A sum of n products of which each step is rounded is the exact sum of products whose weights are off by at most n units, and by
-// about the root of n in fact, in whatever order a kernel adds up. Graphs that compute much without weights are not covered.
+// What rounding changes of an answer is found out by making each weight larger or smaller by
+// roundedBy of itself, four units in the last place of a float32, some times over: two right
+// answers lie no farther apart than roundingFactor times what the answer changes by then. A sum of
+// n products of which each step is rounded is the exact sum of products whose weights are off by at
+// most n units, and by about the root of n in fact, in whatever order a kernel adds up. Graphs that
+// compute much without weights are not covered.
 const (
 	roundedBy      = 4.0 / (1 << 24)
 	roundedTimes   = 4
 	roundingFactor = 4
 
-	// maxRounding bounds what is allowed to it, as a part of the size of the output: beyond that nothing would be found.
+	// maxRounding bounds what is allowed to it, as a part of the size of the output: beyond that
+	// nothing would be found.
 	maxRounding = 1e-2
 )
 
@@ -37,8 +40,9 @@ func (r roundingOfAll) of(question int) map[string][]rounding {
 	return r[question]
 }
 
-// roundings asks the same questions with weights rounded otherwise, and compares with what was answered. A model that has another answer
-// each time is an error: what its answers change by is not rounding.
+// roundings asks the same questions with weights rounded otherwise, and compares with what was
+// answered. A model that has another answer each time is an error: what its answers change by is
+// not rounding.
 func roundings(ctx context.Context, by asker, questions []question, answers []map[string]column, tolerance float64) (roundingOfAll, error) {
 	again, err := by.ask(ctx, questions)
 	if err != nil {
@@ -69,7 +73,8 @@ func roundings(ctx context.Context, by asker, questions []question, answers []ma
 	return all, nil
 }
 
-// repeats says whether two answers to the same question are the same, but for what TensorFlow's threads make of the order of additions.
+// repeats says whether two answers to the same question are the same, but for what TensorFlow's
+// threads make of the order of additions.
 func repeats(answer, again column, tolerance float64) bool {
 	return slices.EqualFunc(answer, again, func(a, b values) bool {
 		distance, _ := a.apart(b, 0)

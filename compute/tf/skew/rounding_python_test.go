@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// TensorFlow rounds the weights of a model as our reader does: by a little, in another way for each seed.
+// TensorFlow rounds the weights of a model as our reader does: by a little, in another way for each
+// seed.
 func TestTensorFlowRoundsWeightsToo(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join("..", "savedmodel", "testdata", "penguin", "model") // that TFX's Trainer wrote

@@ -9,8 +9,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/skew"
 )
 
-// largeTerms is a net of the probabilities of three classes, as a model becomes that is trained for long: its logits are sums of large numbers
-// that are alike for all classes, so that their rounding shows in the probabilities.
+// largeTerms is a net of the probabilities of three classes, as a model becomes that is trained for
+// long: its logits are sums of large numbers that are alike for all classes, so that their rounding
+// shows in the probabilities.
 func largeTerms(t *testing.T, seed uint64, large float32) *nn.Graph {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(int64(seed)))
@@ -34,8 +35,8 @@ func largeTerms(t *testing.T, seed uint64, large float32) *nn.Graph {
 	return g
 }
 
-// reordered is the same model with the units of its second layer in reverse order: sums of the last layer are rounded otherwise,
-// whatever kernels compute them.
+// reordered is the same model with the units of its second layer in reverse order: sums of the last
+// layer are rounded otherwise, whatever kernels compute them.
 func reordered(g *nn.Graph) *nn.Graph {
 	copied := *g
 	copied.Params = slices.Clone(g.Params)
@@ -77,7 +78,8 @@ func TestARightModelIsNotRefusedForItsRounding(t *testing.T) {
 	}
 }
 
-// What rounding may change hides no model that was served with other weights or after another transform graph.
+// What rounding may change hides no model that was served with other weights or after another
+// transform graph.
 func TestSkewIsFoundBesideRounding(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {

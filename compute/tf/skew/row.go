@@ -14,7 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// row is one tf.Example or tf.SequenceExample. The first is the second's context: the two are the same on the wire.
+// row is one tf.Example or tf.SequenceExample. The first is the second's context: the two are the
+// same on the wire.
 type row struct {
 	features map[string]*examplepb.Feature
 	lists    map[string]*examplepb.FeatureList
@@ -23,8 +24,8 @@ type row struct {
 // maxRowBytes bounds the rows that are held at once.
 const maxRowBytes = 256 << 20
 
-// readRows reads the first rows of files, in the order in which a training evaluates them: most of them at most, and fewer of those
-// that are large.
+// readRows reads the first rows of files, in the order in which a training evaluates them: most of
+// them at most, and fewer of those that are large.
 func readRows(patterns []string, most int) ([]row, error) {
 	files, err := example.Files(patterns...)
 	if err != nil {

@@ -22,8 +22,9 @@ type Synthesis struct {
 	Transformed    []string `json:"transformed"`     // patterns of files of rows that the graph made
 }
 
-// Synthetic holds raw rows that Synthesize made, and what the transform graph makes of each. The trained model in memory is asked for
-// the features, and the model in its files for the rows: see Question.Synthetic and memory.
+// Synthetic holds raw rows that Synthesize made, and what the transform graph makes of each. The
+// trained model in memory is asked for the features, and the model in its files for the rows: see
+// Question.Synthetic and memory.
 type Synthetic struct {
 	Rows     [][]byte          `json:"rows"`     // serialized tf.Examples or tf.SequenceExamples, with their labels
 	Features []json.RawMessage `json:"features"` // of each row: an object of lists by feature, with values as in a file of predictions
@@ -35,8 +36,8 @@ const (
 	syntheticBytes = 16 << 20 // of all rows and features
 )
 
-// Synthesize makes raw rows whose transformed features are like those of the run's transformed rows. A graph or a schema that doesn't
-// allow it is no error: the note says so.
+// Synthesize makes raw rows whose transformed features are like those of the run's transformed
+// rows. A graph or a schema that doesn't allow it is no error: the note says so.
 func Synthesize(ctx context.Context, q Synthesis) (Synthetic, error) {
 	made, err := synthesize(ctx, q)
 	if ctx.Err() != nil {
@@ -85,8 +86,9 @@ func synthesize(ctx context.Context, q Synthesis) (made Synthetic, err error) {
 	return made, nil
 }
 
-// steady returns the rows of which the graph makes the same texts and integers when all their numbers are a little larger or smaller:
-// whether another number is on this or that side of a boundary is not up to rounding then.
+// steady returns the rows of which the graph makes the same texts and integers when all their
+// numbers are a little larger or smaller: whether another number is on this or that side of a
+// boundary is not up to rounding then.
 func (s *synthetic) steady(ctx context.Context, rows []row) (kept []row) {
 	if len(rows) == 0 {
 		return nil
@@ -200,10 +202,12 @@ const (
 	minSynthetic = 5  // rows that are compared: of fewer, a wrong answer may be like a right one by chance
 )
 
-// planSynthetic asks for the outputs of synthetic rows that the model in memory answered too. An error says why none are compared.
+// planSynthetic asks for the outputs of synthetic rows that the model in memory answered too. An
+// error says why none are compared.
 //
-// The model in memory was given what the graph makes of a row. That is what the module would have given it only where the module
-// gives it transformed features as they are: the rows that the module gave it show it, for features that lie among those of these rows.
+// The model in memory was given what the graph makes of a row. That is what the module would have
+// given it only where the module gives it transformed features as they are: the rows that the
+// module gave it show it, for features that lie among those of these rows.
 func (c *check) planSynthetic(asking syntheticRows, attempts []attempt) error {
 	m := c.data.memory
 	if m == nil || len(m.synthetic) == 0 {
@@ -241,8 +245,8 @@ func (c *check) planSynthetic(asking syntheticRows, attempts []attempt) error {
 	return nil
 }
 
-// unaltered returns what the rows of the memory have of each feature, and how many they are: of those rows alone whose features are all
-// those of one transformed row.
+// unaltered returns what the rows of the memory have of each feature, and how many they are: of
+// those rows alone whose features are all those of one transformed row.
 func (m *memory) unaltered(transformed []row) (limits map[string]limit, n int) {
 	limits = map[string]limit{}
 	for _, r := range m.rows {

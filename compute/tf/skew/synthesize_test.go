@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// synthesized asks about a model of a run without raw examples, with synthetic rows that the model in memory answered. change is what
-// is done to the line of a row that the model was evaluated on.
+// synthesized asks about a model of a run without raw examples, with synthetic rows that the model
+// in memory answered. change is what is done to the line of a row that the model was evaluated on.
 func synthesized(t *testing.T, m trained, change func(map[string]map[string][]any)) skew.Question {
 	t.Helper()
 	q := m.question(t)
@@ -76,7 +76,8 @@ func TestAnotherTransformGraphIsFoundWithSyntheticRows(t *testing.T) {
 	}
 }
 
-// A module that gives its model other features than the transformed ones would give it others of the synthetic rows too.
+// A module that gives its model other features than the transformed ones would give it others of
+// the synthetic rows too.
 func TestSyntheticRowsAreNotComparedWithAModuleThatChangesFeatures(t *testing.T) {
 	t.Parallel()
 	g := net(t, measures...)
@@ -87,7 +88,8 @@ func TestSyntheticRowsAreNotComparedWithAModuleThatChangesFeatures(t *testing.T)
 	}
 }
 
-// A module that cuts off large values gives its model other features of some rows alone: synthetic rows beyond the others aren't compared.
+// A module that cuts off large values gives its model other features of some rows alone: synthetic
+// rows beyond the others aren't compared.
 func TestSyntheticRowsBeyondWhatAModelWasGivenAreNotCompared(t *testing.T) {
 	t.Parallel()
 	g := net(t, measures...)

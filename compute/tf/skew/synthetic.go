@@ -31,8 +31,8 @@ const (
 	maxSyntheticOutputs = 2000
 )
 
-// synthetic makes raw rows of a schema where a run has no raw examples. Their values are valid for the schema; whether the data could
-// hold them is known only of plausible rows.
+// synthetic makes raw rows of a schema where a run has no raw examples. Their values are valid for
+// the schema; whether the data could hold them is known only of plausible rows.
 type synthetic struct {
 	spec  example.Spec
 	words []string // of the transform graph's vocabularies
@@ -40,8 +40,8 @@ type synthetic struct {
 	real  []row // transformed rows of the run
 }
 
-// newSynthetic reads the raw schema of a TransformGraph artifact. A graph that Go can't execute is left out: no row is known to be
-// plausible then.
+// newSynthetic reads the raw schema of a TransformGraph artifact. A graph that Go can't execute is
+// left out: no row is known to be plausible then.
 func newSynthetic(ctx context.Context, dir string, real []row) (*synthetic, error) {
 	if dir == "" {
 		return nil, errors.New("there is no transform graph whose raw schema would say what requests hold")
@@ -89,7 +89,8 @@ func vocabularies(dir string) (words []string) {
 	return words
 }
 
-// candidates returns values that a feature may have: those of its domain, and numbers of all magnitudes or usual texts.
+// candidates returns values that a feature may have: those of its domain, and numbers of all
+// magnitudes or usual texts.
 func (s *synthetic) candidates(f example.Feature) (list []values) {
 	switch f.Kind {
 	case example.Bytes:
@@ -162,7 +163,8 @@ func repeated(v values, times int) *examplepb.Feature {
 	return &examplepb.Feature{Kind: &examplepb.Feature_FloatList{FloatList: &examplepb.FloatList{Value: slices.Repeat([]float32{float32(v.floats[0])}, times)}}}
 }
 
-// variants returns rows of several kinds: with each feature's first value, with its last one, and with values at random.
+// variants returns rows of several kinds: with each feature's first value, with its last one, and
+// with values at random.
 func (s *synthetic) variants() []row {
 	return append([]row{
 		s.row(s.choose(func(int) int { return 0 })), s.row(s.choose(func(n int) int { return n - 1 })), s.row(s.choose(func(n int) int { return min(1, n-1) })),
@@ -180,7 +182,8 @@ func (s *synthetic) choose(at func(n int) int) (chosen []values) {
 	return chosen
 }
 
-// diverse returns rows whose features have any of their candidates, at random but the same each time.
+// diverse returns rows whose features have any of their candidates, at random but the same each
+// time.
 func (s *synthetic) diverse(n int) (rows []row) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range n {
@@ -189,10 +192,12 @@ func (s *synthetic) diverse(n int) (rows []row) {
 	return rows
 }
 
-// plausible returns rows that the transform graph makes such features of as the run's transformed rows have: numbers within their range,
-// and texts that are among theirs. There are none where no candidate is known to lead there.
+// plausible returns rows that the transform graph makes such features of as the run's transformed
+// rows have: numbers within their range, and texts that are among theirs. There are none where no
+// candidate is known to lead there.
 //
-// It changes one feature at a time, and keeps the value by which the transformed features come nearest.
+// It changes one feature at a time, and keeps the value by which the transformed features come
+// nearest.
 func (s *synthetic) plausible(ctx context.Context) []row {
 	if s.graph == nil || len(s.real) == 0 || len(s.spec) > maxSyntheticSpec {
 		return nil
@@ -267,8 +272,8 @@ func (s *synthetic) others(ctx context.Context, limits map[string]limit, chosen 
 	return rows
 }
 
-// spread returns some of a feature's values, the numbers among them as far apart as they are: a model that is right for rows that are
-// alike may be wrong for others.
+// spread returns some of a feature's values, the numbers among them as far apart as they are: a
+// model that is right for rows that are alike may be wrong for others.
 func spread(f example.Feature, list []values) (some []values) {
 	if f.Kind != example.Bytes {
 		slices.SortFunc(list, func(a, b values) int { return cmp.Compare(a.number(0), b.number(0)) })
@@ -354,7 +359,8 @@ func (l limit) distance(v values) float64 {
 	return sum
 }
 
-// distances transforms rows and says how far each lies outside the real ones: infinity for a row that the graph has an error for.
+// distances transforms rows and says how far each lies outside the real ones: infinity for a row
+// that the graph has an error for.
 func (s *synthetic) distances(ctx context.Context, limits map[string]limit, chosen [][]values) []float64 {
 	rows := make([]row, len(chosen))
 	for i, c := range chosen {

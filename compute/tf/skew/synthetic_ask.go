@@ -18,9 +18,11 @@ type attempt struct {
 	without, with error // what the model has of an error
 }
 
-// askSynthetic asks the serving signature of a run without raw examples for synthetic raw rows. It returns an error for a model that
-// can't be served: one that has an error for a row without its label and none for the same row with it, or one that has an error for
-// every row, among them rows whose transformed features are like the real ones. Any other error may be one of the values, and is noted.
+// askSynthetic asks the serving signature of a run without raw examples for synthetic raw rows. It
+// returns an error for a model that can't be served: one that has an error for a row without its
+// label and none for the same row with it, or one that has an error for every row, among them rows
+// whose transformed features are like the real ones. Any other error may be one of the values, and
+// is noted.
 func (c *check) askSynthetic(ctx context.Context, model served) error {
 	serving, err := serving(model.Signatures())
 	if err != nil || slices.ContainsFunc(c.questions, func(q question) bool { return q.signature.Name == serving.Name }) {
@@ -68,7 +70,8 @@ func (c *check) askSynthetic(ctx context.Context, model served) error {
 	return c.judge(syntheticRows{serving, by, s.spec, labels, rows, len(plausible)}, attempts)
 }
 
-// plausible returns the rows that were made before the training, or makes some: the model in memory answered the former alone.
+// plausible returns the rows that were made before the training, or makes some: the model in memory
+// answered the former alone.
 func (c *check) plausible(ctx context.Context, s *synthetic) ([]row, error) {
 	if len(c.question.Synthetic) > 0 {
 		return parseRows(c.question.Synthetic)
@@ -93,7 +96,8 @@ type served interface {
 	MayFailBesides() bool
 }
 
-// lastOf has the askers ask, as for real rows: the last one that can execute the model counts. There are no failures where nobody can.
+// lastOf has the askers ask, as for real rows: the last one that can execute the model counts.
+// There are no failures where nobody can.
 func (c *check) lastOf(ctx context.Context, questions []question, model served) (by string, failures []error, err error) {
 	list := c.askers
 	ask := func(a asker) error {
@@ -170,7 +174,8 @@ func (c *check) unasked(signature string, err error) {
 	}
 }
 
-// lacksUnknown says whether an error is one of a feature that is not in the raw schema: the publisher's data may have it all the same.
+// lacksUnknown says whether an error is one of a feature that is not in the raw schema: the
+// publisher's data may have it all the same.
 func lacksUnknown(err error, spec example.Spec) bool {
 	failed, ok := errors.AsType[modelError](err)
 	return ok && failed.missing != "" && !slices.Contains(spec.Names(), failed.missing)

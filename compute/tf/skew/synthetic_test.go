@@ -83,7 +83,8 @@ func TestAModelThatNeedsItsLabelIsRefusedWithoutRawRows(t *testing.T) {
 	if r, err := skew.Check(t.Context(), q); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("report %+v, error %v, want %s", r, err, want)
 	}
-	// As the module calls it, the label is the transformed one: the transform graph says which raw feature it is made of.
+	// As the module calls it, the label is the transformed one: the transform graph says which raw
+	// feature it is made of.
 	q = withoutRaw(t, needsLabel)
 	q.Memory = filepath.Join(t.TempDir(), "memory")
 	if err := os.WriteFile(q.Memory, []byte(`{"labels": ["species_xf"], "note": "no model was seen"}`+"\n"), 0o644); err != nil {
@@ -109,7 +110,8 @@ func TestAModelThatAlwaysHasAnErrorIsRefusedWithoutRawRows(t *testing.T) {
 	}
 }
 
-// Requests may have features that the transform graph's schema lacks: an error for rows without them says nothing of the model.
+// Requests may have features that the transform graph's schema lacks: an error for rows without
+// them says nothing of the model.
 func TestAModelOfOtherRawFeaturesIsNotRefused(t *testing.T) {
 	t.Parallel()
 	q := withoutRaw(t, func(g *corepb.MetaGraphDef) {

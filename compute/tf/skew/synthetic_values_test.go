@@ -81,7 +81,8 @@ func (p picky) askEach(_ context.Context, questions []question) ([]error, error)
 	return failures, nil
 }
 
-// A right model may have an error for values that its data never have: it is not refused for those of synthetic rows.
+// A right model may have an error for values that its data never have: it is not refused for those
+// of synthetic rows.
 func TestAnErrorOfTheValuesRefusesNoModel(t *testing.T) {
 	t.Parallel()
 	model, err := savedmodel.Open(filepath.Join("..", "savedmodel", "testdata", "penguin", "model"))

@@ -37,8 +37,9 @@ func (v values) largest() float64 {
 	return most
 }
 
-// apart is how far two lists lie apart, and whether they are the same but for what allowed says of numbers. Texts must be
-// equal, and so must integers: these may be floats in want, as all numbers of a prediction are. NaN is like NaN.
+// apart is how far two lists lie apart, and whether they are the same but for what allowed says of
+// numbers. Texts must be equal, and so must integers: these may be floats in want, as all numbers
+// of a prediction are. NaN is like NaN.
 func (v values) apart(want values, allowed float64) (distance float64, same bool) {
 	if v.len() != want.len() || len(v.texts) != len(want.texts) {
 		return 0, false
@@ -69,7 +70,8 @@ func (v values) apart(want values, allowed float64) (distance float64, same bool
 	return distance, same
 }
 
-// isLike says whether two lists have the same texts and integers, and numbers that are not finite in the same places.
+// isLike says whether two lists have the same texts and integers, and numbers that are not finite
+// in the same places.
 func (v values) isLike(other values) bool {
 	if v.len() != other.len() || !slices.Equal(v.texts, other.texts) || !slices.Equal(v.ints, other.ints) {
 		return false
@@ -100,8 +102,8 @@ func (v values) String() string {
 	return fmt.Sprint(told)
 }
 
-// fingerprints tell texts apart without showing them: a graph may have read them from anywhere, and what is told of a difference is
-// published.
+// fingerprints tell texts apart without showing them: a graph may have read them from anywhere, and
+// what is told of a difference is published.
 func fingerprints(texts []string) string {
 	var all []string
 	for _, text := range texts {
@@ -111,7 +113,8 @@ func fingerprints(texts []string) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// shortest is a number in the fewest digits that tell it from any other: of the float32 that it is, mostly.
+// shortest is a number in the fewest digits that tell it from any other: of the float32 that it is,
+// mostly.
 func shortest(x float64) string {
 	if float64(float32(x)) == x {
 		return strconv.FormatFloat(x, 'g', -1, 32)

@@ -8,10 +8,12 @@ import (
 	tensorpb "github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 )
 
-// maxRepeated bounds how many elements FromProto makes that have no value of their own in the message.
+// maxRepeated bounds how many elements FromProto makes that have no value of their own in the
+// message.
 const maxRepeated = 1 << 22
 
-// FromBytes returns the tensor whose elements are data, little endian and row major. DTypes are those of Empty, but for String.
+// FromBytes returns the tensor whose elements are data, little endian and row major. DTypes are
+// those of Empty, but for String.
 func FromBytes(d DType, shape []int, data []byte) (Tensor, error) {
 	switch d {
 	case Float32:
@@ -51,8 +53,9 @@ func decode[T Element](dims []int, data []byte) (Tensor, error) {
 	return a, nil
 }
 
-// FromProto reads a tensor as graphs hold it: its bytes if it has any, else a typed list, whose last value fills the rest of the
-// shape. The shape must be known, with at most MaxElements elements.
+// FromProto reads a tensor as graphs hold it: its bytes if it has any, else a typed list, whose
+// last value fills the rest of the shape. The shape must be known, with at most MaxElements
+// elements.
 func FromProto(p *tensorpb.TensorProto) (Tensor, error) {
 	dims, err := FixedShape(p)
 	if err != nil {
@@ -94,7 +97,8 @@ func FromProto(p *tensorpb.TensorProto) (Tensor, error) {
 	return nil, fmt.Errorf("tensors of type %v can't be read", p.GetDtype())
 }
 
-// FixedShape returns the shape of p, or an error if a dimension is unknown or the tensor has more than MaxElements elements.
+// FixedShape returns the shape of p, or an error if a dimension is unknown or the tensor has more
+// than MaxElements elements.
 func FixedShape(p *tensorpb.TensorProto) ([]int, error) {
 	if p.GetTensorShape().GetUnknownRank() {
 		return nil, errors.New("tensor has no shape")

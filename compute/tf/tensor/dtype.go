@@ -2,7 +2,8 @@ package tensor
 
 import typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 
-// DType is TensorFlow's enumeration of element types. Its String is TensorFlow's name, such as DT_FLOAT.
+// DType is TensorFlow's enumeration of element types. Its String is TensorFlow's name, such as
+// DT_FLOAT.
 type DType = typepb.DataType
 
 // The element types that are computed with, and the types of values that aren't tensors.

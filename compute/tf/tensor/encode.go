@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Bytes returns the elements of t as bytes, little endian and row major, in pieces that are valid until the next one. It yields
-// nothing for strings.
+// Bytes returns the elements of t as bytes, little endian and row major, in pieces that are valid
+// until the next one. It yields nothing for strings.
 func Bytes(t Tensor) iter.Seq[[]byte] {
 	switch a := t.(type) {
 	case *Array[float32]:

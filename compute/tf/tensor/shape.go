@@ -6,10 +6,12 @@ import (
 	shapepb "github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 )
 
-// MaxElements bounds the tensors that a graph can make from little data: Fill, Tile and others take their size from data.
+// MaxElements bounds the tensors that a graph can make from little data: Fill, Tile and others take
+// their size from data.
 const MaxElements = 1 << 27
 
-// MaxRank is the number of dimensions that a tensor may have: tensorflow/core/framework/tensor_shape.h.
+// MaxRank is the number of dimensions that a tensor may have:
+// tensorflow/core/framework/tensor_shape.h.
 const MaxRank = 254
 
 // CheckShape returns an error for a shape that is impossible or has more elements than most.

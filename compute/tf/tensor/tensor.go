@@ -6,11 +6,13 @@ import (
 	"unsafe"
 )
 
-// Tensor is a dense, row-major tensor of any element type: always an *Array. A scalar has no dimensions, a dimension of 0 makes
-// a tensor without elements. Once a tensor has been handed to another function its elements and shape must not change, so
-// that goroutines may share it without locks; the methods that write are for whoever made it.
+// Tensor is a dense, row-major tensor of any element type: always an *Array. A scalar has no
+// dimensions, a dimension of 0 makes a tensor without elements. Once a tensor has been handed to
+// another function its elements and shape must not change, so that goroutines may share it without
+// locks; the methods that write are for whoever made it.
 //
-// Two tensors of one call to CopyFrom, Gather, Scatter or Fill have the same element type; these methods panic otherwise.
+// Two tensors of one call to CopyFrom, Gather, Scatter or Fill have the same element type; these
+// methods panic otherwise.
 type Tensor interface {
 	DType() DType
 	Shape() []int // must not be changed
@@ -19,8 +21,8 @@ type Tensor interface {
 	// As returns the same elements in another shape of the same size. Nothing is copied.
 	As(dims []int) Tensor
 
-	// Reuse returns a tensor of this element type and the given shape, in the memory of old if old is an *Array of the
-	// same type. Its elements have any value.
+	// Reuse returns a tensor of this element type and the given shape, in the memory of old if old
+	// is an *Array of the same type. Its elements have any value.
 	Reuse(old any, dims []int) Tensor
 
 	// CopyFrom sets count elements, from at on, to those of from, from start on.
@@ -48,7 +50,8 @@ type Array[T Element] struct {
 	Data []T   // row major; its length is the product of Dims
 }
 
-// New returns a tensor of that shape, which keeps data. It returns an error if data doesn't fill the shape.
+// New returns a tensor of that shape, which keeps data. It returns an error if data doesn't fill
+// the shape.
 func New[T Element](shape []int, data []T) (*Array[T], error) {
 	if len(data) != Count(shape) || slices.Min(append(slices.Clone(shape), 0)) < 0 {
 		return nil, fmt.Errorf("%d values for shape %v", len(data), shape)
@@ -62,7 +65,8 @@ func Vector[T Element](data ...T) *Array[T] { return &Array[T]{Dims: []int{len(d
 // Scalar returns v as a tensor without dimensions.
 func Scalar[T Element](v T) *Array[T] { return &Array[T]{Data: []T{v}} }
 
-// Reuse returns an array of that shape, in the memory of old if old is an *Array of the same type. Its elements have any value.
+// Reuse returns an array of that shape, in the memory of old if old is an *Array of the same type.
+// Its elements have any value.
 func Reuse[T Element](old any, dims ...int) *Array[T] {
 	a, ok := old.(*Array[T])
 	if !ok {
@@ -192,8 +196,9 @@ func Strides(dims []int) []int {
 	return steps
 }
 
-// Offsets returns the offsets of the elements of a view in row-major order: a view of shape dims with a step along each
-// dimension, whose first element is at start. If tick isn't nil, it is called with the number of offsets that come next.
+// Offsets returns the offsets of the elements of a view in row-major order: a view of shape dims
+// with a step along each dimension, whose first element is at start. If tick isn't nil, it is
+// called with the number of offsets that come next.
 func Offsets(start int, dims, steps []int, tick func(elements int)) []int {
 	list := make([]int, Count(dims))
 	if len(list) == 0 {
@@ -214,7 +219,8 @@ func Offsets(start int, dims, steps []int, tick func(elements int)) []int {
 	return list
 }
 
-// Integers returns the elements of an int32 or int64 tensor as ints, such as a shape, axes or indices; nil of any other value.
+// Integers returns the elements of an int32 or int64 tensor as ints, such as a shape, axes or
+// indices; nil of any other value.
 func Integers(v any) []int {
 	switch a := v.(type) {
 	case *Array[int32]:

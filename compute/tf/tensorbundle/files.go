@@ -8,8 +8,9 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// CheckFiles says which data file is missing, or ends before the values that the index has in it. No value is read: a file
-// that was cut off while it was written is found, one that was changed is not.
+// CheckFiles says which data file is missing, or ends before the values that the index has in it.
+// No value is read: a file that was cut off while it was written is found, one that was changed is
+// not.
 func (b *Bundle) CheckFiles() error {
 	lengths := map[string]int64{}
 	for _, key := range slices.Sorted(maps.Keys(b.entries)) {

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// number is an element type that Numbers reads: how many bytes it has, and its value. Each is a float64 without loss, but for
-// integers beyond 2^53.
+// number is an element type that Numbers reads: how many bytes it has, and its value. Each is a
+// float64 without loss, but for integers beyond 2^53.
 type number struct {
 	size  int64
 	value func([]byte) float64
@@ -53,8 +53,9 @@ func half(bits uint16) float64 {
 // bfloat16 is the upper half of a float32.
 func bfloat16(bits uint16) float64 { return float64(math.Float32frombits(uint32(bits) << 16)) }
 
-// Numbers reads a variable of any type of numbers as float32, row major. It is exact if no value had to be rounded for that:
-// float64, and integers beyond 2^24, may have to be. Complex and quantized types are not read.
+// Numbers reads a variable of any type of numbers as float32, row major. It is exact if no value
+// had to be rounded for that: float64, and integers beyond 2^24, may have to be. Complex and
+// quantized types are not read.
 func (b *Bundle) Numbers(key string) (values []float32, exact bool, err error) {
 	data, of, err := b.numeric(key)
 	if err != nil {

@@ -13,11 +13,12 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxIndexBytes bounds what is read into memory at once. TensorFlow's own indexes have some 50 bytes a variable.
+// maxIndexBytes bounds what is read into memory at once. TensorFlow's own indexes have some 50
+// bytes a variable.
 const maxIndexBytes = 256 << 20
 
-// Bundle is a TensorBundle: the variables of a SavedModel or a checkpoint. Values are read when asked for, each checked
-// against its checksum. It may be used from several goroutines.
+// Bundle is a TensorBundle: the variables of a SavedModel or a checkpoint. Values are read when
+// asked for, each checked against its checksum. It may be used from several goroutines.
 type Bundle struct {
 	prefix  string
 	shards  int32
@@ -58,8 +59,9 @@ type Variable struct {
 	Shape []int
 }
 
-// Open reads the index <prefix>.index of a TensorBundle. For a SavedModel the prefix is <model>/variables/variables. Its
-// values may lie in any number of data files, and a variable in slices, as partitioned variables are saved.
+// Open reads the index <prefix>.index of a TensorBundle. For a SavedModel the prefix is
+// <model>/variables/variables. Its values may lie in any number of data files, and a variable in
+// slices, as partitioned variables are saved.
 func Open(prefix string) (*Bundle, error) {
 	index, err := readBounded(prefix + ".index")
 	if err != nil {
@@ -156,7 +158,8 @@ func elements(shape *shapepb.TensorShapeProto) (int64, error) {
 	return n, nil
 }
 
-// read returns the bytes of an entry. Its size is believed only once the file is known to be that long.
+// read returns the bytes of an entry. Its size is believed only once the file is known to be that
+// long.
 func (b *Bundle) read(entry *corepb.BundleEntryProto) ([]byte, error) {
 	name := dataFile(b.prefix, entry.GetShardId(), b.shards)
 	file, err := b.open(name)
@@ -183,8 +186,8 @@ func (b *Bundle) failure(key string, err error) error {
 	return fmt.Errorf("bundle %s: variable %q: %w", b.prefix, key, err)
 }
 
-// Size is how many bytes the values of a variable take in the data files, as the index has it. Before a value is read, that is checked
-// against the length of its file.
+// Size is how many bytes the values of a variable take in the data files, as the index has it.
+// Before a value is read, that is checked against the length of its file.
 func (b *Bundle) Size(key string) (int64, error) {
 	entry, err := b.find(key)
 	if err != nil {

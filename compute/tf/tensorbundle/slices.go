@@ -13,14 +13,16 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// A partitioned variable has an entry under its own name, which lists its slices and holds no data, and one for each slice, under
-// a key that sorts before every name: the variable's name, then each axis's start and length, in OrderedCode.
-// Source: tensorflow/core/util/saved_tensor_slice_util.cc and tensorflow/core/lib/strings/ordered_code.cc.
+// A partitioned variable has an entry under its own name, which lists its slices and holds no data,
+// and one for each slice, under a key that sorts before every name: the variable's name, then each
+// axis's start and length, in OrderedCode. Source: tensorflow/core/util/saved_tensor_slice_util.cc
+// and tensorflow/core/lib/strings/ordered_code.cc.
 
 // maxSlices bounds the slices of a variable: each is compared with each.
 const maxSlices = 4096
 
-// isSliceKey says that a key is that of a slice. It begins with the number 0, which has no bytes but its length.
+// isSliceKey says that a key is that of a slice. It begins with the number 0, which has no bytes
+// but its length.
 func isSliceKey(key string) bool { return strings.HasPrefix(key, "\x00") }
 
 // box is where a slice lies in its variable.
@@ -64,7 +66,8 @@ func (b box) elements() int64 {
 	return n
 }
 
-// sliced reads a variable of n elements from its slices, which must be all of it, each element once.
+// sliced reads a variable of n elements from its slices, which must be all of it, each element
+// once.
 func (b *Bundle) sliced(key string, entry *corepb.BundleEntryProto, n, size int64) ([]byte, error) {
 	shape := make([]int64, len(entry.GetShape().GetDim()))
 	for axis, d := range entry.GetShape().GetDim() {
@@ -117,8 +120,8 @@ func boxesOf(list []*slicepb.TensorSliceProto, shape []int64, n int64) ([]box, e
 	return boxes, nil
 }
 
-// sliceEntries finds the entries of a variable's slices. No two may have the same bytes of a file, for then a small file could be
-// large in memory.
+// sliceEntries finds the entries of a variable's slices. No two may have the same bytes of a file,
+// for then a small file could be large in memory.
 func (b *Bundle) sliceEntries(key string, of *corepb.BundleEntryProto) ([]*corepb.BundleEntryProto, error) {
 	var list []*corepb.BundleEntryProto
 	for i, slice := range of.GetSlices() {
@@ -189,8 +192,8 @@ func appendCount(key []byte, n uint64) []byte {
 	return append(append(key, byte(size)), binary.BigEndian.AppendUint64(nil, n)[8-size:]...)
 }
 
-// appendSigned writes a number as OrderedCode: in size bytes of two's complement, the first size bits of which are those of the
-// sign inverted. 7*size-1 bits are left for the number.
+// appendSigned writes a number as OrderedCode: in size bytes of two's complement, the first size
+// bits of which are those of the sign inverted. 7*size-1 bits are left for the number.
 func appendSigned(key []byte, n int64) []byte {
 	size := (bits.Len64(uint64(n^n>>63)) + 7) / 7
 	wide := binary.BigEndian.AppendUint64([]byte{byte(n >> 63), byte(n >> 63)}, uint64(n))

@@ -46,7 +46,8 @@ func (b *Bundle) strings(entry *corepb.BundleEntryProto) ([][]byte, error) {
 	return decodeStrings(data, n, entry.GetCrc32C())
 }
 
-// decodeStrings reads n strings: all lengths as varints, the masked checksum of the lengths, all bytes.
+// decodeStrings reads n strings: all lengths as varints, the masked checksum of the lengths, all
+// bytes.
 func decodeStrings(data []byte, n int64, want uint32) ([][]byte, error) {
 	if n > int64(len(data)) {
 		return nil, fmt.Errorf("%d strings in %d bytes", n, len(data))
@@ -81,8 +82,8 @@ func decodeStrings(data []byte, n int64, want uint32) ([][]byte, error) {
 	return values, nil
 }
 
-// Objects reads the tree of objects that a TensorFlow 2 checkpoint keeps: the way from an object's place in the program to
-// the key of its value.
+// Objects reads the tree of objects that a TensorFlow 2 checkpoint keeps: the way from an object's
+// place in the program to the key of its value.
 func (b *Bundle) Objects() (*corepb.TrackableObjectGraph, error) {
 	values, err := b.Strings(ObjectGraphKey)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// A LevelDB table is a sorted map in a file: blocks of entries, then a block that says where each block is, then a footer.
-// Source: leveldb/doc/table_format.md; TensorFlow's copy is tensorflow/core/lib/io/table.
+// A LevelDB table is a sorted map in a file: blocks of entries, then a block that says where each
+// block is, then a footer. Source: leveldb/doc/table_format.md; TensorFlow's copy is
+// tensorflow/core/lib/io/table.
 const (
 	tableMagic      = 0xdb4775248b80fb57
 	tableFooterSize = 48

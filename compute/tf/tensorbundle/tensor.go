@@ -2,7 +2,8 @@ package tensorbundle
 
 import "github.com/stoker-ml/stoker/compute/tf/tensor"
 
-// Tensor reads a variable of strings or numbers in the type it was saved in. Numbers reads types of fewer bits, too.
+// Tensor reads a variable of strings or numbers in the type it was saved in. Numbers reads types of
+// fewer bits, too.
 func (b *Bundle) Tensor(key string) (tensor.Tensor, error) {
 	e, err := b.find(key)
 	if err != nil {

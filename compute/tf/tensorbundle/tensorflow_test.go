@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// dtypesScript saves a variable of each type in two shards, as a program on several machines does, and says what it saved as
-// numbers.
+// dtypesScript saves a variable of each type in two shards, as a program on several machines does,
+// and says what it saved as numbers.
 const dtypesScript = `
 import os
 def check(folder):
@@ -102,7 +102,8 @@ func TestPartitionedVariablesAreReadWhole(t *testing.T) {
 	}
 }
 
-// OrderedCode of numbers that no test above has, by its rule: TensorFlow needs them for variables too large for a test.
+// OrderedCode of numbers that no test above has, by its rule: TensorFlow needs them for variables
+// too large for a test.
 func TestNumbersInKeysAreOrderedCode(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]string{

@@ -20,7 +20,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Entry is a tensor to write under a key: Value, of any element type, or what Bundle.Copy took from another bundle.
+// Entry is a tensor to write under a key: Value, of any element type, or what Bundle.Copy took from
+// another bundle.
 type Entry struct {
 	Key   string
 	Value tensor.Tensor
@@ -48,8 +49,8 @@ type stored struct {
 	data  []byte
 }
 
-// Copy reads a variable of any type as an Entry for another bundle, under the key as. Its checksum is kept. It returns an error
-// for a variable in slices.
+// Copy reads a variable of any type as an Entry for another bundle, under the key as. Its checksum
+// is kept. It returns an error for a variable in slices.
 func (b *Bundle) Copy(key, as string) (Entry, error) {
 	entry, err := b.find(key)
 	if err != nil {
@@ -65,8 +66,8 @@ func (b *Bundle) Copy(key, as string) (Entry, error) {
 	return Entry{Key: as, stored: &stored{entry, data}}, nil
 }
 
-// Write writes <prefix>.data-00000-of-00001, then <prefix>.index, which lists every tensor in it. Keys must differ; the order of
-// values doesn't matter.
+// Write writes <prefix>.data-00000-of-00001, then <prefix>.index, which lists every tensor in it.
+// Keys must differ; the order of values doesn't matter.
 func Write(prefix string, values []Entry) error {
 	values = slices.SortedFunc(slices.Values(values), func(a, b Entry) int { return cmp.Compare(a.Key, b.Key) })
 	entries, err := writeData(dataFile(prefix, 0, 1), values)
@@ -126,8 +127,8 @@ func (e Entry) writeTo(w io.Writer) (*corepb.BundleEntryProto, error) {
 	return &corepb.BundleEntryProto{Size: size, Crc32C: crc.Masked()}, nil
 }
 
-// writeStrings writes all lengths as varints, the masked checksum of the lengths as uint32s, and all bytes. The entry's checksum
-// is over the lengths as uint32s, that checksum and the bytes.
+// writeStrings writes all lengths as varints, the masked checksum of the lengths as uint32s, and
+// all bytes. The entry's checksum is over the lengths as uint32s, that checksum and the bytes.
 func writeStrings(w io.Writer, texts []string) (*corepb.BundleEntryProto, error) {
 	var lengths, data []byte
 	for _, text := range texts {

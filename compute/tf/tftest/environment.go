@@ -32,8 +32,8 @@ var (
 // completeMarker is written last: an environment without it is half made.
 const completeMarker = "complete"
 
-// describePython prints what an environment depends on besides the packages: the base interpreter's own path is part of
-// it, since a venv points there.
+// describePython prints what an environment depends on besides the packages: the base interpreter's
+// own path is part of it, since a venv points there.
 const describePython = `import sys, platform; print(sys.version, platform.system(), platform.machine(), sys.base_prefix)`
 
 // environment is a Python venv in a folder named by what decides its content.
@@ -44,7 +44,8 @@ type environment struct {
 	notice io.Writer // receives messages of slow work, since a test's own log is seen only at its end
 }
 
-// findEnvironment says where the environment for this lock and this python3 belongs, without making it.
+// findEnvironment says where the environment for this lock and this python3 belongs, without making
+// it.
 func findEnvironment(cache string, lock []byte, notice io.Writer) (environment, error) {
 	base, err := exec.LookPath("python3")
 	if err != nil {
@@ -67,7 +68,8 @@ func (e environment) python() string {
 	return filepath.Join(e.dir, "bin", "python")
 }
 
-// ensure makes the environment unless it is there, whole. Test binaries run at the same time, so it holds a file lock.
+// ensure makes the environment unless it is there, whole. Test binaries run at the same time, so it
+// holds a file lock.
 func (e environment) ensure(install func(environment) error) error {
 	if e.complete() {
 		return nil
@@ -98,7 +100,8 @@ func (e environment) complete() bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// installPackages makes the venv and fills it with wheels at the versions of the lock. Nothing is built from source.
+// installPackages makes the venv and fills it with wheels at the versions of the lock. Nothing is
+// built from source.
 func installPackages(e environment) error {
 	if _, err := command(e.base, "-m", "venv", e.dir); err != nil {
 		return err

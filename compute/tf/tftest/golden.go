@@ -32,8 +32,8 @@ type kept struct {
 	Files []map[string][]byte `json:"files,omitempty"`
 }
 
-// goldenFile holds the answers to one test's questions, by the digest of the question. Its methods may be called by
-// several goroutines.
+// goldenFile holds the answers to one test's questions, by the digest of the question. Its methods
+// may be called by several goroutines.
 type goldenFile struct {
 	path    string
 	mu      sync.Mutex
@@ -82,7 +82,8 @@ func readGolden(path string) (map[string]kept, error) {
 	return answers, nil
 }
 
-// find returns the answer to a question and whether there is one; none says that the test keeps no answers at all.
+// find returns the answer to a question and whether there is one; none says that the test keeps no
+// answers at all.
 func (g *goldenFile) find(key string) (k kept, found, none bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -138,8 +139,9 @@ func (g *goldenFile) keep(key string, k kept) error {
 	return os.WriteFile(g.path, packed.Bytes(), 0o644)
 }
 
-// differs says where two answers are not the same; numbers may differ by a thousandth, since processors round otherwise.
-// The tests compare closer than that, each with its own tolerance: this only finds answers that are no longer TensorFlow's.
+// differs says where two answers are not the same; numbers may differ by a thousandth, since
+// processors round otherwise. The tests compare closer than that, each with its own tolerance: this
+// only finds answers that are no longer TensorFlow's.
 func differs(was, is json.RawMessage) error {
 	var a, b any
 	if err := errors.Join(json.Unmarshal(was, &a), json.Unmarshal(is, &b)); err != nil {
@@ -191,7 +193,8 @@ func close(x, y float64) bool {
 	return x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-3*max(1, math.Abs(x), math.Abs(y))
 }
 
-// closeFloats says whether two texts are the base64 of float32 numbers, in which form some scripts give arrays, that are close.
+// closeFloats says whether two texts are the base64 of float32 numbers, in which form some scripts
+// give arrays, that are close.
 func closeFloats(a, b string) bool {
 	x, errX := base64.StdEncoding.DecodeString(a)
 	y, errY := base64.StdEncoding.DecodeString(b)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// modeVariable says where the answers of TensorFlow come from: nothing or "golden", "live" or "record".
+// modeVariable says where the answers of TensorFlow come from: nothing or "golden", "live" or
+// "record".
 const modeVariable = "STOKER_TENSORFLOW"
 
 type mode int

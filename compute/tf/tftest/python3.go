@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// Python3 returns the path of the machine's own python3, for tests that need its standard library alone. Without one the test is skipped
-// and says so, as with -short; with STOKER_TENSORFLOW=live or record, as in CI, it fails.
+// Python3 returns the path of the machine's own python3, for tests that need its standard library
+// alone. Without one the test is skipped and says so, as with -short; with STOKER_TENSORFLOW=live
+// or record, as in CI, it fails.
 func Python3(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
@@ -27,8 +28,8 @@ func Python3(t testing.TB) string {
 // WithoutPython3 says why a test is skipped where FindPython3 finds nothing.
 const WithoutPython3 = "needs python3 (3.10 or later, Debian's package python3-venv) on the PATH, and only its standard library"
 
-// FindPython3 returns the path of the machine's own python3, or "" where there is none and tests that need one are skipped. It returns an
-// error where none of them may be.
+// FindPython3 returns the path of the machine's own python3, or "" where there is none and tests
+// that need one are skipped. It returns an error where none of them may be.
 func FindPython3() (string, error) {
 	m, err := currentMode()
 	if err != nil {

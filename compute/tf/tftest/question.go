@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// question is a request whose paths are replaced by what lies there, so that it has the same digest in every folder.
+// question is a request whose paths are replaced by what lies there, so that it has the same digest
+// in every folder.
 type question struct {
 	key   string
 	paths []string // the existing files and folders that the input names
@@ -89,7 +90,8 @@ func (q *question) placeholder(path string) string {
 
 func placeholder(i int) string { return fmt.Sprintf("{path:%d}", i) }
 
-// existing is the longest beginning of an absolute path that exists, below the folder of temporary files or the module.
+// existing is the longest beginning of an absolute path that exists, below the folder of temporary
+// files or the module.
 func existing(s string) (string, bool) {
 	if !filepath.IsAbs(s) || strings.ContainsAny(s, "\n\x00") {
 		return "", false
@@ -104,7 +106,8 @@ func existing(s string) (string, bool) {
 	}
 }
 
-// digestTree is the SHA-256 of each file at or below a path, by its name there; the path itself has the name ".".
+// digestTree is the SHA-256 of each file at or below a path, by its name there; the path itself has
+// the name ".".
 func digestTree(root string) (map[string][32]byte, error) {
 	tree := map[string][32]byte{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -125,7 +128,8 @@ func digestTree(root string) (map[string][32]byte, error) {
 	return tree, nil
 }
 
-// pack makes an answer fit to be kept: without paths, and with the files that the script wrote or changed.
+// pack makes an answer fit to be kept: without paths, and with the files that the script wrote or
+// changed.
 func (q question) pack(a answer) (kept, error) {
 	k := kept{Output: json.RawMessage(q.hidePaths(string(a.Output))), Error: q.hidePaths(a.Error)}
 	wrote := false
@@ -168,7 +172,8 @@ func (q question) hidePaths(text string) string {
 	return text
 }
 
-// unpack writes the files of a kept answer and returns the answer as the script would have given it here.
+// unpack writes the files of a kept answer and returns the answer as the script would have given it
+// here.
 func (q question) unpack(k kept) (answer, error) {
 	output, text := string(k.Output), k.Error
 	for i, path := range q.paths {

@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// Python is the path of a Python interpreter that has TensorFlow, tf.Transform, tfx-bsl and KerasTuner. The first call on a machine installs it, which takes
-// minutes: only with STOKER_TENSORFLOW=live or record. Otherwise, and with -short, the test is skipped and says so; without python3 or a package
-// registry it fails.
+// Python is the path of a Python interpreter that has TensorFlow, tf.Transform, tfx-bsl and
+// KerasTuner. The first call on a machine installs it, which takes minutes: only with
+// STOKER_TENSORFLOW=live or record. Otherwise, and with -short, the test is skipped and says so;
+// without python3 or a package registry it fails.
 func Python(t testing.TB) string {
 	t.Helper()
 	needLive(t)
@@ -18,7 +19,8 @@ func Python(t testing.TB) string {
 	return python
 }
 
-// EstimatorPython is that of the environment with Estimators, tf.Transform and tfx-bsl of their time, for the second tier of tests.
+// EstimatorPython is that of the environment with Estimators, tf.Transform and tfx-bsl of their
+// time, for the second tier of tests.
 func EstimatorPython(t testing.TB) string {
 	t.Helper()
 	skipShort(t)
@@ -29,7 +31,8 @@ func EstimatorPython(t testing.TB) string {
 	return python
 }
 
-// AnalysisPython is that of the environment with TensorFlow Model Analysis, where files of TFX lie too, for the second tier of tests.
+// AnalysisPython is that of the environment with TensorFlow Model Analysis, where files of TFX lie
+// too, for the second tier of tests.
 func AnalysisPython(t testing.TB) string {
 	t.Helper()
 	skipShort(t)
@@ -40,20 +43,23 @@ func AnalysisPython(t testing.TB) string {
 	return python
 }
 
-// Run hands in (as JSON) to the function check(input) of a Python script and decodes what it returns into out, a
-// pointer. In the script tf and np are imported and b64 decodes base64, the form in which []byte goes in; tensors, arrays
-// and bytes it returns come back as JSON lists, numbers and base64; a Number takes NaN and infinities too. Inputs that may hold
-// them go in as text.
+// Run hands in (as JSON) to the function check(input) of a Python script and decodes what it
+// returns into out, a pointer. In the script tf and np are imported and b64 decodes base64, the
+// form in which []byte goes in; tensors, arrays and bytes it returns come back as JSON lists,
+// numbers and base64; a Number takes NaN and infinities too. Inputs that may hold them go in as
+// text.
 //
-// Without STOKER_TENSORFLOW nothing is installed: the answer is the one that is kept in the test's package, in
-// testdata/tensorflow/<test>.json.gz, for this script and this input. Paths in the input stand for what lies there, and files that the
-// script wrote below them are kept and written again. A test that keeps no answers is skipped and says how to run it; one that keeps
-// answers, but none to this question, fails. With live the real TensorFlow is asked, and a kept answer that is missing or is no longer what
-// TensorFlow says fails the test; with record it is kept. Use RunLive where the input or the answer differs from run to run or between
-// processors.
+// Without STOKER_TENSORFLOW nothing is installed: the answer is the one that is kept in the test's
+// package, in testdata/tensorflow/<test>.json.gz, for this script and this input. Paths in the
+// input stand for what lies there, and files that the script wrote below them are kept and written
+// again. A test that keeps no answers is skipped and says how to run it; one that keeps answers,
+// but none to this question, fails. With live the real TensorFlow is asked, and a kept answer that
+// is missing or is no longer what TensorFlow says fails the test; with record it is kept. Use
+// RunLive where the input or the answer differs from run to run or between processors.
 //
-// Each script runs in a process of its own, forked from one that has imported TensorFlow, one at a time, for 10 minutes of
-// processor time at most. What it prints is in the test's log. An exception fails the test with the traceback.
+// Each script runs in a process of its own, forked from one that has imported TensorFlow, one at a
+// time, for 10 minutes of processor time at most. What it prints is in the test's log. An exception
+// fails the test with the traceback.
 func Run(t testing.TB, script string, in, out any) {
 	t.Helper()
 	decode(t, answerOf(t, request{Script: script, Input: in}), out)
@@ -66,14 +72,15 @@ func RunLive(t testing.TB, script string, in, out any) {
 	decode(t, ask(t, shared, request{Script: script, Input: in}), out)
 }
 
-// RunAnalysis is Run in an environment of its own, for the second tier of tests: TensorFlow 2.16 with TensorFlow Model Analysis,
-// tfx_bsl and what else of TFX reads models.
+// RunAnalysis is Run in an environment of its own, for the second tier of tests: TensorFlow 2.16
+// with TensorFlow Model Analysis, tfx_bsl and what else of TFX reads models.
 func RunAnalysis(t testing.TB, script string, in, out any) {
 	t.Helper()
 	decode(t, ask(t, analysisShared, request{Script: script, Input: in}), out)
 }
 
-// RunEstimator is Run in an environment of its own, for the second tier of tests: TensorFlow 2.15, the last that has Estimators.
+// RunEstimator is Run in an environment of its own, for the second tier of tests: TensorFlow 2.15,
+// the last that has Estimators.
 func RunEstimator(t testing.TB, script string, in, out any) {
 	t.Helper()
 	decode(t, ask(t, estimatorShared, request{Script: script, Input: in}), out)
@@ -89,7 +96,8 @@ func decode(t testing.TB, a answer, out any) {
 	}
 }
 
-// Fail runs a script that has to raise an exception and returns the traceback's text. Its answers are kept as those of Run are.
+// Fail runs a script that has to raise an exception and returns the traceback's text. Its answers
+// are kept as those of Run are.
 func Fail(t testing.TB, script string, in any) string {
 	t.Helper()
 	a := answerOf(t, request{Script: script, Input: in})

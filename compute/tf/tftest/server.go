@@ -15,7 +15,8 @@ import (
 //go:embed server.py
 var serverScript string
 
-// server is a Python process with TensorFlow imported. It ends when its stdin does, so it can't outlive the test binary.
+// server is a Python process with TensorFlow imported. It ends when its stdin does, so it can't
+// outlive the test binary.
 type server struct {
 	mu      sync.Mutex // one request at a time
 	stdin   io.Writer
@@ -34,7 +35,8 @@ type answer struct {
 	Log    string          `json:"log"`
 }
 
-// shared is the one server of a test binary, started by the first test that asks: an import costs 6 to 10 CPU-seconds.
+// shared is the one server of a test binary, started by the first test that asks: an import costs 6
+// to 10 CPU-seconds.
 var shared = sync.OnceValues(func() (*server, error) { return serverOf(installed) })
 
 // analysisShared is that of the environment with TensorFlow Model Analysis.
@@ -72,8 +74,8 @@ func installFrom(lock []byte) (string, error) {
 	return env.python(), env.ensure(installPackages)
 }
 
-// terminal is where a human sees a notice at once. The go tool keeps a test's stderr back, so it is the terminal itself
-// where there is one.
+// terminal is where a human sees a notice at once. The go tool keeps a test's stderr back, so it is
+// the terminal itself where there is one.
 func terminal() io.Writer {
 	if tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0); err == nil {
 		return tty

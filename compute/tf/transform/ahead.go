@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// ahead is the goroutines of a Source: one reads raw batches, and each of those has one that transforms it.
+// ahead is the goroutines of a Source: one reads raw batches, and each of those has one that
+// transforms it.
 type ahead struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -65,7 +66,8 @@ func (s *slot) transform(ctx context.Context, g *Graph) {
 	s.done <- err
 }
 
-// copyBatch copies a batch into the memory of an earlier copy of the same columns, or its own if to is nil.
+// copyBatch copies a batch into the memory of an earlier copy of the same columns, or its own if to
+// is nil.
 func copyBatch(to, from *example.Batch) *example.Batch {
 	if to == nil {
 		to = &example.Batch{Columns: make([]example.Column, len(from.Columns))}

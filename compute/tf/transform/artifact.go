@@ -10,15 +10,16 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// artifact is a TransformGraph: a SavedModel, the one function in it that counts, and the raw schema.
+// artifact is a TransformGraph: a SavedModel, the one function in it that counts, and the raw
+// schema.
 type artifact struct {
 	model           *graph.Model
 	inputs, outputs []graph.Spec
 	compile         func(context.Context, *graph.Session) (*graph.Program, error)
 }
 
-// The names of the function: in the tree of objects, and among the signatures of graphs of TensorFlow 1 (force_tf_compat_v1), which
-// have no such tree.
+// The names of the function: in the tree of objects, and among the signatures of graphs of
+// TensorFlow 1 (force_tf_compat_v1), which have no such tree.
 const (
 	transformObject    = "transform_fn"
 	transformSignature = "transform_signature"
@@ -55,8 +56,8 @@ func oldArtifact(m *graph.Model) (*artifact, error) {
 // transformed is what an output of the function is.
 const transformed = "transformed feature"
 
-// composites are the raw features that are put together of several columns, as the raw schema in the artifact says. Without
-// a schema there are none.
+// composites are the raw features that are put together of several columns, as the raw schema in
+// the artifact says. Without a schema there are none.
 func (a *artifact) composites() ([]example.Composite, error) {
 	schema, err := example.ReadSchema(filepath.Join(filepath.Dir(a.model.Dir), "metadata", "schema.pbtxt"))
 	if errors.Is(err, fs.ErrNotExist) {

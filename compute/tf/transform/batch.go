@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// columns is how examples hold a transformed feature: as tf.Transform writes it to its transformed examples, and
-// describes it in their schema.
+// columns is how examples hold a transformed feature: as tf.Transform writes it to its transformed
+// examples, and describes it in their schema.
 func (f feature) columns() (example.Spec, error) {
 	kind, err := kindOf(f.DType)
 	if err != nil {

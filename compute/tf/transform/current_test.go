@@ -19,10 +19,12 @@ import (
 
 var update = flag.Bool("update", false, "write the graphs and answers to testdata")
 
-// unstable is the graph whose floats differ by hundredths from run to run: tf.Transform finds its parameters by fitting.
+// unstable is the graph whose floats differ by hundredths from run to run: tf.Transform finds its
+// parameters by fitting.
 const unstable = "scale_to_gaussian"
 
-// The graphs in testdata are those that tf.Transform makes of functions.py today, and TensorFlow answers as it did.
+// The graphs in testdata are those that tf.Transform makes of functions.py today, and TensorFlow
+// answers as it did.
 func TestGraphsAreCurrent(t *testing.T) {
 	t.Parallel()
 	made := t.TempDir()
@@ -45,8 +47,8 @@ func TestGraphsAreCurrent(t *testing.T) {
 	}
 }
 
-// sameAnswers leaves out what errors say, since of two rows that are errors either may be told, and the records, which follow from
-// the answers.
+// sameAnswers leaves out what errors say, since of two rows that are errors either may be told, and
+// the records, which follow from the answers.
 func sameAnswers(a, b golden, areStable bool) bool {
 	if !slices.Equal(a.Features, b.Features) || len(a.Batches) != len(b.Batches) {
 		return false

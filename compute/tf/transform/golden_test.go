@@ -37,12 +37,13 @@ type goldenTensor struct {
 	Data  json.RawMessage // the bytes in base64; of strings a list of those
 }
 
-// maxDistance is how many float32s may lie between ours and TensorFlow's. Addition, division and the like have no choice;
-// exp, log and their kin are polynomials there, of which each step is rounded.
+// maxDistance is how many float32s may lie between ours and TensorFlow's. Addition, division and
+// the like have no choice; exp, log and their kin are polynomials there, of which each step is
+// rounded.
 const maxDistance = 4
 
-// magnitudes are the largest numbers that some outputs are differences of. An error in those doesn't get smaller by
-// subtracting.
+// magnitudes are the largest numbers that some outputs are differences of. An error in those
+// doesn't get smaller by subtracting.
 var magnitudes = map[string]float32{
 	"pca/v":                      100, // a sum of products of which one is up to 100
 	"covariance/v":               100,
@@ -141,7 +142,8 @@ func TestGraphsAnswerAsInTensorFlow(t *testing.T) {
 	}
 }
 
-// compareGolden runs the graph on the batches that TensorFlow had. Where that has an error there has to be one.
+// compareGolden runs the graph on the batches that TensorFlow had. Where that has an error there
+// has to be one.
 func compareGolden(t *testing.T, name string, g *Graph, rows [][]byte, want golden) {
 	t.Helper()
 	for _, batch := range want.Batches {
@@ -229,7 +231,8 @@ func compareOutputs(t *testing.T, name string, g *Graph, f *graph.Frame, rows []
 	}
 }
 
-// compare wants integers and strings equal, floats within 4 units in the last place: their own, or that of a magnitude.
+// compare wants integers and strings equal, floats within 4 units in the last place: their own, or
+// that of a magnitude.
 func (w goldenTensor) compare(got tensor.Tensor, magnitude float32) string {
 	if !slices.Equal(got.Shape(), w.Shape) {
 		return fmt.Sprintf("shape %v, want %v", got.Shape(), w.Shape)

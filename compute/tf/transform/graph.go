@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/ops"
 )
 
-// Graph is the transformation of a TransformGraph artifact, ready to run. It may be used by any number of goroutines at
-// once.
+// Graph is the transformation of a TransformGraph artifact, ready to run. It may be used by any
+// number of goroutines at once.
 type Graph struct {
 	sources []source
 	outputs []feature
@@ -25,17 +25,18 @@ type Graph struct {
 	program *graph.Program
 }
 
-// Open reads the TransformGraph artifact in dir: the folder that holds transform_fn. An op that isn't known is an error that
-// names the op, its node and the transformed feature that needs it; nothing is left to be found out when data are there. An
-// error that has example.ErrInput in its chain is the artifact's fault.
+// Open reads the TransformGraph artifact in dir: the folder that holds transform_fn. An op that
+// isn't known is an error that names the op, its node and the transformed feature that needs it;
+// nothing is left to be found out when data are there. An error that has example.ErrInput in its
+// chain is the artifact's fault.
 //
 // The graph is executed within the default limits of package tensorflow: OpenWithin sets others.
 func Open(dir string) (*Graph, error) {
 	return OpenWithin(context.Background(), dir, graph.Limits{})
 }
 
-// OpenWithin is Open until ctx ends, with the limits given for opening it and for each Run. A graph or data that go beyond them have
-// graph.ErrLimit in the error's chain.
+// OpenWithin is Open until ctx ends, with the limits given for opening it and for each Run. A graph
+// or data that go beyond them have graph.ErrLimit in the error's chain.
 func OpenWithin(ctx context.Context, dir string, limits graph.Limits) (*Graph, error) {
 	m, err := graph.Open(filepath.Join(dir, "transform_fn"))
 	if err != nil {
@@ -116,23 +117,24 @@ func (g *Graph) describe(a *artifact) error {
 	return g.spec.Validate()
 }
 
-// Raw is the features that go in, as they are read from examples: those that a transformed feature needs. A batch may have
-// more.
+// Raw is the features that go in, as they are read from examples: those that a transformed feature
+// needs. A batch may have more.
 func (g *Graph) Raw() example.Spec { return slices.Clone(g.raw) }
 
-// Spec is the features that come out: those that reading tf.Transform's transformed examples would give.
+// Spec is the features that come out: those that reading tf.Transform's transformed examples would
+// give.
 func (g *Graph) Spec() example.Spec { return slices.Clone(g.spec) }
 
-// Run transforms a batch of raw features. The outcome shares no memory with raw; it is in the memory of into, a batch that
-// Run returned before and that nobody needs any more, or of its own if into is nil. A row that TensorFlow has an error for
-// is one here too, and spoils its batch.
+// Run transforms a batch of raw features. The outcome shares no memory with raw; it is in the
+// memory of into, a batch that Run returned before and that nobody needs any more, or of its own if
+// into is nil. A row that TensorFlow has an error for is one here too, and spoils its batch.
 func (g *Graph) Run(raw, into *example.Batch) (*example.Batch, error) {
 	return g.RunContext(context.Background(), raw, into)
 }
 
-// RunContext is Run until ctx ends: soon after that it returns an error with the cause in its chain, which isn't example.ErrInput. Where
-// the batch says where its rows come from, the error is an example.Error that names the file and the record of the first row that is at
-// fault by itself.
+// RunContext is Run until ctx ends: soon after that it returns an error with the cause in its
+// chain, which isn't example.ErrInput. Where the batch says where its rows come from, the error is
+// an example.Error that names the file and the record of the first row that is at fault by itself.
 func (g *Graph) RunContext(ctx context.Context, raw, into *example.Batch) (*example.Batch, error) {
 	made, err := g.runBatch(ctx, raw, into)
 	if err != nil && errors.Is(err, example.ErrInput) && len(raw.Origins) == raw.Rows && raw.Rows > 0 {

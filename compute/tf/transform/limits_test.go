@@ -32,7 +32,8 @@ func shapeOf(dims ...int64) *shapepb.TensorShapeProto {
 	return s
 }
 
-// transformGraph is an artifact whose graph, in TensorFlow 1's form, makes the strings y of the strings x.
+// transformGraph is an artifact whose graph, in TensorFlow 1's form, makes the strings y of the
+// strings x.
 func transformGraph(t *testing.T, nodes ...*nodepb.NodeDef) string {
 	t.Helper()
 	port := func(name string) *corepb.TensorInfo {
@@ -62,7 +63,8 @@ func constantStrings(name string, n int64) *nodepb.NodeDef {
 	}}}}
 }
 
-// A graph of 1 kB whose constants are gigabytes of strings ends while it is opened, with memory of a few hundred megabytes.
+// A graph of 1 kB whose constants are gigabytes of strings ends while it is opened, with memory of
+// a few hundred megabytes.
 func TestConstantsOfATransformGraphAreBounded(t *testing.T) {
 	join := &nodepb.NodeDef{Name: "y", Op: "StringJoin"}
 	nodes := []*nodepb.NodeDef{join}
@@ -85,7 +87,8 @@ func TestConstantsOfATransformGraphAreBounded(t *testing.T) {
 	}
 }
 
-// A graph that makes gigabytes of a row ends in the batch that asks for them; the end of a context is no fault of the data.
+// A graph that makes gigabytes of a row ends in the batch that asks for them; the end of a context
+// is no fault of the data.
 func TestBatchesOfATransformGraphAreBounded(t *testing.T) {
 	t.Parallel()
 	last, nodes := "x", []*nodepb.NodeDef(nil)

@@ -8,8 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// locate finds the first row of a batch that is at fault by itself, by halves: a batch of n rows is run log2(n) times more, in parts.
-// Where no part fails alone, it is rows together that do, and the first and the last of them are named.
+// locate finds the first row of a batch that is at fault by itself, by halves: a batch of n rows is
+// run log2(n) times more, in parts. Where no part fails alone, it is rows together that do, and the
+// first and the last of them are named.
 func (g *Graph) locate(ctx context.Context, raw *example.Batch, err error) error {
 	from, to := 0, raw.Rows
 	for to-from > 1 {

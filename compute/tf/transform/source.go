@@ -13,8 +13,9 @@ type Reader interface {
 	Close() error
 }
 
-// Source gives transformed batches, in the order of the raw ones, as reading the transformed examples would. Some batches are
-// transformed ahead, one on each core; what comes out doesn't depend on how many those are. It is not safe for concurrent use.
+// Source gives transformed batches, in the order of the raw ones, as reading the transformed
+// examples would. Some batches are transformed ahead, one on each core; what comes out doesn't
+// depend on how many those are. It is not safe for concurrent use.
 type Source struct {
 	graph  *Graph
 	reader Reader
@@ -27,8 +28,8 @@ type Source struct {
 // Source reads r, which it closes, and transforms.
 func (g *Graph) Source(r Reader) *Source { return &Source{graph: g, reader: r} }
 
-// Next returns the next batch, which stays valid until the next call. At the end the error is that of the reader: io.EOF. After
-// ctx has ended, Next may be called again, and nothing is lost.
+// Next returns the next batch, which stays valid until the next call. At the end the error is that
+// of the reader: io.EOF. After ctx has ended, Next may be called again, and nothing is lost.
 func (s *Source) Next(ctx context.Context) (*example.Batch, error) {
 	if s.err != nil {
 		return nil, s.err
@@ -56,7 +57,8 @@ func (s *Source) Next(ctx context.Context) (*example.Batch, error) {
 	return s.given.made, s.err
 }
 
-// Skip moves on by some batches; those that nobody has read ahead yet aren't transformed. Fewer batches than asked for are io.EOF.
+// Skip moves on by some batches; those that nobody has read ahead yet aren't transformed. Fewer
+// batches than asked for are io.EOF.
 func (s *Source) Skip(ctx context.Context, batches int64) error {
 	if s.ahead == nil && s.err == nil {
 		return s.reader.Skip(ctx, batches)

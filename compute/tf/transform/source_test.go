@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/transform"
 )
 
-// rawAndTransformed are readers of the same rows: raw ones that are transformed, and those that Transform wrote.
+// rawAndTransformed are readers of the same rows: raw ones that are transformed, and those that
+// Transform wrote.
 func rawAndTransformed(t *testing.T, name string, o example.Options) (*transform.Source, *example.Reader) {
 	t.Helper()
 	g, err := transform.Open(graphOf(name))
@@ -29,7 +30,8 @@ func rawAndTransformed(t *testing.T, name string, o example.Options) (*transform
 	return g.Source(open("examples", g.Raw())), open("transformed_examples", g.Spec())
 }
 
-// Over several epochs, shuffled, with batches left out at the start and later: batch by batch the same bits.
+// Over several epochs, shuffled, with batches left out at the start and later: batch by batch the
+// same bits.
 func TestASourceGivesWhatTransformWrote(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"penguin", "taxi"} {

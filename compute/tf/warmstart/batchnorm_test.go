@@ -65,7 +65,8 @@ func TestAveragesOfBatchNormalizationAreTaken(t *testing.T) {
 	}
 }
 
-// Keras keeps variances, and its layers have numbers for names. Answers are sums of products in float32, in another order.
+// Keras keeps variances, and its layers have numbers for names. Answers are sums of products in
+// float32, in another order.
 func TestABatchNormalizationOfKerasIsTaken(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "keras")

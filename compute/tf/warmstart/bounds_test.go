@@ -11,8 +11,8 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// A file of some megabytes may name one large function as the signature behind every name. Nodes are taken into memory once
-// for each, up to a bound.
+// A file of some megabytes may name one large function as the signature behind every name. Nodes
+// are taken into memory once for each, up to a bound.
 func TestSignaturesOfOneLargeFunctionAreBounded(t *testing.T) {
 	t.Parallel()
 	const nodes, signatures = 20_000, 20_000

@@ -12,19 +12,23 @@ import (
 type Network struct {
 	Graph *nn.Graph
 
-	// TransformGraph is the folder of the transform graph that makes the network's inputs, "" for none.
+	// TransformGraph is the folder of the transform graph that makes the network's inputs, "" for
+	// none.
 	TransformGraph string
 
-	// Logits is the output that has a column for each class, or one for the second of two; "": no classes are predicted.
+	// Logits is the output that has a column for each class, or one for the second of two; "": no
+	// classes are predicted.
 	Logits string
 
-	// Classes are the names of all classes in the order of those columns, ClassNames; nil where they aren't known.
+	// Classes are the names of all classes in the order of those columns, ClassNames; nil where
+	// they aren't known.
 	Classes []string
 }
 
-// ClassNames are the names of a label's classes 0, 1, 2 ...: words, where the label is one of them; where a transform graph made
-// its number of a vocabulary, the tokens, then buckets for others; else the numbers themselves. nil where there are more words
-// than classes: the label is something else that was made of them.
+// ClassNames are the names of a label's classes 0, 1, 2 ...: words, where the label is one of them;
+// where a transform graph made its number of a vocabulary, the tokens, then buckets for others;
+// else the numbers themselves. nil where there are more words than classes: the label is something
+// else that was made of them.
 func ClassNames(classes int, words []string, feature, transformGraph string) ([]string, error) {
 	if words == nil && transformGraph != "" {
 		vocabularies, err := TransformVocabularies(transformGraph)
@@ -53,7 +57,8 @@ type classes struct {
 	ours, old []string        // names of the classes; nil: not known
 }
 
-// classesOf looks for weights whose last axis is that of the logits. old are the names of the old model's classes.
+// classesOf looks for weights whose last axis is that of the logits. old are the names of the old
+// model's classes.
 func (n Network) classesOf(old []string) classes {
 	found := classes{weights: map[string]bool{}, ours: n.Classes, old: old}
 	at := slices.IndexFunc(n.Graph.Outputs, func(o nn.Output) bool { return o.Name == n.Logits })
@@ -76,8 +81,8 @@ func (c classes) opposite() bool {
 	return len(c.ours) == 2 && len(c.old) == 2 && c.ours[0] == c.old[1] && c.ours[1] == c.old[0]
 }
 
-// classColumns are what so many columns stand for that belong to classes of these names; nil where that isn't known. One
-// column is that of the second of two classes.
+// classColumns are what so many columns stand for that belong to classes of these names; nil where
+// that isn't known. One column is that of the second of two classes.
 func classColumns(names []string, columns int) Rows {
 	switch {
 	case columns == 1 && len(names) == 2 && names[0] != names[1]:

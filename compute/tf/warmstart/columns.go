@@ -12,7 +12,8 @@ type tensorKey struct {
 	index        int
 }
 
-// columns are the contents of a tensor's columns: its last axis, or its last ones taken together. nil: not known.
+// columns are the contents of a tensor's columns: its last axis, or its last ones taken together.
+// nil: not known.
 func (t *tracer) columns(f *frame, tensor string) []column {
 	o, ok := f.origin(tensor)
 	if !ok || t.work > maxWork || t.deep > maxChain {
@@ -48,8 +49,8 @@ func (t *tracer) compute(o origin) []column {
 	return known.columns(o)
 }
 
-// combined is the contents of two operands taken together, element by element: one of them has to be the same for every
-// example, or both have to be of the same columns.
+// combined is the contents of two operands taken together, element by element: one of them has to
+// be the same for every example, or both have to be of the same columns.
 func (t *tracer) combined(o origin) []column {
 	in := o.node.GetInput()
 	if len(in) != 2 {
@@ -121,7 +122,8 @@ func (t *tracer) gathered(o origin) []column {
 	return lookedUp(x, w.Shape[1])
 }
 
-// rowsOf is for a gather from what is no weight: if it takes whole rows, their columns are what they were.
+// rowsOf is for a gather from what is no weight: if it takes whole rows, their columns are what
+// they were.
 func (t *tracer) rowsOf(o origin) []column {
 	in := o.node.GetInput()
 	if len(in) < 3 {
@@ -133,7 +135,8 @@ func (t *tracer) rowsOf(o origin) []column {
 	return t.columns(o.frame, in[0])
 }
 
-// summed is a one-hot row that an indicator column made of one value: with several it is not known which one is meant.
+// summed is a one-hot row that an indicator column made of one value: with several it is not known
+// which one is meant.
 func (t *tracer) summed(o origin) []column {
 	made, ok := o.frame.through(o.node.GetInput()[0], "Identity")
 	if !ok || made.node == nil || made.node.GetOp() != "OneHot" || len(made.node.GetInput()) < 2 {
@@ -145,7 +148,8 @@ func (t *tracer) summed(o origin) []column {
 	return t.columns(o.frame, o.node.GetInput()[0])
 }
 
-// selected is one of two values. Where one of them is a constant whole number, that is what all others became.
+// selected is one of two values. Where one of them is a constant whole number, that is what all
+// others became.
 func (t *tracer) selected(o origin) []column {
 	in := o.node.GetInput()
 	x, y := t.columns(o.frame, in[1]), t.columns(o.frame, in[2])
@@ -194,7 +198,8 @@ func (t *tracer) crossed(o origin) []column {
 	return crossed(int(a["num_buckets"].GetI()), of...)
 }
 
-// rowsFilled is the values of SparseFillEmptyRows: its other outputs are indices, which rows were empty, and more.
+// rowsFilled is the values of SparseFillEmptyRows: its other outputs are indices, which rows were
+// empty, and more.
 func (t *tracer) rowsFilled(o origin) []column {
 	if o.output == "output_values" || o.output == "" && o.index == 1 {
 		return t.columns(o.frame, o.node.GetInput()[1])
@@ -211,7 +216,8 @@ func (t *tracer) oneHot(o origin) []column {
 	return oneHot(x, int(depth))
 }
 
-// callColumns goes into a function, unless it is one whose results have names of their own: a transform graph's features.
+// callColumns goes into a function, unless it is one whose results have names of their own: a
+// transform graph's features.
 func (t *tracer) callColumns(o origin) []column {
 	name := o.node.GetAttr()["f"].GetFunc().GetName()
 	called := t.call(o.frame, o.node)

@@ -48,7 +48,8 @@ func TestEstimatorsAreRead(t *testing.T) {
 	}
 }
 
-// rowsOfEstimator compares what rows stand for with what the feature columns say: they are in the order of their names.
+// rowsOfEstimator compares what rows stand for with what the feature columns say: they are in the
+// order of their names.
 func rowsOfEstimator(t *testing.T, name string, s *Source) {
 	t.Helper()
 	shops := Rows{`company: "cab"`, `company: "taxi"`, `company: "carl"`, "company: bucket 0 for others", "company: bucket 1 for others"}

@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 )
 
-// A new network for penguins starts from the model that TFX's Trainer made of them, but for its last layer.
+// A new network for penguins starts from the model that TFX's Trainer made of them, but for its
+// last layer.
 func Example() {
 	b := nn.NewBuilder(nn.NewRand(1))
 	length, depth := b.Input("culmen_length_mm_xf", nn.Float32, 1), b.Input("culmen_depth_mm_xf", nn.Float32, 1)

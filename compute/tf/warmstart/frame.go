@@ -20,8 +20,8 @@ type frame struct {
 	seen   map[tensorKey][]column
 }
 
-// argument is what a function was given: a tensor of its caller's, an object that it captured, or what its own caller gives it by
-// that name.
+// argument is what a function was given: a tensor of its caller's, an object that it captured, or
+// what its own caller gives it by that name.
 type argument struct {
 	tensor  string // in the caller's frame
 	object  int32  // captured; -1: none
@@ -29,7 +29,8 @@ type argument struct {
 	width   int // of what the user gives; 0: not known
 }
 
-// origin is where a tensor comes from: an output of a node, or an argument that no frame knows more of.
+// origin is where a tensor comes from: an output of a node, or an argument that no frame knows more
+// of.
 type origin struct {
 	frame  *frame
 	node   *nodepb.NodeDef // nil: an argument
@@ -38,8 +39,8 @@ type origin struct {
 	argument
 }
 
-// cutTensor takes apart the name of a tensor: node:output:index in a function, node:index in the graph, an argument's or a
-// node's name alone.
+// cutTensor takes apart the name of a tensor: node:output:index in a function, node:index in the
+// graph, an argument's or a node's name alone.
 func cutTensor(name string) (node, output string, index int) {
 	parts := strings.Split(strings.TrimPrefix(name, "^"), ":")
 	if len(parts) > 1 {

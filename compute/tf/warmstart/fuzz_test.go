@@ -17,7 +17,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// FuzzModel looks for a SavedModel that makes the tracer fail, or take much longer than it is large.
+// FuzzModel looks for a SavedModel that makes the tracer fail, or take much longer than it is
+// large.
 func FuzzModel(f *testing.F) {
 	dir := small(f) // the engine takes long over large seeds
 	model, modelErr := os.ReadFile(filepath.Join(dir, "saved_model.pb"))
@@ -44,7 +45,8 @@ func FuzzModel(f *testing.F) {
 	})
 }
 
-// FuzzObjects looks for an object graph that the walk doesn't come out of, or takes something twice from.
+// FuzzObjects looks for an object graph that the walk doesn't come out of, or takes something twice
+// from.
 func FuzzObjects(f *testing.F) {
 	b, err := tensorbundle.Open(filepath.Join(small(f), "variables", "variables"))
 	if err != nil {

@@ -4,9 +4,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// GraphRows says what the rows of a new model's params stand for, by name. vocabularies are those of inputs that are numbers of
-// tokens already, as a transform graph makes them (TransformVocabularies); the graph's own aren't needed. Rows that can't be distinguished
-// from each other are empty; a param whose rows stand for nothing but hidden units has none.
+// GraphRows says what the rows of a new model's params stand for, by name. vocabularies are those
+// of inputs that are numbers of tokens already, as a transform graph makes them
+// (TransformVocabularies); the graph's own aren't needed. Rows that can't be distinguished from
+// each other are empty; a param whose rows stand for nothing but hidden units has none.
 func GraphRows(g *nn.Graph, vocabularies map[string]Vocabulary) map[string]Rows {
 	types, err := g.Types()
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
-// A feature that goes into a layer twice has two rows of the same words, and a layer that takes other features another time has none.
-// Their weights are taken by position, and that is told; of hidden units there is nothing to be told.
+// A feature that goes into a layer twice has two rows of the same words, and a layer that takes
+// other features another time has none. Their weights are taken by position, and that is told; of
+// hidden units there is nothing to be told.
 func TestRowsThatCanNotBeToldApartAreTold(t *testing.T) {
 	t.Parallel()
 	b := nn.NewBuilder(nn.NewRand(1))

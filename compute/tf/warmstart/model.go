@@ -76,8 +76,8 @@ func (m *savedModel) child(id int32, name string) (int32, bool) {
 	return 0, false
 }
 
-// v1Order is the names of trainable variables as the program made them: the model's collection, or that of the graph which
-// a Saver writes next to its checkpoint. Without either there is none.
+// v1Order is the names of trainable variables as the program made them: the model's collection, or
+// that of the graph which a Saver writes next to its checkpoint. Without either there is none.
 func v1Order(p place, model *savedModel) ([]string, error) {
 	if model != nil {
 		return variableNames(model.graph)
@@ -96,7 +96,8 @@ func v1Order(p place, model *savedModel) ([]string, error) {
 	return variableNames(&graph)
 }
 
-// variableNames are those under which a Saver keeps the collection's variables: of the parts of one, that of the whole.
+// variableNames are those under which a Saver keeps the collection's variables: of the parts of
+// one, that of the whole.
 func variableNames(graph *corepb.MetaGraphDef) ([]string, error) {
 	var names []string
 	for _, text := range graph.GetCollectionDef()["trainable_variables"].GetBytesList().GetValue() {

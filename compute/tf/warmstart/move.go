@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// move is one param and the values it will have. A weight is taken as a table: its last axis is the columns where those are
-// classes, else all but its first axis is.
+// move is one param and the values it will have. A weight is taken as a table: its last axis is the
+// columns where those are classes, else all but its first axis is.
 type move struct {
 	into, values  []float32
 	rows, columns axis
@@ -103,8 +103,8 @@ func (s *starter) move(p nn.Param, at *pair) (move, error) {
 	return m, nil
 }
 
-// deviate makes variances what batch normalization divides by, sqrt(variance + epsilon), in their place. It began with a variance of 1,
-// which holds epsilon.
+// deviate makes variances what batch normalization divides by, sqrt(variance + epsilon), in their
+// place. It began with a variance of 1, which holds epsilon.
 func deviate(values, beginning []float32) (epsilon float64) {
 	if len(beginning) > 0 {
 		epsilon = float64(beginning[0])*float64(beginning[0]) - 1
@@ -115,8 +115,8 @@ func deviate(values, beginning []float32) (epsilon float64) {
 	return epsilon
 }
 
-// fit says which old row and column is for each of p, and a note about it. Axes may differ in length only where both
-// sides' places are known.
+// fit says which old row and column is for each of p, and a note about it. Axes may differ in
+// length only where both sides' places are known.
 func (s *starter) fit(p nn.Param, theirs Weight) (m move, note string, err error) {
 	rows, columns := s.rowsOf(p, theirs), s.columnsOf(p, theirs)
 	if !fits(p.Shape, theirs.Shape, rows.known, columns.known) {

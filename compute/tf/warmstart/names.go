@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// automatic are the layers of Keras that have weights, as it names them where a program doesn't: dense, then dense_1, counted per
-// process. Of canned Estimators, hiddenlayer_0, and logits, of which each head has one.
+// automatic are the layers of Keras that have weights, as it names them where a program doesn't:
+// dense, then dense_1, counted per process. Of canned Estimators, hiddenlayer_0, and logits, of
+// which each head has one.
 var automatic = []string{
 	"dense", "einsum_dense", "embedding", "batch_normalization", "layer_normalization", "group_normalization", "normalization", "p_re_lu",
 	"conv1d", "conv2d", "conv3d", "depthwise_conv2d", "separable_conv1d", "separable_conv2d", "conv1d_transpose", "conv2d_transpose",
@@ -26,7 +27,8 @@ func isPositional(name string) bool {
 	return slices.Contains(automatic, layer) || layer == "logits" && len(parts) > 2 && parts[len(parts)-3] == "dnn"
 }
 
-// isCounted says that an argument has the name that TensorFlow or Keras gives one without a name of its own.
+// isCounted says that an argument has the name that TensorFlow or Keras gives one without a name of
+// its own.
 func isCounted(name string) bool {
 	if base, number, ok := cutLast(name, '_'); ok && digits(number) == len(number) {
 		name = base
@@ -42,8 +44,8 @@ func cutLast(s string, sep byte) (before, after string, ok bool) {
 	return s[:at], s[at+1:], true
 }
 
-// kind is what a weight does in its layer, as far as its name shows; else its number of axes stands for that. Weights are
-// matched by order only with others of their kind.
+// kind is what a weight does in its layer, as far as its name shows; else its number of axes stands
+// for that. Weights are matched by order only with others of their kind.
 func kind(name string, shape []int) string {
 	_, last, ok := cutLast(name, '/')
 	if !ok {
@@ -74,7 +76,8 @@ const (
 
 func lastName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
-// wholeName is the name under which the parts of a variable are saved: dnn/kernel for dnn/kernel/part_0.
+// wholeName is the name under which the parts of a variable are saved: dnn/kernel for
+// dnn/kernel/part_0.
 func wholeName(node string) string {
 	rest, part, ok := cutLast(node, '/')
 	if ok && (strings.HasPrefix(part, "part_") || strings.HasPrefix(part, "t_")) {

@@ -9,12 +9,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// valueSuffix ends the key of a variable's value in a checkpoint of TensorFlow 2; before it stands the way to the variable
-// from the root, from attribute to attribute.
+// valueSuffix ends the key of a variable's value in a checkpoint of TensorFlow 2; before it stands
+// the way to the variable from the root, from attribute to attribute.
 const valueSuffix = "/.ATTRIBUTES/VARIABLE_VALUE"
 
-// objectWalk goes through the objects of a TensorFlow 2 checkpoint, each once, as deep as it can before it goes on: a
-// layer's weights come together, and layers in the order of the lists that hold them.
+// objectWalk goes through the objects of a TensorFlow 2 checkpoint, each once, as deep as it can
+// before it goes on: a layer's weights come together, and layers in the order of the lists that
+// hold them.
 type objectWalk struct {
 	graph     *corepb.TrackableObjectGraph
 	variables map[string]tensorbundle.Variable
@@ -68,8 +69,8 @@ func (w *objectWalk) walk() {
 	}
 }
 
-// passedOver are children that hold no weights, or copies of them: what Keras 2 keeps for itself, and the unordered second
-// list of what Keras 3 exports.
+// passedOver are children that hold no weights, or copies of them: what Keras 2 keeps for itself,
+// and the unordered second list of what Keras 3 exports.
 var passedOver = []string{"keras_api", "_all_variables", "signatures", "save_counter"}
 
 // isOptimizer goes by the counter of steps that those of Keras have.

@@ -51,8 +51,8 @@ type parseIndex struct {
 	index int
 }
 
-// parseOutput says which feature's values an output is: outputs are all indices, all values, all shapes of sparse features,
-// then dense ones.
+// parseOutput says which feature's values an output is: outputs are all indices, all values, all
+// shapes of sparse features, then dense ones.
 func parseOutput(o origin, sparse int) (parseIndex, bool) {
 	switch {
 	case o.output == "dense_values":

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// remap finds for each new row the old one that stands for the same, -1 for none, and says how many moved. Both sides' rows
-// can be distinguished. nil is all as they are. The note is taken, with its %d, and an error is none.
+// remap finds for each new row the old one that stands for the same, -1 for none, and says how many
+// moved. Both sides' rows can be distinguished. nil is all as they are. The note is taken, with its
+// %d, and an error is none.
 func remap(ours, old Rows, taken, none string) (order []int, note string, err error) {
 	if slices.Equal(ours, old) {
 		return nil, "", nil

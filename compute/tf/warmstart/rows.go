@@ -7,8 +7,9 @@ import (
 	"strconv"
 )
 
-// Rows say what each row of a weight stands for, that is, each place along its first axis: a number's feature, a token of a
-// feature's vocabulary, a bucket. Rows of two models that have the same words mean the same.
+// Rows say what each row of a weight stands for, that is, each place along its first axis: a
+// number's feature, a token of a feature's vocabulary, a bucket. Rows of two models that have the
+// same words mean the same.
 type Rows []string
 
 // unique says that no two rows are alike.
@@ -23,7 +24,8 @@ func (r Rows) unique() bool {
 	return true
 }
 
-// Vocabulary says which token each of a feature's numbers 0, 1, 2 ... stands for. Numbers beyond are buckets for other tokens.
+// Vocabulary says which token each of a feature's numbers 0, 1, 2 ... stands for. Numbers beyond
+// are buckets for other tokens.
 type Vocabulary []string
 
 // column is the contents of one column of a value in a graph.
@@ -104,7 +106,8 @@ func lookedUp(x []column, dim int) []column {
 	return list
 }
 
-// kernelRows are the rows of a kernel by which x is multiplied; nil if all that is known of them is their order.
+// kernelRows are the rows of a kernel by which x is multiplied; nil if all that is known of them is
+// their order.
 func kernelRows(x []column) Rows {
 	if !slices.ContainsFunc(x, func(c column) bool { return !c.unit }) {
 		return nil
@@ -137,8 +140,8 @@ func mapped(x []column, ids domain) []column {
 	return list
 }
 
-// crossed are the columns of a hashed cross: one for each combination of its operands', the last one's going fastest. nil: there
-// are too many, or it is not known what one of them holds.
+// crossed are the columns of a hashed cross: one for each combination of its operands', the last
+// one's going fastest. nil: there are too many, or it is not known what one of them holds.
 func crossed(buckets int, of ...[]column) []column {
 	list := []column{{}}
 	for i, x := range of {
@@ -181,7 +184,8 @@ var indistinct = Rows{}
 
 func (r Rows) isIndistinct() bool { return r != nil && len(r) == 0 }
 
-// learn keeps the rows of a weight. Of one that is used twice for different things it is not known what they stand for.
+// learn keeps the rows of a weight. Of one that is used twice for different things it is not known
+// what they stand for.
 func (k known) learn(weight string, rows Rows) {
 	before, ok := k[weight]
 	if ok && (before.isIndistinct() || !slices.Equal(before, rows)) || rows != nil && !rows.unique() {

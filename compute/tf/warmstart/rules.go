@@ -7,15 +7,15 @@ import (
 	"regexp"
 )
 
-// Rules say what a new model takes from an old one, where names and order don't say it. They are a module's custom_config
-// warm_start.
+// Rules say what a new model takes from an old one, where names and order don't say it. They are a
+// module's custom_config warm_start.
 type Rules struct {
-	// Map goes from the name of a new model's param to that of the old one's weight, or its key. What it names must be there
-	// and fit.
+	// Map goes from the name of a new model's param to that of the old one's weight, or its key.
+	// What it names must be there and fit.
 	Map map[string]string `json:"map"`
 
-	// Only and Except are regular expressions (RE2) on the names of the new model's params. What Only, if given, doesn't match
-	// somewhere starts from nothing, and so does what Except matches.
+	// Only and Except are regular expressions (RE2) on the names of the new model's params. What
+	// Only, if given, doesn't match somewhere starts from nothing, and so does what Except matches.
 	Only   string `json:"only"`
 	Except string `json:"except"`
 }

@@ -7,16 +7,18 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// Source is a model, or a checkpoint, from which weights can be taken. It may be used from several goroutines.
+// Source is a model, or a checkpoint, from which weights can be taken. It may be used from several
+// goroutines.
 type Source struct {
 	// Path is where the weights were found: a SavedModel's folder, or a checkpoint's prefix.
 	Path string
 
-	// Tensors are its weights, in the order of the model's own objects: without optimizer slots, counters and strings.
+	// Tensors are its weights, in the order of the model's own objects: without optimizer slots,
+	// counters and strings.
 	Tensors []Weight
 
-	// Classes are the names of the classes that it distinguishes, in the order of its logits, as ClassNames has them; nil where that
-	// isn't known: models of ours say it.
+	// Classes are the names of the classes that it distinguishes, in the order of its logits, as
+	// ClassNames has them; nil where that isn't known: models of ours say it.
 	Classes []string
 
 	bundle *tensorbundle.Bundle
@@ -30,8 +32,8 @@ type Weight struct {
 	DType string // as TensorFlow names it: DT_FLOAT
 	Shape []int
 
-	// Positional says that its name says only which one of its kind it is, and may be another in a model of the same shape:
-	// Keras counts layers per process, an Estimator numbers them.
+	// Positional says that its name says only which one of its kind it is, and may be another in a
+	// model of the same shape: Keras counts layers per process, an Estimator numbers them.
 	Positional bool
 
 	object int32 // its number in the object graph, -1 where there is none
@@ -39,10 +41,12 @@ type Weight struct {
 
 // Open finds the weights at path, which is one of
 //
-//   - a Model artifact of TFX: the SavedModel in Format-Serving, or in Format-Serving/export/<exporter>/<version>, each the only
-//     one in its folder, as Estimators wrote it; serving_model_dir in the place of Format-Serving, as it was called before TFX 0.29
+//   - a Model artifact of TFX: the SavedModel in Format-Serving, or in
+//     Format-Serving/export/<exporter>/<version>, each the only one in its folder, as Estimators
+//     wrote it; serving_model_dir in the place of Format-Serving, as it was called before TFX 0.29
 //   - a SavedModel, of TensorFlow 1 or 2
-//   - a checkpoint's folder, the newest one in it by its file "checkpoint", or the prefix of one: model.ckpt-1000
+//   - a checkpoint's folder, the newest one in it by its file "checkpoint", or the prefix of one:
+//     model.ckpt-1000
 //
 // What holds weights in another format is refused with what to save instead.
 func Open(path string) (*Source, error) {
@@ -65,8 +69,8 @@ func (s *Source) Values(t Weight) (values []float32, exact bool, err error) {
 	return s.bundle.Numbers(t.Key)
 }
 
-// Rows says what the rows of a weight stand for; nil where that isn't known, and empty where they can't be distinguished from
-// each other.
+// Rows says what the rows of a weight stand for; nil where that isn't known, and empty where they
+// can't be distinguished from each other.
 func (s *Source) Rows(t Weight) Rows { return s.rows[t.Key] }
 
 // find returns the weight of a name, which may also be its key.

@@ -8,7 +8,8 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// keywordSpecs are the widths of the arguments that a function takes by keyword: (tuple(), dict{keyword: TensorSpec}).
+// keywordSpecs are the widths of the arguments that a function takes by keyword: (tuple(),
+// dict{keyword: TensorSpec}).
 func keywordSpecs(signature *corepb.StructuredValue) map[string]int {
 	widths := map[string]int{}
 	values := signature.GetTupleValue().GetValues()
@@ -21,8 +22,8 @@ func keywordSpecs(signature *corepb.StructuredValue) map[string]int {
 	return widths
 }
 
-// argumentNames are those of a function's arguments, as far as it takes them in a dict: Keras 3 calls an argument inputs_1
-// that its model knows as a feature. The rest are "".
+// argumentNames are those of a function's arguments, as far as it takes them in a dict: Keras 3
+// calls an argument inputs_1 that its model knows as a feature. The rest are "".
 func (m *savedModel) argumentNames(fn *functionpb.FunctionDef) []string {
 	concrete := m.graph.GetObjectGraphDef().GetConcreteFunctions()[fn.GetSignature().GetName()]
 	values := concrete.GetCanonicalizedInputSignature().GetTupleValue().GetValues()
@@ -82,8 +83,9 @@ type result struct {
 	width int
 }
 
-// resultNames are those of a function that returns tensors by name, in the order in which TensorFlow flattens them: by key.
-// nil for another function, and for a signature: that it is called by is not what its results are.
+// resultNames are those of a function that returns tensors by name, in the order in which
+// TensorFlow flattens them: by key. nil for another function, and for a signature: that it is
+// called by is not what its results are.
 func (m *savedModel) resultNames(function string) []result {
 	concrete := m.graph.GetObjectGraphDef().GetConcreteFunctions()[function]
 	fields := concrete.GetOutputSignature().GetDictValue().GetFields()

@@ -12,15 +12,16 @@ import (
 //
 //   - as the rules' map says;
 //   - by name, where the old model's names were chosen and not counted (Tensor.Positional);
-//   - if the old model has counted names: of what is left, the first kernel with the first kernel and so on, by kind in the order of
-//     both models.
+//   - if the old model has counted names: of what is left, the first kernel with the first kernel
+//     and so on, by kind in the order of both models.
 //
-// Shapes must be equal, but for a weight whose rows are known on both sides: there each row goes where what it stands for
-// has its row now, rows of what is new keep their initial values, and the first axis may have grown or shrunk. rows are
-// those of params, by name (GraphRows). Params that aren't trainable are no weights and stay as they are.
+// Shapes must be equal, but for a weight whose rows are known on both sides: there each row goes
+// where what it stands for has its row now, rows of what is new keep their initial values, and the
+// first axis may have grown or shrunk. rows are those of params, by name (GraphRows). Params that
+// aren't trainable are no weights and stay as they are.
 //
-// The Table says all of that, also where an error comes with it. That nothing at all was taken is an error, and so is a map that
-// can't be followed; params are unchanged then.
+// The Table says all of that, also where an error comes with it. That nothing at all was taken is
+// an error, and so is a map that can't be followed; params are unchanged then.
 func Start(params []nn.Param, rows map[string]Rows, from *Source, rules Rules) (Table, error) {
 	s := starter{params: params, rows: rows, from: from}
 	return s.start(rules)
@@ -51,10 +52,11 @@ func (s *starter) start(rules Rules) (Table, error) {
 	return s.table(), nil
 }
 
-// StartFrom is Start for a network of ours and what lies at path (Open). Columns of the weights that make its logits go where
-// their class stands now, like rows: classes may stand in another order, columns of new ones keep their initial values, and
-// the logit of two classes that have changed places is negated. Where one side's classes aren't known, columns are taken as
-// they stand, and the table says so.
+// StartFrom is Start for a network of ours and what lies at path (Open). Columns of the weights
+// that make its logits go where their class stands now, like rows: classes may stand in another
+// order, columns of new ones keep their initial values, and the logit of two classes that have
+// changed places is negated. Where one side's classes aren't known, columns are taken as they
+// stand, and the table says so.
 func StartFrom(path string, n Network, rules Rules) (Table, error) {
 	from, err := Open(path)
 	if err != nil {
@@ -100,7 +102,8 @@ func (s *starter) leaveOut(expressions chosen) {
 	}
 }
 
-// isConstant says that a param is of this run's data: neither learnt nor, as the averages of batch normalization, gathered in training.
+// isConstant says that a param is of this run's data: neither learnt nor, as the averages of batch
+// normalization, gathered in training.
 func isConstant(p nn.Param) bool { return !p.Trainable && !p.Moving }
 
 func (s *starter) pair(i int, theirs Weight, how string) {

@@ -13,9 +13,9 @@ import (
 // maxStateBytes bounds the file "checkpoint". TensorFlow keeps a few lines in it.
 const maxStateBytes = 1 << 20
 
-// newestIn is the checkpoint that a folder's file "checkpoint" calls the newest: tensorflow's CheckpointState as text. It
-// lies in that folder: of an absolute path only the name counts, for folders are moved, and what a file says shall not lead
-// out of it.
+// newestIn is the checkpoint that a folder's file "checkpoint" calls the newest: tensorflow's
+// CheckpointState as text. It lies in that folder: of an absolute path only the name counts, for
+// folders are moved, and what a file says shall not lead out of it.
 func newestIn(dir string) (place, error) {
 	text, err := readBounded(filepath.Join(dir, "checkpoint"), maxStateBytes)
 	if err != nil {

@@ -49,7 +49,8 @@ func (s *starter) table() Table {
 	return t
 }
 
-// constant says that a weight of the old model is one that the new one has as a constant, and describes there.
+// constant says that a weight of the old model is one that the new one has as a constant, and
+// describes there.
 func (s *starter) constant(name string) bool {
 	return slices.ContainsFunc(s.params, func(p nn.Param) bool { return p.Name == name && isConstant(p) })
 }
@@ -91,7 +92,8 @@ func (t Table) String() string {
 // TableFile is the name of the files that Keep writes, but for their extensions.
 const TableFile = "warm_start"
 
-// Keep writes the table into a folder, which is made: warm_start.txt for people, warm_start.json for programs.
+// Keep writes the table into a folder, which is made: warm_start.txt for people, warm_start.json
+// for programs.
 func (t Table) Keep(dir string) error {
 	text, err := json.MarshalIndent(t, "", "  ")
 	if err == nil {

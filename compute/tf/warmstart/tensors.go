@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// listTensors lists the weights of a bundle in the order of the model, as far as the bundle or its model defines one.
+// listTensors lists the weights of a bundle in the order of the model, as far as the bundle or its
+// model defines one.
 func listTensors(p place, b *tensorbundle.Bundle, model *savedModel) ([]Weight, error) {
 	variables := b.Variables()
 	if slices.ContainsFunc(variables, func(v tensorbundle.Variable) bool { return v.Key == tensorbundle.ObjectGraphKey }) {
@@ -20,8 +21,8 @@ func listTensors(p place, b *tensorbundle.Bundle, model *savedModel) ([]Weight, 
 	return namedTensors(variables, order), nil
 }
 
-// namedTensors are the weights of a checkpoint of TensorFlow 1, which knows them by name alone. Those that order names come
-// first, as it has them; others follow as a person would sort them.
+// namedTensors are the weights of a checkpoint of TensorFlow 1, which knows them by name alone.
+// Those that order names come first, as it has them; others follow as a person would sort them.
 func namedTensors(variables []tensorbundle.Variable, order []string) []Weight {
 	names := map[string]bool{}
 	for _, v := range variables {
@@ -46,7 +47,8 @@ func namedTensors(variables []tensorbundle.Variable, order []string) []Weight {
 	return list
 }
 
-// isSlot says that a variable of TensorFlow 1 belongs to another: dnn/kernel/Adagrad, dnn/kernel/part_0/Adam_1.
+// isSlot says that a variable of TensorFlow 1 belongs to another: dnn/kernel/Adagrad,
+// dnn/kernel/part_0/Adam_1.
 func isSlot(name string, names map[string]bool) bool {
 	for i := range name {
 		if name[i] == '/' && names[name[:i]] {
@@ -56,8 +58,8 @@ func isSlot(name string, names map[string]bool) bool {
 	return false
 }
 
-// isOptimizers says that a variable belongs to an optimizer of Keras that an Estimator trained with:
-// training/Adagrad/learning_rate, and training/Adagrad/dnn/logits/bias/accumulator.
+// isOptimizers says that a variable belongs to an optimizer of Keras that an Estimator trained
+// with: training/Adagrad/learning_rate, and training/Adagrad/dnn/logits/bias/accumulator.
 func isOptimizers(name string, names map[string]bool) bool {
 	rest, ok := strings.CutPrefix(name, "training/")
 	optimizer, _, below := strings.Cut(rest, "/")

@@ -8,8 +8,9 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 )
 
-// tracer finds out what the rows of a SavedModel's weights stand for: it goes from each product of a value and a weight
-// back to the features that the value is made of. What it doesn't know leaves a weight's rows unknown; it never fails.
+// tracer finds out what the rows of a SavedModel's weights stand for: it goes from each product of
+// a value and a weight back to the features that the value is made of. What it doesn't know leaves
+// a weight's rows unknown; it never fails.
 type tracer struct {
 	model   *savedModel
 	weights map[int32]Weight  // by object
@@ -50,7 +51,8 @@ func newTracer(m *savedModel, tensors []Weight) *tracer {
 	return t
 }
 
-// roots are the functions that the model is called by, serving_default first; of a model of TensorFlow 1 its graph.
+// roots are the functions that the model is called by, serving_default first; of a model of
+// TensorFlow 1 its graph.
 func (t *tracer) roots() []*frame {
 	signatures, ok := t.model.child(0, "signatures")
 	if !ok {
@@ -71,7 +73,8 @@ func (t *tracer) roots() []*frame {
 	return roots
 }
 
-// rootFrame is a function as the user calls it: its arguments are features, but for the last ones, which are captured.
+// rootFrame is a function as the user calls it: its arguments are features, but for the last ones,
+// which are captured.
 func (t *tracer) rootFrame(name string) *frame {
 	fn := t.model.functions[name]
 	concrete := t.model.graph.GetObjectGraphDef().GetConcreteFunctions()[name]

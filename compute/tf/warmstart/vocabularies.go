@@ -13,8 +13,8 @@ import (
 // maxVocabularyBytes bounds a vocabulary's file.
 const maxVocabularyBytes = 1 << 30
 
-// TransformVocabularies are the vocabularies of a TransformGraph artifact, by the transformed feature that is made with
-// one, and with one only.
+// TransformVocabularies are the vocabularies of a TransformGraph artifact, by the transformed
+// feature that is made with one, and with one only.
 func TransformVocabularies(dir string) (map[string]Vocabulary, error) {
 	m, err := readModel(filepath.Join(dir, "transform_fn"))
 	if err != nil {
@@ -52,8 +52,8 @@ func (t *tracer) transforms() []*frame {
 	return roots
 }
 
-// idsOf is what the numbers in a tensor stand for, if one vocabulary takes part in making it: its tokens come first, then
-// buckets for others.
+// idsOf is what the numbers in a tensor stand for, if one vocabulary takes part in making it: its
+// tokens come first, then buckets for others.
 func (t *tracer) idsOf(f *frame, tensor string) *domain {
 	tables := map[string]Vocabulary{}
 	type place struct {
@@ -205,7 +205,8 @@ func (t *tracer) assetFile(f *frame, tensor string) string {
 	return ""
 }
 
-// lines are those of an asset, as TensorFlow reads a vocabulary: without the newline and one carriage return before it.
+// lines are those of an asset, as TensorFlow reads a vocabulary: without the newline and one
+// carriage return before it.
 func (t *tracer) lines(asset string) Vocabulary {
 	if asset == "" || !filepath.IsLocal(asset) {
 		return nil

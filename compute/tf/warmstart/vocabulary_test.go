@@ -150,8 +150,8 @@ func TestFeaturesThatAreAllOthersAreNotTaken(t *testing.T) {
 //go:embed testdata/finetune.py
 var finetuneScript string
 
-// A model of ours goes through TensorFlow, some steps of it, and comes back: with TensorFlow's weights, and what their rows
-// stand for.
+// A model of ours goes through TensorFlow, some steps of it, and comes back: with TensorFlow's
+// weights, and what their rows stand for.
 func TestAModelThatTensorFlowTrainedFurtherComesBack(t *testing.T) {
 	t.Parallel()
 	g := firstShop.graph(t)
@@ -208,7 +208,8 @@ func TestAProductOfFeaturesIsNoneOfThem(t *testing.T) {
 	}
 }
 
-// A cross is told from the features that it is made of, and from their cross in another order, in both graphs.
+// A cross is told from the features that it is made of, and from their cross in another order, in
+// both graphs.
 func TestRowsOfACrossAreBucketsOfItsFeaturesInTheirOrder(t *testing.T) {
 	t.Parallel()
 	b := nn.NewBuilder(nn.NewRand(1))

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// climber looks for the best point near one: by slopes where values lie densely, one step at a time where they do not, in turn.
+// climber looks for the best point near one: by slopes where values lie densely, one step at a time
+// where they do not, in turn.
 type climber struct {
 	cube    cube
 	surface *surface
@@ -35,8 +36,8 @@ func (c climber) climb(from climbed) climbed {
 	return from
 }
 
-// slide goes up along the dimensions whose values lie densely, and then to the values next to where it ends. A place is
-// x = sin²(πt/2), which keeps it in the cube for every t.
+// slide goes up along the dimensions whose values lie densely, and then to the values next to where
+// it ends. A place is x = sin²(πt/2), which keeps it in the cube for every t.
 func (c climber) slide(from climbed) climbed {
 	var dims []int
 	for d, smooth := range c.cube.smooth {
@@ -83,7 +84,8 @@ func (c climber) slide(from climbed) climbed {
 	return c.better(from, genes)
 }
 
-// step tries the other values of each dimension whose values do not lie densely, and the next ones of those that do.
+// step tries the other values of each dimension whose values do not lie densely, and the next ones
+// of those that do.
 func (c climber) step(from climbed) climbed {
 	for d, p := range c.cube.parameters {
 		if !from.active[d] {

@@ -6,8 +6,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// cube is a space as a unit cube: a dimension for each parameter that has more than one value. A point has the places of the values;
-// of a parameter that is not active that of its default, so that it makes no difference between two trials without it.
+// cube is a space as a unit cube: a dimension for each parameter that has more than one value. A
+// point has the places of the values; of a parameter that is not active that of its default, so
+// that it makes no difference between two trials without it.
 type cube struct {
 	space      space.Space
 	parameters []space.Parameter // of each dimension
@@ -34,8 +35,8 @@ func newCube(s space.Space) cube {
 	return c
 }
 
-// spot is a trial to be: its values, the point that they are, and its genes: places of all parameters, which say too what those get
-// that become active when a parent changes.
+// spot is a trial to be: its values, the point that they are, and its genes: places of all
+// parameters, which say too what those get that become active when a parent changes.
 type spot struct {
 	values space.Values
 	point  []float64

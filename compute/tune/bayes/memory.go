@@ -10,8 +10,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/gp"
 )
 
-// memory keeps what was computed lately, by the digest of what it was computed from: a worker that tries many values of one study does
-// not fit the same kernel again and again, and adds to a process what it has not seen yet. It changes no result.
+// memory keeps what was computed lately, by the digest of what it was computed from: a worker that
+// tries many values of one study does not fit the same kernel again and again, and adds to a
+// process what it has not seen yet. It changes no result.
 var memory = struct {
 	sync.Mutex
 	kernels   cache[gp.Kernel]

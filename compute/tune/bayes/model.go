@@ -6,10 +6,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/gp"
 )
 
-// model is a predictor of what is known of points by numbers, small ones being good, NaN ones as bad as the worst. Pending points are as
-// sure as those that were seen, and what is expected of them is what was before: the believer of Ginsbourger et al. 2010.
+// model is a predictor of what is known of points by numbers, small ones being good, NaN ones as
+// bad as the worst. Pending points are as sure as those that were seen, and what is expected of
+// them is what was before: the believer of Ginsbourger et al. 2010.
 //
-// The kernel is the one that suits a beginning of what was seen, so that it is fitted now and then only.
+// The kernel is the one that suits a beginning of what was seen, so that it is fitted now and then
+// only.
 func model(points gp.Points, y []float64, pending [][]float64, warp func([]float64) []float64) (*gp.Predictor, error) {
 	begin := beginning(len(y))
 	kernel, err := fit(thin(points, warp(y[:begin])))
@@ -31,7 +33,8 @@ func model(points gp.Points, y []float64, pending [][]float64, warp func([]float
 	return process.Predictor(), nil
 }
 
-// often is how many observations a kernel is fitted to each time; from there on when there are a twentieth more.
+// often is how many observations a kernel is fitted to each time; from there on when there are a
+// twentieth more.
 const often = 20
 
 // beginning is how many of n observations the kernel is fitted to.
@@ -81,8 +84,9 @@ func fit(points gp.Points, y []float64) (gp.Kernel, error) {
 	return kernel, nil
 }
 
-// see is a process that has seen points: the first ones at once, and each one more by itself, so that whoever remembers the process
-// of a few points less comes to the same bits as whoever begins anew.
+// see is a process that has seen points: the first ones at once, and each one more by itself, so
+// that whoever remembers the process of a few points less comes to the same bits as whoever begins
+// anew.
 func see(kernel gp.Kernel, points gp.Points, first int) (*gp.Process, error) {
 	labels := make([]digest, len(points.Rows)+1) // of the process that has seen so many
 	labels[0] = digest{}.and(kernel.Scales...).and(kernel.Variance, kernel.Noise, kernel.Mean).

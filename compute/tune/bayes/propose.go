@@ -16,7 +16,8 @@ const (
 	looks      = 300  // at spots, to find these starts
 )
 
-// Propose is the values that are most worth trying; false if none was found that was not had. Something must have been seen.
+// Propose is the values that are most worth trying; false if none was found that was not had.
+// Something must have been seen.
 func (s Search) Propose() (space.Values, bool, error) {
 	c := newCube(s.Space)
 	surface, err := s.surface(c)
@@ -39,7 +40,8 @@ func (s Search) Propose() (space.Values, bool, error) {
 
 func downwards(a, b climbed) int { return cmp.Compare(b.worth, a.worth) }
 
-// candidates are spots that were not had: all there are of a small space, else some all over it, and some around the best.
+// candidates are spots that were not had: all there are of a small space, else some all over it,
+// and some around the best.
 func (s Search) candidates(c cube) []spot {
 	var spots []spot
 	known := map[string]bool{}
@@ -99,8 +101,8 @@ func source(stream space.Stream) rand.Source {
 	return rand.NewPCG(seed(0), seed(1))
 }
 
-// highest are the highest of spots, downwards, each some way from those above it. What a spot is worth at most is known soon, so that
-// few are looked at closely.
+// highest are the highest of spots, downwards, each some way from those above it. What a spot is
+// worth at most is known soon, so that few are looked at closely.
 func (s *surface) highest(spots []spot) []climbed {
 	rough := make([]climbed, len(spots))
 	for i, spot := range spots {
@@ -132,7 +134,8 @@ func apart(spots []climbed) []climbed {
 	return append(first, later...)
 }
 
-// near says whether two points are less than a twentieth of the cube apart, on average over dimensions.
+// near says whether two points are less than a twentieth of the cube apart, on average over
+// dimensions.
 func near(a, b []float64) bool {
 	sum := 0.0
 	for d := range a {

@@ -65,7 +65,8 @@ func TestAMinimumInACornerIsFound(t *testing.T) {
 	}
 }
 
-// TestConditionsAreSearchedTogether has its minimum where a parameter is active that is not in most of what is seen at first.
+// TestConditionsAreSearchedTogether has its minimum where a parameter is active that is not in most
+// of what is seen at first.
 func TestConditionsAreSearchedTogether(t *testing.T) {
 	t.Parallel()
 	search := run(t, Search{Space: network}, 40, func(v space.Values) Seen {

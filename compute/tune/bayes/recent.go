@@ -12,7 +12,8 @@ const (
 	cream = 100  // of those that are let go, the best stay
 )
 
-// recent is what was seen without what says little by now: of more than most, the oldest that are not among their best.
+// recent is what was seen without what says little by now: of more than most, the oldest that are
+// not among their best.
 func recent(all []Seen) []Seen {
 	if len(all) <= most {
 		return all

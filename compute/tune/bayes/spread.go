@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// Spread is n values that lie evenly in a space, after the first so many: points of a scrambled Halton sequence, which is one for all
-// streams of equal seed and trial.
+// Spread is n values that lie evenly in a space, after the first so many: points of a scrambled
+// Halton sequence, which is one for all streams of equal seed and trial.
 func Spread(in space.Space, stream space.Stream, first, n int) []space.Values {
 	c := newCube(in)
 	d := len(c.parameters)

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/gp"
 )
 
-// surface is how much points of the cube are worth trying: the logarithm of the expected improvement, or a bound, and that of the
-// probability that all constraints hold.
+// surface is how much points of the cube are worth trying: the logarithm of the expected
+// improvement, or a bound, and that of the probability that all constraints hold.
 type surface struct {
 	objective   *gp.Predictor
 	best        float64         // what is expected of the best; +Inf where none was allowed: then constraints alone count
@@ -46,8 +46,9 @@ func (s Search) surface(c cube) (*surface, error) {
 	return made, nil
 }
 
-// doubt is 1, but 3 for each fourth trial: that one looks where the model, which knows nothing of how right its kernel is, is too sure.
-// Of twenty searches that stayed at a local minimum of Hartmann's function, or with the wrong one of four choices, it got nearly all away.
+// doubt is 1, but 3 for each fourth trial: that one looks where the model, which knows nothing of
+// how right its kernel is, is too sure. Of twenty searches that stayed at a local minimum of
+// Hartmann's function, or with the wrong one of four choices, it got nearly all away.
 func (s Search) doubt() float64 {
 	if (len(s.Seen)+len(s.Pending))%4 == 3 {
 		return 3
@@ -55,8 +56,8 @@ func (s Search) doubt() float64 {
 	return 1
 }
 
-// least is what is expected of the best that was allowed. Pending trials count as if they had ended as expected: what is worth trying
-// is what improves on them too.
+// least is what is expected of the best that was allowed. Pending trials count as if they had ended
+// as expected: what is worth trying is what improves on them too.
 func (s *surface) least(all []Seen, rows, pending [][]float64) float64 {
 	least := math.Inf(1)
 	for i, seen := range all {
@@ -103,8 +104,8 @@ func (s *surface) constrain(all []Seen, points gp.Points, pending [][]float64) e
 	return nil
 }
 
-// rough is an upper estimate of the value of a point, in time proportional to the number of trials: its variance is that which the
-// nearest trial leaves.
+// rough is an upper estimate of the value of a point, in time proportional to the number of trials:
+// its variance is that which the nearest trial leaves.
 func (s *surface) rough(x []float64) float64 { return s.value(x, (*gp.Predictor).Mean) }
 
 // at is the value of a point.

@@ -80,7 +80,8 @@ func TestTheHighestSpotIsFound(t *testing.T) {
 	}
 }
 
-// TestTheHighestOfManyPointsIsFound compares with all points of a space that is too large for each to be a candidate.
+// TestTheHighestOfManyPointsIsFound compares with all points of a space that is too large for each
+// to be a candidate.
 func TestTheHighestOfManyPointsIsFound(t *testing.T) {
 	t.Parallel()
 	search := Search{}

@@ -2,8 +2,9 @@ package gp
 
 import "math"
 
-// LogImprovement is the logarithm of the expected improvement on best, for values that are made small, and its derivatives by mean
-// and deviation. The logarithm has slopes where the improvement itself is 0 to the last bit.
+// LogImprovement is the logarithm of the expected improvement on best, for values that are made
+// small, and its derivatives by mean and deviation. The logarithm has slopes where the improvement
+// itself is 0 to the last bit.
 //
 //	log EI = log σ + log h(z),  z = (best - mean)/σ,  h(z) = φ(z) + z Φ(z)        (Ament et al. 2023, arXiv:2310.20708 eq. 8, 9)
 //	∂/∂mean = -Φ/(σ h),  ∂/∂σ = φ/(σ h)
@@ -13,12 +14,14 @@ func LogImprovement(mean, deviation, best float64) (value, byMean, byDeviation f
 	return math.Log(deviation) + logH, -cdf / deviation, phi / deviation
 }
 
-// logImprovement is log h(z), φ(z)/h(z) and Φ(z)/h(z). Below -1 both terms of h nearly cancel: there it is written by the scaled
-// complement of the error function, erfcx(t) = exp(t²) erfc(t), with t = -z/√2:
+// logImprovement is log h(z), φ(z)/h(z) and Φ(z)/h(z). Below -1 both terms of h nearly cancel:
+// there it is written by the scaled complement of the error function, erfcx(t) = exp(t²) erfc(t),
+// with t = -z/√2:
 //
 //	h(z) = φ(z) (1 + z √(π/2) erfcx(t))
 //
-// and where that rounds to nothing too, by its series 1 + z √(π/2) erfcx(t) = 1/z² - 3/z⁴ + 15/z⁶ - ...
+// and where that rounds to nothing too, by its series 1 + z √(π/2) erfcx(t) = 1/z² - 3/z⁴ + 15/z⁶ -
+// ...
 func logImprovement(z float64) (logH, phi, cdf float64) {
 	density := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
 	if z > -1 {
@@ -41,13 +44,14 @@ func tail(z float64) (ratio, share float64) {
 	return (share - 1) / z, share
 }
 
-// LowerBound is how large a value may be called, for values that are made small: -(mean - beta σ), with its derivatives.
-// KerasTuner's acquisition; Srinivas et al. 2010, arXiv:0912.3995.
+// LowerBound is how large a value may be called, for values that are made small: -(mean - beta σ),
+// with its derivatives. KerasTuner's acquisition; Srinivas et al. 2010, arXiv:0912.3995.
 func LowerBound(mean, deviation, beta float64) (value, byMean, byDeviation float64) {
 	return beta*deviation - mean, -1, beta
 }
 
-// LogFeasible is the logarithm of the probability that a value is at most bound, and its derivatives: Gardner et al. 2014.
+// LogFeasible is the logarithm of the probability that a value is at most bound, and its
+// derivatives: Gardner et al. 2014.
 //
 //	log Φ(z),  z = (bound - mean)/σ
 func LogFeasible(mean, deviation, bound float64) (value, byMean, byDeviation float64) {

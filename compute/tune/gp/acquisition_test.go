@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestTheImprovementIsItsIntegral compares with EI = ∫ max(0, best - y) N(y; mean, σ²) dy by Simpson's rule. Where 1e-9 of it is less
-// than what rounding leaves of a sum, z is not as small as that.
+// TestTheImprovementIsItsIntegral compares with EI = ∫ max(0, best - y) N(y; mean, σ²) dy by
+// Simpson's rule. Where 1e-9 of it is less than what rounding leaves of a sum, z is not as small as
+// that.
 func TestTheImprovementIsItsIntegral(t *testing.T) {
 	t.Parallel()
 	for _, z := range []float64{-12, -6, -3, -1.01, -0.99, -0.3, 0, 0.7, 2, 5} {
@@ -16,7 +17,8 @@ func TestTheImprovementIsItsIntegral(t *testing.T) {
 	}
 }
 
-// integral is ∫ from -∞ to z of (z - u) φ(u) du, relative to φ(z) so that nothing vanishes: u = z - s.
+// integral is ∫ from -∞ to z of (z - u) φ(u) du, relative to φ(z) so that nothing vanishes: u = z -
+// s.
 func integral(z float64) float64 {
 	const n, width = 200000, 40.
 	sum := 0.0
@@ -31,7 +33,8 @@ func integral(z float64) float64 {
 	return sum * width / n / 3 * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
 }
 
-// TestTheImprovementHasASlopeFarAway: log h(z) → -z²/2 - log √(2π) - 2 log|z| for z → -∞, with the next term -3/z².
+// TestTheImprovementHasASlopeFarAway: log h(z) → -z²/2 - log √(2π) - 2 log|z| for z → -∞, with the
+// next term -3/z².
 func TestTheImprovementHasASlopeFarAway(t *testing.T) {
 	t.Parallel()
 	for _, z := range []float64{-40, -1e3, -1e6} {

@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// Fit finds the kernel of the greatest posterior density, given values seen at points, by L-BFGS from the middle of the prior.
+// Fit finds the kernel of the greatest posterior density, given values seen at points, by L-BFGS
+// from the middle of the prior.
 func Fit(points Points, y []float64, prior Prior) (Kernel, error) {
 	if len(points.Rows) != len(y) || len(y) == 0 {
 		return Kernel{}, fmt.Errorf("fit a Gaussian process: %d points and %d values", len(points.Rows), len(y))
@@ -19,7 +20,8 @@ func Fit(points Points, y []float64, prior Prior) (Kernel, error) {
 	return kernel, nil
 }
 
-// middle is where a fit begins: the middle of the prior, but that no length scale is longer than the cube.
+// middle is where a fit begins: the middle of the prior, but that no length scale is longer than
+// the cube.
 func middle(prior Prior, dimensions int) []float64 {
 	theta := make([]float64, dimensions+2)
 	for d := range dimensions {
@@ -45,7 +47,8 @@ func (l *likelihood) climb(theta []float64) (float64, Kernel, bool) {
 	}
 	settings := optimize.Settings{GradientThreshold: 1e-2, MajorIterations: 50, FuncEvaluations: 80,
 		Converger: &optimize.FunctionConverge{Absolute: 1e-3, Iterations: 3}}
-	// A line search that finds nothing better is an error to optimize, and the end of the climb to us.
+	// A line search that finds nothing better is an error to optimize, and the end of the climb to
+	// us.
 	result, _ := optimize.Minimize(problem, theta, &settings, &optimize.LBFGS{})
 	if result == nil {
 		return l.at(theta, nil)

@@ -6,13 +6,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// likelihood is the logarithm of the posterior density of a kernel's parameters, given values seen at points:
+// likelihood is the logarithm of the posterior density of a kernel's parameters, given values seen
+// at points:
 //
 //	L(θ) = -½ (y-μ)ᵀ K⁻¹ (y-μ) - ½ log|K| - n/2 log 2π + log p(θ)          (R&W eq. 5.8 with a prior)
 //	∂L/∂θ = ½ tr((α αᵀ - K⁻¹) ∂K/∂θ) + ∂ log p/∂θ,  α = K⁻¹ (y-μ)           (R&W eq. 5.9)
 //
-// θ are logarithms: length scales, variance, noise above the least. μ is for each θ the mean of the greatest density under a
-// standard normal prior, so that it has no part in the gradient.
+// θ are logarithms: length scales, variance, noise above the least. μ is for each θ the mean of the
+// greatest density under a standard normal prior, so that it has no part in the gradient.
 type likelihood struct {
 	points  Points
 	y       []float64
@@ -51,8 +52,8 @@ func (l *likelihood) kernel(theta []float64) Kernel {
 	return k
 }
 
-// at is L(θ) and, where gradient is not nil, its derivatives; and the kernel with its mean. ok is false where K is no covariance,
-// by rounding.
+// at is L(θ) and, where gradient is not nil, its derivatives; and the kernel with its mean. ok is
+// false where K is no covariance, by rounding.
 func (l *likelihood) at(theta, gradient []float64) (value float64, kernel Kernel, ok bool) {
 	kernel = l.kernel(theta)
 	l.fill(kernel)
@@ -113,8 +114,9 @@ func (l *likelihood) fill(kernel Kernel) {
 	}
 }
 
-// differentiate computes the traces. By the logarithm of a length scale, ∂k/∂log ℓ_d = Variance dm/dr² · -2 Δ_d²/ℓ_d²; by that of
-// the variance it is k; by that of the noise above the least, this noise on the diagonal.
+// differentiate computes the traces. By the logarithm of a length scale, ∂k/∂log ℓ_d = Variance
+// dm/dr² · -2 Δ_d²/ℓ_d²; by that of the variance it is k; by that of the noise above the least,
+// this noise on the diagonal.
 func (l *likelihood) differentiate(kernel Kernel, gradient []float64) {
 	n, d := len(l.y), len(l.squares)
 	clear(gradient)

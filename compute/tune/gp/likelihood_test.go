@@ -73,8 +73,8 @@ func TestAFitTellsNoiseFromWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestLengthScalesDoNotCollapse is of values that nothing explains. Without a prior, length scales go to where each point is alone, and
-// the rest of a search is random.
+// TestLengthScalesDoNotCollapse is of values that nothing explains. Without a prior, length scales
+// go to where each point is alone, and the rest of a search is random.
 func TestLengthScalesDoNotCollapse(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {

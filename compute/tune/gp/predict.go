@@ -71,7 +71,8 @@ func (q *Predictor) covary(x []float64) (nearest int) {
 	return nearest
 }
 
-// Mean is what is expected at a point, and a bound from above of its variance, by its nearest neighbour alone: in O(n).
+// Mean is what is expected at a point, and a bound from above of its variance, by its nearest
+// neighbour alone: in O(n).
 //
 //	f̄ = μ + k(x, X) α                                                  (R&W eq. 2.25)
 func (q *Predictor) Mean(x []float64) (mean, variance float64) {
@@ -92,7 +93,8 @@ func (q *Predictor) At(x []float64) (mean, variance float64) {
 	return mean, math.Max(k.Variance-dot(q.solved, q.solved), leastVariance*k.Variance)
 }
 
-// leastVariance is what is left of the variance where rounding would leave nothing or less, as a share.
+// leastVariance is what is left of the variance where rounding would leave nothing or less, as a
+// share.
 const leastVariance = 1e-12
 
 // Slope is At, and the derivatives of both by each dimension. Those of nominal dimensions are 0.

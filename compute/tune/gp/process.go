@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Process is a Gaussian process that has seen points. Values come later, by Observe, and may come again: what is sure at a point does
-// not depend on them.
+// Process is a Gaussian process that has seen points. Values come later, by Observe, and may come
+// again: what is sure at a point does not depend on them.
 type Process struct {
 	kernel Kernel
 	points Points
@@ -68,8 +68,8 @@ func (p *Process) Observe(y []float64) (*Process, error) {
 	return &seen, nil
 }
 
-// Believe is the process that has seen one point more, and there what it expects: its mean stays what it is everywhere, since the
-// weight α of such a point is 0, and its variance shrinks.
+// Believe is the process that has seen one point more, and there what it expects: its mean stays
+// what it is everywhere, since the weight α of such a point is 0, and its variance shrinks.
 func (p *Process) Believe(x []float64) (*Process, error) {
 	more, err := p.Add(x)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 
 var kernel = Kernel{Scales: []float64{0.3, 0.9, 0.6}, Variance: 1.4, Noise: 1e-3, Mean: 0.2}
 
-// TestOnePointHasAClosedForm: with k = k(x, x'), the mean is μ + k (y - μ)/(k(x, x) + noise), the variance k(x, x) - k²/(k(x, x) + noise).
+// TestOnePointHasAClosedForm: with k = k(x, x'), the mean is μ + k (y - μ)/(k(x, x) + noise), the
+// variance k(x, x) - k²/(k(x, x) + noise).
 func TestOnePointHasAClosedForm(t *testing.T) {
 	t.Parallel()
 	kernel := Kernel{Scales: []float64{0.5}, Variance: 2, Noise: 0.5, Mean: 1}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAsScikitLearn compares with what scikit-learn 1.x says: testdata/scikit_learn.py made the file. Both compute in float64; a part in
-// 10⁸ is what a condition of 10⁵ leaves of it, and more.
+// TestAsScikitLearn compares with what scikit-learn 1.x says: testdata/scikit_learn.py made the
+// file. Both compute in float64; a part in 10⁸ is what a condition of 10⁵ leaves of it, and more.
 func TestAsScikitLearn(t *testing.T) {
 	t.Parallel()
 	var cases []struct {

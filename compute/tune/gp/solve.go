@@ -2,7 +2,8 @@ package gp
 
 import "gonum.org/v1/gonum/blas/blas64"
 
-// solveLower solves Uᵀ v = b in place, row by row of U: blas64.Trsv does the same, but without vector instructions.
+// solveLower solves Uᵀ v = b in place, row by row of U: blas64.Trsv does the same, but without
+// vector instructions.
 //
 //	v_i = b_i / u_ii,  b_j -= v_i u_ij for j > i
 func solveLower(u blas64.Triangular, b []float64) {

@@ -43,8 +43,8 @@ var columns = []struct {
 	{"message", func(r Row) string { return r.Message }},
 }
 
-// CSV writes one row a trial below a header. Values and metrics are columns by their names behind "values." and "metrics."; that of a
-// parameter which is not active is empty.
+// CSV writes one row a trial below a header. Values and metrics are columns by their names behind
+// "values." and "metrics."; that of a parameter which is not active is empty.
 func (r Report) CSV(w io.Writer) error {
 	values, metrics := r.names()
 	var header []string

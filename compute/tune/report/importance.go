@@ -19,14 +19,17 @@ type Importance struct {
 // bins is into how many groups of equal size the values of a number are sorted.
 const bins = 6
 
-// Importances says of each parameter how much of the order of the scores it explains, the most first. Trials are grouped by its value,
-// numbers by their rank into up to 6 groups, and scores count by their rank too, so that a trial that diverged is one that came last and no
-// more. What lies between the groups' means is compared with the whole spread, less what chance would put there:
+// Importances says of each parameter how much of the order of the scores it explains, the most
+// first. Trials are grouped by its value, numbers by their rank into up to 6 groups, and scores
+// count by their rank too, so that a trial that diverged is one that came last and no more. What
+// lies between the groups' means is compared with the whole spread, less what chance would put
+// there:
 //
 //	epsilon^2 = 1 - (SS_within / (n - k)) / (SS_total / (n - 1))        (Kelley 1935; of ranks: Kruskal and Wallis 1952)
 //
-// of n trials in k groups, and 0 where that is less. It is of each parameter alone: what several explain only together is in none. A
-// search that looks where it is good makes what it has settled seem of less importance. With fewer than 2 k trials nothing is said.
+// of n trials in k groups, and 0 where that is less. It is of each parameter alone: what several
+// explain only together is in none. A search that looks where it is good makes what it has settled
+// seem of less importance. With fewer than 2 k trials nothing is said.
 func Importances(s *tune.Study) []Importance {
 	scores := scoresOf(s)
 	list := []Importance{}

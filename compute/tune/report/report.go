@@ -112,7 +112,8 @@ func rowOf(s *tune.Study, t *tune.Trial, best bool) Row {
 	return row
 }
 
-// InWords is what has become of a trial, in a word or two for people. They are the same wherever a study is shown.
+// InWords is what has become of a trial, in a word or two for people. They are the same wherever a
+// study is shown.
 func (r Report) InWords(trial Row) string {
 	switch {
 	case trial.Status == tune.Invalid && r.Finished != nil:

@@ -13,12 +13,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// scoreTag is under which a trial's score is logged: the best of its curve, where TensorBoard compares last values.
+// scoreTag is under which a trial's score is logged: the best of its curve, where TensorBoard
+// compares last values.
 const scoreTag = "score"
 
-// TensorBoard writes what TensorBoard's HParams page shows: the experiment in the folder itself, and a session in a folder for each trial,
-// with its values, curves and metrics. Of more than most trials these are the best, and then those that were begun first; 0 is no
-// bound. Equal studies make equal files.
+// TensorBoard writes what TensorBoard's HParams page shows: the experiment in the folder itself,
+// and a session in a folder for each trial, with its values, curves and metrics. Of more than most
+// trials these are the best, and then those that were begun first; 0 is no bound. Equal studies
+// make equal files.
 func TensorBoard(dir string, s *tune.Study, most int) error {
 	w, err := open(dir, s.Begun)
 	if err != nil {
@@ -53,7 +55,8 @@ func chosen(s *tune.Study, most int) []*tune.Trial {
 	return trials[:most]
 }
 
-// experiment is the page's columns: the parameters with what they are taken from, the score, and the objectives.
+// experiment is the page's columns: the parameters with what they are taken from, the score, and
+// the objectives.
 func experiment(s *tune.Study) tfevents.Experiment {
 	e := tfevents.Experiment{Created: s.Begun, Metrics: []tfevents.Metric{{Tag: scoreTag}}}
 	seen := map[string]bool{}
@@ -128,7 +131,8 @@ type tagged struct {
 	tune.Point
 }
 
-// points are a trial's curves, then of each metric without one its value, and the score, all behind the last step.
+// points are a trial's curves, then of each metric without one its value, and the score, all behind
+// the last step.
 func points(s *tune.Study, t *tune.Trial) (all []tagged) {
 	last := t.Step
 	for _, name := range sorted(t.Curves) {

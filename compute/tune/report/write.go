@@ -19,7 +19,8 @@ const (
 	LogFile  = "log.jsonl" // the log itself, an entry a line: for those to write who have it
 )
 
-// Write fills a folder with all that a study says: study.json, trials.csv and, of at most so many trials, what TensorBoard shows.
+// Write fills a folder with all that a study says: study.json, trials.csv and, of at most so many
+// trials, what TensorBoard shows.
 func Write(dir string, s *tune.Study, mostSessions int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// Own is how names begin that are no parameter's: those of an algorithm's values, tuner/epochs and its kin.
+// Own is how names begin that are no parameter's: those of an algorithm's values, tuner/epochs and
+// its kin.
 const Own = "tuner/"
 
 // maxInt is how large an Int may be: a float64 still distinguishes it from its neighbors.
 const maxInt = 1 << 53
 
-// Check says what is wrong with a space: a parameter that Parameter.Check refuses, two that are the same, or a condition on a parent that
-// doesn't stand before it.
+// Check says what is wrong with a space: a parameter that Parameter.Check refuses, two that are the
+// same, or a condition on a parent that doesn't stand before it.
 func (s Space) Check() error {
 	for i, p := range s {
 		if err := p.Check(); err != nil {
@@ -33,7 +34,8 @@ func (s Space) Check() error {
 	return nil
 }
 
-// Check says what is wrong with a parameter by itself, which is what KerasTuner refuses: the parameter's name comes first.
+// Check says what is wrong with a parameter by itself, which is what KerasTuner refuses: the
+// parameter's name comes first.
 func (p Parameter) Check() error {
 	if p.Name == "" || strings.HasPrefix(p.Name, Own) {
 		return fmt.Errorf("a parameter named %q: expected a name, and none that begins with %s, which is the tuner's own", p.Name, Own)

@@ -1,13 +1,15 @@
 package space
 
-// Contains says whether values lie in the space: those of its active parameters are within their ranges, or among their choices, or
-// their defaults. What they lack has its default, and what is of no parameter, or of none that is active, counts for nothing.
+// Contains says whether values lie in the space: those of its active parameters are within their
+// ranges, or among their choices, or their defaults. What they lack has its default, and what is of
+// no parameter, or of none that is active, counts for nothing.
 func (s Space) Contains(values Values) bool {
 	_, outside := s.Outside(values)
 	return !outside
 }
 
-// Outside is the first active parameter that doesn't take its value; false if the space contains the values.
+// Outside is the first active parameter that doesn't take its value; false if the space contains
+// the values.
 func (s Space) Outside(values Values) (first Parameter, outside bool) {
 	s.Fill(func(p Parameter) any {
 		value, given := values.Lookup(p.Name)

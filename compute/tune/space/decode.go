@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// Decode reads a config of KerasTuner's, such as best_hyperparameters.txt. Values without a parameter are kept: Hyperband has them. It
-// refuses what KerasTuner refuses, and a parameter of a kind that is not known.
+// Decode reads a config of KerasTuner's, such as best_hyperparameters.txt. Values without a
+// parameter are kept: Hyperband has them. It refuses what KerasTuner refuses, and a parameter of a
+// kind that is not known.
 func Decode(text []byte) (Space, Values, error) {
 	list, given, err := takeApart(text)
 	if err != nil {
@@ -26,8 +27,8 @@ func Decode(text []byte) (Space, Values, error) {
 	return s, s.typed(values), nil
 }
 
-// DecodeValues reads the values of a config as they are. Its parameters need to be some, with names; their kinds may be such as a newer
-// KerasTuner has.
+// DecodeValues reads the values of a config as they are. Its parameters need to be some, with
+// names; their kinds may be such as a newer KerasTuner has.
 func DecodeValues(text []byte) (Values, error) {
 	list, given, err := takeApart(text)
 	if err != nil {
@@ -87,8 +88,9 @@ func (s Space) typed(values Values) Values {
 	return values
 }
 
-// UnmarshalJSON reads KerasTuner's list of objects with class_name and config. Each parameter is checked by itself: whether all parents
-// are there is for Check to say, since a log holds them in parts.
+// UnmarshalJSON reads KerasTuner's list of objects with class_name and config. Each parameter is
+// checked by itself: whether all parents are there is for Check to say, since a log holds them in
+// parts.
 func (s *Space) UnmarshalJSON(text []byte) error {
 	given, err := parse(text)
 	if err != nil || given == nil {

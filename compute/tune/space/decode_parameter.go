@@ -90,7 +90,8 @@ func readParameter(kind Kind, config object) (Parameter, error) {
 	return p, p.Check()
 }
 
-// normal is a parameter as get_config would return it: what is left out in Python has its meaning written down.
+// normal is a parameter as get_config would return it: what is left out in Python has its meaning
+// written down.
 func (p Parameter) normal() Parameter {
 	if (p.Kind == Int || p.Kind == Float) && p.Sampling == "" {
 		p.Sampling = Linear

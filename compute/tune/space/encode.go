@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// Encode writes what KerasTuner calls a config, which is TFX's best_hyperparameters.txt: byte for byte what Python's json.dumps makes of
-// it, on one line without an end. (But a Float's step is a float, also where a Python program gave 2 and not 2.0.)
+// Encode writes what KerasTuner calls a config, which is TFX's best_hyperparameters.txt: byte for
+// byte what Python's json.dumps makes of it, on one line without an end. (But a Float's step is a
+// float, also where a Python program gave 2 and not 2.0.)
 func (s Space) Encode(values Values) ([]byte, error) {
 	for _, p := range s {
 		if err := p.Check(); err != nil {
@@ -29,7 +30,8 @@ func (s Space) MarshalJSON() ([]byte, error) {
 	return appendPython(nil, s.list()), nil
 }
 
-// MarshalJSON writes an object in the order of the values, with Python's forms of numbers: 1.0 is a Float's.
+// MarshalJSON writes an object in the order of the values, with Python's forms of numbers: 1.0 is a
+// Float's.
 func (v Values) MarshalJSON() ([]byte, error) {
 	if err := v.check(); err != nil {
 		return nil, err
@@ -75,8 +77,9 @@ func classed(class string, config object) object {
 	return object{{"class_name", class}, {"config", config}}
 }
 
-// config is what get_config of KerasTuner's class returns, with its keys in their order. The default of an Int is null where none was
-// given; that of a Float or a Choice is written all the same; a Fixed has no such key.
+// config is what get_config of KerasTuner's class returns, with its keys in their order. The
+// default of an Int is null where none was given; that of a Float or a Choice is written all the
+// same; a Fixed has no such key.
 func (p Parameter) config() object {
 	conditions := make([]any, len(p.Conditions))
 	for i, c := range p.Conditions {

@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// A space has a parameter that is there for one family of models only. A trial's values are drawn from a stream of its own, and written as
-// KerasTuner writes them.
+// A space has a parameter that is there for one family of models only. A trial's values are drawn
+// from a stream of its own, and written as KerasTuner writes them.
 func Example() {
 	s := space.Space{
 		{Name: "learning_rate", Kind: space.Float, Min: 1e-5, Max: 0.1, Sampling: space.Log},

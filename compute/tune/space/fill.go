@@ -2,8 +2,8 @@ package space
 
 import "math"
 
-// Fill makes values: it asks for that of each active parameter, parents first, in order. A Fixed one is not asked for. Where two active
-// parameters share a name, the first has it.
+// Fill makes values: it asks for that of each active parameter, parents first, in order. A Fixed
+// one is not asked for. Where two active parameters share a name, the first has it.
 func (s Space) Fill(choose func(Parameter) any) Values {
 	values := make(Values, 0, len(s))
 	for _, p := range s {
@@ -22,7 +22,8 @@ func (s Space) Fill(choose func(Parameter) any) Values {
 // Defaults are the values of a trial that nobody chose anything for.
 func (s Space) Defaults() Values { return s.Fill(Parameter.Start) }
 
-// Start is the default of a parameter: the least value, the first choice or false where none was given.
+// Start is the default of a parameter: the least value, the first choice or false where none was
+// given.
 func (p Parameter) Start() any {
 	switch {
 	case p.Kind == Fixed:
@@ -38,8 +39,9 @@ func (p Parameter) Start() any {
 	}
 }
 
-// Complete makes values of some that were given: those that are of no active parameter are left out, and those that are missing are
-// defaults. A given number is as its parameter has numbers: 1 is 1.0 to a Float.
+// Complete makes values of some that were given: those that are of no active parameter are left
+// out, and those that are missing are defaults. A given number is as its parameter has numbers: 1
+// is 1.0 to a Float.
 func (s Space) Complete(given Values) Values {
 	return s.Fill(func(p Parameter) any {
 		if value, ok := given.Lookup(p.Name); ok {
@@ -49,8 +51,8 @@ func (s Space) Complete(given Values) Values {
 	})
 }
 
-// Active says whether the conditions of a parameter hold under some values, and those of all its ancestors: the value of a parent that
-// is not active itself counts for nothing.
+// Active says whether the conditions of a parameter hold under some values, and those of all its
+// ancestors: the value of a parent that is not active itself counts for nothing.
 func (s Space) Active(p Parameter, values Values) bool {
 	active := make(Values, 0, len(s))
 	for _, q := range s {

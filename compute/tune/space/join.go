@@ -2,8 +2,8 @@ package space
 
 import "slices"
 
-// Join adds the parameters of another space that are not known yet, in their order, but each after its parents. What is known stays as
-// it is, whatever the other space says of its range.
+// Join adds the parameters of another space that are not known yet, in their order, but each after
+// its parents. What is known stays as it is, whatever the other space says of its range.
 func (s Space) Join(found Space) Space {
 	joined := slices.Clone(s)
 	left := slices.Clone(found)

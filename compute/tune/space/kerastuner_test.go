@@ -33,7 +33,8 @@ type read struct {
 	Active []bool            // by parameter
 }
 
-// The real KerasTuner reads what is written here and writes the same; so do we with what it writes; and a place means one value to both.
+// The real KerasTuner reads what is written here and writes the same; so do we with what it writes;
+// and a place means one value to both.
 func TestTheRealKerasTunerAgrees(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -102,8 +103,8 @@ func close(a, b any) bool {
 	return equal(a, b) || isFloat && alsoFloat && math.Abs(x-y) <= 1e-12*math.Abs(y)
 }
 
-// randomSpace has parameters of all kinds, a third of them below a choice. Floats with linear steps fill their range in halves, which
-// floats hold: with others KerasTuner loses the maximum.
+// randomSpace has parameters of all kinds, a third of them below a choice. Floats with linear steps
+// fill their range in halves, which floats hold: with others KerasTuner loses the maximum.
 func randomSpace(rng *rand.Rand) (s space.Space) {
 	s = append(s, space.Parameter{Name: "kind", Kind: space.Choice, Choices: []any{"é", "b", "c\n"}})
 	for i := range 8 {

@@ -28,8 +28,9 @@ func (p Parameter) Count() int {
 // gridPlaces are where a grid takes its values from a parameter without steps: 0.05, 0.15 ... 0.95.
 const gridPlaces = 10
 
-// List is what a grid tries of a parameter: all its values, of an Int or a Float without steps ten that lie evenly on its scale. They are
-// KerasTuner's, but in ascending order where its are in that of a set. True comes before false, and choices in the order they were given.
+// List is what a grid tries of a parameter: all its values, of an Int or a Float without steps ten
+// that lie evenly on its scale. They are KerasTuner's, but in ascending order where its are in that
+// of a set. True comes before false, and choices in the order they were given.
 func (p Parameter) List() []any { return slices.Collect(p.Grid()) }
 
 // Grid goes through List, which would be too long for an Int up to 2^31.
@@ -46,7 +47,8 @@ func (p Parameter) Grid() iter.Seq[any] {
 	}
 }
 
-// numbers goes through those of an Int or a Float, of equal ones through one. Steps on a reverse_log scale go down from the maximum.
+// numbers goes through those of an Int or a Float, of equal ones through one. Steps on a
+// reverse_log scale go down from the maximum.
 func (p Parameter) numbers(yield func(any) bool) {
 	n, down := p.steps(), p.Sampling == ReverseLog
 	if n == 0 {

@@ -16,8 +16,8 @@ const (
 	maxDepth = 16
 )
 
-// parser reads JSON as Python writes it: members in their order, 1 apart from 1.0, and NaN and Infinity among the numbers. encoding/json
-// has none of the three.
+// parser reads JSON as Python writes it: members in their order, 1 apart from 1.0, and NaN and
+// Infinity among the numbers. encoding/json has none of the three.
 type parser struct {
 	text []byte
 	at   int

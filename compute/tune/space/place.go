@@ -2,11 +2,13 @@ package space
 
 import "math"
 
-// tolerance is what a number of steps may lie below a whole one: (0.5-0)/0.1 is 5 steps, whatever floats make of it. KerasTuner has
-// it for log steps only, and so never tries a linear maximum such as this one.
+// tolerance is what a number of steps may lie below a whole one: (0.5-0)/0.1 is 5 steps, whatever
+// floats make of it. KerasTuner has it for log steps only, and so never tries a linear maximum such
+// as this one.
 const tolerance = 1e-8
 
-// At is the value at a place in [0, 1]; places that lie outside count as the nearer end. It is an int64, float64, string or bool.
+// At is the value at a place in [0, 1]; places that lie outside count as the nearer end. It is an
+// int64, float64, string or bool.
 func (p Parameter) At(place float64) any {
 	place = min(max(place, 0), 1)
 	switch p.Kind {
@@ -21,8 +23,9 @@ func (p Parameter) At(place float64) any {
 	}
 }
 
-// Place is where a value lies, in [0, 1]: At(Place(v)) is v. Equally likely values, n of them, have the middles of n equal parts, and an
-// Int on a log scale the middle of what becomes it. A value that is none of the parameter's has the place of one near it.
+// Place is where a value lies, in [0, 1]: At(Place(v)) is v. Equally likely values, n of them, have
+// the middles of n equal parts, and an Int on a log scale the middle of what becomes it. A value
+// that is none of the parameter's has the place of one near it.
 func (p Parameter) Place(value any) float64 {
 	switch p.Kind {
 	case Int, Float:
@@ -39,7 +42,8 @@ func (p Parameter) Place(value any) float64 {
 	}
 }
 
-// at is a number at a place. An Int without equal steps is what a range one wider gives, rounded down.
+// at is a number at a place. An Int without equal steps is what a range one wider gives, rounded
+// down.
 func (p Parameter) at(place float64) float64 {
 	if n := p.steps(); n > 0 {
 		return p.stepped(slot(place, n))

@@ -85,12 +85,13 @@ func (s Space) parts() []Space {
 	return parts
 }
 
-// Points goes through every point of a space that has an end of them, the last parameter's values first. Of a space that has none it
-// goes through nothing.
+// Points goes through every point of a space that has an end of them, the last parameter's values
+// first. Of a space that has none it goes through nothing.
 func (s Space) Points() iter.Seq[Values] { return s.Walk(Parameter.each) }
 
-// Walk goes through the points that come of some values of each parameter, like an odometer: the last parameter's values go by first, so that
-// those of children do before their parent's next. A Fixed one has but its own.
+// Walk goes through the points that come of some values of each parameter, like an odometer: the
+// last parameter's values go by first, so that those of children do before their parent's next. A
+// Fixed one has but its own.
 func (s Space) Walk(of func(Parameter) iter.Seq[any]) iter.Seq[Values] {
 	return func(yield func(Values) bool) { s.walk(nil, of, yield) }
 }

@@ -26,7 +26,8 @@ func (o object) find(name string) (any, bool) {
 	return nil, false
 }
 
-// appendPython writes a value as Python's json.dumps does: ", " and ": " between, floats as repr has them, nothing but ASCII.
+// appendPython writes a value as Python's json.dumps does: ", " and ": " between, floats as repr
+// has them, nothing but ASCII.
 func appendPython(text []byte, value any) []byte {
 	switch v := value.(type) {
 	case nil:
@@ -68,8 +69,8 @@ func appendMembers(text []byte, members object) []byte {
 	return text
 }
 
-// appendFloat writes a float as Python's repr does: the fewest digits that read back the same, with an exponent below 1e-04 and from
-// 1e+16 on, and .0 on a whole number.
+// appendFloat writes a float as Python's repr does: the fewest digits that read back the same, with
+// an exponent below 1e-04 and from 1e+16 on, and .0 on a whole number.
 func appendFloat(text []byte, f float64) []byte {
 	switch size := math.Abs(f); {
 	case math.IsNaN(f):
@@ -93,7 +94,8 @@ var shortEscapes = map[rune]string{
 	'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\f': `\f`, '\b': `\b`,
 }
 
-// appendText writes a text with everything but printable ASCII escaped, by surrogates where it takes two.
+// appendText writes a text with everything but printable ASCII escaped, by surrogates where it
+// takes two.
 func appendText(text []byte, s string) []byte {
 	text = append(text, '"')
 	for _, r := range s {

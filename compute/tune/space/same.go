@@ -2,7 +2,8 @@ package space
 
 import "math"
 
-// same says whether two values are equal as Python has it: 1, 1.0 and true are, since a Choice of truths is kept as ones and noughts.
+// same says whether two values are equal as Python has it: 1, 1.0 and true are, since a Choice of
+// truths is kept as ones and noughts.
 func same(a, b any) bool {
 	text, isText := a.(string)
 	other, otherIsText := b.(string)

@@ -1,7 +1,7 @@
 package space
 
-// Space is the parameters of a search in the order they were registered: parents stand before their children. A parameter's identity is
-// its name together with its conditions.
+// Space is the parameters of a search in the order they were registered: parents stand before their
+// children. A parameter's identity is its name together with its conditions.
 type Space []Parameter
 
 // Parameter is one hyperparameter.
@@ -17,7 +17,8 @@ type Parameter struct {
 	Ordered  bool     // of Choice
 	Fixed    any      // of Fixed: int64, float64, string or bool
 
-	// Default is a value as Values has it; nil where none was given, which is the least value, the first choice, or false.
+	// Default is a value as Values has it; nil where none was given, which is the least value, the
+	// first choice, or false.
 	Default any
 }
 
@@ -49,8 +50,8 @@ type Condition struct {
 	Values []any
 }
 
-// Values are what a trial's parameters are set to, in their order; inactive ones have none. Hyperband and its kin add some that are
-// of no parameter: tuner/epochs and so on.
+// Values are what a trial's parameters are set to, in their order; inactive ones have none.
+// Hyperband and its kin add some that are of no parameter: tuner/epochs and so on.
 type Values []Value
 
 // Value is one of them.

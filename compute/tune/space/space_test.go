@@ -72,7 +72,8 @@ func TestPointsAreCountedAsTheyAreEnumerated(t *testing.T) {
 	}
 }
 
-// manyParents is a space of parents that all have a child of their own, which no walk through its points would count in time.
+// manyParents is a space of parents that all have a child of their own, which no walk through its
+// points would count in time.
 func manyParents(n int) (s space.Space) {
 	for i := range n {
 		name := strings.Repeat("a", i+1)
@@ -117,8 +118,8 @@ func TestKeysTellTrialsApart(t *testing.T) {
 	}
 }
 
-// A stream's numbers are those of its four parts and no others, and spread evenly: 10,000 of them fill 100 parts with a chi-squared of 99
-// degrees of freedom, which exceeds 180 once in a million.
+// A stream's numbers are those of its four parts and no others, and spread evenly: 10,000 of them
+// fill 100 parts with a chi-squared of 99 degrees of freedom, which exceeds 180 once in a million.
 func TestStreamsAreIndependentAndEven(t *testing.T) {
 	t.Parallel()
 	for name, draw := range map[string]func(i int) float64{

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Key is equal for equal trials: the values by name, whatever their order, without the tuner's own. It is not for reading.
+// Key is equal for equal trials: the values by name, whatever their order, without the tuner's own.
+// It is not for reading.
 func (v Values) Key() string {
 	sorted := slices.DeleteFunc(slices.Clone(v), func(value Value) bool { return strings.HasPrefix(value.Name, Own) })
 	slices.SortFunc(sorted, func(a, b Value) int { return cmp.Compare(a.Name, b.Name) })
@@ -19,8 +20,8 @@ func (v Values) Key() string {
 	return string(key)
 }
 
-// appendKey writes one text for what same says is equal. The first letter says what follows, and a text is preceded by its length, so
-// that no two lists of values run into one key.
+// appendKey writes one text for what same says is equal. The first letter says what follows, and a
+// text is preceded by its length, so that no two lists of values run into one key.
 func appendKey(key []byte, value any) []byte {
 	switch v := value.(type) {
 	case string:

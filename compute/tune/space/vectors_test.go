@@ -57,7 +57,8 @@ func parameters(t *testing.T) map[string]space.Parameter {
 	return byName
 }
 
-// mended is the vector where we differ on purpose: KerasTuner never tries the maximum 0.5 of five steps of 0.1.
+// mended is the vector where we differ on purpose: KerasTuner never tries the maximum 0.5 of five
+// steps of 0.1.
 const mended = "Float step"
 
 func TestValuesAndPlacesAreKerasTuners(t *testing.T) {

@@ -5,14 +5,17 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// asha is asynchronous successive halving in its promoting form (Li et al., arXiv:1810.05934, algorithm 2). Its rungs end at
-// min_epochs, min_epochs * factor and so on up to max_epochs. Whoever is free looks down the rungs for a trial among the best
-// floor(n/factor) of the n that completed its rung, that was not promoted yet; and if there is none begins a new one in the
-// lowest rung. So nobody waits while new trials may be begun, and a trial that is lost keeps nobody.
+// asha is asynchronous successive halving in its promoting form (Li et al., arXiv:1810.05934,
+// algorithm 2). Its rungs end at min_epochs, min_epochs * factor and so on up to max_epochs.
+// Whoever is free looks down the rungs for a trial among the best floor(n/factor) of the n that
+// completed its rung, that was not promoted yet; and if there is none begins a new one in the
+// lowest rung. So nobody waits while new trials may be begun, and a trial that is lost keeps
+// nobody.
 //
-// MaxTrials counts configurations: a promotion goes on with one. When no more may be begun the rungs are closed from below: where
-// floor(n/factor) is none, the best goes on all the same, so that a small search too has a trial of max_epochs.
-// A trial that fails after its promotion leaves its place to the next best.
+// MaxTrials counts configurations: a promotion goes on with one. When no more may be begun the
+// rungs are closed from below: where floor(n/factor) is none, the best goes on all the same, so
+// that a small search too has a trial of max_epochs. A trial that fails after its promotion leaves
+// its place to the next best.
 func asha(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	return newLadder(s, newDeck(s).deal).next()
 }
@@ -57,8 +60,8 @@ func (l ladder) next() (tune.Suggestion, tune.Verdict, error) {
 	return l.close()
 }
 
-// close is what there is to do when nothing new may be begun and nothing is promotable. A rung below which nothing runs gets
-// no more trials: one of it goes on at least.
+// close is what there is to do when nothing new may be begun and nothing is promotable. A rung
+// below which nothing runs gets no more trials: one of it goes on at least.
 func (l ladder) close() (tune.Suggestion, tune.Verdict, error) {
 	for r, trials := range l.begun {
 		switch {
@@ -82,8 +85,8 @@ func (l ladder) configuration() (space.Values, bool) {
 	return l.deal(len(l.begun[0]))
 }
 
-// promotable is the best trial of a rung that goes on and was not promoted yet: of n completed ones, where F that went on
-// have failed, they are the best floor(n/factor) + F, or some at least.
+// promotable is the best trial of a rung that goes on and was not promoted yet: of n completed
+// ones, where F that went on have failed, they are the best floor(n/factor) + F, or some at least.
 func (l ladder) promotable(r, least int) *tune.Trial {
 	done, above := completed(l.begun[r]), l.begun[r+1]
 	places := max(len(done)/l.study.Config.Algorithm.Factor, least) + len(above) - len(alive(above))

@@ -10,9 +10,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// bayesian tries values that lie evenly in the space, then those that a model of what was seen makes most of: see compute/tune/bayes.
-// Trials that failed count as the worst, running ones as what is expected of them, and constraints by how likely they hold. Of several
-// objectives each trial looks for the best of one mixture of them, and the mixtures lie all over: see mix.
+// bayesian tries values that lie evenly in the space, then those that a model of what was seen
+// makes most of: see compute/tune/bayes. Trials that failed count as the worst, running ones as
+// what is expected of them, and constraints by how likely they hold. Of several objectives each
+// trial looks for the best of one mixture of them, and the mixtures lie all over: see mix.
 func bayesian(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	search := searchOf(s)
 	if len(search.Seen) < initialPoints(s, startUp) {
@@ -40,7 +41,8 @@ const spares = 8
 // startUp is how many results there are as a rule before anything is made of them.
 const startUp = 10
 
-// initialPoints is how many results there are before there is a model: as many as the config says, else as a rule.
+// initialPoints is how many results there are before there is a model: as many as the config says,
+// else as a rule.
 func initialPoints(s *tune.Study, rule int) int {
 	return cmp.Or(s.Config.Algorithm.InitialPoints, rule)
 }
@@ -66,8 +68,8 @@ func searchOf(s *tune.Study) bayes.Search {
 	return search
 }
 
-// lately are the trials of an older study and then those that have ended, in the order of their ends, and the values of those that
-// have not.
+// lately are the trials of an older study and then those that have ended, in the order of their
+// ends, and the values of those that have not.
 func lately(s *tune.Study) (ended []*tune.Trial, pending []space.Values) {
 	ended, running := parted(s.Trials)
 	for _, t := range running {

@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// TestWhatASearchKnows is of a study with a trial in each status, and an older study that had other objectives too.
+// TestWhatASearchKnows is of a study with a trial in each status, and an older study that had other
+// objectives too.
 func TestWhatASearchKnows(t *testing.T) {
 	t.Parallel()
 	at := func(a float64) space.Values { return space.Values{{Name: "a", Of: a}} }

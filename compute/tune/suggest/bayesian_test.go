@@ -14,7 +14,8 @@ import (
 
 var byModel = tune.Algorithm{Name: tune.Bayesian}
 
-// TestBayesianTriesNothingTwice is keras-tuner#608 and #237: twelve trials of three values were 1, 3, 2, 2, 1, 1, ... and never ended.
+// TestBayesianTriesNothingTwice is keras-tuner#608 and #237: twelve trials of three values were 1,
+// 3, 2, 2, 1, 1, ... and never ended.
 func TestBayesianTriesNothingTwice(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []tune.Algorithm{byModel, {Name: tune.Bayesian, InitialPoints: 1}} {
@@ -43,7 +44,8 @@ func TestBayesianFindsTheLargestOfWhatIsMadeLarge(t *testing.T) {
 	}
 }
 
-// TestBayesianNeedsNothingButTheLog asks again for what was suggested, of studies that are made of the log's bytes.
+// TestBayesianNeedsNothingButTheLog asks again for what was suggested, of studies that are made of
+// the log's bytes.
 func TestBayesianNeedsNothingButTheLog(t *testing.T) {
 	t.Parallel()
 	c := config(byModel, unit("a"), space.Parameter{Name: "o", Kind: space.Choice, Choices: []any{"x", "y", "z"}})
@@ -95,7 +97,8 @@ func replay(t *testing.T, log []tune.Entry) tune.Study {
 	return l.study
 }
 
-// TestAStudyGoesOnWhereAnEarlierOneEnded has the same seed as that, whose first values are known then.
+// TestAStudyGoesOnWhereAnEarlierOneEnded has the same seed as that, whose first values are known
+// then.
 func TestAStudyGoesOnWhereAnEarlierOneEnded(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{tune.Bayesian, tune.Random, tune.TPE} {
@@ -133,8 +136,8 @@ func TestBayesianLearnsFromAnEarlierStudy(t *testing.T) {
 	}
 }
 
-// TestBayesianFindsTheFrontOfTwoObjectives: a² and (1-a)² are both as small as can be for every a between 0 and 1 where b is 0. Best is what
-// lies along it.
+// TestBayesianFindsTheFrontOfTwoObjectives: a² and (1-a)² are both as small as can be for every a
+// between 0 and 1 where b is 0. Best is what lies along it.
 func TestBayesianFindsTheFrontOfTwoObjectives(t *testing.T) {
 	t.Parallel()
 	c := config(byModel, unit("a"), unit("b"))

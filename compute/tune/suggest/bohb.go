@@ -5,13 +5,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// randomly is how many of BOHB's configurations are random all the same, so that no result, however misleading at few epochs,
-// keeps it from what is best at many.
+// randomly is how many of BOHB's configurations are random all the same, so that no result, however
+// misleading at few epochs, keeps it from what is best at many.
 const randomly = 1. / 3
 
-// bohb is Hyperband whose new configurations are not random but likely to be good (Falkner et al., arXiv:1807.01774): by the
-// trials with the most epochs of which there are enough. Its brackets, sizes and promotions are Hyperband's. What is
-// suggested depends on what has ended by then, and so on who is how fast.
+// bohb is Hyperband whose new configurations are not random but likely to be good (Falkner et al.,
+// arXiv:1807.01774): by the trials with the most epochs of which there are enough. Its brackets,
+// sizes and promotions are Hyperband's. What is suggested depends on what has ended by then, and so
+// on who is how fast.
 func bohb(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	d := newDeck(s)
 	return newHalving(s, func(number int) (space.Values, bool) {
@@ -28,10 +29,10 @@ func bohb(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	}).next()
 }
 
-// farthest are the results of as many epochs as there are enough of: in d dimensions d + 3, as the paper has it, or as many
-// as the config says. Unlike there, what came to fewer epochs is among them, as bad: it has lost to those that went on. These
-// alone would all be near what is best, and the estimator keep away from where the worse of them are. nil if there are
-// nowhere enough.
+// farthest are the results of as many epochs as there are enough of: in d dimensions d + 3, as the
+// paper has it, or as many as the config says. Unlike there, what came to fewer epochs is among
+// them, as bad: it has lost to those that went on. These alone would all be near what is best, and
+// the estimator keep away from where the worse of them are. nil if there are nowhere enough.
 func farthest(s *tune.Study) []result {
 	ended, _ := parted(s.Trials)
 	most := mostEpochs(s, completed(ended))
@@ -66,7 +67,8 @@ func mostEpochs(s *tune.Study, completed []*tune.Trial) (most int) {
 	return most
 }
 
-// beginners are the trials that run and are no promotions: of those it is not known yet whether they are any good.
+// beginners are the trials that run and are no promotions: of those it is not known yet whether
+// they are any good.
 func beginners(s *tune.Study) (beginners []*tune.Trial) {
 	_, pending := parted(s.Trials)
 	for _, t := range pending {

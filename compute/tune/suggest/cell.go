@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/tpe"
 )
 
-// axis is a parameter as an axis of a density. Choices of numbers are in their order, and so numbers.
+// axis is a parameter as an axis of a density. Choices of numbers are in their order, and so
+// numbers.
 func axis(in space.Space, p space.Parameter) tpe.Axis {
 	if p.Kind == space.Boolean || p.Kind == space.Choice && !p.Ordered {
 		return tpe.Axis{Choices: p.Count(), Branches: in.HasChild(p)}
@@ -17,8 +18,9 @@ func axis(in space.Space, p space.Parameter) tpe.Axis {
 	return tpe.Axis{}
 }
 
-// cell is where a value lies on its parameter's axis. What has steps has equal parts of it, but an Int on a log scale, each
-// of whose values has the part from half way to the one before to half way to the next.
+// cell is where a value lies on its parameter's axis. What has steps has equal parts of it, but an
+// Int on a log scale, each of whose values has the part from half way to the one before to half way
+// to the next.
 func cell(p space.Parameter, value any) tpe.Cell {
 	place, n := p.Place(value), float64(p.Count())
 	i := math.Floor(place * n)

@@ -10,8 +10,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/suggest"
 )
 
-// Who has written an entry knows it by a clock of its own before the bus has said when it was stored. So what is tried next must not
-// depend on when anything happened, nor on the order that clocks make of it.
+// Who has written an entry knows it by a clock of its own before the bus has said when it was
+// stored. So what is tried next must not depend on when anything happened, nor on the order that
+// clocks make of it.
 func TestWhatIsTriedNextDependsOnNoClock(t *testing.T) {
 	t.Parallel()
 	for _, name := range tune.Algorithms() {

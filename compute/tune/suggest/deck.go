@@ -5,9 +5,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// deck deals a study's configurations by number: first the opening's, then random ones, none twice. Which one a number has is
-// a matter of the space and the seed alone, and not of what was tried before it; so trials in parallel get the same ones in
-// any order.
+// deck deals a study's configurations by number: first the opening's, then random ones, none twice.
+// Which one a number has is a matter of the space and the seed alone, and not of what was tried
+// before it; so trials in parallel get the same ones in any order.
 type deck struct {
 	study   *tune.Study
 	opening []space.Values
@@ -32,8 +32,8 @@ func (d *deck) deal(number int) (space.Values, bool) {
 	return values, true
 }
 
-// random draws a configuration. Where the space has an end all before it are drawn too, since none of them may come again;
-// where it has none they are not met again.
+// random draws a configuration. Where the space has an end all before it are drawn too, since none
+// of them may come again; where it has none they are not met again.
 func (d *deck) random(number int) (values space.Values, ok bool) {
 	had := map[string]bool{}
 	for _, values := range d.opening {

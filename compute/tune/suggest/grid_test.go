@@ -28,7 +28,8 @@ func gridVectors(t *testing.T) (order []map[string]any, float []float64) {
 	return all.GridOrder, all.GridFloatNostep
 }
 
-// families is the space of the vector: k is a child of m, and there is a default in the middle of lr.
+// families is the space of the vector: k is a child of m, and there is a default in the middle of
+// lr.
 var families = space.Space{
 	{Name: "m", Kind: space.Choice, Choices: []any{"a", "b"}},
 	{Name: "k", Kind: space.Int, Min: 1, Max: 2, Conditions: []space.Condition{{Parent: "m", Values: []any{"b"}}}},
@@ -75,8 +76,8 @@ func TestGridOfAFloatWithoutStepsHasElevenValues(t *testing.T) {
 	}
 }
 
-// KerasTuner's grid dies where a search is taken up again (KeyError). Here three workers end in another order than they began, one trial
-// fails, and all points are tried once.
+// KerasTuner's grid dies where a search is taken up again (KeyError). Here three workers end in
+// another order than they began, one trial fails, and all points are tried once.
 func TestGridNeedsNothingButTheLog(t *testing.T) {
 	t.Parallel()
 	order, _ := gridVectors(t)
@@ -105,7 +106,8 @@ func TestGridNeedsNothingButTheLog(t *testing.T) {
 	}
 }
 
-// A trial that runs may yet find a parameter: whoever is free waits for it, and then its points come in their places.
+// A trial that runs may yet find a parameter: whoever is free waits for it, and then its points
+// come in their places.
 func TestGridTakesParametersThatAreFoundLater(t *testing.T) {
 	t.Parallel()
 	l := begin(t, config(tune.Algorithm{Name: tune.Grid}, families[0]))

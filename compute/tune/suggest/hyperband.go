@@ -7,15 +7,18 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// hyperband is KerasTuner's: its brackets, sizes and epochs, and its promotions, which wait for nobody. A trial goes on as
-// soon as it is surely among the best of its round; meanwhile others fill the next bracket. So a promotion is never a wrong
-// one, and all that comes of an order of arrival is how long it takes: the same trials go on whoever ends first, since a
-// bracket's configurations are drawn by their place in it and not by the trial's number. (Of several objectives this is not
-// so: which trials are the best of those that are known may change with each that ends.)
+// hyperband is KerasTuner's: its brackets, sizes and epochs, and its promotions, which wait for
+// nobody. A trial goes on as soon as it is surely among the best of its round; meanwhile others
+// fill the next bracket. So a promotion is never a wrong one, and all that comes of an order of
+// arrival is how long it takes: the same trials go on whoever ends first, since a bracket's
+// configurations are drawn by their place in it and not by the trial's number. (Of several
+// objectives this is not so: which trials are the best of those that are known may change with each
+// that ends.)
 //
-// Its own is what it makes of failures. A configuration that fails, or can't be tried, is replaced by another, at most as
-// many as the round has places; and a trial that fails after its promotion gives its place to the next best. So the sizes are
-// met, but where a finite space, MaxTrials or endless failures leave a bracket short: then it halves what it has.
+// Its own is what it makes of failures. A configuration that fails, or can't be tried, is replaced
+// by another, at most as many as the round has places; and a trial that fails after its promotion
+// gives its place to the next best. So the sizes are met, but where a finite space, MaxTrials or
+// endless failures leave a bracket short: then it halves what it has.
 func hyperband(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	d := newDeck(s)
 	return newHalving(s, d.deal).next()
@@ -71,7 +74,8 @@ type running struct {
 	spare     int // number of its first replacement among all configurations
 }
 
-// next is the next trial of the bracket: a new configuration until its first round is full, then promotions.
+// next is the next trial of the bracket: a new configuration until its first round is full, then
+// promotions.
 func (b running) next() (tune.Suggestion, bool) {
 	if suggestion, ok := b.begin(); ok {
 		return suggestion, true
@@ -108,9 +112,9 @@ func (b running) begin() (tune.Suggestion, bool) {
 	return b.suggestion(0, values), true
 }
 
-// places is how many trials of a round are to succeed, where the one before has room for so many. It is the schedule's
-// number, and for a bracket that is short the same share of what it has: ceil(ceil(x)/f) is ceil(x/f), so that both are one
-// rule.
+// places is how many trials of a round are to succeed, where the one before has room for so many.
+// It is the schedule's number, and for a bracket that is short the same share of what it has:
+// ceil(ceil(x)/f) is ceil(x/f), so that both are one rule.
 func (b running) places(r, before int) int {
 	places := b.rounds[r].size
 	if before != b.rounds[r-1].size {
@@ -119,10 +123,11 @@ func (b running) places(r, before int) int {
 	return min(places, len(alive(b.trials(r)))+len(alive(waiting(b.trials(r-1), b.trials(r)))))
 }
 
-// promotable is the best trial of the round before r that is surely among those that go on. With n places in the round
-// before, k in r and F failures among those that went on, these are the best k + F. So of the completed that were not
-// promoted yet the best is one if they are more than n - k - F: even if all that are to come are better, it is among the best
-// k + F. (Whoever failed and is worse than it was promoted rightly, and so is it then.)
+// promotable is the best trial of the round before r that is surely among those that go on. With n
+// places in the round before, k in r and F failures among those that went on, these are the best k
+// + F. So of the completed that were not promoted yet the best is one if they are more than n - k -
+// F: even if all that are to come are better, it is among the best k + F. (Whoever failed and is
+// worse than it was promoted rightly, and so is it then.)
 func (b running) promotable(r, n, k int) *tune.Trial {
 	now := b.trials(r)
 	succeeding := len(alive(now))

@@ -19,8 +19,8 @@ func noise(t *tune.Trial, salt string) float64 {
 	return space.NewStream(1, t.Epochs).Float64(fmt.Sprint(salt, slices.DeleteFunc(slices.Clone(t.Values), own)), 0)
 }
 
-// shuffled goes on to the end with several workers, of which any may be the next to end its trial, to fail at its first try, or to
-// die and have its trial taken over.
+// shuffled goes on to the end with several workers, of which any may be the next to end its trial,
+// to fail at its first try, or to die and have its trial taken over.
 func (l *lab) shuffled(workers int, order *rand.Rand, objective func(*tune.Trial) float64) {
 	l.Helper()
 	for turn := 0; ; turn++ {
@@ -112,7 +112,8 @@ func TestHyperbandComesToTheSameWhoeverEndsFirst(t *testing.T) {
 
 func TestHyperbandLosesNoPromotionToAFailure(t *testing.T) {
 	t.Parallel()
-	// KerasTuner, whose promotions are lost with every third trial failing, stops after 17 of 23 trials with none promoted.
+	// KerasTuner, whose promotions are lost with every third trial failing, stops after 17 of 23
+	// trials with none promoted.
 	config := hyperbandOf(9)
 	config.MaxFailures = 1e6
 	l := begin(t, config)

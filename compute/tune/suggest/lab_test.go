@@ -32,7 +32,8 @@ func (l *lab) apply(e tune.Entry) {
 	}
 }
 
-// start begins what is to be tried next, a trial to be tried again before a new one, by a worker of that name.
+// start begins what is to be tried next, a trial to be tried again before a new one, by a worker of
+// that name.
 func (l *lab) start(worker string) (*tune.Trial, tune.Verdict) {
 	l.Helper()
 	owner := tune.Owner{Job: worker, Attempt: "1"}

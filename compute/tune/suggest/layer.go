@@ -8,13 +8,15 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// layered is where a result of several objectives stands: in which front, and at what crowding distance.
+// layered is where a result of several objectives stands: in which front, and at what crowding
+// distance.
 type layered struct {
 	front    int
 	distance float64
 }
 
-// layer puts the results that keep to the constraints into fronts (tune.Fronts). Of one objective there is nothing to sort.
+// layer puts the results that keep to the constraints into fronts (tune.Fronts). Of one objective
+// there is nothing to sort.
 func layer(results []result) []layered {
 	layers := make([]layered, len(results))
 	var left []int
@@ -38,8 +40,9 @@ func layer(results []result) []layered {
 	return layers
 }
 
-// crowding returns the crowding distance of each of a front: the sum, over the objectives, of how far apart its two neighbours are in
-// terms of the front's extent. Those at an end have an infinite distance.
+// crowding returns the crowding distance of each of a front: the sum, over the objectives, of how
+// far apart its two neighbours are in terms of the front's extent. Those at an end have an infinite
+// distance.
 func crowding(results []result, front []int) []float64 {
 	distance := make([]float64, len(front))
 	for objective := range results[front[0]].scores {

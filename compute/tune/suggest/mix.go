@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// mix makes one score of several objectives', all of which are to be small, by weights that are a stream's: ParEGO's (Knowles 2006). Scores
-// that are none, or not finite, are NaN.
+// mix makes one score of several objectives', all of which are to be small, by weights that are a
+// stream's: ParEGO's (Knowles 2006). Scores that are none, or not finite, are NaN.
 //
 //	max_i w_i f_i + 0.05 Σ_i w_i f_i,  f_i between 0 for the least and 1 for the largest
 func mix(scores [][]float64, objectives int, stream space.Stream) []float64 {
@@ -43,7 +43,8 @@ func mix(scores [][]float64, objectives int, stream space.Stream) []float64 {
 	return mixed
 }
 
-// finite is a score, NaN where there is none. What is beyond all measure is brought to where sums of it are numbers still.
+// finite is a score, NaN where there is none. What is beyond all measure is brought to where sums
+// of it are numbers still.
 func finite(scores []float64, objective int) float64 {
 	if scores == nil || math.IsInf(scores[objective], 0) {
 		return math.NaN()

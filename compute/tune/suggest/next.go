@@ -24,11 +24,12 @@ func algorithms() map[string]algorithm {
 	}
 }
 
-// Next says what somebody who is free does: Try the suggestion, Wait for another trial to end, or nothing any more, Over. It
-// is asked for new trials only: those whose try failed go before, see Study.Retry. An error is a fault of the study's config.
+// Next says what somebody who is free does: Try the suggestion, Wait for another trial to end, or
+// nothing any more, Over. It is asked for new trials only: those whose try failed go before, see
+// Study.Retry. An error is a fault of the study's config.
 //
-// First come the study's defaults and points, then what its algorithm says. A point that was tried in this study is not tried
-// again.
+// First come the study's defaults and points, then what its algorithm says. A point that was tried
+// in this study is not tried again.
 func Next(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	if s.Entries == 0 {
 		return tune.Suggestion{}, tune.Over, errors.New("suggest: the study has not begun: it has no config")
@@ -45,8 +46,9 @@ func Next(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	return choose(s)
 }
 
-// opened has an algorithm asked only behind the study's opening, and for no more trials than there may be. Those with rungs
-// see to both themselves: their opening has a budget too, and a trial that goes on from another is not a new one.
+// opened has an algorithm asked only behind the study's opening, and for no more trials than there
+// may be. Those with rungs see to both themselves: their opening has a budget too, and a trial that
+// goes on from another is not a new one.
 func opened(choose algorithm) algorithm {
 	return func(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 		if s.Remaining() == 0 {

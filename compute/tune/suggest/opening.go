@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// opening is what a study tries before its algorithm is asked: the defaults as its first trial, then its points, each once.
+// opening is what a study tries before its algorithm is asked: the defaults as its first trial,
+// then its points, each once.
 func opening(s *tune.Study) (points []space.Values) {
 	given := s.Config.Points
 	if s.Config.Defaults {
@@ -33,8 +34,8 @@ func tried(s *tune.Study) map[string]bool {
 	return keys
 }
 
-// open is a point of the opening that was not tried yet, which in a study goes before all else. As a rule those that were
-// tried were so at once: the first trials are looked at first.
+// open is a point of the opening that was not tried yet, which in a study goes before all else. As
+// a rule those that were tried were so at once: the first trials are looked at first.
 func open(s *tune.Study) (space.Values, bool) {
 	for _, values := range opening(s) {
 		key := values.Key()

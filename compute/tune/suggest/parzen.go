@@ -20,9 +20,10 @@ type model struct {
 	groups map[string]*group
 }
 
-// group are the parameters that are active together, having the same conditions, with a density of those results in which
-// they are. What is good of them is judged among these, so that a choice that is seldom the best is yet searched where it is
-// at its best. What they hang on is drawn before them, and they are drawn given that.
+// group are the parameters that are active together, having the same conditions, with a density of
+// those results in which they are. What is good of them is judged among these, so that a choice
+// that is seldom the best is yet searched where it is at its best. What they hang on is drawn
+// before them, and they are drawn given that.
 type group struct {
 	parameters []space.Parameter
 	axes       []tpe.Axis
@@ -53,7 +54,8 @@ func newModel(in space.Space, results []result) *model {
 	return m
 }
 
-// add takes a result into the groups that are active in it. What it lacks, of parameters that were found later, are defaults.
+// add takes a result into the groups that are active in it. What it lacks, of parameters that were
+// found later, are defaults.
 func (m *model) add(r result) {
 	points := map[string][]tpe.Cell{}
 	m.space.Fill(func(p space.Parameter) any {
@@ -84,8 +86,9 @@ func (m *model) draw(uniform func() float64) space.Values {
 	})
 }
 
-// split makes the densities. Of n results the best ceil(n/5) are good, 25 at most and only such as have scores; the better,
-// the more they weigh. Of the others the older ones weigh less: a search has come to know better since.
+// split makes the densities. Of n results the best ceil(n/5) are good, 25 at most and only such as
+// have scores; the better, the more they weigh. Of the others the older ones weigh less: a search
+// has come to know better since.
 func (g *group) split() {
 	order := ranking(g.results)
 	good := min(int(math.Ceil(goodShare*float64(len(order)))), mostGood)
@@ -108,7 +111,8 @@ func (g *group) split() {
 	g.good, g.bad = tpe.New(g.axes, points[0], weights[0]), tpe.New(g.axes, points[1], weights[1])
 }
 
-// ageing are the weights of n results, the oldest first: 1 for the recent ones, and before them from 1/n rising evenly.
+// ageing are the weights of n results, the oldest first: 1 for the recent ones, and before them
+// from 1/n rising evenly.
 func ageing(n int) []float64 {
 	weights := make([]float64, n)
 	for i := range weights {
@@ -121,8 +125,8 @@ func ageing(n int) []float64 {
 	return weights
 }
 
-// draw takes, of candidates from the good density, the one where it is highest beside the bad one: the expected improvement
-// rises with that ratio (Bergstra et al. 2011, eq. 3).
+// draw takes, of candidates from the good density, the one where it is highest beside the bad one:
+// the expected improvement rises with that ratio (Bergstra et al. 2011, eq. 3).
 func (g *group) draw(uniform func() float64) (best map[string]any) {
 	highest := math.Inf(-1)
 	for range candidates {

@@ -8,7 +8,8 @@ import (
 // draws is how often values are drawn before a finite space is gone through one by one.
 const draws = 100
 
-// random tries values that were not tried before, drawn evenly from their places, until there are none left.
+// random tries values that were not tried before, drawn evenly from their places, until there are
+// none left.
 func random(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	values, ok := draw(s.Config.Space, space.NewStream(s.Config.Seed, number(s)), tried(s))
 	if !ok {
@@ -17,7 +18,8 @@ func random(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	return tune.Suggestion{Values: values}, tune.Try, nil
 }
 
-// number is that of the next trial, counted on from those that an older study has found: with the same seed it would draw their values again.
+// number is that of the next trial, counted on from those that an older study has found: with the
+// same seed it would draw their values again.
 func number(s *tune.Study) int { return len(s.Config.Earlier) + len(s.Trials) }
 
 // draw is random values whose key is not among those of had; false if there are none.
@@ -31,8 +33,8 @@ func draw(in space.Space, stream space.Stream, had map[string]bool) (space.Value
 	return pick(in, stream, had)
 }
 
-// pick is one of the points of a finite space that had lacks, each as likely as any other. Of a space of more than a million, whose draws do
-// not fail while there are many left, it is the first.
+// pick is one of the points of a finite space that had lacks, each as likely as any other. Of a
+// space of more than a million, whose draws do not fail while there are many left, it is the first.
 func pick(in space.Space, stream space.Stream, had map[string]bool) (space.Values, bool) {
 	left := 1
 	if in.Size() > 0 {

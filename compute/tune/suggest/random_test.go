@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// skewed is a space whose points are far from equally likely: KerasTuner gives up on the last of such.
+// skewed is a space whose points are far from equally likely: KerasTuner gives up on the last of
+// such.
 var skewed = space.Space{
 	{Name: "n", Kind: space.Int, Min: 1, Max: 200, Sampling: space.Log},
 	{Name: "z", Kind: space.Boolean},
@@ -28,7 +29,8 @@ func TestRandomTriesEveryPointOfAFiniteSpaceOnce(t *testing.T) {
 	}
 }
 
-// What is drawn is a matter of the seed and the trial: other seeds share no trial, which KerasTuner's neighbours do.
+// What is drawn is a matter of the seed and the trial: other seeds share no trial, which
+// KerasTuner's neighbours do.
 func TestRandomDrawsByTheSeed(t *testing.T) {
 	t.Parallel()
 	keys := map[string]int64{}

@@ -12,7 +12,8 @@ import (
 // result is what is known of some values.
 type result struct {
 	values space.Values
-	// scores are those of the objectives, turned so that less is better. nil: it failed, can't be tried, or runs still.
+	// scores are those of the objectives, turned so that less is better. nil: it failed, can't be
+	// tried, or runs still.
 	scores []float64
 	// broken says by how much constraints are broken, each in terms of its bound; 0 if none is.
 	broken float64
@@ -43,8 +44,8 @@ func earlier(s *tune.Study) (trials []*tune.Trial) {
 	return trials
 }
 
-// broken adds up how far metrics are beyond their bounds, in terms of each bound's size. A metric that is not there breaks its
-// constraint as badly as can be.
+// broken adds up how far metrics are beyond their bounds, in terms of each bound's size. A metric
+// that is not there breaks its constraint as badly as can be.
 func broken(constraints []tune.Constraint, metrics map[string]float64) (sum float64) {
 	for _, c := range constraints {
 		value, there := metrics[c.Name]
@@ -69,9 +70,10 @@ func size(bound float64) float64 {
 	return math.Abs(bound)
 }
 
-// ranking is the order of results, the best first, by their indices: those that keep to the constraints, then those that
-// break them, the least first, then those without scores. Of several objectives go first those that no other beats in all of
-// them, and so on; and among these those with the largest crowding distance.
+// ranking is the order of results, the best first, by their indices: those that keep to the
+// constraints, then those that break them, the least first, then those without scores. Of several
+// objectives go first those that no other beats in all of them, and so on; and among these those
+// with the largest crowding distance.
 func ranking(results []result) []int {
 	order := make([]int, len(results))
 	for i := range order {

@@ -38,12 +38,14 @@ func waiting(round, next []*tune.Trial) []*tune.Trial {
 	return slices.DeleteFunc(slices.Clone(round), func(t *tune.Trial) bool { return parents[t.ID] })
 }
 
-// unsettled says whether a trial has not ended for good: what it comes to may let others go on, or need a replacement.
+// unsettled says whether a trial has not ended for good: what it comes to may let others go on, or
+// need a replacement.
 func unsettled(trials []*tune.Trial) bool {
 	return slices.ContainsFunc(trials, func(t *tune.Trial) bool { return t.Status == tune.Running || t.Status == tune.Invalid })
 }
 
-// ordered are some completed trials, the best first; of equal ones that whose configuration was dealt first.
+// ordered are some completed trials, the best first; of equal ones that whose configuration was
+// dealt first.
 func ordered(s *tune.Study, trials []*tune.Trial) []*tune.Trial {
 	dealt := slices.SortedFunc(slices.Values(trials), func(a, b *tune.Trial) int { return cmp.Compare(origin(s, a), origin(s, b)) })
 	ordered := make([]*tune.Trial, 0, len(trials))
@@ -62,7 +64,8 @@ func origin(s *tune.Study, t *tune.Trial) int {
 	return number
 }
 
-// budgeted is a trial of some values with a budget, which is added to them under the names of KerasTuner.
+// budgeted is a trial of some values with a budget, which is added to them under the names of
+// KerasTuner.
 func budgeted(values space.Values, budget round, at place) tune.Suggestion {
 	return tune.Suggestion{
 		Values: append(slices.Clip(values),

@@ -247,7 +247,8 @@ func TestTPEKeepsToConstraints(t *testing.T) {
 
 func TestTPESpreadsOverAParetoSet(t *testing.T) {
 	t.Parallel()
-	// near counts the trials near either half of the Pareto set, which is y = 0.5, whatever x; of the half with less.
+	// near counts the trials near either half of the Pareto set, which is y = 0.5, whatever x; of
+	// the half with less.
 	near := func(algorithm string) float64 {
 		return median(func(seed int64) float64 {
 			config := tpeOf(80, unit("x"), unit("y"))

@@ -2,8 +2,8 @@ package tpe
 
 import "math"
 
-// Density is a mixture of kernels on several axes at once, one around each of some points, and one, the prior, that is
-// everywhere. So what goes together on several axes is drawn together.
+// Density is a mixture of kernels on several axes at once, one around each of some points, and one,
+// the prior, that is everywhere. So what goes together on several axes is drawn together.
 type Density struct {
 	kernels [][]kernel // of each part of the mixture, by axis
 	shares  []float64  // of each part; they add up to 1
@@ -13,18 +13,19 @@ type Density struct {
 type Axis struct {
 	Choices int // how many choices it has, which have no order; 0: it has numbers
 
-	// Branches says that other parameters hang on the choice. How good one is shows only when those of its own are found, so it is
-	// tried more often than its first results suggest.
+	// Branches says that other parameters hang on the choice. How good one is shows only when those
+	// of its own are found, so it is tried more often than its first results suggest.
 	Branches bool
 }
 
-// Cell is where a value lies on its axis. Of a number it is the part of [0, 1] that stands for it, Low and High being one
-// where there are no steps; of a choice both are its index.
+// Cell is where a value lies on its axis. Of a number it is the part of [0, 1] that stands for it,
+// Low and High being one where there are no steps; of a choice both are its index.
 type Cell struct{ Low, High float64 }
 
 func (c Cell) middle() float64 { return (c.Low + c.High) / 2 }
 
-// The prior's bell, and how much a choice shares with the others beside one whose weight is 1: as many of them as points are there.
+// The prior's bell, and how much a choice shares with the others beside one whose weight is 1: as
+// many of them as points are there.
 const (
 	priorMean      = 0.5
 	priorDeviation = 1
@@ -73,10 +74,11 @@ func (d *Density) fill(a int, axis Axis, points [][]Cell, weights []float64) {
 	d.kernels[last][a] = bell(priorMean, priorDeviation)
 }
 
-// width is the deviation of an axis's bells. With n for the points and the prior, d axes, and s for the weighted standard
-// deviation of the points together with one evenly spread over [0, 1], it is four fifths of Scott's (1992), bounded from
-// above by that of s = 0.25, since points in several clusters are no wide bell, and from below by what Bergstra has, so that
-// few points are no needles:
+// width is the deviation of an axis's bells. With n for the points and the prior, d axes, and s for
+// the weighted standard deviation of the points together with one evenly spread over [0, 1], it is
+// four fifths of Scott's (1992), bounded from above by that of s = 0.25, since points in several
+// clusters are no wide bell, and from below by what Bergstra has, so that few points are no
+// needles:
 //
 //	max(min(0.8 s, 0.2) n^(-1/(d+4)), 1/(n+1))
 func (d *Density) width(a int, points [][]Cell, weights []float64) float64 {
@@ -93,7 +95,8 @@ func (d *Density) width(a int, points [][]Cell, weights []float64) float64 {
 	return max(min(0.8*deviation, 0.2)*math.Pow(n, -1/(axes+4)), 1/(n+1))
 }
 
-// Draw is a place on each axis, by random numbers from [0, 1): of numbers one in [0, 1], of choices an index.
+// Draw is a place on each axis, by random numbers from [0, 1): of numbers one in [0, 1], of choices
+// an index.
 func (d *Density) Draw(uniform func() float64) []float64 {
 	part := d.kernels[pick(d.shares, uniform())]
 	place := make([]float64, len(part))
@@ -103,7 +106,8 @@ func (d *Density) Draw(uniform func() float64) []float64 {
 	return place
 }
 
-// Log is the logarithm of the density at a value; steps and choices have a probability in its place.
+// Log is the logarithm of the density at a value; steps and choices have a probability in its
+// place.
 //
 //	ln sum_k share_k prod_a kernel_k,a(value_a)
 func (d *Density) Log(value []Cell) float64 {

@@ -68,8 +68,8 @@ func TestDrawsFallAsTheDensitySays(t *testing.T) {
 	}
 }
 
-// A density of one axis has its kernels in closed form: of one point at 0.5, a bell as wide as Bergstra's bound for two
-// parts, 1/3, and the prior, both cut off at 0 and 1.
+// A density of one axis has its kernels in closed form: of one point at 0.5, a bell as wide as
+// Bergstra's bound for two parts, 1/3, and the prior, both cut off at 0 and 1.
 func TestADensityOfOnePointIsThatOfTheFormula(t *testing.T) {
 	t.Parallel()
 	d := tpe.New([]tpe.Axis{{}}, [][]tpe.Cell{{at(0.5)}}, []float64{1})

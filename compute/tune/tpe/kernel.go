@@ -57,7 +57,8 @@ func (g gauss) draw(u float64) float64 {
 	return min(max(x, 0), 1)
 }
 
-// least is the smallest probability that is returned; with 0 all values far from the others would be equal.
+// least is the smallest probability that is returned; with 0 all values far from the others would
+// be equal.
 const least = 1e-300
 
 func (g gauss) log(at Cell) float64 {

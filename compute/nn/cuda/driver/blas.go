@@ -15,7 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/cuda"
 )
 
-// EnvBLAS is the environment variable that names the cuBLAS library to multiply with, or says none: then kernels of ours do.
+// EnvBLAS is the environment variable that names the cuBLAS library to multiply with, or says none:
+// then kernels of ours do.
 const EnvBLAS = "STOKER_CUBLAS"
 
 // blas is cuBLAS, opened at run time.
@@ -71,8 +72,9 @@ func (d *Device) Multiplier() cuda.Multiplier {
 
 type multiplier struct{ *Device }
 
-// Multiply implements cuda.Multiplier. cuBLAS knows matrices by columns: what is row major is the transpose to it, and
-// (a b) transposed is (b transposed)(a transposed), so the operands change places.
+// Multiply implements cuda.Multiplier. cuBLAS knows matrices by columns: what is row major is the
+// transpose to it, and (a b) transposed is (b transposed)(a transposed), so the operands change
+// places.
 func (m multiplier) Multiply(p cuda.Product) error {
 	leave, err := m.enter()
 	if err != nil {

@@ -28,7 +28,8 @@ type Device struct {
 	blasError error              // why
 }
 
-// Open takes the first GPU. It is slow, some hundred milliseconds, and takes some hundred MB of the GPU's memory for the driver.
+// Open takes the first GPU. It is slow, some hundred milliseconds, and takes some hundred MB of the
+// GPU's memory for the driver.
 func Open() (*Device, error) {
 	n, err := cu.NumDevices()
 	if err == nil && n == 0 {
@@ -56,7 +57,8 @@ func Open() (*Device, error) {
 	return d, nil
 }
 
-// enter makes the device's context that of this thread, until leave is called: contexts belong to threads, and Go moves goroutines.
+// enter makes the device's context that of this thread, until leave is called: contexts belong to
+// threads, and Go moves goroutines.
 func (d *Device) enter() (leave func(), err error) {
 	d.mu.Lock()
 	runtime.LockOSThread()
@@ -93,7 +95,8 @@ func (d *Device) Memory() (free, total int64, err error) {
 	return cu.MemInfo()
 }
 
-// Load implements cuda.Device. The driver compiles the PTX for the GPU, and keeps what it made in the user's home.
+// Load implements cuda.Device. The driver compiles the PTX for the GPU, and keeps what it made in
+// the user's home.
 func (d *Device) Load(ptx string, kernels []cuda.Kernel) error {
 	leave, err := d.enter()
 	if err != nil {

@@ -1,6 +1,7 @@
 package fake
 
-// meanings are what the kernels do, by name. Each takes its arguments in the order of the kernel's parameters.
+// meanings are what the kernels do, by name. Each takes its arguments in the order of the kernel's
+// parameters.
 var meanings = map[string]func(*call){
 	"map": func(c *call) {
 		y, x, n, f := c.pointer(), c.pointer(), c.int(), c.int()

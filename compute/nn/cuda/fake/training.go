@@ -31,8 +31,8 @@ func philox(x [4]uint32, k0, k1 uint32) [4]uint32 {
 	return x
 }
 
-// update executes a formula's instructions on one weight after the other: the registers are w, g, three slots, six numbers, and five
-// intermediate values.
+// update executes a formula's instructions on one weight after the other: the registers are w, g,
+// three slots, six numbers, and five intermediate values.
 func update(c *call) {
 	weights, grads, at := c.pointer(), c.pointer(), [3]cuda.Pointer{c.pointer(), c.pointer(), c.pointer()}
 	n, count, length := c.int(), c.int(), c.int()
@@ -70,7 +70,8 @@ func update(c *call) {
 	}
 }
 
-// operation executes one instruction: operations of two operands come first, then sqrt, neg, abs and sign.
+// operation executes one instruction: operations of two operands come first, then sqrt, neg, abs
+// and sign.
 func operation(op int, x, y float32) float32 {
 	const root, neg, abs, sign = 11, 5, 6, 14 // as apply numbers them
 	if op < 6 {

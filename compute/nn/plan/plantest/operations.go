@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// operations are all cases. Shapes are such that no kernel's block is just filled: less than one, one more, and several.
+// operations are all cases. Shapes are such that no kernel's block is just filled: less than one,
+// one more, and several.
 func operations() (list []operation) {
 	for _, some := range [][]operation{products(), elements(), binaries(), reductions(), softmaxes(), tables(), shapes()} {
 		list = append(list, some...)

@@ -42,8 +42,9 @@ func newMatrix(rows, cols int, at func(r, c int) float64) matrix {
 
 func (m matrix) at(r, c int) float64 { return m.v[r*m.cols+c] }
 
-// check runs an operation twice, with the same result to the last bit, and compares. The tolerance is a few units in the last place
-// of float32 of the largest number that enters a sum, times the terms' number's root: kernels may sum in any order.
+// check runs an operation twice, with the same result to the last bit, and compares. The tolerance
+// is a few units in the last place of float32 of the largest number that enters a sum, times the
+// terms' number's root: kernels may sum in any order.
 func check(t *testing.T, machine func(*plan.Plan) (plan.Machine, error), c operation) {
 	t.Helper()
 	b := newBuilder()

@@ -21,7 +21,8 @@ func training(t *testing.T, machine func(*plan.Plan) (plan.Machine, error)) {
 	t.Run("gradients that are not finite stay so", func(t *testing.T) { t.Parallel(); staysNaN(t, machine) })
 }
 
-// linear is z = x W + b, loss = mean z^2, with 4 x 3 weights and 3 biases next to each other, then two that the loss doesn't need.
+// linear is z = x W + b, loss = mean z^2, with 4 x 3 weights and 3 biases next to each other, then
+// two that the loss doesn't need.
 type linear struct {
 	weights []float32
 	plan    *plan.Plan
