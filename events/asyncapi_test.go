@@ -34,7 +34,7 @@ func asyncAPI(t *testing.T) []byte {
 		item("info", yaml.MapSlice{
 			item("title", "Stoker"),
 			item("version", "1.0.0"),
-			item("description", "What Stoker hears and says on NATS JetStream. Facts are CloudEvents 1.0 by the CloudEvents NATS protocol binding: "+
+			item("description", "What Stoker hears and says on NATS JetStream. Events are CloudEvents 1.0 by the CloudEvents NATS protocol binding: "+
 				"binary mode is written; binary and structured mode are read. In a subject, letters, digits, _, - and / stand for themselves; "+
 				"every other byte is written as = and two hexadecimal digits (upper case)."),
 			item("license", yaml.MapSlice{item("name", "Apache-2.0")}),
@@ -92,9 +92,9 @@ func eventMessage(kind Kind, name string) yaml.MapSlice {
 		item("ce-id", text("Unique with ce-source.")),
 		item("ce-source", text("URI reference of who tells it.")),
 		item("ce-subject", yaml.MapSlice{item("type", "string"), item("pattern", namePattern), item("maxLength", maxName)}),
-		item("ce-run", text(fmt.Sprintf("The key on which facts are joined: 1 to %d bytes of UTF-8, percent-encoded.", maxRun))),
+		item("ce-run", text(fmt.Sprintf("The key on which events are joined: 1 to %d bytes of UTF-8, percent-encoded.", maxRun))),
 		item("ce-time", yaml.MapSlice{item("type", "string"), item("format", "date-time")}),
-		item("ce-causationid", text("Id of the fact that led here.")),
+		item("ce-causationid", text("Id of the event that led here.")),
 		item("ce-traceparent", text("W3C trace context.")),
 		item("ce-tracestate", text("W3C trace context: what tracing systems add.")),
 		item("ce-datacontenttype", yaml.MapSlice{item("const", "application/json")}),
@@ -191,7 +191,7 @@ func text(description string) yaml.MapSlice {
 	return yaml.MapSlice{item("type", "string"), item("description", description)}
 }
 
-// others adds what is on the bus besides facts.
+// others adds what is on the bus besides events.
 func others(channels, messages yaml.MapSlice) (yaml.MapSlice, yaml.MapSlice) {
 	channels = append(channels,
 		item("Job", channel(jobToken+".{function}.{class}.{job}", "Job", "function", "class", "job")),

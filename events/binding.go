@@ -41,7 +41,7 @@ const (
 
 var attributes = spec.VS.Version(specVersion).Attributes() // of CloudEvents 1.0
 
-// Decode reads a fact from a message in either content mode: structured if the header Content-Type says so, else binary if
+// Decode reads an event from a message in either content mode: structured if the header Content-Type says so, else binary if
 // ce-specversion is there, else structured again, because sdk-go sends it without any header. Header names are read in any
 // case. What is wrong is an *Invalid.
 func Decode(header map[string][]string, body []byte) (Event, error) {
@@ -58,7 +58,7 @@ func Decode(header map[string][]string, body []byte) (Event, error) {
 	return DecodeMessage(m)
 }
 
-// DecodeMessage reads a fact from a message of any protocol binding of the CloudEvents SDK, in binary or in structured mode. Attributes in
+// DecodeMessage reads an event from a message of any protocol binding of the CloudEvents SDK, in binary or in structured mode. Attributes in
 // headers are percent-decoded, which the bindings for NATS and HTTP ask for and the SDK leaves out. What is wrong with the event is an
 // *Invalid; an error in reading the body is returned as it is.
 func DecodeMessage(m binding.MessageReader) (Event, error) {
@@ -193,7 +193,7 @@ func readAll(r io.Reader) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Encode writes a fact in binary mode. Beside what Validate asks, id, source, causation and trace must be visible ASCII
+// Encode writes an event in binary mode. Beside what Validate asks, id, source, causation and trace must be visible ASCII
 // without %, quotes and spaces, so that every CloudEvents implementation reads what was meant.
 func Encode(f Event) (header map[string][]string, body []byte, err error) {
 	e, err := f.CloudEvent()
@@ -207,7 +207,7 @@ func Encode(f Event) (header map[string][]string, body []byte, err error) {
 	return written.header, written.body, nil
 }
 
-// EncodeStructured writes a fact in structured mode, for tools and for tests; Stoker itself writes binary mode.
+// EncodeStructured writes an event in structured mode, for tools and for tests; Stoker itself writes binary mode.
 func EncodeStructured(f Event) (header map[string][]string, body []byte, err error) {
 	e, err := f.CloudEvent()
 	if err != nil {

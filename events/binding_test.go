@@ -224,7 +224,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// comesBack wants a fact that can be written to be read as the same. Times are written with nanoseconds in UTC; JSON has no
+// comesBack wants an event that can be written to be read as the same. Times are written with nanoseconds in UTC; JSON has no
 // difference between a list that is empty and one that is not there.
 func comesBack(t *testing.T, event Event) {
 	t.Helper()

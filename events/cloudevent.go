@@ -30,8 +30,8 @@ func (f Event) CloudEvent() (cloudevents.Event, error) {
 	return e, err
 }
 
-// JSON is the fact as a CloudEvent in the JSON format (CloudEvents JSON format 1.0), for who takes events by other ways than NATS:
-// structured mode of the HTTP binding, say. Any valid fact can be written like this, those of foreign publishers too.
+// JSON is the event as a CloudEvent in the JSON format (CloudEvents JSON format 1.0), for who takes events by other ways than NATS:
+// structured mode of the HTTP binding, say. Any valid event can be written like this, those of foreign publishers too.
 func (f Event) JSON() ([]byte, error) {
 	e, err := f.cloudEvent()
 	if err != nil {
@@ -140,7 +140,7 @@ func isAttribute(name string) bool {
 	return false
 }
 
-// FromCloudEvent reads a fact from the type of the CloudEvents SDK. What is wrong is an *Invalid naming the attribute, or the path below
+// FromCloudEvent reads an event from the type of the CloudEvents SDK. What is wrong is an *Invalid naming the attribute, or the path below
 // data.
 func FromCloudEvent(e cloudevents.Event) (Event, error) {
 	kind, err := kindOf(e)
@@ -152,7 +152,7 @@ func FromCloudEvent(e cloudevents.Event) (Event, error) {
 		return Event{}, err
 	}
 	if len(e.Data()) == 0 || string(e.Data()) == "null" {
-		return Event{}, invalid("data", "what the fact tells", "")
+		return Event{}, invalid("data", "what the event tells", "")
 	}
 	if err := unmarshal("data", e.Data(), event.Data); err != nil {
 		return Event{}, err
@@ -221,7 +221,7 @@ func checkExtensions(extensions map[string]string) error {
 	return nil
 }
 
-// ownExtensions have fields of their own in a Fact.
+// ownExtensions have fields of their own in a Event.
 var ownExtensions = []string{"run", "causationid", "traceparent", "tracestate"}
 
 // isJSON says whether a media type means JSON. CloudEvents' default is JSON.

@@ -34,7 +34,7 @@ const (
 type Request struct {
 	// PipelineSpec is for publishers that are trusted to choose the code that runs (local, or by account).
 	PipelineSpec json.RawMessage `json:"pipeline_spec,omitempty" jsonschema:"type=object,description=A whole pipeline inline. Refused unless the publisher's account may choose code"`
-	Force        bool            `json:"force,omitempty" jsonschema:"description=Train even if the same was trained before: the execution is salted with this fact's id"`
+	Force        bool            `json:"force,omitempty" jsonschema:"description=Train even if the same was trained before: the execution is salted with this event's id"`
 }
 
 // RequestOf is what the publisher of data asks for; nothing, for kinds that can't.
@@ -99,7 +99,7 @@ type Model struct {
 	Formats []string `json:"formats" jsonschema:"required,minItems=1,format=split,description=Folders in it: Format-Serving and so on"`
 }
 
-// Skew is what the train/serve comparison at publish found. A difference beyond the tolerance is no fact of a model, but stops the
+// Skew is what the train/serve comparison at publish found. A difference beyond the tolerance is no event of a model, but stops the
 // job.
 type Skew struct {
 	Rows      int      `json:"rows" jsonschema:"minimum=0,description=Rows that were compared\\, by the model's answers or by its transformed features"`

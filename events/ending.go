@@ -2,19 +2,19 @@ package events
 
 import "slices"
 
-// OutcomeKinds are the kinds of the facts that may tell what came of a run.
+// OutcomeKinds are the kinds of the events that may tell what came of a run.
 func OutcomeKinds() []Kind { return []Kind{KindModelTrained, KindTrainingFailed} }
 
-// EndsJob says whether a fact tells what came of a run's job.
+// EndsJob says whether an event tells what came of a run's job.
 func EndsJob(f Event) bool {
 	return f.Source == Source(FunctionTrain) && slices.Contains(OutcomeKinds(), f.Data.Kind())
 }
 
-// EndsRun says whether a fact tells what came of a run: of its job, or that it ended without one. That one of its facts was refused
+// EndsRun says whether an event tells what came of a run: of its job, or that it ended without one. That one of its events was refused
 // is no end: the run may go on.
 func EndsRun(f Event) bool { return EndsJob(f) || f.ID == EndedID(f.Pipeline, f.Run) }
 
-// CausedBy says whether a fact names another one as what led to it.
+// CausedBy says whether an event names another one as what led to it.
 func CausedBy(f Event, cause Cause) bool {
 	return f.Causation != "" && f.Causation == plainText(cause.ID)
 }

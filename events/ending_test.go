@@ -17,9 +17,9 @@ func TestWhatEndsARun(t *testing.T) {
 		"its model":             {NewModelTrained(sampleJob(), &ModelTrained{}), true, true},
 		"its job is given up":   {NewJobFailed(sampleJob(), Attempt{}, why), true, true},
 		"it ends without a job": {NewRunEnded(RunEnded{Pipeline: "penguin", Run: "run 1", Failure: why}), false, true},
-		"a fact is refused":     {NewEventRefused(Recorded{Event: sampleEvent(KindExamplesReady)}, why), false, false},
+		"an event is refused":   {NewEventRefused(Recorded{Event: sampleEvent(KindExamplesReady)}, why), false, false},
 		"its tuning fails":      {NewJobFailed(tuning, Attempt{}, why), false, false},
-		"upstream's fact":       {sampleEvent(KindExamplesReady), false, false},
+		"upstream's event":      {sampleEvent(KindExamplesReady), false, false},
 	} {
 		if without := EndsRunWithoutJob(tc.event); without != (tc.run && !tc.job) {
 			t.Errorf("%s: ends the run without a job: %t", name, without)

@@ -2,16 +2,16 @@ package events
 
 import "time"
 
-// Event is a CloudEvent that says what has happened, parsed once, where it comes in. A Fact that came out of this package's
-// decoders is valid; one that a program fills in is checked by Validate before it is published. Facts are never changed.
+// Event is a CloudEvent that says what has happened, parsed once, where it comes in. A Event that came out of this package's
+// decoders is valid; one that a program fills in is checked by Validate before it is published. Events are never changed.
 type Event struct {
-	ID       string    // unique with Source; equal ones are the same fact told twice
+	ID       string    // unique with Source; equal ones are the same event told twice
 	Source   string    // URI reference of who tells it
 	Pipeline string    // CloudEvents subject
-	Run      string    // extension "run": the key on which facts are joined
+	Run      string    // extension "run": the key on which events are joined
 	Time     time.Time // when it happened, as the source says; zero if it does not
 
-	Causation  string // extension "causationid": the fact that led here, "" for upstream's own
+	Causation  string // extension "causationid": the event that led here, "" for upstream's own
 	Trace      string // extension "traceparent" (W3C), "" if none
 	TraceState string // extension "tracestate" (W3C), "" if there is none that headers carry unchanged
 
@@ -22,7 +22,7 @@ type Event struct {
 	Data Data
 }
 
-// Data is what a fact tells: *ExamplesReady, *TransformReady, *HParamsReady, *ModelBlessed, *ModelTrained, *TrainingFailed or
+// Data is what an event tells: *ExamplesReady, *TransformReady, *HParamsReady, *ModelBlessed, *ModelTrained, *TrainingFailed or
 // *TuningFailed.
 type Data interface {
 	// Kind is constant for the type.
@@ -35,7 +35,7 @@ type Data interface {
 // allows is allowed; Encode is stricter with what Stoker itself writes.
 func (f Event) Validate() error {
 	if f.Data == nil {
-		return invalid("data", "what the fact tells", "")
+		return invalid("data", "what the event tells", "")
 	}
 	return first(
 		checkText("id", f.ID, maxID),

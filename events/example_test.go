@@ -21,7 +21,7 @@ func ExampleEncode() {
 	fmt.Println(header["ce-type"][0], header["ce-run"][0])
 	fmt.Println(string(body))
 	// Output:
-	// facts.examples-ready.penguin.2026-11-21=20morning.example-gen-17
+	// events.examples-ready.penguin.2026-11-21=20morning.example-gen-17
 	// dev.stoker.examples.ready.v1 2026-11-21%20morning
 	// {"examples":[{"uri":"s3://tfx/penguin/examples/17"}]}
 }
@@ -45,7 +45,7 @@ func ExampleEscape() {
 
 func ExampleEventFilters() {
 	fmt.Println(events.EventFilters(events.Query{Kinds: []events.Kind{events.KindModelTrained}, Pipeline: "penguin"}))
-	// Output: [facts.model-trained.penguin.>]
+	// Output: [events.model-trained.penguin.>]
 }
 
 func ExampleFail() {

@@ -15,7 +15,7 @@ const (
 	FailureCheck       FailureKind = "check"       // the model was written but failed its check
 	FailureCrash       FailureKind = "crash"       // the module's process was killed by a signal or aborted
 	FailureResources   FailureKind = "resources"   // over its memory or time limit
-	FailureIncomplete  FailureKind = "incomplete"  // a join expired before its facts were there
+	FailureIncomplete  FailureKind = "incomplete"  // a join expired before its events were there
 	FailureCancelled   FailureKind = "cancelled"   // a user cancelled it
 	FailureUnavailable FailureKind = "unavailable" // bus or store away, lease lost, worker stopped: later, without limit
 )

@@ -23,9 +23,9 @@ type frozenMessage struct {
 	Body   string              `json:"body"`
 }
 
-// What is in testdata/frozen was written by the version that came first with it, and stays as it is: facts are kept for ever, and workers
+// What is in testdata/frozen was written by the version that came first with it, and stays as it is: events are kept for ever, and workers
 // of two versions are on one bus while one takes the other's place. Every version reads all of it, and writes it again with nothing
-// missing. A test that fails here says that an upgrade would lose facts or jobs: the change is wrong, not the file.
+// missing. A test that fails here says that an upgrade would lose events or jobs: the change is wrong, not the file.
 func TestWhatEarlierVersionsWroteIsRead(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Kinds() {

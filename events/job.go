@@ -22,7 +22,7 @@ func Functions() []Function { return []Function{FunctionTrain, FunctionTune, Fun
 
 // Job is one unit of work on the work queue. It is self-contained: a worker that holds it needs the store and nothing else.
 type Job struct {
-	ID       string   `json:"id" jsonschema:"required,format=jobid"` // digest of (pipeline, revision, run, function, pinned facts): pure, made by functions/dispatch/join
+	ID       string   `json:"id" jsonschema:"required,format=jobid"` // digest of (pipeline, revision, run, function, pinned events): pure, made by functions/dispatch/join
 	Function Function `json:"function" jsonschema:"required,enum=train,enum=tune,enum=trial"`
 	Class    string   `json:"class" jsonschema:"required,format=name"` // resource class: cpu, gpu, ...
 
@@ -32,12 +32,12 @@ type Job struct {
 	Run      string          `json:"run" jsonschema:"required,minLength=1"`
 
 	Inputs     Inputs    `json:"inputs"`
-	Causes     []Cause   `json:"causes" jsonschema:"required,minItems=1"` // the facts joined, in FACTS order; the last completed the join
+	Causes     []Cause   `json:"causes" jsonschema:"required,minItems=1"` // the events joined, in EVENTS order; the last completed the join
 	Generation int       `json:"generation,omitempty" jsonschema:"minimum=0,description=The least generation that its model may have: one more for each time that a committed model was lost"`
 	Salt       string    `json:"salt,omitempty" jsonschema:"description=Makes another execution of the same inputs: set where a user wants a training done again"`
 	Study      string    `json:"study,omitempty" jsonschema:"description=Of a trial job: the study whose trials it takes\\, one after another. The hexadecimal digits of its search's execution"`
 	Request    string    `json:"request,omitempty" jsonschema:"description=Who asked for it again: a dead letter or a replay. Not part of the job's identity"`
-	Created    time.Time `json:"created"` // when the completing fact was stored
+	Created    time.Time `json:"created"` // when the completing event was stored
 	Trace      string    `json:"traceparent,omitempty"`
 	TraceState string    `json:"tracestate,omitempty"`
 }
@@ -53,12 +53,12 @@ type Inputs struct {
 	BaseModel           string     `json:"base_model,omitempty" jsonschema:"format=s3"`
 }
 
-// Cause is a fact that a job was made from.
+// Cause is an event that a job was made from.
 type Cause struct {
 	Kind     Kind   `json:"kind" jsonschema:"required,enum=examples.ready,enum=transform.ready,enum=hparams.ready,enum=model.trained,enum=training.failed,enum=tuning.failed"`
 	Source   string `json:"source" jsonschema:"required,minLength=1"`
 	ID       string `json:"id" jsonschema:"required,minLength=1"`
-	Sequence uint64 `json:"sequence" jsonschema:"minimum=0"` // in FACTS
+	Sequence uint64 `json:"sequence" jsonschema:"minimum=0"` // in EVENTS
 }
 
 // DecodeJob reads what was put on the work queue. What is wrong with it is an *Invalid.
@@ -113,12 +113,12 @@ func (in Inputs) validate() error {
 
 func checkCauses(field string, causes []Cause) error {
 	if len(causes) == 0 {
-		return invalid(field, "the facts that led to the job", "")
+		return invalid(field, "the events that led to the job", "")
 	}
 	for i, cause := range causes {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if !slices.Contains(Kinds(), cause.Kind) {
-			return invalid(at+".kind", "a kind of fact", string(cause.Kind))
+			return invalid(at+".kind", "a kind of event", string(cause.Kind))
 		}
 		if err := first(checkText(at+".source", cause.Source, maxSource), checkText(at+".id", cause.ID, maxID)); err != nil {
 			return err

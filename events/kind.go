@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Kind says what a fact tells. Its CloudEvents type is "dev.stoker." + Kind + ".v1".
+// Kind says what an event tells. Its CloudEvents type is "dev.stoker." + Kind + ".v1".
 type Kind string
 
-// The facts that Stoker reads and writes.
+// The events that Stoker reads and writes.
 const (
 	KindExamplesReady  Kind = "examples.ready"
 	KindTransformReady Kind = "transform.ready"

@@ -19,7 +19,7 @@ type Lease struct {
 	Holder     string              `json:"holder,omitempty"`  // id of the attempt that holds it; "" if it is free
 	Number     int                 `json:"number"`            // of the last attempt, from 1
 	Failures   map[FailureKind]int `json:"failures,omitempty"`
-	Heartbeats uint64              `json:"beats"` // heartbeats of this attempt, so that each one changes the value
+	Heartbeats uint64              `json:"heartbeats"` // heartbeats of this attempt, so that each one changes the value
 	Ended      *Ended              `json:"ended,omitempty"`
 	Lost       []string            `json:"lost,omitempty"` // attempts whose lease was taken over, and whose worker hasn't reported since
 

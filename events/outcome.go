@@ -14,7 +14,7 @@ func Source(f Function) string { return "/stoker/" + string(f) }
 const dispatchSource = "/stoker/dispatch"
 
 // NewModelTrained tells what became of a train job. Its id, and with it its subject, is the same for everyone who finds the
-// execution done: one fact for each run, execution and generation. It is <execution>-<generation>-<digest of pipeline and run>,
+// execution done: one event for each run, execution and generation. It is <execution>-<generation>-<digest of pipeline and run>,
 // because two runs may share an execution, and CloudEvents takes equal ids of one source for one event.
 func NewModelTrained(job Job, data *ModelTrained) Event {
 	data.Salt, data.Job, data.JobRequest = job.Salt, job.ID, job.Request
@@ -86,7 +86,7 @@ func answers(data Data) (job, request string) {
 	return "", ""
 }
 
-// FailedID is the id of the fact that a job is given up, whichever attempt comes to tell it: that happens once, or once more for
+// FailedID is the id of the event that a job is given up, whichever attempt comes to tell it: that happens once, or once more for
 // each request to try again.
 func FailedID(job Job) string {
 	if job.Request == "" {
@@ -95,7 +95,7 @@ func FailedID(job Job) string {
 	return DerivedID("failed", job.ID, job.Request)
 }
 
-// NewEventRefused tells that a fact can never lead to a job. Its id is RefusedID, and its time is when the fact was stored: who is
+// NewEventRefused tells that an event can never lead to a job. Its id is RefusedID, and its time is when the event was stored: who is
 // told again gets the same.
 func NewEventRefused(refused Recorded, failure *Failure) Event {
 	cause := refused.Event
@@ -112,7 +112,7 @@ func NewEventRefused(refused Recorded, failure *Failure) Event {
 	}
 }
 
-// RefusedID is the id of the fact that another one was refused.
+// RefusedID is the id of the event that another one was refused.
 func RefusedID(cause Event) string {
 	return DerivedID("refused", string(cause.Data.Kind()), cause.Source, cause.ID)
 }
@@ -121,9 +121,9 @@ func RefusedID(cause Event) string {
 type RunEnded struct {
 	Pipeline string
 	Run      string
-	Last     Cause     // the newest fact of the run
+	Last     Cause     // the newest event of the run
 	At       time.Time // by the bus's clock
-	Through  uint64    // sequence of the run's last fact that counted
+	Through  uint64    // sequence of the run's last event that counted
 	Failure  *Failure
 }
 
@@ -141,7 +141,7 @@ func NewRunEnded(e RunEnded) Event {
 	}
 }
 
-// EndedID is the id of the fact that a run has ended without a job.
+// EndedID is the id of the event that a run has ended without a job.
 func EndedID(pipeline, run string) string { return DerivedID("ended", pipeline, run) }
 
 // DerivedID makes the id of what follows from parts: the same parts, the same id; other parts, another.
@@ -153,7 +153,7 @@ func DerivedID(parts ...string) string {
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// follows fills in what every fact about a job says. What led to the job is the fact that completed its join.
+// follows fills in what every event about a job says. What led to the job is the event that completed its join.
 func follows(job Job, data Data) Event {
 	event := Event{
 		Source:     Source(job.Function),
@@ -205,7 +205,7 @@ func message(failure *Failure) string {
 	return string(failure.Kind)
 }
 
-const maxTail = 32 << 10 // bytes of a log or of a message that a fact carries: far below what a bus takes
+const maxTail = 32 << 10 // bytes of a log or of a message that an event carries: far below what a bus takes
 
 func tail(text string) string {
 	if len(text) <= maxTail {

@@ -14,7 +14,7 @@ func TestAModelIsToldOnceForEachRunExecutionAndGeneration(t *testing.T) {
 	if _, _, err := Encode(event); err != nil {
 		t.Fatal(err)
 	}
-	const want = "facts.model-trained.penguin.run=201.00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff-1-"
+	const want = "events.model-trained.penguin.run=201.00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff-1-"
 	if got := EventSubject(event); !strings.HasPrefix(got, want) {
 		t.Errorf("got subject %s, want %s and more", got, want)
 	}
@@ -86,7 +86,7 @@ func TestACancelledJobIsToldOnceWhicheverAttemptTells(t *testing.T) {
 	job, failure := sampleJob(), &Failure{Kind: FailureCancelled, Err: errors.New("cancelled")}
 	first, second := NewJobFailed(job, Attempt{Number: 1}, failure), NewJobFailed(job, Attempt{Number: 2}, failure)
 	if first.ID != second.ID {
-		t.Error("a worker that died between the fact and its acknowledgement has it told twice")
+		t.Error("a worker that died between the event and its acknowledgement has it told twice")
 	}
 	job.Request = "dead-7"
 	if asked := NewJobFailed(job, Attempt{Number: 1}, failure); asked.ID == first.ID {
@@ -109,7 +109,7 @@ func TestARefusedEventIsToldUnderItsOwnRun(t *testing.T) {
 	other := cause
 	other.Source = "/another"
 	if NewEventRefused(Recorded{Event: other}, &Failure{Kind: FailureInput, Err: errors.New("x")}).ID == event.ID {
-		t.Error("facts of two sources lead to the same id")
+		t.Error("events of two sources lead to the same id")
 	}
 }
 

@@ -38,7 +38,7 @@ func TestAMessageOfAnEqualIDIsTheSameEventOrAConflict(t *testing.T) {
 		if c.want == "" && got != nil || c.want != "" && (!errors.Is(got, events.ErrConflict) || !strings.Contains(got.Error(), "message 7 of this id") || !strings.Contains(got.Error(), c.want)) {
 			t.Errorf("%s: got %v, want %q", name, got, c.want)
 		}
-		first.Subject = "facts.hparams-ready.taxi.monday.1"
+		first.Subject = "events.hparams-ready.taxi.monday.1"
 		if got := events.CheckRepeated(upstream, first); !errors.Is(got, events.ErrConflict) {
 			t.Errorf("%s: got %v for an event of another pipeline, want a conflict", name, got)
 		}

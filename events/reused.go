@@ -31,7 +31,7 @@ func NewNothingToReuse(s Skipped) Event {
 	}})
 }
 
-// SkippedIDs are those of the facts that tell a run that it is not tuned: NewHParamsReused and NewNothingToReuse.
+// SkippedIDs are those of the events that tell a run that it is not tuned: NewHParamsReused and NewNothingToReuse.
 func SkippedIDs(pipeline, run string) (reused, nothing string) {
 	return DerivedID("reused", pipeline, run), DerivedID("nothing to reuse", pipeline, run)
 }

@@ -10,7 +10,7 @@ import (
 //go:embed schema/*.json schema/asyncapi.yaml
 var schemas embed.FS
 
-// Schema is the JSON Schema (2020-12) of the data of a kind of fact, made from its Go type; nil for a kind there is not.
+// Schema is the JSON Schema (2020-12) of the data of a kind of event, made from its Go type; nil for a kind there is not.
 func Schema(kind Kind) []byte { return schemaFile(string(kind)) }
 
 // JobSchema is the JSON Schema of a Job.

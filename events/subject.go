@@ -8,7 +8,7 @@ import (
 
 // The streams that keep messages.
 const (
-	StreamEvents  = "FACTS"
+	StreamEvents  = "EVENTS"
 	StreamJobs    = "JOBS"
 	StreamDead    = "DEAD"
 	StreamStudies = "STUDIES"
@@ -17,7 +17,7 @@ const (
 
 // The first token of each stream's subjects.
 const (
-	eventToken    = "facts"
+	eventToken    = "events"
 	jobToken      = "jobs"
 	deadToken     = "dead"
 	studyToken    = "studies"
@@ -36,12 +36,12 @@ func StreamOf(subject string) string {
 	}[token]
 }
 
-// EventSubject is where a fact is published: facts.<kind>.<pipeline>.<run>.<id>, the kind with dashes for dots.
+// EventSubject is where an event is published: events.<kind>.<pipeline>.<run>.<id>, the kind with dashes for dots.
 func EventSubject(f Event) string {
 	return join(eventToken, kindToken(f.Data.Kind()), f.Pipeline, Escape(f.Run), Escape(f.ID))
 }
 
-// ParseEventSubject says which run a fact was published for, whatever it says inside; false for a subject that names none.
+// ParseEventSubject says which run an event was published for, whatever it says inside; false for a subject that names none.
 func ParseEventSubject(subject string) (pipeline, run string, ok bool) {
 	tokens := strings.Split(subject, ".")
 	if len(tokens) < 4 || tokens[0] != eventToken {

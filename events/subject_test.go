@@ -12,9 +12,9 @@ func TestSubjectsAreReadBack(t *testing.T) {
 	t.Parallel()
 	for subject, want := range map[string]string{
 		EventSubject(exampleEvent()):               "penguin 2026-11-21T10:00 true",
-		"facts.examples-ready.penguin.run=201":     "penguin run 1 true", // without the id
-		"facts.examples-ready.penguin.=zz.x":       "penguin  false",     // an odd hand's
-		"facts.examples-ready.penguin":             "  false",
+		"events.examples-ready.penguin.run=201":    "penguin run 1 true", // without the id
+		"events.examples-ready.penguin.=zz.x":      "penguin  false",     // an odd hand's
+		"events.examples-ready.penguin":            "  false",
 		"buckets.examples-ready.penguin.run=201.x": "  false",
 	} {
 		if pipeline, run, ok := ParseEventSubject(subject); fmt.Sprint(pipeline, " ", run, " ", ok) != want {
@@ -24,7 +24,7 @@ func TestSubjectsAreReadBack(t *testing.T) {
 	if study, ok := ParseStudySubject("studies.penguin.0af7"); study != (Study{Pipeline: "penguin", ID: "0af7"}) || !ok {
 		t.Errorf("study %+v", study)
 	}
-	for _, odd := range []string{"studies.penguin", "studies.penguin.a.b", "studies.Penguin.a", "studies.penguin.", "facts.penguin.a", ""} {
+	for _, odd := range []string{"studies.penguin", "studies.penguin.a.b", "studies.Penguin.a", "studies.penguin.", "events.penguin.a", ""} {
 		if study, ok := ParseStudySubject(odd); ok {
 			t.Errorf("%q is the log of study %+v", odd, study)
 		}
@@ -32,8 +32,8 @@ func TestSubjectsAreReadBack(t *testing.T) {
 	if from, ok := ParseBucketSubject(BucketSubject("raw.data")); from != "raw.data" || !ok {
 		t.Errorf("from %q", from)
 	}
-	if from, ok := ParseBucketSubject("facts.x"); ok {
-		t.Errorf("a fact is a notice from %q", from)
+	if from, ok := ParseBucketSubject("events.x"); ok {
+		t.Errorf("an event is a notice from %q", from)
 	}
 }
 
@@ -41,7 +41,7 @@ func TestASubjectHasOneStream(t *testing.T) {
 	t.Parallel()
 	for subject, want := range map[string]string{
 		EventSubject(exampleEvent()): StreamEvents, JobSubject(sampleJob()): StreamJobs, DeadSubject(Message{Stream: StreamJobs, Sequence: 7}): StreamDead,
-		BucketSubject("x"): StreamBuckets, StudySubject(Study{"p", "f"}): StreamStudies, ProgressSubject(Progress{}): "", "facts": "", "facts.": "", "": "",
+		BucketSubject("x"): StreamBuckets, StudySubject(Study{"p", "f"}): StreamStudies, ProgressSubject(Progress{}): "", "events": "", "events.": "", "": "",
 	} {
 		if got := StreamOf(subject); got != want {
 			t.Errorf("%q is kept by %q, want %q", subject, got, want)
@@ -54,10 +54,10 @@ func TestSubjectsOfEventsJobsProgressAndDeadLetters(t *testing.T) {
 	event := exampleEvent()
 	progress := Progress{Pipeline: "penguin", Run: "run 1", Job: "j1"}
 	for got, want := range map[string]string{
-		EventSubject(event):                                  "facts.examples-ready.penguin.2026-11-21T10=3A00.gen=2E7",
+		EventSubject(event):                                  "events.examples-ready.penguin.2026-11-21T10=3A00.gen=2E7",
 		JobSubject(sampleJob()):                              "jobs.train.gpu-large.0af7651916cd43dd",
 		ProgressSubject(progress):                            "progress.penguin.run=201.j1",
-		DeadPrefix("FACTS", 42):                              "dead.FACTS.42",
+		DeadPrefix("EVENTS", 42):                             "dead.EVENTS.42",
 		JobFilter("tune", "cpu"):                             "jobs.tune.cpu.*",
 		StudySubject(Study{Pipeline: "penguin", ID: "0af7"}): "studies.penguin.0af7",
 		StudyFilter(""):                                      "studies.*.*",
@@ -82,11 +82,11 @@ func TestEventFilters(t *testing.T) {
 		query Query
 		want  string
 	}{
-		{Query{}, "facts.>"},
-		{Query{Kinds: []Kind{KindModelTrained}}, "facts.model-trained.>"},
-		{Query{Pipeline: "p"}, "facts.*.p.>"},
-		{Query{Run: "a b"}, "facts.*.*.a=20b.>"},
-		{Query{Kinds: []Kind{KindModelTrained, KindTuningFailed}, Pipeline: "p"}, "facts.model-trained.p.> facts.tuning-failed.p.>"},
+		{Query{}, "events.>"},
+		{Query{Kinds: []Kind{KindModelTrained}}, "events.model-trained.>"},
+		{Query{Pipeline: "p"}, "events.*.p.>"},
+		{Query{Run: "a b"}, "events.*.*.a=20b.>"},
+		{Query{Kinds: []Kind{KindModelTrained, KindTuningFailed}, Pipeline: "p"}, "events.model-trained.p.> events.tuning-failed.p.>"},
 	} {
 		if got := strings.Join(EventFilters(c.query), " "); got != c.want {
 			t.Errorf("%+v: got %s, want %s", c.query, got, c.want)
@@ -100,8 +100,8 @@ func TestAnEventBelongsUnderItsOwnSubject(t *testing.T) {
 	if err := CheckEventSubject(event, EventSubject(event)); err != nil {
 		t.Error(err)
 	}
-	bare := "facts.examples-ready.penguin.2026-11-21T10=3A00"
-	for _, subject := range []string{bare, "facts.examples-ready.penguin.2026-11-21T10=3A00.8", "facts.examples-ready.taxi.2026-11-21T10=3A00", "facts.model-trained.penguin.2026-11-21T10=3A00", ""} {
+	bare := "events.examples-ready.penguin.2026-11-21T10=3A00"
+	for _, subject := range []string{bare, "events.examples-ready.penguin.2026-11-21T10=3A00.8", "events.examples-ready.taxi.2026-11-21T10=3A00", "events.model-trained.penguin.2026-11-21T10=3A00", ""} {
 		wantInvalid(t, subject, CheckEventSubject(event, subject), "NATS subject")
 	}
 }

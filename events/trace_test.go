@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A tracestate is passed on as tracing systems wrote it, and never a reason to refuse a fact.
+// A tracestate is passed on as tracing systems wrote it, and never a reason to refuse an event.
 func TestWhatTracingSystemsAddIsPassedOn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ sent, want string }{
@@ -27,6 +27,6 @@ func TestWhatTracingSystemsAddIsPassedOn(t *testing.T) {
 	}
 	job := Job{TraceState: "rojo=1", Causes: []Cause{{}}}
 	if got := NewModelTrained(job, &ModelTrained{}).TraceState; got != "rojo=1" {
-		t.Errorf("the fact of a job has the tracestate %q, want that of the job", got)
+		t.Errorf("the event of a job has the tracestate %q, want that of the job", got)
 	}
 }

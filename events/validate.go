@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Kind of fact.
+// Kind of event.
 func (*ExamplesReady) Kind() Kind  { return KindExamplesReady }
 func (*TransformReady) Kind() Kind { return KindTransformReady }
 func (*HParamsReady) Kind() Kind   { return KindHParamsReady }

@@ -199,7 +199,7 @@ func TestJobsAreCheckedByFieldAndBySchema(t *testing.T) {
 
 func TestDeadLettersFitTheirSchema(t *testing.T) {
 	t.Parallel()
-	deadLetter := DeadLetter{Message: Message{Stream: "FACTS", Sequence: 3, Subject: "facts.x", Body: []byte{0, 255}}, Reason: DeadReason{Kind: FailureInput, Message: "bad", Field: "run"}}
+	deadLetter := DeadLetter{Message: Message{Stream: "EVENTS", Sequence: 3, Subject: "events.x", Body: []byte{0, 255}}, Reason: DeadReason{Kind: FailureInput, Message: "bad", Field: "run"}}
 	text, err := json.Marshal(deadLetter)
 	if err != nil {
 		t.Fatal(err)

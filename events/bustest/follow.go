@@ -20,7 +20,7 @@ type reader struct {
 func (m *Memory) Follow(ctx context.Context, name string, wait time.Duration) (events.EventDelivery, error) {
 	notice, err := m.follow(ctx, &m.events, name, wait)
 	if err != nil {
-		return nil, fmt.Errorf("follow facts as %s: %w", name, err)
+		return nil, fmt.Errorf("follow events as %s: %w", name, err)
 	}
 	return &eventDelivery{delivery: notice, recorded: record(notice.message)}, nil
 }

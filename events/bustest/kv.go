@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// register is a compare-and-swap map in memory. Its box's mu guards it.
+// KV bucket is a compare-and-swap map in memory. Its box's mu guards it.
 type kv struct {
 	name    string
 	bus     *Memory
@@ -28,15 +28,15 @@ func (m *Memory) KV(ctx context.Context, name string) (events.KV, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.usable(ctx); err != nil {
-		return nil, fmt.Errorf("open register %s: %w", name, err)
+		return nil, fmt.Errorf("open KV bucket %s: %w", name, err)
 	}
 	if r := m.kvs[name]; r != nil {
 		return guarded{r}, nil
 	}
-	return nil, fmt.Errorf("open register %s: %w", name, events.ErrNotFound)
+	return nil, fmt.Errorf("open KV bucket %s: %w", name, events.ErrNotFound)
 }
 
-// get needs the box's mu, as all methods of register do.
+// get needs the box's mu, as all methods of KV bucket do.
 func (r *kv) get(key string) (events.Entry, bool) {
 	entry, ok := r.newest[key]
 	return entry, ok
@@ -56,7 +56,7 @@ func (r *kv) put(key string, value []byte, revision uint64) (uint64, error) {
 	r.newest[key] = entry
 	r.history = append(r.history, entry)
 	r.since(key, now)
-	r.bus.wake() // who watches it; leases are written by more than their register's methods
+	r.bus.wake() // who watches it; leases are written by more than their KV bucket's methods
 	return entry.Revision, nil
 }
 
@@ -79,7 +79,7 @@ func (r *kv) since(key string, now time.Time) {
 	r.written[key] = now
 }
 
-// guarded is a register for callers outside: it takes the mutex.
+// guarded is a KV bucket for callers outside: it takes the mutex.
 type guarded struct{ r *kv }
 
 var _ events.KV = guarded{}
@@ -230,5 +230,5 @@ func (g guarded) Watch(ctx context.Context) iter.Seq2[events.Copy, error] {
 	}
 }
 
-// watchWait is how long a watch of a register waits before it waits again.
+// watchWait is how long a watch of a KV bucket waits before it waits again.
 const watchWait = time.Hour

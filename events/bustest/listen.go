@@ -8,12 +8,12 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Listen implements events.Listeners. Facts of other kinds are passed over as they are met.
+// Listen implements events.Listeners. Events of other kinds are passed over as they are met.
 func (m *Memory) Listen(ctx context.Context, listener string, kinds []events.Kind, wait time.Duration) (events.EventDelivery, error) {
 	for deadline := time.Now().Add(wait); ; {
 		notice, err := m.listen(ctx, &m.events, listener, time.Until(deadline))
 		if err != nil {
-			return nil, fmt.Errorf("listen to facts as %s: %w", listener, err)
+			return nil, fmt.Errorf("listen to events as %s: %w", listener, err)
 		}
 		if selects(events.Query{Kinds: kinds}, notice.message.Subject) {
 			return &eventDelivery{delivery: notice, recorded: record(notice.message)}, nil
@@ -35,7 +35,7 @@ func (m *Memory) ListenDead(ctx context.Context, listener string, wait time.Dura
 	return &deadLetterDelivery{delivery: notice, deadLetter: deadLetter}, err
 }
 
-// burial is a dead letter handed to a listener.
+// dead letter is a dead letter handed to a listener.
 type deadLetterDelivery struct {
 	*delivery
 	deadLetter events.DeadLetter

@@ -55,7 +55,7 @@ func (m *Memory) Read(ctx context.Context, q events.Query) iter.Seq2[events.Reco
 	}
 }
 
-// after returns the first fact from sequence on. last says that there is none yet; with follow it is waited for.
+// after returns the first event from sequence on. last says that there is none yet; with follow it is waited for.
 func (m *Memory) after(ctx context.Context, sequence uint64, follow bool) (message events.Message, last bool, err error) {
 	const forEver = 1 << 62
 	wait := time.Duration(0)
@@ -65,7 +65,7 @@ func (m *Memory) after(ctx context.Context, sequence uint64, follow bool) (messa
 	err = m.await(ctx, wait, func(time.Time) (bool, time.Time) {
 		last = m.events.last < sequence
 		if !last {
-			message = m.events.messages[sequence-1] // facts are never removed
+			message = m.events.messages[sequence-1] // events are never removed
 		}
 		return !last || !follow, time.Time{}
 	})

@@ -152,7 +152,7 @@ func (m *Memory) DeadLetter(ctx context.Context, d events.DeadLetter) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.usable(ctx); err != nil {
-		return fmt.Errorf("bury: %w", err)
+		return fmt.Errorf("dead-letter: %w", err)
 	}
 	return m.deadLetter(ctx, d)
 }
@@ -171,7 +171,7 @@ func (m *Memory) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	return nil
 }
 
-// bury needs m.mu.
+// dead-letter needs m.mu.
 func (m *Memory) deadLetter(ctx context.Context, d events.DeadLetter) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -16,7 +16,7 @@ import (
 // Stale is a bus of several servers whose copies lag, on top of one that does not lag. A read
 // returns any older state that the contract of package events allows:
 //
-//   - A read of any copy (All, Watch of a register, Studies, Dead) returns the state before some of
+//   - A read of any copy (All, Watch of a KV bucket, Studies, Dead) returns the state before some of
 //     the writes, the client's own included. All may mix the states of several moments.
 //   - A read that follows, and a claim of what comes next (Read and ReadStudy with follow, Follow,
 //     FollowBuckets, Listen, ListenDead, Claim), gets what is new up to a second late.
@@ -73,8 +73,8 @@ type staleClient struct {
 
 	mu     sync.Mutex // taken after Memory's, if both are
 	random *rand.Rand
-	known  map[string]known  // by register and key
-	behind map[string]behind // by register and key: after a refused write
+	known  map[string]known  // by KV bucket and key
+	behind map[string]behind // by KV bucket and key: after a refused write
 }
 
 // number returns a random number below n, which is positive.

@@ -52,9 +52,9 @@ func TestTheSuiteFindsReadsThatBreakTheirContract(t *testing.T) {
 		staleness bustest.Staleness
 		fails     string // one of the tests that fail at least
 	}{
-		"Get":       {bustest.OldGets, "every_register_is_there,_and_by_itself"},
+		"Get":       {bustest.OldGets, "every_KV_bucket_is_there,_and_by_itself"},
 		"Revision":  {bustest.OldRevisions, "an_older_revision_of_a_pipeline_can_be_read"},
-		"Read":      {bustest.OldReads, "facts_are_read_by_kind,_pipeline,_run_and_sequence"},
+		"Read":      {bustest.OldReads, "events_are_read_by_kind,_pipeline,_run_and_sequence"},
 		"ReadStudy": {bustest.OldStudies, "a_study's_log_is_read_on_from_anywhere"},
 		"Queued":    {bustest.OldQueue, "a_job_can_be_seen_until_it_has_left_the_queue"},
 		"any copy":  {bustest.AnyCopy, "no_update_is_lost_among_many"},

@@ -19,7 +19,7 @@ import (
 type two struct {
 	*testing.T
 	writer, reader events.Bus
-	n              int // of the key, fact, job and study that the next round writes
+	n              int // of the key, event, job and study that the next round writes
 }
 
 const rounds = 100

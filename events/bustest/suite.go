@@ -79,7 +79,7 @@ func wantInvalid(t *testing.T, err error, field string) {
 	}
 }
 
-// exampleFact is a valid fact of run.
+// exampleEvent is a valid event of run.
 func exampleEvent(run, id string) events.Event {
 	return events.Event{
 		ID: id, Source: "/upstream/example-gen", Pipeline: "penguin", Run: run,

@@ -8,12 +8,12 @@ import (
 
 func bucketTests() map[string]func(*testing.T, Bus) {
 	return map[string]func(*testing.T, Bus){
-		"buckets' notices come as they were sent, in order":   bucketsInOrder,
-		"a reader of notices goes on where it was":            bucketsGoOn,
-		"a notice that can never be used is buried verbatim":  bucketsNever,
-		"a notice that was handed back comes after its delay": bucketsLater,
-		"a store without a connection has its notices told":   bucketsNotified,
-		"notices are no facts, and readers of both are apart": bucketsApart,
+		"buckets' notices come as they were sent, in order":         bucketsInOrder,
+		"a reader of notices goes on where it was":                  bucketsGoOn,
+		"a notice that can never be used is dead-lettered verbatim": bucketsNever,
+		"a notice that was handed back comes after its delay":       bucketsLater,
+		"a store without a connection has its notices told":         bucketsNotified,
+		"notices are no events, and readers of both are apart":      bucketsApart,
 	}
 }
 
@@ -100,6 +100,6 @@ func bucketsApart(t *testing.T, bus Bus) {
 		t.Errorf("got notification %+v and event %+v", notified.Message(), delivery.Recorded())
 	}
 	if got := readAll(t, bus, events.Query{}); len(got) != 1 {
-		t.Errorf("the log holds %d facts, want 1", len(got))
+		t.Errorf("the log holds %d events, want 1", len(got))
 	}
 }

@@ -12,19 +12,19 @@ import (
 
 func cancelTests() map[string]func(*testing.T, Bus) {
 	return map[string]func(*testing.T, Bus){
-		"cancelling a job while it is being done leaves nothing":      cancelWhileDone,
-		"cancelling ends the work, and its lease stays ours":          cancelHeld,
-		"an attempt that was cancelled can hand its job back":         cancelHandedBack,
-		"a job cancelled while it waits says so when it is taken":     cancelWaiting,
-		"a job can be cancelled again and by many":                    cancelTogether,
-		"cancelling what is not on the queue leaves nothing":          cancelNothing,
-		"cancelling needs the id of a job":                            cancelInvalid,
-		"a cancelled job that was done leaves no lease behind":        cancelDone,
-		"a cancelled job that was buried leaves no lease behind":      cancelNever,
-		"a job offered again knows nothing of a worker that died":     offerAfterDeath,
-		"a job offered again can be cancelled whatever was left":      cancelAfterDeath,
-		"cancelling counts as no attempt and keeps the counts":        cancelCounts,
-		"a worker that died on a cancelled job leaves it to the next": cancelThenDeath,
+		"cancelling a job while it is being done leaves nothing":        cancelWhileDone,
+		"cancelling ends the work, and its lease stays ours":            cancelHeld,
+		"an attempt that was cancelled can hand its job back":           cancelHandedBack,
+		"a job cancelled while it waits says so when it is taken":       cancelWaiting,
+		"a job can be cancelled again and by many":                      cancelTogether,
+		"cancelling what is not on the queue leaves nothing":            cancelNothing,
+		"cancelling needs the id of a job":                              cancelInvalid,
+		"a cancelled job that was done leaves no lease behind":          cancelDone,
+		"a cancelled job that was dead-lettered leaves no lease behind": cancelNever,
+		"a job offered again knows nothing of a worker that died":       offerAfterDeath,
+		"a job offered again can be cancelled whatever was left":        cancelAfterDeath,
+		"cancelling counts as no attempt and keeps the counts":          cancelCounts,
+		"a worker that died on a cancelled job leaves it to the next":   cancelThenDeath,
 	}
 }
 
@@ -143,7 +143,7 @@ func cancelInvalid(t *testing.T, bus Bus) {
 func cancelDone(t *testing.T, bus Bus) {
 	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
 	claim := take(t, bus, "cpu")
-	must(t, bus.Cancel(t.Context(), "job-1")) // no heart beats that could see it
+	must(t, bus.Cancel(t.Context(), "job-1")) // no heartbeat that could see it
 	must(t, claim.Ack(t.Context()))
 	wantNoLease(t, bus)
 	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))

@@ -54,16 +54,16 @@ func closeFirst(t *testing.T, bus Bus) {
 	claim := take(t, bus, "cpu")
 	must(t, bus.Close())
 	uses := map[string]func() error{
-		"publish":  func() error { _, err := bus.Publish(ctx, exampleEvent("run 1", "1")); return err },
-		"offer":    func() error { return bus.Enqueue(ctx, exampleJob("job-2", "cpu")) },
-		"take":     func() error { _, err := bus.Claim(ctx, events.FunctionTrain, []string{"cpu"}, 0); return err },
-		"follow":   func() error { _, err := bus.Follow(ctx, "reader", 0); return err },
-		"read":     func() error { return firstError(bus.Read(ctx, events.Query{})) },
-		"register": func() error { _, err := bus.KV(ctx, events.KVJoins); return err },
-		"get":      func() error { _, err := joins.Get(ctx, "k"); return err },
-		"create":   func() error { _, err := joins.Create(ctx, "k", nil); return err },
-		"report":   func() error { return bus.Report(ctx, events.Progress{Job: "job-1", Pipeline: "penguin", Run: "run 1"}) },
-		"bury": func() error {
+		"publish":   func() error { _, err := bus.Publish(ctx, exampleEvent("run 1", "1")); return err },
+		"offer":     func() error { return bus.Enqueue(ctx, exampleJob("job-2", "cpu")) },
+		"take":      func() error { _, err := bus.Claim(ctx, events.FunctionTrain, []string{"cpu"}, 0); return err },
+		"follow":    func() error { _, err := bus.Follow(ctx, "reader", 0); return err },
+		"read":      func() error { return firstError(bus.Read(ctx, events.Query{})) },
+		"KV bucket": func() error { _, err := bus.KV(ctx, events.KVJoins); return err },
+		"get":       func() error { _, err := joins.Get(ctx, "k"); return err },
+		"create":    func() error { _, err := joins.Create(ctx, "k", nil); return err },
+		"report":    func() error { return bus.Report(ctx, events.Progress{Job: "job-1", Pipeline: "penguin", Run: "run 1"}) },
+		"dead-letter": func() error {
 			return bus.DeadLetter(ctx, events.DeadLetter{Message: events.Message{Stream: "JOBS", Sequence: 1}})
 		},
 		"append":  func() error { _, err := bus.AppendStudy(ctx, search, nil, 0); return err },

@@ -9,16 +9,16 @@ import (
 
 func deadTests() map[string]func(*testing.T, Bus) {
 	return map[string]func(*testing.T, Bus){
-		"a message is buried once":               deadLettersOnce,
-		"a dead letter that was dropped is gone": dropped,
-		"what was dropped can be buried again":   deleteThenDeadLetter,
-		"dead letters come oldest first":         deadInOrder,
+		"a message is dead-lettered once":             deadLettersOnce,
+		"a dead letter that was dropped is gone":      dropped,
+		"what was dropped can be dead-lettered again": deleteThenDeadLetter,
+		"dead letters come oldest first":              deadInOrder,
 	}
 }
 
 func deadLettersOnce(t *testing.T, bus Bus) {
 	deadLetter := events.DeadLetter{
-		Message: events.Message{Stream: "FACTS", Sequence: 7, Subject: "facts.x", Header: map[string][]string{"A": {"b"}}, Body: []byte("\x00\xff")},
+		Message: events.Message{Stream: "EVENTS", Sequence: 7, Subject: "events.x", Header: map[string][]string{"A": {"b"}}, Body: []byte("\x00\xff")},
 		Reason:  events.DeadReason{Kind: events.FailureInput, Message: "bad", Field: "run"},
 	}
 	must(t, bus.DeadLetter(t.Context(), deadLetter))
@@ -28,10 +28,10 @@ func deadLettersOnce(t *testing.T, bus Bus) {
 	wantDead(t, bus, deadLetter)
 }
 
-// letterOf is a dead letter for a fact.
+// letterOf is a dead letter for an event.
 func deadLetterOf(sequence uint64, reason string) events.DeadLetter {
 	return events.DeadLetter{
-		Message: events.Message{Stream: "FACTS", Sequence: sequence, Subject: "facts.x", Body: []byte("x")},
+		Message: events.Message{Stream: "EVENTS", Sequence: sequence, Subject: "events.x", Body: []byte("x")},
 		Reason:  events.DeadReason{Kind: events.FailureInput, Message: reason},
 	}
 }
@@ -48,11 +48,11 @@ func dropped(t *testing.T, bus Bus) {
 	wantError(t, bus.DeleteDeadLetter(t.Context(), 0), events.ErrNotFound)
 	left := deadLetters(t, bus)
 	if len(left) != 2 || left[0].Message.Sequence != 7 || left[1].Message.Sequence != 9 {
-		t.Errorf("left: %+v, want those of facts 7 and 9", left)
+		t.Errorf("left: %+v, want those of events 7 and 9", left)
 	}
 }
 
-// dropThenBury buries the same message before and after it was dropped: each time it is there once.
+// deleteThenDeadLetter dead-letters the same message before and after it was dropped: each time it is there once.
 func deleteThenDeadLetter(t *testing.T, bus Bus) {
 	var last uint64
 	for _, reason := range []string{"first", "second"} {

@@ -25,9 +25,9 @@ func kvTests() map[string]func(*testing.T, Bus) {
 		"an older revision of a pipeline can be read":       olderRevision,
 		"a key that was deleted is gone":                    deleted,
 		"the history of a pipeline has all that it was":     wholeHistory,
-		"every register is there, and by itself":            eachKV,
+		"every KV bucket is there, and by itself":           eachKV,
 		"an entry says when the bus wrote it":               entryWritten,
-		"a register that is not there says so":              noKV,
+		"a KV bucket that is not there says so":             noKV,
 		"who watches sees what is there, then what changes": watchKV,
 	}
 }
@@ -269,11 +269,11 @@ func entryWritten(t *testing.T, bus Bus) {
 func noKV(t *testing.T, bus Bus) {
 	_, err := bus.KV(t.Context(), "NONSUCH")
 	if err == nil || !strings.Contains(err.Error(), "NONSUCH") {
-		t.Errorf("got %v, want an error that names the register", err)
+		t.Errorf("got %v, want an error that names the KV bucket", err)
 	}
 }
 
-// watchRegister reads on after each change of its own. What a watch begins with may be older.
+// watchKV reads on after each change of its own. What a watch begins with may be older.
 func watchKV(t *testing.T, bus Bus) {
 	gates := open(t, bus, events.KVGates)
 	first, err := gates.Create(t.Context(), "a b", []byte("1"))
@@ -311,7 +311,7 @@ func watchKV(t *testing.T, bus Bus) {
 	}
 }
 
-// watched is what a watch of a register has shown.
+// watched is what a watch of a KV bucket has shown.
 type watched struct {
 	t      *testing.T
 	next   func() (events.Copy, error, bool)

@@ -66,7 +66,7 @@ func holdWindingDown(t *testing.T, bus Bus) {
 	}
 }
 
-// takeOver lets a worker die: it took the job and its heart never beats.
+// takeOver lets a worker die: it took the job and it sends no heartbeat.
 func takeOver(t *testing.T, bus Bus) {
 	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
 	began := time.Now()
@@ -111,7 +111,7 @@ func zombieSettles(t *testing.T, bus Bus) {
 		t.Error("the zombie's failure was counted")
 	}
 	for _, deadLetter := range deadLetters(t, bus) {
-		t.Errorf("the zombie buried %+v", deadLetter)
+		t.Errorf("the zombie dead-lettered %+v", deadLetter)
 	}
 }
 

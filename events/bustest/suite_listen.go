@@ -11,7 +11,7 @@ func listenTests() map[string]func(*testing.T, Bus) {
 	return map[string]func(*testing.T, Bus){
 		"a listener hears what comes after it first listened": listenFromNowOn,
 		"a listener hears the kinds it asked for":             listenKinds,
-		"a listener is handed one fact at a time":             listenInOrder,
+		"a listener is handed one event at a time":            listenInOrder,
 		"who listens again goes on where it was":              listenGoesOn,
 		"a listener hears of dead letters":                    listenDead,
 		"a dead letter that was dropped is heard no more":     listenDropped,
@@ -50,9 +50,9 @@ func listenFromNowOn(t *testing.T, bus Bus) {
 	}
 	must(t, heard.Ack(t.Context()))
 	listens(t, bus, "ear")
-	must(t, bus.Inject(t.Context(), "facts.no-such.fact", nil, []byte("no fact")))
-	if heard := hear(t, bus, "ear"); heard.Recorded().Err == nil || string(heard.Message().Body) != "no fact" {
-		t.Errorf("heard %+v, want the message that is no fact", heard.Recorded())
+	must(t, bus.Inject(t.Context(), "events.no-such.event", nil, []byte("no event")))
+	if heard := hear(t, bus, "ear"); heard.Recorded().Err == nil || string(heard.Message().Body) != "no event" {
+		t.Errorf("heard %+v, want the message that is no event", heard.Recorded())
 	}
 }
 
@@ -73,7 +73,7 @@ func listenKinds(t *testing.T, bus Bus) {
 	}
 }
 
-// hearNext publishes another fact where there is none to hear.
+// hearNext publishes another event where there is none to hear.
 func hearNext(t *testing.T, bus Bus, listener string, kinds ...events.Kind) events.EventDelivery {
 	t.Helper()
 	if heard, err := bus.Listen(t.Context(), listener, kinds, now); err == nil {
@@ -102,7 +102,7 @@ func listenInOrder(t *testing.T, bus Bus) {
 	listens(t, bus, "ear")
 }
 
-// listenGoesOn leaves the first fact unsettled, as a process that dies does.
+// listenGoesOn leaves the first event unsettled, as a process that dies does.
 func listenGoesOn(t *testing.T, bus Bus) {
 	listens(t, bus, "ear")
 	publish(t, bus, "1", "2")

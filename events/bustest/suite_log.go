@@ -13,27 +13,27 @@ import (
 
 func logTests() map[string]func(*testing.T, Bus) {
 	return map[string]func(*testing.T, Bus){
-		"a fact is published once":                            publishOnce,
-		"of many publishers of one fact one is first":         publishTogether,
-		"another source can't take the id of a fact":          publishOtherSource,
-		"other data can't take the id of a fact":              publishOtherData,
-		"a result's id stands for the result":                 publishResultAgain,
-		"a fact is not lost to bytes under its subject":       publishOverBytes,
-		"an invalid fact is not published":                    publishInvalid,
-		"facts are read back as they were published":          readBack,
-		"facts are read by kind, pipeline, run and sequence":  readSelected,
-		"reading can go on with new facts":                    readFollowing,
-		"reading stops when its reader stops":                 readStopped,
-		"a message that is no fact is read with its reason":   readInvalid,
-		"a fact under another's subject is no fact":           readMisplaced,
-		"an event belongs under a subject with its id":        readBare,
-		"each fact goes to one of those that share a reader":  followShared,
-		"a fact that was done is not delivered again":         followDone,
-		"a fact that is not settled is delivered again":       followUnsettled,
-		"it is known how far a reader has come":               followDelivered,
-		"a fact that was handed back comes after its delay":   followLater,
-		"a fact that can never be handled is buried verbatim": followNever,
-		"following facts ends with its context":               followCancelled,
+		"an event is published once":                                   publishOnce,
+		"of many publishers of one event one is first":                 publishTogether,
+		"another source can't take the id of an event":                 publishOtherSource,
+		"other data can't take the id of an event":                     publishOtherData,
+		"a result's id stands for the result":                          publishResultAgain,
+		"an event is not lost to bytes under its subject":              publishOverBytes,
+		"an invalid event is not published":                            publishInvalid,
+		"events are read back as they were published":                  readBack,
+		"events are read by kind, pipeline, run and sequence":          readSelected,
+		"reading can go on with new events":                            readFollowing,
+		"reading stops when its reader stops":                          readStopped,
+		"a message that is no event is read with its reason":           readInvalid,
+		"an event under another's subject is no event":                 readMisplaced,
+		"an event belongs under a subject with its id":                 readBare,
+		"each event goes to one of those that share a reader":          followShared,
+		"an event that was done is not delivered again":                followDone,
+		"an event that is not settled is delivered again":              followUnsettled,
+		"it is known how far a reader has come":                        followDelivered,
+		"an event that was handed back comes after its delay":          followLater,
+		"an event that can never be handled is dead-lettered verbatim": followNever,
+		"following events ends with its context":                       followCancelled,
 	}
 }
 
@@ -50,7 +50,7 @@ func publishOnce(t *testing.T, bus Bus) {
 		t.Errorf("got receipt %+v, want a duplicate of sequence %d", again, first.Sequence)
 	}
 	if got := readAll(t, bus, events.Query{}); len(got) != 1 {
-		t.Errorf("the log holds %d facts, want 1", len(got))
+		t.Errorf("the log holds %d events, want 1", len(got))
 	}
 }
 
@@ -70,11 +70,11 @@ func publishTogether(t *testing.T, bus Bus) {
 			firsts++
 		}
 		if receipt.Sequence != receipts[0].Sequence {
-			t.Errorf("receipts %+v and %+v name different facts", receipt, receipts[0])
+			t.Errorf("receipts %+v and %+v name different events", receipt, receipts[0])
 		}
 	}
 	if got := readAll(t, bus, events.Query{}); firsts != 1 || len(got) != 1 {
-		t.Errorf("%d publishers were first and %d facts are there, want 1 and 1", firsts, len(got))
+		t.Errorf("%d publishers were first and %d events are there, want 1 and 1", firsts, len(got))
 	}
 }
 
@@ -132,7 +132,7 @@ func publishInvalid(t *testing.T, bus Bus) {
 	_, err := bus.Publish(t.Context(), event)
 	wantInvalid(t, err, "run")
 	if got := readAll(t, bus, events.Query{}); len(got) != 0 {
-		t.Errorf("the log holds %d facts, want none", len(got))
+		t.Errorf("the log holds %d events, want none", len(got))
 	}
 }
 
@@ -152,7 +152,7 @@ func readBack(t *testing.T, bus Bus) {
 	}
 	read := readAll(t, bus, events.Query{})
 	if len(read) != len(evs) {
-		t.Fatalf("the log holds %d facts, want %d", len(read), len(evs))
+		t.Fatalf("the log holds %d events, want %d", len(read), len(evs))
 	}
 	for i, got := range read {
 		must(t, got.Err)
@@ -190,7 +190,7 @@ func readSelected(t *testing.T, bus Bus) {
 		"beyond the end":  {events.Query{From: 9}, ""},
 	} {
 		if got := ids(readAll(t, bus, c.query)); got != c.want {
-			t.Errorf("%s: got facts %q, want %q", name, got, c.want)
+			t.Errorf("%s: got events %q, want %q", name, got, c.want)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func readFollowing(t *testing.T, bus Bus) {
 		must(t, err)
 		seen++
 		if want := fmt.Sprint(seen); recorded.Event.ID != want {
-			t.Errorf("got fact %s, want %s", recorded.Event.ID, want)
+			t.Errorf("got event %s, want %s", recorded.Event.ID, want)
 		}
 		if seen == 3 {
 			stop()
@@ -215,7 +215,7 @@ func readFollowing(t *testing.T, bus Bus) {
 		must(t, err)
 	}
 	if seen != 3 {
-		t.Errorf("saw %d facts, want 3", seen)
+		t.Errorf("saw %d events, want 3", seen)
 	}
 }
 
@@ -238,7 +238,7 @@ func readStopped(t *testing.T, bus Bus) {
 
 func readInvalid(t *testing.T, bus Bus) {
 	header := map[string][]string{"ce-specversion": {"1.0"}, "ce-type": {"com.example.other"}}
-	must(t, bus.Inject(t.Context(), "facts.examples-ready.penguin.run-1", header, []byte("verbatim")))
+	must(t, bus.Inject(t.Context(), "events.examples-ready.penguin.run-1", header, []byte("verbatim")))
 	got := readAll(t, bus, events.Query{})
 	if len(got) != 1 {
 		t.Fatalf("read %d, want 1", len(got))
@@ -252,7 +252,7 @@ func readInvalid(t *testing.T, bus Bus) {
 func readMisplaced(t *testing.T, bus Bus) {
 	header, body, err := events.Encode(exampleEvent("run 1", "id-1"))
 	must(t, err)
-	must(t, bus.Inject(t.Context(), "facts.examples-ready.taxi.run=201", header, body))
+	must(t, bus.Inject(t.Context(), "events.examples-ready.taxi.run=201", header, body))
 	got := readAll(t, bus, events.Query{})
 	if len(got) != 1 {
 		t.Fatalf("read %d, want 1", len(got))
@@ -263,7 +263,7 @@ func readMisplaced(t *testing.T, bus Bus) {
 func readBare(t *testing.T, bus Bus) {
 	header, body, err := events.Encode(exampleEvent("run 1", "id-1"))
 	must(t, err)
-	must(t, bus.Inject(t.Context(), "facts.examples-ready.penguin.run=201", header, body))
+	must(t, bus.Inject(t.Context(), "events.examples-ready.penguin.run=201", header, body))
 	got := readAll(t, bus, events.Query{Pipeline: "penguin"})
 	if len(got) != 1 {
 		t.Fatalf("read %d, want 1", len(got))
@@ -288,12 +288,12 @@ func followShared(t *testing.T, bus Bus) {
 		seen[delivery.Recorded().Event.ID]++
 	}
 	if len(seen) != 4 {
-		t.Errorf("four deliveries brought %v, want each fact once", seen)
+		t.Errorf("four deliveries brought %v, want each event once", seen)
 	}
 	other, err := bus.Follow(t.Context(), "audit", soon)
 	must(t, err)
 	if got := other.Recorded().Event.ID; got != "0" {
-		t.Errorf("another reader begins with fact %s, want 0", got)
+		t.Errorf("another reader begins with event %s, want 0", got)
 	}
 }
 
@@ -335,7 +335,7 @@ func followUnsettled(t *testing.T, bus Bus) {
 	again, err := bus.Follow(t.Context(), "dispatch", soon)
 	must(t, err)
 	if first.Recorded().Message.Sequence != again.Recorded().Message.Sequence {
-		t.Error("another fact came")
+		t.Error("another event came")
 	}
 }
 
@@ -360,11 +360,11 @@ func followLater(t *testing.T, bus Bus) {
 
 func followNever(t *testing.T, bus Bus) {
 	header := map[string][]string{"Content-Type": {"text/plain"}, "X-Odd": {"one", "two"}}
-	must(t, bus.Inject(t.Context(), "facts.nonsense", header, []byte("\x00 not a fact \xff")))
+	must(t, bus.Inject(t.Context(), "events.nonsense", header, []byte("\x00 not an event \xff")))
 	delivery, err := bus.Follow(t.Context(), "dispatch", soon)
 	must(t, err)
 	wantInvalid(t, delivery.Recorded().Err, "")
-	reason := events.DeadReason{Kind: events.FailureInput, Message: "no\nfact", Field: "x"}
+	reason := events.DeadReason{Kind: events.FailureInput, Message: "no\nevent", Field: "x"}
 	must(t, delivery.Term(t.Context(), reason))
 	_, err = bus.Follow(t.Context(), "dispatch", Lease+now)
 	wantError(t, err, events.ErrEmpty)

@@ -13,26 +13,26 @@ import (
 
 func queueTests() map[string]func(*testing.T, Bus) {
 	return map[string]func(*testing.T, Bus){
-		"a job is offered once":                            offerOnce,
-		"a job that was done may be offered again":         offerAgain,
-		"a job can be seen until it has left the queue":    seenWhileQueued,
-		"an invalid job is not offered":                    offerInvalid,
-		"a job is taken whole, by one":                     takeOne,
-		"jobs are taken one at a time":                     takeNoMore,
-		"a worker takes its function and classes only":     takeClasses,
-		"many workers take many jobs, each once":           takeTogether,
-		"taking waits for a job":                           takeWaits,
-		"taking ends with its context":                     takeCancelled,
-		"a class is a name, and there must be one":         takeNoClass,
-		"a message that is no job can be buried":           takeInvalid,
-		"a job under another's subject is no job":          takeMisplaced,
-		"a job that was handed back is counted by cause":   laterCounts,
-		"a job handed back with a delay comes after it":    laterWaits,
-		"a job that can never be done is buried verbatim":  termDeadLetters,
-		"a job buried before, with causes, keeps them":     neverKeepsFirst,
-		"a job that was done leaves no lease behind":       doneLeavesNothing,
-		"a settled claim can't be settled again":           settledOnce,
-		"an attempt that was handed back can't be settled": settledAfterLater,
+		"a job is offered once":                                  offerOnce,
+		"a job that was done may be offered again":               offerAgain,
+		"a job can be seen until it has left the queue":          seenWhileQueued,
+		"an invalid job is not offered":                          offerInvalid,
+		"a job is taken whole, by one":                           takeOne,
+		"jobs are taken one at a time":                           takeNoMore,
+		"a worker takes its function and classes only":           takeClasses,
+		"many workers take many jobs, each once":                 takeTogether,
+		"taking waits for a job":                                 takeWaits,
+		"taking ends with its context":                           takeCancelled,
+		"a class is a name, and there must be one":               takeNoClass,
+		"a message that is no job can be dead-lettered":          takeInvalid,
+		"a job under another's subject is no job":                takeMisplaced,
+		"a job that was handed back is counted by cause":         laterCounts,
+		"a job handed back with a delay comes after it":          laterWaits,
+		"a job that can never be done is dead-lettered verbatim": termDeadLetters,
+		"a job dead-lettered before, with causes, keeps them":    neverKeepsFirst,
+		"a job that was done leaves no lease behind":             doneLeavesNothing,
+		"a settled claim can't be settled again":                 settledOnce,
+		"an attempt that was handed back can't be settled":       settledAfterLater,
 	}
 }
 
@@ -275,7 +275,7 @@ func neverKeepsFirst(t *testing.T, bus Bus) {
 	deadLetter := events.DeadLetter{
 		Message: claim.Message(),
 		Reason:  events.DeadReason{Kind: events.FailureModule, Message: "boom"},
-		Causes:  []events.Message{{Stream: "FACTS", Sequence: 1, Subject: "facts.x", Body: []byte("fact")}},
+		Causes:  []events.Message{{Stream: "EVENTS", Sequence: 1, Subject: "events.x", Body: []byte("event")}},
 	}
 	must(t, bus.DeadLetter(t.Context(), deadLetter))
 	must(t, claim.Term(t.Context(), deadLetter.Reason))

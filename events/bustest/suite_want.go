@@ -69,7 +69,7 @@ func wantSame[T any](t *testing.T, got, want T) {
 func wantEvent(t *testing.T, got, want events.Event) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("fact (-want +got):\n%s", diff)
+		t.Errorf("event (-want +got):\n%s", diff)
 	}
 }
 

@@ -22,7 +22,7 @@ func (b *Bus) MayTakeJobs(ctx context.Context, functions []events.Function, clas
 	return nil
 }
 
-// MayFollowEvents is MayTakeJobs for a durable reader of facts.
+// MayFollowEvents is MayTakeJobs for a durable reader of events.
 func (b *Bus) MayFollowEvents(ctx context.Context, reader string) error {
 	return b.mayPull(ctx, eventConsumer(reader))
 }
@@ -32,7 +32,7 @@ func (b *Bus) MayFollowBuckets(ctx context.Context, reader string) error {
 	return b.mayPull(ctx, bucketConsumer(reader))
 }
 
-// MayLookAtEvents says whether the leader of the log answers us: nil, or why not. Who may publish facts may ask that.
+// MayLookAtEvents says whether the leader of the log answers us: nil, or why not. Who may publish events may ask that.
 func (b *Bus) MayLookAtEvents(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()

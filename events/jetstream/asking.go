@@ -115,7 +115,7 @@ func (s askingStream) DeleteMsg(ctx context.Context, sequence uint64) error {
 	return refusedElse(ctx, s.Stream.DeleteMsg(ctx, sequence))
 }
 
-// askingRegister is a KV bucket.
+// askingKV is a KV bucket.
 type askingKV struct {
 	jetstream.KeyValue
 	refusals     *refusals

@@ -95,7 +95,7 @@ func TestARestoringThatWasCutOffIsFinished(t *testing.T) {
 	isAsFilled(t, connectAs(t, again, backedUpOptions))
 }
 
-// What the bus has when it is backed up: a fact that was handled and one that was not, a revision that was overwritten, a job that
+// What the bus has when it is backed up: an event that was handled and one that was not, a revision that was overwritten, a job that
 // somebody works on, a dead letter and a study.
 func fill(t *testing.T, bus events.Bus) {
 	t.Helper()
@@ -127,7 +127,7 @@ func fill(t *testing.T, bus events.Bus) {
 	if n := take(t, bus, longWait).Attempt().Number; n != 1 {
 		t.Fatalf("attempt %d", n)
 	}
-	deadLetter := events.DeadLetter{Message: events.Message{Stream: "FACTS", Sequence: 9}, Reason: events.DeadReason{Message: "bad"}}
+	deadLetter := events.DeadLetter{Message: events.Message{Stream: "EVENTS", Sequence: 9}, Reason: events.DeadReason{Message: "bad"}}
 	if err := bus.DeadLetter(t.Context(), deadLetter); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func isAsFilled(t *testing.T, bus events.Bus) {
 	t.Helper()
 	receipt, err := bus.Publish(t.Context(), plainEvent())
 	if err != nil || !receipt.Duplicate || receipt.Sequence != 1 {
-		t.Errorf("the first fact, published again: %+v, %v", receipt, err)
+		t.Errorf("the first event, published again: %+v, %v", receipt, err)
 	}
 	next, err := bus.Follow(t.Context(), "dispatch", longWait)
 	if err != nil || next.Message().Sequence != 2 {

@@ -18,7 +18,7 @@ import (
 
 // Options of a bus. The zero value is good for a client of a bus that is set up.
 type Options struct {
-	Create   bool          // make streams, registers and consumers, or bring them up to date
+	Create   bool          // make streams, KV buckets and consumers, or bring them up to date
 	Replicas int           // of what Create makes; default: as many as there are, else 1
 	Classes  []string      // of workers whose consumers Create makes too, beside those of streams.yaml
 	Lease    time.Duration // how long a job is its worker's without a heartbeat; the same for all workers; default 30 s
@@ -92,7 +92,7 @@ func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Bus, error) {
 		}
 	}
 	if b.leases, err = b.js.KeyValue(ctx, events.KVLeases); err != nil {
-		return nil, fmt.Errorf("open register %s: %w", events.KVLeases, b.explain(ctx, err))
+		return nil, fmt.Errorf("open KV bucket %s: %w", events.KVLeases, b.explain(ctx, err))
 	}
 	return b, nil
 }

@@ -124,7 +124,7 @@ func (c *claim) Nak(ctx context.Context, delay time.Duration, cause events.Failu
 	return c.bus.flush(ctx)
 }
 
-// Term implements events.Claim. What is buried is acknowledged, not terminated: the server confirms that, and its advisories of
+// Term implements events.Claim. What is dead-lettered is acknowledged, not terminated: the server confirms that, and its advisories of
 // terminated messages are left to tell of what other clients do.
 func (c *claim) Term(ctx context.Context, reason events.DeadReason) error {
 	ctx, cancel, err := c.proven(ctx)

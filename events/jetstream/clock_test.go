@@ -66,7 +66,7 @@ func TestAWallClockThatJumpsLosesNoLeaseAndDoublesNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	beat := time.Now() // or a little before: from here on nobody's heart beats
+	beat := time.Now() // or a little before: from here on no heartbeat comes
 	if err := dying.Close(); err != nil {
 		t.Fatal(err)
 	}

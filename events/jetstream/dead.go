@@ -22,7 +22,7 @@ func (b *Bus) DeadLetter(ctx context.Context, d events.DeadLetter) error {
 	}
 	msg := &nats.Msg{Subject: subject, Header: nats.Header{"Content-Type": {"application/json"}}, Data: body}
 	if _, err := b.once(ctx, events.StreamDead, msg); err != nil && !errors.Is(err, events.ErrConflict) {
-		return fmt.Errorf("bury %s: %w", subject, err)
+		return fmt.Errorf("dead-letter %s: %w", subject, err)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (b *Bus) deadLetter(ctx context.Context, message events.Message, shown map[
 	return deadLetter, again, err
 }
 
-// foreign is the letter of a message that someone else ended at a time, unless it was buried besides, is among shown, or was ended by
+// foreign is the dead letter of a message that someone else ended at a time, unless it was dead-lettered besides, is among shown, or was ended by
 // the server itself.
 func (b *Bus) foreign(ctx context.Context, a terminated, at time.Time, shown map[about]bool) (deadLetter events.DeadLetter, again bool, err error) {
 	if a.own() {
@@ -81,7 +81,7 @@ func (b *Bus) foreign(ctx context.Context, a terminated, at time.Time, shown map
 	return deadLetter, false, err
 }
 
-// isBuried says whether there is a letter about a message. Of several about its place in the stream, one may be.
+// isDeadLettered says whether there is a letter about a message. Of several about its place in the stream, one may be.
 func (b *Bus) isDeadLetter(ctx context.Context, message about) (bool, error) {
 	for next := uint64(1); ; {
 		found, err := b.leaderMessage(ctx, events.StreamDead, messageRequest{Sequence: next, NextSubject: message.prefix + ".*"})

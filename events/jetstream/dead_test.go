@@ -19,8 +19,8 @@ func TestAMessageAsLargeAsTheBusTakesCanBeDeadLettered(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
 	bus := connect(t, server, jetstream.Options{Create: true})
-	body := bytes.Repeat([]byte("no fact "), (1<<20-1024)/8)
-	if _, err := dial(t, server).RequestWithContext(t.Context(), "facts.examples-ready.penguin.big", body); err != nil {
+	body := bytes.Repeat([]byte("no event"), (1<<20-1024)/8)
+	if _, err := dial(t, server).RequestWithContext(t.Context(), "events.examples-ready.penguin.big", body); err != nil {
 		t.Fatal(err)
 	}
 	delivery, err := bus.Follow(t.Context(), "dispatch", 10*time.Second)
@@ -39,7 +39,7 @@ func TestAMessageAsLargeAsTheBusTakesCanBeDeadLettered(t *testing.T) {
 		}
 		return
 	}
-	t.Error("nothing was buried")
+	t.Error("nothing was dead-lettered")
 }
 
 // A stream that was removed and made again counts its messages from 1: a second job that is given up leaves a letter too.
@@ -98,7 +98,7 @@ func deleteStream(t *testing.T, server *natsserver.Server, name string) js.JetSt
 	return client
 }
 
-// A foreign client ends the first job of a queue that was made anew: the letter of another first job, of the queue before, is about
+// A foreign client ends the first job of a queue that was made anew: the dead letter of another first job, of the queue before, is about
 // that one alone.
 func TestAForeignEndIsShownBesidesADeadLetterOfTheStreamBefore(t *testing.T) {
 	t.Parallel()

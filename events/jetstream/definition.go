@@ -17,7 +17,7 @@ var definitionFile []byte
 // Definition is what streams.yaml says.
 type Definition struct {
 	Streams   []StreamDefinition   `yaml:"streams"`
-	KV        []KVDefinition       `yaml:"registers"`
+	KV        []KVDefinition       `yaml:"kv"`
 	Consumers []ConsumerDefinition `yaml:"consumers"`
 }
 
@@ -130,7 +130,7 @@ func jobConsumer(f events.Function, class string) ConsumerDefinition {
 	return ConsumerDefinition{Stream: events.StreamJobs, Name: string(f) + "-" + class, Filter: events.JobFilter(f, class)}
 }
 
-// factConsumer defines the consumer of one durable reader of facts.
+// eventConsumer defines the consumer of one durable reader of events.
 func eventConsumer(reader string) ConsumerDefinition {
 	return ConsumerDefinition{Stream: events.StreamEvents, Name: reader, Filter: events.EventsFilter}
 }

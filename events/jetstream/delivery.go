@@ -35,7 +35,7 @@ var (
 func (b *Bus) Follow(ctx context.Context, reader string, wait time.Duration) (events.EventDelivery, error) {
 	notice, err := b.follow(ctx, eventConsumer(reader), wait)
 	if err != nil {
-		return nil, fmt.Errorf("follow facts as %s: %w", reader, err)
+		return nil, fmt.Errorf("follow events as %s: %w", reader, err)
 	}
 	return &eventDelivery{delivery: notice, recorded: record(notice.message)}, nil
 }
@@ -105,7 +105,7 @@ func (n *delivery) Nak(ctx context.Context, delay time.Duration) error {
 	return n.bus.flush(ctx)
 }
 
-// Term implements events.Delivery. What is buried is acknowledged: see Term of claim.
+// Term implements events.Delivery. What is dead-lettered is acknowledged: see Term of claim.
 func (n *delivery) Term(ctx context.Context, reason events.DeadReason) error {
 	if err := n.bus.DeadLetter(ctx, events.DeadLetter{Message: n.message, Reason: reason}); err != nil {
 		return err
@@ -133,7 +133,7 @@ func received(msg jetstream.Msg) (events.Message, error) {
 	}, nil
 }
 
-// record reads the fact in a message. A fact that stands under a subject of another is no valid one.
+// record reads the event in a message. An event that stands under a subject of another is no valid one.
 func record(message events.Message) events.Recorded {
 	event, err := events.Decode(message.Header, message.Body)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package jetstream is the bus on NATS JetStream. Streams, registers and consumers are defined once, in streams.yaml.
+// Package jetstream is the bus on NATS JetStream. Streams, KV buckets and consumers are defined once, in streams.yaml.
 //
-// It knows what carries facts, jobs and registers, and nothing of what they mean; events has the words. Nothing else in
+// It knows what carries events, jobs and KV buckets, and nothing of what they mean; events has the words. Nothing else in
 // Stoker imports nats.go, except local/natsserver, the embedded server. Read Bus first.
 package jetstream

@@ -101,12 +101,12 @@ func (p *process) kill() {
 	}
 }
 
-// publisher publishes facts and jobs one after the other, and writes down what the bus acknowledged.
+// publisher publishes events and jobs one after the other, and writes down what the bus acknowledged.
 type publisher struct {
 	name   string
 	bus    *jetstream.Bus
 	conn   *nats.Conn
-	next   int               // number of the fact that comes next
+	next   int               // number of the event that comes next
 	events map[string]uint64 // id to sequence, acknowledged
 	jobs   []string          // likewise
 }
@@ -116,7 +116,7 @@ func (p *publisher) publish(ctx context.Context) {
 	}
 }
 
-// publishOne publishes a fact and a job. After an error both are published again, which is success where they had been stored.
+// publishOne publishes an event and a job. After an error both are published again, which is success where they had been stored.
 func (p *publisher) publishOne(ctx context.Context) error {
 	event := plainEvent()
 	event.ID = fmt.Sprintf("%s-%d", p.name, p.next)
@@ -168,7 +168,7 @@ func TestWhatWasAcknowledgedOutlivesAKilledServerAndATornWrite(t *testing.T) {
 		waitUntilGone(t, publishers) // what was acknowledged has been read by then
 		stop()
 		group.Wait()
-		for _, stream := range []string{"FACTS", "JOBS"} {
+		for _, stream := range []string{"EVENTS", "JOBS"} {
 			tear(t, random, dir, stream, lastAcknowledged(publishers))
 		}
 		server = startProcess(t, dir, port)
@@ -229,7 +229,7 @@ func lastAcknowledged(publishers []*publisher) (last uint64) {
 	return last
 }
 
-// checkFacts wants every fact that was acknowledged under its own sequence, once, and each publisher's in their order.
+// checkEvents wants every event that was acknowledged under its own sequence, once, and each publisher's in their order.
 func checkEvents(t *testing.T, bus events.Bus, round int, publishers []*publisher) {
 	t.Helper()
 	there := map[string]uint64{}
@@ -239,7 +239,7 @@ func checkEvents(t *testing.T, bus events.Bus, round int, publishers []*publishe
 			t.Fatalf("round %d: %v, %v", round, err, recorded.Err)
 		}
 		if sequence := recorded.Message.Sequence; sequence <= last || there[recorded.Event.ID] != 0 {
-			t.Errorf("round %d: fact %s at %d, after %d and before at %d", round, recorded.Event.ID, sequence, last, there[recorded.Event.ID])
+			t.Errorf("round %d: event %s at %d, after %d and before at %d", round, recorded.Event.ID, sequence, last, there[recorded.Event.ID])
 		}
 		last = recorded.Message.Sequence
 		there[recorded.Event.ID] = last
@@ -249,11 +249,11 @@ func checkEvents(t *testing.T, bus events.Bus, round int, publishers []*publishe
 		for n := range len(p.events) {
 			id := fmt.Sprintf("%s-%d", p.name, n)
 			if there[id] == 0 || there[id] != p.events[id] || there[id] <= before {
-				t.Errorf("round %d: fact %s is at %d, acknowledged at %d, after one at %d", round, id, there[id], p.events[id], before)
+				t.Errorf("round %d: event %s is at %d, acknowledged at %d, after one at %d", round, id, there[id], p.events[id], before)
 			}
 			before = there[id]
 		}
-		t.Logf("round %d: %s had %d facts acknowledged", round, p.name, len(p.events))
+		t.Logf("round %d: %s had %d events acknowledged", round, p.name, len(p.events))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Made is one thing on the bus that streams.yaml defines, as it is once it was made or brought up to date.
 type Made struct {
-	Kind     string `json:"kind"` // stream, register or consumer
+	Kind     string `json:"kind"` // stream, KV bucket or consumer
 	Name     string `json:"name"`
 	Stream   string `json:"stream,omitempty"` // of a consumer
 	Replicas int    `json:"replicas"`
@@ -59,9 +59,9 @@ func (d Definition) ensure(ctx context.Context, js jetstream.JetStream, opts Opt
 	for _, kv := range d.KV {
 		made, err := ensureStream(ctx, js, kv.config(opts.Replicas))
 		if err != nil {
-			return nil, fmt.Errorf("make register %s: %w", kv.Name, err)
+			return nil, fmt.Errorf("make KV bucket %s: %w", kv.Name, err)
 		}
-		all = append(all, Made{Kind: "register", Name: kv.Name, Replicas: made.Replicas})
+		all = append(all, Made{Kind: "KV bucket", Name: kv.Name, Replicas: made.Replicas})
 	}
 	for _, consumer := range d.Consumers {
 		made, err := makeConsumer(ctx, js, consumer, opts.Lease)

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// A fact is published, told twice, and read back.
+// An event is published, told twice, and read back.
 func ExampleConnect() {
 	err := withBus(func(ctx context.Context, url string) error {
 		bus, err := jetstream.Connect(ctx, url, jetstream.Options{Create: true})

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// An upstream gone mad tells the same few facts ten thousand times, from eight machines at once: each is stored once, one publisher is
+// An upstream gone mad tells the same few events ten thousand times, from eight machines at once: each is stored once, one publisher is
 // told that it was first, and all are told where it is.
 func TestOfTenThousandIdenticalEventsOneIsStored(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestOfTenThousandIdenticalEventsOneIsStored(t *testing.T) {
 			firsts[n].Add(1)
 		}
 		if before := at[n].Swap(receipt.Sequence); before != 0 && before != receipt.Sequence {
-			return fmt.Errorf("fact %d is at %d and at %d", n, before, receipt.Sequence)
+			return fmt.Errorf("event %d is at %d and at %d", n, before, receipt.Sequence)
 		}
 		return nil
 	}
@@ -54,7 +54,7 @@ func TestOfTenThousandIdenticalEventsOneIsStored(t *testing.T) {
 	group.Wait()
 	for n := range distinct {
 		if published[n].Load() != clients*times || firsts[n].Load() != 1 {
-			t.Errorf("fact %d: published %d times, %d times the first", n, published[n].Load(), firsts[n].Load())
+			t.Errorf("event %d: published %d times, %d times the first", n, published[n].Load(), firsts[n].Load())
 		}
 	}
 	stored := 0
@@ -65,6 +65,6 @@ func TestOfTenThousandIdenticalEventsOneIsStored(t *testing.T) {
 		stored++
 	}
 	if stored != distinct {
-		t.Errorf("%d facts are stored, want %d", stored, distinct)
+		t.Errorf("%d events are stored, want %d", stored, distinct)
 	}
 }

@@ -30,7 +30,7 @@ func TestEventsThatTheSDKSendsAreRead(t *testing.T) {
 			server := startBus(t)
 			bus := connect(t, server, jetstream.Options{Create: true})
 			want := plainEvent()
-			sender, err := sdk.NewSenderFromConn(dial(t, server), "FACTS", events.EventSubject(want), nil)
+			sender, err := sdk.NewSenderFromConn(dial(t, server), "EVENTS", events.EventSubject(want), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestTheSDKReadsTheEventsWePublish(t *testing.T) {
 	if _, err := connect(t, server, jetstream.Options{Create: true}).Publish(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
-	raw := rawMessage(t, dial(t, server), "FACTS", 1)
+	raw := rawMessage(t, dial(t, server), "EVENTS", 1)
 	cloud, err := binding.ToEvent(t.Context(), sdk.NewMessage(&nats.Msg{Header: raw.Header, Data: raw.Data}))
 	if err != nil {
 		t.Fatal(err)

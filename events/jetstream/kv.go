@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// register is a KV bucket. Keys are escaped.
+// KV bucket is a KV bucket. Keys are escaped.
 type kv struct {
 	bus *Bus
 	kv  jetstream.KeyValue
@@ -25,7 +25,7 @@ var _ events.KV = kv{}
 func (b *Bus) KV(ctx context.Context, name string) (events.KV, error) {
 	bucket, err := b.js.KeyValue(ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("open register %s: %w", name, b.explain(ctx, err))
+		return nil, fmt.Errorf("open KV bucket %s: %w", name, b.explain(ctx, err))
 	}
 	return kv{bus: b, kv: bucket}, nil
 }

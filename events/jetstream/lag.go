@@ -63,7 +63,7 @@ func lagOf(info *jetstream.ConsumerInfo) Lag {
 		Redelivered: uint64(max(info.NumRedelivered, 0))}
 }
 
-// EventLag tells of a durable reader of facts.
+// EventLag tells of a durable reader of events.
 func (b *Bus) EventLag(ctx context.Context, reader string) (Lag, error) {
 	return b.lag(ctx, eventConsumer(reader))
 }

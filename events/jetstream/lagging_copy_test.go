@@ -23,7 +23,7 @@ func (s *lagging) GetLastMsgForSubject(context.Context, string) (*jetstream.RawS
 
 func TestACopyThatIsBehindIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	msg, err := lastOf(t.Context(), &lagging{behind: 3}, "facts.x")
+	msg, err := lastOf(t.Context(), &lagging{behind: 3}, "events.x")
 	if err != nil || msg.Sequence != 7 {
 		t.Fatalf("got %v, %v", msg, err)
 	}
@@ -33,7 +33,7 @@ func TestWhoAsksALaggingCopyMayLeave(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errNoAnswer)
-	if _, err := lastOf(ctx, &lagging{behind: 1000}, "facts.x"); !errors.Is(err, errNoAnswer) {
+	if _, err := lastOf(ctx, &lagging{behind: 1000}, "events.x"); !errors.Is(err, errNoAnswer) {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// burial is a dead letter handed to a listener.
+// dead letter is a dead letter handed to a listener.
 type deadLetterDelivery struct {
 	*delivery
 	deadLetter events.DeadLetter
@@ -24,7 +24,7 @@ func (b *Bus) Listen(ctx context.Context, listener string, kinds []events.Kind, 
 	heard := listenConsumer(events.StreamEvents, listener, events.EventFilters(events.Query{Kinds: kinds}))
 	notice, err := b.listen(ctx, heard, wait)
 	if err != nil {
-		return nil, fmt.Errorf("listen to facts as %s: %w", listener, err)
+		return nil, fmt.Errorf("listen to events as %s: %w", listener, err)
 	}
 	return &eventDelivery{delivery: notice, recorded: record(notice.message)}, nil
 }
@@ -67,7 +67,7 @@ func (c *consumers) refilter(ctx context.Context, d ConsumerDefinition) error {
 		return err
 	}
 	config := consumer.CachedInfo().Config
-	if config.MaxAckPending != 1 || config.DeliverPolicy != jetstream.DeliverNewPolicy { // the dispatcher's, say, whose facts it would take
+	if config.MaxAckPending != 1 || config.DeliverPolicy != jetstream.DeliverNewPolicy { // the dispatcher's, say, whose events it would take
 		c.forget(d)
 		return fmt.Errorf("consumer %s of %s is no listener's: %w; listen by another name", d.Name, d.Stream, events.ErrConflict)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// Who listens by the dispatcher's name would take its facts from it, and change what it hears of: that is refused, and nothing is changed.
+// Who listens by the dispatcher's name would take its events from it, and change what it hears of: that is refused, and nothing is changed.
 func TestNobodyListensByTheNameOfAReader(t *testing.T) {
 	t.Parallel()
 	bus := connect(t, startBus(t), jetstream.Options{Create: true})

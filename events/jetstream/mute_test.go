@@ -29,7 +29,7 @@ func TestAPublisherThatGetsNoAnswerIsTold(t *testing.T) {
 	if err := js.DeleteStream(t.Context(), events.StreamEvents); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Subscribe("facts.>", func(*nats.Msg) {}); err != nil { // somebody listens, and says nothing
+	if _, err := conn.Subscribe("events.>", func(*nats.Msg) {}); err != nil { // somebody listens, and says nothing
 		t.Fatal(err)
 	}
 	if err := conn.Flush(); err != nil {

@@ -16,11 +16,11 @@ import (
 
 // A consumer that somebody has deleted, or that a restored backup lacks, would begin at the oldest
 // event when it is made again, and deliver the whole log before anything new. So the place of the
-// dispatcher's consumer is kept in the register of gates: everything below it has been acknowledged.
+// dispatcher's consumer is kept in the KV bucket of gates: everything below it has been acknowledged.
 // It is written now and then, and may be old; events behind it are delivered again, which is harmless.
 
 const (
-	placeKey   = "/place/" // before the consumer's name; keys of ours that begin with a slash are no entries of the register
+	placeKey   = "/place/" // before the consumer's name; keys of ours that begin with a slash are no entries of the KV bucket
 	placeEvery = 30 * time.Second
 	placeAcks  = 1000 // acknowledgements, if that is sooner
 )

@@ -30,7 +30,7 @@ func (b *Bus) Publish(ctx context.Context, f events.Event) (events.Receipt, erro
 	return events.Receipt{Sequence: sequence}, nil
 }
 
-// duplicate finds the fact that was there first.
+// duplicate finds the event that was there first.
 func (b *Bus) duplicate(ctx context.Context, f events.Event, subject string) (events.Receipt, error) {
 	msg, err := b.first(ctx, events.StreamEvents, subject)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Read implements events.EventLog. Without Follow it ends at the newest fact there is when it gets there; with Follow it ends
+// Read implements events.EventLog. Without Follow it ends at the newest event there is when it gets there; with Follow it ends
 // when ctx does.
 func (b *Bus) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
@@ -21,7 +21,7 @@ func (b *Bus) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorde
 		scan.complete, scan.few = !q.Follow, !q.Follow && (q.Run != "" || q.Until != 0 && q.Until <= scan.next+fewMessages)
 		for message, err := range scan.messages(ctx) {
 			if err != nil {
-				yield(events.Recorded{}, fmt.Errorf("read facts: %w", b.explain(ctx, err)))
+				yield(events.Recorded{}, fmt.Errorf("read events: %w", b.explain(ctx, err)))
 				return
 			}
 			if !yield(record(message), nil) {

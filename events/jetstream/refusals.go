@@ -31,7 +31,7 @@ type waiter struct {
 }
 
 var (
-	// refused finds the subject in: Permissions Violation for Publish to "facts.x"
+	// refused finds the subject in: Permissions Violation for Publish to "events.x"
 	refused = regexp.MustCompile(`(?i)permissions violation for publish to "([^"]+)"`)
 	// unheard finds the subject in: Permissions Violation for Subscription to "_INBOX.x.*"
 	deniedSubscription = regexp.MustCompile(`(?i)permissions violation for subscription to "([^"]+)"`)

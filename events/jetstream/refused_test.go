@@ -16,7 +16,7 @@ import (
 func restrictedBus(t *testing.T) (urlOf func(user string) string) {
 	t.Helper()
 	allowed := &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: []string{"facts.examples-ready.penguin.>", "$JS.API.DIRECT.GET.>", "$JS.API.STREAM.INFO.>"}},
+		Publish:   &server.SubjectPermission{Allow: []string{"events.examples-ready.penguin.>", "$JS.API.DIRECT.GET.>", "$JS.API.STREAM.INFO.>"}},
 		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
 	}
 	nats, err := server.NewServer(&server.Options{
@@ -61,10 +61,10 @@ func TestWhatTheBusForbidsIsRefusedAtOnceAndByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for subject, try := range map[string]func() error{
-		"facts.examples-ready.taxi": func() error { _, err := uploader.Publish(t.Context(), taxi); return err },
-		"$KV.JOINS.k":               func() error { _, err := joins.Create(t.Context(), "k", nil); return err },
-		"dead.FACTS.1": func() error {
-			return uploader.DeadLetter(t.Context(), events.DeadLetter{Message: events.Message{Stream: "FACTS", Sequence: 1}})
+		"events.examples-ready.taxi": func() error { _, err := uploader.Publish(t.Context(), taxi); return err },
+		"$KV.JOINS.k":                func() error { _, err := joins.Create(t.Context(), "k", nil); return err },
+		"dead.EVENTS.1": func() error {
+			return uploader.DeadLetter(t.Context(), events.DeadLetter{Message: events.Message{Stream: "EVENTS", Sequence: 1}})
 		},
 	} {
 		began := time.Now()

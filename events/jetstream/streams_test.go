@@ -37,7 +37,7 @@ func TestABusThatIsNotSetUpSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	_, err := jetstream.Connect(t.Context(), startBus(t).URL(), jetstream.Options{})
 	if err == nil || !strings.Contains(err.Error(), "LEASES") {
-		t.Errorf("got %v, want an error that names the register", err)
+		t.Errorf("got %v, want an error that names the KV bucket", err)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestStreamsRememberMessageIDsAsShortAsTheServerAllows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.CreateStream(t.Context(), js.StreamConfig{Name: "FACTS", Subjects: []string{"facts.>"}}); err != nil {
+	if _, err := client.CreateStream(t.Context(), js.StreamConfig{Name: "EVENTS", Subjects: []string{"events.>"}}); err != nil {
 		t.Fatal(err)
 	}
 	connect(t, server, jetstream.Options{Create: true})
@@ -140,7 +140,7 @@ func TestSetupMakesABusForTheClassesThatItIsTold(t *testing.T) {
 			t.Errorf("%+v: want one replica, where nobody asks for more", m)
 		}
 	}
-	for _, want := range []string{"stream FACTS", "register LEASES", "consumer train-cpu", "consumer train-a100", "consumer trial-a100"} {
+	for _, want := range []string{"stream EVENTS", "KV bucket LEASES", "consumer train-cpu", "consumer train-a100", "consumer trial-a100"} {
 		if times[want] != 1 {
 			t.Errorf("%s is there %d times, want 1", want, times[want])
 		}

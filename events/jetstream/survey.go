@@ -26,9 +26,9 @@ type Surveyed struct {
 // Usage is how much of something an account has taken; a Limit below 1 is none.
 type Usage struct{ Used, Limit int64 }
 
-// Part is a stream, a register or a consumer that streams.yaml defines, as it is.
+// Part is a stream, a KV bucket or a consumer that streams.yaml defines, as it is.
 type Part struct {
-	Name        string        // stream FACTS
+	Name        string        // stream EVENTS
 	Err         error         // why nothing is known of it; events.ErrNotFound: it is missing; events.ErrRefused: who asks may not know
 	Differences []Difference  // from its definition
 	Replicas    int           // of a stream
@@ -91,7 +91,7 @@ func (s surveyor) survey(ctx context.Context) (Surveyed, error) {
 		found.Parts = append(found.Parts, s.stream(ctx, "stream "+d.Name, d.config(1), found.RoundTrip))
 	}
 	for _, d := range defined.KV {
-		found.Parts = append(found.Parts, s.stream(ctx, "register "+d.Name, d.config(1), found.RoundTrip))
+		found.Parts = append(found.Parts, s.stream(ctx, "KV bucket "+d.Name, d.config(1), found.RoundTrip))
 	}
 	for _, d := range defined.Consumers {
 		found.Parts = append(found.Parts, s.consumer(ctx, d))

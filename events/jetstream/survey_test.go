@@ -57,14 +57,14 @@ func TestASurveyFindsWhatIsMissingAndWhatDiffers(t *testing.T) {
 		}
 	}
 	want := []string{
-		"consumer dispatch of FACTS: time to acknowledge 30s -> 5s",
-		"register JOINS: max_messages_per_subject 1 -> 2",
-		"stream FACTS: discard DiscardNew -> DiscardOld", "stream FACTS: max_age 0s -> 1h0m0s",
+		"KV bucket JOINS: max_messages_per_subject 1 -> 2",
+		"consumer dispatch of EVENTS: time to acknowledge 30s -> 5s",
+		"stream EVENTS: discard DiscardNew -> DiscardOld", "stream EVENTS: max_age 0s -> 1h0m0s",
 	}
 	if !slices.Equal(differ, want) {
 		t.Errorf("%q\nwant %q", differ, want)
 	}
-	if evs := parts["stream FACTS"]; evs.Bytes.Limit != 1<<20 || evs.Clock.Abs() > time.Second {
+	if evs := parts["stream EVENTS"]; evs.Bytes.Limit != 1<<20 || evs.Clock.Abs() > time.Second {
 		t.Errorf("%+v", evs)
 	}
 	if err := parts["stream BUCKETS"].Err; !errors.Is(err, events.ErrNotFound) {
@@ -95,15 +95,15 @@ func change(t *testing.T, url string) {
 			t.Fatal(err)
 		}
 	}
-	update("FACTS", func(c *js.StreamConfig) { c.MaxAge, c.Discard, c.MaxBytes = time.Hour, js.DiscardOld, 1<<20 })
+	update("EVENTS", func(c *js.StreamConfig) { c.MaxAge, c.Discard, c.MaxBytes = time.Hour, js.DiscardOld, 1<<20 })
 	update("KV_JOINS", func(c *js.StreamConfig) { c.MaxMsgsPerSubject = 2 })
-	consumer, err := client.Consumer(t.Context(), "FACTS", "dispatch")
+	consumer, err := client.Consumer(t.Context(), "EVENTS", "dispatch")
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := consumer.CachedInfo().Config
 	config.AckWait = 5 * time.Second
-	if _, err := client.UpdateConsumer(t.Context(), "FACTS", config); err != nil {
+	if _, err := client.UpdateConsumer(t.Context(), "EVENTS", config); err != nil {
 		t.Fatal(err)
 	}
 	if err := client.DeleteStream(t.Context(), "BUCKETS"); err != nil {

@@ -44,7 +44,7 @@ func takeNothing(t *testing.T, bus events.Bus, wait time.Duration) {
 }
 
 // A worker that was there all along has watched the lease, so a job whose worker died waits for one lease length only.
-// Without watching it would be two: one until the message comes again, and one to see that nobody's heart beats.
+// Without watching it would be two: one until the message comes again, and one to see that no heartbeat comes.
 func TestAWorkerThatWatchedTakesOverAfterOneLease(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)

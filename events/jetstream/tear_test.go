@@ -49,7 +49,7 @@ func tear(t *testing.T, random *rand.Rand, dir, stream string, acknowledged uint
 		t.Fatalf("%s: %d records, which end before byte %d", path, len(all), len(block))
 	}
 	last := all[len(all)-1]
-	if stream == "FACTS" && last.sequence > acknowledged {
+	if stream == "EVENTS" && last.sequence > acknowledged {
 		t.Logf("%s: message %d, which nobody was told of, ends in the middle", stream, last.sequence)
 		block = block[:last.at+1+random.IntN(last.end-last.at-1)]
 	} else {

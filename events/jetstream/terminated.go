@@ -14,7 +14,7 @@ import (
 )
 
 // terminated is the server's advisory of a message that a client took off for good, by the NATS schema
-// io.nats.jetstream.advisory.v1.terminated. Stoker acknowledges what it has buried, so none is its own: each tells of a message that
+// io.nats.jetstream.advisory.v1.terminated. Stoker acknowledges what it has dead-lettered, so none is its own: each tells of a message that
 // someone else's client ended, and that would be gone without a trace. DEAD keeps them, as streams.yaml says.
 type terminated struct {
 	Stream   string `json:"stream"`

@@ -95,14 +95,14 @@ func TestAnEventThatForeignClientsEndedIsOneDeadLetterWithTheEvent(t *testing.T)
 	if _, err := bus.Publish(t.Context(), plainEvent()); err != nil {
 		t.Fatal(err)
 	}
-	terminate(t, server, "FACTS", "dispatch", "poison")
+	terminate(t, server, "EVENTS", "dispatch", "poison")
 	waitForDead(t, bus, 1)
-	terminate(t, server, "FACTS", "audit", "")
+	terminate(t, server, "EVENTS", "audit", "")
 	waitForAdvisories(t, server, 2)
 	deadLetter := waitForDead(t, bus, 1)[0]
 	want := events.EventSubject(plainEvent())
 	if deadLetter.Message.Subject != want || len(deadLetter.Message.Body) == 0 || deadLetter.Message.Header["ce-id"] == nil {
-		t.Errorf("message %+v, want the fact under %s", deadLetter.Message, want)
+		t.Errorf("message %+v, want the event under %s", deadLetter.Message, want)
 	}
 	if err := bus.DeleteDeadLetter(t.Context(), deadLetter.Sequence); err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestAMessageDeadLetteredTwiceIsListedByItsDeadLetterOnly(t *testing.T) {
 	if _, err := bus.Publish(t.Context(), plainEvent()); err != nil {
 		t.Fatal(err)
 	}
-	terminate(t, server, "FACTS", "audit", "poison")
+	terminate(t, server, "EVENTS", "audit", "poison")
 	waitForAdvisories(t, server, 1)
 	delivery, err := bus.Follow(t.Context(), "dispatch", 10*time.Second)
 	if err != nil {
@@ -140,7 +140,7 @@ func TestAMessageDeadLetteredTwiceIsListedByItsDeadLetterOnly(t *testing.T) {
 	waitForDead(t, bus, 0) // the advisory does not come up in its place
 }
 
-// What we bury ourselves must not look like someone else's doing, neither before nor after its letter was dropped.
+// What we dead-letter ourselves must not look like someone else's doing, neither before nor after its letter was dropped.
 func TestOurOwnDeadLettersLeaveNoAdvisory(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -161,7 +161,7 @@ func TestOurOwnDeadLettersLeaveNoAdvisory(t *testing.T) {
 	offer(t, bus)
 	terminate(t, server, "JOBS", "train-cpu", "foreign") // the channel works
 	if got := <-advised; !strings.Contains(string(got.Data), "foreign") {
-		t.Errorf("advisory of our own burial: %s", got.Data)
+		t.Errorf("advisory of our own dead letter: %s", got.Data)
 	}
 }
 

@@ -82,7 +82,7 @@ func broughtUpToDate(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	offer(t, bus)
-	deadLetter := events.DeadLetter{Message: events.Message{Stream: "FACTS", Sequence: 9}, Reason: events.DeadReason{Message: "bad"}}
+	deadLetter := events.DeadLetter{Message: events.Message{Stream: "EVENTS", Sequence: 9}, Reason: events.DeadReason{Message: "bad"}}
 	if err := bus.DeadLetter(t.Context(), deadLetter); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func broughtUpToDate(t *testing.T, file string) {
 	bus = connect(t, newer, jetstream.Options{Create: true})
 	receipt, err := bus.Publish(t.Context(), plainEvent())
 	if err != nil || !receipt.Duplicate || receipt.Sequence != 1 {
-		t.Errorf("the fact that was there: %+v, %v", receipt, err)
+		t.Errorf("the event that was there: %+v, %v", receipt, err)
 	}
 	if claim := take(t, bus, 2*time.Minute); claim.Attempt().Number != 1 {
 		t.Errorf("the job that was there: %+v", claim.Attempt())
@@ -123,7 +123,7 @@ func broughtUpToDate(t *testing.T, file string) {
 			t.Errorf("read behind %d: %+v", after, last)
 		}
 	}
-	terminate(t, newer, "FACTS", "audit", "foreign")
+	terminate(t, newer, "EVENTS", "audit", "foreign")
 	if deadLetters := waitForDead(t, bus, 2); deadLetters[0].Reason != deadLetter.Reason {
 		t.Errorf("the dead letter that was there: %+v", deadLetters[0])
 	}
@@ -179,7 +179,7 @@ func TestDefinitionsAreBroughtUpToDateUnderRunningWork(t *testing.T) {
 	}
 	takeNothing(t, older, 2*bustest.Lease)
 	if _, err := older.Follow(t.Context(), "dispatch", 0); !errors.Is(err, events.ErrEmpty) {
-		t.Errorf("the fact comes again: %v", err)
+		t.Errorf("the event comes again: %v", err)
 	}
 	offer(t, older)
 	if claim := take(t, connect(t, server, jetstream.Options{Lease: bustest.Lease}), 10*time.Second); claim.Attempt().Number != 1 {
@@ -199,8 +199,8 @@ func TestWhatAnOperatorHasSetStays(t *testing.T) {
 	}
 	set := evs.CachedInfo().Config
 	set.MaxBytes, set.Compression, set.Metadata["team"] = 1<<30, js.S2Compression, "ml"
-	set.RePublish = &js.RePublish{Source: "facts.>", Destination: "copy.>"}
-	set.MaxAge = time.Hour // which would lose facts
+	set.RePublish = &js.RePublish{Source: "events.>", Destination: "copy.>"}
+	set.MaxAge = time.Hour // which would lose events
 	if _, err := streams.UpdateStream(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestWhatAnOperatorHasSetStays(t *testing.T) {
 	}
 	now := evs.CachedInfo().Config
 	if now.MaxBytes != 1<<30 || now.Compression != js.S2Compression || now.Metadata["team"] != "ml" || now.RePublish == nil || now.MaxAge != 0 {
-		t.Errorf("FACTS is now %+v", now)
+		t.Errorf("EVENTS is now %+v", now)
 	}
 }
 
@@ -220,18 +220,18 @@ func TestWhatAnOperatorHasSetStays(t *testing.T) {
 func TestAStreamThatCannotBeChangedIsToldWithTheWayOut(t *testing.T) {
 	t.Parallel()
 	for want, config := range map[string]js.StreamConfig{
-		"make stream FACTS: it was made another way: it has memory storage, and Stoker needs file storage": {Name: "FACTS", Subjects: []string{"facts.>"}, Storage: js.MemoryStorage},
-		"make stream JOBS: it was made another way: its retention is limits, and Stoker needs workqueue":   {Name: "JOBS", Subjects: []string{"jobs.>"}},
-		"make stream FACTS: it was made another way: it is sealed":                                         {Name: "FACTS", Subjects: []string{"facts.>"}, Sealed: true},
-		"make stream FACTS: ": {Name: "THEIRS", Subjects: []string{"facts.mine"}},
+		"make stream EVENTS: it was made another way: it has memory storage, and Stoker needs file storage": {Name: "EVENTS", Subjects: []string{"events.>"}, Storage: js.MemoryStorage},
+		"make stream JOBS: it was made another way: its retention is limits, and Stoker needs workqueue":    {Name: "JOBS", Subjects: []string{"jobs.>"}},
+		"make stream EVENTS: it was made another way: it is sealed":                                         {Name: "EVENTS", Subjects: []string{"events.>"}, Sealed: true},
+		"make stream EVENTS: ": {Name: "THEIRS", Subjects: []string{"events.mine"}},
 	} {
 		server := startBus(t)
 		streams := clientOf(t, server)
 		sealed := config.Sealed
 		config.Sealed = false
 		made, err := streams.CreateStream(t.Context(), config)
-		if err == nil && config.Subjects[0] == "facts.>" {
-			_, err = streams.Publish(t.Context(), "facts.x", []byte("theirs"))
+		if err == nil && config.Subjects[0] == "events.>" {
+			_, err = streams.Publish(t.Context(), "events.x", []byte("theirs"))
 		}
 		if err == nil && sealed {
 			config.Sealed = true
@@ -245,7 +245,7 @@ func TestAStreamThatCannotBeChangedIsToldWithTheWayOut(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 		info, err := made.Info(t.Context())
-		if err != nil || config.Subjects[0] == "facts.>" && info.State.Msgs != 1 {
+		if err != nil || config.Subjects[0] == "events.>" && info.State.Msgs != 1 {
 			t.Errorf("%s is now %+v, %v", config.Name, info, err)
 		}
 	}

@@ -25,11 +25,11 @@ func TestAnOperatorBacksUpAndRestores(t *testing.T) {
 		}
 	}
 	conn, _ := raw(t, server, access.Operator)
-	copied, err := cluster.Backup(conn, "FACTS", 1024)
+	copied, err := cluster.Backup(conn, "EVENTS", 1024)
 	if err != nil || len(copied.Chunks) < 2 {
 		t.Fatalf("%d chunks, %v", len(copied.Chunks), err)
 	}
-	if answer, err := conn.Request("$JS.API.STREAM.DELETE.FACTS", nil, quick); err != nil || strings.Contains(string(answer.Data), `"error"`) {
+	if answer, err := conn.Request("$JS.API.STREAM.DELETE.EVENTS", nil, quick); err != nil || strings.Contains(string(answer.Data), `"error"`) {
 		t.Fatalf("delete: %v, %v", answer, err)
 	}
 	if err := copied.Restore(conn); err != nil {

@@ -27,7 +27,7 @@ func TestTheToolBacksUpAndRestoresAsAnOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	backup := regexp.MustCompile(`(?s)for stream in .*?done`).FindString(string(page))
-	again := regexp.MustCompile(`nats .* stream rm --force FACTS\n *nats .* stream restore backup/FACTS`).FindString(string(page))
+	again := regexp.MustCompile(`nats .* stream rm --force EVENTS\n *nats .* stream restore backup/EVENTS`).FindString(string(page))
 	streams := regexp.MustCompile(`for stream in ([A-Z_ ]+);`).FindStringSubmatch(backup)
 	if streams == nil || again == "" {
 		t.Fatalf("the page has the commands %q and %q", backup, again)
@@ -56,7 +56,7 @@ func TestTheToolBacksUpAndRestoresAsAnOperator(t *testing.T) {
 		}
 	}
 	for _, stream := range strings.Fields(streams[1]) {
-		script := strings.ReplaceAll(again, "FACTS", stream)
+		script := strings.ReplaceAll(again, "EVENTS", stream)
 		if said, err := shell(t.Context(), server, access.Operator, tools, folder, script); err != nil {
 			t.Fatalf("%v\n%s", err, said)
 		}

@@ -116,23 +116,23 @@ func (g *grant) makeOwn(stream, consumer string) {
 	g.publish(api("CONSUMER.CREATE", stream, consumer), api("CONSUMER.CREATE", stream, consumer, ">"))
 }
 
-// bury lets it keep dead letters, and look up whether one is kept already.
+// dead-letter lets it keep dead letters, and look up whether one is kept already.
 func (g *grant) deadLetter() {
-	g.to("bury what can't be read")
+	g.to("dead-letter what can't be read")
 	g.lookAt(events.StreamDead)
 	g.publish(events.DeadFilter, api("DIRECT.GET", events.StreamDead, events.DeadFilter))
 }
 
-// readRegister permits to read and watch a bucket.
+// readKV permits to read and watch a bucket.
 func (g *grant) readKV(name string) {
 	g.read(keyValue(name))
 	g.get(keyValue(name))
 }
 
-// syncRegister permits to make reads of a bucket linearizable, by writing a key that holds nothing.
+// syncKV permits to make reads of a bucket linearizable, by writing a key that holds nothing.
 func (g *grant) syncKV(name string) { g.publish("$KV." + name + "./sync") }
 
-// writeRegister permits to change a bucket, by keys: its stream stays closed.
+// writeKV permits to change a bucket, by keys: its stream stays closed.
 func (g *grant) writeKV(name string) { g.publish("$KV." + name + ".>") }
 
 // keyValue is the stream of a bucket.

@@ -59,7 +59,7 @@ func TestTheServerIsAskedWhatARoleMay(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := holds(t, server)
-	for began := time.Now(); before["facts"].(jetstream.Lag).Waiting == 0 || before["jobs"].(jetstream.Lag).Waiting == 0; before = holds(t, server) {
+	for began := time.Now(); before["events"].(jetstream.Lag).Waiting == 0 || before["jobs"].(jetstream.Lag).Waiting == 0; before = holds(t, server) {
 		if time.Since(began) > time.Minute { // a server counts messages with a delay
 			t.Fatalf("what was published isn't there: %+v", before)
 		}
@@ -93,10 +93,10 @@ func TestARefusalIsOfOneSubject(t *testing.T) {
 	server := startTenants(t)
 	asked := jetstream.Permits{
 		Publish:   []string{"$KV.PIPELINES.>", "progress.>", "jobs.train.*.*", "jobs.trial.*.*"},
-		Subscribe: []string{"facts.>", "_INBOX.worker.>"},
+		Subscribe: []string{"events.>", "_INBOX.worker.>"},
 	}
 	no, err := jetstream.Refused(t.Context(), server.address, server.options(t, "acme", access.Worker), asked)
-	want := jetstream.Permits{Publish: []string{"$KV.PIPELINES.>", "jobs.train.*.*"}, Subscribe: []string{"facts.>"}}
+	want := jetstream.Permits{Publish: []string{"$KV.PIPELINES.>", "jobs.train.*.*"}, Subscribe: []string{"events.>"}}
 	if err != nil || !reflect.DeepEqual(no, want) {
 		t.Errorf("a worker is refused %v, %v, want %v", no, err, want)
 	}
@@ -123,6 +123,6 @@ func holds(t *testing.T, server tenants) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held["facts"], held["jobs"] = evs, jobs[0]
+	held["events"], held["jobs"] = evs, jobs[0]
 	return held
 }

@@ -50,26 +50,26 @@ func TestRequestsThatStokerNeverMakesAreRefusedToo(t *testing.T) {
 	server.as(t, "acme", access.Operator) // makes the streams
 	for role, subjects := range map[access.Role][]string{
 		access.Upstream: {
-			"$JS.API.DIRECT.GET.FACTS.facts.examples-ready.taxi.monday.1", // another pipeline's event
-			"$JS.acme.API.DIRECT.GET.FACTS.facts.examples-ready.taxi.monday.1", "$JS.acme.API.STREAM.PURGE.FACTS", "$KV.PIPELINES.penguin",
-			"$JS.API.DIRECT.GET.FACTS", // with any body
-			"$JS.API.STREAM.MSG.GET.FACTS", "$JS.API.STREAM.DELETE.FACTS", "$JS.API.STREAM.PURGE.FACTS", "$JS.API.STREAM.MSG.DELETE.FACTS",
-			"$JS.API.CONSUMER.DELETE.FACTS.dispatch", "$JS.API.CONSUMER.LIST.FACTS", "$JS.API.STREAM.LIST", "$JS.ACK.FACTS.dispatch.1.1.1.1.1",
-			"facts.examples-ready.penguin", // the run is missing: no event's subject
+			"$JS.API.DIRECT.GET.EVENTS.events.examples-ready.taxi.monday.1", // another pipeline's event
+			"$JS.acme.API.DIRECT.GET.EVENTS.events.examples-ready.taxi.monday.1", "$JS.acme.API.STREAM.PURGE.EVENTS", "$KV.PIPELINES.penguin",
+			"$JS.API.DIRECT.GET.EVENTS", // with any body
+			"$JS.API.STREAM.MSG.GET.EVENTS", "$JS.API.STREAM.DELETE.EVENTS", "$JS.API.STREAM.PURGE.EVENTS", "$JS.API.STREAM.MSG.DELETE.EVENTS",
+			"$JS.API.CONSUMER.DELETE.EVENTS.dispatch", "$JS.API.CONSUMER.LIST.EVENTS", "$JS.API.STREAM.LIST", "$JS.ACK.EVENTS.dispatch.1.1.1.1.1",
+			"events.examples-ready.penguin", // the run is missing: no event's subject
 		},
 		access.Console: {
-			"$JS.API.CONSUMER.CREATE.FACTS.dispatch", "$JS.API.CONSUMER.CREATE.FACTS.dispatch.facts.>", // in the dispatcher's place
-			"$JS.API.CONSUMER.DURABLE.CREATE.FACTS.dispatch", "$JS.API.CONSUMER.DELETE.FACTS.dispatch", "$JS.API.CONSUMER.PAUSE.FACTS.dispatch",
+			"$JS.API.CONSUMER.CREATE.EVENTS.dispatch", "$JS.API.CONSUMER.CREATE.EVENTS.dispatch.events.>", // in the dispatcher's place
+			"$JS.API.CONSUMER.DURABLE.CREATE.EVENTS.dispatch", "$JS.API.CONSUMER.DELETE.EVENTS.dispatch", "$JS.API.CONSUMER.PAUSE.EVENTS.dispatch",
 			"$JS.API.CONSUMER.CREATE.JOBS.mine", "$JS.API.CONSUMER.DELETE.JOBS.train-cpu", "$JS.ACK.JOBS.train-cpu.1.1.1.1.1",
-			"$JS.API.STREAM.SNAPSHOT.FACTS", "$JS.API.STREAM.RESTORE.FACTS", "$JS.SNAPSHOT.RESTORE.FACTS.id",
-			"$JS.API.STREAM.UPDATE.FACTS", "$JS.API.STREAM.PURGE.KV_PIPELINES", "progress.penguin.monday.job", "$KV.JOINS.key",
+			"$JS.API.STREAM.SNAPSHOT.EVENTS", "$JS.API.STREAM.RESTORE.EVENTS", "$JS.SNAPSHOT.RESTORE.EVENTS.id",
+			"$JS.API.STREAM.UPDATE.EVENTS", "$JS.API.STREAM.PURGE.KV_PIPELINES", "progress.penguin.monday.job", "$KV.JOINS.key",
 		},
 		access.Worker: {
-			"$JS.API.CONSUMER.CREATE.FACTS.dispatch", "$JS.API.CONSUMER.DELETE.FACTS.dispatch", "$JS.API.CONSUMER.DELETE.JOBS.train-cpu",
-			"$JS.API.STREAM.PURGE.JOBS", "$JS.API.STREAM.MSG.DELETE.JOBS", "$JS.ACK.FACTS.dispatch.1.1.1.1.1", "jobs.tune.cpu.id", "$KV.PIPELINES.penguin",
+			"$JS.API.CONSUMER.CREATE.EVENTS.dispatch", "$JS.API.CONSUMER.DELETE.EVENTS.dispatch", "$JS.API.CONSUMER.DELETE.JOBS.train-cpu",
+			"$JS.API.STREAM.PURGE.JOBS", "$JS.API.STREAM.MSG.DELETE.JOBS", "$JS.ACK.EVENTS.dispatch.1.1.1.1.1", "jobs.tune.cpu.id", "$KV.PIPELINES.penguin",
 		},
 		access.Dispatcher: {
-			"$JS.API.STREAM.PURGE.FACTS", "$JS.API.CONSUMER.DELETE.FACTS.dispatch", "$JS.API.CONSUMER.MSG.NEXT.JOBS.train-cpu", "$KV.PIPELINES.penguin",
+			"$JS.API.STREAM.PURGE.EVENTS", "$JS.API.CONSUMER.DELETE.EVENTS.dispatch", "$JS.API.CONSUMER.MSG.NEXT.JOBS.train-cpu", "$KV.PIPELINES.penguin",
 		},
 	} {
 		conn, refusals := raw(t, server, role)

@@ -73,9 +73,9 @@ func TestNotifierAndExporterNeedTheirRolesAlone(t *testing.T) {
 	running, ctx := errgroup.WithContext(ctx)
 	running.Go(func() error { return n.Run(ctx) })
 	running.Go(func() error { return x.Follow(ctx, "openlineage") })
-	listening(t, server, "FACTS", "notify-default")
+	listening(t, server, "EVENTS", "notify-default")
 	listening(t, server, "DEAD", "notify-default")
-	listening(t, server, "FACTS", "openlineage")
+	listening(t, server, "EVENTS", "openlineage")
 
 	failed := events.Event{ID: "f", Source: events.Source(events.FunctionTrain), Pipeline: "penguin", Run: "monday", Data: &events.TrainingFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "why", Execution: digest}}}
 	if _, err := operator.Publish(t.Context(), failed); err != nil {

@@ -19,10 +19,10 @@ func TestAnswersAreNotWrittenWhereTheirReaderMayNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn, _ := raw(t, server, access.Upstream)
-	if err := conn.PublishRequest("facts.examples-ready.penguin.monday.1", "$KV.PIPELINES.penguin", []byte(`{}`)); err != nil {
+	if err := conn.PublishRequest("events.examples-ready.penguin.monday.1", "$KV.PIPELINES.penguin", []byte(`{}`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.PublishRequest("$JS.acme.API.DIRECT.GET.FACTS.facts.examples-ready.penguin.monday.1", "$KV.PIPELINES.taxi", nil); err != nil {
+	if err := conn.PublishRequest("$JS.acme.API.DIRECT.GET.EVENTS.events.examples-ready.penguin.monday.1", "$KV.PIPELINES.taxi", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := conn.Flush(); err != nil {

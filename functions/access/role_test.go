@@ -19,7 +19,7 @@ func TestAScopeThatLimitsNothingIsRefused(t *testing.T) {
 		"an upstream of every pipeline":     {access.Upstream, access.Scope{}, "at least one pipeline"},
 		"a pattern as pipeline":             {access.Upstream, access.Scope{Pipelines: []string{"*"}}, "pipeline"},
 		"subjects as pipeline":              {access.Upstream, access.Scope{Pipelines: []string{"penguin.>"}}, "pipeline"},
-		"Stoker's own facts":                {access.Upstream, access.Scope{Pipelines: []string{"p"}, Kinds: []events.Kind{events.KindModelTrained}}, "expected one of"},
+		"Stoker's own events":               {access.Upstream, access.Scope{Pipelines: []string{"p"}, Kinds: []events.Kind{events.KindModelTrained}}, "expected one of"},
 		"a pattern as class":                {access.Worker, access.Scope{Classes: []string{">"}}, "class"},
 		"pipelines of a worker":             {access.Worker, access.Scope{Pipelines: []string{"penguin"}}, "of the role upstream alone"},
 		"classes of a console":              {access.Console, access.Scope{Classes: []string{"gpu"}}, "of the role worker alone"},

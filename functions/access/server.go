@@ -194,7 +194,7 @@ func (p *printer) tenant(a Account) error {
 		return fmt.Sprintf("{ service: %q, accounts: [%s] }", subject, a.Name+upstreamSuffix)
 	})
 	if len(upstream) > 0 {
-		p.account(a.Name+upstreamSuffix, "jetstream: disabled # its facts are kept by "+a.Name, ", and "+a.Name+" as JetStream's domain", upstream, "imports", lent, func(subject string) string {
+		p.account(a.Name+upstreamSuffix, "jetstream: disabled # its events are kept by "+a.Name, ", and "+a.Name+" as JetStream's domain", upstream, "imports", lent, func(subject string) string {
 			return fmt.Sprintf("{ service: { account: %s, subject: %q }, to: %q }", a.Name, subject, a.borrowed(subject))
 		})
 	}

@@ -127,7 +127,7 @@ func TestAnUpstreamSilencesNoOther(t *testing.T) {
 		{"Nats-Batch-Id": {"b"}, "Nats-Batch-Sequence": {"1"}},
 		{"Nats-Batch-Id": {"c"}, "Nats-Batch-Sequence": {"1"}, "Nats-Batch-Commit": {"1"}},
 	} {
-		message := &nats.Msg{Subject: fmt.Sprintf("facts.examples-ready.taxi.x.%d", i), Header: header, Data: []byte(`{}`)}
+		message := &nats.Msg{Subject: fmt.Sprintf("events.examples-ready.taxi.x.%d", i), Header: header, Data: []byte(`{}`)}
 		if _, err := taxi.RequestMsg(message, quick); err != nil {
 			t.Logf("%v: %v", header, err)
 		}

@@ -38,7 +38,7 @@ type Options struct {
 	Telemetry *telemetry.Telemetry // is told of markers; nil: nothing is
 }
 
-// Bridge turns notifications of a bucket into facts. Any number may run.
+// Bridge turns notifications of a bucket into events. Any number may run.
 type Bridge struct {
 	bus   Bus
 	store storage.Store
@@ -185,7 +185,7 @@ func (b *Bridge) handle(ctx context.Context, message events.Message) error {
 	return refused(errors.Join(never...))
 }
 
-// tell publishes the fact of one upload, where it is a marker.
+// tell publishes the event of one upload, where it is a marker.
 func (b *Bridge) tell(ctx context.Context, u upload) (err error) {
 	if _, name := path.Split(u.at.Key); name != b.opts.Marker {
 		b.pass(ctx, u, name)
@@ -210,7 +210,7 @@ func (b *Bridge) tell(ctx context.Context, u upload) (err error) {
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
-	b.log.InfoContext(ctx, "event published", "kind", event.Data.Kind(), "marker", u.at, "pipeline", event.Pipeline, "run", event.Run, "fact", event.ID,
+	b.log.InfoContext(ctx, "event published", "kind", event.Data.Kind(), "marker", u.at, "pipeline", event.Pipeline, "run", event.Run, "event", event.ID,
 		"sequence", receipt.Sequence, "duplicate", receipt.Duplicate)
 	return nil
 }

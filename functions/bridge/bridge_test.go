@@ -103,7 +103,7 @@ func (w world) drain() {
 
 func (w world) events() []events.Event { w.Helper(); return eventsOf(w.T, w.bus) }
 
-// factsOf reads all that was told.
+// eventsOf reads all that was told.
 func eventsOf(t *testing.T, log events.EventLog) []events.Event {
 	t.Helper()
 	var evs []events.Event
@@ -128,12 +128,12 @@ func (w world) dead() []events.DeadLetter {
 	return deadLetters
 }
 
-// only is the one fact there is.
+// only is the one event there is.
 func (w world) only() events.Event {
 	w.Helper()
 	evs := w.events()
 	if deadLetters := w.dead(); len(evs) != 1 || len(deadLetters) != 0 {
-		w.Fatalf("got facts %+v and dead letters %+v, want one fact", evs, deadLetters)
+		w.Fatalf("got events %+v and dead letters %+v, want one event", evs, deadLetters)
 	}
 	return evs[0]
 }
@@ -464,19 +464,19 @@ func TestWhatCanNeverBeAnEventBecomesADeadLetterWithItsReason(t *testing.T) {
 	}
 }
 
-// buried wants one dead letter and no fact.
+// dead-lettered wants one dead letter and no event.
 func (w world) wantDeadLetter(reason, field string) {
 	w.Helper()
 	deadLetters := w.dead()
 	if len(deadLetters) != 1 || len(w.events()) > 0 {
-		w.Fatalf("got dead letters %+v and facts %+v, want one letter", deadLetters, w.events())
+		w.Fatalf("got dead letters %+v and events %+v, want one letter", deadLetters, w.events())
 	}
 	got := deadLetters[0]
 	if !strings.Contains(got.Reason.Message, reason) || got.Reason.Field != field || got.Reason.Kind != events.FailureInput {
-		w.Errorf("buried for %+v, want %q, field %q", got.Reason, reason, field)
+		w.Errorf("dead-lettered for %+v, want %q, field %q", got.Reason, reason, field)
 	}
 	if got.Message.Subject != "buckets.data" || len(got.Message.Body) == 0 {
-		w.Errorf("buried %+v", got.Message)
+		w.Errorf("dead-lettered %+v", got.Message)
 	}
 }
 
@@ -532,7 +532,7 @@ func TestWhileTheStoreIsAwayNotificationsWait(t *testing.T) {
 	}
 }
 
-// Whoever publishes under the id of a marker's fact first must be found out.
+// Whoever publishes under the id of a marker's event first must be found out.
 func TestAnEventThatSomebodyElseToldIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	first := setup(t, bridge.Options{Pipeline: "penguin"})

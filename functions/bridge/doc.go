@@ -1,4 +1,4 @@
-// Package bridge turns uploads into facts, for producers that know S3 and no NATS: when a marker object appears in a bucket, an event is
+// Package bridge turns uploads into events, for producers that know S3 and no NATS: when a marker object appears in a bucket, an event is
 // published for the folder in which it lies. It is optional; dispatch sees no difference. Its package endpoint takes events over HTTP.
 //
 // # What a producer does
@@ -46,13 +46,13 @@
 // MinIO keeps what it could not send, where it has a queue folder. versitygw (1.8.0) does not, and mixes up the names of objects
 // that are uploaded at the same time: a marker that was told under another name is a dead letter, and has to be written again.
 //
-// # Exactly one fact
+// # Exactly one event
 //
-// The fact's id follows from bucket, key, version and ETag alone. The same notification delivered again, or read by two bridges,
-// makes one fact; a marker that is written again makes another, which changes nothing for a run that has its model. A
+// The event's id follows from bucket, key, version and ETag alone. The same notification delivered again, or read by two bridges,
+// makes one event; a marker that is written again makes another, which changes nothing for a run that has its model. A
 // notification is about the body that it told of: where a newer one has taken that one's place before a bridge came to read it, the
-// older is a dead letter. What can never be a fact is buried with a reason that names the marker, and so is a
-// fact that its run would ignore (Options.Checker). While the store is away, notifications
+// older is a dead letter. What can never be an event is dead-lettered with a reason that names the marker, and so is a
+// event that its run would ignore (Options.Checker). While the store is away, notifications
 // wait.
 //
 // Read Bridge first.

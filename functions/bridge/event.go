@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// fact is what the upload of a marker tells. An input failure says that it can tell nothing.
+// event is what the upload of a marker tells. An input failure says that it can tell nothing.
 func (b *Bridge) event(ctx context.Context, u upload) (events.Event, error) {
 	if err := cmp.Or(u.badKey, u.at.Validate()); err != nil {
 		return events.Event{}, refused(err)
@@ -188,7 +188,7 @@ func allWithin(folder storage.Ref, named []events.Examples) []events.Examples {
 	return named
 }
 
-// within makes an address of what a marker in folder calls one. What comes of a bad one is found by whoever validates the fact.
+// within makes an address of what a marker in folder calls one. What comes of a bad one is found by whoever validates the event.
 func within(folder storage.Ref, address string) string {
 	if address == "" || strings.Contains(address, "://") {
 		return address

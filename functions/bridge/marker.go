@@ -91,7 +91,7 @@ func (m *Marker) only(kind events.Kind) error {
 	return nil
 }
 
-// maxMarker keeps the fact that a marker makes below what a bus takes. Bytes.
+// maxMarker keeps the event that a marker makes below what a bus takes. Bytes.
 const maxMarker = 512 << 10
 
 // read returns what an uploaded marker says, in its metadata or in its body. It reads the body that was told of, and no newer one: each of

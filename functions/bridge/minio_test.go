@@ -99,7 +99,7 @@ func TestMinIOTellsOfMarkersAndEachIsOneEvent(t *testing.T) {
 
 	evs := eventsOf(t, m.bus)
 	if len(evs) != 2 {
-		t.Fatalf("got %+v, want a fact for each run", evs)
+		t.Fatalf("got %+v, want an event for each run", evs)
 	}
 	monday, tuesday := evs[0], evs[1]
 	examples := monday.Data.(*events.ExamplesReady).Examples[0]

@@ -123,6 +123,6 @@ func TestVersitygwTellsOfMarkersAndEachIsOneEvent(t *testing.T) {
 	handle(t, b, 1)
 	evs := eventsOf(t, bus)
 	if len(evs) != 1 || evs[0].Run != "run 1+2 %41 ü" || evs[0].Pipeline != "penguin" {
-		t.Errorf("got %+v, want one fact", evs)
+		t.Errorf("got %+v, want one event", evs)
 	}
 }

@@ -29,12 +29,12 @@ func TestBrowserReadsPagesWithoutScripts(t *testing.T) {
 		words    []string
 		pictures int
 	}{
-		"/run?":                   {[]string{"Curves", "loss by step", "Facts", "model.trained"}, 1},
+		"/run?":                   {[]string{"Curves", "loss by step", "Events", "model.trained"}, 1},
 		"/study?":                 {[]string{"Parallel coordinates", "Importance", "Best at step", "stopped at 20"}, 2},
 		"/lineage?":               {[]string{"What made penguin@run-0001", "By digest", "Used as"}, 1},
 		"/revisions?name=penguin": {[]string{"From revision 3 to 4", "Compare", "was:", "All revisions", "trainer.max_crashes"}, 0},
 		"/dead":                   {[]string{"Dead letters", "got nosuch"}, 0},
-		"/letter?":                {[]string{"Why", "The message as it came"}, 0},
+		"/dead-letter?":           {[]string{"Why", "The message as it came"}, 0},
 		"/compare?":               {[]string{"Curves", "Results"}, 1},
 		"/studies":                {[]string{"Studies", "20 of 20"}, 0},
 	}
@@ -44,7 +44,7 @@ func TestBrowserReadsPagesWithoutScripts(t *testing.T) {
 				continue
 			}
 			if path == "/run?" && !strings.Contains(page.URL, "run=run-0028") { // failed runs, and an active one
-				of.words, of.pictures = []string{"Facts"}, 0
+				of.words, of.pictures = []string{"Events"}, 0
 			}
 			for _, word := range of.words {
 				if !strings.Contains(page.Text, word) {

@@ -171,7 +171,7 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	for _, path := range []string{
 		"/", "/?q=run-00&state=trained&page=2", "/run?pipeline=penguin&run=" + last, "/run?pipeline=penguin&run=run-0003", "/run?pipeline=penguin&run=run-0005",
 		"/compare?run=penguin/run-0001&run=penguin/run-0002&run=penguin/run-0004&run=penguin/run-0005", "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines",
-		"/pipeline?name=penguin", "/revisions?name=penguin", "/revisions?name=taxi-tips", "/dead", "/letter?number=1", "/letter?number=2", "/run?pipeline=penguin&run=given-up", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
+		"/pipeline?name=penguin", "/revisions?name=penguin", "/revisions?name=taxi-tips", "/dead", "/dead-letter?number=1", "/dead-letter?number=2", "/run?pipeline=penguin&run=given-up", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
 		"/lineage?pipeline=penguin&run=run-0001", "/token", "/?q=nothing-like-that",
 	} {
 		pages = append(pages, w.url+path)

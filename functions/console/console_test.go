@@ -128,7 +128,7 @@ func TestInvalidRequestsAreRefusedWithAReason(t *testing.T) {
 	w := setup(t, nil)
 	for path, want := range map[string]int{
 		"/run": 400, "/run?pipeline=penguin&run=never": 404, "/run?pipeline=..&run=x": 400, "/study?pipeline=penguin&id=*": 400,
-		"/study?pipeline=penguin&id=abc": 404, "/pipeline?name=nosuch": 404, "/letter?number=x": 400, "/letter?number=7": 404,
+		"/study?pipeline=penguin&id=abc": 404, "/pipeline?name=nosuch": 404, "/dead-letter?number=x": 400, "/dead-letter?number=7": 404,
 		"/compare?run=x": 400, "/compare?run=a/b&run=%ff": 400, "/nosuch": 404, "/artifact?ref=s3://other/x": 400, "/artifact?ref=s3://bkt/a/../b": 400,
 		"/artifact?ref=s3://bkt/nothing": 404, "/lineage?pipeline=nosuch": 404, "/?page=-1": 200, "/?page=99999999999999999999": 200, "/static/": 404,
 		"/static/../console.go": 307,

@@ -27,7 +27,7 @@ func (m *model) snapshot() (keys []key) {
 func (w *world) deadLetterOne() {
 	w.t.Helper()
 	deadLetter := events.DeadLetter{
-		Message: events.Message{Stream: events.StreamEvents, Sequence: 1, Subject: "facts.transform-ready.nosuch.lost", Body: []byte(`{"transform_graph": "s3://bkt/graph"}`)},
+		Message: events.Message{Stream: events.StreamEvents, Sequence: 1, Subject: "events.transform-ready.nosuch.lost", Body: []byte(`{"transform_graph": "s3://bkt/graph"}`)},
 		Reason:  events.DeadReason{Kind: events.FailureInput, Message: "expected the name of an applied pipeline, got nosuch", Field: "subject"},
 	}
 	if err := w.bus.DeadLetter(w.t.Context(), deadLetter); err != nil {

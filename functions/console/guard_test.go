@@ -79,10 +79,10 @@ func TestADeadLetterIsRetriedOrDropped(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.publish(ready("monday"))
-	w.dispatched() // no such pipeline: it is buried
+	w.dispatched() // no such pipeline: it is dead-lettered
 	w.sees("/dead", "monday", "expected the name of an applied pipeline")
-	_, body := w.get("/letter?number=1")
-	for _, text := range []string{"s3://bkt/graph", "facts.transform-ready.penguin.monday", "dead retry 1"} {
+	_, body := w.get("/dead-letter?number=1")
+	for _, text := range []string{"s3://bkt/graph", "events.transform-ready.penguin.monday", "dead retry 1"} {
 		if !strings.Contains(body, text) {
 			t.Errorf("the letter lacks %s", text)
 		}
@@ -107,14 +107,14 @@ func TestARunNamesItsDeadLetter(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.publish(ready("monday"), ready("tuesday"))
-	w.dispatched() // no such pipeline: they are buried
+	w.dispatched() // no such pipeline: they are dead-lettered
 	w.publish(failed("monday", "boom"), failed("tuesday", "boom"))
 	if err := w.model.readDead(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	const page = "/run?pipeline=penguin&run=monday"
-	w.sees(page, `<a class="button" href="/letter?number=1">Dead letter 1</a>`, "dead retry 1")
-	w.sees("/run?pipeline=penguin&run=tuesday", `href="/letter?number=2"`)
+	w.sees(page, `<a class="button" href="/dead-letter?number=1">Dead letter 1</a>`, "dead retry 1")
+	w.sees("/run?pipeline=penguin&run=tuesday", `href="/dead-letter?number=2"`)
 	if status, body := w.post("/dead/drop", url.Values{"number": {"1"}}, w.trusted); status != http.StatusSeeOther {
 		t.Fatalf("%d %s", status, body)
 	}

@@ -143,7 +143,7 @@ func (s *sender) beat(now time.Time) error {
 		return nil
 	}
 	s.beaten = now
-	return s.send([]byte("event: beat\ndata: " + now.UTC().Format(time.RFC3339) + "\n\n"))
+	return s.send([]byte("event: heartbeat\ndata: " + now.UTC().Format(time.RFC3339) + "\n\n"))
 }
 
 func (s *sender) send(event []byte) error {

@@ -84,7 +84,7 @@ func TestAPageIsSentWhatItLacks(t *testing.T) {
 	w.publish(ready("monday"))
 	body := w.sees("/", "monday")
 	first := w.follow("/", has(body))
-	if kind, _, data := first.next(); kind != "beat" {
+	if kind, _, data := first.next(); kind != "heartbeat" {
 		t.Fatalf("a page that has everything is sent %s %s first", kind, data)
 	}
 	w.publish(failed("monday", "boom"))
@@ -98,7 +98,7 @@ func TestAPageIsSentWhatItLacks(t *testing.T) {
 	first.end()
 	w.sees("/", "boom")
 	again := w.follow("/", has(body), func(r *http.Request) { r.Header.Set("Last-Event-ID", last) })
-	for kind := ""; kind != "beat"; {
+	for kind := ""; kind != "heartbeat"; {
 		var data string
 		if kind, _, data = again.next(); data == "runs-table" {
 			t.Error("a page that comes back is sent what it has")
@@ -118,7 +118,7 @@ func TestAPageIsSentWhatItLacks(t *testing.T) {
 	t.Cleanup(func() { stop(); <-running; server.Close() })
 	w2.sees("/", "boom")
 	w2.eventually("the whole is read", func() bool { _, body := w2.get("/"); return !strings.Contains(body, "Still reading") })
-	if kind, _, data := w2.follow("/", has(w2.sees("/", "boom"))).next(); kind != "beat" {
+	if kind, _, data := w2.follow("/", has(w2.sees("/", "boom"))).next(); kind != "heartbeat" {
 		t.Errorf("sent %s", data)
 	}
 }

@@ -65,7 +65,7 @@ func (c *Console) deadView(r *http.Request) (view deadView, err error) {
 }
 
 func (c *Console) lineOf(deadLetter events.DeadLetter) deadLetterLine {
-	line := deadLetterLine{DeadLetter: deadLetter, URL: link("/letter", "number", strconv.FormatUint(deadLetter.Sequence, 10))}
+	line := deadLetterLine{DeadLetter: deadLetter, URL: link("/dead-letter", "number", strconv.FormatUint(deadLetter.Sequence, 10))}
 	line.Pipeline, line.Run = replay.RunOf(deadLetter)
 	if line.Run != "" {
 		line.RunURL = link("/run", "pipeline", line.Pipeline, "run", line.Run)
@@ -104,7 +104,7 @@ type causeView struct {
 
 func (c *Console) deadLetterPage() page {
 	return page{
-		nav: "dead", template: "letter", title: func(any) string { return "Dead letter" },
+		nav: "dead", template: "dead-letter", title: func(any) string { return "Dead letter" },
 		build: func(r *http.Request) (any, error) {
 			number, err := strconv.ParseUint(r.FormValue("number"), 10, 64)
 			if err != nil {

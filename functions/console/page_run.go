@@ -78,7 +78,7 @@ type chartView struct {
 func (c *Console) runPage() page {
 	return page{
 		nav: "runs", template: "run", title: func(view any) string { v := view.(runView); return v.Run + " · " + v.Pipeline },
-		fragments: []string{"run-head", "run-result", "run-charts", "run-facts", "run-log", "run-config"},
+		fragments: []string{"run-head", "run-result", "run-charts", "run-events", "run-log", "run-config"},
 		build:     func(r *http.Request) (any, error) { return c.runView(r) },
 		breath: func(view any) time.Duration {
 			if view.(runView).State == runs.Running {

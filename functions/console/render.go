@@ -44,8 +44,8 @@ func parseTemplates() (*template.Template, error) {
 		"lasts": lasts, "bytes": bytesText, "short": short, "digest": shortDigest, "link": link, "mark": stateMark, "quoted": quoted,
 		"join": strings.Join, "words": words, "thousands": thousands, "plain": plain, "perSecond": perSecond, "spark": spark, "sub": func(a, b int) int { return a - b },
 		"asset": asset, "aligned": aligned, "modelName": modelName, "assets": func() string { return assetsMark },
-		"pair":   func(f frame, view any) frame { f.View = view; return f },
-		"letter": func(s string) string { return strings.ToLower(strings.ReplaceAll(s, " ", "-")) },
+		"pair": func(f frame, view any) frame { f.View = view; return f },
+		"slug": func(s string) string { return strings.ToLower(strings.ReplaceAll(s, " ", "-")) },
 	}
 	pages, err := template.New("console").Funcs(funcs).ParseFS(templates, "templates/*.html")
 	if err != nil {

@@ -35,7 +35,7 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 	if err := w.model.readDead(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.sees("/letter?number=1", "A retry uses revision 1 of pipeline penguin", "Revision 2 is applied now", "Try it again with revision 1 of the pipeline",
+	w.sees("/dead-letter?number=1", "A retry uses revision 1 of pipeline penguin", "Revision 2 is applied now", "Try it again with revision 1 of the pipeline",
 		"runs rerun monday --pipeline penguin")
 	const page = "/run?pipeline=penguin&run=monday"
 	body := w.sees(page, "Try it again with revision 1 of the pipeline", "again with revision 2 of the pipeline, which is applied now",
@@ -47,7 +47,7 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 	if strings.Contains(config, "hunter2") {
 		t.Error("the configuration shows a secret")
 	}
-	for _, path := range []string{page, "/letter?number=1", "/dead"} {
+	for _, path := range []string{page, "/dead-letter?number=1", "/dead"} {
 		if _, body := w.get(path, w.trusted); !strings.Contains(body, `action="/rerun"`) || !strings.Contains(body, "Rerun with revision 2") {
 			t.Errorf("%s offers no rerun", path)
 		}

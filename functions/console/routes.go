@@ -67,7 +67,7 @@ func (c *Console) page(p page) http.HandlerFunc {
 func (c *Console) allPages() map[string]page {
 	return map[string]page{
 		"/": c.runsPage(), "/run": c.runPage(), "/compare": c.comparePage(), "/studies": c.studiesPage(), "/study": c.studyPage(),
-		"/pipelines": c.pipelinesPage(), "/pipeline": c.pipelinePage(), "/revisions": c.revisionsPage(), "/dead": c.deadPage(), "/letter": c.deadLetterPage(),
+		"/pipelines": c.pipelinesPage(), "/pipeline": c.pipelinePage(), "/revisions": c.revisionsPage(), "/dead": c.deadPage(), "/dead-letter": c.deadLetterPage(),
 		"/artifact": c.artifactPage(), "/lineage": c.lineagePage(),
 	}
 }

@@ -144,7 +144,7 @@ func TestARunIsAdmittedWhereverADispatcherDies(t *testing.T) {
 				return
 			}
 			for r := range bus.Read(t.Context(), events.Query{Run: "a"}) {
-				if err := d.Handle(t.Context(), r); err != nil { // the fact is delivered again
+				if err := d.Handle(t.Context(), r); err != nil { // the event is delivered again
 					t.Error(err)
 				}
 			}

@@ -27,7 +27,7 @@ func called(t *testing.T, bus events.Bus, run string) string {
 	return strings.Join(all, ", ")
 }
 
-func TestCancelEndsARunThatWaitsForFacts(t *testing.T) {
+func TestCancelEndsARunThatWaitsForEvents(t *testing.T) {
 	t.Parallel()
 	bus, d := setup(t, joined)
 	arrive(t, bus, d, "monday")
@@ -301,19 +301,19 @@ type interrupted struct {
 }
 
 func (b *interrupted) KV(ctx context.Context, name string) (events.KV, error) {
-	register, err := b.Memory.KV(ctx, name)
+	kv, err := b.Memory.KV(ctx, name)
 	if name != events.KVJoins {
-		return register, err
+		return kv, err
 	}
-	return interruptedRegister{register, b}, err
+	return interruptedKV{kv, b}, err
 }
 
-type interruptedRegister struct {
+type interruptedKV struct {
 	events.KV
 	bus *interrupted
 }
 
-func (r interruptedRegister) Get(ctx context.Context, key string) (events.Entry, error) {
+func (r interruptedKV) Get(ctx context.Context, key string) (events.Entry, error) {
 	if r.bus.refused && r.bus.old > 0 {
 		r.bus.old--
 		return r.bus.known, nil
@@ -323,13 +323,13 @@ func (r interruptedRegister) Get(ctx context.Context, key string) (events.Entry,
 	return entry, err
 }
 
-func (r interruptedRegister) Create(ctx context.Context, key string, value []byte) (uint64, error) {
+func (r interruptedKV) Create(ctx context.Context, key string, value []byte) (uint64, error) {
 	revision, err := r.KV.Create(ctx, key, value)
 	r.bus.known = events.Entry{Key: key, Value: value, Revision: revision}
 	return revision, err
 }
 
-func (r interruptedRegister) Update(ctx context.Context, key string, value []byte, at uint64) (uint64, error) {
+func (r interruptedKV) Update(ctx context.Context, key string, value []byte, at uint64) (uint64, error) {
 	if before := r.bus.before; before != nil {
 		r.bus.before = nil
 		before()

@@ -46,35 +46,35 @@ type setBack struct {
 }
 
 func (b *setBack) KV(ctx context.Context, name string) (events.KV, error) {
-	register, err := b.Bus.KV(ctx, name)
-	return setBackRegister{register, b.back, map[string]time.Time{}}, err
+	kv, err := b.Bus.KV(ctx, name)
+	return setBackKV{kv, b.back, map[string]time.Time{}}, err
 }
 
-// setBackRegister is used by one goroutine at a time: only sweeps read the clock.
-type setBackRegister struct {
+// setBackKV is used by one goroutine at a time: only sweeps read the clock.
+type setBackKV struct {
 	events.KV
 	back    *atomic.Bool
 	written map[string]time.Time
 }
 
-func (r setBackRegister) stamp(key string) {
+func (r setBackKV) stamp(key string) {
 	r.written[key] = time.Now()
 	if r.back.Load() {
 		r.written[key] = time.Now().Add(-24 * time.Hour)
 	}
 }
 
-func (r setBackRegister) Create(ctx context.Context, key string, value []byte) (uint64, error) {
+func (r setBackKV) Create(ctx context.Context, key string, value []byte) (uint64, error) {
 	r.stamp(key)
 	return r.KV.Create(ctx, key, value)
 }
 
-func (r setBackRegister) Update(ctx context.Context, key string, value []byte, at uint64) (uint64, error) {
+func (r setBackKV) Update(ctx context.Context, key string, value []byte, at uint64) (uint64, error) {
 	r.stamp(key)
 	return r.KV.Update(ctx, key, value, at)
 }
 
-func (r setBackRegister) Get(ctx context.Context, key string) (events.Entry, error) {
+func (r setBackKV) Get(ctx context.Context, key string) (events.Entry, error) {
 	entry, err := r.KV.Get(ctx, key)
 	entry.Written = r.written[key]
 	return entry, err

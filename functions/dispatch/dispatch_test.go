@@ -219,8 +219,8 @@ func TestAnEventThatCanNeverStartARunIsDeadLetteredAndAnnounced(t *testing.T) {
 		t.Fatal(err)
 	}
 	for subject, body := range map[string]string{
-		"facts.examples-ready.penguin.monday.1": `{"specversion":"1.0","id":"1","source":"/x","type":"dev.stoker.examples.eaten.v1","subject":"penguin","run":"monday","data":{}}`,
-		"facts.examples-ready.penguin.monday.2": `{"specversion":"1.0","id":"2","source":"/x","type":"dev.stoker.examples.ready.v1","subject":"penguin","data":{"examples":[{"uri":"s3://bkt/x"}]}}`,
+		"events.examples-ready.penguin.monday.1": `{"specversion":"1.0","id":"1","source":"/x","type":"dev.stoker.examples.eaten.v1","subject":"penguin","run":"monday","data":{}}`,
+		"events.examples-ready.penguin.monday.2": `{"specversion":"1.0","id":"2","source":"/x","type":"dev.stoker.examples.ready.v1","subject":"penguin","data":{"examples":[{"uri":"s3://bkt/x"}]}}`,
 	} {
 		if err := bus.Inject(t.Context(), subject, nil, []byte(body)); err != nil {
 			t.Fatal(err)

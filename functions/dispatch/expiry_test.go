@@ -134,7 +134,7 @@ func TestEventsThatTheLogHoldsWhenARunExpiresCount(t *testing.T) {
 		sweep(t, d) // is ahead of those that handle events
 		publish(t, bus, "too late", "h", hparams("s3://bkt/hp"))
 		drain(t, d)
-		wantJobs(t, bus, "both that had all their facts", "in time, but nobody was there to handle it", "late, but nobody swept")
+		wantJobs(t, bus, "both that had all their events", "in time, but nobody was there to handle it", "late, but nobody swept")
 		late := failures(t, bus, "too late")
 		if len(late) != 1 || late[0].Data.(*events.TrainingFailed).Through != 3 {
 			t.Errorf("failures of the run that expired: %+v", late)
@@ -220,16 +220,16 @@ func (d elsewhenDelivery) Recorded() events.Recorded {
 }
 
 func (b *elsewhen) KV(ctx context.Context, name string) (events.KV, error) {
-	register, err := b.Memory.KV(ctx, name)
-	return elsewhenRegister{register, b.off}, err
+	kv, err := b.Memory.KV(ctx, name)
+	return elsewhenKV{kv, b.off}, err
 }
 
-type elsewhenRegister struct {
+type elsewhenKV struct {
 	events.KV
 	off time.Duration
 }
 
-func (r elsewhenRegister) Get(ctx context.Context, key string) (events.Entry, error) {
+func (r elsewhenKV) Get(ctx context.Context, key string) (events.Entry, error) {
 	entry, err := r.KV.Get(ctx, key)
 	entry.Written = entry.Written.Add(r.off)
 	return entry, err
@@ -294,19 +294,19 @@ type counting struct {
 }
 
 func (c *counting) KV(ctx context.Context, name string) (events.KV, error) {
-	register, err := c.Memory.KV(ctx, name)
+	kv, err := c.Memory.KV(ctx, name)
 	if name != events.KVJoins {
-		return register, err
+		return kv, err
 	}
-	return countingRegister{register, c}, err
+	return countingKV{kv, c}, err
 }
 
-type countingRegister struct {
+type countingKV struct {
 	events.KV
 	c *counting
 }
 
-func (r countingRegister) All(ctx context.Context) iter.Seq2[events.Copy, error] {
+func (r countingKV) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	r.c.sweeps.Add(1)
 	return r.KV.All(ctx)
 }

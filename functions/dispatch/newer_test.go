@@ -11,9 +11,9 @@ import (
 )
 
 // sayMore adds a member to each object of an entry, as a newer dispatcher may.
-func sayMore(t *testing.T, bus events.Bus, register, key string) {
+func sayMore(t *testing.T, bus events.Bus, kv, key string) {
 	t.Helper()
-	at, err := bus.KV(t.Context(), register)
+	at, err := bus.KV(t.Context(), kv)
 	if err != nil {
 		t.Fatal(err)
 	}

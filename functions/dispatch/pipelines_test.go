@@ -187,7 +187,7 @@ func TestAPipelineThatCanNotBeReadMakesItsEventsWait(t *testing.T) {
 		drain(t, d)
 		wantJobs(t, bus, "then", "b")
 		for deadLetter := range bus.DeadLetters(t.Context()) {
-			t.Errorf("buried %s", deadLetter.Message.Subject)
+			t.Errorf("dead-lettered %s", deadLetter.Message.Subject)
 		}
 		if published := failures(t, bus, "a"); len(published) != 0 {
 			t.Errorf("a has a model, and failed with %+v", published)

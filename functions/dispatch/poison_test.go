@@ -31,10 +31,10 @@ concurrency: 1
 // poisonBus counts deliveries, and fails what one pipeline needs.
 type poisonBus struct {
 	events.Bus
-	write    func() error // of the pipeline's joins
-	revision error        // of the pipeline
-	offer    error        // of the pipeline's jobs
-	bury     error
+	write         func() error // of the pipeline's joins
+	revision      error        // of the pipeline
+	offer         error        // of the pipeline's jobs
+	deadLetterErr error
 
 	cost time.Duration // of each request, on the bubble's clock
 
@@ -86,24 +86,24 @@ func (b *poisonBus) Enqueue(ctx context.Context, j events.Job) error {
 
 func (b *poisonBus) DeadLetter(ctx context.Context, d events.DeadLetter) error {
 	time.Sleep(b.cost)
-	if b.bury != nil {
-		return b.bury
+	if b.deadLetterErr != nil {
+		return b.deadLetterErr
 	}
 	return b.Bus.DeadLetter(ctx, d)
 }
 
 func (b *poisonBus) KV(ctx context.Context, name string) (events.KV, error) {
-	register, err := b.Bus.KV(ctx, name)
-	return poisonRegister{register, name, b}, err
+	kv, err := b.Bus.KV(ctx, name)
+	return poisonKV{kv, name, b}, err
 }
 
-type poisonRegister struct {
+type poisonKV struct {
 	events.KV
 	name string
 	b    *poisonBus
 }
 
-func (r poisonRegister) fails(key string) error {
+func (r poisonKV) fails(key string) error {
 	time.Sleep(r.b.cost)
 	if r.name == events.KVJoins && r.b.write != nil && strings.HasPrefix(key, poisonName+"/") {
 		return r.b.write()
@@ -111,21 +111,21 @@ func (r poisonRegister) fails(key string) error {
 	return nil
 }
 
-func (r poisonRegister) Create(ctx context.Context, key string, value []byte) (uint64, error) {
+func (r poisonKV) Create(ctx context.Context, key string, value []byte) (uint64, error) {
 	if err := r.fails(key); err != nil {
 		return 0, err
 	}
 	return r.KV.Create(ctx, key, value)
 }
 
-func (r poisonRegister) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+func (r poisonKV) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	if err := r.fails(key); err != nil {
 		return 0, err
 	}
 	return r.KV.Update(ctx, key, value, revision)
 }
 
-func (r poisonRegister) Revision(ctx context.Context, key string, revision uint64) (events.Entry, error) {
+func (r poisonKV) Revision(ctx context.Context, key string, revision uint64) (events.Entry, error) {
 	if key == poisonName && r.b.revision != nil {
 		return events.Entry{}, r.b.revision
 	}
@@ -133,9 +133,9 @@ func (r poisonRegister) Revision(ctx context.Context, key string, revision uint6
 }
 
 // entry writes an invalid entry.
-func (b *poisonBus) entry(t *testing.T, register, key, value string) {
+func (b *poisonBus) entry(t *testing.T, kv, key, value string) {
 	t.Helper()
-	into, err := b.Bus.KV(t.Context(), register)
+	into, err := b.Bus.KV(t.Context(), kv)
 	if err == nil {
 		_, err = into.Create(t.Context(), key, []byte(value))
 	}
@@ -200,7 +200,7 @@ func poisons() map[string]func(*testing.T, *poisonBus) {
 		unanswered:                         failing(events.ErrUnavailable),
 		"a closed watch":                   failing(events.ErrClosed),
 		"a job queue that refuses the job": func(t *testing.T, b *poisonBus) { b.applyPoison(t, "1"); b.offer = events.ErrRefused },
-		"dead letters that are refused":    func(_ *testing.T, b *poisonBus) { b.bury = events.ErrRefused }, // the pipeline is unknown
+		"dead letters that are refused":    func(_ *testing.T, b *poisonBus) { b.deadLetterErr = events.ErrRefused }, // the pipeline is unknown
 		"a defect that panics at these events": func(t *testing.T, b *poisonBus) {
 			b.applyPoison(t, "1")
 			b.write = func() error { panic("poison") }

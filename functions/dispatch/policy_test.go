@@ -116,7 +116,7 @@ func TestLatestIgnoresMessagesThatAreNoEvents(t *testing.T) {
 	publish(t, bus, "sunday", "refused", &events.HParamsReady{
 		Hyperparameters: "s3://bkt/refused", Request: events.Request{PipelineSpec: []byte("{}")},
 	})
-	for _, subject := range []string{"facts.hparams-ready.penguin.sunday.x", "facts.model-trained.penguin.sunday.x", "facts.transform-ready.penguin.monday.x"} {
+	for _, subject := range []string{"events.hparams-ready.penguin.sunday.x", "events.model-trained.penguin.sunday.x", "events.transform-ready.penguin.monday.x"} {
 		if err := bus.Inject(t.Context(), subject, nil, []byte(`{"specversion":"1.0"}`)); err != nil {
 			t.Fatal(err)
 		}

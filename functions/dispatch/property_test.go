@@ -160,7 +160,7 @@ func (w *world) publishAll() {
 			w.t.Fatal(err)
 		}
 		if i%7 == 3 {
-			if err := w.bus.Inject(w.t.Context(), fmt.Sprintf("facts.transform-ready.penguin.poison.%d", i), nil, []byte("{")); err != nil {
+			if err := w.bus.Inject(w.t.Context(), fmt.Sprintf("events.transform-ready.penguin.poison.%d", i), nil, []byte("{")); err != nil {
 				w.t.Fatal(err)
 			}
 		}

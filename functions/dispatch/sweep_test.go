@@ -134,19 +134,19 @@ type losing struct {
 }
 
 func (l *losing) KV(ctx context.Context, name string) (events.KV, error) {
-	register, err := l.Memory.KV(ctx, name)
+	kv, err := l.Memory.KV(ctx, name)
 	if name != events.KVJoins {
-		return register, err
+		return kv, err
 	}
-	return losingRegister{register, l}, err
+	return losingKV{kv, l}, err
 }
 
-type losingRegister struct {
+type losingKV struct {
 	events.KV
 	l *losing
 }
 
-func (r losingRegister) Get(ctx context.Context, key string) (events.Entry, error) {
+func (r losingKV) Get(ctx context.Context, key string) (events.Entry, error) {
 	entry, err := r.KV.Get(ctx, key)
 	if r.l.looks > 0 {
 		r.l.looks--

@@ -11,10 +11,10 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// makes is the command that makes streams, registers and consumers as they are defined.
+// makes is the command that makes streams, KV buckets and consumers as they are defined.
 const makes = "`stoker streams apply` makes it"
 
-// Bus looks at the bus: whether it answers, what it is, its streams, registers and consumers beside their definition, its clock.
+// Bus looks at the bus: whether it answers, what it is, its streams, KV buckets and consumers beside their definition, its clock.
 // unreachable says what to do where it does not answer.
 func Bus(survey func(context.Context) (jetstream.Surveyed, error), unreachable func(error) string) Check {
 	return Func("bus", func(ctx context.Context) []Finding {
@@ -51,7 +51,7 @@ func jetStream(s jetstream.Surveyed) Finding {
 	default:
 		f.Found = fmt.Sprintf("on; storage %s, memory %s", usage(s.Storage), usage(s.Memory))
 		if full(s.Storage) {
-			f.Level, f.Do = Warning, "a stream that is full refuses new facts: raise the account's max_file"
+			f.Level, f.Do = Warning, "a stream that is full refuses new events: raise the account's max_file"
 		}
 	}
 	return f
@@ -111,7 +111,7 @@ func ofPart(p jetstream.Part) (found []Finding) {
 			"%d messages are delivered again and again, because they can't be handled%s", p.Redelivered, oldest))
 	}
 	if p.Clustered && p.Replicas == 1 {
-		found = append(found, Warn("`stoker streams apply --replicas 3`", "has one copy in a cluster: facts are lost with a server's disk"))
+		found = append(found, Warn("`stoker streams apply --replicas 3`", "has one copy in a cluster: events are lost with a server's disk"))
 	}
 	if full(p.Bytes) || full(p.Messages) {
 		found = append(found, Warn("raise its limit, or move what is old: a full stream refuses new messages",

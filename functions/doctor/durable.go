@@ -35,7 +35,7 @@ func Durable(monitor string) Check {
 		}
 		if config := found.JetStream.Config; !config.SyncAlways {
 			return []Finding{Warn("jetstream { sync_interval: always } in the server's configuration",
-				"facts of the last %s may be lost when the machine loses power", config.SyncInterval)}
+				"events of the last %s may be lost when the machine loses power", config.SyncInterval)}
 		}
 		return []Finding{Fine("what is acknowledged is on the disk")}
 	})

@@ -15,7 +15,7 @@ func TestWhatABusWritesAtOnceIsTold(t *testing.T) {
 	t.Parallel()
 	for always, want := range map[bool]string{
 		true:  "ok durability: what is acknowledged is on the disk",
-		false: "warning durability: facts of the last 2m0s may be lost when the machine loses power | jetstream { sync_interval: always }",
+		false: "warning durability: events of the last 2m0s may be lost when the machine loses power | jetstream { sync_interval: always }",
 	} {
 		server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir(), Monitor: true, SyncAlways: always})
 		if err != nil {

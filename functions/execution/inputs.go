@@ -84,7 +84,7 @@ func (x *Executor) listOne(ctx context.Context, in Input) (_ storage.Listing, er
 func wanted(in events.Inputs, splits []string) ([]Input, error) {
 	key, examples := examplesOf(in)
 	if len(examples) == 0 {
-		const expected = "examples or transformed_examples named by a fact of the run"
+		const expected = "examples or transformed_examples named by an event of the run"
 		return nil, InputFailure(&events.Invalid{Field: "inputs.examples", Expected: expected})
 	}
 	if err := events.CheckPayloads("inputs."+key, examples); err != nil {
@@ -94,7 +94,7 @@ func wanted(in events.Inputs, splits []string) ([]Input, error) {
 	for i, artifact := range examples {
 		for _, split := range splits {
 			if !artifact.Has(split) {
-				return nil, InputFailure(fmt.Errorf("%s[%d]: split %q is not among those that the fact lists: %s",
+				return nil, InputFailure(fmt.Errorf("%s[%d]: split %q is not among those that the event lists: %s",
 					key, i, split, strings.Join(artifact.SplitNames(), ", ")))
 			}
 			dir := path.Join(fmt.Sprintf("examples-%d", i), SplitFolder+split)
@@ -141,7 +141,7 @@ func splits(args []pipeline.Args) []string {
 	return slices.Compact(all)
 }
 
-// refOf parses an address that a fact brought. An invalid one becomes a Ref that the store refuses
+// refOf parses an address that an event brought. An invalid one becomes a Ref that the store refuses
 // by name.
 func refOf(uri string) storage.Ref {
 	ref, err := storage.ParseRef(uri)
@@ -181,7 +181,7 @@ func (x *Executor) explain(ctx context.Context, in Input, err error) error {
 // missing says where nothing is, and what helps. What the store says of it names the address twice
 // more.
 func missing(in Input, err error) error {
-	return inWords{fmt.Sprintf("%s: there is no object and no folder at %s: put it there and try again, or publish a fact with the right address "+
+	return inWords{fmt.Sprintf("%s: there is no object and no folder at %s: put it there and try again, or publish an event with the right address "+
 		"under another run", in.Key, in.Listing.Ref), err}
 }
 

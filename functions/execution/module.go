@@ -53,7 +53,7 @@ func (x *Executor) fetch(ctx context.Context, ref storage.Ref) (string, error) {
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		return "", InputFailure(inWords{fmt.Sprintf("module: there is no object and no folder at %s: put it there and try again, or apply the "+
-			"pipeline with the right address and publish the facts under another run", ref), err})
+			"pipeline with the right address and publish the events under another run", ref), err})
 	case err != nil:
 		return "", StoreFailure(fmt.Errorf("module: %w", err))
 	}

@@ -25,6 +25,6 @@
 // their job.
 //
 // The work is linear in the number of objects, events, leases and joins. Each collection reads the
-// log of events once, and, if models may be removed, once more from where it ended, before the
+// event log once, and, if models may be removed, once more from where it ended, before the
 // first of them is removed.
 package gc

@@ -47,7 +47,7 @@ func TestAModelThatARunHasFoundStays(t *testing.T) {
 			f := &finding{Store: w.store, w: w}
 			return &hitting{Bus: w.bus, announce: func() { f.find(w.t.Context()) }, at: 1}, f
 		},
-		"before the last look at the facts": func(w world) (events.Bus, *finding) {
+		"before the last look at the events": func(w world) (events.Bus, *finding) {
 			f := &finding{Store: w.store, w: w}
 			return &hitting{Bus: w.bus, announce: func() { f.find(w.t.Context()) }, at: 2}, f
 		},

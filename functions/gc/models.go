@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// outcomes is what the log of events holds of models and of how runs ended.
+// outcomes is what the event log holds of models and of how runs ended.
 type outcomes struct {
 	*runs.Snapshot
 	named map[string][]model // by pipeline, oldest first

@@ -198,16 +198,16 @@ type lagging struct {
 }
 
 func (l lagging) KV(ctx context.Context, name string) (events.KV, error) {
-	register, err := l.Bus.KV(ctx, name)
-	return laggingRegister{register, l.old[name]}, err
+	kv, err := l.Bus.KV(ctx, name)
+	return laggingKV{kv, l.old[name]}, err
 }
 
-type laggingRegister struct {
+type laggingKV struct {
 	events.KV
 	old map[string][]byte
 }
 
-func (r laggingRegister) All(ctx context.Context) iter.Seq2[events.Copy, error] {
+func (r laggingKV) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {
 		for entry, err := range r.KV.All(ctx) {
 			if old, is := r.old[entry.Key]; is && err == nil {

@@ -104,7 +104,7 @@ func TestALostManifestIsMadeUpForByTheEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if g := w.of("penguin", nil); w.one(g, lineage.TransformGraph).State != lineage.Same || w.one(g, lineage.Module).Digest != "builtin:dnn@1" {
-		t.Errorf("by the fact: %+v", g.Nodes)
+		t.Errorf("by the event: %+v", g.Nodes)
 	}
 	nothing := bustest.NewMemory(time.Minute)
 	defer nothing.Close()

@@ -54,7 +54,7 @@ func TestOnlySelectedEventsAreSent(t *testing.T) {
 	bus, hook := memory(t), receive(t, always(http.StatusOK))
 	start(t, bus, notify.Options{URL: hook.URL, Pipelines: []string{"penguin"}, Kinds: []string{"training.failed", "training.failed"}})
 	fail(t, bus, "taxi", "1")
-	deadLetter(t, bus, events.Message{Stream: "FACTS", Sequence: 7, Subject: "facts.examples-ready.penguin.monday"})
+	deadLetter(t, bus, events.Message{Stream: "EVENTS", Sequence: 7, Subject: "events.examples-ready.penguin.monday"})
 	fail(t, bus, "penguin", "2")
 	hook.wait(1)
 	if ids := hook.ids(); !slices.Equal(ids, []string{"2"}) {
@@ -66,7 +66,7 @@ func TestADeadLetterIsSentWithoutItsMessage(t *testing.T) {
 	t.Parallel()
 	bus, hook := memory(t), receive(t, always(http.StatusOK))
 	start(t, bus, notify.Options{URL: hook.URL})
-	deadLetter(t, bus, events.Message{Stream: "FACTS", Sequence: 7, Subject: "facts.examples-ready.penguin.monday%201.x", Body: []byte(`"private"`)})
+	deadLetter(t, bus, events.Message{Stream: "EVENTS", Sequence: 7, Subject: "events.examples-ready.penguin.monday%201.x", Body: []byte(`"private"`)})
 	taken := hook.wait(1)[0]
 	e := taken.event
 	var data struct {
@@ -77,7 +77,7 @@ func TestADeadLetterIsSentWithoutItsMessage(t *testing.T) {
 	if err := json.Unmarshal(e.Data, &data); err != nil {
 		t.Fatal(err)
 	}
-	if e.Type != "dev.stoker.message.dead.v1" || e.ID != "FACTS-7" || e.Subject != "penguin" || data.Number != 1 || data.Reason.Message != "bad" {
+	if e.Type != "dev.stoker.message.dead.v1" || e.ID != "EVENTS-7" || e.Subject != "penguin" || data.Number != 1 || data.Reason.Message != "bad" {
 		t.Errorf("got %s", taken.body)
 	}
 	if strings.Contains(string(taken.body), "private") || strings.Contains(string(taken.body), base64.StdEncoding.EncodeToString([]byte(`"private"`))) {

@@ -27,7 +27,7 @@ type Refused struct{ Err error }
 func (r *Refused) Error() string { return r.Err.Error() }
 func (r *Refused) Unwrap() error { return r.Err }
 
-// Exporter sends the log of events to a Sender.
+// Exporter sends the event log to a Sender.
 type Exporter struct {
 	Converter
 	Bus      events.Bus
@@ -51,7 +51,7 @@ func (x *Exporter) Replay(ctx context.Context, from uint64) (sent int, err error
 		}
 		n, err := x.send(ctx, recorded)
 		if sent += n; err != nil {
-			return sent, fmt.Errorf("fact %d: %w", recorded.Message.Sequence, err)
+			return sent, fmt.Errorf("event %d: %w", recorded.Message.Sequence, err)
 		}
 	}
 	return sent, nil

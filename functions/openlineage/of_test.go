@@ -155,16 +155,16 @@ func TestEventsAreWhatTheSpecSaysAndInTheOrderOfARun(t *testing.T) {
 		search   *Search
 		states   []State
 	}{
-		"a training":                         {recorded("/stoker/train", trained(false)), nil, []State{Start, Complete}},
-		"one that was done before":           {recorded("/stoker/train", trained(true)), nil, []State{Start, Complete}},
-		"a failed one":                       {recorded("/stoker/train", &events.TrainingFailed{Failed: failure}), nil, []State{Start, Fail}},
-		"a cancelled one":                    {recorded("/stoker/train", &events.TrainingFailed{Failed: cancelled}), nil, []State{Start, Abort}},
-		"a search":                           {recorded(tuner, found()), search(), []State{Start, Start, Complete, Start, Fail, Start, Abort, Start, Complete}},
-		"one of which only the fact is left": {recorded(tuner, found()), nil, []State{Start, Complete}},
+		"a training":                          {recorded("/stoker/train", trained(false)), nil, []State{Start, Complete}},
+		"one that was done before":            {recorded("/stoker/train", trained(true)), nil, []State{Start, Complete}},
+		"a failed one":                        {recorded("/stoker/train", &events.TrainingFailed{Failed: failure}), nil, []State{Start, Fail}},
+		"a cancelled one":                     {recorded("/stoker/train", &events.TrainingFailed{Failed: cancelled}), nil, []State{Start, Abort}},
+		"a search":                            {recorded(tuner, found()), search(), []State{Start, Start, Complete, Start, Fail, Start, Abort, Start, Complete}},
+		"one of which only the event is left": {recorded(tuner, found()), nil, []State{Start, Complete}},
 		"a failed search": {recorded(tuner, &events.TuningFailed{Failed: failure}), search(),
 			[]State{Start, Start, Complete, Start, Fail, Start, Abort, Start, Fail}},
 		"an event of upstream": {recorded("/airflow", found()), nil, nil},
-		"what is no fact":      {events.Recorded{Err: events.ErrNotFound}, nil, nil},
+		"what is no event":     {events.Recorded{Err: events.ErrNotFound}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

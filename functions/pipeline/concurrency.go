@@ -15,7 +15,7 @@ const (
 	NewestSupersede = "supersede" // they end, cancelled, and it takes their place; runs that have begun go on to their end
 )
 
-// maxRuns keeps the list of those that run at once short enough for one entry of a register.
+// maxRuns keeps the list of those that run at once short enough for one entry of a kv.
 const maxRuns = 1000
 
 // long lets `concurrency: 1` stand for `concurrency: {runs: 1}`.

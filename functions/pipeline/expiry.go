@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Expiry is for how long a run waits for its facts: a Duration above zero, or the word never, which is the zero value. A
+// Expiry is for how long a run waits for its events: a Duration above zero, or the word never, which is the zero value. A
 // duration of 0 is refused: it might be meant either way.
 type Expiry Duration
 

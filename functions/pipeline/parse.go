@@ -40,7 +40,7 @@ func Parse(name string, text []byte) (Pipeline, error) {
 	return file.Pipeline, err
 }
 
-// FromJSON reads what JSON wrote, or a pipeline that came inline with a fact. It is as strict as Parse.
+// FromJSON reads what JSON wrote, or a pipeline that came inline with an event. It is as strict as Parse.
 func FromJSON(text []byte) (Pipeline, error) {
 	const name = "pipeline"
 	root, err := readJSON(text)

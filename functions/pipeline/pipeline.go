@@ -8,7 +8,7 @@ import (
 // Pipeline is the deployed description of one model's training. One that came from Parse or FromJSON is valid and has
 // every default filled in.
 type Pipeline struct {
-	Name        string       `json:"pipeline" jsonschema:"required,pattern=^[a-z0-9][a-z0-9-]*$,maxLength=63,description=Name of the pipeline: facts name it"`
+	Name        string       `json:"pipeline" jsonschema:"required,pattern=^[a-z0-9][a-z0-9-]*$,maxLength=63,description=Name of the pipeline: events name it"`
 	Module      Module       `json:"module" jsonschema:"required,description=Who trains: builtin:<name>\\, a TFX module file\\, a folder with a Go program or a built one"`
 	Trainer     Trainer      `json:"trainer"`
 	Tuner       *Tuner       `json:"tuner,omitempty"`
@@ -17,14 +17,14 @@ type Pipeline struct {
 
 // Trainer says how a run's model is trained.
 type Trainer struct {
-	WaitFor         []string       `json:"wait_for" jsonschema:"description=Facts that a run needs before its training starts. Left out: transform\\, and hparams where this run tunes,enum=examples,enum=transform,enum=hparams"`
+	WaitFor         []string       `json:"wait_for" jsonschema:"description=Events that a run needs before its training starts. Left out: transform\\, and hparams where this run tunes,enum=examples,enum=transform,enum=hparams"`
 	TrainArgs       Args           `json:"train_args"`
 	EvalArgs        Args           `json:"eval_args"`
 	Hyperparameters string         `json:"hyperparameters" jsonschema:"enum=none,enum=run,enum=latest,enum=auto,default=auto"`
 	BaseModel       string         `json:"base_model" jsonschema:"default=none,description=Model to start from: none\\, latest\\, blessed or an address"`
 	Cache           Switch         `json:"cache" jsonschema:"default=on,description=off: each run trains anew\\, even if the same was trained before"`
 	Window          int            `json:"window,omitempty" jsonschema:"minimum=0,description=Train on the last so many spans. 0 or left out: on the examples that the run names"`
-	ExpireAfter     Expiry         `json:"expire_after" jsonschema:"default=168h,description=How long a run waits for its facts before it ends as incomplete: a duration or never"`
+	ExpireAfter     Expiry         `json:"expire_after" jsonschema:"default=168h,description=How long a run waits for its events before it ends as incomplete: a duration or never"`
 	CustomConfig    map[string]any `json:"custom_config,omitzero" jsonschema:"description=Handed to the module as it stands"`
 	Exports         []Export       `json:"exports,omitempty" jsonschema:"description=Formats written beside the SavedModel\\, each in a folder of its own"`
 	Model           string         `json:"model,omitempty" jsonschema:"enum=saved_model,enum=any,default=saved_model,description=What a training must leave: a SavedModel\\, or any model\\, of which nothing but that it is not empty is checked"`
@@ -46,7 +46,7 @@ type Resources struct {
 	Strategy string   `json:"strategy,omitempty" jsonschema:"enum=mirrored,enum=multi_worker,enum=tpu,description=Of a TFX module: how tf.distribute spreads one model. Left out: multi_worker for several workers\\, else what the module does"`
 }
 
-// Words that WaitFor holds: with ".ready" behind them they are the kinds of facts.
+// Words that WaitFor holds: with ".ready" behind them they are the kinds of events.
 const (
 	WaitExamples  = "examples"
 	WaitTransform = "transform"

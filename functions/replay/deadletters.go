@@ -12,10 +12,10 @@ import (
 // DeadLetter is a dead letter, and the run that it is about.
 type DeadLetter struct {
 	Number     uint64            `json:"number"`
-	Stored     time.Time         `json:"buried"`
+	Stored     time.Time         `json:"stored"`
 	Pipeline   string            `json:"pipeline,omitempty"`
 	Run        string            `json:"run,omitempty"`
-	DeadLetter events.DeadLetter `json:"letter"`
+	DeadLetter events.DeadLetter `json:"dead_letter"`
 }
 
 // DeadLetters returns all dead letters, oldest first.

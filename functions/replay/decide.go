@@ -31,10 +31,10 @@ func decide(k evidence, opts Options) Step {
 	step := Step{Run: k.run, events: counting(k.Timeline), completed: k.completed, WaitsFor: k.waits}
 	if k.lost && k.Outcome == nil && len(step.events) == 0 {
 		step.WaitsFor = nil
-		return step.leave("it has no fact that counts: one that was refused counts once `stoker dead retry` has handled it again")
+		return step.leave("it has no event that counts: one that was refused counts once `stoker dead retry` has handled it again")
 	}
 	if k.state == join.Waiting && (!k.lost || k.Outcome == nil) {
-		return step.joined("it waits for facts", k)
+		return step.joined("it waits for events", k)
 	}
 	if opts.Force {
 		return step.forced(k, opts.Request)

@@ -1,4 +1,4 @@
-// Package replay repeats what was lost, from the log of events alone: a run whose model is gone is
+// Package replay repeats what was lost, from the event log alone: a run whose model is gone is
 // trained again, one whose job is gone is enqueued again, one whose join is gone is joined again;
 // what is complete is left as it is. It also retries dead letters.
 //

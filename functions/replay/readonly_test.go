@@ -23,24 +23,24 @@ func (r reading) Publish(context.Context, events.Event) (events.Receipt, error) 
 }
 func (r reading) Enqueue(context.Context, events.Job) error { r.t.Error("enqueued"); return nil }
 func (r reading) KV(ctx context.Context, name string) (events.KV, error) {
-	register, err := r.Bus.KV(ctx, name)
-	return readingRegister{register, r.t}, err
+	kv, err := r.Bus.KV(ctx, name)
+	return readingKV{kv, r.t}, err
 }
 
-type readingRegister struct {
+type readingKV struct {
 	events.KV
 	t *testing.T
 }
 
-func (r readingRegister) Create(context.Context, string, []byte) (uint64, error) {
+func (r readingKV) Create(context.Context, string, []byte) (uint64, error) {
 	r.t.Error("created an entry")
 	return 0, errors.New("read only")
 }
-func (r readingRegister) Update(context.Context, string, []byte, uint64) (uint64, error) {
+func (r readingKV) Update(context.Context, string, []byte, uint64) (uint64, error) {
 	r.t.Error("updated an entry")
 	return 0, errors.New("read only")
 }
-func (r readingRegister) Delete(context.Context, string, uint64) error {
+func (r readingKV) Delete(context.Context, string, uint64) error {
 	r.t.Error("deleted an entry")
 	return errors.New("read only")
 }

@@ -96,7 +96,7 @@ func TestARefusedEventIsNotTheEndOfItsRun(t *testing.T) {
 		w.publish(events.Event{ID: "inline", Source: "/up", Pipeline: "penguin", Run: "a", Data: inline})
 		w.settle()
 		if len(deadLetters(t, w.bus)) != 1 {
-			t.Fatal("the fact was not refused")
+			t.Fatal("the event was not refused")
 		}
 		equal(t, w.replay(replay.Options{}), "a offered", "a trained")
 	})

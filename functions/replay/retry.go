@@ -40,7 +40,7 @@ func Retry(ctx context.Context, bus events.Bus, d Handler, deadLetter events.Dea
 	case events.StreamJobs:
 		err = retryJob(ctx, bus, deadLetter)
 	case events.StreamEvents:
-		err = retryFact(ctx, bus, d, deadLetter.Message.Sequence)
+		err = retryEvent(ctx, bus, d, deadLetter.Message.Sequence)
 	case events.StreamBuckets:
 		err = retryNotice(ctx, bus, deadLetter.Message)
 	default:
@@ -106,7 +106,7 @@ func retryNotice(ctx context.Context, bus events.Bus, message events.Message) er
 	return bus.Notify(ctx, from, message.Body)
 }
 
-func retryFact(ctx context.Context, bus events.Bus, d Handler, sequence uint64) error {
+func retryEvent(ctx context.Context, bus events.Bus, d Handler, sequence uint64) error {
 	recorded, err := readEventOrData(ctx, bus, sequence)
 	if err != nil {
 		return err

@@ -40,8 +40,8 @@ func job() events.Job {
 	}
 }
 
-// buried enqueues the job and dead-letters it, as a worker does that gives it up.
-func buried(t *testing.T, bus events.Bus, job events.Job) events.DeadLetter {
+// deadLettered enqueues the job and dead-letters it, as a worker does that gives it up.
+func deadLettered(t *testing.T, bus events.Bus, job events.Job) events.DeadLetter {
 	t.Helper()
 	if err := bus.Enqueue(t.Context(), job); err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func take(t *testing.T, bus events.Bus) events.Claim {
 func TestARetriedJobIsTheSameExceptForItsRequest(t *testing.T) {
 	t.Parallel()
 	bus := bustest.NewMemory(0)
-	deadLetter := buried(t, bus, job())
+	deadLetter := deadLettered(t, bus, job())
 	for range 2 { // the second as after a crash between the two steps, or of another client that retries it too
 		if err := replay.Retry(t.Context(), bus, &redone{}, deadLetter); err != nil {
 			t.Fatal(err)
@@ -121,7 +121,7 @@ func TestALetterStaysUntilItsJobHasLeftTheQueue(t *testing.T) {
 func TestALetterStaysWhileItsJobIsRetriedByAnother(t *testing.T) {
 	t.Parallel()
 	bus := bustest.NewMemory(0)
-	deadLetter := buried(t, bus, job())
+	deadLetter := deadLettered(t, bus, job())
 	if err := bus.Enqueue(t.Context(), job()); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestAJobThatFailsAgainPublishesAnotherEvent(t *testing.T) {
 	failure := &events.Failure{Kind: events.FailureModule, Err: errors.New("it raised")}
 	attempt := events.Attempt{Number: 1}
 	first := events.NewJobFailed(job(), attempt, failure)
-	if err := replay.Retry(t.Context(), bus, &redone{}, buried(t, bus, job())); err != nil {
+	if err := replay.Retry(t.Context(), bus, &redone{}, deadLettered(t, bus, job())); err != nil {
 		t.Fatal(err)
 	}
 	again, err := take(t, bus).Job()
@@ -220,7 +220,7 @@ func refused(t *testing.T, bus *bustest.Memory) events.DeadLetter {
 	return deadLetters(t, bus)[0]
 }
 
-func TestARetriedFactIsHandledAgain(t *testing.T) {
+func TestARetriedEventIsHandledAgain(t *testing.T) {
 	t.Parallel()
 	bus := bustest.NewMemory(0)
 	deadLetter := refused(t, bus)
@@ -229,7 +229,7 @@ func TestARetriedFactIsHandledAgain(t *testing.T) {
 		t.Errorf("refused again: %v", err)
 	}
 	if len(deadLetters(t, bus)) != 1 {
-		t.Fatal("the letter is gone although its fact was refused again")
+		t.Fatal("the letter is gone although its event was refused again")
 	}
 	yes := &redone{}
 	if err := replay.Retry(t.Context(), bus, yes, deadLetter); err != nil || len(yes.events) != 1 || yes.events[0] != "t1" {
@@ -246,10 +246,10 @@ func TestRunOfALetter(t *testing.T) {
 	if pipeline, run := replay.RunOf(refused(t, bus)); pipeline != "penguin" || run != "a run" {
 		t.Errorf("an event of %q, %q", pipeline, run)
 	}
-	if pipeline, run := replay.RunOf(buried(t, bus, job())); pipeline != "penguin" || run != "monday" {
+	if pipeline, run := replay.RunOf(deadLettered(t, bus, job())); pipeline != "penguin" || run != "monday" {
 		t.Errorf("a job of %q, %q", pipeline, run)
 	}
-	if pipeline, _ := replay.RunOf(events.DeadLetter{Message: events.Message{Stream: "FACTS", Subject: "facts.x"}}); pipeline != "" {
+	if pipeline, _ := replay.RunOf(events.DeadLetter{Message: events.Message{Stream: "EVENTS", Subject: "events.x"}}); pipeline != "" {
 		t.Errorf("something of %q", pipeline)
 	}
 }

@@ -63,7 +63,7 @@ type Options struct {
 	Dir       string  // where weights are laid while they are read; default: the system's folder for temporary files
 }
 
-// Compare compares two models by what their facts and manifests say, and their weights where the
+// Compare compares two models by what their events and manifests say, and their weights where the
 // files differ.
 func Compare(ctx context.Context, store storage.Store, then, again *events.ModelTrained, o Options) (Report, error) {
 	r := Report{Then: sideOf(then), Again: sideOf(again), Inputs: inputs(then, again), Metrics: compareMetrics(then.Metrics, again.Metrics)}

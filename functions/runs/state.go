@@ -57,7 +57,7 @@ func (r Summary) What() string {
 	switch r.State {
 	case Waiting:
 		if len(r.WaitsFor) == 0 {
-			return "waits for a fact that starts it, or for a dispatcher"
+			return "waits for an event that starts it, or for a dispatcher"
 		}
 		kinds := make([]string, len(r.WaitsFor))
 		for i, kind := range r.WaitsFor {

@@ -31,7 +31,7 @@ func hostile(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(publishRaw(connection.NATS, subject, []byte(ts.ReadFile(args[1]))))
 	const patience = 2 * time.Minute
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
-		if err := ts.Exec("stoker", "dead", "-o", "json"); err == nil && strconv.Itoa(strings.Count(ts.ReadFile("stdout"), `"buried":`)) == args[2] {
+		if err := ts.Exec("stoker", "dead", "-o", "json"); err == nil && strconv.Itoa(strings.Count(ts.ReadFile("stdout"), `"dead_letter":`)) == args[2] {
 			return
 		}
 	}

@@ -42,7 +42,7 @@ func TestNotifyTellsAChatRoom(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = bus.Close() })
 	if _, err := bus.ListenDead(t.Context(), "notify-default", 0); err == nil { // it is there from here on
-		t.Fatal("a letter that nobody buried")
+		t.Fatal("a letter that nobody dead-lettered")
 	}
 
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -52,7 +52,7 @@ func TestNotifyTellsAChatRoom(t *testing.T) {
 		ended <- execute(ctx, []string{"stoker", "notify", "--nats", server.URL(), "--url-file", address, "--format", "text"}, &stdout, &stderr)
 	}()
 	deadLetter := events.DeadLetter{
-		Message: events.Message{Stream: "FACTS", Sequence: 7, Subject: "facts.examples-ready.penguin.monday"},
+		Message: events.Message{Stream: "EVENTS", Sequence: 7, Subject: "events.examples-ready.penguin.monday"},
 		Reason:  events.DeadReason{Kind: events.FailureInput, Message: "no such split"},
 	}
 	if err := bus.DeadLetter(t.Context(), deadLetter); err != nil {

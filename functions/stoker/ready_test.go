@@ -147,7 +147,7 @@ func TestWhoIsReadyFollowsBusAndStore(t *testing.T) {
 		s.expect(at, "/readyz", 200, "ok")
 		s.expect(at, "/metrics", 200, `stoker_queue_lag{consumer="train-cpu",stream="JOBS"} 0`)
 	}
-	s.expect(dispatcher, "/metrics", 200, `stoker_queue_lag{consumer="dispatch",stream="FACTS"} 0`)
+	s.expect(dispatcher, "/metrics", 200, `stoker_queue_lag{consumer="dispatch",stream="EVENTS"} 0`)
 
 	if err := s.at.Close(); err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestWhoTellsOthersIsReadyWhileItListens(t *testing.T) {
 		s.expect(at, "/readyz", 200, "ok")
 	}
 	s.expect(notifier, "/metrics", 200, `stoker_queue_lag{consumer="notify-default",stream="DEAD"} 0`)
-	s.expect(exporter, "/metrics", 200, `stoker_queue_lag{consumer="openlineage",stream="FACTS"} 0`)
+	s.expect(exporter, "/metrics", 200, `stoker_queue_lag{consumer="openlineage",stream="EVENTS"} 0`)
 	if err := s.at.Close(); err != nil {
 		t.Fatal(err)
 	}

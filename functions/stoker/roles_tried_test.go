@@ -47,7 +47,7 @@ func triedCommands() map[string]deed {
 		"watch":          {stays: true, args: "--all --run monday", until: "model.trained", also: also(bridge, dispatcher, exporter, worker)},
 		"lineage export": {args: "--to -", also: also(bridge, console, dispatcher, worker)},
 		"publish":        {args: "transform.json --kind transform.ready --pipeline penguin --run monday", also: also(bridge)},
-		"upload":         {args: "facts s3://stoker/facts-$ROLE", also: everybody}, // it asks the store alone
+		"upload":         {args: "events s3://stoker/events-$ROLE", also: everybody}, // it asks the store alone
 		"inspect":        {args: "s3://stoker/penguin-data/schema", also: everybody},
 		"schema infer":   {args: "s3://stoker/penguin-data/examples", also: everybody},
 		"doctor":         {args: "--quick", also: everybody},

@@ -117,7 +117,7 @@ func machine(t *testing.T) []string {
 	files := map[string]string{
 		".config/nats/context/lab.json": `{"url": "nats://127.0.0.1:1"}`,
 		"penguin.yaml":                  "pipeline: penguin\nmodule: builtin:dnn\ntrainer: {wait_for: [transform, examples], train_args: {num_steps: 1}, custom_config: {label: species}}\n",
-		"fact.json":                     `{"transform_graph": "s3://stoker/t/4"}`,
+		"event.json":                    `{"transform_graph": "s3://stoker/t/4"}`,
 	}
 	for name, text := range files {
 		path := filepath.Join(home, name)
@@ -131,7 +131,7 @@ func machine(t *testing.T) []string {
 	start(t, home, environ)
 	for _, args := range [][]string{
 		{"apply", "penguin.yaml"},
-		{"publish", "fact.json", "--kind", "transform.ready", "--pipeline", "penguin", "--run", "monday"},
+		{"publish", "event.json", "--kind", "transform.ready", "--pipeline", "penguin", "--run", "monday"},
 	} {
 		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "stoker"), args...)
 		cmd.Dir, cmd.Env = home, environ

@@ -104,7 +104,7 @@ func wipe(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// forget loses the register of joins of the local stack.
+// forget loses the KV bucket of joins of the local stack.
 func forget(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: forget")

@@ -37,7 +37,7 @@ func (b *observedBus) Publish(ctx context.Context, f events.Event) (receipt even
 		return b.Bus.Publish(ctx, f)
 	}
 	s := sending{
-		destination: "facts." + string(f.Data.Kind()), template: eventTemplate, id: f.ID, run: run{f.Pipeline, f.Run}, place: Place{f.Trace, f.TraceState},
+		destination: "events." + string(f.Data.Kind()), template: eventTemplate, id: f.ID, run: run{f.Pipeline, f.Run}, place: Place{f.Trace, f.TraceState},
 	}
 	err = b.t.send(ctx, s, func(ctx context.Context, place Place) error {
 		if place.Parent != "" {
@@ -67,7 +67,7 @@ func (b *observedBus) Enqueue(ctx context.Context, j events.Job) error {
 
 // Subjects, with braces around what differs from message to message.
 const (
-	eventTemplate = "facts.{kind}.{pipeline}.{run}.{id}"
+	eventTemplate = "events.{kind}.{pipeline}.{run}.{id}"
 	jobTemplate   = "jobs.{function}.{class}.{job}"
 
 	bucketTemplate = "buckets.{store}"
@@ -103,7 +103,7 @@ func (t *Telemetry) send(ctx context.Context, s sending, do func(context.Context
 // operated records how long an operation of the bus took.
 func (t *Telemetry) operated(ctx context.Context, name, template string, began time.Time, err error) {
 	kind := attribute.KeyValue{}
-	if name == "ack" || name == "nak" || name == "bury" {
+	if name == "ack" || name == "nak" || name == "term" {
 		kind = operationType.String("settle")
 	} else {
 		kind = operationType.String(name)
@@ -171,7 +171,7 @@ func (b *observedBus) Claim(ctx context.Context, f events.Function, classes []st
 
 // Follow implements events.EventLog.
 func (b *observedBus) Follow(ctx context.Context, reader string, wait time.Duration) (events.EventDelivery, error) {
-	defer b.t.loops.begin("a look for facts", wait)()
+	defer b.t.loops.begin("a look for events", wait)()
 	delivery, err := b.Bus.Follow(ctx, reader, wait)
 	if err != nil {
 		return nil, err

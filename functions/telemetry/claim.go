@@ -73,7 +73,7 @@ func (c *claim) Nak(ctx context.Context, delay time.Duration, cause events.Failu
 
 // Term implements events.Claim.
 func (c *claim) Term(ctx context.Context, reason events.DeadReason) error {
-	return c.settle(ctx, "bury", "failed", reason.Kind, func() error { return c.Claim.Term(ctx, reason) })
+	return c.settle(ctx, "term", "failed", reason.Kind, func() error { return c.Claim.Term(ctx, reason) })
 }
 
 func (c *claim) settle(ctx context.Context, operation, outcome string, kind events.FailureKind, do func() error) error {

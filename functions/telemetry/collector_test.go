@@ -61,7 +61,7 @@ func value(span *tracepb.Span, key string) *commonpb.AnyValue {
 }
 
 // tree returns the received spans as paths of names from the top of each trace:
-// "upstream/process facts.transform.ready/send jobs.train".
+// "upstream/process events.transform.ready/send jobs.train".
 func (s *sink) tree(trace string, top map[string]string) (paths []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

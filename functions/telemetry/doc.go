@@ -7,11 +7,11 @@
 // and run, so that all events of a run are in one trace:
 //
 //	upstream's span
-//	└ process facts.transform.ready          the dispatcher
+//	└ process events.transform.ready          the dispatcher
 //	  └ send jobs.train
 //	    └ process jobs.train                 a worker, one for each attempt, with a link to the one before it
 //	      ├ identify, stage, module, check, publish, commit
-//	      └ send facts.model.trained
+//	      └ send events.model.trained
 //
 // Names of spans, metrics and attributes are those of OpenTelemetry's messaging conventions 1.44;
 // others begin with stoker. A metric may have a pipeline as label, never a run, a job or a trial:

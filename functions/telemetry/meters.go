@@ -52,7 +52,7 @@ func newMeters(m metric.Meter) (*meters, error) {
 		jobs:        count("stoker.jobs", "{job}", "Attempts at jobs that have ended, by outcome"),
 		jobDuration: time("stoker.job.duration", "Time from the taking of a job to the end of the attempt", jobBounds),
 		leaseLosses: count("stoker.lease.losses", "{lease}", "Leases of jobs that were lost while they were worked on"),
-		dead:        count("stoker.dead_letters", "{message}", "Messages that were buried"),
+		dead:        count("stoker.dead_letters", "{message}", "Messages that were dead-lettered"),
 
 		models:          count("stoker.models", "{model}", "Models that were announced, by whether they were trained or reused"),
 		hyperparameters: count("stoker.hyperparameters", "{search}", "Hyperparameters that were announced, by whether they were searched for or reused"),

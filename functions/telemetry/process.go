@@ -25,7 +25,7 @@ func (t *Telemetry) Job(ctx context.Context, job events.Job, message uint64, att
 	}, attribute.String("stoker.job", job.ID), attribute.String("stoker.attempt", attempt.ID), attribute.Int("stoker.attempt.number", attempt.Number))
 }
 
-// factTime bounds the handling of an event.
+// eventTime bounds the handling of an event.
 const eventTime = 5 * time.Minute
 
 // Event begins the handling of a delivered event. A message that is no event has no span. If spans
@@ -34,13 +34,13 @@ func (t *Telemetry) Event(ctx context.Context, r events.Recorded) (context.Conte
 	if t == nil {
 		return Place{r.Event.Trace, r.Event.TraceState}.Within(ctx), Span{}
 	}
-	ended := t.loops.begin("the handling of a fact", eventTime)
+	ended := t.loops.begin("the handling of an event", eventTime)
 	if r.Err != nil {
 		return ctx, Span{then: func(error) { ended() }}
 	}
 	kind := r.Event.Data.Kind()
 	ctx, span := t.handle(ctx, handling{
-		destination: "facts." + string(kind), template: eventTemplate, id: r.Event.ID,
+		destination: "events." + string(kind), template: eventTemplate, id: r.Event.ID,
 		run: run{r.Event.Pipeline, r.Event.Run}, place: Place{r.Event.Trace, r.Event.TraceState},
 	}, attribute.String("cloudevents.event_id", r.Event.ID), attribute.String("cloudevents.event_source", r.Event.Source),
 		attribute.String("cloudevents.event_type", kind.Type()), attribute.String("cloudevents.event_spec_version", "1.0"))

@@ -73,16 +73,16 @@ func TestARunIsOneTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(first.Trace, "00-"+upstreamTrace+"-") || first.TraceState != "rojo=1" {
-		t.Errorf("model.trained has the trace %q with %q, want that of upstream's fact", first.Trace, first.TraceState)
+		t.Errorf("model.trained has the trace %q with %q, want that of upstream's event", first.Trace, first.TraceState)
 	}
 	got := spans.tree(upstreamTrace, map[string]string{upstreamSpan: "upstream"})
-	tuning := "upstream/process facts.transform.ready/send jobs.tune/process jobs.tune"
-	training := tuning + "/send facts.hparams.ready/process facts.hparams.ready/send jobs.train/process jobs.train"
+	tuning := "upstream/process events.transform.ready/send jobs.tune/process jobs.tune"
+	training := tuning + "/send events.hparams.ready/process events.hparams.ready/send jobs.train/process jobs.train"
 	for _, want := range []string{
-		"upstream/process facts.transform.ready", tuning, tuning + "/identify", tuning + "/stage", tuning + "/trial", tuning + "/trial/module",
+		"upstream/process events.transform.ready", tuning, tuning + "/identify", tuning + "/stage", tuning + "/trial", tuning + "/trial/module",
 		tuning + "/publish", tuning + "/commit", training, training + "/identify", training + "/stage", training + "/module",
-		training + "/check", training + "/publish", training + "/commit", training + "/send facts.model.trained",
-		training + "/send facts.model.trained/process facts.model.trained",
+		training + "/check", training + "/publish", training + "/commit", training + "/send events.model.trained",
+		training + "/send events.model.trained/process events.model.trained",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("missing %s", want)
@@ -93,7 +93,7 @@ func TestARunIsOneTrace(t *testing.T) {
 	}
 	cached := spans.tree(strings.Split(second.Trace+"--", "-")[1], nil)
 	if !slices.ContainsFunc(cached, func(p string) bool {
-		return strings.HasPrefix(p, "process facts.transform.ready/") && strings.HasSuffix(p, "send facts.model.trained")
+		return strings.HasPrefix(p, "process events.transform.ready/") && strings.HasSuffix(p, "send events.model.trained")
 	}) {
 		t.Errorf("a run whose model was there, and that upstream did not trace, is the trace %q:\n%s", second.Trace, strings.Join(cached, "\n"))
 	}

@@ -43,7 +43,7 @@ func TestATraceIsPassedOnWithoutACollector(t *testing.T) {
 		}
 		for recorded, err := range bus.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
 			if err != nil || recorded.Event.Trace != j.Trace || recorded.Event.TraceState != "rojo=1" {
-				t.Errorf("%s: the fact has %q %q, %v", name, recorded.Event.Trace, recorded.Event.TraceState, err)
+				t.Errorf("%s: the event has %q %q, %v", name, recorded.Event.Trace, recorded.Event.TraceState, err)
 			}
 		}
 	}

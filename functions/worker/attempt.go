@@ -212,7 +212,7 @@ func (a attempt) causes(ctx context.Context) ([]events.Message, error) {
 	for _, cause := range a.task.Job.Causes {
 		for recorded, err := range a.bus.Read(ctx, events.Query{From: cause.Sequence, Until: cause.Sequence + 1}) {
 			if err != nil {
-				return nil, fmt.Errorf("read fact %d, a cause of job %s: %w", cause.Sequence, a.task.Job.ID, err)
+				return nil, fmt.Errorf("read event %d, a cause of job %s: %w", cause.Sequence, a.task.Job.ID, err)
 			}
 			out = append(out, recorded.Message)
 		}

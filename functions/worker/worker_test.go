@@ -238,7 +238,7 @@ func TestAStoppingWorkerHandsItsJobBackSoon(t *testing.T) {
 	})
 }
 
-func TestAMessageThatIsNoJobIsBuried(t *testing.T) {
+func TestAMessageThatIsNoJobIsDeadLettered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &function{handle: announce}

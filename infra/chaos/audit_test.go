@@ -258,7 +258,7 @@ func (w *world) commits(ctx context.Context, o outcome) (faults []string) {
 		}
 		committed[object.Ref.String()] = true
 		if !named[object.Ref.String()] {
-			faults = append(faults, object.Ref.String()+": a commit that no fact names")
+			faults = append(faults, object.Ref.String()+": a commit that no event names")
 		}
 	}
 	if len(named) != len(committed) {

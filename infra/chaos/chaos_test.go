@@ -21,7 +21,7 @@ var (
 	serversFlag = flag.Int("servers", 1, "of the bus in TestOneModelForEveryCause: 1 or 3")
 	minutesFlag = flag.Int("minutes", 0, "over which TestOperationsOnThreeServers spreads its operations; 0: one each second")
 	onlyFlag    = flag.String("only", "", "pattern of the operations that TestOperationsOnThreeServers does; default: all")
-	eventsFlag  = flag.Int("facts", 1000, "facts that TestAFloodOfEqualFacts publishes")
+	eventsFlag  = flag.Int("events", 1000, "events that TestAFloodOfEqualEvents publishes")
 )
 
 // newPlan prints its seed before anything happens.
@@ -42,7 +42,7 @@ const (
 )
 
 // Workers and dispatchers are killed at every point between their effects, the bus is ended and
-// started again, the store refuses, delays, resets and truncates, facts come several times in any
+// started again, the store refuses, delays, resets and truncates, events come several times in any
 // order, strangers send nonsense. Then: one commit for each execution and one ModelTrained for each
 // run, none missing, the bytes of undisturbed trainings, and the nonsense among the dead letters.
 func TestOneModelForEveryCause(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package chaos tests that each execution yields one model and one fact, whatever is killed,
+// Package chaos tests that each execution yields one model and one event, whatever is killed,
 // frozen, disconnected, published twice or published in another order. It has only tests, and no
 // production code depends on it: the functions are composed as in the binary, on a bus and a store
 // that are wrapped here.
@@ -9,7 +9,7 @@
 // same seed makes the same plan.
 //
 //	go test ./infra/chaos                            a small one
-//	task chaos SEED=7 COUNT=300 FACTS=10000           any
+//	task chaos SEED=7 COUNT=300 EVENTS=10000           any
 //	task chaos SERVERS=3 SEED=7 COUNT=300             on a cluster of three servers
 //
 // On three servers, which are processes, the dispatchers and workers are goroutines of the test,

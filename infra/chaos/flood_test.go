@@ -56,7 +56,7 @@ func TestAFloodOfEqualEvents(t *testing.T) {
 			return err.Error()
 		}
 		if left, err := w.unread(ctx); err != nil || left > 0 {
-			return fmt.Sprintf("%d facts are not dispatched (%v)", left, err)
+			return fmt.Sprintf("%d events are not dispatched (%v)", left, err)
 		}
 		return o.missing(runs, nil)
 	})
@@ -65,7 +65,7 @@ func TestAFloodOfEqualEvents(t *testing.T) {
 	}
 }
 
-// flood publishes count facts.
+// flood publishes count events.
 func (w *world) flood(runs []run, count int) error {
 	publishing, ctx := errgroup.WithContext(w.t.Context())
 	for c := range flooders {
@@ -93,9 +93,9 @@ func (w *world) ready(r run, random *rand.Rand, client, number int) events.Event
 	}}
 }
 
-// unread is how many facts the dispatchers have not handled.
+// unread is how many events the dispatchers have not handled.
 func (w *world) unread(ctx context.Context) (uint64, error) {
-	consumer, err := w.js.Consumer(ctx, "FACTS", "dispatch")
+	consumer, err := w.js.Consumer(ctx, "EVENTS", "dispatch")
 	if err != nil {
 		return 0, err
 	}

@@ -36,7 +36,7 @@ const (
 
 // The guards whose absence tests must notice.
 var mutations = []mutation{
-	{"reads of a register ask any copy", suite{folder: onCluster, tests: "TestReadsSeeWhatWasAcknowledged", because: "the register: "}, []edit{
+	{"reads of a KV bucket ask any copy", suite{folder: onCluster, tests: "TestReadsSeeWhatWasAcknowledged", because: "the KV bucket: "}, []edit{
 		askAnyCopy, anyCopyImports,
 	}},
 	{"the log is read from any copy", suite{folder: onCluster, tests: "TestReadsSeeWhatWasAcknowledged", because: "the log by "}, []edit{
@@ -94,7 +94,7 @@ var mutations = []mutation{
 	{"an outcome of an earlier job is taken for that of a later one", suite{folder: ofDispatcher, tests: "TestTheOutcomeOfAnEarlierJob", because: "the join names job"}, []edit{
 		{"events/outcome.go", "return EndsJob(f) && (id == \"\" || job == \"\" || id == job)", "return EndsJob(f) && (id != \"\" || job != id || true)"},
 	}},
-	{"an event is published whatever its subject holds", suite{folder: ofBus, tests: "TestOfTenThousandIdenticalEventsOneIsStored", because: "facts are stored, want 2"}, []edit{
+	{"an event is published whatever its subject holds", suite{folder: ofBus, tests: "TestOfTenThousandIdenticalEventsOneIsStored", because: "events are stored, want 2"}, []edit{
 		{"events/jetstream/publish.go", "b.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(after))", "b.js.PublishMsg(ctx, msg)"},
 	}},
 	{"dead letters are named by place alone", suite{folder: ofBus, tests: "TestAJobGivenUpLeavesADeadLetterThoughItsStreamWasMadeAnew", because: "letters: 1 one\n"}, []edit{

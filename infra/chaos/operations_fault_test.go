@@ -35,7 +35,7 @@ var busMishaps = []mishapOnBus{
 }
 
 // busStreams are those whose leaders are killed and moved.
-var busStreams = []string{"FACTS", "JOBS", "DEAD", "STUDIES", "BUCKETS", "KV_PIPELINES", "KV_JOINS", "KV_GATES", "KV_LEASES"}
+var busStreams = []string{"EVENTS", "JOBS", "DEAD", "STUDIES", "BUCKETS", "KV_PIPELINES", "KV_JOINS", "KV_GATES", "KV_LEASES"}
 
 // disturb has one thing after another go wrong until ctx ends, each for some seconds, with some
 // seconds of calm between them. One link is slow all the time.

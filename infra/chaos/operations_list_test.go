@@ -368,7 +368,7 @@ func (s *step) deadLetter(ctx context.Context, r history.Run) (deadLetter events
 // poison puts messages on the log that can't be handled.
 func (s *step) poison(ctx context.Context) error {
 	for _, p := range s.poisons(s.n) {
-		if !strings.HasPrefix(p.subject, "facts.") {
+		if !strings.HasPrefix(p.subject, "events.") {
 			continue
 		}
 		s.ledger.spoiled(p.subject)

@@ -15,7 +15,7 @@ const (
 	pointBlob     point = "blob"
 	pointManifest point = "manifest"
 	pointCommit   point = "commit"
-	pointEvent    point = "fact"
+	pointEvent    point = "event"
 	pointDone     point = "acknowledgement"
 
 	pointCheckpoint point = "file of a checkpoint"
@@ -24,7 +24,7 @@ const (
 
 	pointJoin   point = "join"
 	pointOffer  point = "offer"
-	pointSettle point = "acknowledgement of a fact"
+	pointSettle point = "acknowledgement of an event"
 
 	pointAny point = "effect" // any of them
 )

@@ -49,9 +49,9 @@ func (w *world) poisons(round int) []*poison {
 	astray := lost
 	astray.ID = id + "-astray"
 	return []*poison{
-		{name: "a fact that is no JSON", subject: "facts.examples-ready.tiny." + id, body: []byte(`{"specversion": "1.0"`)},
-		{name: "a fact without data", subject: "facts.transform-ready.nobody." + id + ".empty", header: empty, body: []byte(`{}`)},
-		{name: "a fact of an unknown pipeline", subject: events.EventSubject(unknown), header: nats.Header(header), body: body, failed: "nobody/" + id},
+		{name: "an event that is no JSON", subject: "events.examples-ready.tiny." + id, body: []byte(`{"specversion": "1.0"`)},
+		{name: "an event without data", subject: "events.transform-ready.nobody." + id + ".empty", header: empty, body: []byte(`{}`)},
+		{name: "an event of an unknown pipeline", subject: events.EventSubject(unknown), header: nats.Header(header), body: body, failed: "nobody/" + id},
 		{name: "a job that is no JSON", subject: "jobs.train.cpu." + id, body: []byte("\x00\xff")},
 		{name: "a job in another's place", subject: "jobs.train.cpu." + id + "-elsewhere", body: w.encode(astray)},
 		{name: "a job without its inputs", subject: events.JobSubject(lost), body: w.encode(lost), failed: "tiny/" + lost.Run},

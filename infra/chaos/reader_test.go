@@ -51,7 +51,7 @@ func (r *reader) take(ctx context.Context, recorded events.Recorded) {
 	defer r.mu.Unlock()
 	r.models++
 	if err != nil && ctx.Err() == nil {
-		r.faults = append(r.faults, fmt.Sprintf("the reader of fact %d, run %s: %v", recorded.Message.Sequence, recorded.Event.Run, err))
+		r.faults = append(r.faults, fmt.Sprintf("the reader of event %d, run %s: %v", recorded.Message.Sequence, recorded.Event.Run, err))
 	}
 }
 

@@ -156,7 +156,7 @@ func (p plan) disturbances() (all []disturbance) {
 	r := p.rand(streamDisturbances)
 	kinds := []string{slowLink, slowClients, cutOff, cutOff, killLeader, killLeader, freezeLeader, stepDown, stepDown, wrongClock, wrongClock,
 		stopDispatcher, stopWorker, removeJobs, newModule, pauseResume}
-	streams := []string{"FACTS", "JOBS", "KV_JOINS", "KV_GATES", "KV_LEASES", "KV_PIPELINES"}
+	streams := []string{"EVENTS", "JOBS", "KV_JOINS", "KV_GATES", "KV_LEASES", "KV_PIPELINES"}
 	for range max(1, p.jobs/48) {
 		for _, i := range r.Perm(len(kinds)) {
 			server := r.IntN(cluster.Size)

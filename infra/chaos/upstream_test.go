@@ -109,7 +109,7 @@ func (u *upstream) tinies(count int) {
 	}
 }
 
-// tiny are the facts that lead to a run on the examples in a folder.
+// tiny are the events that lead to a run on the examples in a folder.
 func (u *upstream) tiny(r run) []events.Event {
 	at := func(path string) string { return u.w.root.Join(path).String() }
 	event := func(id string, data events.Data) events.Event {
@@ -192,7 +192,7 @@ func (u *upstream) publishAll(ctx context.Context, buses [clients]events.Bus, mo
 	return publishing.Wait()
 }
 
-// wave deals the facts of some runs to the clients.
+// wave deals the events of some runs to the clients.
 func (u *upstream) wave(runs []run) [clients][]events.Event {
 	var lists [clients][]events.Event
 	for _, r := range runs {

@@ -167,7 +167,7 @@ func (w *world) report() {
 	if !w.t.Failed() {
 		return
 	}
-	w.t.Logf("to repeat it: go test ./infra/chaos -run '^%s$' -servers %d -seed %d -jobs %d -facts %d -minutes %d", w.t.Name(), *serversFlag, w.plan.seed, *jobsFlag, *eventsFlag, *minutesFlag)
+	w.t.Logf("to repeat it: go test ./infra/chaos -run '^%s$' -servers %d -seed %d -jobs %d -events %d -minutes %d", w.t.Name(), *serversFlag, w.plan.seed, *jobsFlag, *eventsFlag, *minutesFlag)
 	logs, _ := filepath.Glob(filepath.Join(w.dir, "*.log"))
 	for _, path := range append(logs, w.cutsFile()) {
 		text, err := os.ReadFile(path)

@@ -18,11 +18,11 @@ import (
 func TestAZombiePublishesNothing(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]cut{
-		"in training":                                  {Point: pointTrain, Nth: 2},
-		"before it proves to commit":                   {Point: proofAfter(pointManifest), Nth: 1},
-		"right before its commit":                      {Point: pointCommit, Nth: 1},
-		"before it proves its lease to publish a fact": {Point: proofAfter(pointCommit), Nth: 1},
-		"right before its fact":                        {Point: pointEvent, Nth: 1},
+		"in training":                                    {Point: pointTrain, Nth: 2},
+		"before it proves to commit":                     {Point: proofAfter(pointManifest), Nth: 1},
+		"right before its commit":                        {Point: pointCommit, Nth: 1},
+		"before it proves its lease to publish an event": {Point: proofAfter(pointCommit), Nth: 1},
+		"right before its event":                         {Point: pointEvent, Nth: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +95,7 @@ func (w *world) frozen(p *process) {
 	})
 }
 
-// everything is each fact and each object there is, by all that would show that it was written
+// everything is each event and each object there is, by all that would show that it was written
 // again.
 func (w *world) everything() (all []string) {
 	for recorded, err := range w.bus.Read(w.t.Context(), events.Query{}) {

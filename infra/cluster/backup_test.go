@@ -74,7 +74,7 @@ func TestABackupOfThreeServersComesBack(t *testing.T) {
 				t.Errorf("%q are not restored; the restore of %s was cut off", missing, copies[3].Stream)
 			}
 			for _, stream := range missing {
-				operator.repeat(t, strings.ReplaceAll(page.repeat, "FACTS", stream), c.URL(2))
+				operator.repeat(t, strings.ReplaceAll(page.repeat, "EVENTS", stream), c.URL(2))
 			}
 			operator.run(t, page.apply, c.URL(2))
 		},
@@ -105,7 +105,7 @@ func readPage(t *testing.T) page {
 	for _, block := range regexp.MustCompile("(?s)```\n( +\\S.*?)```").FindAllStringSubmatch(string(text), -1) { // those in steps
 		found = append(found, block[1])
 	}
-	first := []string{"for stream in ", "for stream in ", "nats --inbox-prefix _INBOX.operator stream rm --force FACTS\n", "stoker streams apply --replicas 3\n"}
+	first := []string{"for stream in ", "for stream in ", "nats --inbox-prefix _INBOX.operator stream rm --force EVENTS\n", "stoker streams apply --replicas 3\n"}
 	if !slices.EqualFunc(found, first, func(block, begin string) bool { return strings.HasPrefix(strings.TrimSpace(block)+"\n", begin) }) {
 		t.Fatalf("the page has the commands %q, want some that begin with %q", found, first)
 	}

@@ -44,7 +44,7 @@ func TestCommandsWithoutQuorumEndWithAway(t *testing.T) {
 	t.Parallel()
 	operator := newOperator(t)
 	c := startLagging(t)
-	c.fill(t, []string{"BUCKETS", "DEAD", "FACTS", "JOBS", "KV_GATES", "KV_JOINS", "KV_LEASES", "KV_PIPELINES", "STUDIES"})
+	c.fill(t, []string{"BUCKETS", "DEAD", "EVENTS", "JOBS", "KV_GATES", "KV_JOINS", "KV_LEASES", "KV_PIPELINES", "STUDIES"})
 	must(t, c.Calm())
 	operator.env = append(operator.env, "NATS_URL="+c.URL(0))
 	if status, said := operator.stoker(t, "runs"); status != 0 {
@@ -57,7 +57,7 @@ func TestCommandsWithoutQuorumEndWithAway(t *testing.T) {
 		t.Errorf("publish, at once, ends with %d, want %d:\n%s", status, statusAway, said)
 	}
 	conn, _ := connect(t, c.Cluster, 0)
-	for _, stream := range []string{"FACTS", "JOBS", "DEAD", "STUDIES", "KV_PIPELINES", "KV_JOINS", "KV_GATES", "KV_LEASES"} {
+	for _, stream := range []string{"EVENTS", "JOBS", "DEAD", "STUDIES", "KV_PIPELINES", "KV_JOINS", "KV_GATES", "KV_LEASES"} {
 		eventually(t, func() bool { _, err := c.Leader(conn, stream); return err != nil })
 	}
 	var running sync.WaitGroup

@@ -21,7 +21,7 @@ import (
 )
 
 // BenchmarkLatency measures on three servers, with streams of one replica and of three: a read of a
-// register from the leader and NATS's own direct get of any copy, a job's claim and
+// KV bucket from the leader and NATS's own direct get of any copy, a job's claim and
 // acknowledgement, and the way of an event to its job's claim. Servers sync every write. It reports
 // medians and 99th percentiles in microseconds.
 func BenchmarkLatency(b *testing.B) {

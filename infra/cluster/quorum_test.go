@@ -28,6 +28,6 @@ func TestALeaderThatHasLostTheOthersDecidesNothing(t *testing.T) {
 		t.Errorf("the event is refused by a server alone: %v", err)
 	}
 	if err := pipelines.Sync(t.Context()); !errors.Is(err, events.ErrUnavailable) {
-		t.Errorf("the register is synced by a server alone: %v", err)
+		t.Errorf("the KV bucket is synced by a server alone: %v", err)
 	}
 }

@@ -39,7 +39,7 @@ func (c *Cluster) lag(t *testing.T, leads, late int) lagging {
 	t.Helper()
 	buses := c.buses(t, Size)
 	nc, _ := connect(t, c, leads)
-	for _, stream := range []string{"FACTS", "JOBS", "DEAD", "STUDIES", "KV_PIPELINES", "KV_JOINS", "KV_GATES", "KV_LEASES"} {
+	for _, stream := range []string{"EVENTS", "JOBS", "DEAD", "STUDIES", "KV_PIPELINES", "KV_JOINS", "KV_GATES", "KV_LEASES"} {
 		lead(t, c, nc, stream, leads)
 	}
 	c.Slow(leads, late, slowLink)
@@ -96,7 +96,7 @@ func TestReadsSeeWhatWasAcknowledged(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := get(key); err != nil {
-				t.Errorf("the register: %v", err)
+				t.Errorf("the KV bucket: %v", err)
 			}
 		}
 		c.readsEvent(t, i)
@@ -246,7 +246,7 @@ func TestEqualMessagesAtOnceAreOne(t *testing.T) {
 	c := startLagging(t)
 	c.Slow(0, 1, slowLink) // so that none is acknowledged sooner
 	deadLetter := func(i int) events.DeadLetter {
-		return events.DeadLetter{Message: events.Message{Stream: "FACTS", Sequence: uint64(i + 1)}, Reason: events.DeadReason{Message: "bad"}}
+		return events.DeadLetter{Message: events.Message{Stream: "EVENTS", Sequence: uint64(i + 1)}, Reason: events.DeadReason{Message: "bad"}}
 	}
 	for i := range 10 {
 		var mu sync.Mutex

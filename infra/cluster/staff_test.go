@@ -100,11 +100,11 @@ func (c *Cluster) quiet(t *testing.T) {
 	t.Helper()
 	_, js := connect(t, c, 0)
 	eventually(t, func() bool {
-		log, err := js.StreamInfo("FACTS")
+		log, err := js.StreamInfo("EVENTS")
 		if err != nil {
 			return false
 		}
-		reader, err := js.ConsumerInfo("FACTS", dispatch.Reader)
+		reader, err := js.ConsumerInfo("EVENTS", dispatch.Reader)
 		return err == nil && reader.AckFloor.Stream == log.State.LastSeq
 	})
 }

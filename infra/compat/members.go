@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// MembersOf lists the members that encoding/json reads into a value, as paths: facts.stored is a
-// member of each item of facts. What writes itself (a time, a raw value) is one value; a name that
+// MembersOf lists the members that encoding/json reads into a value, as paths: events.stored is a
+// member of each item of events. What writes itself (a time, a raw value) is one value; a name that
 // is data is *.
 func MembersOf(value any) []string {
 	var all []string

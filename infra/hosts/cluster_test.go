@@ -170,7 +170,7 @@ func (c *cluster) prepare() {
 	c.must(err)
 }
 
-// publish publishes the facts of runs until they are acknowledged, each one twice, like a publisher
+// publish publishes the events of runs until they are acknowledged, each one twice, like a publisher
 // that retries.
 func (c *cluster) publish(wave string, runs int) (names []string) {
 	c.t.Helper()
@@ -182,7 +182,7 @@ func (c *cluster) publish(wave string, runs int) (names []string) {
 				transform.Force = true // the data is that of the others
 			}
 			for range 2 {
-				c.eventually("fact "+event.ID+" is heard", func(ctx context.Context) string {
+				c.eventually("event "+event.ID+" is heard", func(ctx context.Context) string {
 					ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 					defer cancel()
 					if _, err := c.bus.Publish(ctx, event); err != nil {

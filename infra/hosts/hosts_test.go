@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Facts are published all the while: a server is killed and comes back, a host with a server, a
+// Events are published all the while: a server is killed and comes back, a host with a server, a
 // dispatcher and a busy worker loses its network for longer than a lease and comes back. Then: one
 // model for each run, one commit for each execution, nothing on the queue, nothing dead, and three
 // equal copies of everything.

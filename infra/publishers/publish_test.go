@@ -64,7 +64,7 @@ func check(t *testing.T, publish publisher) {
 	silenced(t, publish, file)
 }
 
-// wantFact wants that one fact, under the subject where Stoker itself would put it.
+// wantEvent wants that one event, under the subject where Stoker itself would put it.
 func wantEvent(t *testing.T, b broker) {
 	t.Helper()
 	var evs []events.Event
@@ -77,7 +77,7 @@ func wantEvent(t *testing.T, b broker) {
 		evs = append(evs, recorded.Event)
 	}
 	if len(evs) != 1 {
-		t.Fatalf("%d facts, want 1", len(evs))
+		t.Fatalf("%d events, want 1", len(evs))
 	}
 	f := evs[0]
 	ready, ok := f.Data.(*events.ExamplesReady)

@@ -14,9 +14,9 @@ func refusals(t *testing.T, publish publisher, file string) {
 		t.Parallel()
 		b := wary(t)
 		said, err := publish(t, b.env, "examples.ready", "penguin", run, file)
-		wantRefused(t, said, err, "permissions violation", "facts.examples-ready.penguin")
+		wantRefused(t, said, err, "permissions violation", "events.examples-ready.penguin")
 		if n := len(stored(t, b)); n > 0 {
-			t.Errorf("%d facts", n)
+			t.Errorf("%d events", n)
 		}
 		if said, err := publish(t, b.env, "examples.ready", "taxi", run, file); err != nil || len(stored(t, b)) != 1 {
 			t.Errorf("what is permitted: %v, %s", err, said)

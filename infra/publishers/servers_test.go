@@ -75,7 +75,7 @@ func wary(t *testing.T) broker {
 	t.Helper()
 	user, admin := newKey(t, nkeys.CreateUser), newKey(t, nkeys.CreateUser)
 	may := &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: []string{"facts.*.taxi.>"}},
+		Publish:   &server.SubjectPermission{Allow: []string{"events.*.taxi.>"}},
 		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.upstream.>"}},
 	}
 	url, ca := start(t, &server.Options{Nkeys: []*server.NkeyUser{{Nkey: user.public, Permissions: may}, {Nkey: admin.public}}})

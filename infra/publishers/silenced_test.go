@@ -68,7 +68,7 @@ func silenced(t *testing.T, publish publisher, file string) {
 		must(t, err)
 		defer conn.Close()
 		for _, header := range []string{id, events.EventSubject(stored(t, guess)[0].Event)} {
-			message := nats.NewMsg("facts.examples-ready.taxi.x." + events.Escape(header))
+			message := nats.NewMsg("events.examples-ready.taxi.x." + events.Escape(header))
 			message.Header.Set("Nats-Msg-Id", header)
 			_, err := conn.RequestMsg(message, patience)
 			must(t, err)
@@ -93,7 +93,7 @@ func silenced(t *testing.T, publish publisher, file string) {
 		_, err := b.bus.Publish(t.Context(), other)
 		must(t, err)
 		said, err := publish(t, b.env, "examples.ready", "penguin", run, file)
-		wantRefused(t, said, err, "another event", "facts.examples-ready.penguin")
+		wantRefused(t, said, err, "another event", "events.examples-ready.penguin")
 	})
 }
 

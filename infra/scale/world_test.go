@@ -75,7 +75,7 @@ func build(t *testing.T, dir string) string {
 	return binary
 }
 
-// publish publishes the facts of runs, each with force set: otherwise the same data would be
+// publish publishes the events of runs, each with force set: otherwise the same data would be
 // trained on only once.
 func (w *world) publish(name string, runs int) {
 	w.t.Helper()

@@ -2,7 +2,7 @@
 // components prepared them (Examples, schema, transform graph, transformed examples and the Tuner's
 // best hyperparameters), and the pipeline file that trains on them.
 //
-// It plays the part of upstream: it uploads artifacts and publishes facts.
+// It plays the part of upstream: it uploads artifacts and publishes events.
 package demo
 
 import (

@@ -2,5 +2,5 @@
 // of tests. It writes to a file store in a folder of its own, lets in only who knows this
 // installation's password, and listens on loopback unless told otherwise. It prints nothing.
 //
-// It knows no stream and no fact: events/jetstream makes those. Read Server first.
+// It knows no stream and no event: events/jetstream makes those. Read Server first.
 package natsserver

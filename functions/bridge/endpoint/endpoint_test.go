@@ -419,7 +419,7 @@ func TestOtherMethodsAndPathsAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		method, path string
 		want         int
-	}{{"GET", "/", 405}, {"OPTIONS", "/", 405}, {"PUT", "/", 405}, {"POST", "/facts", 404}, {"GET", "/metrics", 404}} {
+	}{{"GET", "/", 405}, {"OPTIONS", "/", 405}, {"PUT", "/", 405}, {"POST", "/events", 404}, {"GET", "/metrics", 404}} {
 		r := httptest.NewRequestWithContext(t.Context(), c.method, c.path, http.NoBody)
 		r.Header.Set("Authorization", "Bearer "+token)
 		w.wantProblem(c.method+" "+c.path, w.do(r), c.want, "")

@@ -95,7 +95,7 @@ function follow() {
     const end = event.data.indexOf('\n');
     put(end < 0 ? event.data : event.data.slice(0, end), end < 0 ? '' : event.data.slice(end + 1));
   });
-  source.addEventListener('beat', hear);
+  source.addEventListener('heartbeat', hear);
   source.addEventListener('error', miss);
   silent = setTimeout(miss, silence);
 }

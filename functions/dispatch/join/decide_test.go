@@ -18,7 +18,7 @@ func at(hour int, id string, data events.Data) join.Event {
 	r.Message.Stored = time.Unix(0, 0).UTC().Add(time.Duration(hour) * time.Hour)
 	event, ok := join.EventOf(r)
 	if !ok {
-		panic("no fact that a run can wait for: " + id)
+		panic("no event that a run can wait for: " + id)
 	}
 	return event
 }
@@ -69,9 +69,9 @@ func TestWhatBecomesOfARun(t *testing.T) {
 			want: join.Ended, say: "incomplete: tuning failed: boom; the pipeline's tuner.on_failed is fail"},
 		"a failed tuning of a pipeline that does not tune": {text: head, events: []join.Event{at(1, "f", untuned()), at(2, "t", graph())},
 			latest: best, want: join.Complete, hp: "s3://bkt/best"},
-		"the last fact in time": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
+		"the last event in time": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
 			events: []join.Event{at(1, "t", graph()), at(3, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
-		"the last fact late, before anybody found the run expired": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
+		"the last event late, before anybody found the run expired": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
 			events: []join.Event{at(1, "t", graph()), at(4, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"a run may wait forever": {text: head + "trainer: {hyperparameters: run, expire_after: never}\n",
 			events: []join.Event{at(1, "t", graph()), at(100_000, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
@@ -159,7 +159,7 @@ func TestARunThatHasEndedStaysAsItIs(t *testing.T) {
 		t.Errorf("ended again: %+v", again.Ending)
 	}
 	if after := ended.Add(at(1, "t", graph())); len(after.Events) != 0 || after.Ready(p) {
-		t.Errorf("a late fact was taken: %+v", after)
+		t.Errorf("a late event was taken: %+v", after)
 	}
 	if announced := ended.Announced(); !announced.Ending.Announced || ended.Ending.Announced {
 		t.Error("Announced changed the original")
@@ -177,13 +177,13 @@ func TestSaltComesFromWhatAsksForAnotherTraining(t *testing.T) {
 		event join.Event
 		again join.Retry
 	}{
-		"plain":                  {plain, "monday", at(1, "t", graph()), join.Retry{}},
-		"forced":                 {plain, "monday", at(1, "t", forced), join.Retry{}},
-		"forced by another fact": {plain, "monday", at(1, "t2", forced), join.Retry{}},
-		"cache off":              {off, "monday", at(1, "t", graph()), join.Retry{}},
-		"cache off, another run": {off, "tuesday", at(1, "t", graph()), join.Retry{}},
-		"cache off and forced":   {off, "monday", at(1, "t", forced), join.Retry{}},
-		"asked for again":        {plain, "monday", at(1, "t", graph()), join.Retry{Salt: "request-1"}},
+		"plain":                   {plain, "monday", at(1, "t", graph()), join.Retry{}},
+		"forced":                  {plain, "monday", at(1, "t", forced), join.Retry{}},
+		"forced by another event": {plain, "monday", at(1, "t2", forced), join.Retry{}},
+		"cache off":               {off, "monday", at(1, "t", graph()), join.Retry{}},
+		"cache off, another run":  {off, "tuesday", at(1, "t", graph()), join.Retry{}},
+		"cache off and forced":    {off, "monday", at(1, "t", forced), join.Retry{}},
+		"asked for again":         {plain, "monday", at(1, "t", graph()), join.Retry{Salt: "request-1"}},
 	} {
 		make := func() events.Job {
 			job, err := join.Decide(tc.p, tc.run, []join.Event{tc.event}).Pin(tc.p, 1, join.Latest{}).Job(tc.p, events.FunctionTrain, tc.again)

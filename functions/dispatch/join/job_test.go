@@ -31,7 +31,7 @@ func parse(t *testing.T, text string) pipeline.Pipeline {
 
 func recorded(sequence uint64, id string, data events.Data) events.Recorded {
 	return events.Recorded{
-		Message: events.Message{Stream: "FACTS", Sequence: sequence, Stored: time.Unix(int64(sequence), 0).UTC()},
+		Message: events.Message{Stream: "EVENTS", Sequence: sequence, Stored: time.Unix(int64(sequence), 0).UTC()},
 		Event:   events.Event{ID: id, Source: "/test", Pipeline: "penguin", Run: "monday", Data: data},
 	}
 }
@@ -107,7 +107,7 @@ func TestACompleteJoinNoLongerChanges(t *testing.T) {
 	j := joinOf(story()[:2]).Pin(parse(t, penguin), 4, join.Latest{})
 	late, _ := join.EventOf(recorded(1, "earlier", &events.HParamsReady{Hyperparameters: "s3://b/other"}))
 	if after := j.Add(late); len(after.Events) != 2 || after.Events[1].ID != "h1" {
-		t.Fatalf("a late fact changed it: %+v", after.Events)
+		t.Fatalf("a late event changed it: %+v", after.Events)
 	}
 }
 

@@ -72,7 +72,7 @@ func (l *lab) shift(t *testing.T, store storage.Store, number int, kill string, 
 	}
 }
 
-// files are what a fact's model and its run folder hold, but for the attempt's name.
+// files are what an event's model and its run folder hold, but for the attempt's name.
 func (l *lab) files(t *testing.T, published *events.ModelTrained) map[string]string {
 	t.Helper()
 	all := map[string]string{}

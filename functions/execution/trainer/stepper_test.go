@@ -116,7 +116,7 @@ func (s *shift) handle(ctx context.Context) (*events.ModelTrained, error) {
 		return nil, err
 	}
 	if len(evs) != 1 {
-		return nil, fmt.Errorf("%d facts", len(evs))
+		return nil, fmt.Errorf("%d events", len(evs))
 	}
 	return evs[0].Data.(*events.ModelTrained), evs[0].Validate()
 }

@@ -137,10 +137,10 @@ func (b *bench) handle(t *testing.T, j events.Job, attempt string) (*events.Mode
 		return nil, err
 	}
 	if len(evs) != 1 {
-		t.Fatalf("%d facts, want one", len(evs))
+		t.Fatalf("%d events, want one", len(evs))
 	}
 	if err := evs[0].Validate(); err != nil {
-		t.Errorf("the fact is not valid: %v", err)
+		t.Errorf("the event is not valid: %v", err)
 	}
 	return evs[0].Data.(*events.ModelTrained), nil
 }

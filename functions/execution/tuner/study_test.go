@@ -134,7 +134,7 @@ func (p *plant) with(workers, slots int, do func()) {
 	}
 }
 
-// offer puts a tune job on the queue, whose fact is there for its cause.
+// offer puts a tune job on the queue, whose event is there for its cause.
 func (p *plant) offer(id, run string) { p.Helper(); p.ask(id, run, "") }
 
 // ask is offer for a job that is tried again by hand.

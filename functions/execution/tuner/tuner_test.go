@@ -128,7 +128,7 @@ func (b *bench) handle(t *testing.T, j events.Job, attempt events.Attempt) (*eve
 		return nil, err
 	}
 	if len(evs) != 1 || evs[0].Validate() != nil {
-		t.Fatalf("facts %+v", evs)
+		t.Fatalf("events %+v", evs)
 	}
 	return evs[0].Data.(*events.HParamsReady), nil
 }

@@ -19,7 +19,7 @@ type layersConfig struct {
 	Initializer        string  `json:"initializer,omitempty"`
 }
 
-// maxPenalty is where a factor is a mistake: a weight of 1 would outweigh any loss.
+// maxPenalty is where an eventor is a mistake: a weight of 1 would outweigh any loss.
 const maxPenalty = 1e6
 
 func (l layersConfig) check() error {

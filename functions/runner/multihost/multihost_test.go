@@ -379,7 +379,7 @@ func TestStrangersAreNotHeard(t *testing.T) {
 	t.Cleanup(leader.Close)
 	for want, o := range map[string]multihost.Options{
 		"it does not know the group's token": {Hosts: all, Rank: 1, Token: strings.ToUpper(token)},
-		"hosts: the leader has":             {Hosts: append(slices.Clone(all), "127.0.0.9:9"), Rank: 1, Token: token},
+		"hosts: the leader has":              {Hosts: append(slices.Clone(all), "127.0.0.9:9"), Rank: 1, Token: token},
 	} {
 		if err := multihost.Follow(t.Context(), o, false, succeeds); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -412,7 +412,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		"token: expected at least 32 characters": {Hosts: two, Token: "secret"},
 		`got "b"`:                                {Hosts: []string{"a:1", "b"}, Token: token},
 		`got "b:65535"`:                          {Hosts: []string{"a:1", "b:65535"}, Token: token},
-		"a:1 is listed twice":                     {Hosts: []string{"a:1", "a:1"}, Token: token},
+		"a:1 is listed twice":                    {Hosts: []string{"a:1", "a:1"}, Token: token},
 	} {
 		if err := o.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

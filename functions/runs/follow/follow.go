@@ -55,7 +55,7 @@ func Events(ctx context.Context, bus events.Bus, evs []events.Event, listen List
 	return outcome, nil
 }
 
-// follower is one call of Facts.
+// follower is one call of Events.
 type follower struct {
 	bus       events.Bus
 	events    []events.Event

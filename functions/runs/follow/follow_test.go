@@ -68,7 +68,7 @@ func trained() events.Event {
 	})
 }
 
-func TestFactsReportsWhatTheRunWaitsForAndReturnsItsOutcome(t *testing.T) {
+func TestEventsReportsWhatTheRunWaitsForAndReturnsItsOutcome(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		bus := bustest.NewMemory(0)

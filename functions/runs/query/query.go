@@ -27,7 +27,7 @@ import (
 // Detail is everything that is known of a run.
 type Detail struct {
 	runs.Summary
-	Events     []runs.Event     `json:"facts"`
+	Events     []runs.Event     `json:"events"`
 	Since      time.Time        `json:"since,omitzero"`   // of the first event
 	Expires    time.Time        `json:"expires,omitzero"` // if it waits for events until then
 	Job        string           `json:"job,omitempty"`

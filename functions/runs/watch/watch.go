@@ -60,7 +60,7 @@ type Line struct {
 	Pipeline string           `json:"pipeline,omitempty"`
 	Run      string           `json:"run,omitempty"`
 	Sequence uint64           `json:"sequence,omitempty"` // of an event, in the log
-	Event    json.RawMessage  `json:"fact,omitempty"`
+	Event    json.RawMessage  `json:"event,omitempty"`
 	State    string           `json:"state,omitempty"` // of a run's join
 	Job      string           `json:"job,omitempty"`
 	Progress *events.Progress `json:"progress,omitempty"`
@@ -205,7 +205,7 @@ func ofJoin(j join.Join, entry events.Entry) Line {
 	case j.IsSearching():
 		line.What = "is tuned"
 	case j.State == join.Waiting:
-		line.What = "waits for more facts"
+		line.What = "waits for more events"
 	case j.State == join.Complete:
 		line.What = "has all that it waits for"
 	default:

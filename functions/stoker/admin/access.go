@@ -25,7 +25,7 @@ func newAccess(a *app.App) *cobra.Command {
 		Use:   "access",
 		Short: "Create keys and policies for roles",
 		Long: "Prints the permissions of each role, for the bus and for the store. It connects to nothing, and changes nothing.\n\n" +
-			"The roles: upstream (tells the facts of its pipelines, uploads what they name), dispatcher, worker, bridge, console (sees\n" +
+			"The roles: upstream (tells the events of its pipelines, uploads what they name), dispatcher, worker, bridge, console (sees\n" +
 			"all, changes nothing; runs, logs, watch, lineage and the like need no more), notifier (notify), exporter (lineage export) and\n" +
 			"operator (makes the streams, deploys, retries, cancels).",
 	}
@@ -93,15 +93,15 @@ func newAccessNATS(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.tenant, "tenant", "stoker", "name of the account")
-	flags.StringSliceVar(&f.pipelines, "pipeline", nil, "of upstream: pipelines whose facts it tells")
-	flags.StringSliceVar(&f.kinds, "kind", nil, "of upstream: kinds of its facts (default examples.ready,transform.ready)")
+	flags.StringSliceVar(&f.pipelines, "pipeline", nil, "of upstream: pipelines whose events it tells")
+	flags.StringSliceVar(&f.kinds, "kind", nil, "of upstream: kinds of its events (default examples.ready,transform.ready)")
 	app.CompleteFlag(cmd, "kind", app.PublishedKinds()...)
 	flags.StringSliceVar(&f.classes, "class", nil, "of worker: resource classes whose jobs it takes (default any)")
 	flags.StringSliceVar(&f.names, "name", nil, "of notifier or exporter: the --name of its command (default that command's)")
 	flags.StringSliceVar(&f.inboxes, "inbox", nil, "prefix of inboxes (default _INBOX.<role>, or _INBOX.<user>)")
 	flags.StringVar(&f.limits.Store, "max-store", "", "disk of all its streams and replicas together (default 32GB)")
 	flags.StringVar(&f.limits.Memory, "max-memory", "", "memory of all its streams and replicas together (default 1GB)")
-	flags.IntVar(&f.limits.Streams, "max-streams", 0, "number of its streams, registers included (default 32)")
+	flags.IntVar(&f.limits.Streams, "max-streams", 0, "number of its streams, KV buckets included (default 32)")
 	flags.IntVar(&f.limits.Consumers, "max-consumers", 0, "number of consumers of each stream (default 10000)")
 	return cmd
 }
@@ -211,7 +211,7 @@ func newAccessS3(a *app.App) *cobra.Command {
 		Short:       "Print the store policy of a role or a bucket",
 		Long: "Prints an S3 policy: of one role, to be attached to its user (AWS, MinIO); or with --bucket that of a bucket, for roles and\n" +
 			"their principals: ARNs on AWS, access keys on versitygw. --root says where artifacts go, --inputs where upstream puts\n" +
-			"what its facts name; a tenant has a prefix there.\n\n" +
+			"what its events name; a tenant has a prefix there.\n\n" +
 			"Amazon S3 tells who may not list a whole bucket 403 instead of 404 of what is not there, which Stoker can't work with: give\n" +
 			"--list-buckets there, and tenants buckets of their own.",
 		Example: `  stoker access s3 worker --root s3://models/acme --inputs s3://uploads/acme

@@ -184,7 +184,7 @@ type roleFlags struct {
 
 func (f *roleFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.role, "role", "", "look at whether who asks may do what this role does; default: that of the prefix of inboxes")
-	flags.StringSliceVar(&f.pipelines, "pipeline", nil, "of role upstream: pipelines whose facts it tells")
+	flags.StringSliceVar(&f.pipelines, "pipeline", nil, "of role upstream: pipelines whose events it tells")
 	flags.StringSliceVar(&f.classes, "class", nil, "of role worker: resource classes whose jobs it takes (default any)")
 	flags.StringSliceVar(&f.names, "name", nil, "of role notifier or exporter: the --name of its command (default that command's)")
 }

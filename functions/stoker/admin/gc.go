@@ -51,7 +51,7 @@ func newGC(a *app.App) *cobra.Command {
 		}.Annotations(),
 		Short: "Remove uncommitted attempts and old checkpoints",
 		Long: "Removes from the store what nobody will ask for again: what attempts left that lost or failed, with their logs, and\n" +
-			"checkpoints that are no longer needed. Facts stay, inputs stay, and so does whatever is younger than --older-than by the\n" +
+			"checkpoints that are no longer needed. Events stay, inputs stay, and so does whatever is younger than --older-than by the\n" +
 			"store's clock or belongs to an attempt that is at work, and so does what a job on the queue, or a run that is still to come\n" +
 			"to an end, goes on from.\n\n" +
 			"With --keep-models N, models go too: all but the newest N of each pipeline, the models those started from, and models that a\n" +

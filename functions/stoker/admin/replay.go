@@ -38,11 +38,11 @@ func newReplay(a *app.App) *cobra.Command {
 			Always: "dry_run runs", Optional: "request",
 		}.Annotations(),
 		Short: "Replay the log: repeat what is missing",
-		Long: "Looks at every run that has a fact from there on, and does only what is missing or damaged: a run whose model is gone is\n" +
+		Long: "Looks at every run that has an event from there on, and does only what is missing or damaged: a run whose model is gone is\n" +
 			"trained again (the same execution: a deterministic module makes the same bytes), one whose job is gone gets it again, one that\n" +
 			"nobody remembers is joined again. What is whole is left alone, and so is what failed: `stoker dead` has that. A run that starts\n" +
 			"from a model that is gone too waits for that one, so that the command may have to stay for a while. Runs are listed and done\n" +
-			"in the order in which the facts that they train with had come.\n\n" +
+			"in the order in which the events that they train with had come.\n\n" +
 			"--from is a sequence from `stoker runs show`, a time (2026-11-21T09:00:00Z), or how long ago (24h).\n\n" +
 			"--force trains the runs anew, whether their models are there or not, as executions of their own. It prints the name of its\n" +
 			"request; the same --request again makes the same executions, and so nothing twice.\n\n" + run.PinnedHelp,
@@ -137,7 +137,7 @@ func replayEvents(ctx context.Context, a *app.App, l app.Link, f replayFlags) er
 		return err
 	}
 	if f.opts.Run != "" && len(plan.Steps) == 0 {
-		return exit.NotFound(fmt.Errorf("no fact of run %s there: `stoker runs` lists them", f.opts.Run))
+		return exit.NotFound(fmt.Errorf("no event of run %s there: `stoker runs` lists them", f.opts.Run))
 	}
 	report := replayed{Request: f.opts.Request, DryRun: f.dryRun, Runs: []*replayedRun{}}
 	for _, step := range plan.Steps {
@@ -211,7 +211,7 @@ func (r replayed) table(w io.Writer) {
 		fmt.Fprintf(w, "request %s\n", r.Request)
 	}
 	if len(r.Runs) == 0 {
-		fmt.Fprintln(w, "no run has a fact there")
+		fmt.Fprintln(w, "no run has an event there")
 		return
 	}
 	terminal.Row(w, "PIPELINE", "RUN", "DO", "WHY")

@@ -33,7 +33,7 @@ func newStreamsApply(a *app.App) *cobra.Command {
 		Use:         "apply",
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
 		Short:       "Create or update the streams; they keep their contents",
-		Long: "Makes the streams, registers and consumers that this version needs, or brings them up to date, and prints what there is then.\n" +
+		Long: "Makes the streams, KV buckets and consumers that this version needs, or brings them up to date, and prints what there is then.\n" +
 			"It can be run again at any time, and beside itself. The user of the bus that runs it needs the role operator: see `stoker access`.\n\n" +
 			"--replicas 3 is for a cluster of three servers or more. A scaler that looks at the lag of a queue needs its consumer to be there\n" +
 			"before the first worker comes: those of the classes cpu and gpu are, and --classes adds others.",

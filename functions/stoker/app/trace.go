@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// GoOn has a fact go on in the trace that the environment names, where it says nothing of one itself. What can't be read there is said,
-// and no reason to keep a fact back.
+// GoOn has an event go on in the trace that the environment names, where it says nothing of one itself. What can't be read there is said,
+// and no reason to keep an event back.
 func (a *App) GoOn(event *events.Event) {
 	here := a.here()
 	if event.Trace == "" && here.Parent != "" {
@@ -39,7 +39,7 @@ func (a *App) TraceOfModule() *module.Trace {
 	return &module.Trace{Parent: here.Parent, State: here.State}
 }
 
-// TraceID is that of the run that a fact is of: the fact's own, else the one that follows from the run's name.
+// TraceID is that of the run that an event is of: the event's own, else the one that follows from the run's name.
 func TraceID(event events.Event) string {
 	return cmp.Or(telemetry.Place{Parent: event.Trace}.TraceID(), telemetry.TraceOf(event.Pipeline, event.Run))
 }

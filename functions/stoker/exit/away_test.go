@@ -111,13 +111,13 @@ var asked = map[string]func(context.Context, *jetstream.Bus) error{
 		return err
 	},
 	"cancel a job": func(ctx context.Context, bus *jetstream.Bus) error { return bus.Cancel(ctx, "job-1") },
-	"open a register": func(ctx context.Context, bus *jetstream.Bus) error {
+	"open a KV bucket": func(ctx context.Context, bus *jetstream.Bus) error {
 		_, err := bus.KV(ctx, events.KVPipelines)
 		return err
 	},
 }
 
-// inRegister are what commands ask of a register that was opened before.
+// inKV are what commands ask of a KV bucket that was opened before.
 var inKV = map[string]func(context.Context, events.KV) error{
 	"get": func(ctx context.Context, r events.KV) error {
 		_, err := r.Get(ctx, "penguin")
@@ -168,7 +168,7 @@ func TestACommandWhoseBusDoesNotAnswerEndsWithAway(t *testing.T) {
 		waiting.Go(func() { wantAway(t, name, ask(t.Context(), bus)) })
 	}
 	for name, ask := range inKV {
-		waiting.Go(func() { wantAway(t, name+" in a register", ask(t.Context(), pipelines)) })
+		waiting.Go(func() { wantAway(t, name+" in a KV bucket", ask(t.Context(), pipelines)) })
 	}
 	waiting.Wait()
 }

@@ -22,8 +22,8 @@ func TestExitStatusesSayWhatWentWrong(t *testing.T) {
 		exit.Away: {
 			fmt.Errorf("publish: %w", events.ErrRefused), storage.ErrDenied, storage.ErrUnavailable, exit.Unreachable(errors.New("bus")),
 			fmt.Errorf("publish: %w: nats: no responders available for request", events.ErrUnavailable),
-			fmt.Errorf("read facts: %w: %w", events.ErrUnavailable, context.DeadlineExceeded),
-			fmt.Errorf("open register LEASES: %w: nats: API error: code=503", events.ErrUnavailable),
+			fmt.Errorf("read events: %w: %w", events.ErrUnavailable, context.DeadlineExceeded),
+			fmt.Errorf("open KV bucket LEASES: %w: nats: API error: code=503", events.ErrUnavailable),
 		},
 		exit.TimedOut: {fmt.Errorf("follow: %w", context.DeadlineExceeded)},
 	} {

@@ -107,10 +107,10 @@ func newPublish(a *app.App) *cobra.Command {
 
 func (f *publishFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.kind, "kind", "", "kind of the fact, for a file that holds data alone: "+strings.Join(app.PublishedKinds(), ", "))
+	flags.StringVar(&f.kind, "kind", "", "kind of the event, for a file that holds data alone: "+strings.Join(app.PublishedKinds(), ", "))
 	app.CompleteFlag(cmd, "kind", app.PublishedKinds()...)
-	flags.StringVar(&f.pipeline, "pipeline", "", "pipeline of the fact")
-	flags.StringVar(&f.run, "run", "", "run key of the fact")
+	flags.StringVar(&f.pipeline, "pipeline", "", "pipeline of the event")
+	flags.StringVar(&f.run, "run", "", "run key of the event")
 	flags.BoolVar(&f.force, "force", false,
 		"search and train even if the same was done before; for a run that has its job already there is replay --force")
 	flags.BoolVar(&f.anyway, "anyway", false, "publish what would be ignored too, as for a pipeline that is yet to be applied")
@@ -118,7 +118,7 @@ func (f *publishFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long --wait waits; default: for ever")
 }
 
-// fact is what is to be published: the event in a file, or its data with what the flags say of it.
+// event is what is to be published: the event in a file, or its data with what the flags say of it.
 func (f publishFlags) event(cmd *cobra.Command, file string) (events.Event, error) {
 	if err := errors.Join(app.Together(cmd, "kind", "pipeline", "run"), checkKind(f.kind), app.CheckTimeout(f.wait, f.timeout)); err != nil {
 		return events.Event{}, err
@@ -151,7 +151,7 @@ func readInput(stdin io.Reader, name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// readFact parses a whole event, or data that flags tell the rest of. Equal data of one run are one fact, told again.
+// readEvent parses a whole event, or data that flags tell the rest of. Equal data of one run are one event, told again.
 func readEventOrData(text []byte, kind, pipeline, run string) (events.Event, error) {
 	if kind == "" {
 		return readEvent(text)
@@ -170,7 +170,7 @@ func readEventOrData(text []byte, kind, pipeline, run string) (events.Event, err
 	return events.Decode(nil, body)
 }
 
-// forced is the fact with data.force set. One whose id was derived from its data gets another: it asks for more.
+// forced is the event with data.force set. One whose id was derived from its data gets another: it asks for more.
 func forced(event events.Event, derived bool) (events.Event, error) {
 	switch data := event.Data.(type) {
 	case *events.ExamplesReady:
@@ -207,10 +207,10 @@ func publishEvent(ctx context.Context, a *app.App, bus events.Bus, event events.
 	}
 	return a.Print(published{event.ID, event.Pipeline, event.Run, receipt.Sequence, receipt.Duplicate, app.TraceID(event), note}, func(w io.Writer) {
 		if receipt.Duplicate {
-			fmt.Fprintf(w, "%s of run %s was published before, as fact %d\n", event.Data.Kind(), event.Run, receipt.Sequence)
+			fmt.Fprintf(w, "%s of run %s was published before, as event %d\n", event.Data.Kind(), event.Run, receipt.Sequence)
 			return
 		}
-		fmt.Fprintf(w, "%s of run %s is fact %d\n", event.Data.Kind(), event.Run, receipt.Sequence)
+		fmt.Fprintf(w, "%s of run %s is event %d\n", event.Data.Kind(), event.Run, receipt.Sequence)
 	})
 }
 

@@ -166,7 +166,7 @@ func wayOn(a *app.App, d query.Detail) string {
 }
 
 // PinnedHelp is for whoever means to mend a pipeline and try again.
-const PinnedHelp = "A job keeps the pipeline as it was when its facts had come, whatever was applied since: `stoker runs rerun` starts\n" +
+const PinnedHelp = "A job keeps the pipeline as it was when its events had come, whatever was applied since: `stoker runs rerun` starts\n" +
 	"the inputs of a run again with the pipeline as it is now."
 
 // PinnedNote says the same of one job.

@@ -27,7 +27,7 @@ func newRunsShow(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show RUN",
 		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "RUN",
-			Always: "pipeline run state updated facts next", Optional: "waits_for class queue_position stopping ended model error since expires job study reused revision lease heartbeat progress dead_letter outcome configuration settings",
+			Always: "pipeline run state updated events next", Optional: "waits_for class queue_position stopping ended model error since expires job study reused revision lease heartbeat progress dead_letter outcome configuration settings",
 		}.Annotations(),
 		ValidArgsFunction: a.RunNames,
 		Short:             "Show a run: its state, what it waits for, its result",
@@ -102,7 +102,7 @@ func runNamed(ctx context.Context, a *app.App, bus events.Bus, pipeline, run str
 	}
 	if errors.Is(err, events.ErrNotFound) {
 		of := map[bool]string{true: " of pipeline " + pipeline}[pipeline != ""]
-		return key, exit.NotFound(fmt.Errorf("no fact of run %s%s: `%s` lists them", run, of, a.Command("runs")))
+		return key, exit.NotFound(fmt.Errorf("no event of run %s%s: `%s` lists them", run, of, a.Command("runs")))
 	}
 	return key, err
 }
@@ -125,7 +125,7 @@ func (d shownRun) table(w io.Writer) {
 		terminal.Row(w, "expires", "within a minute of "+terminal.Time(d.Expires))
 	}
 	for _, f := range d.Events {
-		terminal.Row(w, fmt.Sprintf("fact %d", f.Sequence), fmt.Sprintf("%s  %s  %s from %s", terminal.Time(f.Stored), f.Kind, f.ID, f.Source))
+		terminal.Row(w, fmt.Sprintf("event %d", f.Sequence), fmt.Sprintf("%s  %s  %s from %s", terminal.Time(f.Stored), f.Kind, f.ID, f.Source))
 		if f.Ignored != "" {
 			terminal.Row(w, "", "ignored: "+runs.FirstLine(f.Ignored))
 		}
@@ -231,7 +231,7 @@ func nextSteps(a *app.App, d query.Detail) []string {
 	}
 	if d.DeadLetter != 0 {
 		next = append(next,
-			a.Command(fmt.Sprintf("dead show %d", d.DeadLetter))+"  # its job as it came, and the facts behind it",
+			a.Command(fmt.Sprintf("dead show %d", d.DeadLetter))+"  # its job as it came, and the events behind it",
 			a.Command(fmt.Sprintf("dead retry %d", d.DeadLetter))+"  # once the cause is mended")
 	}
 	return next

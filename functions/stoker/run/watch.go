@@ -27,8 +27,8 @@ func newWatch(a *app.App) *cobra.Command {
 		Use:         "watch",
 		Annotations: app.Info{Role: access.Console}.Annotations(),
 		Short:       "Print events, runs and progress as they come",
-		Long: "Shows facts, how runs move, and progress, as they come; with -o json an object a line, with -o yaml a document an\n" +
-			"event. While the bus is away it waits, and goes on behind the last fact that it has shown. Progress that came meanwhile is\n" +
+		Long: "Shows events, how runs move, and progress, as they come; with -o json an object a line, with -o yaml a document an\n" +
+			"event. While the bus is away it waits, and goes on behind the last event that it has shown. Progress that came meanwhile is\n" +
 			"lost.",
 		Example: "  stoker watch\n" +
 			"  stoker watch --kind model.trained,training.failed -o json | jq -r .pipeline\n" +
@@ -48,7 +48,7 @@ func newWatch(a *app.App) *cobra.Command {
 	flags.StringVar(&f.Run, "run", "", "only what is of this run")
 	flags.StringSliceVar(&f.Kinds, "kind", nil, "only these: "+strings.Join(watch.Kinds(), ", ")+" (repeatable)")
 	app.CompleteFlag(cmd, "kind", watch.Kinds()...)
-	flags.BoolVar(&f.All, "all", false, "first the facts that are there already")
+	flags.BoolVar(&f.All, "all", false, "first the events that are there already")
 	return cmd
 }
 
@@ -63,7 +63,7 @@ func (f watchFlags) check() error {
 
 // inWords is what is waited for.
 func (f watchFlags) inWords() string {
-	what, of := "facts, runs and progress", "all pipelines"
+	what, of := "events, runs and progress", "all pipelines"
 	if len(f.Kinds) > 0 {
 		what = strings.Join(f.Kinds, ", ")
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// A watch that the bus has left waits for it, and goes on behind the last fact that it has shown: none twice, and none of those that
+// A watch that the bus has left waits for it, and goes on behind the last event that it has shown: none twice, and none of those that
 // came before it was back.
 func TestAWatchGoesOnWhereItWasWhenTheBusIsBack(t *testing.T) {
 	t.Parallel()
@@ -107,7 +107,7 @@ func wantSequences(t *testing.T, lines *json.Decoder, want ...uint64) {
 			t.Fatal(err)
 		}
 		if line.Sequence != sequence || line.Kind != string(events.KindExamplesReady) || line.Run != fmt.Sprint(sequence) {
-			t.Fatalf("shown is %+v, want fact %d", line, sequence)
+			t.Fatalf("shown is %+v, want event %d", line, sequence)
 		}
 	}
 }

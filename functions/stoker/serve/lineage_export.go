@@ -34,10 +34,10 @@ func NewLineageExport(a *app.App) *cobra.Command {
 		Use:         "export",
 		Annotations: app.Info{Role: access.Exporter}.Annotations(),
 		Short:       "Export trainings and searches as OpenLineage events",
-		Long: "Makes OpenLineage run events (spec 2-0-2) of the log of facts, and sends them to a receiver such as Marquez, or writes them as\n" +
+		Long: "Makes OpenLineage run events (spec 2-0-2) of the event log, and sends them to a receiver such as Marquez, or writes them as\n" +
 			"lines of JSON. Without --follow it tells of all that is in the log and ends. With --follow it runs until it is interrupted, and\n" +
 			"tells of what comes from its first start on, and of runs while they go on; the bus remembers how far it is. Jobs never wait\n" +
-			"for it. The same fact always makes the same events.\n\n" +
+			"for it. The same event always makes the same events.\n\n" +
 			"Where to: --to, else OPENLINEAGE_URL (with OPENLINEAGE_ENDPOINT, OPENLINEAGE_API_KEY), or OPENLINEAGE__TRANSPORT__TYPE file with\n" +
 			"OPENLINEAGE__TRANSPORT__LOG_FILE_PATH, else standard output. OPENLINEAGE_NAMESPACE is that of jobs, OPENLINEAGE_DISABLED=true sends nothing.\n" +
 			"The configuration file says the same under openlineage; `stoker config` shows which counts.",
@@ -68,7 +68,7 @@ func NewLineageExport(a *app.App) *cobra.Command {
 	flags.StringVar(&f.to, "to", "", "receiver's address, or a file that is added to; -: standard output")
 	flags.StringVar(&f.namespace, "namespace", "", "of jobs (OPENLINEAGE_NAMESPACE); default: stoker")
 	flags.StringVar(&f.pipeline, "pipeline", "", "only this pipeline")
-	flags.Uint64Var(&f.from, "from", 1, "sequence of the first fact to tell of")
+	flags.Uint64Var(&f.from, "from", 1, "sequence of the first event to tell of")
 	flags.BoolVar(&f.follow, "follow", false, "go on with what comes, until interrupted")
 	flags.StringVar(&f.name, "name", "openlineage", "with --follow: by which name the bus remembers how far it is; one for each receiver")
 	f.listen = listenFlag(cmd)

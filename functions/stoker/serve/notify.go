@@ -33,7 +33,7 @@ func newNotify(a *app.App) *cobra.Command {
 		Use:         "notify",
 		Annotations: app.Info{Role: access.Notifier}.Annotations(),
 		Short:       "Send failures to a webhook",
-		Long: "Follows the facts of failure and the dead letters, and posts each of them to a webhook, in order, until it answers 2xx: at least\n" +
+		Long: "Follows the events of failure and the dead letters, and posts each of them to a webhook, in order, until it answers 2xx: at least\n" +
 			"once, across restarts, however long the webhook is away. What there was before the first start is not told.\n\n" +
 			"It is a CloudEvent in structured mode, or with --format text {\"text\": \"...\"}, which Slack, Mattermost and the like take.\n" +
 			"--template says what is in it, in Go's text/template, of .Kind .Pipeline .Run .Reason .Message .LogTail .Model .Number .ID .Type.\n" +
@@ -65,7 +65,7 @@ func newNotify(a *app.App) *cobra.Command {
 	flags.StringVar(&urlFile, "url-file", "", "file with the address")
 	flags.StringVar(&secretFile, "secret-file", "", "file with the key that signs requests, whsec_... or any text; default: "+notifySecretEnv)
 	flags.StringVar(&tokenFile, "token-file", "", "file with a bearer token; default: "+notifyTokenEnv)
-	flags.StringSliceVar(&opts.Kinds, "kind", notify.DefaultKinds(), "what to tell of: kinds of facts, and "+notify.Dead+" for dead letters")
+	flags.StringSliceVar(&opts.Kinds, "kind", notify.DefaultKinds(), "what to tell of: kinds of events, and "+notify.Dead+" for dead letters")
 	app.CompleteFlag(cmd, "kind", append(notify.DefaultKinds(), notify.Dead)...)
 	flags.StringSliceVar(&opts.Pipelines, "pipeline", nil, "tell of these pipelines alone; default: all")
 	flags.StringVar(&opts.Format, "format", notify.CloudEvents, notify.CloudEvents+" or "+notify.Text)

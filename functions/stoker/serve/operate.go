@@ -130,7 +130,7 @@ func asWorker(bus *jetstream.Bus, store storage.Store, root storage.Ref, functio
 func asStack(stack *stack.Stack) asks {
 	all := asWorker(stack.Bus, stack.Store, stack.Root, events.Functions(), []string{"cpu"})
 	evs := asDispatcher(stack.Bus)
-	all.needs["facts"], all.lags = evs.needs["bus"], evs.lags
+	all.needs["events"], all.lags = evs.needs["bus"], evs.lags
 	return all
 }
 

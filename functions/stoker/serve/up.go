@@ -107,7 +107,7 @@ func Announce(a *app.App, stack *stack.Stack, console, token string) {
 	if console != "" {
 		fmt.Fprintf(a.Notes(), "  console    %s (to act there, or read as another user: token %s)\n", console, token)
 	}
-	fmt.Fprintln(a.Notes(), "  in another terminal: stoker apply FILE, stoker publish FACT, stoker runs, stoker models")
+	fmt.Fprintln(a.Notes(), "  in another terminal: stoker apply FILE, stoker publish EVENT, stoker runs, stoker models")
 	fmt.Fprintln(a.Notes(), "  Ctrl-C stops it; the data stays")
 }
 

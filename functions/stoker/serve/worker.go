@@ -65,7 +65,7 @@ func newWorker(a *app.App) *cobra.Command {
 			"Graphs that events name (transform_graph, base_model) may have only the operations that models need. STOKER_GRAPH_OPS=A,B\n" +
 			"allows more. They and the models that modules leave are checked in a child process, within the job's memory and time.\n" +
 			"STOKER_MAX_RECORD_MIB (256) is how large a record of examples may be.\n\n" +
-			"--inputs s3://uploads/acme,s3://modules has it read nothing but that and --root, whatever address a fact or a pipeline brings.\n\n" + hostsHelp,
+			"--inputs s3://uploads/acme,s3://modules has it read nothing but that and --root, whatever address an event or a pipeline brings.\n\n" + hostsHelp,
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {

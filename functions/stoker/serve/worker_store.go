@@ -49,7 +49,7 @@ func (p *storeProbe) need(ctx context.Context) error {
 }
 
 // withinInputs keeps a worker's hands off what lies elsewhere than in root and in the places that the settings name, whatever address a
-// fact or a pipeline brings. Where they name none, the store's own policy alone decides.
+// event or a pipeline brings. Where they name none, the store's own policy alone decides.
 func withinInputs(a *app.App, store storage.Store, root storage.Ref) (storage.Store, error) {
 	places, err := a.Inputs()
 	if err != nil || len(places) == 0 {

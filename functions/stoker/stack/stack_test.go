@@ -83,7 +83,7 @@ func penguins() storage.Ref { return shared.Root.Join("demo", demo.PipelineName)
 // patience bounds how long a test waits for a run; a machine that compiles meanwhile is slow.
 const patience = 2 * time.Minute
 
-// outcome publishes facts and returns what came of their run.
+// outcome publishes events and returns what came of their run.
 func outcome(t *testing.T, evs ...events.Event) events.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -107,7 +107,7 @@ func outcome(t *testing.T, evs ...events.Event) events.Event {
 	return events.Event{}
 }
 
-// trained is the outcome of facts that must lead to a model.
+// trained is the outcome of events that must lead to a model.
 func trained(t *testing.T, evs ...events.Event) *events.ModelTrained {
 	t.Helper()
 	event := outcome(t, evs...)
@@ -142,7 +142,7 @@ func TestEventsBecomeAModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	if staged.Digest != got.Model.Digest {
-		t.Errorf("model digest %s, the fact says %s", staged.Digest, got.Model.Digest)
+		t.Errorf("model digest %s, the event says %s", staged.Digest, got.Model.Digest)
 	}
 }
 
@@ -309,7 +309,7 @@ func TestBadInputEndsInOneClearErrorAndTheWorkerLivesOn(t *testing.T) {
 	}
 }
 
-// buriedWith finds the run's job in DEAD, with the reason and the facts it was made from.
+// deadLetterWith finds the run's job in DEAD, with the reason and the events it was made from.
 func deadLetteredWith(t *testing.T, run, reason string) {
 	t.Helper()
 	for deadLetter, err := range shared.Bus.DeadLetters(t.Context()) {
@@ -321,7 +321,7 @@ func deadLetteredWith(t *testing.T, run, reason string) {
 			continue
 		}
 		if deadLetter.Reason.Message != reason || len(deadLetter.Causes) != 2 {
-			t.Errorf("dead letter says %q, with %d facts", deadLetter.Reason.Message, len(deadLetter.Causes))
+			t.Errorf("dead letter says %q, with %d events", deadLetter.Reason.Message, len(deadLetter.Causes))
 		}
 		return
 	}
@@ -359,7 +359,7 @@ func TestEventsThatAreNoEventsBecomeDeadLettersAsTheyCame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			subject := "facts.examples-ready.penguin." + strings.ReplaceAll(name, " ", "-")
+			subject := "events.examples-ready.penguin." + strings.ReplaceAll(name, " ", "-")
 			message := &nats.Msg{Subject: subject, Data: []byte(tc.body), Header: nats.Header{"Content-Type": {"application/cloudevents+json"}}}
 			if _, err := nc.RequestMsgWithContext(t.Context(), message); err != nil {
 				t.Fatal(err)
@@ -388,6 +388,6 @@ func awaitDeadLetter(t *testing.T, subject string) events.DeadLetter {
 		}
 		time.Sleep(10 * time.Millisecond) // DEAD has no follow: looked at again
 	}
-	t.Fatal("not buried")
+	t.Fatal("not dead-lettered")
 	return events.DeadLetter{}
 }

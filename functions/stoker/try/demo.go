@@ -71,7 +71,7 @@ func runDemo(ctx context.Context, a *app.App, stack *stack.Stack) error {
 	return reportDemo(a, outcome, "")
 }
 
-// tryDemo acts as upstream: pipeline, artifacts, facts; and then waits, as downstream would.
+// tryDemo acts as upstream: pipeline, artifacts, events; and then waits, as downstream would.
 func tryDemo(ctx context.Context, a *app.App, stack *stack.Stack) (outcome events.Event, err error) {
 	if err := applyDemo(ctx, stack.Bus); err != nil {
 		return outcome, err

@@ -313,7 +313,7 @@ func (c *checker) deadLetters() {
 		}
 		run := runOf(deadLetter.Subject)
 		switch deadLetter.Stream {
-		case "FACTS":
+		case "EVENTS":
 			if len(c.Pipelines[run.Pipeline]) > 0 && !slices.Contains(c.Spoiled, deadLetter.Subject) {
 				c.report(NoDeadLetter, run, false, "event %d on %s: %s", deadLetter.Sequence, deadLetter.Subject, deadLetter.Reason)
 			}

@@ -12,7 +12,7 @@ var began = time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)
 
 func input(sequence uint64, pipeline, run, kind, id string) Event {
 	return Event{Run: Run{pipeline, run}, Sequence: sequence, Stored: began, Kind: kind, Source: "/up", ID: id,
-		Subject: "facts." + strings.ReplaceAll(kind, ".", "-") + "." + pipeline + "." + run + "." + id}
+		Subject: "events." + strings.ReplaceAll(kind, ".", "-") + "." + pipeline + "." + run + "." + id}
 }
 
 func trained(sequence uint64, pipeline, run, cause, execution string) Event {
@@ -142,11 +142,11 @@ func (h *History) become(run, state string) {
 func TestDeadLettersThatAreNoViolation(t *testing.T) {
 	t.Parallel()
 	h := meant(t)
-	h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "JOBS", Sequence: 4, Advisory: true}, DeadLetter{Stream: "FACTS", Sequence: 4, Subject: "facts.x.pair.b.b1", Advisory: true})
-	h.Spoiled = []string{"facts.x"}
+	h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "JOBS", Sequence: 4, Advisory: true}, DeadLetter{Stream: "EVENTS", Sequence: 4, Subject: "events.x.pair.b.b1", Advisory: true})
+	h.Spoiled = []string{"events.x"}
 	for sequence := range uint64(2) {
-		h.Events = append(h.Events, Event{Sequence: 40 + sequence, Subject: "facts.x", Kind: unreadable})
-		h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "FACTS", Sequence: 40 + sequence, Subject: "facts.x"})
+		h.Events = append(h.Events, Event{Sequence: 40 + sequence, Subject: "events.x", Kind: unreadable})
+		h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "EVENTS", Sequence: 40 + sequence, Subject: "events.x"})
 	}
 	if found := h.Check(); len(found) > 0 {
 		t.Errorf("found %v", found)
@@ -211,7 +211,7 @@ func TestEachViolationIsFound(t *testing.T) {
 			h.Gates["gated"] = Gate{Paused: true}
 		}},
 		"an event is a dead letter": {rule: NoDeadLetter, run: "pair/b", change: func(_ *testing.T, h *History) {
-			h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "FACTS", Sequence: 4, Subject: "facts.transform-ready.pair.b.b1"})
+			h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "EVENTS", Sequence: 4, Subject: "events.transform-ready.pair.b.b1"})
 		}},
 		"a job is a dead letter in silence": {rule: Announced, run: "pair/a", pending: true, change: func(_ *testing.T, h *History) {
 			h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "JOBS", Sequence: 4, Subject: "jobs.train.cpu.job-a"})
@@ -269,7 +269,7 @@ func TestEachViolationIsFound(t *testing.T) {
 			h.become("gated/e", "dispatched")
 		}},
 		"a message that is no event": {rule: Readable, run: "pair/b", change: func(_ *testing.T, h *History) {
-			h.Events = append(h.Events, Event{Run: Run{"pair", "b"}, Sequence: 30, Kind: unreadable, Subject: "facts.x.pair.b"})
+			h.Events = append(h.Events, Event{Run: Run{"pair", "b"}, Sequence: 30, Kind: unreadable, Subject: "events.x.pair.b"})
 		}},
 		"a run that nothing stops has no model": {rule: Trains, run: "pair/b", pending: true, change: func(_ *testing.T, h *History) {
 			h.intend()
@@ -299,9 +299,9 @@ func TestEachViolationIsFound(t *testing.T) {
 		}},
 		"a spoiled message with two dead letters": {rule: DeadLettersMeant, pending: true, change: func(_ *testing.T, h *History) {
 			h.intend()
-			h.Spoiled = []string{"facts.x"}
+			h.Spoiled = []string{"events.x"}
 			for range 2 {
-				h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "FACTS", Subject: "facts.x"})
+				h.DeadLetters = append(h.DeadLetters, DeadLetter{Stream: "EVENTS", Subject: "events.x"})
 			}
 		}},
 		"a job is left": {rule: QueueEmpty, pending: true, change: func(_ *testing.T, h *History) {
@@ -362,10 +362,10 @@ func TestWhatWasAskedForAgainIsAnotherCause(t *testing.T) {
 func TestSubjectsNameRuns(t *testing.T) {
 	t.Parallel()
 	for subject, want := range map[string]Run{
-		"facts.transform-ready.pair.a.t":       {"pair", "a"},
-		"facts.transform-ready.pair.run=201.t": {"pair", "run 1"},
-		"facts.transform-ready.pair.100=25.t":  {"pair", "100%"},
-		"jobs.train":                           {},
+		"events.transform-ready.pair.a.t":       {"pair", "a"},
+		"events.transform-ready.pair.run=201.t": {"pair", "run 1"},
+		"events.transform-ready.pair.100=25.t":  {"pair", "100%"},
+		"jobs.train":                            {},
 	} {
 		if got := runOf(subject); got != want {
 			t.Errorf("%s: got %v, expected %v", subject, got, want)

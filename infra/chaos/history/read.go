@@ -20,7 +20,7 @@ func Read(ctx context.Context, nc *nats.Conn) (h History, err error) {
 		stream string
 		add    func(message) error
 	}{
-		{"FACTS", h.addEvent},
+		{"EVENTS", h.addEvent},
 		{"KV_PIPELINES", h.addPipeline},
 		{"KV_JOINS", h.addJoin},
 		{"KV_GATES", h.addGate},
@@ -208,7 +208,7 @@ func (h *History) addDeadLetter(m message) error {
 	if said.Stream != "" {
 		deadLetter = DeadLetter{Stream: said.Stream, Sequence: said.Seq, Reason: string(said.Reason), Advisory: true}
 		at := slices.IndexFunc(h.Events, func(e Event) bool { return e.Sequence == said.Seq })
-		if said.Stream == "FACTS" && at >= 0 {
+		if said.Stream == "EVENTS" && at >= 0 {
 			deadLetter.Subject = h.Events[at].Subject
 		}
 	}
@@ -216,7 +216,7 @@ func (h *History) addDeadLetter(m message) error {
 	return nil
 }
 
-// runOf reads pipeline and run from the subject of an event: facts.<kind>.<pipeline>.<run>.<id>.
+// runOf reads pipeline and run from the subject of an event: events.<kind>.<pipeline>.<run>.<id>.
 func runOf(subject string) Run {
 	tokens := strings.Split(subject, ".")
 	if len(tokens) < 4 {

@@ -64,7 +64,7 @@ func run(args []string) error {
 	return nil
 }
 
-// publish returns nil once the bus has the fact for good.
+// publish returns nil once the bus has the event for good.
 func publish(ctx context.Context, conn *nats.Conn, kind, pipeline, run string, data []byte, structured bool) error {
 	sum := sha256.Sum256([]byte(strings.Join([]string{kind, pipeline, run, string(data)}, "\n")))
 	event := cloudevents.New()
@@ -76,7 +76,7 @@ func publish(ctx context.Context, conn *nats.Conn, kind, pipeline, run string, d
 	if err := errors.Join(event.SetData("application/json", json.RawMessage(data)), event.Validate()); err != nil {
 		return err
 	}
-	subject := strings.Join([]string{"facts", strings.ReplaceAll(kind, ".", "-"), pipeline, escape(run), event.ID()}, ".")
+	subject := strings.Join([]string{"events", strings.ReplaceAll(kind, ".", "-"), pipeline, escape(run), event.ID()}, ".")
 	message, err := encode(event, subject, structured)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func taken(err error) bool {
 // same returns nil if the message that the subject holds is the same event. A server that answers
 // from its own copy of the stream may not have the message yet.
 func same(ctx context.Context, bus jetstream.JetStream, message *nats.Msg) error {
-	evs, err := bus.Stream(ctx, "FACTS")
+	evs, err := bus.Stream(ctx, "EVENTS")
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ async def publish(kind, pipeline, run, data, structured=False, source="/upstream
                         "run": run, "datacontenttype": "application/json"}, data)
     message = (to_structured if structured else to_binary)(event, JSONFormat())
     escaped = re.sub(rb"[^A-Za-z0-9_/-]", lambda m: b"=%02X" % m[0][0], run.encode()).decode()
-    subject = f"facts.{kind.replace('.', '-')}.{pipeline}.{escaped}.{identity}"
+    subject = f"events.{kind.replace('.', '-')}.{pipeline}.{escaped}.{identity}"
     bus = await nats.connect(**settings())
     stream = bus.jetstream(**{"domain": os.environ[name] for name in ["NATS_JETSTREAM_DOMAIN"] if name in os.environ})
     try:
@@ -44,7 +44,7 @@ async def last(stream, subject, tries=200):
     """The message that a subject holds. A server that answers from its own copy of the stream may not have it yet."""
     for remaining in reversed(range(tries)):
         try:
-            return await stream.get_last_msg("FACTS", subject, direct=True)
+            return await stream.get_last_msg("EVENTS", subject, direct=True)
         except NotFoundError:
             if not remaining:
                 raise

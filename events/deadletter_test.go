@@ -10,16 +10,16 @@ func TestADeadLetterFitsIntoOneMessageOfTheBus(t *testing.T) {
 	t.Parallel()
 	const maxBytes = 1 << 20
 	message := func(bytesInBody int) Message {
-		return Message{Stream: "FACTS", Sequence: 7, Subject: "facts.x", Body: bytes.Repeat([]byte("x"), bytesInBody)}
+		return Message{Stream: "EVENTS", Sequence: 7, Subject: "events.x", Body: bytes.Repeat([]byte("x"), bytesInBody)}
 	}
 	for name, tc := range map[string]struct {
 		deadLetter            DeadLetter
 		wholeBody, wholeCause bool
 	}{
-		"small":               {DeadLetter{Message: message(100), Causes: []Message{message(100)}}, true, true},
-		"large causes":        {DeadLetter{Message: message(100), Causes: []Message{message(500_000), message(500_000)}}, true, false},
-		"as large as a fact":  {DeadLetter{Message: message(maxBytes - 1), Causes: []Message{message(100)}}, false, false},
-		"larger than anybody": {DeadLetter{Message: message(3 * maxBytes)}, false, true},
+		"small":                {DeadLetter{Message: message(100), Causes: []Message{message(100)}}, true, true},
+		"large causes":         {DeadLetter{Message: message(100), Causes: []Message{message(500_000), message(500_000)}}, true, false},
+		"as large as an event": {DeadLetter{Message: message(maxBytes - 1), Causes: []Message{message(100)}}, false, false},
+		"larger than anybody":  {DeadLetter{Message: message(3 * maxBytes)}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
