@@ -88,7 +88,7 @@ func (a *Attempt) RemoveCheckpoints(ctx context.Context) {
 		}
 	}
 	for _, part := range a.obsolete {
-		part.Forget(ctx)
+		part.Remove(ctx)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// lay makes a workspace of files of some time ago, by path.
+// lay makes a workspace with files, by path, that were written a minute ago.
 func lay(t *testing.T, files map[string]string) Workspace {
 	t.Helper()
 	d := Workspace{dir: t.TempDir()}
@@ -72,7 +72,7 @@ func TestACheckpointOfAllHoldsModelRunToo(t *testing.T) {
 	}
 }
 
-func TestACheckpointOfWorkingAloneIsLaidOutAsItIs(t *testing.T) {
+func TestACheckpointOfWorkingAloneIsRestoredAsItIs(t *testing.T) {
 	t.Parallel()
 	d := lay(t, map[string]string{"working/.stoker-like/x": "1", "working/step": "2"})
 	if err := d.restoreModelRun(); err != nil {
@@ -98,7 +98,7 @@ func TestAJobWithoutModelRunHasWorkingAlone(t *testing.T) {
 	}
 }
 
-// What is copied is written to in place by its owner right after, and stays as it was in the copy.
+// A module writes to a file in place after it was copied; the copy does not change.
 func TestNothingIsLinkedThatMayBeWrittenTo(t *testing.T) {
 	t.Parallel()
 	weights := strings.Repeat("w", copiedBytes+1)
@@ -114,9 +114,9 @@ func TestNothingIsLinkedThatMayBeWrittenTo(t *testing.T) {
 	}
 }
 
-// A module writes the same text into two files in place, again and again, with a pause between. If
-// a busy machine delays it in the middle for longer than the pauses of copyAll, the copy has half
-// of it: such rounds prove nothing.
+// A module writes the same text into two files in place, again and again, with pauses. A round
+// proves nothing if a busy machine delays the module between the two for longer than copyAll
+// pauses: the copy has half of the text then.
 func TestACopyIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	d := lay(t, map[string]string{"working/a": "0", "out/model_run/b": "0"})
@@ -164,7 +164,7 @@ func TestACopyIsOfOneMoment(t *testing.T) {
 	}
 }
 
-func TestWhatHasChangedIsSeen(t *testing.T) {
+func TestChangesOfFilesAreFound(t *testing.T) {
 	t.Parallel()
 	lately := time.Now().Add(-time.Second)
 	for name, change := range map[string]func(working string) error{

@@ -185,7 +185,8 @@ func TestABackupOfKeras3IsSavedAtOnce(t *testing.T) {
 	w := newWrites(t)
 	for batch := range 9 { // often, as save_freq=1 does
 		w.write(kerasBackupFiles(96, batch))
-		if got, want := w.scan(), listed(kerasBackupFiles(96, batch)); got != want && batch%2 == 0 { // the others come too soon
+		// Every second one comes too soon after the last.
+		if got, want := w.scan(), listed(kerasBackupFiles(96, batch)); got != want && batch%2 == 0 {
 			t.Errorf("batch %d: saved %q, want %q", batch, got, want)
 		}
 	}

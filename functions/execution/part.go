@@ -14,22 +14,21 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Part is a piece of an execution's work that has a folder and checkpoints of its own: a trial of a
-// search. Another attempt, even of another job, may continue the part or start from it. It is for
-// one goroutine at a time.
+// Part is a piece of an execution's work with a directory and checkpoints of its own: a trial of a
+// search. Another attempt, even of another job, may continue the part or start from it. A Part is
+// for one goroutine at a time.
 type Part struct {
 	dir         string
 	attempt     *Attempt
 	checkpoints *storage.Checkpoints
 	place       storage.Place
-	saved       bool // maybe: there is something to forget
+	saved       bool // there may be checkpoints to remove
 }
 
-// Part returns a part of the execution by its name, whose work is in a folder. An attempt opens it
-// once to save anything. The component decides which attempt works on a part, as the log of a study
-// does for its trials: so the last save counts, whichever job makes it and however far another had
-// come, and all save as one job's one attempt. An attempt that lost its own job can't write, as
-// everywhere.
+// Part returns a part of the execution by its name and directory. An attempt that saves a part
+// opens it once. The component decides which attempt works on a part, as the log of a study does
+// for its trials: so the last save counts, whichever job made it and at whatever step, and all save
+// as the same attempt of the same job. An attempt that has lost its lease can't write.
 func (a *Attempt) Part(name, dir string) *Part {
 	sum := sha256.Sum256([]byte(a.Execution.ID + " " + name))
 	place := a.Execution.place(a.Task.Attempt.ID)
@@ -40,9 +39,10 @@ func (a *Attempt) Part(name, dir string) *Part {
 	}
 }
 
-// Load lays the newest checkpoint of the part out in a folder; false if there is none.
+// Load copies the newest checkpoint of the part into a directory. It returns false if there is
+// none.
 func (p *Part) Load(ctx context.Context, dir string) (bool, error) {
-	fresh, err := os.MkdirTemp(p.attempt.Workspace.dir, "loaded-") // a module can't have it written elsewhere by a link
+	fresh, err := os.MkdirTemp(p.attempt.Workspace.dir, "loaded-") // no module can replace it
 	if err != nil {
 		return false, events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
 	}
@@ -55,14 +55,14 @@ func (p *Part) Load(ctx context.Context, dir string) (bool, error) {
 		return false, events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
 	}
 	for _, why := range loaded.Passed {
-		p.attempt.Execution.Log.WarnContext(ctx, "a checkpoint is passed over", "error", why)
+		p.attempt.Execution.Log.WarnContext(ctx, "a checkpoint is skipped", "error", why)
 	}
 	p.saved = p.saved || loaded.Found()
 	return loaded.Found(), nil
 }
 
-// StartCheckpointer begins to save checkpoints of the part's folder, as those of an attempt are
-// saved. It must be stopped.
+// StartCheckpointer returns a Checkpointer of the part's directory, to be stopped by
+// StopCheckpointer.
 func (p *Part) StartCheckpointer(ctx context.Context) *Checkpointer {
 	a := p.attempt
 	c := &Checkpointer{workspace: a.Workspace, part: p.dir, checkpoints: p.checkpoints, log: a.Execution.Log, saved: a.countSaved}
@@ -70,15 +70,15 @@ func (p *Part) StartCheckpointer(ctx context.Context) *Checkpointer {
 	return c
 }
 
-// StopCheckpointer stops it; done says that the part has ended well: what is not sent by then is
-// not sent any more.
+// StopCheckpointer stops the Checkpointer. If the part is done, waiting checkpoints are not
+// uploaded.
 func (p *Part) StopCheckpointer(c *Checkpointer, done bool) {
 	c.Stop(done)
 	p.saved = p.saved || c.copies > 0
 }
 
-// base is where no module can replace a folder on the way to another. A module's own search names
-// the folders of trials itself, and they may be anywhere.
+// base returns a directory above dir that no module can replace. A module's own search chooses the
+// directories of trials itself, and they may be anywhere.
 func (w Workspace) base(dir string) string {
 	if name, err := filepath.Rel(w.dir, dir); err == nil && filepath.IsLocal(name) {
 		return w.dir
@@ -86,8 +86,8 @@ func (w Workspace) base(dir string) string {
 	return string(filepath.Separator)
 }
 
-// Keep sends what the folder holds for those that start from the part.
-func (p *Part) Keep(ctx context.Context, step int) error {
+// Save uploads the directory as a checkpoint for parts that start from this one.
+func (p *Part) Save(ctx context.Context, step int) error {
 	p.saved = true
 	c := &Checkpointer{workspace: p.attempt.Workspace, part: p.dir}
 	if err := c.makeQueueDir(); err != nil {
@@ -96,7 +96,7 @@ func (p *Part) Keep(ctx context.Context, step int) error {
 	defer c.removeQueueDir()
 	whole := filepath.Join(c.queueDir, "whole") // the module can't change what the store reads
 	if err := c.copy(whole, false, selection{}); err != nil {
-		return events.Fail(events.FailureUnavailable, fmt.Errorf("copy what is kept: %w", err))
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("copy the directory of a trial: %w", err))
 	}
 	if _, err := p.checkpoints.Save(ctx, whole, step); err != nil {
 		return events.Fail(events.FailureUnavailable, err)
@@ -104,9 +104,9 @@ func (p *Part) Keep(ctx context.Context, step int) error {
 	return nil
 }
 
-// Forget removes what is kept of the part, if this attempt has had to do with any. What stays
-// behind is garbage for later.
-func (p *Part) Forget(ctx context.Context) {
+// Remove removes the checkpoints of the part if this attempt has loaded or saved any. Objects that
+// can't be removed are left to garbage collection.
+func (p *Part) Remove(ctx context.Context) {
 	if !p.saved {
 		return
 	}
@@ -117,8 +117,7 @@ func (p *Part) Forget(ctx context.Context) {
 	}
 }
 
-// Obsolete names parts whose checkpoints nobody needs once the execution is committed:
-// RemoveCheckpoints removes them too.
+// Obsolete names parts whose checkpoints RemoveCheckpoints removes once the execution is committed.
 func (a *Attempt) Obsolete(names ...string) {
 	for _, name := range names {
 		p := a.Part(name, "")

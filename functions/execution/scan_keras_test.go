@@ -11,9 +11,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// kerasWriter saves one checkpoint, and then another one that stops three times until a line comes
-// in: after the first array, after the fifth of six, and before the file is closed. It prints where
-// it is.
+// kerasWriter saves one checkpoint and then another one. During the second it stops three times
+// until it reads a line: after the first array, after the fifth of six, and before the file is
+// closed. It prints where it stops.
 const kerasWriter = `
 import os, sys
 import h5py, keras, numpy as np, zipfile
@@ -50,10 +50,10 @@ print("saved", flush=True)
 sys.stdin.readline()
 `
 
-// What Keras has saved is kept at once, and what it is saving isn't, wherever it is caught. Keras
-// flushes no file before it closes it: one that its writer flushes in between says that it is
-// whole.
-func TestACheckpointOfKerasIsKeptWholeWhileAnotherIsWritten(t *testing.T) {
+// A file that Keras has saved is saved at once, and one that it is writing is not, wherever Keras
+// is in it. Keras flushes no file before it closes it: a writer that does would make a file whose
+// header says that it is whole.
+func TestACheckpointOfKerasIsSavedWholeWhileAnotherIsWritten(t *testing.T) {
 	t.Parallel()
 	python := tftest.Python(t)
 	for kind, suffix := range map[string]string{"keras": ".keras", "weights": ".weights.h5"} {
@@ -72,23 +72,23 @@ func TestACheckpointOfKerasIsKeptWholeWhileAnotherIsWritten(t *testing.T) {
 			if err := command.Start(); err != nil {
 				t.Fatal(err)
 			}
-			whole, kept, stops := "epoch-5"+suffix, "", 0
+			whole, saved, stops := "epoch-5"+suffix, "", 0
 			for lines := bufio.NewScanner(out); lines.Scan(); {
 				got := w.scan()
 				if got != "" {
-					kept = got
+					saved = got
 				}
-				t.Logf("%s: kept %q", lines.Text(), got)
+				t.Logf("%s: saved %q", lines.Text(), got)
 				if lines.Text() == "saved" {
 					w.now = w.now.Add(time.Minute)
 					if got = w.scan(); got != "" {
-						kept = got
+						saved = got
 					}
-					if want := whole + " epoch-6" + suffix; kept != want {
-						t.Errorf("saved: kept %q, want %q", kept, want)
+					if want := whole + " epoch-6" + suffix; saved != want {
+						t.Errorf("saved: the checkpoint has %q, want %q", saved, want)
 					}
-				} else if stops++; kept != whole {
-					t.Errorf("%s: kept %q, want %q", lines.Text(), kept, whole)
+				} else if stops++; saved != whole {
+					t.Errorf("%s: saved %q, want %q", lines.Text(), saved, whole)
 				}
 				if _, err := io.WriteString(in, "\n"); err != nil && !strings.Contains(err.Error(), "pipe") {
 					t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// writes is a module's folder and a clock, with one scan every half second.
+// writes is a module's directory with a scanner that scans every half second of a clock.
 type writes struct {
 	t         *testing.T
 	workspace Workspace
@@ -43,8 +43,8 @@ func (w *writes) write(files map[string]string) {
 	}
 }
 
-// scan scans half a second later, and returns what a checkpoint would hold, in order; "" where none
-// is made.
+// scan scans half a second later and returns the files of the checkpoint in order, or "" if none is
+// made.
 func (w *writes) scan() string {
 	w.t.Helper()
 	w.now = w.now.Add(scanPause)
@@ -66,7 +66,7 @@ func (w *writes) scan() string {
 	return strings.Join(names, " ")
 }
 
-// rest scans for a time, and returns the first checkpoint.
+// rest scans for a time and returns the files of the first checkpoint.
 func (w *writes) rest(d time.Duration) string {
 	w.t.Helper()
 	for range d / scanPause {
@@ -106,7 +106,7 @@ func hdf5(length uint64, version byte) string {
 	return string(head)
 }
 
-func TestWhatLiesStillIsKeptOnce(t *testing.T) {
+func TestFilesAtRestAreSavedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
 	w.write(map[string]string{"state.pkl": "1"})
@@ -121,9 +121,9 @@ func TestWhatLiesStillIsKeptOnce(t *testing.T) {
 	}
 }
 
-// A training loop that appends to a log five times a second, writes how far it is, and saves now
+// A training loop appends to a log five times a second, writes its step to a file, and saves now
 // and then.
-func TestALogHoldsUpNoCheckpoint(t *testing.T) {
+func TestALogDelaysNoCheckpoint(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
 	text := ""
@@ -134,18 +134,18 @@ func TestALogHoldsUpNoCheckpoint(t *testing.T) {
 		if i%20 == 5 {
 			w.write(map[string]string{fmt.Sprintf("state-%d.npz", i): "1"})
 		}
-		if kept := w.scan(); kept != "" {
-			got = append(got, kept)
+		if saved := w.scan(); saved != "" {
+			got = append(got, saved)
 		}
 	}
 	want := []string{"history state-5.npz step.json training.log", "history state-25.npz state-5.npz step.json training.log", "history state-25.npz state-45.npz state-5.npz step.json training.log"}
 	if !slices.Equal(got, want) {
-		t.Errorf("kept %q, want %q", got, want)
+		t.Errorf("saved %q, want %q", got, want)
 	}
 }
 
-// The next checkpoint is always being written while the one before it lies there.
-func TestACheckpointIsKeptWhileAnotherIsWritten(t *testing.T) {
+// The next checkpoint is always being written while the one before it is whole.
+func TestACheckpointIsSavedWhileAnotherIsWritten(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ files, writing map[string]string }{
 		"TensorFlow": {tensorFlowCheckpoint(5), map[string]string{"ckpt-6.data-00000-of-00002": "v"}},
@@ -161,12 +161,12 @@ func TestACheckpointIsKeptWhileAnotherIsWritten(t *testing.T) {
 		w.write(c.writing)
 		want := strings.Join(slices.Sorted(maps.Keys(c.files)), " ")
 		if got := w.scan(); got != want {
-			t.Errorf("%s: kept %q, want %q", name, got, want)
+			t.Errorf("%s: saved %q, want %q", name, got, want)
 		}
 	}
 }
 
-func TestACheckpointIsKeptWholeOrNotAtAll(t *testing.T) {
+func TestACheckpointIsSavedWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	without := func(name string) map[string]string {
 		files := tensorFlowCheckpoint(5)
@@ -175,7 +175,7 @@ func TestACheckpointIsKeptWholeOrNotAtAll(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		files map[string]string
-		grows string // the file that is still being written
+		grows string // a file that is being written
 	}{
 		"a shard is missing":           {without("ckpt-5.data-00001-of-00002"), "ckpt-5.data-00000-of-00002"},
 		"the index is missing":         {without("ckpt-5.index"), "ckpt-5.data-00000-of-00002"},
@@ -188,44 +188,44 @@ func TestACheckpointIsKeptWholeOrNotAtAll(t *testing.T) {
 	} {
 		w := newWrites(t)
 		w.write(c.files)
-		for i := range 8 { // for longer than what is whole would rest
+		for i := range 8 { // for longer than settleTime
 			w.write(map[string]string{c.grows: strings.Repeat("v", (i+1)*(maxLogLines+1))})
 			if got := w.scan(); got != "" {
-				t.Errorf("%s: kept %q", name, got)
+				t.Errorf("%s: saved %q", name, got)
 			}
 		}
 		if got := w.rest(time.Minute); !strings.Contains(got, c.grows) {
-			t.Errorf("%s: at rest kept %q", name, got)
+			t.Errorf("%s: at rest saved %q", name, got)
 		}
 	}
 }
 
-// What a checkpoint would lack that the last one has holds it up: the next attempt has only the
-// newest.
-func TestWhatWasKeptIsNotLost(t *testing.T) {
+// A checkpoint is not made while it would lack a file that the last one has, because the next
+// attempt has only the newest.
+func TestFilesOfTheLastCheckpointAreNotLost(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
 	w.write(tensorFlowCheckpoint(5))
 	w.write(map[string]string{"model.pkl": "1"})
 	if got := w.scan(); got != "checkpoint ckpt-5.data-00000-of-00002 ckpt-5.data-00001-of-00002 ckpt-5.index" {
-		t.Errorf("at once kept %q", got)
+		t.Errorf("at once saved %q", got)
 	}
 	if got := w.rest(5 * time.Second); !strings.Contains(got, "model.pkl") {
-		t.Fatalf("at rest kept %q", got)
+		t.Fatalf("at rest saved %q", got)
 	}
 	w.now = w.now.Add(time.Minute)
 	w.write(tensorFlowCheckpoint(6))
 	w.write(map[string]string{"model.pkl": "half"})
 	if got := w.scan(); got != "" {
-		t.Errorf("kept %q", got)
+		t.Errorf("saved %q", got)
 	}
 	if got := w.rest(5 * time.Second); !strings.Contains(got, "ckpt-6.index") || !strings.Contains(got, "model.pkl") {
-		t.Errorf("at rest: kept %q", got)
+		t.Errorf("at rest: saved %q", got)
 	}
 }
 
-// After a crash nothing is written any more; what was written last may be cut off.
-func TestWhatACrashLeavesIsKept(t *testing.T) {
+// After a crash nothing is written any more; the last file may be cut off.
+func TestFilesWrittenBeforeACrashAreSaved(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
 	w.write(map[string]string{"state-1.pkl": "1"})
@@ -235,7 +235,7 @@ func TestWhatACrashLeavesIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok := w.scanner.choose(); ok {
-		t.Error("kept while it may be written")
+		t.Error("saved while it may be written")
 	}
 	w.scanner.stopped()
 	chosen, ok := w.scanner.choose()
@@ -244,21 +244,22 @@ func TestWhatACrashLeavesIsKept(t *testing.T) {
 	}
 }
 
-func TestWhatLooksPartialIsWaitedFor(t *testing.T) {
+func TestFilesWithPartialNamesAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"model.h5.tmp", "ckpt-1_temp/part-00000-of-00001.data", "tmp-3/x", "x.partial"} {
 		w := newWrites(t)
 		w.write(map[string]string{"e": "1", name: "x"})
 		if got := w.rest(5 * time.Second); got != "e" {
-			t.Errorf("%s: kept %q", name, got)
+			t.Errorf("%s: saved %q", name, got)
 		}
-		if got := w.rest(time.Minute); !strings.Contains(got, "e") || !strings.Contains(got, name) { // left behind long ago
-			t.Errorf("%s, later: kept %q", name, got)
+		// After freshTime it is left over from long ago.
+		if got := w.rest(time.Minute); !strings.Contains(got, "e") || !strings.Contains(got, name) {
+			t.Errorf("%s, later: saved %q", name, got)
 		}
 	}
 }
 
-func TestTooManyFilesAreSaid(t *testing.T) {
+func TestTooManyFilesAreAnError(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
 	files := map[string]string{}
@@ -281,9 +282,9 @@ func TestTooManyFilesAreSaid(t *testing.T) {
 	}
 }
 
-// What a look at the files takes grows with their number alone, whatever a module makes of its
-// folders: with each folder looked at for each file, this would take longer than any test may, and
-// hold up the end of the job.
+// The time of a scan depends on the number of files, however deep a module nests its directories.
+// If each directory were examined for each file, this would take longer than any test may, and
+// delay the end of the job.
 func TestNestedFoldersOfOrbaxTakeNoLonger(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
@@ -303,7 +304,7 @@ func TestNestedFoldersOfOrbaxTakeNoLonger(t *testing.T) {
 	}
 }
 
-func TestTooManyFoldersAndLinksAreSaid(t *testing.T) {
+func TestTooManyDirectoriesAndLinksAreAnError(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
 	w.scanner.entries = 200
@@ -317,9 +318,9 @@ func TestTooManyFoldersAndLinksAreSaid(t *testing.T) {
 	}
 }
 
-// What is rewritten all the time is copied as it was at some moment, and a part that is left out is
-// not in the copy.
-func TestACopyHoldsWhatWasChosen(t *testing.T) {
+// A file that is rewritten all the time is copied as it is at some moment. A file that is left out
+// is not in the copy.
+func TestACopyHoldsTheChosenFiles(t *testing.T) {
 	t.Parallel()
 	d := lay(t, map[string]string{"working/step.json": `{"step": 5}`, "working/half.pkl": "ha", "out/model_run/state.pkl": "whole", "working/log": "a"})
 	state := d.Out(modelRun, "state.pkl")

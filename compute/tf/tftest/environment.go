@@ -27,6 +27,9 @@ var (
 
 	//go:embed requirements-estimator.lock
 	estimatorLockfile []byte
+
+	//go:embed requirements-orbax.lock
+	orbaxLockfile []byte
 )
 
 // completeMarker is written last: an environment without it is half made.
@@ -88,9 +91,9 @@ func (e environment) ensure(install func(environment) error) error {
 	if err := os.RemoveAll(e.dir); err != nil {
 		return fmt.Errorf("remove half-made Python environment: %w", err)
 	}
-	fmt.Fprintf(e.notice, "installing TensorFlow for tests into %s, once, some minutes\n", e.dir)
+	fmt.Fprintf(e.notice, "installing Python packages for tests into %s, once, some minutes\n", e.dir)
 	if err := install(e); err != nil {
-		return fmt.Errorf("install TensorFlow for tests into %s: %w", e.dir, err)
+		return fmt.Errorf("install Python packages for tests into %s: %w", e.dir, err)
 	}
 	return os.WriteFile(filepath.Join(e.dir, completeMarker), nil, 0o644)
 }

@@ -43,6 +43,23 @@ func AnalysisPython(t testing.TB) string {
 	return python
 }
 
+// OrbaxPackages returns a directory with Orbax and JAX, for the second tier of tests. A script of
+// Python's interpreter appends it to sys.path: packages that are in both environments are those of
+// Python.
+func OrbaxPackages(t testing.TB) string {
+	t.Helper()
+	skipShort(t)
+	python, err := orbaxInstalled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := command(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // Run hands in (as JSON) to the function check(input) of a Python script and decodes what it
 // returns into out, a pointer. In the script tf and np are imported and b64 decodes base64, the
 // form in which []byte goes in; tensors, arrays and bytes it returns come back as JSON lists,

@@ -62,6 +62,9 @@ var analysisInstalled = sync.OnceValues(func() (string, error) { return installF
 // estimatorInstalled is that of the environment with Estimators.
 var estimatorInstalled = sync.OnceValues(func() (string, error) { return installFrom(estimatorLockfile) })
 
+// orbaxInstalled is that of the environment with Orbax and JAX.
+var orbaxInstalled = sync.OnceValues(func() (string, error) { return installFrom(orbaxLockfile) })
+
 func installFrom(lock []byte) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -119,7 +119,7 @@ func TestHalfMadeEnvironmentIsMadeAgain(t *testing.T) {
 	if runs != 1 {
 		t.Errorf("installed %d times, want once", runs)
 	}
-	if want := "installing TensorFlow for tests into " + env.dir; !strings.Contains(notice.String(), want) {
+	if want := "installing Python packages for tests into " + env.dir; !strings.Contains(notice.String(), want) {
 		t.Errorf("notice %q", notice.String())
 	}
 }

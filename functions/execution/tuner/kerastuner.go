@@ -186,7 +186,7 @@ func (b *backend) Keep(ctx context.Context, trial, folder string) (string, error
 	if kept == nil {
 		return "", nil // the bus has lost its start, so it was not started
 	}
-	return keptFiles, b.attempt.Part(partOf(kept), folder).Keep(ctx, 0)
+	return keptFiles, b.attempt.Part(partOf(kept), folder).Save(ctx, 0)
 }
 
 // Lay implements oracle.Backend. A state that is gone leaves the folder empty: its trial's process

@@ -174,10 +174,10 @@ func (p *participant) finish(ctx context.Context, trial taken, assignment module
 		return err
 	}
 	if !assignment.Trial.Keep || ended.Status != tune.Completed || empty(assignment.WorkingDir) {
-		part.Forget(ctx)
+		part.Remove(ctx)
 		return nil
 	}
-	if err := search.Curves(ended.Curves).With(assignment.WorkingDir, func() error { return part.Keep(ctx, ended.Step) }); err != nil {
+	if err := search.Curves(ended.Curves).With(assignment.WorkingDir, func() error { return part.Save(ctx, ended.Step) }); err != nil {
 		return err
 	}
 	ended.Files = strings.TrimSpace(keptFiles + " " + ended.Files)
@@ -284,5 +284,5 @@ func (p *participant) keepModel(ctx context.Context, trial taken, assignment mod
 		return nil
 	}
 	ended.Files = modelFiles
-	return p.attempt.Part(modelOf(trial.Trial), dir).Keep(ctx, ended.Step)
+	return p.attempt.Part(modelOf(trial.Trial), dir).Save(ctx, ended.Step)
 }
