@@ -126,7 +126,7 @@ func skipLine(r *bufio.Reader) error {
 const (
 	headBytes      = 8 << 20 // written as it comes
 	tailBytes      = 1 << 20 // kept for the end of a longer log
-	eventTailBytes = 8 << 10 // told in an event
+	eventTailBytes = 8 << 10 // of an event
 )
 
 // boundedLog keeps the beginning and the end of what is written to it. Write never fails: an error

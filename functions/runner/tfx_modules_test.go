@@ -578,7 +578,7 @@ func (m misbehaving) check(t *testing.T, r *runner.Runner) {
 
 var errPreempted = errors.New("preempted")
 
-// checkBrief says whether an error can be told in an event.
+// checkBrief says whether an error can be part of an event.
 func checkBrief(t *testing.T, message string) {
 	t.Helper()
 	if len(message) > 64<<10 {

@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,10 +94,8 @@ func TestAModuleUnderItsOwnUserTouchesItsWorkspaceAlone(t *testing.T) {
 			if err := os.WriteFile(key, []byte("secret"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			other, otherWorkspace := job(t, work, "succeed") // of another slot
-			if _, err := r.Run(t.Context(), other, runner.Limits{}, nil); err != nil {
-				t.Fatal(err)
-			}
+			other, otherWorkspace := job(t, work, "wait") // of another slot
+			stop := runUntil(t, r, other)
 			for range 2 {
 				a, workspace := job(t, work, "raid")
 				own, theirs := filepath.Join(a.WorkingDir, "checkpoint"), filepath.Join(other.WorkingDir, "checkpoint")
@@ -116,8 +115,42 @@ func TestAModuleUnderItsOwnUserTouchesItsWorkspaceAlone(t *testing.T) {
 					"create " + a.WorkingDir: true, "read " + filepath.Join(workspace, "out", "model", "left"): true,
 					"create /root": false, "write parent": false, "signal parent": false, "look for parent": false, "limit parent": false, "slow down parent": false,
 				})
+				isTakenBack(t, a, workspace)
 			}
+			stop()
+			isTakenBack(t, other, otherWorkspace)
 		})
+	}
+}
+
+// runUntil has a module work that waits, and returns once it does. The function that it returns ends it.
+func runUntil(t *testing.T, r *runner.Runner, a module.Assignment) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := r.Run(ctx, a, runner.Limits{}, func(module.Message) { close(begun) })
+		ended <- err
+	}()
+	select {
+	case <-begun:
+	case err := <-ended:
+		cancel()
+		t.Fatal(err)
+	}
+	return sync.OnceFunc(func() { cancel(); <-ended })
+}
+
+// isTakenBack fails if what a module has had is not the worker's alone: its user may be another module's by now.
+func isTakenBack(t *testing.T, a module.Assignment, workspace string) {
+	t.Helper()
+	if info, err := os.Lstat(workspace); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the workspace has mode %v, %v", info.Mode(), err)
+	}
+	for _, path := range []string{workspace, a.WorkingDir, filepath.Join(a.WorkingDir, "checkpoint"), a.ServingModelDir} {
+		if id := ownerOf(t, path); id != 0 {
+			t.Errorf("%s belongs to user %d", path, id)
+		}
 	}
 }
 

@@ -13,11 +13,11 @@ func fma512(iterations int)
 //go:noescape
 func fma256(iterations int)
 
-const peakRegisters = 12
+const peakKV = 12
 
 func peakLoops() map[kernel.Level]peakLoop {
 	return map[kernel.Level]peakLoop{
-		kernel.AVX512: {fma512, peakRegisters * 16 * 2},
-		kernel.AVX2:   {fma256, peakRegisters * 8 * 2},
+		kernel.AVX512: {fma512, peakKV * 16 * 2},
+		kernel.AVX2:   {fma256, peakKV * 8 * 2},
 	}
 }

@@ -1,7 +1,12 @@
-"""Asks a SavedModel as TensorFlow serves it: python ask.py <model> <questions.json> <answers.json> <seed> <rounded by>."""
+"""Asks a SavedModel as TensorFlow serves it: python ask.py answer <model> <questions.json> <answers.json> <seed> <rounded by>.
+
+Or transforms raw rows by a transform graph: python ask.py transform <transform_fn>. Each line of standard input is a JSON list of
+serialized tf.Examples, and is answered by a line on descriptor 3.
+"""
 import base64
 import importlib
 import json
+import os
 import re
 import sys
 
@@ -91,8 +96,46 @@ def importable(name):
     return True
 
 
-def main():
-    folder, questions, answers, seed, by = sys.argv[1:]
+def transformation(model):
+    """The function of a transform graph, and how a row is parsed for it."""
+    function = model.transform_fn.concrete_functions[0]
+    (inputs,), _ = function.structured_input_signature
+    return model.transform_fn, {name: parsed(name, spec) for name, spec in inputs.items()}
+
+
+def parsed(name, spec):
+    """How a raw feature is parsed: as saved_transform_io_v2 of TensorFlow Transform feeds it."""
+    if isinstance(spec, tf.SparseTensorSpec) and spec.shape.rank == 2:
+        return tf.io.VarLenFeature(spec.dtype)
+    if isinstance(spec, tf.RaggedTensorSpec) and spec.shape.rank == 2:
+        return tf.io.RaggedFeature(spec.dtype, row_splits_dtype=spec.row_splits_dtype)
+    if isinstance(spec, tf.TensorSpec) and spec.shape.rank and spec.shape[1:].is_fully_defined():
+        return tf.io.FixedLenFeature(spec.shape[1:], spec.dtype)
+    raise ValueError(f"raw feature {name} is of a kind that is not parsed here: {spec}")
+
+
+def transform(transformed, features, texts):
+    """What a transform graph makes of rows."""
+    try:
+        answer = transformed(tf.io.parse_example([base64.b64decode(text) for text in texts], features))
+    except tf.errors.OpError as e:
+        print(e, file=sys.stderr)
+        return {"error": type(e).__name__}
+    outputs = {}
+    for name, v in answer.items():
+        tensors = parts(name, v.to_sparse() if isinstance(v, tf.RaggedTensor) else v)
+        outputs.update({k: encoded(t) for k, t in tensors.items()})
+    return {"outputs": {k: v for k, v in outputs.items() if v is not None}}
+
+
+def transform_all(folder):
+    with os.fdopen(3, "w") as answers:
+        transformed, features = transformation(load(folder))
+        for line in sys.stdin:
+            print(json.dumps(transform(transformed, features, json.loads(line))), file=answers, flush=True)
+
+
+def answer_all(folder, questions, answers, seed, by):
     model = load(folder)
     round_otherwise(model, int(seed), float(by))
     with open(questions) as f:
@@ -102,4 +145,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    {"answer": answer_all, "transform": transform_all}[sys.argv[1]](*sys.argv[2:])

@@ -43,6 +43,8 @@ type memoryHead struct {
 
 	Note   string `json:"note"`   // why there are no rows
 	Remark string `json:"remark"` // what else is to be known of the rows
+
+	SyntheticNote string `json:"synthetic_note"` // why the model was not asked for synthetic rows
 }
 
 type memoryRow struct {

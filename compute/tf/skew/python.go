@@ -125,7 +125,7 @@ func (p python) run(ctx context.Context, questions []question, seed uint64) (ans
 	}
 	ctx, cancel := context.WithTimeout(ctx, pythonTime)
 	defer cancel()
-	command := exec.CommandContext(ctx, p.interpreter, "-I", script, p.model, asked, answered,
+	command := exec.CommandContext(ctx, p.interpreter, "-I", script, "answer", p.model, asked, answered,
 		strconv.FormatUint(seed, 10), strconv.FormatFloat(roundedBy, 'g', -1, 64))
 	command.Env = environment(dir)
 	command.WaitDelay = time.Second

@@ -20,6 +20,7 @@ import (
 type Synthesis struct {
 	TransformGraph string   `json:"transform_graph"` // directory of the TransformGraph artifact
 	Transformed    []string `json:"transformed"`     // patterns of files of rows that the graph made
+	Python         string   `json:"python"`          // an interpreter that has TensorFlow, for a graph that Go can't execute; "" for none
 }
 
 // Synthetic holds raw rows that Synthesize made, and what the transform graph makes of each. The
@@ -54,17 +55,25 @@ func synthesize(ctx context.Context, q Synthesis) (made Synthetic, err error) {
 	if err != nil {
 		return made, fmt.Errorf("transformed rows: %w", err)
 	}
-	limited, cancel := context.WithTimeout(ctx, syntheticTime)
-	defer cancel()
-	s, err := newSynthetic(limited, q.TransformGraph, real)
+	s, err := newSynthetic(ctx, q.TransformGraph, q.Python, real)
 	if err != nil {
 		return made, err
 	}
+	defer s.close()
+	if s.graph == nil {
+		return made, fmt.Errorf("the transform graph can't be executed: %w", s.why)
+	}
+	most := syntheticTime
+	if _, slow := s.graph.(*tensorflowGraph); slow {
+		most = pythonTime // which takes seconds to start
+	}
+	limited, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
 	rows := s.plausible(limited)
 	if rows = s.steady(limited, rows); len(rows) == 0 {
 		return made, errors.New("no raw rows of the transform graph's schema were found whose transformed features are like the real ones")
 	}
-	features, err := runGraph(limited, s.graph, rows)
+	features, err := s.graph.transform(limited, rows)
 	if err != nil {
 		return made, fmt.Errorf("transform graph: %w", err)
 	}
@@ -93,7 +102,7 @@ func (s *synthetic) steady(ctx context.Context, rows []row) (kept []row) {
 	if len(rows) == 0 {
 		return nil
 	}
-	usual, err := runGraph(ctx, s.graph, rows)
+	usual, err := s.graph.transform(ctx, rows)
 	if err != nil {
 		return nil
 	}
@@ -106,7 +115,7 @@ func (s *synthetic) steady(ctx context.Context, rows []row) (kept []row) {
 		for i, r := range rows {
 			moved[i] = r.scaled(factor)
 		}
-		got, err := runGraph(ctx, s.graph, moved)
+		got, err := s.graph.transform(ctx, moved)
 		if err != nil {
 			return nil
 		}
@@ -211,7 +220,11 @@ const (
 func (c *check) planSynthetic(asking syntheticRows, attempts []attempt) error {
 	m := c.data.memory
 	if m == nil || len(m.synthetic) == 0 {
-		return errors.New("the model in memory was not asked for them")
+		const unasked = "the model in memory was not asked for them"
+		if m == nil || m.SyntheticNote == "" {
+			return errors.New(unasked)
+		}
+		return fmt.Errorf("%s: %s", unasked, m.SyntheticNote)
 	}
 	limits, n := m.unaltered(c.data.searched())
 	if n < min(minUnaltered, len(m.rows)) {

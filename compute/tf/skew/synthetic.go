@@ -16,8 +16,6 @@ import (
 	examplepb "github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 
 	"github.com/stoker-ml/stoker/compute/data/example"
-	"github.com/stoker-ml/stoker/compute/tf/graph"
-	"github.com/stoker-ml/stoker/compute/tf/transform"
 )
 
 // Limits of the synthetic rows.
@@ -35,14 +33,16 @@ const (
 // the schema; whether the data could hold them is known only of plausible rows.
 type synthetic struct {
 	spec  example.Spec
-	words []string // of the transform graph's vocabularies
-	graph *transform.Graph
-	real  []row // transformed rows of the run
+	words []string    // of the transform graph's vocabularies
+	graph transformer // nil: it can't be executed here
+	why   error       // of that
+	real  []row       // transformed rows of the run
 }
 
-// newSynthetic reads the raw schema of a TransformGraph artifact. A graph that Go can't execute is
-// left out: no row is known to be plausible then.
-func newSynthetic(ctx context.Context, dir string, real []row) (*synthetic, error) {
+// newSynthetic reads the raw schema of a TransformGraph artifact. A graph that neither Go nor the
+// interpreter python can execute is left out: no row is known to be plausible then. It must be
+// closed.
+func newSynthetic(ctx context.Context, dir, python string, real []row) (*synthetic, error) {
 	if dir == "" {
 		return nil, errors.New("there is no transform graph whose raw schema would say what requests hold")
 	}
@@ -62,10 +62,14 @@ func newSynthetic(ctx context.Context, dir string, real []row) (*synthetic, erro
 		return nil, fmt.Errorf("raw schema of the transform graph: a row has %d values, expected 1 to %d", size, maxSyntheticValues)
 	}
 	s := &synthetic{spec: spec, words: vocabularies(dir), real: real}
-	if s.graph, err = transform.OpenWithin(ctx, dir, graph.Limits{}); err != nil {
-		s.graph = nil
-	}
+	s.graph, s.why = openTransformer(ctx, dir, python, s.variants())
 	return s, ctx.Err()
+}
+
+func (s *synthetic) close() {
+	if s.graph != nil {
+		s.graph.close()
+	}
 }
 
 // vocabularies returns the first words of each vocabulary file of a transform graph.
@@ -325,16 +329,20 @@ func (l limit) with(v values) limit {
 	return l
 }
 
-// limits returns those of the graph's outputs that Transform wrote.
+// limits returns those of the features that Transform wrote.
 func (s *synthetic) limits() map[string]limit {
 	all := map[string]limit{}
-	for _, f := range s.graph.Spec() {
+	names := rawNames(s.real)
+	if g, ok := s.graph.(goGraph); ok {
+		names = g.Spec().Names()
+	}
+	for _, name := range names {
 		l := newLimit()
 		for _, r := range s.real {
-			l = l.with(r.values(f.Name))
+			l = l.with(r.values(name))
 		}
 		if len(l.texts) > 0 || l.least <= l.most {
-			all[f.Name] = l
+			all[name] = l
 		}
 	}
 	return all
@@ -367,11 +375,11 @@ func (s *synthetic) distances(ctx context.Context, limits map[string]limit, chos
 		rows[i] = s.row(c)
 	}
 	list := make([]float64, len(rows))
-	made, err := runGraph(ctx, s.graph, rows)
+	made, err := s.graph.transform(ctx, rows)
 	if err != nil { // perhaps of one row
 		made = nil
 		for _, r := range rows {
-			one, err := runGraph(ctx, s.graph, []row{r})
+			one, err := s.graph.transform(ctx, []row{r})
 			if err != nil {
 				one = []map[string]values{nil}
 			}

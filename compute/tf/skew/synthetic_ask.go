@@ -28,11 +28,12 @@ func (c *check) askSynthetic(ctx context.Context, model served) error {
 	if err != nil || slices.ContainsFunc(c.questions, func(q question) bool { return q.signature.Name == serving.Name }) {
 		return nil // plan says why, or has asked
 	}
-	s, err := newSynthetic(ctx, c.question.TransformGraph, c.data.transformed)
+	s, err := newSynthetic(ctx, c.question.TransformGraph, "", c.data.transformed)
 	if err != nil {
 		c.unasked(serving.Name, err)
 		return ctx.Err()
 	}
+	defer s.close()
 	diverse := s.diverse(probedRows)
 	c.addLabels(c.namedLabels(ctx, diverse))
 	plausible, err := c.plausible(ctx, s)
@@ -160,6 +161,9 @@ func (c *check) judge(asking syntheticRows, attempts []attempt) error {
 	uncompared := ""
 	if err := c.planSynthetic(asking, attempts); err != nil {
 		uncompared = "; its answers are not compared with anything: " + err.Error()
+		if c.outputs != "" {
+			c.outputs += "; answers to synthetic rows are not compared: " + err.Error()
+		}
 	}
 	c.note("the signature %s answered %d of %d synthetic raw rows, made of the transform graph's raw schema%s", signature, answered, len(attempts), uncompared)
 	return nil

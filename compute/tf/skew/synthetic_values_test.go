@@ -22,7 +22,7 @@ func corpus(t *testing.T, data string) *synthetic {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newSynthetic(t.Context(), filepath.Join("..", "savedmodel", "testdata", data, "transform_graph"), real)
+	s, err := newSynthetic(t.Context(), filepath.Join("..", "savedmodel", "testdata", data, "transform_graph"), "", real)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestPlausibleRowsTransformToWhatTheRunHas(t *testing.T) {
 		if len(rows) < 2 {
 			t.Fatalf("%s: %d plausible rows", data, len(rows))
 		}
-		made, err := runGraph(t.Context(), s.graph, rows)
+		made, err := s.graph.transform(t.Context(), rows)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -118,13 +118,19 @@ func (t *training) skewQuestion(ctx context.Context) (q *skew.Question, why stri
 		Memory: t.assignment.Predictions.MemoryPath, TransformGraph: t.assignment.TransformGraphPath,
 		Synthetic: t.synthetic, Rows: settings.Rows, Tolerance: settings.Tolerance, Python: t.opts.Python,
 	}
-	if t.opts.Fallback != nil {
-		q.Fallback = t.opts.Fallback(ctx, t.assignment.Module)
-	}
+	q.Fallback = t.fallback(ctx)
 	if t.assignment.Transformed {
 		q.Raw, q.Transformed = t.raw, t.assignment.EvalFiles
 	}
 	return q, "", nil
+}
+
+// fallback is an interpreter that has TensorFlow, to ask where Go can't execute a graph; "" for none.
+func (t *training) fallback(ctx context.Context) string {
+	if t.opts.Fallback == nil {
+		return ""
+	}
+	return t.opts.Fallback(ctx, t.assignment.Module)
 }
 
 // compared refuses a model whose files answer otherwise than the model that was trained. What could
@@ -229,7 +235,9 @@ func (t *training) synthesize(ctx context.Context) error {
 	if !bool(spec.Trainer.Skew.Check) || spec.Module.IsBuiltin() || !t.assignment.Transformed || len(t.raw) > 0 || t.assignment.TransformGraphPath == "" {
 		return nil
 	}
-	q := modelcheck.Question{Synthesis: &skew.Synthesis{TransformGraph: t.assignment.TransformGraphPath, Transformed: t.assignment.EvalFiles}}
+	q := modelcheck.Question{Synthesis: &skew.Synthesis{
+		TransformGraph: t.assignment.TransformGraphPath, Transformed: t.assignment.EvalFiles, Python: cmp.Or(t.opts.Python, t.fallback(ctx)),
+	}}
 	answer, err := t.CheckFiles(ctx, q, spec.Trainer.Resources)
 	if ctx.Err() != nil {
 		return err

@@ -157,7 +157,7 @@ func TestAFullDiskThatFitsNoCopyCostsNoModel(t *testing.T) {
 	if _, err := s.handle(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(log.String(), "a checkpoint is not kept") {
+	if !strings.Contains(log.String(), "a checkpoint is not saved") {
 		t.Errorf("log:\n%s", log.String())
 	}
 }

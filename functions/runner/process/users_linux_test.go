@@ -110,6 +110,7 @@ func begin(t *testing.T, supervisor *Supervisor, what string) (*Process, string)
 // The worker's files, memory, signals and processors are closed to a process under another user, by the kernel alone.
 func TestAProcessUnderAnotherUserTouchesNothingOfItsWorker(t *testing.T) {
 	supervisor := supervisorWithUsers(t)
+	withGroup(t)
 	file := filepath.Join(openDir(t), "secret")
 	if err := os.WriteFile(file, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
@@ -128,6 +129,23 @@ func TestAProcessUnderAnotherUserTouchesNothingOfItsWorker(t *testing.T) {
 	if p.User.ID == 0 {
 		t.Error("it is root")
 	}
+}
+
+// withGroup puts this process into another group for the test, so that its processes have one to leave.
+func withGroup(t *testing.T) {
+	t.Helper()
+	before, err := syscall.Getgroups()
+	if err == nil {
+		err = syscall.Setgroups([]int{1})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Setgroups(before); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // openDir is a folder that all users can reach.

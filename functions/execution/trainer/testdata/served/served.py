@@ -168,6 +168,13 @@ def unnamed(job):
     job.save(model, examples()(lambda texts: {"probabilities": model(column(transformed(job, model)(texts)))}))
 
 
+def unnamed_scaled(job):
+    """The numbers of that tensor are no features."""
+    scaled = lambda features: 2.0 * column(features)
+    model = job.train(unnamed_net(), lambda data: data.map(lambda x, y: (scaled(x), y)))
+    job.save(model, examples()(lambda texts: {"probabilities": model(scaled(transformed(job, model)(texts)))}))
+
+
 def best(job):
     """The best state of the training is read again, and saved."""
     path = os.path.join(job.args.model_run_dir, "best.keras")

@@ -19,6 +19,9 @@ from stoker_runner.arrivals import when_imported
 
 FEW = 500  # rows of a source that is not read whole: some of them are found again by their features
 MANY = 2000  # rows of a source that is, so that its answers are known as a set
+MOST_RECORDS = 20000  # rows of files by which the columns of one tensor are known
+MOST_NUMBERS = 10_000_000  # that these rows have
+FEWEST = 10  # rows that are one record alone, by which columns are known
 SECONDS = 120  # that all of it may take
 MOST_VALUES = 5000  # of one feature or output in a row
 MOST_WEIGHTS = 2 << 30  # bytes that are compared with those of the files
@@ -31,6 +34,7 @@ _labels = []  # names by which labels were asked for
 _before = {}  # by id of a model: the weights that it had before its first fit
 _derived = None  # the last dataset that was made of the evaluation data
 _asked = False  # whether anybody will read it
+_columns = None  # of the one tensor that the model is given: the feature and the number in it that each is; None where that isn't known
 
 
 class Nothing(Exception):
@@ -200,6 +204,7 @@ def _answers_to(tf, sources, assignment, head):
     if _shared(_model):
         raise Nothing("the model has variables that its workers read together, as those of a batch normalization: train it with one worker to compare it")
     _refuse_random(tf, sources)
+    _find_columns(tf, sources[0], assignment)
     end, rows, whole = time.monotonic() + SECONDS, [], False
     for source in sources:
         found, whole = _of_source(tf, source, assignment, end)
@@ -207,26 +212,112 @@ def _answers_to(tf, sources, assignment, head):
     head["epoch"] = whole and len(sources) == 1
     if not rows:
         raise Nothing("the data that the model was evaluated on hold no rows")
-    return [line for line, _ in rows] + _synthetic(tf, sources[0], assignment)
+    return [line for line, _ in rows] + _synthetic(tf, sources[0], assignment, head)
 
 
-def _synthetic(tf, source, assignment):
+def _synthetic(tf, source, assignment, head):
     """The lines of rows that stand in for raw ones: the model is given their transformed features in the form that the source's have."""
     path = assignment["predictions"].get("synthetic_path")
     x = next((x for x, _ in _batches(tf, source)), None)
-    if not path or not isinstance(x, dict):
+    if not path:
+        return []
+    if not isinstance(x, dict) and not _columns:
+        head["synthetic_note"] = "the model is given no named features, and which of them its numbers are is not certain"
         return []
     lines = []
     with open(path, encoding="utf-8") as file:
         for number, text in enumerate(file):
             features = json.loads(text)
             try:
-                (line, _), = _rows(tf, {name: _like(tf, part, features[name]) for name, part in x.items()}, None)
+                given = _side_by_side(tf, x, features) if _columns else {name: _like(tf, part, features[name]) for name, part in x.items()}
+                (line, _), = _rows(tf, given, None)
             except Exception as error:  # that row is not compared
                 said.note(f"the model in memory can't be asked for synthetic row {number}: {type(error).__name__}: {str(error)[:500]}")
                 continue
             lines.append({**line, "synthetic": number})
     return lines
+
+
+def _side_by_side(tf, x, features):
+    """A batch of one row with the features in the columns that they have in another batch."""
+    widths = {name: sum(1 for other, _ in _columns if other == name) for name, _ in _columns}
+    if any(len(features[name]) != width for name, width in widths.items()):
+        raise ValueError("a feature has another number of values")
+    return tf.constant([[float(features[name][number]) for name, number in _columns]], x.dtype)
+
+
+def _find_columns(tf, source, assignment):
+    """Finds out what the columns are of the one tensor that a model is given, if rows without raw examples are to be compared."""
+    global _columns
+    _columns = None
+    x = next((x for x, _ in _batches(tf, source)), None)
+    if not assignment["predictions"].get("synthetic_path") or not isinstance(x, tf.Tensor) or x.shape.rank != 2 or not x.dtype.is_floating:
+        return
+    rows = []
+    try:
+        for x, _ in _batches(tf, source):
+            rows += x.numpy().astype("float32").tolist()
+            if len(rows) >= FEW:
+                break
+        _columns = _matched(rows, _numbers_of_records(tf, assignment["eval_files"]))
+    except Exception as error:
+        said.note(f"the columns of the model's input are not known: {type(error).__name__}: {str(error)[:500]}")
+
+
+def _matched(rows, records):
+    """The number of a feature that each column of some rows is; None where that isn't certain.
+
+    records has the numbers of all records by feature and place: {("age", 0): [...]}. A column is one of them by its values alone if they
+    are fractions of many values: no other number has the same ones by chance. Of such a column on its own the others are known by the
+    records that rows are: each must have the value of its row there, and have more than one. What is true of two numbers is not certain.
+    """
+    import numpy as np
+
+    rows = np.array(rows, dtype=np.float32)
+    records = {key: np.array(values, dtype=np.float32) for key, values in records.items()}
+    if not records or not len(rows):
+        return None
+    found = [[key for key, values in records.items() if np.isin(column, values).all()] for column in rows.T]
+    sure = [i for i, column in enumerate(rows.T) if len(found[i]) == 1 and len(np.unique(column[column != np.floor(column)])) >= FEWEST]
+    if not sure:
+        return None
+    by_key = {}
+    for number, key in enumerate(zip(*(records[found[i][0]].tolist() for i in sure))):
+        by_key.setdefault(key, []).append(number)
+    known = [by_key.get(key, []) for key in zip(*(rows[:, i].tolist() for i in sure))]
+    alone = [i for i, numbers in enumerate(known) if len(numbers) == 1]
+    if not all(known) or len({known[i][0] for i in alone}) < FEWEST:
+        return None
+    at = np.array([known[i][0] for i in alone])
+    columns = []
+    for i, column in enumerate(rows.T):
+        if i not in sure:
+            found[i] = [key for key in found[i] if (records[key][at] == column[alone]).all()]
+            if len(found[i]) != 1 or len(np.unique(column[alone])) < 2:
+                return None
+        columns.append(found[i][0])
+    whole = {name: [number for other, number in records if other == name] for name, _ in columns}
+    if any(sorted(number for other, number in columns if other == name) != numbers for name, numbers in whole.items()):
+        return None  # a part of a feature, or one that is there twice
+    return columns
+
+
+def _numbers_of_records(tf, patterns):
+    """The numbers of all features that have as many in each record, by feature and place; none where there are too many."""
+    lists, count, size = {}, 0, 0
+    for path in (path for pattern in patterns for path in sorted(glob.glob(pattern))):
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        for record in tf.data.TFRecordDataset(path, compression_type="GZIP" if packed else ""):
+            count += 1
+            for name, feature in tf.train.Example.FromString(record.numpy()).features.feature.items():
+                values = feature.float_list.value or feature.int64_list.value
+                size += len(values)
+                lists.setdefault(name, []).append(list(values))
+            if count > MOST_RECORDS or size > MOST_NUMBERS:
+                return {}
+    return {(name, i): [values[i] for values in of]
+            for name, of in lists.items() if len(of) == count and len({len(values) for values in of}) == 1 for i in range(len(of[0]))}
 
 
 def _like(tf, part, values):
@@ -325,7 +416,7 @@ def _alike(some, others):
 def _rows(tf, x, y):
     """The lines of a batch, each with all its numbers."""
     outputs = _outputs(tf, _called(tf, x))
-    features = {name: _lists(tf, part) for name, part in x.items()} if isinstance(x, dict) else {}
+    features = {name: _lists(tf, part) for name, part in x.items()} if isinstance(x, dict) else _named(x)
     labels = y if isinstance(y, dict) else {} if y is None else {"": y}
     labels = {name: _lists(tf, part) for name, part in labels.items()}
     count = min(len(rows) for rows in outputs.values())
@@ -336,6 +427,14 @@ def _rows(tf, x, y):
         numbers = [_number(value) for name in sorted(line["outputs"]) for value in line["outputs"][name]]
         lines.append((line, numbers))
     return lines
+
+
+def _named(x):
+    """The features of the rows of one tensor, whose columns are known or else have no names."""
+    named = {}
+    for name, number in sorted(_columns or []):
+        named.setdefault(name, []).append(x.numpy()[:, _columns.index((name, number))])
+    return {name: [_values(row) for row in zip(*columns)] for name, columns in named.items()}
 
 
 def _number(value):
