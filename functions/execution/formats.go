@@ -128,6 +128,27 @@ func (f *formats) findComplete() {
 			f.complete[path] = true
 		}
 	}
+	if s.over {
+		f.addKerasCopies()
+	}
+}
+
+// addKerasCopies adds backups of Keras 3 whose weights were cut off by the end of the process, if
+// the copies next to them are whole: Keras restores the copies if it can't read the weights.
+func (f *formats) addKerasCopies() {
+	for path := range f.scanner.files {
+		dir, name := filepath.Split(path)
+		if state := dir + kerasState; name == kerasWeights && f.complete[path+kerasBackup] && !f.scanner.isWholeHDF5(path) {
+			f.complete[path], f.complete[state] = true, true
+		}
+	}
+}
+
+// isSpare reports whether a file is a copy of one of a complete backup of Keras 3. A checkpoint
+// does without the copy.
+func (f *formats) isSpare(path string) bool {
+	original, is := strings.CutSuffix(path, kerasBackup)
+	return is && f.complete[original]
 }
 
 // orbaxState is what is known of a directory of Orbax. A greater value of a directory prevails over

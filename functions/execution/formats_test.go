@@ -229,6 +229,41 @@ func TestABackupOfKeras3IsSavedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+// With double_checkpoint, Keras 3 copies its backup before it overwrites it.
+func TestCopiesOfABackupOfKeras3(t *testing.T) {
+	t.Parallel()
+	copies := func(length int) map[string]string {
+		return below("backup", map[string]string{kerasWeights + kerasBackup: hdf5(96, 0)[:length], kerasState + kerasBackup: `{"epoch": 0}`})
+	}
+	whole := join(kerasBackupFiles(96, 1), copies(96))
+	for name, c := range map[string]struct {
+		write func(w *writes)
+		over  bool
+		want  string
+	}{
+		"a copy is being written":       {func(w *writes) { w.write(copies(50)) }, false, "backup/latest.weights.h5 backup/training_metadata.json other.weights.h5"},
+		"the weights are being written": {func(w *writes) { w.write(below("backup", map[string]string{kerasWeights: "\x89HDF"})) }, false, ""},
+		"the weights were cut off":      {func(w *writes) { w.write(below("backup", map[string]string{kerasWeights: "\x89HDF"})) }, true, listed(whole) + " other.weights.h5"},
+		"the state was not written":     {func(w *writes) { w.write(below("backup", map[string]string{kerasWeights: hdf5(96, 0)})) }, true, ""},
+		"a copy and the weights are half": {func(w *writes) {
+			w.write(join(copies(50), below("backup", map[string]string{kerasWeights: "\x89HDF"})))
+		}, true, ""},
+	} {
+		w := newWrites(t)
+		w.write(whole)
+		if got := w.scan(); got != listed(whole) {
+			t.Fatalf("%s: saved %q", name, got)
+		}
+		w.now = w.now.Add(time.Second)
+		c.write(w)
+		w.write(map[string]string{"other.weights.h5": hdf5(96, 0)})
+		w.scanner.over = c.over
+		if got := w.scan(); got != c.want {
+			t.Errorf("%s: saved %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // A checkpoint is copied only if its files are still those that were found to be whole.
 func TestAFileThatChangesBeforeTheCopyIsNotSaved(t *testing.T) {
 	t.Parallel()

@@ -158,20 +158,20 @@ func (s *scanner) track(path string, is stamp, now time.Time) tracked {
 // choose selects the files of a checkpoint. It returns false if the checkpoint would hold nothing
 // new, would come too soon after the last one, or would lack a file that the last one has.
 func (s *scanner) choose() (selection, bool) {
-	chosen := s.split()
+	chosen, known := s.split()
 	var size int64
 	fresh := false
 	for path, file := range s.files {
-		last, known := s.saved[path]
+		last, saved := s.saved[path]
 		if chosen.without[path] {
-			if known {
+			if saved && !known.isSpare(path) {
 				return chosen, false
 			}
 			continue
 		}
 		size += file.size
 		_, whole := chosen.whole[path]
-		fresh = fresh || whole && !(known && last.is(file.stamp))
+		fresh = fresh || whole && !(saved && last.is(file.stamp))
 	}
 	pause := max(time.Second, time.Duration(float64(size)/bytesPerSecond*float64(time.Second)))
 	return chosen, fresh && s.now().Sub(s.savedAt) >= pause
@@ -179,7 +179,7 @@ func (s *scanner) choose() (selection, bool) {
 
 // split sorts the files into logs (by name, or by growth in every scan), files that are rewritten
 // all the time, files that are not whole, and the others, which are whole.
-func (s *scanner) split() selection {
+func (s *scanner) split() (selection, *formats) {
 	chosen := selection{whole: map[string]stamp{}, logs: map[string]bool{}, rewritten: map[string]bool{}, without: map[string]bool{}}
 	known := s.formats()
 	busy := map[string]bool{} // checkpoints of which a file is being written
@@ -208,7 +208,7 @@ func (s *scanner) split() selection {
 			chosen.whole[path] = file.stamp
 		}
 	}
-	return chosen
+	return chosen, known
 }
 
 // addNamedByState adds each state file of TensorFlow to the busy checkpoints if it may name one
