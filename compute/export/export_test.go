@@ -46,7 +46,7 @@ func houses(t *testing.T) export.Model {
 	}}
 }
 
-func TestFormatsStandBesideTheSavedModelWithNotesOfWhatToFeed(t *testing.T) {
+func TestFormatsAreWrittenNextToTheSavedModelWithTheirInputs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	serving := filepath.Join(dir, "Format-Serving")
@@ -116,7 +116,7 @@ func TestAnUnknownFormatIsNamed(t *testing.T) {
 	}
 }
 
-func TestAnExportThatIsToldToStopSaysWhy(t *testing.T) {
+func TestACanceledExportReturnsTheCause(t *testing.T) {
 	t.Parallel()
 	why := errors.New("preempted")
 	ctx, stop := context.WithCancelCause(t.Context())

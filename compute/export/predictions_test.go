@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// pairs gives batches of two rows, for ever or until there are no more.
+// pairs gives batches of two rows, forever or until there are no more.
 type pairs struct{ left []float32 }
 
 func (p *pairs) Next(context.Context) (nn.Batch, error) {

@@ -41,7 +41,7 @@ func (g guarded) check(t *testing.T, what string) {
 	first := cap(g.all) - cap(g.x)
 	for i, v := range g.all {
 		if (i < first || i >= first+len(g.x)) && v != guard {
-			t.Fatalf("%s wrote %v at %d, beside its %d elements", what, v, i-first, len(g.x))
+			t.Fatalf("%s wrote %v at %d, outside of its %d elements", what, v, i-first, len(g.x))
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 const (
 	statesFile = "states.json"
 	fewStates  = 8   // states that are kept, whatever files they name
-	maxStates  = 256 // states that are kept if they name no file beside those of the newest one
+	maxStates  = 256 // states that are kept if they name only files of the newest one
 )
 
 // Checkpoint keeps what was logged up to a step, for a checkpoint of that step. It is to be called

@@ -57,7 +57,7 @@ func TestAStoppedRunGoesOnAsIfNothingHadHappened(t *testing.T) {
 }
 
 // Who keeps something with each checkpoint can have it there before the checkpoint is.
-func TestACheckpointIsToldOfBeforeThereIsAnythingOfIt(t *testing.T) {
+func TestACheckpointIsReportedBeforeItIsWritten(t *testing.T) {
 	t.Parallel()
 	o, s := options(20), endless()
 	o.Checkpoints = train.Checkpoints{Dir: filepath.Join(t.TempDir(), "checkpoints"), Every: 10, Keep: -1}
@@ -83,14 +83,14 @@ func TestACheckpointIsWrittenWhenItsTimeHasCome(t *testing.T) {
 	s.before = func(int) { clock = clock.Add(time.Second) } // a step takes a second
 	o.Now = func() time.Time { return clock }
 	o.Checkpoints = train.Checkpoints{Dir: t.TempDir(), Interval: 25 * time.Second}
-	var told []int
-	o.Checkpointed = func(step int) { told = append(told, step) }
+	var saved []int
+	o.Checkpointed = func(step int) { saved = append(saved, step) }
 	m, whole := model(t, nn.SoftmaxCrossEntropy{}, 3), model(t, nn.SoftmaxCrossEntropy{}, 3)
 	if _, err := train.Run(t.Context(), o, m, s, nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]int{25, 50}, told); diff != "" {
-		t.Errorf("checkpoints told of: want - got +\n%s", diff)
+	if diff := cmp.Diff([]int{25, 50}, saved); diff != "" {
+		t.Errorf("reported checkpoints: want - got +\n%s", diff)
 	}
 	if _, err := train.Run(t.Context(), options(60), whole, endless(), nil); err != nil {
 		t.Fatal(err)
@@ -129,13 +129,13 @@ func checkpointed(t *testing.T) string {
 	t.Helper()
 	o := options(30)
 	o.Checkpoints = train.Checkpoints{Dir: t.TempDir(), Every: 10, Keep: 3}
-	var told []int
-	o.Checkpointed = func(step int) { told = append(told, step) }
+	var saved []int
+	o.Checkpointed = func(step int) { saved = append(saved, step) }
 	if _, err := train.Run(t.Context(), o, model(t, nn.SoftmaxCrossEntropy{}, 3), endless(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]int{10, 20, 30}, told); diff != "" {
-		t.Fatalf("checkpoints told of: want - got +\n%s", diff)
+	if diff := cmp.Diff([]int{10, 20, 30}, saved); diff != "" {
+		t.Fatalf("reported checkpoints: want - got +\n%s", diff)
 	}
 	return o.Checkpoints.Dir
 }

@@ -20,7 +20,7 @@ func TestATrainingEndsWhenItIsNotToContinue(t *testing.T) {
 	if err != nil || result.Steps != 7 || result.Metrics["loss"] == 0 {
 		t.Errorf("result is %+v, %v", result, err)
 	}
-	wrong := errors.New("no room for the metrics")
+	wrong := errors.New("no space for the metrics")
 	o.Continue = func(context.Context, int) (bool, error) { return true, wrong }
 	if _, err := train.Run(t.Context(), o, model(t, nn.SoftmaxCrossEntropy{}, 3), endless(), nil); !errors.Is(err, wrong) ||
 		!strings.Contains(err.Error(), "after step 1:") {

@@ -23,8 +23,8 @@ type closing struct {
 
 func (c closing) Close() error { *c.closed++; return nil }
 
-// diary is what Evaluations were told, as one line each time: the steps of all, the final one with
-// a point.
+// diary holds what Evaluations were called with, one line a call: the steps of all, the final one
+// with a point.
 type diary struct {
 	lines          []string
 	opened, closed int
@@ -152,7 +152,7 @@ func TestAResumedTrainingHasTheEvaluationsOfAnUndisturbedOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			if ctx.Err() != nil && len(d.checkpoints) == 0 {
-				t.Error("the checkpoint was not told of")
+				t.Error("the checkpoint was not reported")
 			}
 			if _, err := run(t.Context(), t, d.options(t, dir, 30), endless()); err != nil {
 				t.Fatal(err)

@@ -46,7 +46,7 @@ func linear(t *testing.T) *nn.Model {
 	})
 }
 
-// The loss of the last step is that before it: no later one tells what became of the weights.
+// The loss of the last step is that before it: no later one shows what became of the weights.
 func TestAModelThatTheLastStepSpoiltIsNone(t *testing.T) {
 	t.Parallel()
 	_, err := train.Run(t.Context(), diverging(t, 1), linear(t), steep(), nil)

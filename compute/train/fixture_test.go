@@ -13,7 +13,7 @@ import (
 
 // spiral is a source of rows whose class is by which of three rays they are next to.
 type spiral struct {
-	batches int // left; negative: for ever
+	batches int // left; negative: no end
 	rows    int
 	next    float64
 	before  func(batch int) // is called before each

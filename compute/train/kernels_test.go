@@ -37,12 +37,12 @@ func resumedLog(t *testing.T, kernels string) string {
 	var log bytes.Buffer
 	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	if result := run(); result.Resumed != 3 {
-		t.Fatalf("gone on from step %d, expected 3", result.Resumed)
+		t.Fatalf("resumed from step %d, expected 3", result.Resumed)
 	}
 	return log.String()
 }
 
-func TestACheckpointOfOtherKernelsIsGoneOnFromAndSaidSo(t *testing.T) {
+func TestACheckpointOfOtherKernelsIsResumedWithAWarning(t *testing.T) {
 	t.Parallel()
 	if log := resumedLog(t, nn.KernelSet()); !strings.Contains(log, "step=3") || strings.Contains(log, "last bits") {
 		t.Errorf("of this machine: %s", log)

@@ -48,7 +48,7 @@ type metricCase struct {
 
 // kerasMetrics takes the area below the ROC curve of probabilities rounded down and compares a bit
 // later, as TensorFlow Model Analysis does; keras_auc is Keras's own, in float32 as it is unless
-// told otherwise. All else it adds up in float64, since float32 is off by some 1e-6 of 400 rows.
+// set otherwise. All else it adds up in float64, since float32 is off by some 1e-6 of 400 rows.
 // Probabilities are float32, as they are served.
 const kerasMetrics = `
 def check(c):

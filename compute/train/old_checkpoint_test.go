@@ -16,7 +16,7 @@ import (
 // one before plans and kernels, left of model on endless with seed 7: behind step 10 and behind
 // step 20. A training that was cut off by an update goes on from the first, and comes where that
 // version came, but for the last bits.
-func TestACheckpointOfAnEarlierVersionIsGoneOnFrom(t *testing.T) {
+func TestACheckpointOfAnEarlierVersionIsResumed(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"sgd", "momentum", "adam", "adagrad", "ftrl", "parts"} {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func goOn(t *testing.T, name string, step int) *nn.Model {
 	o.Checkpoints = train.Checkpoints{Dir: dir, Seed: 7}
 	result, err := train.Run(t.Context(), o, m, endless(), nil)
 	if err != nil || result.Resumed != step {
-		t.Fatalf("gone on from step %d, expected %d: %v", result.Resumed, step, err)
+		t.Fatalf("resumed from step %d, expected %d: %v", result.Resumed, step, err)
 	}
 	return m
 }

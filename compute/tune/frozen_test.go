@@ -22,8 +22,8 @@ func TestEntriesOfEarlierVersionsAreRead(t *testing.T) {
 	}}.Check(t)
 }
 
-// What a newer version says in an entry may decide what comes next, so nobody goes on without it;
-// and it is told from bytes that are none.
+// What a newer version says in an entry may decide what comes next, so a reader must stop at it;
+// and it is distinguished from bytes that are none.
 func TestAnEntryOfANewerVersionIsKnownForOne(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/frozen/entry.begun.json")

@@ -25,8 +25,8 @@ func TestTheBestIsTheFirstOfBest(t *testing.T) {
 			Space:      space.Space{{Name: "x", Kind: space.Float, Max: 1}},
 			Objectives: []Objective{{"score", direction}}, Constraints: []Constraint{{Name: "size", Max: &limit}}}}})
 		for s.Remaining() > 0 {
-			for seat := range 5 {
-				if owner := (Owner{Job: strconv.Itoa(seat)}); s.Of(owner.Job) == nil && s.Remaining() > 0 {
+			for worker := range 5 {
+				if owner := (Owner{Job: strconv.Itoa(worker)}); s.Of(owner.Job) == nil && s.Remaining() > 0 {
 					apply(Entry{Started: []Started{{Trial: s.NextID(), Owner: owner, Suggestion: &Suggestion{}}}})
 				}
 			}

@@ -162,13 +162,13 @@ func (s *Study) Remaining() int {
 	case s.Config.MaxTrials == 0:
 		return -1
 	}
-	room := s.Config.MaxTrials
+	left := s.Config.MaxTrials
 	for _, t := range s.Trials {
 		if t.Parent == "" {
-			room--
+			left--
 		}
 	}
-	return max(0, room)
+	return max(0, left)
 }
 
 // settled says that no trial runs or waits for another try.

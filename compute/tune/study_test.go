@@ -80,7 +80,7 @@ func TestAStudyIsWhatItsLogSays(t *testing.T) {
 	l := begin(t, config())
 	l.append(started(start("0000", "a"), start("0001", "b")))
 	if l.Free() != 0 || l.Remaining() != 2 || l.Of("b").ID != "0001" {
-		t.Errorf("%d free, room for %d", l.Free(), l.Remaining())
+		t.Errorf("%d free, %d remaining", l.Free(), l.Remaining())
 	}
 	l.append(tune.Entry{Ended: completed("0001", "b", 2), Started: []tune.Started{start("0002", "b")}})
 	l.append(tune.Entry{Ended: completed("0000", "a", 1), Started: []tune.Started{start("0003", "a")}})

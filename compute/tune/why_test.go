@@ -2,7 +2,7 @@ package tune
 
 import "testing"
 
-// Each reason that there is has words; one of a newer version is told as it stands.
+// Each reason that there is has words; one of a newer version is printed as it is.
 func TestWhyASearchIsOverIsSaidInWords(t *testing.T) {
 	t.Parallel()
 	for _, why := range []Why{Exhausted, MaxTrials, OutOfTime, GoalReached, NoBetter, Failing, Stopped, Cancelled} {
@@ -11,6 +11,6 @@ func TestWhyASearchIsOverIsSaidInWords(t *testing.T) {
 		}
 	}
 	if words := Why("moon_is_full").InWords(); words != "moon_is_full" {
-		t.Errorf("an unknown reason is told as %q", words)
+		t.Errorf("an unknown reason is described as %q", words)
 	}
 }

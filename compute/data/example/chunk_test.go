@@ -168,7 +168,7 @@ func FuzzManyRecords(f *testing.F) {
 	})
 }
 
-func TestNamesThatDifferInTheMiddleOnlyAreToldApart(t *testing.T) {
+func TestNamesThatDifferInTheMiddleOnlyAreDistinguished(t *testing.T) {
 	t.Parallel()
 	var b example.Builder
 	var spec example.Spec

@@ -102,7 +102,7 @@ func TestLargeRecordsAreNotReadFarAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	held, still := uint64(0), 0
-	for still < 10 { // until the one who reads ahead waits
+	for still < 10 { // until the goroutine that reads ahead waits
 		time.Sleep(100 * time.Millisecond)
 		runtime.GC()
 		var m runtime.MemStats

@@ -134,7 +134,7 @@ func TestEpochsFollowEachOtherWithinABatch(t *testing.T) {
 		"two epochs":         {example.Options{Epochs: 2}, [][]int64{{0, 1}, {2, 0}, {1, 2}}},
 		"a last short batch": {example.Options{Epochs: 3}, [][]int64{{0, 1}, {2, 0}, {1, 2}, {0, 1}, {2}}},
 		"dropped":            {example.Options{Epochs: 3, DropRemainder: true}, [][]int64{{0, 1}, {2, 0}, {1, 2}, {0, 1}}},
-		"for ever":           {example.Options{}, [][]int64{{0, 1}, {2, 0}, {1, 2}, {0, 1}, {2, 0}, {1, 2}}},
+		"forever":            {example.Options{}, [][]int64{{0, 1}, {2, 0}, {1, 2}, {0, 1}, {2, 0}, {1, 2}}},
 	} {
 		c.options.Patterns, c.options.BatchSize = []string{pattern}, 2
 		equal(t, name, next(t, open(t, c.options), 6), c.want)

@@ -132,7 +132,7 @@ func compareWithTransform(t *testing.T, answers []tftSchema) {
 
 // mistaken are the tensors of SequenceExamples for which tf.Transform finds no domain, or that of
 // another feature: it looks for dense tensors by their own name instead of the feature's, and
-// doesn't tell apart features of one name, be they plain or a step's.
+// doesn't distinguish features of one name, be they plain or a step's.
 func mistaken(t example.TensorSpec, schema string) bool {
 	twice := strings.Count(schema, fmt.Sprintf(`feature { name: %q `, t.Values)) > 1
 	return twice || (t.Layout == example.FixedLen || t.Layout == example.VarLen) && t.Name != t.Values
@@ -159,7 +159,7 @@ func TestFeatureSpecsAreThoseOfTransform(t *testing.T) {
 		}
 	}
 	if len(answers) < 150 || refused < 20 || refused > len(answers)/2 {
-		t.Errorf("%d schemas, %d of them refused: too few to tell", len(answers), refused)
+		t.Errorf("%d schemas, %d of them refused: expected more of both", len(answers), refused)
 	}
 	compareWithTransform(t, answers)
 }

@@ -14,8 +14,8 @@ import (
 
 // sequenceScript parses with tf.io.parse_sequence_example, each feature in the layout that is asked
 // for. Answers are rows: for a plain feature its values, for a list its steps; of a dense list the
-// steps that its lengths tell, of a sparse tensor what its indices tell, to which the empty steps
-// at the end of a row don't belong.
+// steps that its lengths give, of a sparse tensor those that its indices give, to which the empty
+// steps at the end of a row don't belong.
 const sequenceScript = `
 TYPES = {"string": tf.string, "float": tf.float32, "int64": tf.int64}
 

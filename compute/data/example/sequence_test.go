@@ -95,7 +95,7 @@ func TestBadStepsAreNamed(t *testing.T) {
 	}
 }
 
-func TestASequenceExampleIsAnExampleToWhoAsksForItsContext(t *testing.T) {
+func TestASequenceExampleIsReadAsAnExampleByItsContext(t *testing.T) {
 	t.Parallel()
 	spec := example.Spec{{Name: "id", Kind: example.Int64, Shape: []int{1}}}
 	b, err := example.Parse(spec, slices.Concat(new(example.Builder).Int64("id", 1).Build(), lists("words", []int64{1, 2})))

@@ -143,7 +143,7 @@ func TestTheSameGraphGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestARuntimeTellsWhatToFeed(t *testing.T) {
+func TestARuntimeListsTheInputs(t *testing.T) {
 	t.Parallel()
 	b := nn.NewBuilder(nn.NewRand(1))
 	b.Output("y", b.Embedding("table", b.Hash("town_bucket", b.Input("town", nn.String, 1), 7), 7, 2))
@@ -165,11 +165,11 @@ func TestARuntimeTellsWhatToFeed(t *testing.T) {
 	if diff := cmp.Diff(inputs[0].Note, answers[0].Docs["town_bucket"]); diff != "" {
 		t.Errorf("documentation: want - got +\n%s", diff)
 	}
-	var told []partition.Input
-	if err := json.Unmarshal([]byte(answers[0].Metadata["inputs"]), &told); err != nil {
+	var listed []partition.Input
+	if err := json.Unmarshal([]byte(answers[0].Metadata["inputs"]), &listed); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(inputs, told); diff != "" {
+	if diff := cmp.Diff(inputs, listed); diff != "" {
 		t.Errorf("metadata: want - got +\n%s", diff)
 	}
 }

@@ -161,7 +161,7 @@ func TestACrossOfWhatIsComputedIsRefused(t *testing.T) {
 }
 
 // JSON would put a sign of its own in the place of what is no UTF-8.
-func TestAVocabularyOfAnyBytesIsToldWhole(t *testing.T) {
+func TestAVocabularyOfAnyBytesIsDescribedWhole(t *testing.T) {
 	t.Parallel()
 	g := &nn.Graph{
 		Inputs:  []nn.Input{{Name: "word", Kind: nn.String, Width: 1}},

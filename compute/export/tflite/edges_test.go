@@ -14,7 +14,7 @@ import (
 )
 
 // An output may be called as another node is, two may be the same node, one may be an input itself;
-// what looks like a layer is none where somebody else takes what stands in its middle.
+// what looks like a layer is none where another node takes the value in its middle.
 func TestOutputsMayBeAnything(t *testing.T) {
 	t.Parallel()
 	g := &nn.Graph{

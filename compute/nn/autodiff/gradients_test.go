@@ -46,7 +46,7 @@ var nets = map[string]net{
 	"embedding with ids that repeat": func(b *nn.Builder) nn.Ref {
 		return b.Dense("out", b.Embedding("table", id(b), 4, 2), 3, "")
 	},
-	"embedding beside numbers": func(b *nn.Builder) nn.Ref {
+	"embedding with numbers": func(b *nn.Builder) nn.Ref {
 		return b.Dense("out", b.Concat("all", x(b), b.Embedding("table", id(b), 4, 2)), 3, "")
 	},
 	"one-hot of strings": func(b *nn.Builder) nn.Ref {
@@ -194,7 +194,8 @@ func TestGradientsAreTheSlopeOfTheLoss(t *testing.T) {
 	}
 }
 
-// A batch of one row is where what is repeated along the batch can't be told from what is not.
+// A batch of one row is where what is repeated along the batch can't be distinguished from what is
+// not.
 func TestGradientsOfOneRow(t *testing.T) {
 	t.Parallel()
 	one := map[string]nn.Value{

@@ -18,7 +18,7 @@ var kerasScript string
 // words are Keras's arguments.
 type words map[string]any
 
-// kerasCase asks Keras for a training by train_on_batch from given weights, one batch for ever.
+// kerasCase asks Keras for a training by train_on_batch from given weights, always the same batch.
 type kerasCase struct {
 	Layers    []words     `json:"layers"`
 	Loss      words       `json:"loss"`

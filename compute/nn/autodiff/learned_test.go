@@ -92,12 +92,12 @@ func TestParamsThatTheLossDoesNotNeedChangeNoOther(t *testing.T) {
 			all[i] = values(m, "hidden", "out")
 		}
 		if fmt.Sprint(all[0]) != fmt.Sprint(all[1]) {
-			t.Errorf("%s: beside what the loss doesn't need %v, without %v", name, all[0], all[1])
+			t.Errorf("%s: with what the loss doesn't need %v, without %v", name, all[0], all[1])
 		}
 	}
 }
 
-func TestAStepBesideParamsThatTheLossDoesNotNeedAllocatesNothing(t *testing.T) {
+func TestAStepWithParamsThatTheLossDoesNotNeedAllocatesNothing(t *testing.T) {
 	m := build(t, aside, nn.SoftmaxCrossEntropy{}, 5)
 	p, o := program(t, m, 3), optimizer(t, "ftrl")
 	step := func() {

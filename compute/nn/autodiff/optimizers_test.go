@@ -30,7 +30,7 @@ func with(t *testing.T, o optim.Optimizer, s optim.Settings) optim.Optimizer {
 func TestEveryOptimizerLowersTheLoss(t *testing.T) {
 	t.Parallel()
 	for _, name := range optimizers {
-		m := build(t, nets["embedding beside numbers"], nn.SoftmaxCrossEntropy{}, 5)
+		m := build(t, nets["embedding with numbers"], nn.SoftmaxCrossEntropy{}, 5)
 		b := nn.Batch{Rows: 3, Inputs: inputs, Targets: targets}
 		before := lossOf(t, m, b)
 		train(t, m, optimizer(t, name), 50)

@@ -90,8 +90,8 @@ func (g *grown) of(width int) nn.Ref {
 	return g.Dense(g.next("of"), g.any(), width, nn.OpTanh)
 }
 
-// beside is a value that can be combined with one of that width.
-func (g *grown) beside(width int) nn.Ref {
+// operandFor is a value that can be combined with one of that width.
+func (g *grown) operandFor(width int) nn.Ref {
 	switch g.r.IntN(4) {
 	case 0:
 		return g.of(1)
@@ -122,9 +122,9 @@ func (g *grown) layer(x nn.Ref) nn.Ref {
 		return g.Concat(g.next("concat"), x, g.any(), g.any())
 	case 4:
 		combine := pick(g.r, g.Add, g.Sub, g.Maximum, g.Minimum)
-		return combine(g.next("combine"), x, g.beside(w))
+		return combine(g.next("combine"), x, g.operandFor(w))
 	case 5:
-		return g.small(g.Mul(g.next("mul"), x, g.beside(w)))
+		return g.small(g.Mul(g.next("mul"), x, g.operandFor(w)))
 	case 6:
 		return g.Div(g.next("div"), x, g.above(g.of(pick(g.r, 1, w))))
 	case 7:

@@ -20,7 +20,7 @@ var (
 
 const wideDepth = 12
 
-// wideModel is a product of ids made one-hot beside a number: as ids, or as the matrix they stand
+// wideModel is a product of ids made one-hot, next to a number: as ids, or as the matrix they stand
 // for. With deep, layers over another input stand on both sides of them.
 func wideModel(t *testing.T, asIDs, deep bool) (*nn.Model, nn.Batch) {
 	t.Helper()
@@ -94,7 +94,7 @@ func TestAWholeStepIsGradientsAndThenTheOptimizer(t *testing.T) {
 	for _, name := range optimizers {
 		var weights [2][]float32
 		for i := range weights {
-			m := build(t, nets["embedding beside numbers"], nn.SoftmaxCrossEntropy{}, 5)
+			m := build(t, nets["embedding with numbers"], nn.SoftmaxCrossEntropy{}, 5)
 			p, o := program(t, m, 4), optimizer(t, name)
 			b := nn.Batch{Rows: 3, Inputs: inputs, Targets: targets}
 			for range 20 {

@@ -15,8 +15,8 @@ type away struct {
 
 func (m away) Sync() error { return m.err }
 
-// Who asks again after an error must not take the weights here for the device's: a checkpoint would
-// hold them.
+// A caller that retries after an error must not take the weights here for the device's: a
+// checkpoint would hold them.
 func TestASyncThatFailedIsStillOwed(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("the device is lost")

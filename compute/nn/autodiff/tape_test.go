@@ -31,7 +31,7 @@ var whole = map[string]struct {
 	"squares": {nn.MeanSquaredError{}, 2, func(b *nn.Builder) nn.Ref {
 		return b.Dense("out", b.Dense("one", b.Input("x", nn.Float32, 4), 8, nn.OpSoftplus), 2, "")
 	}},
-	"embedding beside numbers": {nn.SoftmaxCrossEntropy{}, 3, func(b *nn.Builder) nn.Ref {
+	"embedding with numbers": {nn.SoftmaxCrossEntropy{}, 3, func(b *nn.Builder) nn.Ref {
 		all := b.Concat("all", b.Input("x", nn.Float32, 4), b.Embedding("table", b.Input("id", nn.Int64, 2), 12, 3))
 		return b.Dense("out", b.Dense("one", all, 8, nn.OpRelu), 3, "")
 	}},

@@ -45,7 +45,7 @@ func TestTheSameSeedGivesTheSameWeights(t *testing.T) {
 
 func TestAShortBatchCountsOnlyItsRows(t *testing.T) {
 	t.Parallel()
-	m := build(t, nets["embedding beside numbers"], nn.MeanSquaredError{}, 5)
+	m := build(t, nets["embedding with numbers"], nn.MeanSquaredError{}, 5)
 	p := program(t, m, 3)
 	full := nn.Batch{Rows: 3, Inputs: inputs, Targets: targets}
 	if _, _, err := p.Gradients(full); err != nil {

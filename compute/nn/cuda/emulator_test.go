@@ -125,7 +125,7 @@ func (e *emulator) ask(format string, values ...any) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-func (e *emulator) tell(format string, values ...any) error {
+func (e *emulator) send(format string, values ...any) error {
 	answer, err := e.ask(format, values...)
 	if err == nil && answer != "ok" {
 		return errors.New("emulator: " + answer)
@@ -145,13 +145,13 @@ func (e *emulator) Alloc(n int64) (cuda.Pointer, error) {
 	at := e.next
 	e.next += cuda.Pointer((n+255)/256*256 + 256)
 	e.sizes[at] = n
-	return at, e.tell("alloc %d %d", at, n)
+	return at, e.send("alloc %d %d", at, n)
 }
 
 func (e *emulator) Free(p cuda.Pointer) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.tell("free %d %d", p, e.sizes[p])
+	return e.send("free %d %d", p, e.sizes[p])
 }
 
 func (e *emulator) AllocHost(n int64) ([]byte, error) { return make([]byte, n), nil }
@@ -191,5 +191,5 @@ func (e *emulator) Launch(l *cuda.Launch) error {
 	for _, a := range l.Args {
 		text += fmt.Sprintf(" %d", a.Bits)
 	}
-	return e.tell("%s", text)
+	return e.send("%s", text)
 }

@@ -52,16 +52,16 @@ var known = map[string]expressionOf{
 		sum := must(gorgonia.Add(y, must(gorgonia.Mul(w.param(4, 3), w.param(3, 5)))))
 		return must(gorgonia.HadamardProd(sum, y))
 	},
-	"row beside a matrix": func(w *written) *gorgonia.Node {
+	"row with a matrix": func(w *written) *gorgonia.Node {
 		return must(gorgonia.BroadcastHadamardProd(w.param(4, 3), w.param(1, 3), nil, []byte{0}))
 	},
-	"column beside a matrix": func(w *written) *gorgonia.Node {
+	"column with a matrix": func(w *written) *gorgonia.Node {
 		return must(gorgonia.BroadcastSub(w.param(4, 3), w.param(4, 1), nil, []byte{1}))
 	},
 	"row over a matrix": func(w *written) *gorgonia.Node {
 		return must(gorgonia.BroadcastHadamardDiv(w.param(1, 3), w.paramOf(positive(w.numbers(12)), 4, 3), []byte{0}, nil))
 	},
-	"number beside a matrix": func(w *written) *gorgonia.Node {
+	"number with a matrix": func(w *written) *gorgonia.Node {
 		return must(gorgonia.Sub(gorgonia.NewConstant(float32(3)), w.param(4, 3)))
 	},
 	"x times x": func(w *written) *gorgonia.Node { x := w.param(4, 3); return must(gorgonia.HadamardProd(x, x)) },

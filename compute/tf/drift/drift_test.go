@@ -121,7 +121,7 @@ func nanFeature(nan uint64, buckets ...[3]float64) string {
 	return message(1, "x") + message(3, common(100, 0), message(8, append(all, integer(1, nan))...))
 }
 
-// Random histograms, beside NumPy.
+// Random histograms, compared with NumPy.
 func TestTheDivergenceIsNumPys(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

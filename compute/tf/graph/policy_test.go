@@ -159,7 +159,7 @@ func TestOpsThatReachFilesScriptsAndTheNetworkAreRefused(t *testing.T) {
 			}), library(ofBool("same", "x"), ofBool("body", "x", node("f", "InitializeTableFromTextFileV2", "x", "x")))),
 			want: []string{`function "body", node "f": op "InitializeTableFromTextFileV2" reads a file that isn't an asset`},
 		},
-		"a path beside an asset": {
+		"a path next to an asset": {
 			meta: withLibrary(initialised(asset, text("path", "x"), text("secret", "/etc/passwd"), truth, out("true"),
 				node("rows", "TensorSliceDataset", "path", "secret"), &nodepb.NodeDef{
 					Name: "fill", Op: "FlatMapDataset", Input: []string{"rows", "path"}, Attr: attrs(map[string]any{"f": "read"}),

@@ -3,7 +3,7 @@ package savedmodel
 import "slices"
 
 // analysisFeatures is the signature in which TensorFlow Model Analysis looks for transformed
-// features, labels among them, when it is told nothing
+// features, labels among them, by default
 // (tensorflow_model_analysis/extractors/transformed_features_extractor.py).
 const analysisFeatures = "transformed_features"
 

@@ -54,7 +54,7 @@ def check(input):
     }
 `
 
-// The variables of a transform graph keep their values, whatever their type, beside a model's
+// The variables of a transform graph keep their values, whatever their type, next to a model's
 // variable of the same name.
 func TestTransformGraphsKeepTheirVariables(t *testing.T) {
 	t.Parallel()

@@ -78,7 +78,7 @@ func tower() Model {
 	}
 }
 
-// towerRows makes raw examples and, beside them, the inputs they have to become.
+// towerRows makes raw examples and the inputs they have to become.
 func towerRows(n int) (rows []*examplepb.Example, inputs map[string]nn.Value) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	miles, fare, seconds := nn.Floats(1), nn.Floats(4), nn.Floats(1)

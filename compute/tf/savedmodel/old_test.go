@@ -116,7 +116,7 @@ func TestOtherGraphsOfTensorFlow1AreServed(t *testing.T) {
 		delete(topNode(t, g, oldTable).Attr, "shared_name")
 		scaled := topNode(t, g, oldScaled)
 		scaled.Input = append(scaled.Input, "^checked", "^"+oldTable, "^"+oldFiller, "^transform/inputs/x/x")
-		scaled.Attr["_class"] = beside("transform/scale_to_z_score/mean_and_var/sub")
+		scaled.Attr["_class"] = placedWith("transform/scale_to_z_score/mean_and_var/sub")
 	})
 	model := filepath.Join(graph, "model")
 	if _, err := writeFeatures(model, graph); err != nil {
@@ -126,8 +126,8 @@ func TestOtherGraphsOfTensorFlow1AreServed(t *testing.T) {
 	sameAsGolden(t, map[string]map[string]string{"old_everything": old}, 800)
 }
 
-// beside is the attribute of a node that is to be placed with another.
-func beside(name string) *attrpb.AttrValue {
+// placedWith is the attribute of a node that is to be placed with another.
+func placedWith(name string) *attrpb.AttrValue {
 	return listAttr(&attrpb.AttrValue_ListValue{S: [][]byte{[]byte(colocationPrefix + name)}})
 }
 
@@ -141,7 +141,7 @@ func TestAssertionsOfTensorFlow1AreCarriedOver(t *testing.T) {
 	graph := oldEverything(t, func(g *corepb.MetaGraphDef) {
 		g.GraphDef.Node = append(g.GraphDef.Node, &nodepb.NodeDef{Name: "checked", Op: "Assert", Input: []string{oldScaled}})
 		quotient := topNode(t, g, oldQuotient)
-		quotient.Attr["_class"] = beside(oldTable)
+		quotient.Attr["_class"] = placedWith(oldTable)
 		quotient.Input = append(quotient.Input, "^checked", "^transform/inputs/x/x", "^"+oldTable)
 	})
 	g, err := readTransformGraph(graph)

@@ -143,7 +143,7 @@ func eachNode(model *corepb.SavedModel, visit func(*nodepb.NodeDef)) {
 	}
 }
 
-// A model can be described whatever it holds; what can't be executed is told when that is asked
+// A model can be described whatever it holds; what can't be executed is an error when that is asked
 // for.
 func TestAnOpThatIsNotKnownIsNamedWithItsNodeAndTheOutput(t *testing.T) {
 	t.Parallel()

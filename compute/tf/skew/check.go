@@ -102,7 +102,7 @@ func (d Difference) String() string {
 	return fmt.Sprintf("row %d: %s %q is %s, not %s (asked by %s)", d.Row, d.Of, d.Name, d.Served, d.Want, d.By)
 }
 
-// maxDifferences are told at most.
+// maxDifferences bounds how many differences are reported.
 const maxDifferences = 10
 
 // Check asks the model in its files, and compares. Its serving signature is asked for rows without

@@ -91,7 +91,7 @@ func (c *check) compareOutputs(v *verdict, answer map[string]column) {
 	c.noteUncompared(answer)
 }
 
-// noteUncompared tells of outputs that one of the two has and the other hasn't.
+// noteUncompared reports outputs that one of the two has and the other hasn't.
 func (c *check) noteUncompared(answer map[string]column) {
 	said := map[string]bool{}
 	for _, row := range c.data.predictions {

@@ -51,7 +51,7 @@ func TestIntegersThatAreServedMustBeEqual(t *testing.T) {
 }
 
 // What is in one of the two only was not compared, and nobody shall think that it was.
-func TestOutputsThatAreNotComparedAreTold(t *testing.T) {
+func TestOutputsThatAreNotComparedAreReported(t *testing.T) {
 	t.Parallel()
 	c := check{data: data{paired: []int{0}, raw: make([]row, 1), predictions: []map[string]values{{"logits": floats(1), "scores": floats(1)}}}}
 	v := verdict{by: "go"}
@@ -94,9 +94,9 @@ func TestATransformedFeatureThatARowLacksIsEmpty(t *testing.T) {
 	}
 }
 
-// Rows in an order of their own, of which no feature tells which is which, are not taken for pairs
+// Rows in an order of their own, which no feature distinguishes, are not taken for pairs
 // by their place.
-func TestRowsThatNothingTellsApartAreNotPaired(t *testing.T) {
+func TestRowsThatNothingDistinguishesAreNotPaired(t *testing.T) {
 	t.Parallel()
 	d := data{raw: make([]row, 2), transformed: []row{rowOf(1), rowOf(2)}, predictions: []map[string]values{{"y": floats(1)}, {"y": floats(2)}}}
 	d.pair()
@@ -114,7 +114,7 @@ func TestRowsThatNothingTellsApartAreNotPaired(t *testing.T) {
 	}
 }
 
-func TestADifferenceTellsNumbersInTheFewestDigitsThatTellThemApart(t *testing.T) {
+func TestADifferencePrintsTheFewestDigitsThatDistinguishNumbers(t *testing.T) {
 	t.Parallel()
 	near := math.Nextafter32(4.2, 5)
 	for want, v := range map[string]values{
@@ -126,7 +126,7 @@ func TestADifferenceTellsNumbersInTheFewestDigitsThatTellThemApart(t *testing.T)
 		"[1.0000000000000002]":               {floats: []float64{math.Nextafter(1, 2)}},
 	} {
 		if v.String() != want {
-			t.Errorf("%v is told as %s, not %s", v.floats, v, want)
+			t.Errorf("%v is printed as %s, not %s", v.floats, v, want)
 		}
 	}
 }

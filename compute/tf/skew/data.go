@@ -117,7 +117,7 @@ func (d *data) keeps(feature string) bool {
 	return slices.ContainsFunc(d.transformed, func(r row) bool { return r.features[feature] != nil })
 }
 
-// oneFile tells whether rows have an order: of many files, Transform may have written the rows of
+// oneFile reports whether rows have an order: of many files, Transform may have written the rows of
 // one into any.
 func oneFile(patterns []string) bool {
 	files, err := example.Files(patterns...)

@@ -8,9 +8,9 @@
 // (synthesize.go).
 //
 // Two right answers differ by how they were rounded, which is little for most models and much for
-// some: the classes of a model whose logits are in the thousands are told apart by a difference of
-// large numbers. How much is found out by asking the model again with its weights rounded otherwise
-// (rounding.go).
+// some: the classes of a model whose logits are in the thousands are distinguished by a difference
+// of large numbers. How much is found out by asking the model again with its weights rounded
+// otherwise (rounding.go).
 //
 // The files are read by Go (compute/tf/savedmodel), and by TensorFlow itself where there is a
 // Python that has it. What becomes of a difference is for others to say

@@ -17,7 +17,7 @@ import (
 )
 
 // remembered makes a question's ordered predictions a memory: rows in another order, known by their
-// transformed features. head is what stands in its first line, change what is done to a row.
+// transformed features. head is its first line, change what is done to a row.
 func remembered(t *testing.T, q *skew.Question, head string, change func(row map[string]map[string][]any)) {
 	t.Helper()
 	file, err := os.Open(q.Predictions)

@@ -15,8 +15,8 @@ type known struct {
 	trained func(name string) values
 }
 
-// match is a row of the memory with the raw rows that it may be: several where they can't be told
-// apart by what the model was given.
+// match is a row of the memory with the raw rows that it may be: several where they can't be
+// distinguished apart by what the model was given.
 type match struct {
 	row  memoryRow
 	rows []int // of the rows that are asked

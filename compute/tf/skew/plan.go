@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
-// question is what the model is asked of some rows, and what is done with the answer.
+// question is what the model is asked of some rows, and what becomes of the answer.
 type question struct {
 	signature savedmodel.Signature
 	calls     []call
@@ -172,8 +172,8 @@ func (c *check) planFed(serving savedmodel.Signature, reason error) error {
 	return nil
 }
 
-// planFeatures asks for the transformed features of raw rows, which stand first: they may tell
-// which transformed row belongs to which raw one.
+// planFeatures asks for the transformed features of raw rows, which stand first: they may
+// distinguish which transformed row belongs to which raw one.
 func (c *check) planFeatures(features savedmodel.Signature) error {
 	if c.data.transformed == nil {
 		return errors.New("there are no transformed rows")

@@ -143,7 +143,8 @@ func (p python) run(ctx context.Context, questions []question, seed uint64) (ans
 	return answers, err
 }
 
-// environment is all that TensorFlow is told of ours: the model that it executes may read it.
+// environment is all of our environment that TensorFlow gets: the model that it executes may read
+// it.
 func environment(home string) []string {
 	env := []string{"HOME=" + home, "TMPDIR=" + home, "CUDA_VISIBLE_DEVICES=-1", "TF_CPP_MIN_LOG_LEVEL=2"}
 	for _, name := range []string{"PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"} {

@@ -141,7 +141,7 @@ func (r recall) follows(f fit, served column) bool {
 	var x, y [][]float64 // by row
 	for _, m := range r.matches {
 		if len(m.rows) > 1 {
-			return false // rows that can't be told apart: what one of them is answered follows from nothing
+			return false // rows that can't be distinguished: what one of them is answered follows from nothing
 		}
 		v, want := served[m.rows[0]], m.row.outputs[f.own]
 		if v.floats == nil || want.texts != nil || v.len() != want.len() || v.len() == 0 {

@@ -80,7 +80,7 @@ func TestARightModelIsNotRefusedForItsRounding(t *testing.T) {
 
 // What rounding may change hides no model that was served with other weights or after another
 // transform graph.
-func TestSkewIsFoundBesideRounding(t *testing.T) {
+func TestSkewIsFoundDespiteRounding(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {
 		g, other := largeTerms(t, seed, 1000), largeTerms(t, seed, 1000)

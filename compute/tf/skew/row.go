@@ -32,26 +32,26 @@ func readRows(patterns []string, most int) ([]row, error) {
 		return nil, err
 	}
 	var rows []row
-	room := int64(maxRowBytes)
+	left := int64(maxRowBytes)
 	for _, file := range files {
-		more, err := readFile(file, most-len(rows), &room)
+		more, err := readFile(file, most-len(rows), &left)
 		if err != nil {
 			return nil, err
 		}
-		if rows = append(rows, more...); len(rows) >= most || room <= 0 {
+		if rows = append(rows, more...); len(rows) >= most || left <= 0 {
 			break
 		}
 	}
 	return rows, nil
 }
 
-func readFile(path string, most int, room *int64) (rows []row, err error) {
+func readFile(path string, most int, left *int64) (rows []row, err error) {
 	r, err := tfrecord.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close() // only read: nothing can be lost
-	for len(rows) < most && *room > 0 {
+	for len(rows) < most && *left > 0 {
 		data, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return rows, nil
@@ -64,7 +64,7 @@ func readFile(path string, most int, room *int64) (rows []row, err error) {
 			return nil, fmt.Errorf("%w: %s: record %d is no tf.Example: %w", example.ErrInput, path, len(rows), err)
 		}
 		rows = append(rows, row{e.GetContext().GetFeature(), e.GetFeatureLists().GetFeatureList()})
-		*room -= int64(len(data))
+		*left -= int64(len(data))
 	}
 	return rows, nil
 }

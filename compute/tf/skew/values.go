@@ -88,22 +88,22 @@ func (v values) isLike(other values) bool {
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 func (v values) String() string {
-	const most = 8 // of a list that stands in a message
+	const most = 8 // elements of a list in a message
 	switch {
 	case v.texts != nil:
 		return fingerprints(v.texts[:min(len(v.texts), most)])
 	case v.ints != nil:
 		return fmt.Sprint(v.ints[:min(len(v.ints), most)])
 	}
-	var told []string
+	var texts []string
 	for _, x := range v.floats[:min(len(v.floats), most)] {
-		told = append(told, shortest(x))
+		texts = append(texts, shortest(x))
 	}
-	return fmt.Sprint(told)
+	return fmt.Sprint(texts)
 }
 
-// fingerprints tell texts apart without showing them: a graph may have read them from anywhere, and
-// what is told of a difference is published.
+// fingerprints distinguish texts without showing them: a graph may have read them from anywhere,
+// and what is reported of a difference is published.
 func fingerprints(texts []string) string {
 	var all []string
 	for _, text := range texts {
@@ -113,8 +113,8 @@ func fingerprints(texts []string) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// shortest is a number in the fewest digits that tell it from any other: of the float32 that it is,
-// mostly.
+// shortest is a number in the fewest digits that distinguish it from any other: of the float32 that
+// it is, mostly.
 func shortest(x float64) string {
 	if float64(float32(x)) == x {
 		return strconv.FormatFloat(x, 'g', -1, 32)

@@ -47,8 +47,8 @@ func TestGraphsAreCurrent(t *testing.T) {
 	}
 }
 
-// sameAnswers leaves out what errors say, since of two rows that are errors either may be told, and
-// the records, which follow from the answers.
+// sameAnswers leaves out what errors say, since of two rows that are errors either may be reported,
+// and the records, which follow from the answers.
 func sameAnswers(a, b golden, areStable bool) bool {
 	if !slices.Equal(a.Features, b.Features) || len(a.Batches) != len(b.Batches) {
 		return false

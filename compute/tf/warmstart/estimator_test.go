@@ -41,7 +41,7 @@ func TestEstimatorsAreRead(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: want - got +\n%s", path, diff)
 			}
-			if s.Path != filepath.Join(dir, path) && name != "deep v1" { // an export: its graph tells, but for an embedding in parts
+			if s.Path != filepath.Join(dir, path) && name != "deep v1" { // an export: its graph shows it, but for an embedding in parts
 				rowsOfEstimator(t, name, s)
 			}
 		}

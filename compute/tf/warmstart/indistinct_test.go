@@ -10,9 +10,9 @@ import (
 )
 
 // A feature that goes into a layer twice has two rows of the same words, and a layer that takes
-// other features another time has none. Their weights are taken by position, and that is told; of
-// hidden units there is nothing to be told.
-func TestRowsThatCanNotBeToldApartAreTold(t *testing.T) {
+// other features another time has none. Their weights are taken by position, and that is reported;
+// of hidden units there is nothing to report.
+func TestRowsThatCanNotBeDistinguishedAreReported(t *testing.T) {
 	t.Parallel()
 	b := nn.NewBuilder(nn.NewRand(1))
 	x, y := b.Input("x", nn.Float32, 1), b.Input("y", nn.Float32, 1)

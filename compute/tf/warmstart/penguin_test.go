@@ -101,7 +101,7 @@ logits/bias     [3]    dense_5/bias    [3]    by order
 	}
 }
 
-func TestWhatDoesNotFitIsToldAndLeft(t *testing.T) {
+func TestWhatDoesNotFitIsReportedAndLeft(t *testing.T) {
 	t.Parallel()
 	g := penguinGraph(t, 16)
 	table := start(t, g, open(t, penguin), Rules{})

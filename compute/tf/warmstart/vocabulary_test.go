@@ -208,8 +208,8 @@ func TestAProductOfFeaturesIsNoneOfThem(t *testing.T) {
 	}
 }
 
-// A cross is told from the features that it is made of, and from their cross in another order, in
-// both graphs.
+// A cross is distinguished from the features that it is made of, and from their cross in another
+// order, in both graphs.
 func TestRowsOfACrossAreBucketsOfItsFeaturesInTheirOrder(t *testing.T) {
 	t.Parallel()
 	b := nn.NewBuilder(nn.NewRand(1))

@@ -137,7 +137,7 @@ func TestWorkersAreGivenDifferentPoints(t *testing.T) {
 		}
 		for _, other := range search.Pending {
 			if a, b := c.of(values).point, c.of(other).point; math.Hypot(a[0]-b[0], a[1]-b[1]) < 1e-4 {
-				t.Errorf("%v beside %v, which is being tried", values, other)
+				t.Errorf("%v next to %v, which is being tried", values, other)
 			}
 		}
 		search.Pending = append(search.Pending, values)

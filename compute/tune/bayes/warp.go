@@ -7,7 +7,7 @@ import (
 
 // warp brings scores, of which the small ones count, to a mean of 0 and a variance of 1, and the
 // bad half of them closer together: a score of 300 among others around 1 says no more than one of
-// 30 does, but would leave no room for the differences between the good. With the median at 1 and
+// 30 does, but would hide the differences between the good. With the median at 1 and
 // the least at 0, a score above 1 becomes 1 + log(score). Scores that are none become the worst.
 func warp(scores []float64) []float64 {
 	sorted := slices.DeleteFunc(slices.Clone(scores), math.IsNaN)

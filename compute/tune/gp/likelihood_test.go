@@ -52,7 +52,7 @@ func TestAFitEndsWhereNothingIsBetter(t *testing.T) {
 	}
 }
 
-func TestAFitTellsNoiseFromWhatIsThere(t *testing.T) {
+func TestAFitSeparatesNoiseFromTheFunction(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, deviation := range []float64{0, 0.3} {

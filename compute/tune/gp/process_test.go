@@ -67,7 +67,7 @@ func TestBeliefLeavesTheMeanAndMakesSure(t *testing.T) {
 	wantMean, more := before.Predictor().At(at)
 	near(t, "mean", mean, wantMean)
 	if variance > more/5 {
-		t.Errorf("variance was %v, is %v beside a pending point", more, variance)
+		t.Errorf("variance was %v, is %v next to a pending point", more, variance)
 	}
 }
 

@@ -27,8 +27,8 @@ var searched = space.Space{
 	{Name: "norm", Kind: space.Boolean},
 }
 
-// study is one with a trial of each fate: completed, stopped early, promoted, failed, infeasible,
-// one that breaks a constraint, and one that runs.
+// study is one with a trial of each outcome: completed, stopped early, promoted, failed,
+// infeasible, one that breaks a constraint, and one that runs.
 func study(t testing.TB) *tune.Study {
 	t.Helper()
 	ceiling := 10.0

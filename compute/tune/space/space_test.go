@@ -103,7 +103,7 @@ func TestJoinKeepsWhatIsKnownAndPutsParentsFirst(t *testing.T) {
 	}
 }
 
-func TestKeysTellTrialsApart(t *testing.T) {
+func TestKeysDistinguishTrials(t *testing.T) {
 	t.Parallel()
 	a := space.Values{{"a", int64(1)}, {"b", 0.5}, {"tuner/epochs", int64(3)}}
 	if b := (space.Values{{"b", 0.5}, {"a", 1.0}, {"tuner/trial_id", "0003"}}); a.Key() != b.Key() {

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// Stream is the randomness of one trial of a study: numbers that are a pure function of who asks
+// Stream is the randomness of one trial of a study: numbers that are a pure function of what asks
 // for what, so that nothing needs to be kept, and that are independent over seeds, trials, names
 // and draws.
 type Stream struct {

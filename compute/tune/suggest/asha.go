@@ -12,7 +12,7 @@ import (
 // lowest rung. So nobody waits while new trials may be begun, and a trial that is lost keeps
 // nobody.
 //
-// MaxTrials counts configurations: a promotion goes on with one. When no more may be begun the
+// MaxTrials counts configurations: a promotion continues one. When no more may be begun the
 // rungs are closed from below: where floor(n/factor) is none, the best goes on all the same, so
 // that a small search too has a trial of max_epochs. A trial that fails after its promotion leaves
 // its place to the next best.

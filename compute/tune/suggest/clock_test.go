@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/suggest"
 )
 
-// Who has written an entry knows it by a clock of its own before the bus has said when it was
+// The writer of an entry knows it by its own clock before the bus has said when it was
 // stored. So what is tried next must not depend on when anything happened, nor on the order that
 // clocks make of it.
 func TestWhatIsTriedNextDependsOnNoClock(t *testing.T) {
@@ -34,19 +34,19 @@ func TestWhatIsTriedNextDependsOnNoClock(t *testing.T) {
 			}
 			apply(tune.Entry{Begun: &tune.Begun{Config: c}})
 			for range 5 {
-				for seat := range c.Parallel {
+				for worker := range c.Parallel {
 					suggestion, verdict, err := suggest.Next(&twins[0])
 					other, otherVerdict, otherErr := suggest.Next(&twins[1])
 					if err != nil || otherErr != nil || verdict != otherVerdict || !reflect.DeepEqual(suggestion, other) {
 						t.Fatalf("trial %s: %v (%v), and by another clock %v (%v)", twins[0].NextID(), suggestion, err, other, otherErr)
 					}
 					if verdict == tune.Try {
-						owner := tune.Owner{Job: strconv.Itoa(seat)}
+						owner := tune.Owner{Job: strconv.Itoa(worker)}
 						apply(tune.Entry{Started: []tune.Started{{Trial: twins[0].NextID(), Suggestion: &suggestion, Owner: owner}}})
 					}
 				}
-				for seat := range c.Parallel { // the last that was begun ends first
-					if trial := twins[0].Of(strconv.Itoa(c.Parallel - 1 - seat)); trial != nil {
+				for worker := range c.Parallel { // the last that was begun ends first
+					if trial := twins[0].Of(strconv.Itoa(c.Parallel - 1 - worker)); trial != nil {
 						x := float(trial.Values, "x")
 						apply(tune.Entry{Ended: &tune.Ended{Trial: trial.ID, Owner: trial.Owner, Status: tune.Completed,
 							Metrics: map[string]float64{"loss": (x - 0.3) * (x - 0.3)}}})

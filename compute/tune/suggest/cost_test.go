@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/suggest"
 )
 
-// What a suggestion costs beside a thousand trials where nothing is learned from them: it bounds
+// What a suggestion costs after a thousand trials where nothing is learned from them: it bounds
 // how many trials a second a study can begin.
 func BenchmarkRandomAmongAThousand(b *testing.B) {
 	c := config(tune.Algorithm{Name: tune.Random}, unit("x"), unit("y"), unit("z"),

@@ -14,8 +14,8 @@ func TestIterationsWithoutNumberEnd(t *testing.T) {
 	c.MaxTrials = 10
 	l := begin(t, c)
 	l.search(func(t *tune.Trial) float64 { return float(t.Values, "x") })
-	if room := l.study.Remaining(); room != 0 {
-		t.Errorf("%d trials were not begun", room)
+	if left := l.study.Remaining(); left != 0 {
+		t.Errorf("%d trials were not begun", left)
 	}
 }
 

@@ -112,7 +112,7 @@ func (b running) begin() (tune.Suggestion, bool) {
 	return b.suggestion(0, values), true
 }
 
-// places is how many trials of a round are to succeed, where the one before has room for so many.
+// places is how many trials of a round are to succeed, where the one before takes so many.
 // It is the schedule's number, and for a bracket that is short the same share of what it has:
 // ceil(ceil(x)/f) is ceil(x/f), so that both are one rule.
 func (b running) places(r, before int) int {

@@ -105,7 +105,7 @@ func TestHyperbandPromotesWhomKerasTunerDoes(t *testing.T) {
 	}
 }
 
-func TestHyperbandTellsValuesOfTheirBudget(t *testing.T) {
+func TestHyperbandPutsTheBudgetIntoTheValues(t *testing.T) {
 	t.Parallel()
 	l := begin(t, hyperbandOf(3))
 	l.search(func(trial *tune.Trial) float64 { return float(trial.Values, "x") })

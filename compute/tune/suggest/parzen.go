@@ -125,8 +125,8 @@ func ageing(n int) []float64 {
 	return weights
 }
 
-// draw takes, of candidates from the good density, the one where it is highest beside the bad one:
-// the expected improvement rises with that ratio (Bergstra et al. 2011, eq. 3).
+// draw takes, of candidates from the good density, the one where it is highest relative to the bad
+// one: the expected improvement rises with that ratio (Bergstra et al. 2011, eq. 3).
 func (g *group) draw(uniform func() float64) (best map[string]any) {
 	highest := math.Inf(-1)
 	for range candidates {

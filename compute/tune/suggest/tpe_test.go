@@ -69,7 +69,7 @@ func family() []space.Parameter {
 	return []space.Parameter{{Name: "family", Kind: space.Choice, Choices: []any{"tree", "net", "line"}}, tree, net}
 }
 
-// crop is what comes of it: nets are the best where they are good, and trees are mostly better.
+// crop is the result: nets are the best where they are good, and trees are mostly better.
 func crop(values space.Values) float64 {
 	switch of, _ := values.Lookup("family"); of {
 	case "tree":
@@ -174,8 +174,9 @@ func TestTPEKeepsAwayFromWhatFails(t *testing.T) {
 
 func TestTPEKeepsAwayFromWhatIsTriedJustNow(t *testing.T) {
 	t.Parallel()
-	// apart is how far 15 suggestions lie from each other in the mean, told of each other or not.
-	apart := func(told bool) float64 {
+	// apart is how far 15 suggestions lie from each other in the mean, knowing of each other or
+	// not.
+	apart := func(known bool) float64 {
 		return median(func(seed int64) float64 {
 			config := tpeOf(100, unit("x"), unit("y"))
 			config.Parallel, config.Seed = 20, seed
@@ -190,7 +191,7 @@ func TestTPEKeepsAwayFromWhatIsTriedJustNow(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if told {
+				if known {
 					l.start(string(rune('a' + i)))
 				} else {
 					l.study.Config.Seed += 1000 // another one's luck
@@ -200,8 +201,8 @@ func TestTPEKeepsAwayFromWhatIsTriedJustNow(t *testing.T) {
 			return distance(suggested)
 		})
 	}
-	if told, alone := apart(true), apart(false); told < 2*alone {
-		t.Errorf("expected trials that run at once to lie twice as far apart as such as know nothing of each other, %v, got %v", alone, told)
+	if known, alone := apart(true), apart(false); known < 2*alone {
+		t.Errorf("expected trials that run at once to lie twice as far apart as such as know nothing of each other, %v, got %v", alone, known)
 	}
 }
 

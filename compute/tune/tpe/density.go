@@ -24,8 +24,8 @@ type Cell struct{ Low, High float64 }
 
 func (c Cell) middle() float64 { return (c.Low + c.High) / 2 }
 
-// The prior's bell, and how much a choice shares with the others beside one whose weight is 1: as
-// many of them as points are there.
+// The prior's bell, and how much a choice shares with the others, relative to one whose weight is
+// 1: as many of them as points are there.
 const (
 	priorMean      = 0.5
 	priorDeviation = 1

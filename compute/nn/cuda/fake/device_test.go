@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/cuda/fake"
 )
 
-// bench is a device with 10 numbers at a, and room for 10 at b that nobody has written.
+// bench is a device with 10 numbers at a, and 10 at b that are not written.
 type bench struct {
 	*fake.Device
 	a, b cuda.Pointer
