@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,8 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-ml/stoker/compute/export/onnx"
+	"github.com/stoker-ml/stoker/compute/export/partition"
 	"github.com/stoker-ml/stoker/compute/export/tflite"
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
 // Format is an export format besides the SavedModel.
@@ -88,4 +92,96 @@ func (f Format) checkIn(dir string) error {
 		return fmt.Errorf("%s: %s: %w", f.Name, filepath.Join(f.Folder, f.File), err)
 	}
 	return nil
+}
+
+// inputsFile is in the folder of every format and says what its files want to be fed: they take no
+// tf.Examples.
+const inputsFile = "inputs.json"
+
+// Write writes the model into every file asked for. The SavedModel comes last, so that a folder
+// which has it has all of them. The same model gives the same bytes.
+func Write(ctx context.Context, t Targets, m Model) error {
+	asked, err := named(t.Formats)
+	if err != nil {
+		return err
+	}
+	for _, f := range asked {
+		if err := f.writeIn(ctx, filepath.Dir(t.Serving), m); err != nil {
+			return fmt.Errorf("export %s: %w", f.Name, err)
+		}
+	}
+	if t.Eval != "" {
+		if err := savedmodel.WriteEval(t.Eval, m.Model); err != nil {
+			return fmt.Errorf("export eval model: %w", err)
+		}
+	}
+	return savedmodel.Write(t.Serving, m.Model)
+}
+
+func (f Format) writeIn(ctx context.Context, dir string, m Model) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	folder := filepath.Join(dir, f.Folder)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	part, err := m.part(f.holds)
+	if err != nil {
+		return err
+	}
+	if err := f.write(ctx, filepath.Join(folder, f.File), part); err != nil {
+		return err
+	}
+	return writeInputs(filepath.Join(folder, inputsFile), part.Inputs)
+}
+
+// writeInputs writes {"inputs": [...]}, one input as partition.Input has it.
+func writeInputs(path string, inputs []partition.Input) error {
+	text, err := json.MarshalIndent(map[string]any{"inputs": inputs}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// onnxFormat is the file that ONNX Runtime and its kin run.
+func onnxFormat(name, file string) Format {
+	return Format{
+		Name: name, Folder: "Format-ONNX", File: file, holds: onnx.Holds, check: checkONNX,
+		write: func(_ context.Context, path string, p Part) error { return onnx.Write(path, p.Graph, p.Inputs) },
+	}
+}
+
+func checkONNX(path string) error {
+	_, err := onnx.Describe(path)
+	return err
+}
+
+// tfliteFormat is one of the files that TensorFlow Lite runs. They have the same inputs and
+// outputs; what differs is how numbers are kept inside.
+func tfliteFormat(name, file string, q tflite.Quantization) Format {
+	return Format{
+		Name: name, Folder: "Format-TFLite", File: file, holds: tflite.Holds, check: checkTFLite,
+		write: func(ctx context.Context, path string, p Part) error { return writeTFLite(ctx, path, p, q) },
+	}
+}
+
+func checkTFLite(path string) error {
+	_, err := tflite.Describe(path)
+	return err
+}
+
+func writeTFLite(ctx context.Context, path string, p Part, q tflite.Quantization) error {
+	notes, err := json.Marshal(map[string]any{"inputs": p.Inputs})
+	if err != nil {
+		return err
+	}
+	var samples map[string]nn.Value
+	if q == tflite.Int8 {
+		if samples, err = p.Samples(ctx); err != nil {
+			return err
+		}
+	}
+	return tflite.Write(path, p.Graph, tflite.Options{Quantization: q, Samples: samples, Notes: notes})
 }

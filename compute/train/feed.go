@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/nn"
@@ -153,4 +154,98 @@ func (s *feeder) Origins() []example.Origin {
 		return nil
 	}
 	return s.batch.Origins
+}
+
+// Source gives batches. A batch is valid until the next call. The end is io.EOF.
+type Source interface {
+	Next(ctx context.Context) (nn.Batch, error)
+}
+
+// Skipper is a Source that can leave out batches faster than by reading them. Fewer batches than
+// asked for are io.EOF.
+type Skipper interface {
+	Skip(ctx context.Context, batches int64) error
+}
+
+// Located is a Source that knows where the rows of its last batch come from: errors name their
+// files and records then. Origins has one for each row, or none, and is valid until the next batch.
+type Located interface {
+	Origins() []example.Origin
+}
+
+// originsOf are those of the rows of s's last batch, none where they aren't known.
+func originsOf(s Source) []example.Origin {
+	if located, ok := s.(Located); ok {
+		return located.Origins()
+	}
+	return nil
+}
+
+// skip leaves out batches, so that a resumed training reads on where it had been.
+func skip(ctx context.Context, s Source, batches int) error {
+	if batches == 0 {
+		return nil
+	}
+	if s, ok := s.(Skipper); ok {
+		return s.Skip(ctx, int64(batches))
+	}
+	for range batches {
+		if _, err := s.Next(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxRanges bounds how many ranges of records an error names: those of a shuffled batch may be as
+// many as its rows.
+const maxRanges = 40
+
+// of names where rows come from, file by file, like " of data-00000.gz records 40..59". It is ""
+// where that is not known.
+func of(rows []example.Origin) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	return " of " + describe(rows)
+}
+
+func describe(all []example.Origin) string {
+	records := map[string][]int64{}
+	var files []string
+	for _, at := range all {
+		if records[at.File] == nil {
+			files = append(files, at.File)
+		}
+		records[at.File] = append(records[at.File], at.Record)
+	}
+	var text []string
+	left := maxRanges
+	for _, file := range files {
+		text = append(text, file+" records "+ranges(records[file], &left))
+	}
+	return strings.Join(text, "; ")
+}
+
+// ranges are numbers as few ranges, no more than are left.
+func ranges(numbers []int64, left *int) string {
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers) // a small file may be read twice for one batch
+	var text []string
+	for at := 0; at < len(numbers); *left-- {
+		if *left == 0 {
+			return strings.Join(append(text, fmt.Sprintf("and %d more", len(numbers)-at)), ", ")
+		}
+		end := at + 1
+		for end < len(numbers) && numbers[end] == numbers[end-1]+1 {
+			end++
+		}
+		if end-at == 1 {
+			text = append(text, fmt.Sprint(numbers[at]))
+		} else {
+			text = append(text, fmt.Sprintf("%d..%d", numbers[at], numbers[end-1]))
+		}
+		at = end
+	}
+	return strings.Join(text, ", ")
 }

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/stoker-ml/stoker/compute/nn"
 )
@@ -89,4 +90,220 @@ func (m *meters) confusion() *Confusion {
 		return meter.confusion
 	}
 	return nil
+}
+
+// binaryMeter measures probabilities against yes or no. An output says yes when its probability is
+// above 0.5; 0.5 itself is no.
+//
+//	accuracy  = right / outputs
+//	precision = right yeses / all that the model says
+//	recall    = right yeses / all that there are
+//
+// Where there is nothing to divide by, precision and recall are 0, as in Keras. auc and keras_auc
+// are in auc.go.
+type binaryMeter struct {
+	right, outputs          float64
+	rightYes, said, thereIs float64
+	analysis, keras         *rocCurve
+	confusion               *Confusion // nil: there are several outputs
+}
+
+func newBinaryMeter(outputs int) *binaryMeter {
+	m := &binaryMeter{analysis: newROCCurve(analysisThresholds, analysisBucket), keras: newROCCurve(kerasThresholds, kerasBucket)}
+	if outputs == 1 {
+		m.confusion = newConfusion(2)
+	}
+	return m
+}
+
+func (m *binaryMeter) add(z, t []float32, weight float64) {
+	for j := range z {
+		p := probability(z[j])
+		yes, said := t[j] > 0.5, p > 0.5
+		if yes == said {
+			m.right += weight
+		}
+		if said {
+			m.said += weight
+		}
+		if yes {
+			m.thereIs += weight
+		}
+		if yes && said {
+			m.rightYes += weight
+		}
+		m.outputs += weight
+		m.analysis.add(p, float64(t[j]), weight)
+		m.keras.add(p, float64(t[j]), weight)
+		m.confusion.add(place(yes), place(said), weight)
+	}
+}
+
+// place is that of yes or no among the classes.
+func place(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// probability is the sigmoid of a logit, as it is served: in float32.
+func probability(z float32) float32 {
+	return float32(1 / (1 + math.Exp(-float64(z))))
+}
+
+func (m *binaryMeter) metrics(into map[string]float64) {
+	into["accuracy"] = share(m.right, m.outputs)
+	into["precision"] = share(m.rightYes, m.said)
+	into["recall"] = share(m.rightYes, m.thereIs)
+	into["auc"] = m.analysis.area()
+	into["keras_auc"] = m.keras.area()
+}
+
+// share is part/whole, 0 of nothing.
+func share(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return part / whole
+}
+
+// The area below the ROC curve is approximated on evenly spaced thresholds, by two rules that
+// differ by some 1e-4: auc is what TensorFlow Model Analysis finds for the exported model,
+// keras_auc is keras.metrics.AUC() as it stands.
+const (
+	analysisThresholds = 10000
+	kerasThresholds    = 200
+)
+
+// rocCurve counts yeses and noes by the highest threshold that their probability is above:
+// positives[i] are those above threshold i and not above i+1. Threshold i is i/(n-1), but for the
+// outer ones, which lie just outside of [0,1].
+type rocCurve struct {
+	bucket               func(p float32) int
+	positives, negatives []float64
+}
+
+func newROCCurve(thresholds int, bucket func(p float32) int) *rocCurve {
+	return &rocCurve{bucket, make([]float64, thresholds), make([]float64, thresholds)}
+}
+
+// add takes a probability and its target, 1 or 0.
+func (c *rocCurve) add(p float32, target, weight float64) {
+	b := c.bucket(p)
+	c.positives[b] += weight * target
+	c.negatives[b] += weight * (1 - target)
+}
+
+// slack is what TensorFlow Model Analysis moves thresholds up by.
+const slack = 1e-7
+
+// analysisBucket is the last threshold below p, which is rounded down to a multiple of 1/10000
+// first: TensorFlow Model Analysis counts probabilities so, and then looks for thresholds
+// (metrics/calibration_histogram.py).
+func analysisBucket(p float32) int {
+	down := math.Floor(float64(p)*analysisThresholds) / analysisThresholds
+	return max(int((down-slack)*(analysisThresholds-1)), 0)
+}
+
+// kerasBucket is max(ceil(199 p) - 1, 0), the product in float32
+// (keras/src/metrics/metrics_utils.py): where it rounds to a whole number, p is taken for the
+// threshold itself, and is not above it.
+func kerasBucket(p float32) int {
+	return max(int(math.Ceil(float64(p*(kerasThresholds-1))))-1, 0)
+}
+
+// area is that below the curve of points (false positives, true positives) of neighbouring
+// thresholds, joined by straight lines, Keras's summation method "interpolation": trapezoids from
+// the highest threshold, where both are 0, down. 0 if there are only yeses, or only noes.
+func (c *rocCurve) area() float64 {
+	allPositives, allNegatives := sum(c.positives), sum(c.negatives)
+	area, positives := 0.0, 0.0
+	for b := len(c.positives) - 1; b >= 0; b-- {
+		before := positives
+		positives += c.positives[b]
+		area += c.negatives[b] * (before + positives) / 2
+	}
+	return share(area, allPositives*allNegatives)
+}
+
+func sum(x []float64) (s float64) {
+	for _, v := range x {
+		s += v
+	}
+	return s
+}
+
+// classMeter: accuracy is the share of rows whose largest logit is that of the largest target, the
+// first of equal ones, as keras.metrics.CategoricalAccuracy has it.
+type classMeter struct {
+	right, weight float64
+	confusion     *Confusion // nil: too many classes
+}
+
+func (m *classMeter) add(z, t []float32, weight float64) {
+	is, said := largest(t), largest(z)
+	if is == said {
+		m.right += weight
+	}
+	m.weight += weight
+	m.confusion.add(is, said, weight)
+}
+
+func largest(x []float32) int {
+	best := 0
+	for j := range x {
+		if x[j] > x[best] {
+			best = j
+		}
+	}
+	return best
+}
+
+func (m *classMeter) metrics(into map[string]float64) {
+	into["accuracy"] = share(m.right, m.weight)
+}
+
+// Confusion is a confusion matrix: Counts[i][j] is how many rows of class i the model takes for
+// class j, each as many times as it weighs, as tf.math.confusion_matrix has it. With one yes or no,
+// class 1 is yes, from a probability above 0.5 on.
+type Confusion struct{ Counts [][]float64 }
+
+// maxConfused is how many classes a matrix has at most: a larger one nobody reads.
+const maxConfused = 256
+
+// newConfusion is nil for too many classes, and then add does nothing.
+func newConfusion(classes int) *Confusion {
+	if classes > maxConfused {
+		return nil
+	}
+	c := &Confusion{Counts: make([][]float64, classes)}
+	for i := range c.Counts {
+		c.Counts[i] = make([]float64, classes)
+	}
+	return c
+}
+
+func (c *Confusion) add(is, said int, weight float64) {
+	if c != nil {
+		c.Counts[is][said] += weight
+	}
+}
+
+// numberMeter: mae is the mean of |z-t|, rmse the root of the mean of (z-t)^2, over all rows and
+// outputs.
+type numberMeter struct{ absolute, squared, outputs float64 }
+
+func (m *numberMeter) add(z, t []float32, weight float64) {
+	for j := range z {
+		d := float64(z[j] - t[j])
+		m.absolute += weight * math.Abs(d)
+		m.squared += weight * d * d
+		m.outputs += weight
+	}
+}
+
+func (m *numberMeter) metrics(into map[string]float64) {
+	into["mae"] = share(m.absolute, m.outputs)
+	into["rmse"] = math.Sqrt(share(m.squared, m.outputs))
 }

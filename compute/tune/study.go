@@ -1,7 +1,9 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,4 +176,119 @@ func (s *Study) Remaining() int {
 // settled says that no trial runs or waits for another try.
 func (s *Study) settled() bool {
 	return !slices.ContainsFunc(s.Trials, func(t *Trial) bool { return t.Status == Running || t.Status == Invalid })
+}
+
+// MaxPoints is about how many points of a curve a log's entry should hold.
+const MaxPoints = 100
+
+// Best is the first of a curve's best points; false if no value is a number.
+func (o Objective) Best(curve []Point) (best Point, there bool) {
+	for _, p := range curve {
+		if !math.IsNaN(p.Value) && (!there || o.Direction.Better(p.Value, best.Value)) {
+			best, there = p, true
+		}
+	}
+	return best, there
+}
+
+// Thin is what a log should hold of a curve: all of a short one; of a longer one its first point,
+// its last, its best, and others evenly, MaxPoints and two at most.
+func (o Objective) Thin(curve []Point) (thin []Point) {
+	best, _ := o.Best(curve)
+	last := len(curve) - 1
+	for i, p := range curve {
+		even := i*MaxPoints/len(curve) != (i-1)*MaxPoints/len(curve)
+		if len(curve) <= MaxPoints || even || i == 0 || i == last || p == best {
+			thin = append(thin, p)
+		}
+	}
+	return thin
+}
+
+// InWords returns the reason as text for people, after "finished:". An unknown reason is returned
+// as it is.
+func (w Why) InWords() string {
+	words := map[Why]string{
+		Exhausted: "nothing is left to try", MaxTrials: "it had its trials", OutOfTime: "it had its time",
+		GoalReached: "its goal is reached", NoBetter: "nothing better was found for long", Failing: "too many trials failed in a row",
+		Stopped: "it was stopped", Cancelled: "it was cancelled",
+	}[w]
+	if words == "" {
+		return string(w)
+	}
+	return words
+}
+
+// end takes how a try at a trial ended, from its owner alone.
+func (s *Study) end(e Entry) error {
+	if e.Ended == nil {
+		return nil
+	}
+	t, err := s.running(e.Ended.Trial)
+	switch {
+	case err != nil:
+		return fmt.Errorf("ended: %w", err)
+	case t.Owner != e.Ended.Owner:
+		return fmt.Errorf("ended: trial %s is in the hands of %s, not of %s", t.ID, t.Owner, e.Ended.Owner)
+	}
+	if err := s.Config.checkEnded(*e.Ended); err != nil {
+		return fmt.Errorf("ended: trial %s: %w", t.ID, err)
+	}
+	better := e.Ended.Status == Completed && s.improves(e.Ended)
+	t.Status, t.Owner, t.Ended, t.since = e.Ended.Status, Owner{}, e.Stored, s.Entries
+	t.Metrics, t.Curves, t.Step = e.Ended.Metrics, e.Ended.Curves, e.Ended.Step
+	t.Stopped, t.Message, t.Files = e.Ended.Stopped, e.Ended.Message, e.Ended.Files
+	s.count(t, better)
+	s.lead(t)
+	return nil
+}
+
+// count is what the end of a try means for the trial's next one, and for the study's budgets.
+func (s *Study) count(t *Trial, better bool) {
+	switch {
+	case t.Status == Invalid:
+		t.Tries--
+	case t.Status == Failed && t.Tries <= s.Config.Retries:
+		t.Status = Invalid
+	case t.Status == Failed:
+		s.failing++
+	case t.Status == Completed:
+		s.failing = 0
+		s.idle++
+	case t.Status == Infeasible: // or a search by patience alone would have no end where nothing can be tried
+		s.idle++
+	}
+	if better {
+		s.idle = 0
+	}
+}
+
+// lead remembers the best trial: of equal ones that which was begun first.
+func (s *Study) lead(t *Trial) {
+	if t.Status != Completed || !s.Feasible(t) {
+		return
+	}
+	at, best := s.place(t.ID), s.Leader()
+	if best == nil || cmp.Or(s.compare(t, best), cmp.Compare(at+1, s.leader)) < 0 {
+		s.leader = at + 1
+	}
+}
+
+// checkEnded refuses an end that says nothing, or not all that a trial is judged by.
+func (c Config) checkEnded(e Ended) error {
+	switch e.Status {
+	case Failed, Infeasible, Invalid:
+		return nil
+	case Completed:
+	default:
+		return fmt.Errorf("status: expected %s, %s, %s or %s, got %q", Completed, Failed, Infeasible, Invalid, e.Status)
+	}
+	for _, o := range c.Objectives {
+		if score, there := o.score(e.Curves, e.Metrics); !there {
+			return fmt.Errorf("metrics: %s: missing, and it is what the study is about", o.Name)
+		} else if math.IsNaN(score) || math.IsInf(score, 0) {
+			return fmt.Errorf("metrics: %s: expected a finite number, got %v", o.Name, score)
+		}
+	}
+	return nil
 }

@@ -2,6 +2,8 @@ package onnx
 
 import (
 	"fmt"
+	"math"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 
@@ -128,4 +130,99 @@ func float(name string, f float32) *onnxpb.AttributeProto {
 
 func integer(name string, i int64) *onnxpb.AttributeProto {
 	return &onnxpb.AttributeProto{Name: proto.String(name), Type: onnxpb.AttributeProto_INT.Enum(), I: proto.Int64(i)}
+}
+
+// oneHot compares each index with 0..depth-1: ONNX's own OneHot would count negative ones from the
+// end.
+func (w *writer) oneHot(n nn.Node) {
+	count := make([]int64, n.Attr.Depth)
+	for i := range count {
+		count[i] = int64(i)
+	}
+	all := w.constant(n.Name+"/classes", ints(count, 1, 1, n.Attr.Depth))
+	each := w.inner(n, "ids", "Unsqueeze", nil, w.in(n, 0), w.constant(n.Name+"/axes", ints([]int64{2}, 1)))
+	w.flat(n, w.toFloat(w.fresh(n.Name+"/numbers"), w.inner(n, "equal", "Equal", nil, each, all)))
+}
+
+// embed looks rows up: [b,w] gives [b,w,d], and flat [b,w*d].
+func (w *writer) embed(n nn.Node) {
+	w.flat(n, w.inner(n, "rows", "Gather", attributes(integer("axis", 0)), w.in(n, 1), w.in(n, 0)))
+}
+
+// vocab looks strings up. Of a token that is there twice the first counts.
+func (w *writer) vocab(n nn.Node) error {
+	keys := &onnxpb.AttributeProto{Name: proto.String("keys_strings"), Type: onnxpb.AttributeProto_STRINGS.Enum()}
+	ids := &onnxpb.AttributeProto{Name: proto.String("values_int64s"), Type: onnxpb.AttributeProto_INTS.Enum()}
+	seen := map[string]bool{}
+	for i, token := range n.Attr.Vocabulary {
+		if !utf8.ValidString(token) {
+			return fmt.Errorf("token %d of the vocabulary, %q, is not UTF-8, as ONNX wants its strings", i, token)
+		}
+		if !seen[token] {
+			keys.Strings, ids.Ints = append(keys.Strings, []byte(token)), append(ids.Ints, int64(i))
+		}
+		seen[token] = true
+	}
+	if len(seen) == 0 {
+		w.unknown(n)
+		return nil
+	}
+	w.ml = true
+	w.op("LabelEncoder", w.names[n.Name], attributes(keys, ids, integer("default_int64", int64(n.Attr.Depth-1))), w.in(n, 0))
+	w.file.Node[len(w.file.Node)-1].Domain = proto.String(mlDomain)
+	return nil
+}
+
+// unknown is 0 for every string: what an empty vocabulary gives, for LabelEncoder wants a key.
+func (w *writer) unknown(n nn.Node) {
+	zero := &onnxpb.AttributeProto{Name: proto.String("value"), Type: onnxpb.AttributeProto_TENSOR.Enum(), T: ints([]int64{0}, 1)}
+	w.op("ConstantOfShape", w.names[n.Name], attributes(zero), w.inner(n, "shape", "Shape", nil, w.in(n, 0)))
+}
+
+// clamp is x where 0 <= x <= depth-2, else depth-1.
+func (w *writer) clamp(n nn.Node) { w.keep(n, n.Attr.Depth-1, int64(n.Attr.Depth-1)) }
+
+// within is x where 0 <= x <= depth-1, else the default.
+func (w *writer) within(n nn.Node) { w.keep(n, n.Attr.Depth, n.Attr.Default) }
+
+// keep is x where 0 <= x < count, else other.
+func (w *writer) keep(n nn.Node, count int, other int64) {
+	low := w.inner(n, "low", "GreaterOrEqual", nil, w.in(n, 0), w.constant(n.Name+"/first", ints([]int64{0})))
+	high := w.inner(n, "high", "Less", nil, w.in(n, 0), w.constant(n.Name+"/count", ints([]int64{int64(count)})))
+	known := w.inner(n, "known", "And", nil, low, high)
+	w.op("Where", w.names[n.Name], nil, known, w.in(n, 0), w.constant(n.Name+"/other", ints([]int64{other})))
+}
+
+// bucket counts the boundaries that x is not below, so that NaN is above all.
+func (w *writer) bucket(n nn.Node) {
+	boundaries := w.constant(n.Name+"/boundaries", floats(n.Attr.Boundaries, 1, 1, len(n.Attr.Boundaries)))
+	each := w.inner(n, "numbers", "Unsqueeze", nil, w.in(n, 0), w.constant(n.Name+"/axes", ints([]int64{2}, 1)))
+	passed := w.inner(n, "passed", "Not", nil, w.inner(n, "below", "Less", nil, each, boundaries))
+	count := w.inner(n, "ones", "Cast", attributes(integer("to", int64(onnxpb.TensorProto_INT64))), passed)
+	axes := w.constant(n.Name+"/last", ints([]int64{2}, 1))
+	w.op("ReduceSum", w.names[n.Name], attributes(integer("keepdims", 0)), count, axes)
+}
+
+// argMax takes NaN for the smallest number there is, as nn and TensorFlow do; ONNX leaves open what
+// it is.
+func (w *writer) argMax(n nn.Node) {
+	least := w.constant(n.Name+"/least", floats([]float32{-math.MaxFloat32}))
+	number := w.inner(n, "number", "Where", nil, w.inner(n, "nan", "IsNaN", nil, w.in(n, 0)), least, w.in(n, 0))
+	finite := w.inner(n, "finite", "Max", nil, number, least)
+	w.op("ArgMax", w.names[n.Name], attributes(integer("axis", 1), integer("keepdims", 1)), finite)
+}
+
+// label looks names up by their place.
+func (w *writer) label(n nn.Node) error {
+	names := &onnxpb.TensorProto{
+		Dims: []int64{int64(len(n.Attr.Vocabulary))}, DataType: proto.Int32(int32(onnxpb.TensorProto_STRING)),
+	}
+	for i, name := range n.Attr.Vocabulary {
+		if !utf8.ValidString(name) {
+			return fmt.Errorf("name %d, %q, is not UTF-8, as ONNX wants its strings", i, name)
+		}
+		names.StringData = append(names.StringData, []byte(name))
+	}
+	w.op("Gather", w.names[n.Name], attributes(integer("axis", 0)), w.constant(n.Name+"/names", names), w.in(n, 0))
+	return nil
 }

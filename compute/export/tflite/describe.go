@@ -86,3 +86,119 @@ func (d *Description) model(m table) {
 	})
 	d.data(m)
 }
+
+// graph takes a SubGraph.
+func (d *Description) graph(g table, names []string) {
+	tensors := g.vector(subgraphTensors, 4)
+	d.Tensors = int(tensors.count)
+	d.Inputs = tensors.named(g.vector(subgraphInputs, 4).int32s())
+	d.Outputs = tensors.named(g.vector(subgraphOutputs, 4).int32s())
+	d.Ops = map[string]int{}
+	g.vector(subgraphOperators, 4).tables(func(i int, op table) bool {
+		code := op.number(operatorOpCode)
+		if code < 0 || int(code) >= len(names) {
+			op.fail("operator %d is of kind %d, there are %d kinds", i, code, len(names))
+			return false
+		}
+		d.Ops[names[code]]++
+		return true
+	})
+}
+
+// named are the tensors of these indices.
+func (v vector) named(indices []int32) []TensorInfo {
+	var all []TensorInfo
+	for _, i := range indices {
+		if i < 0 || int64(i) >= v.count {
+			v.fail("tensor %d is an input or output, there are %d tensors", i, v.count)
+			return nil
+		}
+		all = append(all, tensorOf(v.table(v.follow(v.at+4*int64(i))), i))
+	}
+	return all
+}
+
+func tensorOf(t table, index int32) TensorInfo {
+	shape := t.vector(tensorShapeSignature, 4)
+	if shape.count == 0 {
+		shape = t.vector(tensorShape, 4)
+	}
+	return TensorInfo{Name: t.text(tensorName), Type: typeName(t.small(tensorType)), Shape: shape.int32s(), index: index}
+}
+
+// rename gives tensors the names that a signature has for them.
+func rename(tensors []TensorInfo, ports vector) {
+	names := map[int32]string{}
+	ports.tables(func(_ int, p table) bool {
+		names[p.number(tensorMapIndex)] = p.text(tensorMapName)
+		return true
+	})
+	for i, t := range tensors {
+		if name, ok := names[t.index]; ok {
+			tensors[i].Name = name
+		}
+	}
+}
+
+// data counts what constants hold, and reads the notes.
+func (d *Description) data(m table) {
+	buffers := m.vector(modelBuffers, 4)
+	buffers.tables(func(_ int, b table) bool {
+		if at := b.field(bufferData); at != 0 {
+			d.DataBytes += b.span(at, 1).count
+		}
+		return true
+	})
+	m.vector(modelMetadata, 4).tables(func(_ int, entry table) bool {
+		i := int64(entry.number(metadataBuffer))
+		if entry.text(metadataName) != NotesName || i < 0 || i >= buffers.count {
+			return true
+		}
+		d.note(m.table(m.follow(buffers.at + 4*i)))
+		return true
+	})
+}
+
+// maxNotes bounds the notes that are read: those of a large vocabulary may be longer than all else.
+const maxNotes = 1 << 20
+
+// note takes the buffer of the notes.
+func (d *Description) note(b table) {
+	at := b.field(bufferData)
+	if at == 0 {
+		return
+	}
+	count := b.span(at, 1).count
+	if d.DataBytes -= count; count <= maxNotes {
+		d.Notes = b.text(bufferData)
+	}
+}
+
+// opNames are the names of the OperatorCodes of a file.
+func opNames(codes vector) []string {
+	names := make([]string, 0, codes.count)
+	codes.tables(func(_ int, c table) bool {
+		code := max(c.number(opCodeBuiltin), int32(c.small(opCodeDeprecated)))
+		name := opName(code)
+		if code == customCode {
+			name = "CUSTOM " + c.text(opCodeCustom)
+		}
+		names = append(names, name)
+		return true
+	})
+	return names
+}
+
+func typeName(kind int8) string {
+	if kind >= 0 && int(kind) < len(typeNames) {
+		return typeNames[kind]
+	}
+	return fmt.Sprintf("type %d", kind)
+}
+
+func opName(code int32) string {
+	if code >= 0 && int(code) < len(builtinNames) {
+		return builtinNames[code]
+	}
+	return fmt.Sprintf("operator %d", code)
+}

@@ -2,6 +2,8 @@ package cuda
 
 import (
 	"fmt"
+	"math"
+	"unsafe"
 
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
@@ -76,4 +78,127 @@ func newLaunch(node string, k KernelID, g geometry, args ...any) *Launch {
 		l.Args[i] = arg(a)
 	}
 	return l
+}
+
+// Devices are little endian, as are all computers they stand in: numbers are copied as they lie in
+// memory.
+
+const (
+	floatBytes = 4
+	intBytes   = 8 // of a Go int, and of an id in a kernel
+)
+
+func bytesOfFloats(s []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*floatBytes)
+}
+
+func bytesOfInts(s []int) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*intBytes)
+}
+
+func floatsOf(b []byte) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/floatBytes)
+}
+
+func intsOf(b []byte) []int {
+	return unsafe.Slice((*int)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/intBytes)
+}
+
+// address is where a slice lies on this computer. Go doesn't move it while somebody holds it.
+func address(s []float32) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(s))) }
+
+// floats is the address n floats on, ints n ints on.
+func (p Pointer) floats(n int) Pointer { return p + Pointer(n*floatBytes) }
+
+func (p Pointer) ints(n int) Pointer { return p + Pointer(n*intBytes) }
+
+func wordsOf(b []byte) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
+}
+
+// How many threads a kernel is launched with. The numbers are those that its source says.
+const (
+	elementBlock = 256 // threads of a block where each has one element
+	lanes        = 32  // threads for a row of a matrix
+	rowsOfBlock  = 8   // rows of a block
+	tile         = 64  // rows and columns of a product that a block makes
+	side         = 16  // threads along each of them
+	crowd        = 128 // threads of a block of scatter
+	maxParts     = 256 // blocks of sum_parts
+)
+
+// geometry is the blocks of a launch, and their threads.
+type geometry struct{ grid, block Dim }
+
+// elements is a thread for each of n elements.
+func elements(n int) geometry {
+	return geometry{Dim{ceil(n, elementBlock), 1, 1}, Dim{elementBlock, 1, 1}}
+}
+
+// rows is a row of threads for each row.
+func rows(n int) geometry {
+	return geometry{Dim{ceil(n, rowsOfBlock), 1, 1}, Dim{lanes, rowsOfBlock, 1}}
+}
+
+// columns is a column of threads for each column.
+func columns(n int) geometry {
+	return geometry{Dim{ceil(n, lanes), 1, 1}, Dim{lanes, rowsOfBlock, 1}}
+}
+
+// tiles is a block for each square of 32 x 32 numbers.
+func tiles(rows, cols int) geometry {
+	return geometry{Dim{ceil(cols, lanes), ceil(rows, lanes), 1}, Dim{lanes, rowsOfBlock, 1}}
+}
+
+// productTiles is a block for each tile of a product.
+func productTiles(m, n int) geometry {
+	return geometry{Dim{ceil(n, tile), ceil(m, tile), 1}, Dim{side, side, 1}}
+}
+
+// crowds is a block for each of n ids.
+func crowds(n int) geometry { return geometry{Dim{n, 1, 1}, Dim{crowd, 1, 1}} }
+
+// parts is how a sum over n elements is divided: by n alone.
+func parts(n int) geometry {
+	return geometry{Dim{min(ceil(n, 8*elementBlock), maxParts), 1, 1}, Dim{elementBlock, 1, 1}}
+}
+
+// oneBlock does what one block can.
+func oneBlock(threads int) geometry { return geometry{Dim{1, 1, 1}, Dim{threads, 1, 1}} }
+
+func ceil(n, by int) int { return (n + by - 1) / by }
+
+// status is what the kernels of a step complained of: 0, or 1 + the number of an instruction.
+func (m *Machine) status() int32 { return int32(math.Float32bits(m.result[1])) }
+
+// outside reports an id that a table doesn't have. The step's result is of no use; the next one
+// begins anew.
+func (m *Machine) outside(number int) error {
+	if err := m.gpu.device.Upload(m.memory.status, make([]byte, 4)); err != nil {
+		return m.breakBy(err)
+	}
+	if err := m.gpu.device.Sync(); err != nil {
+		return m.breakBy(err)
+	}
+	in := m.plan.Code[number]
+	height := m.plan.Buffers[m.tableOf(in)].Rows
+	ids := m.host[in.In[1]].Ints
+	for i, id := range ids {
+		sparse := in.Op == plan.Sparse || in.Op == plan.SparseSlope
+		if id >= height || id < 0 && !sparse {
+			return fmt.Errorf("%s: id %d of %s, place %d, is not in a table of %d rows", in.Node, id, m.plan.Buffers[in.In[1]].Name, i, height)
+		}
+	}
+	return fmt.Errorf("%s: an id of %s is not in a table of %d rows", in.Node, m.plan.Buffers[in.In[1]].Name, height)
+}
+
+// tableOf is the buffer that ids are of.
+func (m *Machine) tableOf(in plan.Instr) int {
+	switch in.Op {
+	case plan.Gather:
+		return in.In[0]
+	case plan.Sparse:
+		return in.In[2]
+	}
+	return in.Out
 }

@@ -108,3 +108,102 @@ func fill(values []float32, with float64) {
 		values[i] = float32(with)
 	}
 }
+
+// Initializers whose spread depends on how many numbers a kernel [fanIn, fanOut] takes and gives; a
+// vector counts as both. Those that are uniform draw from [-l, l), l = sqrt(3 s), those that are
+// normal from a TruncatedNormal that has the variance s when it is cut off: the deviation of what
+// is drawn before is sqrt(s) / 0.8796.
+
+// GlorotUniform has s = 2 / (fanIn + fanOut). Keras's default for dense kernels (Glorot and Bengio
+// 2010, equation 16).
+func GlorotUniform(values []float32, shape []int, rng *rand.Rand) {
+	uniform(values, math.Sqrt(6/float64(shape[0]+shape[len(shape)-1])), rng)
+}
+
+// GlorotNormal has s as GlorotUniform.
+func GlorotNormal(values []float32, shape []int, rng *rand.Rand) {
+	cutNormal(values, 2/float64(shape[0]+shape[len(shape)-1]), shape, rng)
+}
+
+// HeUniform has s = 2 / fanIn (He et al. 2015, equation 10): for layers with relu.
+func HeUniform(values []float32, shape []int, rng *rand.Rand) {
+	uniform(values, math.Sqrt(6/float64(shape[0])), rng)
+}
+
+// HeNormal has s as HeUniform.
+func HeNormal(values []float32, shape []int, rng *rand.Rand) {
+	cutNormal(values, 2/float64(shape[0]), shape, rng)
+}
+
+// LecunUniform has s = 1 / fanIn (LeCun et al. 1998, section 4.6).
+func LecunUniform(values []float32, shape []int, rng *rand.Rand) {
+	uniform(values, math.Sqrt(3/float64(shape[0])), rng)
+}
+
+// LecunNormal has s as LecunUniform.
+func LecunNormal(values []float32, shape []int, rng *rand.Rand) {
+	cutNormal(values, 1/float64(shape[0]), shape, rng)
+}
+
+// cutDeviation is that of the normal distribution cut off at two deviations.
+const cutDeviation = 0.87962566103423978
+
+func cutNormal(values []float32, variance float64, shape []int, rng *rand.Rand) {
+	TruncatedNormal(0, math.Sqrt(variance)/cutDeviation)(values, shape, rng)
+}
+
+// Orthogonal makes a matrix whose columns, or rows where they are fewer, are orthogonal and gain
+// long, uniform among all such (Saxe et al. 2014, as in Keras): the Q of a matrix of normal
+// numbers, with a positive diagonal of R. Gram and Schmidt give that Q; each vector goes through
+// twice, for what rounding left. A vector counts as one row.
+func Orthogonal(gain float64) Func {
+	return func(values []float32, shape []int, rng *rand.Rand) {
+		cols := shape[len(shape)-1]
+		rows := len(values) / cols
+		vectors := make([][]float64, min(rows, cols))
+		for i := range vectors {
+			vectors[i] = orthogonalTo(vectors[:i], max(rows, cols), rng)
+		}
+		for i, v := range vectors {
+			for j, x := range v {
+				at := j*cols + i
+				if rows < cols {
+					at = i*cols + j
+				}
+				values[at] = float32(gain * x)
+			}
+		}
+	}
+}
+
+// orthogonalTo is a vector of length 1 without a part along the others.
+func orthogonalTo(others [][]float64, size int, rng *rand.Rand) []float64 {
+	v := make([]float64, size)
+	for i := range v {
+		v[i] = rng.NormFloat64()
+	}
+	for range 2 {
+		for _, u := range others {
+			addScaled(v, u, -dot(v, u))
+		}
+	}
+	length := math.Sqrt(dot(v, v))
+	for i := range v {
+		v[i] /= length
+	}
+	return v
+}
+
+func dot(x, y []float64) float64 {
+	sum := 0.0
+	for i := range x {
+		sum += x[i] * y[i]
+	}
+	return sum
+}
+
+func addScaled(to, x []float64, by float64) {
+	for i := range to {
+		to[i] += by * x[i]
+	}
+}

@@ -151,3 +151,153 @@ func (c *compiler) size(d *node) (*value, error) {
 	}
 	return nil, fmt.Errorf("node %q is %v: a plan has float32, and int for ids", d.says, d.Dtype())
 }
+
+// Expression is what Compile reads: nodes of one Gorgonia graph.
+type Expression struct {
+	Cost    *gorgonia.Node            // a scalar of float32
+	Params  gorgonia.Nodes            // with values, whose memory the plan computes with
+	Grads   gorgonia.Nodes            // d Cost / d Params, as gorgonia.Grad gives them; nil is a gradient of zeros
+	Inputs  gorgonia.Nodes            // without an op, of float32 or int, named: fed before each step
+	Outputs map[string]*gorgonia.Node // besides Cost: what can be read after a step
+}
+
+// Compile makes a Plan that computes e as Gorgonia's TapeMachine does, but for the order in which
+// sums are taken.
+//
+// All that Cost, Grads and Outputs don't need is dropped. A node that is neither computed nor among
+// Inputs or Params must have a value, and is a constant: what it holds when Compile reads it
+// counts. Everything is float32, and int where ids are: a node that is needed and has another type,
+// float64 or bool, is an error that names it. An operation that Compile does not know is OnHost:
+// its own Do is called, over tensors that are made once.
+//
+// Compile reads the nodes, and Gorgonia's expressions share some of theirs: don't write another
+// expression meanwhile.
+func Compile(e Expression) (*Plan, error) {
+	c := newCompiler()
+	roots, err := c.read(e)
+	if err != nil {
+		return nil, fmt.Errorf("compile plan: %w", err)
+	}
+	c.fuse(roots)
+	return c.emit(roots), nil
+}
+
+// roots are the values that a plan is made for.
+type roots struct {
+	loss    *value   // nil in a forward pass
+	grads   []*value // nil for zeros
+	sizes   []int    // of the params
+	outputs map[string]*value
+}
+
+// all is every root, the loss first.
+func (r *roots) all() []*value {
+	var all []*value
+	if r.loss != nil {
+		all = append(all, r.loss)
+	}
+	for _, name := range sortedKeys(r.outputs) {
+		all = append(all, r.outputs[name])
+	}
+	for _, g := range r.grads {
+		if g != nil {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// read makes values of all nodes that e asks for.
+func (c *compiler) read(e Expression) (*roots, error) {
+	if len(e.Grads) != len(e.Params) {
+		return nil, fmt.Errorf("%d gradients for %d params", len(e.Grads), len(e.Params))
+	}
+	if err := c.leaves(e); err != nil {
+		return nil, err
+	}
+	r := &roots{outputs: map[string]*value{}}
+	var err error
+	if r.loss, err = c.valueOf(e.Cost); err != nil {
+		return nil, err
+	}
+	if r.loss.len() != 1 || r.loss.kind != Float {
+		return nil, fmt.Errorf("the cost has shape %v, expected one float32", e.Cost.Shape())
+	}
+	for i, n := range e.Grads {
+		g, err := c.gradient(e.Params[i], n)
+		if err != nil {
+			return nil, err
+		}
+		r.grads = append(r.grads, g)
+		r.sizes = append(r.sizes, e.Params[i].Shape().TotalSize())
+	}
+	for _, name := range sortedKeys(e.Outputs) {
+		if r.outputs[name], err = c.valueOf(e.Outputs[name]); err != nil {
+			return nil, fmt.Errorf("output %q: %w", name, err)
+		}
+	}
+	return r, nil
+}
+
+func (c *compiler) gradient(param, grad *gorgonia.Node) (*value, error) {
+	if grad == nil {
+		return nil, nil
+	}
+	g, err := c.valueOf(grad)
+	if err != nil {
+		return nil, fmt.Errorf("gradient of %q: %w", param.Name(), err)
+	}
+	if want := param.Shape().TotalSize(); g.len() != want || g.kind != Float {
+		return nil, fmt.Errorf("gradient of %q has shape %v, expected %v", param.Name(), grad.Shape(), param.Shape())
+	}
+	return g, nil
+}
+
+// leaves are the inputs and params.
+func (c *compiler) leaves(e Expression) error {
+	named := map[string]bool{}
+	for _, n := range e.Inputs {
+		if n.Op() != nil || n.Name() == "" || named[n.Name()] {
+			return fmt.Errorf("input %q is computed, has no name, or one that another has", n.Name())
+		}
+		named[n.Name()] = true
+		v := newValue(n)
+		v.source = input
+		if err := v.typed(n); err != nil {
+			return err
+		}
+		c.values[n] = v
+		c.inputs = append(c.inputs, v)
+	}
+	for _, n := range e.Params {
+		data, err := floatsOf(n)
+		if err != nil {
+			return fmt.Errorf("param %q: %w", n.Name(), err)
+		}
+		v := newValue(n)
+		v.source, v.data, v.param = bound, data, true
+		c.values[n] = v
+	}
+	return nil
+}
+
+// floatsOf is the memory of a node's value.
+func floatsOf(n *gorgonia.Node) ([]float32, error) {
+	t, ok := n.Value().(*tensor.Dense)
+	if !ok {
+		return nil, fmt.Errorf("has no value that is a tensor")
+	}
+	data, ok := t.Data().([]float32)
+	if !ok || len(data) != n.Shape().TotalSize() {
+		return nil, fmt.Errorf("is %v of shape %v, expected float32", t.Dtype(), t.Shape())
+	}
+	return data, nil
+}
+
+// Lowered is an operation of ours in a Gorgonia expression: it says which instruction it is, over
+// the operands that it has in the expression, in their order. Of Dropout's, only the shape of the
+// result counts.
+type Lowered interface {
+	gorgonia.Op
+	Lower() (Op, Attr)
+}

@@ -1,9 +1,13 @@
 package tensor
 
 import (
+	"encoding/binary"
 	"fmt"
+	"iter"
 	"slices"
 	"unsafe"
+
+	shapepb "github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 )
 
 // Tensor is a dense, row-major tensor of any element type: always an *Array. A scalar has no
@@ -237,4 +241,90 @@ func convertInts[T int32 | int64](data []T) []int {
 		list[i] = int(v)
 	}
 	return list
+}
+
+// Bytes returns the elements of t as bytes, little endian and row major, in pieces that are valid
+// until the next one. It yields nothing for strings.
+func Bytes(t Tensor) iter.Seq[[]byte] {
+	switch a := t.(type) {
+	case *Array[float32]:
+		return encode(a.Data)
+	case *Array[float64]:
+		return encode(a.Data)
+	case *Array[int8]:
+		return encode(a.Data)
+	case *Array[int16]:
+		return encode(a.Data)
+	case *Array[int32]:
+		return encode(a.Data)
+	case *Array[int64]:
+		return encode(a.Data)
+	case *Array[uint8]:
+		return encode(a.Data)
+	case *Array[uint16]:
+		return encode(a.Data)
+	case *Array[uint32]:
+		return encode(a.Data)
+	case *Array[uint64]:
+		return encode(a.Data)
+	case *Array[bool]:
+		return encode(a.Data)
+	}
+	return func(func([]byte) bool) {}
+}
+
+func encode[T Element](data []T) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var piece []byte
+		for part := range slices.Chunk(data, 4096) {
+			piece, _ = binary.Append(piece[:0], binary.LittleEndian, part) // no error for elements of fixed size
+			if !yield(piece) {
+				return
+			}
+		}
+	}
+}
+
+// MaxElements bounds the tensors that a graph can make from little data: Fill, Tile and others take
+// their size from data.
+const MaxElements = 1 << 27
+
+// MaxRank is the number of dimensions that a tensor may have:
+// tensorflow/core/framework/tensor_shape.h.
+const MaxRank = 254
+
+// CheckShape returns an error for a shape that is impossible or has more elements than most.
+func CheckShape(dims []int, most int) error {
+	if len(dims) > MaxRank {
+		return fmt.Errorf("a tensor of %d dimensions, %d are allowed", len(dims), MaxRank)
+	}
+	n := 1
+	for _, d := range dims {
+		if d < 0 {
+			return fmt.Errorf("shape %v has a negative dimension", dims)
+		}
+		if d > 0 && n > most/d {
+			return fmt.Errorf("shape %v has more than %d elements", dims, most)
+		}
+		n *= d
+	}
+	return nil
+}
+
+// ShapeOf returns the dimensions of p; -1 is one that is known only when the graph runs.
+func ShapeOf(p *shapepb.TensorShapeProto) []int {
+	dims := make([]int, len(p.GetDim()))
+	for i, d := range p.GetDim() {
+		dims[i] = int(d.GetSize())
+	}
+	return dims
+}
+
+// ShapeProto returns dims as TensorFlow encodes a shape.
+func ShapeProto(dims ...int) *shapepb.TensorShapeProto {
+	p := &shapepb.TensorShapeProto{}
+	for _, d := range dims {
+		p.Dim = append(p.Dim, &shapepb.TensorShapeProto_Dim{Size: int64(d)})
+	}
+	return p
 }

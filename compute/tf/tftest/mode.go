@@ -3,6 +3,9 @@ package tftest
 import (
 	"fmt"
 	"os"
+	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -52,4 +55,58 @@ func needLive(t testing.TB) {
 	if modeOf(t) == golden {
 		t.Skipf("needs a Python with the real TensorFlow: %s=live installs it once into the user's cache folder (2 GB, some minutes) and runs this test, as task test and CI do", modeVariable)
 	}
+}
+
+// Interpreter is Python without a test: for commands that measure Stoker against TensorFlow.
+func Interpreter() (string, error) { return installed() }
+
+// Number is a float in a script's answer. JSON has no NaN and no infinities, so these come as text.
+type Number float64
+
+// UnmarshalJSON takes a JSON number, or a string that spells one: "nan", "-inf", "Infinity".
+func (n *Number) UnmarshalJSON(b []byte) error {
+	v, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
+	if err != nil {
+		return fmt.Errorf("number %s: %w", b, err)
+	}
+	*n = Number(v)
+	return nil
+}
+
+// Python3 returns the path of the machine's own python3, for tests that need its standard library
+// alone. Without one the test is skipped and says so, as with -short; with STOKER_TENSORFLOW=live
+// or record, as in CI, it fails.
+func Python3(t testing.TB) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs python3; -short leaves it out")
+	}
+	python, err := FindPython3()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if python == "" {
+		t.Skip(WithoutPython3)
+	}
+	return python
+}
+
+// WithoutPython3 says why a test is skipped where FindPython3 finds nothing.
+const WithoutPython3 = "needs python3 (3.10 or later, Debian's package python3-venv) on the PATH, and only its standard library"
+
+// FindPython3 returns the path of the machine's own python3, or "" where there is none and tests
+// that need one are skipped. It returns an error where none of them may be.
+func FindPython3() (string, error) {
+	m, err := currentMode()
+	if err != nil {
+		return "", err
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil && m != golden {
+		return "", fmt.Errorf("test with %s=%s: %w: %s", modeVariable, os.Getenv(modeVariable), err, WithoutPython3)
+	}
+	if err != nil {
+		return "", nil
+	}
+	return python, nil
 }

@@ -187,3 +187,13 @@ func (g *Graph) run(ctx context.Context, f *graph.Frame, raw *example.Batch) err
 	}
 	return f.Run(ctx)
 }
+
+// inputError is an error that the artifact or the data are to blame for: no retry mends it. It is
+// an example.ErrInput, and keeps the words of what it wraps.
+type inputError struct{ error }
+
+func (e inputError) Unwrap() error        { return e.error }
+func (e inputError) Is(target error) bool { return target == example.ErrInput }
+
+// feature is a raw or a transformed feature, as the function's signature has it.
+type feature struct{ graph.Spec }

@@ -3,6 +3,7 @@ package warmstart
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	functionpb "github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
@@ -189,4 +190,27 @@ func (t *tracer) weight(f *frame, name string) (Weight, bool) {
 		}
 	}
 	return Weight{}, false
+}
+
+// isFixed says that a tensor is the same for every example, up to its shape.
+func (t *tracer) isFixed(f *frame, tensor string, deep int) bool {
+	o, ok := f.origin(tensor)
+	if t.work++; !ok || t.work > maxWork || deep > maxDepth {
+		return false
+	}
+	if o.node == nil {
+		return o.object >= 0
+	}
+	switch o.node.GetOp() {
+	case "Const", "ReadVariableOp", "VariableV2", "Fill", "ZerosLike", "OnesLike", "LookupTableSizeV2":
+		return true
+	case "Identity", "Cast", "Sqrt", "Rsqrt", "Reshape", "ExpandDims", "Maximum", "AddV2", "Add", "Sub", "Mul", "Neg":
+		for _, in := range o.node.GetInput() {
+			if !strings.HasPrefix(in, "^") && !t.isFixed(o.frame, in, deep+1) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }

@@ -6,6 +6,10 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distmv"
+	"gonum.org/v1/gonum/stat/samplemv"
+
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
@@ -142,4 +146,82 @@ func near(a, b []float64) bool {
 		sum += math.Abs(a[d] - b[d])
 	}
 	return sum < 0.05*float64(len(a))
+}
+
+const (
+	most  = 1500 // observations that a model is made of: it takes time by their square
+	steps = 100  // observations that are let go at a time, so that most models are those before and a point more
+	cream = 100  // of those that are let go, the best stay
+)
+
+// recent is what was seen without what says little by now: of more than most, the oldest that are
+// not among their best.
+func recent(all []Seen) []Seen {
+	if len(all) <= most {
+		return all
+	}
+	over := (len(all) - most + steps - 1) / steps * steps
+	old := slices.Clone(all[:over+cream])
+	slices.SortStableFunc(old, func(a, b Seen) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Score, b.Score))
+	})
+	return append(old[:cream:cream], all[over+cream:]...)
+}
+
+// rank is 0 of what is allowed, 1 of what is not, 2 of what has no score.
+func rank(seen Seen) int {
+	switch {
+	case math.IsNaN(seen.Score):
+		return 2
+	case !seen.allowed():
+		return 1
+	}
+	return 0
+}
+
+// Search is what is known when values are to be proposed.
+type Search struct {
+	Space   space.Space
+	Seen    []Seen          // in the order in which it was seen: kernels are fitted to a beginning of it
+	Pending []space.Values  // being tried
+	Had     map[string]bool // keys of the values that are not proposed
+	Stream  space.Stream    // of the trial to be
+	Beta    float64         // values are judged by mean - Beta deviations, not by expected improvement. 0: they are not
+}
+
+// Seen is what came of values.
+type Seen struct {
+	Values space.Values
+	Score  float64   // less is better; NaN where nothing came of them, which is as bad as the worst
+	Excess []float64 // of each constraint, by how much it is broken: it holds at 0 and below. NaN where that is not known
+}
+
+// allowed says whether all constraints hold.
+func (s Seen) allowed() bool {
+	for _, excess := range s.Excess {
+		if !(excess <= 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// Spread is n values that lie evenly in a space, after the first so many: points of a scrambled
+// Halton sequence, which is one for all streams of equal seed and trial.
+func Spread(in space.Space, stream space.Stream, first, n int) []space.Values {
+	c := newCube(in)
+	d := len(c.parameters)
+	switch {
+	case n <= 0:
+		return nil
+	case d == 0:
+		return []space.Values{in.Defaults()}
+	}
+	batch := mat.NewDense(first+n, d, nil)
+	samplemv.Halton{Kind: samplemv.Owen, Q: distmv.NewUnitUniform(d, nil), Src: source(stream)}.Sample(batch)
+	values := make([]space.Values, n)
+	for i := range values {
+		values[i] = c.spot(batch.RawRowView(first + i)).values
+	}
+	return values
 }

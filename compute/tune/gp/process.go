@@ -2,7 +2,9 @@ package gp
 
 import (
 	"fmt"
+	"math"
 
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -78,3 +80,106 @@ func (p *Process) Believe(x []float64) (*Process, error) {
 	more.alpha = append(p.alpha[:len(p.alpha):len(p.alpha)], 0)
 	return more, nil
 }
+
+// Kernel says how much two points have to do with each other, and how loud the noise is.
+//
+//	k(x, x') = Variance (1 + √5 r + 5/3 r²) exp(-√5 r),  r² = Σ_d (Δ_d / Scales_d)²     (R&W eq. 4.17, ν = 5/2)
+//
+// Δ_d is x_d - x'_d; of a nominal dimension, whose values have no order, 0 for equal values and 1
+// for others.
+type Kernel struct {
+	Scales   []float64 // length scale of each dimension
+	Variance float64
+	Noise    float64 // variance of what is seen around what is there
+	Mean     float64 // far from all that was seen
+}
+
+// Points are places in the unit cube.
+type Points struct {
+	Rows    [][]float64
+	Nominal []bool // of each dimension
+}
+
+// squared is Δ_d² of two values of a dimension.
+func squared(nominal bool, a, b float64) float64 {
+	if !nominal {
+		return (a - b) * (a - b)
+	}
+	if a == b {
+		return 0
+	}
+	return 1
+}
+
+// matern is the kernel without its variance as a function of r², and its derivative by r²:
+//
+//	m(r²) = (1 + √5 r + 5/3 r²) exp(-√5 r),  dm/dr² = -5/6 (1 + √5 r) exp(-√5 r)
+func matern(r2 float64) (value, slope float64) {
+	s := math.Sqrt(5 * r2)
+	e := math.Exp(-s)
+	return (1 + s + s*s/3) * e, -5. / 6 * (1 + s) * e
+}
+
+// distance is r² of two points.
+func (k Kernel) distance(nominal []bool, a, b []float64) float64 {
+	sum := 0.0
+	for d, scale := range k.Scales {
+		sum += squared(nominal[d], a[d], b[d]) / (scale * scale)
+	}
+	return sum
+}
+
+// Prior is what is believed of a kernel before anything was seen: each parameter is log-normal. It
+// keeps length scales from collapsing where few points explain nothing, and from growing without
+// end where a dimension has no effect.
+type Prior struct {
+	Scale, Variance, Noise LogNormal
+	LeastNoise             float64 // is added to the noise: what keeps the covariance positive definite
+}
+
+// LogNormal is a distribution whose logarithm has a mean and a standard deviation.
+type LogNormal struct{ Mean, Deviation float64 }
+
+// log is the logarithm of the density of the logarithm x, but for a constant, and its derivative.
+func (l LogNormal) log(x float64) (value, slope float64) {
+	z := (x - l.Mean) / l.Deviation
+	return -z * z / 2, -z / l.Deviation
+}
+
+// DefaultPrior is for values with mean 0 and variance 1. Length scales grow with the square root of
+// the number of dimensions, as distances do: Hvarfner et al. 2024, arXiv:2402.02229. Its numbers
+// are those that searched best of some that were tried; little depends on them.
+func DefaultPrior(dimensions int) Prior {
+	return Prior{
+		Scale:      LogNormal{Mean: -0.7 + math.Log(float64(max(dimensions, 1)))/2, Deviation: 0.6},
+		Variance:   LogNormal{Mean: 0, Deviation: 1.5},
+		Noise:      LogNormal{Mean: math.Log(1e-4), Deviation: 2},
+		LeastNoise: 1e-7,
+	}
+}
+
+// solveLower solves Uᵀ v = b in place, row by row of U: blas64.Trsv does the same, but without
+// vector instructions.
+//
+//	v_i = b_i / u_ii,  b_j -= v_i u_ij for j > i
+func solveLower(u blas64.Triangular, b []float64) {
+	for i := range b {
+		row := u.Data[i*u.Stride : i*u.Stride+u.N]
+		b[i] /= row[i]
+		blas64.Axpy(-b[i], vector(row[i+1:]), vector(b[i+1:]))
+	}
+}
+
+// solveUpper solves U v = b in place.
+//
+//	v_i = (b_i - Σ_{j>i} u_ij v_j) / u_ii
+func solveUpper(u blas64.Triangular, b []float64) {
+	for i := len(b) - 1; i >= 0; i-- {
+		row := u.Data[i*u.Stride : i*u.Stride+u.N]
+		b[i] = (b[i] - dot(row[i+1:], b[i+1:])) / row[i]
+	}
+}
+
+func dot(a, b []float64) float64 { return blas64.Dot(vector(a), vector(b)) }
+
+func vector(of []float64) blas64.Vector { return blas64.Vector{N: len(of), Data: of, Inc: 1} }

@@ -1,5 +1,15 @@
 package space
 
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // Space is the parameters of a search in the order they were registered: parents stand before their
 // children. A parameter's identity is its name together with its conditions.
 type Space []Parameter
@@ -68,4 +78,208 @@ func (v Values) Lookup(name string) (any, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Contains says whether values lie in the space: those of its active parameters are within their
+// ranges, or among their choices, or their defaults. What they lack has its default, and what is of
+// no parameter, or of none that is active, counts for nothing.
+func (s Space) Contains(values Values) bool {
+	_, outside := s.Outside(values)
+	return !outside
+}
+
+// Outside is the first active parameter that doesn't take its value; false if the space contains
+// the values.
+func (s Space) Outside(values Values) (first Parameter, outside bool) {
+	s.Fill(func(p Parameter) any {
+		value, given := values.Lookup(p.Name)
+		if !given {
+			return p.Start()
+		}
+		value = p.cast(value)
+		if !outside && !p.takes(value) && !same(value, p.Start()) {
+			first, outside = p, true
+		}
+		return value
+	})
+	return first, outside
+}
+
+// takes says whether a value of the parameter's kind is one of it, or lies between two of them.
+func (p Parameter) takes(value any) bool {
+	switch p.Kind {
+	case Int, Float:
+		_, whole := value.(int64)
+		number := toFloat(value) // no number of a text
+		return number >= p.Min && number <= p.Max && (whole || p.Kind == Float)
+	case Choice:
+		return oneOf(value, p.Choices)
+	case Boolean:
+		_, truth := value.(bool)
+		return truth
+	}
+	return true
+}
+
+// Join adds the parameters of another space that are not known yet, in their order, but each after
+// its parents. What is known stays as it is, whatever the other space says of its range.
+func (s Space) Join(found Space) Space {
+	joined := slices.Clone(s)
+	left := slices.Clone(found)
+	for len(left) > 0 {
+		next := max(slices.IndexFunc(left, func(p Parameter) bool { return !p.awaits(left) }), 0)
+		if p := left[next]; !joined.knows(p) {
+			joined = append(joined, p)
+		}
+		left = slices.Delete(left, next, next+1)
+	}
+	return joined
+}
+
+// awaits says whether a parent stands among some parameters.
+func (p Parameter) awaits(others Space) bool {
+	return slices.ContainsFunc(p.Conditions, func(c Condition) bool {
+		return slices.ContainsFunc(others, func(q Parameter) bool { return q.Name == c.Parent })
+	})
+}
+
+// knows says whether a parameter of the same name and conditions is in a space.
+func (s Space) knows(p Parameter) bool {
+	return slices.ContainsFunc(s, func(q Parameter) bool { return p.Is(q) })
+}
+
+// Is says whether two parameters are one: by their name and conditions, whatever their ranges.
+func (p Parameter) Is(q Parameter) bool {
+	return p.Name == q.Name && slices.EqualFunc(p.Conditions, q.Conditions, func(a, b Condition) bool {
+		return a.Parent == b.Parent && slices.EqualFunc(a.Values, b.Values, same)
+	})
+}
+
+// same says whether two values are equal as Python has it: 1, 1.0 and true are, since a Choice of
+// truths is kept as ones and noughts.
+func same(a, b any) bool {
+	text, isText := a.(string)
+	other, otherIsText := b.(string)
+	if isText || otherIsText {
+		return isText && otherIsText && text == other
+	}
+	if x, ok := a.(int64); ok {
+		if y, ok := b.(int64); ok {
+			return x == y // beyond 2^53 too
+		}
+	}
+	return toFloat(a) == toFloat(b)
+}
+
+// oneOf says whether a value is among others.
+func oneOf(value any, others []any) bool { return position(value, others) >= 0 }
+
+// position is where a value stands among others; -1 if it doesn't.
+func position(value any, others []any) int {
+	for i, other := range others {
+		if same(value, other) {
+			return i
+		}
+	}
+	return -1
+}
+
+// index is where a value stands among a Choice's: for none of them, where the default does.
+func (p Parameter) index(value any) int {
+	if i := position(value, p.Choices); i >= 0 {
+		return i
+	}
+	return max(position(p.Default, p.Choices), 0)
+}
+
+// toFloat is a number or a truth as a float; not a number for anything else.
+func toFloat(value any) float64 {
+	switch v := value.(type) {
+	case int64:
+		return float64(v)
+	case int:
+		return float64(v)
+	case float64:
+		return v
+	case bool:
+		if v {
+			return 1
+		}
+		return 0
+	default:
+		return math.NaN()
+	}
+}
+
+// Stream is the randomness of one trial of a study: numbers that are a pure function of what asks
+// for what, so that nothing needs to be kept, and that are independent over seeds, trials, names
+// and draws.
+type Stream struct {
+	seed  int64
+	trial int
+}
+
+// NewStream is the stream of a trial, by its number in the study.
+func NewStream(seed int64, trial int) Stream { return Stream{seed, trial} }
+
+// Float64 is a number in [0, 1), evenly spread: draw number such and such, from 0, under a name,
+// which is a parameter's or one of the algorithm's own. It is 53 bits of a SHA-256 of the four.
+func (s Stream) Float64(name string, draw int) float64 {
+	text := make([]byte, 0, 24+len(name))
+	text = binary.BigEndian.AppendUint64(text, uint64(s.seed))
+	text = binary.BigEndian.AppendUint64(text, uint64(s.trial))
+	text = binary.BigEndian.AppendUint64(text, uint64(draw))
+	digest := sha256.Sum256(append(text, name...))
+	return float64(binary.BigEndian.Uint64(digest[:])>>11) / (1 << 53)
+}
+
+// Key is equal for equal trials: the values by name, whatever their order, without the tuner's own.
+// It is not for reading.
+func (v Values) Key() string {
+	sorted := slices.DeleteFunc(slices.Clone(v), func(value Value) bool { return strings.HasPrefix(value.Name, Own) })
+	slices.SortFunc(sorted, func(a, b Value) int { return cmp.Compare(a.Name, b.Name) })
+	key := make([]byte, 0, 32*len(sorted))
+	for _, value := range sorted {
+		key = appendKey(appendSized(key, value.Name), value.Of)
+	}
+	return string(key)
+}
+
+// appendKey writes one text for what same says is equal. The first letter says what follows, and a
+// text is preceded by its length, so that no two lists of values run into one key.
+func appendKey(key []byte, value any) []byte {
+	switch v := value.(type) {
+	case string:
+		return appendSized(append(key, 's'), v)
+	case int64:
+		return append(strconv.AppendInt(append(key, 'i'), v, 10), ';')
+	}
+	f := toFloat(value)
+	if f == math.Trunc(f) && math.Abs(f) <= maxInt {
+		return append(strconv.AppendInt(append(key, 'i'), int64(f), 10), ';')
+	}
+	return append(strconv.AppendUint(append(key, 'f'), math.Float64bits(f), 36), ';')
+}
+
+func appendSized(key []byte, text string) []byte {
+	return append(append(strconv.AppendInt(key, int64(len(text)), 10), ':'), text...)
+}
+
+// Map is the values by name.
+func (v Values) Map() map[string]any {
+	values := make(map[string]any, len(v))
+	for _, value := range v {
+		values[value.Name] = value.Of
+	}
+	return values
+}
+
+// With is the values with one more, or with another in its place.
+func (v Values) With(name string, of any) Values {
+	values := slices.Clone(v)
+	if i := slices.IndexFunc(values, func(value Value) bool { return value.Name == name }); i >= 0 {
+		values[i].Of = of
+		return values
+	}
+	return append(values, Value{name, of})
 }

@@ -146,3 +146,100 @@ func (b running) promote(r int, parent *tune.Trial) tune.Suggestion {
 func (b running) suggestion(r int, values space.Values) tune.Suggestion {
 	return budgeted(values, b.rounds[r], place{b.iteration, b.number, r})
 }
+
+// bracket is one successive halving: many trials of few epochs, of which the best go on for more.
+type bracket struct {
+	number int // how many times its trials are halved
+	offset int // of its first configuration among those of all brackets
+	rounds []round
+}
+
+// round is one rung of it: so many trials, each from one epoch to another.
+type round struct{ size, from, epochs int }
+
+// brackets are Hyperband's (Li et al., arXiv:1603.06560) in KerasTuner's numbers, the one that
+// halves most first. With R for the epochs of the last round and f for the factor there are as many
+// as R, R/f, R/f² ... have terms of 1 or more, and of bracket b, round r is
+//
+//	size(b, r)   = ceil((1 + ceil(ln R / ln f)) / (b + 1) * f^(b-r))
+//	epochs(b, r) = ceil(R / f^(b-r))
+//
+// and begins where round r-1 ended. Divisions are in float64, as Python's are. The logarithm is
+// rounded up exactly: that of a power of the factor is a whole number, which a quotient of floats
+// may miss. (KerasTuner's does for 16807 and 7, and has a level more.)
+func brackets(maxEpochs, factor int) (all []bracket, configurations int) {
+	levels, number := 1, -1
+	for epochs := 1.0; epochs < float64(maxEpochs); epochs *= float64(factor) {
+		levels++
+	}
+	for epochs := float64(maxEpochs); epochs >= 1; epochs /= float64(factor) {
+		number++
+	}
+	for ; number >= 0; number-- {
+		b := newBracket(number, levels, float64(maxEpochs), float64(factor))
+		b.offset = configurations
+		configurations += b.rounds[0].size
+		all = append(all, b)
+	}
+	return all, configurations
+}
+
+func newBracket(number, levels int, maxEpochs, factor float64) bracket {
+	b := bracket{number: number}
+	share := float64(levels) / float64(number+1)
+	from := 0
+	for r := range number + 1 {
+		times := math.Pow(factor, float64(number-r))
+		epochs := int(math.Ceil(maxEpochs / times))
+		b.rounds = append(b.rounds, round{int(math.Ceil(share * times)), from, epochs})
+		from = epochs
+	}
+	return b
+}
+
+// deck deals a study's configurations by number: first the opening's, then random ones, none twice.
+// Which one a number has is a matter of the space and the seed alone, and not of what was tried
+// before it; so trials in parallel get the same ones in any order.
+type deck struct {
+	study   *tune.Study
+	opening []space.Values
+	finite  bool
+}
+
+func newDeck(s *tune.Study) *deck { return &deck{s, opening(s), s.Config.Space.Size() > 0} }
+
+// deal is configuration such and such; false if the space has not so many.
+func (d *deck) deal(number int) (space.Values, bool) {
+	if number < len(d.opening) {
+		return d.opening[number], true
+	}
+	number -= len(d.opening)
+	values, ok := d.random(number)
+	if !ok {
+		return nil, false
+	}
+	if had := tried(d.study); had[values.Key()] { // only in a space that has grown meanwhile
+		return draw(d.study.Config.Space, space.NewStream(d.study.Config.Seed, number), had)
+	}
+	return values, true
+}
+
+// random draws a configuration. Where the space has an end all before it are drawn too, since none
+// of them may come again; where it has none they are not met again.
+func (d *deck) random(number int) (values space.Values, ok bool) {
+	had := map[string]bool{}
+	for _, values := range d.opening {
+		had[values.Key()] = true
+	}
+	from := number
+	if d.finite {
+		from = 0
+	}
+	for n := from; n <= number; n++ {
+		if values, ok = draw(d.study.Config.Space, space.NewStream(d.study.Config.Seed, n), had); !ok {
+			return nil, false
+		}
+		had[values.Key()] = true
+	}
+	return values, true
+}

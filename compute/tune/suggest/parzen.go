@@ -1,8 +1,12 @@
 package suggest
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"strings"
 
+	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/compute/tune/tpe"
 )
@@ -144,4 +148,102 @@ func (g *group) draw(uniform func() float64) (best map[string]any) {
 		}
 	}
 	return best
+}
+
+// attempts to draw values that were not tried, before random ones are.
+const attempts = 10
+
+// parzen is the tree-structured Parzen estimator (Bergstra et al. 2011, arXiv:2304.11127): random
+// trials at first, then such as are likely where good ones are, and not where the others are.
+// Trials that failed, or can't be tried, are bad ones, and so are those that run still, since
+// another one like them would add nothing new (the constant liar of Ginsbourger et al. 2010).
+// Values that break constraints are worse than any that keep to them. Of several objectives those
+// are good that no others beat (Ozaki et al. 2020).
+func parzen(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
+	ended, pending := parted(s.Trials)
+	results := resultsOf(s, append(earlier(s), ended...))
+	if len(results) < initialPoints(s, startUp) {
+		return random(s)
+	}
+	values, ok := likely(s, results, pending, len(s.Trials))
+	if !ok {
+		return random(s)
+	}
+	return tune.Suggestion{Values: values}, tune.Try, nil
+}
+
+// parted are the trials that have ended, and those that have not.
+func parted(trials []*tune.Trial) (ended, pending []*tune.Trial) {
+	for _, t := range trials {
+		if unsettled([]*tune.Trial{t}) {
+			pending = append(pending, t)
+		} else {
+			ended = append(ended, t)
+		}
+	}
+	return ended, pending
+}
+
+// likely are values that results speak for, for the trial of a number; false if they are always the
+// same ones that were tried.
+func likely(s *tune.Study, results []result, pending []*tune.Trial, number int) (space.Values, bool) {
+	m := newModel(s.Config.Space, append(results, resultsOf(s, pending)...))
+	stream, had := space.NewStream(s.Config.Seed, number), tried(s)
+	uniform := rand.New(rand.NewPCG(math.Float64bits(stream.Float64("tpe", 0)), math.Float64bits(stream.Float64("tpe", 1)))).Float64
+	for range attempts {
+		if values := m.draw(uniform); !had[values.Key()] {
+			return values, true
+		}
+	}
+	return nil, false
+}
+
+// axis is a parameter as an axis of a density. Choices of numbers are in their order, and so
+// numbers.
+func axis(in space.Space, p space.Parameter) tpe.Axis {
+	if p.Kind == space.Boolean || p.Kind == space.Choice && !p.Ordered {
+		return tpe.Axis{Choices: p.Count(), Branches: in.HasChild(p)}
+	}
+	return tpe.Axis{}
+}
+
+// cell is where a value lies on its parameter's axis. What has steps has equal parts of it, but an
+// Int on a log scale, each of whose values has the part from half way to the one before to half way
+// to the next.
+func cell(p space.Parameter, value any) tpe.Cell {
+	place, n := p.Place(value), float64(p.Count())
+	i := math.Floor(place * n)
+	switch {
+	case p.Kind == space.Boolean || p.Kind == space.Choice && !p.Ordered:
+		return tpe.Cell{Low: i, High: i}
+	case n == 0:
+		return tpe.Cell{Low: place, High: place}
+	case p.Kind == space.Int && p.Step == 0 && p.Sampling != space.Linear && p.Sampling != "":
+		whole, ok := value.(int64)
+		if !ok { // an older study's, where the parameter was another
+			whole = p.At(place).(int64)
+		}
+		return between(p, whole, place)
+	}
+	return tpe.Cell{Low: i / n, High: (i + 1) / n}
+}
+
+func between(p space.Parameter, value int64, place float64) tpe.Cell {
+	c := tpe.Cell{Low: 0, High: 1}
+	if float64(value) > p.Min {
+		c.Low = (p.Place(value-1) + place) / 2
+	}
+	if float64(value) < p.Max {
+		c.High = (place + p.Place(value+1)) / 2
+	}
+	return c
+}
+
+// conditions names what a parameter hangs on.
+func conditions(p space.Parameter) string {
+	var text strings.Builder
+	for _, c := range p.Conditions {
+		fmt.Fprintf(&text, "%q in %#v;", c.Parent, c.Values)
+	}
+	return text.String()
 }
