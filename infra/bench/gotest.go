@@ -31,8 +31,8 @@ func benchmarkGroup(pkg, benchmark string, rounds, iterations int, figures ...sp
 	}}
 }
 
-// addMetrics reads what `go test -bench` prints: for each run of a benchmark its name, the number of
-// iterations, and pairs of value and unit.
+// addMetrics reads the output of `go test -bench`: for each run of a benchmark its name, the number
+// of iterations, and pairs of value and unit.
 func addMetrics(r *recorder, output io.Reader) error {
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {

@@ -1,4 +1,4 @@
-"""A TFX module that does next to nothing: it reports when its first line runs, and what processor time run_fn takes."""
+"""A TFX module that does next to nothing: it reports when its first line runs and the CPU time of run_fn."""
 import json
 import os
 import time

@@ -109,7 +109,7 @@ type spec struct {
 	ratio      bool      // the figure is the ratio to the peer itself, with the spread of the rounds' ratios
 }
 
-// peer is what a figure is compared with: a series of the same rounds, or a value that was recorded.
+// peer is what a figure is compared with: a series of the same rounds, or a recorded value.
 type peer struct {
 	name, series string
 	recorded     float64

@@ -22,6 +22,6 @@ def product(request):
 
 
 def blas(_):
-    """What the products are done by."""
+    """The library that multiplies."""
     found = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return f"NumPy {np.__version__}, {found['name']} {found['version']}"

@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// work is a model with its data, as both train it. compute_train.py has the same models by the same
-// names.
+// work is a model with its data, which both engines train. training.py has the same models by the
+// same names.
 type work struct {
 	name  string // a, b or c
 	batch int
@@ -76,7 +76,7 @@ func taxis() work {
 		label: train.Label{Feature: "tips_xf", Classes: 1}, loss: nn.SigmoidCrossEntropy{}, hidden: []int{100, 70, 48, 34}}
 }
 
-// spec is what is read of each record: what the model takes, and the label.
+// spec is what is read of each record: the inputs of the model and the label.
 func (w work) spec() example.Spec {
 	spec := example.Spec{{Name: w.label.Feature, Kind: example.Int64, Shape: []int{1}}}
 	for _, name := range w.numbers {
@@ -89,7 +89,7 @@ func (w work) spec() example.Spec {
 	return spec
 }
 
-// model is the work's, with new weights.
+// model returns the work's model with new weights.
 func (w work) model() (*nn.Model, error) {
 	b := nn.NewBuilder(nn.NewRand(1))
 	var numbers, wide []nn.Ref
@@ -118,7 +118,7 @@ func concat(b *nn.Builder, name string, values []nn.Ref) nn.Ref {
 	return b.Concat(name, values...)
 }
 
-// units are those of the last layer: one for yes or no, else one a class.
+// units is the number of units of the last layer: one for yes or no, else one a class.
 func (w work) units() int {
 	if w.label.Classes < 3 {
 		return 1
@@ -126,12 +126,12 @@ func (w work) units() int {
 	return w.label.Classes
 }
 
-// feed says how the work's columns become what m takes.
+// feed maps the work's columns to the inputs of m.
 func (w work) feed(m *nn.Model) train.Feed { return train.Feed{Inputs: m.Graph.Inputs, Label: w.label} }
 
-// write makes a plain file of so many rows, always the same. Numbers are standard normal, as
-// tf.Transform scales them; of classes the lower ids are the more frequent, as a vocabulary orders
-// them. What is to be learnt is a sum over all of it.
+// write writes a plain file of rows, always the same. Numbers are standard normal, as tf.Transform
+// scales them; of classes the lower ids are the more frequent, as a vocabulary orders them. The
+// label is a function of a sum over all features.
 func (w work) write(path string, rows int) (err error) {
 	out, err := tfrecord.Create(path)
 	if err != nil {
@@ -168,7 +168,7 @@ func (w work) row(random *rand.Rand, slopes []float32) []byte {
 	return row.Int64(w.label.Feature, w.answer(sum+random.NormFloat64()/4)).Build()
 }
 
-// answer is the class of a sum that is about standard normal: yes or no, or one of three thirds.
+// answer is the label of a sum that is about standard normal: yes or no, or one of three thirds.
 func (w work) answer(sum float64) int64 {
 	switch {
 	case w.label.Classes == 1 && sum > 0, w.label.Classes == 3 && sum > 0.44:

@@ -1,11 +1,11 @@
-"""Answers requests, a JSON object a line: a script, a function in it and its argument. The answer has the CPU time of the call, too."""
+"""Answers requests, one JSON object a line: a script, a function in it and its argument. The answer has the CPU time of the call."""
 import json
 import os
 import sys
 import time
 
 answers = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)  # what libraries print is no answer
+os.dup2(2, 1)  # libraries print to stdout, which is for answers
 
 import tensorflow as tf
 

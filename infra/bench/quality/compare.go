@@ -33,8 +33,8 @@ func quantile(sorted []float64, q float64) float64 {
 // Verdict is the result of comparing one set of values with another.
 type Verdict string
 
-// The verdicts. NoWorse means that the data does not show a difference; it does not prove that there
-// is none.
+// The verdicts. NoWorse means that the data shows no difference; it does not prove that there is
+// none.
 const (
 	IsBetter Verdict = "better"
 	NoWorse  Verdict = "no worse"

@@ -1,4 +1,4 @@
-"""KerasTuner's Bayesian oracle as it is, given trials and asked for one suggestion.
+"""One suggestion of KerasTuner's Bayesian oracle at its defaults, after given trials.
 
 KerasTuner is imported in begin: no CPU time of its import is counted.
 """
@@ -29,7 +29,7 @@ def begin(work):
 
 
 def suggest(_):
-    """On one thread, as our own."""
+    """Suggests on one thread, as ours do."""
     import threadpoolctl
 
     with threadpoolctl.threadpool_limits(1):

@@ -45,8 +45,8 @@ func benchmarkStudies(b *testing.B, n int, cost func(seed int, trials []observat
 	b.ReportMetric(seconds/costSeeds/float64(b.N), "cpu-s")
 }
 
-// BenchmarkSearch measures the CPU time of a suggestion over one whole search, in which each one has
-// more trials to learn from, and the worker has seen the study.
+// BenchmarkSearch measures the CPU time of a suggestion over one whole search, in which each one
+// has more trials to learn from, and the worker has seen the study.
 func BenchmarkSearch(b *testing.B) {
 	for _, algorithm := range []string{tune.Bayesian, tune.TPE} {
 		for _, trials := range []int{100, 1000} {

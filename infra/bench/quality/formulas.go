@@ -73,7 +73,8 @@ func hartmann6() Function {
 // deep network without dropout.
 //
 //	c = center[opt] + 0.125 log2(batch / 64) + 0.3 bn
-//	f = 0.1 + pen[opt] + 0.08 (log10 lr - c)^2 + 0.05 ((log2 units - log2 192) / 2)^2 + 0.015 (layers - 3)^2 + 0.1 (dropout - 0.3)^2
+//	f = 0.1 + pen[opt] + 0.08 (log10 lr - c)^2 + 0.05 ((log2 units - log2 192) / 2)^2
+//	  + 0.015 (layers - 3)^2 + 0.1 (dropout - 0.3)^2
 //	  + 0.02 [layers >= 4 and dropout < 0.2] + 0.012 (not bn) + 0.006 |log2(batch / 64)|
 func mixed() Function {
 	center := map[string]float64{"sgd": -1.5, "momentum": -2, "adam": -3, "rmsprop": -3.3}
@@ -167,7 +168,8 @@ const mostLayers = 5
 // layers is a network of 1 to 5 layers, each with a width of its own, which is best at half that of
 // the layer before: the best width at one depth is of little use at another.
 //
-//	f = 0.1 + 0.02 (layers - 3)^2 + mean over i = 1..layers of 0.03 log2(units_i / (32 * 2^(layers - i)))^2
+//	f = 0.1 + 0.02 (layers - 3)^2
+//	  + mean over i = 1..layers of 0.03 log2(units_i / (32 * 2^(layers - i)))^2
 //	  + 0.06 (log10 lr - c)^2 + own + decay
 //	adam: c = -3, own = 0;   sgd: c = -1 + log10(1 - momentum), own = 0.02 + 0.2 (momentum - 0.9)^2
 //	decay = 0.015 without, 0.004 (log10 strength + 4)^2 with
