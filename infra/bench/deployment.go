@@ -26,7 +26,7 @@ import (
 
 const (
 	stopTimeout  = 15 * time.Second // of `stoker up`
-	roundTimeout = time.Minute      // of one round, which takes less than a second as a rule
+	roundTimeout = 5 * time.Minute  // of one round, which takes less than a second as a rule
 )
 
 // deployment is a running `stoker up`.

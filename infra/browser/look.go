@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Finding is what is to be said of one page at one width in one scheme.
+// Finding is the result for one page at one width in one color scheme.
 type Finding struct {
 	URL        string   `json:"url"`
 	Scheme     string   `json:"scheme"` // light or dark
@@ -28,7 +28,7 @@ type Finding struct {
 	Figures    Figures  `json:"figures"`
 }
 
-// lookAll looks at each page at each width, light and dark.
+// lookAll examines each page at each width, light and dark.
 func lookAll(ctx context.Context, urls []string, widths []int, axe, shots string) (all []Finding, err error) {
 	for at, url := range urls {
 		for _, width := range widths {
@@ -50,7 +50,7 @@ func lookAll(ctx context.Context, urls []string, widths []int, axe, shots string
 	return all, nil
 }
 
-// serious are the rules of axe that a page breaks badly, with where.
+// serious returns the rules of axe that a page violates seriously, with the places.
 const serious = `axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.filter(v => v.impact === 'serious' || v.impact === 'critical').map(v => v.id + ': ' + v.help + ' ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + (n.any[0] ? n.any[0].message : '')).join(' | '))))`
 
 func look(ctx context.Context, url, scheme string, width int, axe string) (f Finding, picture []byte, err error) {
@@ -81,4 +81,33 @@ func look(ctx context.Context, url, scheme string, width int, axe string) (f Fin
 	}
 	f.Errors = append(f.Errors, heard()...)
 	return f, picture, err
+}
+
+// Plain is what a browser without JavaScript shows of a page.
+type Plain struct {
+	URL      string `json:"url"`
+	Text     string `json:"text"`
+	Pictures int    `json:"pictures"` // that are drawn and take space
+	Scripted int    `json:"scripted"` // parts that only a script could have made
+}
+
+// drawn counts the pictures that a reader sees.
+const drawn = `[...document.querySelectorAll('main svg.plot, main svg.lineage, main img.coords')].filter(one => one.getBoundingClientRect().height > 20 && (one.tagName !== 'IMG' || one.naturalWidth > 0)).length`
+
+// plainAll reads each page with scripts switched off.
+func plainAll(ctx context.Context, urls []string) (all []Plain, err error) {
+	for _, url := range urls {
+		p := Plain{URL: url}
+		err := chromedp.Run(ctx,
+			emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(url), chromedp.WaitVisible("main h1"),
+			chromedp.Evaluate(`document.querySelector('main').innerText`, &p.Text),
+			chromedp.Evaluate(drawn, &p.Pictures),
+			chromedp.Evaluate(`document.querySelectorAll('.uplot').length`, &p.Scripted),
+		)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", url, err)
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }

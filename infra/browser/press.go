@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Pressed is what came of a button.
+// Pressed is the result of pressing a button.
 type Pressed struct {
 	URL    string   `json:"url"`   // of the page that it led to
 	Text   string   `json:"text"`  // of that page

@@ -28,8 +28,8 @@ var (
 	taskName = regexp.MustCompile(`^task ([a-z:-]+)`)
 )
 
-// code is what a page shows as code: each line of its blocks, and what is between backticks. In a
-// console a line that begins with "$ " is a command, and the others are what it prints.
+// code returns the code in a page: each line of its blocks, and the text between backticks. In a
+// console block a line that begins with "$ " is a command, and the others are its output.
 func code(text string) (all []string) {
 	for _, block := range fences.FindAllStringSubmatch(text, -1) {
 		for line := range strings.SplitSeq(block[2], "\n") {
@@ -44,7 +44,7 @@ func code(text string) (all []string) {
 	return all
 }
 
-// Each `stoker ...` in a page is a command that there is, with flags that it has.
+// Each `stoker ...` in a page is an existing command with existing flags.
 func TestThePagesCommandsAreThere(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -78,7 +78,7 @@ var (
 	usage = regexp.MustCompile(`(?m)^  stoker ?(.*)$`)
 )
 
-// unknown says what of a command line its own help doesn't know; "" if it knows all.
+// unknown returns the part of a command line that its help does not have; "" if there is none.
 func unknown(t *testing.T, stoker string, line []string) string {
 	t.Helper()
 	if end := slices.IndexFunc(line, func(w string) bool { return strings.ContainsAny(w, "|>#;&…") }); end >= 0 {
@@ -108,7 +108,7 @@ func unknown(t *testing.T, stoker string, line []string) string {
 	return ""
 }
 
-// Files, folders, tasks and links that a page names are there.
+// Files, directories, tasks and links that a page names exist.
 func TestWhatThePagesNameIsThere(t *testing.T) {
 	t.Parallel()
 	tasks := read(t, "../../Taskfile.yml")
@@ -134,8 +134,8 @@ func TestWhatThePagesNameIsThere(t *testing.T) {
 	}
 }
 
-// isTask says whether the Taskfile has a task, or, for "bench:size", says in the description of
-// "bench:*" that there is such a part.
+// isTask reports whether the Taskfile has a task, or, for "bench:size", whether the description of
+// "bench:*" names that part.
 func isTask(tasks, name string) bool {
 	if strings.Contains(tasks, "\n  "+name+":\n") {
 		return true

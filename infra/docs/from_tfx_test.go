@@ -78,7 +78,7 @@ func TestThePagesPipelinesAreValid(t *testing.T) {
 	}
 }
 
-// prelude makes the names that the page's calls take for granted.
+// prelude defines the names that the page's calls use.
 const prelude = `
 from tfx import v1 as tfx
 from tfx.components import SchemaGen, Trainer, Transform, Tuner
@@ -88,7 +88,7 @@ latest_model = tfx.dsl.Resolver(strategy_class=tfx.dsl.experimental.LatestArtifa
 tfx.dsl.Pipeline(pipeline_name="penguin")
 `
 
-// The page's calls of TFX are what stoker from-tfx makes the page's first file of.
+// stoker from-tfx makes the page's first file of the page's calls of TFX.
 func TestThePagesCallsAreThePagesFirstPipeline(t *testing.T) {
 	t.Parallel()
 	text := read(t, "from-tfx.md")
@@ -119,7 +119,7 @@ func TestThePagesCallsAreThePagesFirstPipeline(t *testing.T) {
 	}
 }
 
-// What the page says of the first file is what the file means.
+// The page's statements about the first file are true of it.
 func TestThePagesFirstPipelineSaysWhatTheCallSays(t *testing.T) {
 	t.Parallel()
 	p, err := pipeline.Parse("from-tfx.md", []byte(blocks.FindStringSubmatch(read(t, "from-tfx.md"))[1]))

@@ -19,7 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/infra/readmetest"
 )
 
-// The page's commands do what it says, with curl and the local stack.
+// The page's commands have the documented results, with curl and the local stack.
 func TestTheCommandsOfThePageOnHTTPDoWhatItSays(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

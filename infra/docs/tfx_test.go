@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// signaturesOf reads the components' source: to import them takes a minute, and more of TFX than is
+// signaturesOf reads the components' source: importing them takes a minute, and more of TFX than is
 // installed.
 const signaturesOf = `
 import ast, importlib.metadata, os, sys

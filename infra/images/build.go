@@ -17,15 +17,15 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// User is who containers run as: nobody's number but ours, as distroless has it.
+// User is the user that containers run as: the nonroot user of distroless.
 const User = 65532
 
-// Options of Build.
+// Options are those of Build.
 type Options struct {
 	Binary       string    // of stoker, static, for Arch
 	Arch         string    // default: this machine's
 	Certificates string    // file with the authorities that are trusted; default: that of the machine
-	Licenses     []string  // files for /usr/share/doc/stoker: the licence, notices, and those of others
+	Licenses     []string  // files for /usr/share/doc/stoker: the license, notices, and those of others
 	Created      time.Time // default: 1970, so that the same binary gives the same image
 	Config       v1.Config
 }
@@ -73,15 +73,15 @@ func Build(o Options) (v1.Image, error) {
 	return mutate.ConfigFile(image, config)
 }
 
-// file is one of a layer; without content it is a folder.
+// file is a file of a layer; without content it is a directory.
 type file struct {
 	name    string
 	mode    int64
 	content []byte
 }
 
-// baseFiles are what a static program wants of a system: who there is, whom to trust, and a place
-// for temporary files.
+// baseFiles are the files that a static program needs of a system: users, certificate authorities,
+// and a directory for temporary files.
 func baseFiles(certificates string) ([]file, error) {
 	trusted, err := os.ReadFile(certificates)
 	if err != nil {

@@ -119,8 +119,8 @@ func TestTheSameBinaryGivesTheSameImage(t *testing.T) {
 	}
 }
 
-// Every target: no root, no shell, nothing run in what is shipped, a base that is pinned to a
-// distribution and has no root.
+// Every target runs as a user other than root, without a shell, and has a base that is pinned to a
+// distribution.
 func TestTargetsAreFitToBeShipped(t *testing.T) {
 	t.Parallel()
 	bases := map[string]string{"stoker": "static-debian12", "python": "python3-debian12", "estimator": "python3-debian12", "cuda": "python3-debian12"}
@@ -154,8 +154,7 @@ func TestTargetsAreFitToBeShipped(t *testing.T) {
 	}
 }
 
-// Stages take what they copy from stages that are there, and the Go that builds them is the one of
-// go.mod.
+// Stages copy from stages that exist, and are built with the Go version of go.mod.
 func TestStagesAndGoAreThoseThereAre(t *testing.T) {
 	t.Parallel()
 	stages, err := readStages("Containerfile")

@@ -11,14 +11,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// from is a line that begins a stage: what it stands on, perhaps with a digest, and the rest.
+// from matches a line that begins a stage: its base, perhaps with a digest, and the rest.
 var from = regexp.MustCompile(`(?m)^FROM ([^\s@]+)(@sha256:[0-9a-f]{64})?( AS \S+)?$`)
 
-// setting is an ARG with a value, which FROM lines may use.
+// setting matches an ARG with a value, which FROM lines may use.
 var setting = regexp.MustCompile(`(?m)^ARG (\w+)=(\S+)$`)
 
-// Unpinned returns the images, outside of the Containerfile, that a Containerfile stands on without
-// naming their digests.
+// Unpinned returns the base images of a Containerfile that are named without a digest. Stages of
+// the file itself are not among them.
 func Unpinned(text string) (images []string) {
 	for _, base := range bases(text) {
 		if base.digest == "" && !slices.Contains(images, base.image) {
@@ -28,7 +28,7 @@ func Unpinned(text string) (images []string) {
 	return images
 }
 
-// base is an image that a stage stands on.
+// base is the base image of a stage.
 type base struct{ image, digest string }
 
 func bases(text string) (found []base) {
@@ -42,8 +42,8 @@ func bases(text string) (found []base) {
 	return found
 }
 
-// Pin names the digest that each base's tag has now in its registry. Digests are those of an index,
-// for all platforms, where there is one.
+// Pin sets the digest that each base's tag has now in its registry. Digests are those of an index,
+// for all platforms, if there is one.
 func Pin(text string, options ...remote.Option) (string, error) {
 	values := map[string]string{}
 	for _, match := range setting.FindAllStringSubmatch(text, -1) {
@@ -77,8 +77,8 @@ func pinFile(file string) error {
 	return os.WriteFile(file, []byte(pinned), 0o644)
 }
 
-// checkFile is an error where a base of a Containerfile has no digest: what is pushed is built of
-// what was looked at.
+// checkFile returns an error if a base of a Containerfile has no digest: images that are pushed
+// have the bases that were examined.
 func checkFile(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

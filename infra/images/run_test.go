@@ -11,9 +11,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// A whole walk in the image: bus, store, dispatcher and worker of `stoker demo`, with a module's
-// process that trains. Its root is read-only, its user 65532, it has no capability and can gain
-// none. It needs root, to make such a place.
+// `stoker demo` runs in the image: bus, store, dispatcher and worker, with a module process that
+// trains. Its root is read-only, its user 65532, it has no capability and can gain none. The test
+// needs root, to make such a container.
 func TestTheImageTrainsOnAReadOnlyRootWithoutPrivileges(t *testing.T) {
 	out := contain(t, "/usr/bin/stoker", "demo")
 	if !strings.Contains(out, "accuracy  0") {

@@ -16,8 +16,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// Targets of the Containerfile are built as they stand, by buildah. Their bases are made of
-// Debian's packages, since no registry is asked.
+// The targets of the Containerfile are built by buildah, unchanged. Their bases are made of
+// Debian's packages, since no registry is used.
 func TestTargets(t *testing.T) {
 	store := imageStore(t)
 	t.Run("estimator trains a module with trainer_fn", func(t *testing.T) {
@@ -75,7 +75,7 @@ func saysNoGPU(t *testing.T, compiled, base builtImage) {
 	}
 }
 
-// builtImage is what buildah made, mounted.
+// builtImage is a mounted image that buildah built.
 type builtImage struct {
 	root   string
 	config v1.ConfigFile
@@ -121,7 +121,7 @@ func target(t *testing.T, store, name string) builtImage {
 	return image
 }
 
-// say runs a command and returns what it prints.
+// say runs a command and returns its output.
 func say(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	var said, failed bytes.Buffer

@@ -24,7 +24,7 @@ type component struct {
 	texts    []text
 }
 
-// text is a file with a licence or a notice.
+// text is a file with a license or a notice.
 type text struct {
 	name    string // below the component's folder, with slashes
 	content string
@@ -147,7 +147,7 @@ func standard(root, goRoot string) (component, error) {
 	return c, c.classify()
 }
 
-// legal are the names of files with licences, notices and grants of patents.
+// legal are the names of files with licenses, notices and grants of patents.
 var legal = regexp.MustCompile(`(?i)^(un)?(licen[cs]es?|copying|copyright|notice|patents)([._-].*)?$|[._-](licen[cs]e|notice)(\.\w+)?$`)
 
 // code are endings of files that may be named as legal ones are.

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Each component has a licence that is allowed, or collect fails; and what programs carry is of the
+// Each component has a license that is allowed, or collect fails; and what programs carry is of the
 // modules in go.mod.
 func TestThirdPartyTextsAreCurrent(t *testing.T) {
 	t.Parallel()
@@ -55,7 +55,7 @@ func TestNoServerOfTestsAndNoClientOfOtherServicesIsLinked(t *testing.T) {
 	}
 }
 
-func TestLicencesThatAreNotAllowedAreErrors(t *testing.T) {
+func TestLicensesThatAreNotAllowedAreErrors(t *testing.T) {
 	t.Parallel()
 	const mit = `Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do so, subject to the following conditions:
 
@@ -70,15 +70,15 @@ THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLI
 		"allowed":        {[]text{{"LICENSE", mit}, {"NOTICE", "Made by us."}}, ""},
 		"not allowed":    {[]text{{"LICENSE", agpl}}, "LICENSE is AGPL-3.0-or-later, which is not allowed"},
 		"one of several": {[]text{{"LICENSE", mit}, {"sub/COPYING", agpl}}, "sub/COPYING is AGPL-3.0-or-later, which is not allowed"},
-		"unknown":        {[]text{{"LICENSE", "Ask me."}}, "LICENSE is no licence that is known"},
-		"a notice alone": {[]text{{"NOTICE", "Made by us."}}, "no file with a licence"},
-		"none":           {nil, "no file with a licence"},
+		"unknown":        {[]text{{"LICENSE", "Ask me."}}, "LICENSE is no license that is known"},
+		"a notice alone": {[]text{{"NOTICE", "Made by us."}}, "no file with a license"},
+		"none":           {nil, "no file with a license"},
 	} {
 		c := component{name: "example.com/m", version: "v1.0.0", texts: test.texts}
 		err := c.classify()
 		switch {
 		case test.want == "" && (err != nil || !slices.Equal(c.licenses, []string{"MIT"})):
-			t.Errorf("%s: %v, licences %q", name, err, c.licenses)
+			t.Errorf("%s: %v, licenses %q", name, err, c.licenses)
 		case test.want != "" && (err == nil || !strings.Contains(err.Error(), "example.com/m v1.0.0: "+test.want)):
 			t.Errorf("%s: error %v, want %s", name, err, test.want)
 		}
@@ -111,8 +111,8 @@ func TestTextsAreThoseOfLinkedFolders(t *testing.T) {
 	}
 }
 
-// A copy of others' work that comes with its licence is on the list of parts.
-func TestALicenceThatNoPartNamesIsAnError(t *testing.T) {
+// A copy of others' work that comes with its license is on the list of parts.
+func TestALicenseThatNoPartNamesIsAnError(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	dir := filepath.Join(root, "functions", "new")
@@ -125,7 +125,7 @@ func TestALicenceThatNoPartNamesIsAnError(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "static", "chart.LICENSE"), []byte("Ask me."), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := unnamed(root, []string{dir}); err == nil || !strings.Contains(err.Error(), "functions/new/static/chart.LICENSE: a licence of others that no part names") {
+	if err := unnamed(root, []string{dir}); err == nil || !strings.Contains(err.Error(), "functions/new/static/chart.LICENSE: a license of others that no part names") {
 		t.Errorf("error %v", err)
 	}
 }

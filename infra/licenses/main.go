@@ -1,3 +1,16 @@
+// Package main collects the licenses of everything that Stoker's programs are linked from: Go
+// modules, Go itself, and the parts of others' work that this repository holds copies of.
+//
+//	licenses FILE   write components, their licenses (SPDX) and addresses, all texts and notices
+//
+// The file is functions/stoker/third_party.txt, made by `go generate ./functions/stoker`. Programs
+// have it within them (`stoker version --licenses`), archives and images as THIRD_PARTY.txt, and
+// SBOMs take the licenses from it. A test of this package fails when it is not current.
+//
+// Components are those that `go list` finds for every platform of a release and for stoker-cuda;
+// texts are files of their modules in Go's module cache. A component without a text, with a text
+// that is no known license, or with a license that is not on the list allowed, is an error. Read
+// collect first.
 package main
 
 import (
@@ -7,7 +20,7 @@ import (
 	"path/filepath"
 )
 
-const usage = "usage, in the folder of the repository or below it: licenses FILE   write what programs are linked from, and the licences of that"
+const usage = "usage, in the folder of the repository or below it: licenses FILE   write what programs are linked from, and the licenses of that"
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {

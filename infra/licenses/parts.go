@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// part is others' work of which this repository holds a copy with a licence of its own. (What is
-// under this repository's own licence, NOTICE names.)
+// part is others' work of which this repository holds a copy with a license of its own. (What is
+// under this repository's own license, NOTICE names.)
 type part struct {
 	name      string
 	folder    string         // that holds the texts
@@ -79,7 +79,7 @@ func unnamed(root string, packages []string) error {
 				return err
 			}
 			if !known[name] {
-				faults = append(faults, fmt.Errorf("%s: a licence of others that no part names", name))
+				faults = append(faults, fmt.Errorf("%s: a license of others that no part names", name))
 				known[name] = true
 			}
 			return nil

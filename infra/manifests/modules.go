@@ -1,7 +1,7 @@
 //go:build schemas
 
-// What the definitions of custom resources come from. Nothing of it is compiled: go.mod is to name
-// the modules, with their sums.
+// The modules with the definitions of custom resources. Nothing of them is compiled: the imports
+// make go.mod name the modules, with their checksums.
 package manifests
 
 import (

@@ -15,7 +15,9 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common/util"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
@@ -78,4 +80,33 @@ func split(file, text string) ([]Object, error) {
 			objects = append(objects, object)
 		}
 	}
+}
+
+// templates are the paths of the pod templates by kind.
+var templates = map[string][]string{
+	"Deployment": {"spec", "template"},
+	"Job":        {"spec", "template"},
+	"ScaledJob":  {"spec", "jobTargetRef", "template"},
+}
+
+// Pod returns the template of the pods that o starts; ok is false if it starts none. Those of a
+// JobSet are all alike.
+func Pod(o Object) (pod corev1.PodTemplateSpec, ok bool, err error) {
+	within, path := o.Object, templates[o.GetKind()]
+	if o.GetKind() == "JobSet" {
+		jobs, _, _ := unstructured.NestedSlice(o.Object, "spec", "replicatedJobs")
+		if len(jobs) != 1 {
+			return pod, false, fmt.Errorf("%s: expected one replicated job, got %d", o, len(jobs))
+		}
+		within, path = jobs[0].(map[string]any), []string{"template", "spec", "template"}
+	}
+	if path == nil {
+		return pod, false, nil
+	}
+	template, found, err := unstructured.NestedMap(within, path...)
+	if err != nil || !found {
+		return pod, false, fmt.Errorf("%s: no pod template: %w", o, err)
+	}
+	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(template, &pod, true)
+	return pod, true, err
 }

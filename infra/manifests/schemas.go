@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// definitions are where the modules of others keep the custom resources that the chart uses.
+// definitions are the files of modules that define the custom resources of the chart.
 var definitions = map[string][]string{
 	"github.com/kedacore/keda/v2": {"config/crd/bases/keda.sh_scaledjobs.yaml"},
 	"sigs.k8s.io/jobset":          {"config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"},
@@ -29,7 +29,7 @@ var definitions = map[string][]string{
 	},
 }
 
-// Schemas say what a manifest may hold.
+// Schemas validate manifests.
 type Schemas struct {
 	custom map[gvk.GroupVersionKind]*apiextensions.JSONSchemaProps
 }
@@ -75,8 +75,8 @@ func (s Schemas) define(file string) error {
 	return nil
 }
 
-// Check says what is wrong with a manifest: a kind that is not known, fields that no schema has,
-// values that it refuses.
+// Check returns the faults of a manifest: an unknown kind, fields that are in no schema, and values
+// that the schema rejects.
 func (s Schemas) Check(o Object) error {
 	kind := o.GroupVersionKind()
 	if props, ok := s.custom[kind]; ok {
@@ -89,8 +89,8 @@ func (s Schemas) Check(o Object) error {
 	return yaml.UnmarshalStrict(o.Text, typed)
 }
 
-// checkCustom does what an API server does with a custom resource: unknown fields are pruned, which
-// here is an error, and the rest is validated.
+// checkCustom validates a custom resource as an API server does. Unknown fields, which an API
+// server prunes, are errors.
 func checkCustom(o Object, props *apiextensions.JSONSchemaProps) error {
 	structural, err := schema.NewStructural(props)
 	if err != nil {

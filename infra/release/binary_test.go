@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// verifyBinary says whether a program is of the platform that its archive is named for, and needs
-// nothing of the system that it runs on: on Linux nothing at all, on macOS its own libraries.
+// verifyBinary checks that a program is of the platform that its archive is named for, and depends
+// on no library of the system: on Linux none at all, on macOS only the system's own.
 func verifyBinary(program []byte, os, arch string) error {
 	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 // kinds are the words that a file of infra/changelog/ begins with, in the order of the list.
 var kinds = []string{"Added", "Changed", "Fixed", "Removed"}
 
-// release is how releases are named; every other version is a commit between them.
+// release matches the names of releases; every other version is a commit between them.
 var release = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$`)
 
-// commits is how git describe ends for a commit after a tag, and for files that are no commit: such
-// a name is no pre-release.
+// commits matches the end of what git describe prints for a commit after a tag, and for files that
+// are not committed: such a name is not a pre-release.
 var commits = regexp.MustCompile(`(-\d+-g[0-9a-f]+|-dirty)$`)
 
 // changes prints the folder of a version, or the folder unreleased of a commit that is no release,

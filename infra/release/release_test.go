@@ -19,8 +19,8 @@ func TestGoreleaserKnowsTheConfiguration(t *testing.T) {
 	must(t, in("../..", nil, program, "check", "infra/release/goreleaser.yaml"))
 }
 
-// Each archive holds what a release is to have, for its platform; checksums and SBOM are of just
-// that.
+// Each archive holds the files of a release for its platform; checksums and SBOM describe exactly
+// these.
 func TestASnapshotIsWhatAReleaseIsToBe(t *testing.T) {
 	s := ready(t)
 	must(t, verifySums(s.dist))
@@ -57,8 +57,8 @@ func TestTheHostsBinaryRuns(t *testing.T) {
 	must(t, verifyVersion(said, s.version, s.commit, runtime.GOOS, runtime.GOARCH))
 }
 
-// The archive's binary is ready without compiling or installing anything. How long that takes is in
-// the log (go test -v): a limit would fail on a machine that has other work.
+// The archive's binary runs without compiling or installing anything. The time is in the log (go
+// test -v): a limit would fail on a busy machine.
 func TestTheHostsBinaryStarts(t *testing.T) {
 	s := ready(t)
 	files, err := unpack(s.archive(runtime.GOOS + "_" + runtime.GOARCH))
@@ -94,8 +94,8 @@ func starts(t *testing.T, program string) {
 	_ = up.Wait()
 }
 
-// The other Linux is run too, by an emulator: it starts, prints its version, and checks the
-// machine.
+// The binary of the other Linux architecture is run by an emulator: it starts, prints its version,
+// and checks the machine.
 func TestTheBinaryForARMRunsInAnEmulator(t *testing.T) {
 	s := ready(t)
 	emulator, err := exec.LookPath("qemu-aarch64")
@@ -120,8 +120,8 @@ func TestTheBinaryForARMRunsInAnEmulator(t *testing.T) {
 	}
 }
 
-// Who builds the same commit in another folder and another place gets the same bytes, of everything
-// that is published.
+// A build of the same commit in another directory gives the same bytes, of everything that is
+// published.
 func TestTheSameCommitGivesTheSameBytes(t *testing.T) {
 	s := ready(t)
 	other, err := build(filepath.Join(t.TempDir(), "elsewhere"), []string{"TZ=Asia/Tokyo", "LC_ALL=C"})
@@ -135,7 +135,7 @@ func TestTheSameCommitGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-// So does a machine that has compiled nothing before; it is tried for this machine's platform.
+// So does a build without a cache; it is tested for this machine's platform.
 func TestCompiledAnewTheBinaryIsTheSame(t *testing.T) {
 	s := ready(t)
 	program, err := goreleaser()
@@ -159,7 +159,7 @@ func ready(t *testing.T) snapshot {
 	return s
 }
 
-// committed is when the commit was made.
+// committed is the time of the commit.
 func committed(t *testing.T, s snapshot) time.Time {
 	t.Helper()
 	said, err := output(s.dir, "git", "show", "-s", "--format=%ct")

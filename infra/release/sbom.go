@@ -20,8 +20,8 @@ import (
 )
 
 // sbom writes a CycloneDX 1.6 document of an archive: each file by its SHA-256, and each Go module
-// in the binary, as `go version -m` lists them, with the checksum that Go's own database knows it
-// by. It names no time and no machine, so that the same archive gives the same document.
+// in the binary, as `go version -m` lists them, with its checksum in Go's checksum
+// database. It names no time and no machine, so that the same archive gives the same document.
 func sbom(archive, version, document string) error {
 	bom := cdx.NewBOM()
 	files, program, thirdParty, err := readArchive(archive)
@@ -87,9 +87,9 @@ func readArchive(archive string) (files []cdx.Component, program *debug.BuildInf
 	}
 }
 
-// addModules says what the document is of, which modules the program was linked from, and which
-// parts of others' work its own module holds, each with its licences. A module of which
-// THIRD_PARTY.txt says nothing, or speaks in another version, is an error.
+// addModules adds the program, the modules that it was linked from, and the third-party parts that
+// its own module contains, each with its licenses. A module that THIRD_PARTY.txt lacks, or has in
+// another version, is an error.
 func addModules(bom *cdx.BOM, info *debug.BuildInfo, known []licensed, version string) error {
 	bom.Metadata = &cdx.Metadata{Component: &cdx.Component{
 		BOMRef: info.Main.Path, Type: cdx.ComponentTypeApplication, Name: "stoker", Version: version,
@@ -122,8 +122,8 @@ func addModules(bom *cdx.BOM, info *debug.BuildInfo, known []licensed, version s
 	return nil
 }
 
-// partURLs are the package URLs, without version, of what Stoker's own module holds copies of:
-// scanners look for vulnerabilities by them.
+// partURLs are the package URLs, without version, of the third-party parts in Stoker's own module:
+// scanners look up vulnerabilities by them.
 var partURLs = map[string]string{
 	"uPlot": "pkg:npm/uplot",
 }
@@ -132,7 +132,7 @@ var partURLs = map[string]string{
 type licensed struct{ name, version, expression string }
 
 // readThirdParty reads the list that THIRD_PARTY.txt begins with, up to the first text: a line with
-// name and version, and below it, indented, one with the licences and one with the address of the
+// name and version, and below it, indented, one with the licenses and one with the address of the
 // source.
 func readThirdParty(text string) (all []licensed) {
 	list, _, _ := strings.Cut(text, "\n====")
@@ -148,7 +148,7 @@ func readThirdParty(text string) (all []licensed) {
 }
 
 // module is a component of a Go module. sum is how go.sum writes it: h1: and a hash of the hashes
-// of its files, which is no digest of any one file, and so a property.
+// of its files. It is not the digest of any one file, and is therefore a property.
 func module(path, version, sum string) cdx.Component {
 	url := "pkg:golang/" + path + "@" + version
 	c := cdx.Component{BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: url}

@@ -28,7 +28,7 @@ example.com/none v1.0.0
     https://example.com
 `
 
-func TestTheSBOMSaysEachLicence(t *testing.T) {
+func TestTheSBOMSaysEachLicense(t *testing.T) {
 	t.Parallel()
 	bom := cdx.NewBOM()
 	info := &debug.BuildInfo{GoVersion: "go1.26.8", Deps: []*debug.Module{{Path: "example.com/m", Version: "v1.2.3"}}}

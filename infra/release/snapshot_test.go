@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// snapshot is a release of the commit that this checkout is at, made from a clone of it.
+// snapshot is a release of this checkout's commit, built from a clone.
 type snapshot struct {
 	dir, version, commit string
 	dist                 string // what would be published
@@ -44,7 +44,7 @@ var goreleaser = sync.OnceValues(func() (string, error) {
 	return program, in(".", nil, "go", "build", "-o", program, "github.com/goreleaser/goreleaser/v2")
 })
 
-// made is the snapshot that tests look at.
+// made is the snapshot that tests examine.
 var made = sync.OnceValues(func() (snapshot, error) {
 	dir, err := scratch()
 	if err != nil {

@@ -55,8 +55,8 @@ func unpack(archive string) (map[string]entry, error) {
 	}
 }
 
-// verifyFiles says what is wrong with an archive's files: each is there, with the time of the
-// commit, and of no machine's user.
+// verifyFiles checks an archive's files: all are present, with the time of the commit, and without
+// the name of a user.
 func verifyFiles(files map[string]entry, committed time.Time) error {
 	for _, name := range []string{
 		"stoker", "LICENSE", "NOTICE", "THIRD_PARTY.txt", "README.md", "CHANGELOG.md", "man/stoker.1", "man/stoker-runs-show.1",
@@ -78,8 +78,7 @@ func verifyFiles(files map[string]entry, committed time.Time) error {
 	return nil
 }
 
-// verifySums says whether SHA256SUMS names each file that is published, and no other, by its
-// digest.
+// verifySums checks that SHA256SUMS has the digest of each file that is published, and no other.
 func verifySums(dist string) error {
 	text, err := os.ReadFile(filepath.Join(dist, "SHA256SUMS"))
 	if err != nil {
@@ -107,8 +106,8 @@ func verifySums(dist string) error {
 	return nil
 }
 
-// verifySBOM compares a document with what `go version -m` says of the program and with the files
-// of the archive.
+// verifySBOM compares a document with the output of `go version -m` for the program and with the
+// files of the archive.
 func verifySBOM(document []byte, goVersion string, files map[string]entry, version string) error {
 	var bom cdx.BOM
 	if err := cdx.NewBOMDecoder(bytes.NewReader(document), cdx.BOMFileFormatJSON).Decode(&bom); err != nil {
@@ -120,7 +119,7 @@ func verifySBOM(document []byte, goVersion string, files map[string]entry, versi
 	var named []string
 	for _, c := range *bom.Components {
 		if c.Type == cdx.ComponentTypeLibrary && (c.Licenses == nil || len(*c.Licenses) != 1 || (*c.Licenses)[0].Expression == "") {
-			return fmt.Errorf("%s %s has no licence", c.Name, c.Version)
+			return fmt.Errorf("%s %s has no license", c.Name, c.Version)
 		}
 		switch c.Type {
 		case cdx.ComponentTypeLibrary:
@@ -155,7 +154,7 @@ func verifySBOM(document []byte, goVersion string, files map[string]entry, versi
 	return nil
 }
 
-// difference is what is in one list alone.
+// difference returns what is in only one of two lists.
 func difference(a, b []string) (alone []string) {
 	for _, list := range [][2][]string{{a, b}, {b, a}} {
 		for _, item := range list[0] {
@@ -167,7 +166,7 @@ func difference(a, b []string) (alone []string) {
 	return alone
 }
 
-// verifyVersion reads what `stoker version -o json` says.
+// verifyVersion checks the output of `stoker version -o json`.
 func verifyVersion(said []byte, version, commit, os, arch string) error {
 	var got struct{ Version, Commit, OS, Arch string }
 	if err := json.Unmarshal(said, &got); err != nil {

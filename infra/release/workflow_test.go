@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// workflow is what the checks read of a workflow of GitHub.
+// workflow is the part of a GitHub workflow that the checks read.
 type workflow struct {
 	Permissions map[string]string
 	Jobs        map[string]struct {
@@ -27,8 +27,8 @@ type workflow struct {
 
 var pinned = regexp.MustCompile(`^[\w-]+/[\w-]+@[0-9a-f]{40}$`)
 
-// faultsOf says what is wrong with a release workflow: an action that others can change, a right
-// too many, a release that is not signed or has no provenance.
+// faultsOf returns the faults of a release workflow: an action that others can change, an
+// unnecessary permission, a release that is not signed or has no provenance.
 func faultsOf(text string) (faults []string, err error) {
 	var w workflow
 	if err := yaml.Unmarshal([]byte(text), &w); err != nil {
@@ -63,8 +63,8 @@ func faultsOf(text string) (faults []string, err error) {
 	return append(faults, imageFaults(w)...), nil
 }
 
-// imageFaults says what is wrong with the job that publishes the images: one that is pushed without
-// a signature, an SBOM or provenance of the very digest that was pushed.
+// imageFaults returns the faults of the job that publishes the images: one that is pushed without a
+// signature, an SBOM or provenance of the digest that was pushed.
 func imageFaults(w workflow) (faults []string) {
 	job := w.Jobs["image"]
 	rights := map[string]string{"contents": "read", "packages": "write", "id-token": "write", "attestations": "write"}

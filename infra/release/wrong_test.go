@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What the checks of a release are worth: each of them finds the fault that it is for.
+// Each check of a release finds the fault that it is for.
 func TestChecksFindWhatIsWrongWithARelease(t *testing.T) {
 	s := ready(t)
 	archive := s.archive("linux_amd64")
@@ -26,7 +26,7 @@ func TestChecksFindWhatIsWrongWithARelease(t *testing.T) {
 	wrong(t, "a file is missing", verifyFiles(without, committed(t, s)), "no LICENSE")
 	unlicensed := maps.Clone(files)
 	delete(unlicensed, "THIRD_PARTY.txt")
-	wrong(t, "licences of others are missing", verifyFiles(unlicensed, committed(t, s)), "no THIRD_PARTY.txt")
+	wrong(t, "licenses of others are missing", verifyFiles(unlicensed, committed(t, s)), "no THIRD_PARTY.txt")
 	wrong(t, "a time is this machine's", verifyFiles(files, time.Now()), "want")
 	wrong(t, "a file is not in the SBOM", verifySBOM(document, modules, with(files, "extra"), s.version), "file ")
 	wrong(t, "a module is not in the SBOM", verifySBOM(document, modules+"\n\tdep\texample.com/m\tv1.0.0\th1:x", files, s.version), "example.com/m v1.0.0")
@@ -58,7 +58,7 @@ func with(files map[string]entry, content string) map[string]entry {
 	return more
 }
 
-// flipped is a copy of a release in which one bit of one archive is another.
+// flipped is a copy of a release in which one bit of one archive is flipped.
 func flipped(t *testing.T, s snapshot) string {
 	t.Helper()
 	dir := copyOf(t, s.dist)

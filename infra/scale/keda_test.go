@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/scale"
 )
 
-// The same walk, with KEDA's own scaler and KEDA's own code for ScaledJobs to decide; what this
-// package says is no different.
+// Scales by the decisions of KEDA's own scaler and KEDA's own code for ScaledJobs, with which this
+// package has to agree.
 func TestWorkersComeAndGoAsKEDADecides(t *testing.T) {
 	t.Parallel()
 	k := startKEDA(t)
@@ -79,8 +79,8 @@ func (k *keda) ask(t *testing.T, q question) (a answer) {
 	return a
 }
 
-// decide asks both, and both also what they would start above one standing worker. What happens
-// between two questions is no difference: then it asks again.
+// decide asks both for their decision, and also for that with one standing worker. If the lag
+// changed between two questions, it asks again.
 func (k *keda) decide(t *testing.T, c scale.Consumer, s scale.ScaledJob, running int64) (lag, start int64) {
 	t.Helper()
 	q := question{

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// process is one of the binary's.
+// process is a process of the binary.
 type process struct {
 	t    *testing.T
 	name string
@@ -21,8 +21,7 @@ type process struct {
 	sent syscall.Signal // by the test
 }
 
-// start starts the binary in the environment of a container. What still runs at the test's end is
-// killed.
+// start starts the binary in the environment of a container, and kills it at the end of the test.
 func (w *world) start(name string, args ...string) *process {
 	w.t.Helper()
 	p := &process{t: w.t, name: name, log: filepath.Join(w.dir, name+".log"), gone: make(chan struct{})}
@@ -71,7 +70,7 @@ func (p *process) said() string {
 
 func (p *process) says(words string) bool { return strings.Contains(p.said(), words) }
 
-// wantGood wants that it had a job, and left with 0 unless it was killed.
+// wantGood checks that the process had a job, and exited with status 0 unless it was killed.
 func (p *process) wantGood() {
 	p.t.Helper()
 	if !p.says("job taken") {

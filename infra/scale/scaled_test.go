@@ -16,7 +16,7 @@ type scaled struct {
 	workers  []*process
 }
 
-// poll is what happens at each polling interval. It returns the lag.
+// poll does what KEDA does at each polling interval. It returns the lag.
 func (s *scaled) poll() int64 {
 	s.w.t.Helper()
 	lag, _ := s.polled()
@@ -44,7 +44,7 @@ func (s *scaled) lag() int64 {
 	return lag
 }
 
-// running are those that have not ended.
+// running returns the Jobs that have not ended.
 func (s *scaled) running() (count int64) {
 	for _, worker := range s.workers {
 		if !worker.ended() {
@@ -62,7 +62,7 @@ func (s *scaled) wantPoll(lag, started int64) {
 	}
 }
 
-// taken is what a worker logs of its job.
+// taken is what a worker logs when it takes a job.
 var taken = regexp.MustCompile(`msg="job taken" job=(\S+) pipeline=(\S+) run=(\S+) attempt=(\S+)`)
 
 // working returns the newest worker once its training has reported a step.
@@ -83,7 +83,7 @@ func (s *scaled) working() *process {
 	return newest
 }
 
-// wantWorkers wants so many processes in all, each of which had a job and ended as it should.
+// wantWorkers checks that there were so many processes, each of which had a job and ended well.
 func (s *scaled) wantWorkers(want int) {
 	s.w.t.Helper()
 	if len(s.workers) != want {

@@ -8,10 +8,10 @@ import (
 	"github.com/stoker-ml/stoker/infra/scale"
 )
 
-// From no worker to as many as there may be and back to none, by the lag alone, with the real
-// binary as KEDA starts it: every process works on one job and leaves, none is started in vain, and
-// every run has one model. Meanwhile one worker gets SIGTERM, as on a machine that is reclaimed,
-// and one is killed.
+// Scales from no worker to the maximum and back to none, by the lag alone, with the real binary as
+// KEDA starts it: every process runs one job and exits, none is started in vain, and every run has
+// one model. Meanwhile one worker gets SIGTERM, as on a machine that is reclaimed, and one is
+// killed.
 func TestWorkersComeWithJobsAndGoWithThem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary, and waits until the lease of a killed worker has run out")
@@ -20,7 +20,7 @@ func TestWorkersComeWithJobsAndGoWithThem(t *testing.T) {
 	walk(t, ours{})
 }
 
-// judge says what the lag of a consumer is, and how many Jobs to start.
+// judge computes the lag of a consumer and how many Jobs to start.
 type judge interface {
 	decide(t *testing.T, c scale.Consumer, s scale.ScaledJob, running int64) (lag, start int64)
 }

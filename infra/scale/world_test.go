@@ -75,8 +75,8 @@ func build(t *testing.T, dir string) string {
 	return binary
 }
 
-// publish publishes the events of runs, each with force set: otherwise the same data would be
-// trained on only once.
+// publish publishes the events of runs, each with force set: otherwise the same data would be used
+// for training only once.
 func (w *world) publish(name string, runs int) {
 	w.t.Helper()
 	for i := range runs {
@@ -110,7 +110,7 @@ func (w *world) eventually(what string, so func() bool) {
 	}
 }
 
-// wantModels wants one for each run, and no run without.
+// wantModels checks that each run has one model.
 func (w *world) wantModels(want int) {
 	w.t.Helper()
 	trained := map[string]int{}

@@ -1,3 +1,9 @@
+// Package scale does with Stoker's queue what KEDA does, without a cluster: it computes the lag of
+// a consumer as the nats-jetstream scaler does, and how many Jobs a ScaledJob starts for it. Its
+// test scales from no worker to several and back with real processes. The same test compares it
+// with KEDA's own code, which infra/keda runs (task test:keda).
+//
+// Read Consumer first, then ScaledJob.
 package scale
 
 import (
@@ -11,7 +17,31 @@ import (
 	"time"
 )
 
-// Consumer is what a trigger of type nats-jetstream names.
+// ScaledJob is how KEDA scales workers that run one job and exit.
+type ScaledJob struct {
+	PerJob int64 // lagThreshold: messages for each Kubernetes Job; 1 for workers that take one job
+	Max    int64 // maxReplicaCount
+
+	// Standing is the number of workers that a Deployment keeps for the same queue:
+	// customScalingQueueLengthDeduction. 0: none.
+	Standing int64
+}
+
+// Start returns how many Jobs to start, by the strategy "default", or with Standing by "custom"
+// with 1 for each running Job:
+//
+//	min(⌈lag / PerJob⌉, Max) − Standing − running,
+//
+// at least 0. The lag includes the jobs of running Jobs and standing workers, so these are
+// subtracted; the strategy "accurate" would not subtract them.
+//
+// Source: pkg/scaling/scaledjob and pkg/scaling/executor of KEDA 2.21.
+func (s ScaledJob) Start(lag, running int64) int64 {
+	wanted := min((lag+s.PerJob-1)/s.PerJob, s.Max)
+	return max(0, wanted-s.Standing-running)
+}
+
+// Consumer is the consumer that a trigger of type nats-jetstream names.
 type Consumer struct {
 	Monitor string // any server's monitoring endpoint, host:port; those of a cluster share the port
 	Account string // default $G, that of a server without accounts
@@ -19,9 +49,8 @@ type Consumer struct {
 	Name    string
 }
 
-// Lag is num_pending + num_ack_pending, jobs that wait and jobs that a worker has, as the
-// consumer's leader says. A job that is handed back, or whose worker died, counts until it is done:
-// it is still to be done.
+// Lag is num_pending + num_ack_pending of the consumer's leader: jobs that wait and jobs that a
+// worker has. A job that is retried, or whose worker died, counts until it is done.
 //
 // Source: pkg/scalers/nats_jetstream_scaler.go of KEDA 2.21.
 func (c Consumer) Lag(ctx context.Context) (int64, error) {
@@ -42,7 +71,7 @@ func (c Consumer) Lag(ctx context.Context) (int64, error) {
 
 func (c Consumer) account() string { return cmp.Or(c.Account, "$G") }
 
-// The parts of /jsz and /varz that count.
+// The parts of /jsz and /varz that are read.
 type (
 	consumers struct {
 		Accounts []struct {
@@ -69,7 +98,7 @@ type (
 	}
 )
 
-// ask looks at a server's copy of the consumer; nil where it has none.
+// ask returns a server's copy of the consumer; nil if it has none.
 func (c Consumer) ask(ctx context.Context, monitor string) (found *consumer, clustered bool, err error) {
 	query := url.Values{"acc": {c.account()}, "consumers": {"true"}, "config": {"true"}}
 	var said consumers
@@ -88,9 +117,9 @@ func (c Consumer) ask(ctx context.Context, monitor string) (found *consumer, clu
 	return found, said.Meta.Size > 1, nil
 }
 
-// askLeader looks at each server of a cluster for the copy that leads: only that one knows what is
-// in flight. One that does not answer is passed over, where KEDA gives up until the others have
-// noticed.
+// askLeader asks each server of a cluster for the copy of the leader: only that one knows what is
+// in flight. A server that does not answer is skipped; KEDA would give up until the others have
+// noticed its absence.
 func (c Consumer) askLeader(ctx context.Context) (*consumer, error) {
 	var any server
 	if err := get(ctx, c.Monitor, "/varz", &any); err != nil {
@@ -113,7 +142,7 @@ func (c Consumer) askLeader(ctx context.Context) (*consumer, error) {
 	return nil, fmt.Errorf("no leader of consumer %s among %v", c.Name, any.Peers)
 }
 
-// askIfLeader is ask, and nil where another server leads.
+// askIfLeader is ask; nil if another server leads.
 func (c Consumer) askIfLeader(ctx context.Context, monitor string) (*consumer, error) {
 	var self server
 	if err := get(ctx, monitor, "/varz", &self); err != nil {
