@@ -225,10 +225,10 @@ func (s folderState) differs(from folderState) string {
 // quick: files that modules write to again, like a list of checkpoints, are small.
 const copiedBytes = 1 << 20
 
-// copyTree copies a directory of a module, which is base or lies below it: see runner.OpenFolder. It
-// links files of more than the given number of bytes. It leaves out files for which without, unless
-// nil, returns true, files that are removed meanwhile, and what is neither a file nor a link. It
-// reads nothing outside of the directory, whatever the module does to it meanwhile.
+// copyTree copies a directory of a module, which is base or lies below it: see runner.OpenFolder.
+// It links files of more than the given number of bytes. It leaves out files for which without,
+// unless nil, returns true, files that are removed meanwhile, and what is neither a file nor a
+// link. It reads nothing outside of the directory, whatever the module does to it meanwhile.
 func copyTree(base, from, to string, copied int64, without func(name string) bool) error {
 	root, err := runner.OpenFolder(base, from)
 	if err != nil {

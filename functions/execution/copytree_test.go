@@ -30,7 +30,7 @@ func TestACopyOfAFolderStaysAsItWas(t *testing.T) {
 	if err := copyTree(from, from, to, copiedBytes, nil); err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join( // the module goes on
+	err = errors.Join( // the module continues
 		os.WriteFile(filepath.Join(from, "ckpt", "state"), []byte("two"), 0o600),
 		os.Remove(filepath.Join(from, "ckpt", "large")),
 	)
@@ -47,7 +47,7 @@ func TestACopyOfAFolderStaysAsItWas(t *testing.T) {
 	}
 }
 
-// What was a file when the directory was listed may be a link by now, to a file that only the
+// A module replaces a file, after the directory was listed, by a link to a file that only the
 // worker may read.
 func TestACopyFollowsNoLink(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestACopyFollowsNoLink(t *testing.T) {
 	}
 }
 
-// What was a file when the folder was listed may be a pipe by now, for which nobody writes.
+// A module replaces a file, after the directory was listed, by a pipe that no process writes to.
 func TestACopyWaitsForNoPipe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -84,7 +84,7 @@ func TestAFileThatVanishesIsLeftOut(t *testing.T) {
 	}
 }
 
-// A module may replace its folder by a link, or one on the way to it.
+// A module may replace its directory, or one above it, by a link.
 func TestACopyFollowsNoLinkInThePlaceOfTheFolder(t *testing.T) {
 	t.Parallel()
 	secrets, workspace := t.TempDir(), t.TempDir()
@@ -116,8 +116,7 @@ func rootOf(t *testing.T, dir string) *os.Root {
 	return root
 }
 
-// A module replaces a file by a newer one, as it does with what must never be half written: a copy
-// has one or the other.
+// A module replaces a file by a newer one with a rename. A copy has one or the other.
 func TestACopyHasAFileThatIsReplacedMeanwhile(t *testing.T) {
 	t.Parallel()
 	from, written := t.TempDir(), make(chan error, 1)
