@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// asyncAPI describes the bus in AsyncAPI 3. Channels are NATS subjects; payloads are the schemas beside the document.
+// asyncAPI describes the bus in AsyncAPI 3. Channels are NATS subjects; payloads are the schemas next to the document.
 func asyncAPI(t *testing.T) []byte {
 	t.Helper()
 	channels, operations, messages := yaml.MapSlice{}, yaml.MapSlice{}, yaml.MapSlice{}
@@ -34,7 +34,7 @@ func asyncAPI(t *testing.T) []byte {
 		item("info", yaml.MapSlice{
 			item("title", "Stoker"),
 			item("version", "1.0.0"),
-			item("description", "What Stoker hears and says on NATS JetStream. Events are CloudEvents 1.0 by the CloudEvents NATS protocol binding: "+
+			item("description", "What Stoker reads and publishes on NATS JetStream. Events are CloudEvents 1.0 by the CloudEvents NATS protocol binding: "+
 				"binary mode is written; binary and structured mode are read. In a subject, letters, digits, _, - and / stand for themselves; "+
 				"every other byte is written as = and two hexadecimal digits (upper case)."),
 			item("license", yaml.MapSlice{item("name", "Apache-2.0")}),
@@ -90,7 +90,7 @@ func eventMessage(kind Kind, name string) yaml.MapSlice {
 		item("ce-specversion", yaml.MapSlice{item("const", specVersion)}),
 		item("ce-type", yaml.MapSlice{item("const", kind.Type())}),
 		item("ce-id", text("Unique with ce-source.")),
-		item("ce-source", text("URI reference of who tells it.")),
+		item("ce-source", text("URI reference of the publisher.")),
 		item("ce-subject", yaml.MapSlice{item("type", "string"), item("pattern", namePattern), item("maxLength", maxName)}),
 		item("ce-run", text(fmt.Sprintf("The key on which events are joined: 1 to %d bytes of UTF-8, percent-encoded.", maxRun))),
 		item("ce-time", yaml.MapSlice{item("type", "string"), item("format", "date-time")}),

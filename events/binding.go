@@ -23,7 +23,7 @@ import (
 // The SDK's own protocol modules for JetStream (protocol/nats_jetstream, v2 and v3) are not used, because a protocol of the SDK is a
 // pair of Send and Receive, and the bus promises more than that:
 //
-//   - Publish is a compare-and-swap on the event's subject (expected last sequence 0) that returns the sequence, and tells an event that
+//   - Publish is a compare-and-swap on the event's subject (expected last sequence 0) that returns the sequence, and distinguishes an event that
 //     is there already from another one. Both Senders discard the answer of JetStream. v2 creates a stream where it finds none.
 //   - Readers fetch one message each, renew it while they work, hand it back with a delay, count its deliveries, wait until the
 //     acknowledgment is confirmed, and write a dead letter before. Finish of v2 does nothing; that of v3 acknowledges without
@@ -193,7 +193,7 @@ func readAll(r io.Reader) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Encode writes an event in binary mode. Beside what Validate asks, id, source, causation and trace must be visible ASCII
+// Encode writes an event in binary mode. In addition to what Validate requires, id, source, causation and trace must be visible ASCII
 // without %, quotes and spaces, so that every CloudEvents implementation reads what was meant.
 func Encode(f Event) (header map[string][]string, body []byte, err error) {
 	e, err := f.CloudEvent()

@@ -30,7 +30,7 @@ func (f Event) CloudEvent() (cloudevents.Event, error) {
 	return e, err
 }
 
-// JSON is the event as a CloudEvent in the JSON format (CloudEvents JSON format 1.0), for who takes events by other ways than NATS:
+// JSON is the event as a CloudEvent in the JSON format (CloudEvents JSON format 1.0), for transports other than NATS:
 // structured mode of the HTTP binding, say. Any valid event can be written like this, those of foreign publishers too.
 func (f Event) JSON() ([]byte, error) {
 	e, err := f.cloudEvent()
@@ -152,7 +152,7 @@ func FromCloudEvent(e cloudevents.Event) (Event, error) {
 		return Event{}, err
 	}
 	if len(e.Data()) == 0 || string(e.Data()) == "null" {
-		return Event{}, invalid("data", "what the event tells", "")
+		return Event{}, invalid("data", "the data of the event", "")
 	}
 	if err := unmarshal("data", e.Data(), event.Data); err != nil {
 		return Event{}, err

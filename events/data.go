@@ -24,7 +24,7 @@ type Examples struct {
 // Formats of an Examples artifact, in TFX's own words. TFX has more; Stoker reads these.
 const (
 	FileTFRecordsGzip      = "tfrecords_gzip"
-	FileFormatRecordsGzip  = "FORMAT_TFRECORDS_GZIP" // TFX's newer word for the same
+	FileFormatRecordsGzip  = "FORMAT_TFRECORDS_GZIP" // the same, in newer versions of TFX
 	FileTFRecords          = "tfrecords"
 	PayloadExample         = "FORMAT_TF_EXAMPLE"
 	PayloadSequenceExample = "FORMAT_TF_SEQUENCE_EXAMPLE"
@@ -145,7 +145,7 @@ type ModelBlessed struct {
 	Blessing string `json:"blessing,omitempty" jsonschema:"format=s3,description=Address of TFX's ModelBlessing artifact: the folder with BLESSED or NOT_BLESSED in it"`
 }
 
-// Failed is what TrainingFailed and TuningFailed tell.
+// Failed is the data of TrainingFailed and TuningFailed.
 type Failed struct {
 	Reason    FailureKind `json:"kind" jsonschema:"required,enum=input,enum=module,enum=check,enum=crash,enum=resources,enum=incomplete,enum=cancelled,enum=unavailable"`
 	Message   string      `json:"message" jsonschema:"required,minLength=1"`

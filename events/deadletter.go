@@ -38,7 +38,7 @@ type DeadReason struct {
 	Field   string      `json:"field,omitempty"` // JSON path of the field that is wrong, if there is one
 }
 
-// Cut says that a dead letter had no room for the whole body of a message, and identifies the whole body.
+// Cut says that a dead letter could not hold the whole body of a message, and identifies the whole body.
 type Cut struct {
 	Bytes  int    `json:"bytes" jsonschema:"required,description=Size of the whole body"`
 	SHA256 string `json:"sha256" jsonschema:"required,description=Of the whole body, in hex"`
@@ -60,11 +60,11 @@ func (d DeadLetter) Encode(maxBytes int) ([]byte, error) {
 	}
 	// JSON writes 3 bytes as 4; cutBytes is the space for Cut itself.
 	const cutBytes = 128
-	room := len(d.Message.Body) - (len(text)-maxBytes+cutBytes)/4*3 - 4
-	if room < 0 {
-		return nil, fmt.Errorf("dead letter of %s %d: no room in %d bytes", d.Message.Stream, d.Message.Sequence, maxBytes)
+	left := len(d.Message.Body) - (len(text)-maxBytes+cutBytes)/4*3 - 4
+	if left < 0 {
+		return nil, fmt.Errorf("dead letter of %s %d: does not fit in %d bytes", d.Message.Stream, d.Message.Sequence, maxBytes)
 	}
-	d.Message = d.Message.cutTo(room)
+	d.Message = d.Message.cutTo(left)
 	return json.Marshal(d)
 }
 

@@ -49,7 +49,7 @@ func checkCut(t *testing.T, was, got Message, whole bool) {
 	}
 }
 
-func TestADeadLetterWithNoRoomForItsReasonIsAnError(t *testing.T) {
+func TestADeadLetterTooLargeForItsReasonIsAnError(t *testing.T) {
 	t.Parallel()
 	if _, err := (DeadLetter{Message: Message{Subject: "x"}, Reason: DeadReason{Message: "why"}}).Encode(10); err == nil {
 		t.Error("it fits into 10 bytes")

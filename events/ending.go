@@ -2,15 +2,15 @@ package events
 
 import "slices"
 
-// OutcomeKinds are the kinds of the events that may tell what came of a run.
+// OutcomeKinds are the kinds of events that may end a run.
 func OutcomeKinds() []Kind { return []Kind{KindModelTrained, KindTrainingFailed} }
 
-// EndsJob says whether an event tells what came of a run's job.
+// EndsJob reports whether an event is the outcome of a run's job.
 func EndsJob(f Event) bool {
 	return f.Source == Source(FunctionTrain) && slices.Contains(OutcomeKinds(), f.Data.Kind())
 }
 
-// EndsRun says whether an event tells what came of a run: of its job, or that it ended without one. That one of its events was refused
+// EndsRun reports whether an event is the outcome of a run: of its job, or that it ended without one. That one of its events was refused
 // is no end: the run may go on.
 func EndsRun(f Event) bool { return EndsJob(f) || f.ID == EndedID(f.Pipeline, f.Run) }
 

@@ -5,8 +5,8 @@ import "time"
 // Event is a CloudEvent that says what has happened, parsed once, where it comes in. A Event that came out of this package's
 // decoders is valid; one that a program fills in is checked by Validate before it is published. Events are never changed.
 type Event struct {
-	ID       string    // unique with Source; equal ones are the same event told twice
-	Source   string    // URI reference of who tells it
+	ID       string    // unique with Source; equal ones are the same event published twice
+	Source   string    // URI reference of the publisher
 	Pipeline string    // CloudEvents subject
 	Run      string    // extension "run": the key on which events are joined
 	Time     time.Time // when it happened, as the source says; zero if it does not
@@ -22,7 +22,7 @@ type Event struct {
 	Data Data
 }
 
-// Data is what an event tells: *ExamplesReady, *TransformReady, *HParamsReady, *ModelBlessed, *ModelTrained, *TrainingFailed or
+// Data is the data of an event: *ExamplesReady, *TransformReady, *HParamsReady, *ModelBlessed, *ModelTrained, *TrainingFailed or
 // *TuningFailed.
 type Data interface {
 	// Kind is constant for the type.
@@ -35,7 +35,7 @@ type Data interface {
 // allows is allowed; Encode is stricter with what Stoker itself writes.
 func (f Event) Validate() error {
 	if f.Data == nil {
-		return invalid("data", "what the event tells", "")
+		return invalid("data", "the data of the event", "")
 	}
 	return first(
 		checkText("id", f.ID, maxID),

@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// An upstream component tells that examples can be read. The message goes to the subject with any NATS client.
+// An upstream component announces examples. The message goes to the subject with any NATS client.
 func ExampleEncode() {
 	event := events.Event{
 		ID: "example-gen-17", Source: "/tfx/example-gen", Pipeline: "penguin", Run: "2026-11-21 morning",

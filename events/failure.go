@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// FailureKind is the closed list of what can go wrong with a job. functions/worker alone turns a kind into a fate.
+// FailureKind is the closed list of what can go wrong with a job. Only functions/worker maps a kind to a disposition.
 type FailureKind string
 
 // The kinds. The package comment of functions/worker has what becomes of each.

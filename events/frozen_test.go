@@ -23,7 +23,7 @@ type frozenMessage struct {
 	Body   string              `json:"body"`
 }
 
-// What is in testdata/frozen was written by the version that came first with it, and stays as it is: events are kept for ever, and workers
+// What is in testdata/frozen was written by the version that came first with it, and stays as it is: events are kept forever, and workers
 // of two versions are on one bus while one takes the other's place. Every version reads all of it, and writes it again with nothing
 // missing. A test that fails here says that an upgrade would lose events or jobs: the change is wrong, not the file.
 func TestWhatEarlierVersionsWroteIsRead(t *testing.T) {
@@ -40,7 +40,7 @@ func TestWhatEarlierVersionsWroteIsRead(t *testing.T) {
 	wantSameJob(t, job, job.Body)
 }
 
-// What comes to a message later is frozen beside what was there first, as <kind>.<what came>.json.
+// What comes to a message later is frozen in addition to the first version, as <kind>.<what came>.json.
 func TestEveryMemberOfAMessageIsFrozen(t *testing.T) {
 	t.Parallel()
 	for kind, data := range samples() {
@@ -125,7 +125,7 @@ func wantSameJob(t *testing.T, message frozenMessage, body string) {
 	wantPart(t, message, frozenMessage{Body: string(again)}, err)
 }
 
-// wantPart wants all that was frozen in what is written now, beside whatever came to it since.
+// wantPart wants all that was frozen in what is written now, plus what was added since.
 func wantPart(t *testing.T, message, now frozenMessage, err error) {
 	t.Helper()
 	var part, whole any

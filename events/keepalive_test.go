@@ -115,16 +115,16 @@ func TestHoldEndsWithItsCauseWhenTheJobIsCancelledAndKeepsTheLease(t *testing.T)
 			return nil
 		}}
 		began := time.Now()
-		told := errors.New("told that it was cancelled")
+		cancelled := errors.New("cancelled by the owner")
 		err := KeepAlive(t.Context(), heartbeat, fakeLease/3, func(ctx context.Context) error {
 			<-ctx.Done()
 			if took := time.Since(began); took != fakeLease*2/3 || !errors.Is(context.Cause(ctx), ErrCancelled) {
 				t.Errorf("ended after %s for %v, want the second heartbeat's cancelling", took, context.Cause(ctx))
 			}
 			time.Sleep(2 * fakeLease) // to call it off takes a while
-			return told
+			return cancelled
 		})
-		if !errors.Is(err, told) || heartbeat.beats < 6 || heartbeat.Left() <= 0 {
+		if !errors.Is(err, cancelled) || heartbeat.beats < 6 || heartbeat.Left() <= 0 {
 			t.Errorf("got %v after %d beats, want what work said, and the lease kept meanwhile", err, heartbeat.beats)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Kind says what an event tells. Its CloudEvents type is "dev.stoker." + Kind + ".v1".
+// Kind says what has happened. Its CloudEvents type is "dev.stoker." + Kind + ".v1".
 type Kind string
 
 // The events that Stoker reads and writes.
@@ -50,7 +50,7 @@ func typeList() string {
 	return strings.Join(types, ", ")
 }
 
-// newData returns an empty value of the type that tells the kind.
+// newData returns an empty value of the data type of the kind.
 func newData(kind Kind) Data {
 	switch kind {
 	case KindExamplesReady:

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Lease is what the entry of a job in RegisterLeases says: who works on it, and how earlier attempts ended. It is replaced by
+// Lease is what the entry of a job in KVLeases says: its worker, and how earlier attempts ended. It is replaced by
 // compare-and-swap only, and its revision is the fence: whoever replaced it last owns the job.
 //
-// No time stands in it. An owner counts its own time from before it wrote; others take a lease over only after they have
+// It holds no time. An owner counts its own time from before it wrote; others take a lease over only after they have
 // seen the same revision for a whole lease length on their own monotonic clocks.
 type Lease struct {
 	Message    uint64              `json:"message,omitempty"` // sequence of the job's message on the queue; 0 if not known
@@ -35,7 +35,7 @@ type Ended struct {
 }
 
 // GivenUp is the failure for which a job is given up. It is written before anything else says so: whoever takes the job after a worker
-// that died then goes on with that, and doesn't work on the job.
+// that died then continues with that, and doesn't work on the job.
 type GivenUp struct {
 	Reason    DeadReason `json:"reason"`
 	LogTail   string     `json:"log_tail,omitempty"`
@@ -146,7 +146,7 @@ func counted(failures map[FailureKind]int, cause FailureKind) map[FailureKind]in
 
 // LeaseTerms are how long a lease lasts without a heartbeat, and how much of that its owner doesn't count on. Both are measured
 // on the monotonic clock of whoever measures: a wall clock that is set, forward or back, changes nothing. Not even that clock
-// tells of a machine that was suspended, where it stands still while others take the lease over: its worker finds that out by its
+// reports a machine that was suspended, where it stands still while others take the lease over: its worker finds that out by its
 // first heartbeat, and what it does until then is fenced by the store's conditional writes.
 type LeaseTerms struct {
 	Length time.Duration

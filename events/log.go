@@ -66,7 +66,7 @@ type Message struct {
 	Stored   time.Time           `json:"stored"`
 	Header   map[string][]string `json:"header,omitempty"`
 	Body     []byte              `json:"body" jsonschema:"required"`
-	Cut      *Cut                `json:"cut,omitempty" jsonschema:"description=Set where a dead letter had no room for the whole body"`
+	Cut      *Cut                `json:"cut,omitempty" jsonschema:"description=Set where a dead letter could not hold the whole body"`
 }
 
 // Recorded is a message of the log and the event that it holds.

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Source is the CloudEvents source of what Stoker's function f tells.
+// Source is the CloudEvents source of events of Stoker's function f.
 func Source(f Function) string { return "/stoker/" + string(f) }
 
 const dispatchSource = "/stoker/dispatch"
 
-// NewModelTrained tells what became of a train job. Its id, and with it its subject, is the same for everyone who finds the
+// NewModelTrained returns the outcome of a train job. Its id, and with it its subject, is the same for every process that finds the
 // execution done: one event for each run, execution and generation. It is <execution>-<generation>-<digest of pipeline and run>,
 // because two runs may share an execution, and CloudEvents takes equal ids of one source for one event.
 func NewModelTrained(job Job, data *ModelTrained) Event {
@@ -23,7 +23,7 @@ func NewModelTrained(job Job, data *ModelTrained) Event {
 	return event
 }
 
-// NewHParamsFound tells what became of a tune job that finished at a time. Its id is made as that of NewModelTrained.
+// NewHParamsFound returns the outcome of a tune job that finished at a time. Its id is made as that of NewModelTrained.
 func NewHParamsFound(job Job, data *HParamsReady, finished time.Time) Event {
 	data.Salt, data.Job, data.JobRequest = job.Salt, job.ID, job.Request
 	event := follows(job, data)
@@ -35,8 +35,8 @@ func resultID(job Job, execution string, generation int) string {
 	return fmt.Sprintf("%s-%d-%s", strings.TrimPrefix(execution, "sha256:"), generation, DerivedID(job.Pipeline, job.Run))
 }
 
-// NewJobFailed tells that a job is given up: a TuningFailed for a job that tunes, else a TrainingFailed. Its id is
-// FailedID, so that it is told once.
+// NewJobFailed returns the event that a job is given up: a TuningFailed for a job that tunes, else a TrainingFailed. Its id is
+// FailedID, so that it is published once.
 func NewJobFailed(job Job, attempt Attempt, failure *Failure) Event {
 	event := follows(job, failedData(job.Function, Failed{
 		Reason:  failure.Kind,
@@ -86,7 +86,7 @@ func answers(data Data) (job, request string) {
 	return "", ""
 }
 
-// FailedID is the id of the event that a job is given up, whichever attempt comes to tell it: that happens once, or once more for
+// FailedID is the id of the event that a job is given up, whichever attempt publishes it: that happens once, or once more for
 // each request to try again.
 func FailedID(job Job) string {
 	if job.Request == "" {
@@ -95,8 +95,8 @@ func FailedID(job Job) string {
 	return DerivedID("failed", job.ID, job.Request)
 }
 
-// NewEventRefused tells that an event can never lead to a job. Its id is RefusedID, and its time is when the event was stored: who is
-// told again gets the same.
+// NewEventRefused returns the event that another event can never lead to a job. Its id is RefusedID, and its time is when the event was stored: a
+// repetition is equal.
 func NewEventRefused(refused Recorded, failure *Failure) Event {
 	cause := refused.Event
 	return Event{
@@ -127,7 +127,7 @@ type RunEnded struct {
 	Failure  *Failure
 }
 
-// NewRunEnded tells that nothing will come of a run that has no job. Its id is EndedID, for that
+// NewRunEnded returns the event that ends a run without a job. Its id is EndedID, for that
 // happens once.
 func NewRunEnded(e RunEnded) Event {
 	return Event{

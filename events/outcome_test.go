@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestAModelIsToldOnceForEachRunExecutionAndGeneration(t *testing.T) {
+func TestAModelIsAnnouncedOnceForEachRunExecutionAndGeneration(t *testing.T) {
 	t.Parallel()
 	job, data := sampleJob(), samples()[KindModelTrained].(*ModelTrained)
 	event := NewModelTrained(job, data)
@@ -19,7 +19,7 @@ func TestAModelIsToldOnceForEachRunExecutionAndGeneration(t *testing.T) {
 		t.Errorf("got subject %s, want %s and more", got, want)
 	}
 	if again := NewModelTrained(job, data); again.ID != event.ID {
-		t.Errorf("told again it is %s, not %s", again.ID, event.ID)
+		t.Errorf("published again it is %s, not %s", again.ID, event.ID)
 	}
 	other := job
 	other.Run = "another"
@@ -31,25 +31,25 @@ func TestAModelIsToldOnceForEachRunExecutionAndGeneration(t *testing.T) {
 	}
 }
 
-func TestASearchIsToldOnceForEachRunExecutionAndGeneration(t *testing.T) {
+func TestASearchIsAnnouncedOnceForEachRunExecutionAndGeneration(t *testing.T) {
 	t.Parallel()
 	job, at := sampleJob(), time.Unix(7, 0)
 	job.Function, job.Salt = FunctionTune, "again"
-	tell := func(job Job, generation int) Event {
+	outcome := func(job Job, generation int) Event {
 		data := &HParamsReady{Hyperparameters: "s3://tfx-data/best", Execution: "sha256:" + strings.Repeat("0", 64), Generation: generation}
 		return NewHParamsFound(job, data, at)
 	}
-	event, other := tell(job, 1), job
+	event, other := outcome(job, 1), job
 	other.Run = "another"
 	if _, _, err := Encode(event); err != nil || event.Source != "/stoker/tune" || event.Data.(*HParamsReady).Salt != "again" || !event.Time.Equal(at) {
 		t.Errorf("%+v, %v", event, err)
 	}
-	if tell(job, 1).ID != event.ID || tell(job, 2).ID == event.ID || tell(other, 1).ID == event.ID {
-		t.Error("ids tell what is the same as another, or the other way round")
+	if outcome(job, 1).ID != event.ID || outcome(job, 2).ID == event.ID || outcome(other, 1).ID == event.ID {
+		t.Error("equal outcomes have different ids, or different outcomes equal ones")
 	}
 }
 
-func TestAModelTellsTheSaltOfItsJob(t *testing.T) {
+func TestAModelHasTheSaltOfItsJob(t *testing.T) {
 	t.Parallel()
 	job := sampleJob()
 	job.Salt = "again"
@@ -59,7 +59,7 @@ func TestAModelTellsTheSaltOfItsJob(t *testing.T) {
 	}
 }
 
-func TestAFailedJobIsToldByItsFunction(t *testing.T) {
+func TestAFailedJobIsAnnouncedByItsFunction(t *testing.T) {
 	t.Parallel()
 	job := sampleJob()
 	failure := &Failure{Kind: FailureModule, Err: errors.New("boom"), LogTail: "Traceback", Execution: "sha256:1"}
@@ -81,20 +81,20 @@ func TestAFailedJobIsToldByItsFunction(t *testing.T) {
 	}
 }
 
-func TestACancelledJobIsToldOnceWhicheverAttemptTells(t *testing.T) {
+func TestACancelledJobIsAnnouncedOnceByAnyAttempt(t *testing.T) {
 	t.Parallel()
 	job, failure := sampleJob(), &Failure{Kind: FailureCancelled, Err: errors.New("cancelled")}
 	first, second := NewJobFailed(job, Attempt{Number: 1}, failure), NewJobFailed(job, Attempt{Number: 2}, failure)
 	if first.ID != second.ID {
-		t.Error("a worker that died between the event and its acknowledgement has it told twice")
+		t.Error("a worker that died between the event and its acknowledgement publishes it twice")
 	}
 	job.Request = "dead-7"
 	if asked := NewJobFailed(job, Attempt{Number: 1}, failure); asked.ID == first.ID {
-		t.Error("who asked for the job again is not told")
+		t.Error("the publisher who requested the job again gets no event")
 	}
 }
 
-func TestARefusedEventIsToldUnderItsOwnRun(t *testing.T) {
+func TestARefusedEventIsAnnouncedUnderItsOwnRun(t *testing.T) {
 	t.Parallel()
 	cause := sampleEvent(KindExamplesReady)
 	cause.ID, cause.Trace = "50 % \x7f", "not a trace"
@@ -123,7 +123,7 @@ func TestLongLogsAreCutAtTheirBeginning(t *testing.T) {
 	}
 }
 
-func TestDerivedIDsTellPartsApart(t *testing.T) {
+func TestDerivedIDsDistinguishParts(t *testing.T) {
 	t.Parallel()
 	if DerivedID("a", "bc") == DerivedID("ab", "c") || DerivedID("a", "") == DerivedID("a") {
 		t.Error("different parts, the same id")

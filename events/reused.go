@@ -12,8 +12,8 @@ type Skipped struct {
 	Stored     time.Time
 }
 
-// NewHParamsReused tells a run that is not tuned to take the hyperparameters that an earlier one was told. Its id follows from
-// the run, so that it is told once, whoever finds that tuning is skipped.
+// NewHParamsReused returns the event that gives a run that is not tuned the hyperparameters of an earlier one. Its id follows from
+// the run, so that it is published once, whichever process skips the tuning.
 func NewHParamsReused(s Skipped, last *HParamsReady) Event {
 	data := *last
 	data.Reused = true
@@ -22,7 +22,7 @@ func NewHParamsReused(s Skipped, last *HParamsReady) Event {
 	return s.event(reused, &data)
 }
 
-// NewNothingToReuse tells that a run is not tuned, and that there is nothing it could take instead. Its id follows from the run.
+// NewNothingToReuse returns the event that a run is not tuned and there are no hyperparameters to reuse. Its id follows from the run.
 func NewNothingToReuse(s Skipped) Event {
 	_, nothing := SkippedIDs(s.Pipeline, s.Run)
 	return s.event(nothing, &TuningFailed{Failed{
@@ -31,7 +31,7 @@ func NewNothingToReuse(s Skipped) Event {
 	}})
 }
 
-// SkippedIDs are those of the events that tell a run that it is not tuned: NewHParamsReused and NewNothingToReuse.
+// SkippedIDs are the ids of the events of a run that is not tuned: NewHParamsReused and NewNothingToReuse.
 func SkippedIDs(pipeline, run string) (reused, nothing string) {
 	return DerivedID("reused", pipeline, run), DerivedID("nothing to reuse", pipeline, run)
 }

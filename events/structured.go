@@ -42,7 +42,7 @@ func structuredData(members map[string]json.RawMessage) ([]byte, error) {
 	}
 	data, err := readBase64(encoded)
 	if err != nil || members["data"] != nil {
-		return nil, invalid("data_base64", "base64, and no data beside it", string(encoded))
+		return nil, invalid("data_base64", "base64 and no data", string(encoded))
 	}
 	return data, nil
 }

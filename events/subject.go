@@ -12,7 +12,7 @@ const (
 	StreamJobs    = "JOBS"
 	StreamDead    = "DEAD"
 	StreamStudies = "STUDIES"
-	StreamBuckets = "BUCKETS" // what object stores tell
+	StreamBuckets = "BUCKETS" // notifications of object stores
 )
 
 // The first token of each stream's subjects.
@@ -130,7 +130,7 @@ func ParseStudySubject(subject string) (Study, bool) {
 	return study, study.Validate() == nil
 }
 
-// BucketSubject is where a store tells of its buckets: buckets.<from>. What stands there is the store's to choose.
+// BucketSubject is the subject of a store's notifications: buckets.<from>. The store chooses from.
 func BucketSubject(from string) string { return join(bucketToken, from) }
 
 // ParseBucketSubject is the inverse of BucketSubject; false for a subject of another stream.

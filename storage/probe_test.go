@@ -46,7 +46,7 @@ func TestAProbeThatOthersDisturbIsTriedAgain(t *testing.T) {
 		tries int // writes that failed
 	}{
 		{"a folder that went away", 2, isFolder, nil, 2},
-		{"for ever", 100, isFolder, isFolder, 5},
+		{"forever", 100, isFolder, isFolder, 5},
 		{"denied", 100, storage.ErrDenied, storage.ErrDenied, 1},
 		{"away", 100, storage.ErrUnavailable, storage.ErrUnavailable, 2},
 	} {

@@ -57,10 +57,10 @@ func (m *Memory) Read(ctx context.Context, q events.Query) iter.Seq2[events.Reco
 
 // after returns the first event from sequence on. last says that there is none yet; with follow it is waited for.
 func (m *Memory) after(ctx context.Context, sequence uint64, follow bool) (message events.Message, last bool, err error) {
-	const forEver = 1 << 62
+	const unbounded = 1 << 62
 	wait := time.Duration(0)
 	if follow {
-		wait = forEver
+		wait = unbounded
 	}
 	err = m.await(ctx, wait, func(time.Time) (bool, time.Time) {
 		last = m.events.last < sequence
@@ -75,7 +75,7 @@ func (m *Memory) after(ctx context.Context, sequence uint64, follow bool) (messa
 	return message, last, err
 }
 
-// selects tells whether a subject is one that q asks for.
+// selects reports whether q selects the subject.
 func selects(q events.Query, subject string) bool {
 	return slices.ContainsFunc(events.EventFilters(q), func(filter string) bool { return matches(filter, subject) })
 }

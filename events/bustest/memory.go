@@ -106,7 +106,7 @@ func (m *Memory) stream(subject string) *stream {
 	return nil
 }
 
-// wake tells everyone who waits to look again. m.mu is held.
+// wake wakes all waiters, which then check again. m.mu is held.
 func (m *Memory) wake() {
 	close(m.changed)
 	m.changed = make(chan struct{})

@@ -11,8 +11,8 @@ import (
 
 // watcher gets progress that matches its filter. What it doesn't read in time is lost.
 type watcher struct {
-	filter string
-	told   chan events.Progress
+	filter  string
+	reports chan events.Progress
 }
 
 const watcherBuffer = 1024
@@ -30,7 +30,7 @@ func (m *Memory) Report(ctx context.Context, p events.Progress) error {
 			continue
 		}
 		select {
-		case w.told <- p:
+		case w.reports <- p:
 		default:
 		}
 	}
@@ -39,7 +39,7 @@ func (m *Memory) Report(ctx context.Context, p events.Progress) error {
 
 // Watch implements events.Bus. It listens from the moment it is called.
 func (m *Memory) Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error] {
-	w := &watcher{filter: events.ProgressFilter(pipeline, run), told: make(chan events.Progress, watcherBuffer)}
+	w := &watcher{filter: events.ProgressFilter(pipeline, run), reports: make(chan events.Progress, watcherBuffer)}
 	m.mu.Lock()
 	m.watchers[w] = struct{}{}
 	m.mu.Unlock()
@@ -54,7 +54,7 @@ func (m *Memory) Watch(ctx context.Context, pipeline, run string) iter.Seq2[even
 			case <-m.closing:
 				yield(events.Progress{}, fmt.Errorf("watch progress: %w", events.ErrClosed))
 				return
-			case p := <-w.told:
+			case p := <-w.reports:
 				if !yield(p, nil) {
 					return
 				}

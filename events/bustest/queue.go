@@ -133,7 +133,7 @@ func (m *Memory) cancel(job string, message uint64) {
 	at.revision = m.write(job, at.lease, at.revision)
 	if c := m.claims[job]; c != nil && c.attempt.ID == at.lease.Holder {
 		c.held = at
-		c.news <- struct{}{} // has room: it is sent once
+		c.news <- struct{}{} // does not block: it is sent once
 	}
 }
 

@@ -259,7 +259,7 @@ var oldReads = map[string]func(b *two) bool{
 			return lacks(b.reader.Read(b.Context(), events.Query{}), func(r events.Recorded) bool { return r.Event.ID == b.key() })
 		})
 	},
-	"Read what another was told is there": func(b *two) bool {
+	"Read what another caller saw": func(b *two) bool {
 		return whileUnacknowledged(func() { b.publish(b.writer) }, func() bool {
 			b.publish(b.reader)
 			return lacks(b.reader.Read(b.Context(), events.Query{}), func(r events.Recorded) bool { return r.Event.ID == b.key() })
@@ -368,7 +368,7 @@ var oldReads = map[string]func(b *two) bool{
 var byLeader = map[string]bustest.Staleness{
 	"Get": bustest.OldGets, "Get what was read, after a conflict": bustest.OldGets, "Get after a conflict and Sync": bustest.OldGets,
 	"Get after a write of its own": bustest.OldGets, "Revision": bustest.OldRevisions, "Read": bustest.OldReads,
-	"Read what another was told is there": bustest.OldReads, "ReadStudy": bustest.OldStudies, "Queued": bustest.OldQueue,
+	"Read what another caller saw": bustest.OldReads, "ReadStudy": bustest.OldStudies, "Queued": bustest.OldQueue,
 }
 
 // Programs that are tested on a Stale meet old reads wherever the contract allows these, and nowhere else.

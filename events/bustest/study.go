@@ -54,10 +54,10 @@ func (m *Memory) ReadStudy(ctx context.Context, study events.Study, after uint64
 
 // studyEntry returns the first entry of a study behind after. last says that there is none yet; with follow it is waited for.
 func (m *Memory) studyEntry(ctx context.Context, study events.Study, after uint64, follow bool) (entry events.StudyEntry, last bool, err error) {
-	const forEver = 1 << 62
+	const unbounded = 1 << 62
 	wait := time.Duration(0)
 	if follow {
-		wait = forEver
+		wait = unbounded
 	}
 	last = true
 	err = m.await(ctx, wait, func(time.Time) (bool, time.Time) {

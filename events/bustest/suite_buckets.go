@@ -12,7 +12,7 @@ func bucketTests() map[string]func(*testing.T, Bus) {
 		"a reader of notices goes on where it was":                  bucketsGoOn,
 		"a notice that can never be used is dead-lettered verbatim": bucketsNever,
 		"a notice that was handed back comes after its delay":       bucketsLater,
-		"a store without a connection has its notices told":         bucketsNotified,
+		"notifications of a store without a connection are added":   bucketsNotified,
 		"notices are no events, and readers of both are apart":      bucketsApart,
 	}
 }

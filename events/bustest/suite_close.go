@@ -11,9 +11,9 @@ import (
 
 func closeTests() map[string]func(*testing.T, Bus) {
 	return map[string]func(*testing.T, Bus){
-		"who waits when it is closed is told so": closeWhileWaiting,
-		"nothing works after it was closed":      closeFirst,
-		"closing again is success":               closeTwice,
+		"waiting calls end with ErrClosed":  closeWhileWaiting,
+		"nothing works after it was closed": closeFirst,
+		"closing again is success":          closeTwice,
 	}
 }
 

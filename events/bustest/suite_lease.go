@@ -12,15 +12,15 @@ import (
 
 func leaseTests() map[string]func(*testing.T, Bus) {
 	return map[string]func(*testing.T, Bus){
-		"a held job is nobody else's, however long it takes":    holdLong,
-		"holding returns what the work returned":                holdReturns,
-		"work goes on to hold its lease while it winds down":    holdWindingDown,
-		"a job whose worker died goes to another":               takeOver,
-		"each attempt that died is counted as unavailable":      takeOverCounted,
-		"a worker that woke too late settles nothing":           zombieSettles,
-		"a worker that woke too late is told so while it works": zombieHolds,
-		"a lease that nobody can read is lost, and waited out":  garbage,
-		"an attempt is lost until its worker reports":           lostAttempts,
+		"a held job is nobody else's, however long it takes":          holdLong,
+		"holding returns what the work returned":                      holdReturns,
+		"work goes on to hold its lease while it winds down":          holdWindingDown,
+		"a job whose worker died goes to another":                     takeOver,
+		"each attempt that died is counted as unavailable":            takeOverCounted,
+		"a worker that woke too late settles nothing":                 zombieSettles,
+		"a worker that wakes too late loses its lease while it works": zombieHolds,
+		"a lease that nobody can read is lost, and waited out":        garbage,
+		"an attempt is lost until its worker reports":                 lostAttempts,
 	}
 }
 
@@ -126,7 +126,7 @@ func zombieHolds(t *testing.T, bus Bus) {
 	wantError(t, err, events.ErrLeaseLost)
 }
 
-// garbage is written over a lease by someone who has no business there.
+// garbage is written over a lease by a client that should not write there.
 func garbage(t *testing.T, bus Bus) {
 	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
 	claim := take(t, bus, "cpu")

@@ -109,7 +109,7 @@ func proveSettled(t *testing.T, bus Bus) {
 	}
 }
 
-// proveZombie is a process that was frozen in the middle of its work: nothing has told it that its ctx is over, but asking does.
+// proveZombie is a process that was frozen in the middle of its work: its ctx is not canceled yet, but Prove returns the error.
 func proveZombie(t *testing.T, bus Bus) {
 	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
 	zombie := take(t, bus, "cpu")

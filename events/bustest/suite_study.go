@@ -20,7 +20,7 @@ func studyTests() map[string]func(*testing.T, Bus) {
 		"a study's log is read as it was written":         studyReadBack,
 		"a study's log is read on from anywhere":          studyReadOn,
 		"a log that nobody has begun is empty":            studyEmpty,
-		"only who knows the newest entry can append":      studyConflict,
+		"appending needs the newest entry":                studyConflict,
 		"of many who append at once one is next":          studyTogether,
 		"who got no answer finds the entry that is there": studyLostAnswer,
 		"studies know nothing of each other":              studiesApart,

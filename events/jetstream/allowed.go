@@ -27,12 +27,12 @@ func (b *Bus) MayFollowEvents(ctx context.Context, reader string) error {
 	return b.mayPull(ctx, eventConsumer(reader))
 }
 
-// MayFollowBuckets is MayTakeJobs for a durable reader of what stores tell.
+// MayFollowBuckets is MayTakeJobs for a durable reader of bucket notifications.
 func (b *Bus) MayFollowBuckets(ctx context.Context, reader string) error {
 	return b.mayPull(ctx, bucketConsumer(reader))
 }
 
-// MayLookAtEvents says whether the leader of the log answers us: nil, or why not. Who may publish events may ask that.
+// MayLookAtEvents returns nil if the leader of the log answers this client, else the reason. Every publisher of events may ask.
 func (b *Bus) MayLookAtEvents(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()

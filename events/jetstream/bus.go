@@ -20,7 +20,7 @@ import (
 type Options struct {
 	Create   bool          // make streams, KV buckets and consumers, or bring them up to date
 	Replicas int           // of what Create makes; default: as many as there are, else 1
-	Classes  []string      // of workers whose consumers Create makes too, beside those of streams.yaml
+	Classes  []string      // of workers whose consumers Create makes in addition to those of streams.yaml
 	Lease    time.Duration // how long a job is its worker's without a heartbeat; the same for all workers; default 30 s
 	Margin   time.Duration // how much of that its worker doesn't count on; default a tenth
 	Name     string        // of the connection, as the server shows it

@@ -27,7 +27,7 @@ func TestAWorkerHearsThatItsJobIsCancelledWithoutWaitingForAHeartbeat(t *testing
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(2 * time.Minute):
-			return errors.New("not told")
+			return errors.New("not cancelled")
 		}
 	})
 	if !errors.Is(err, events.ErrCancelled) {

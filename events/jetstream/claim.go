@@ -125,7 +125,7 @@ func (c *claim) Nak(ctx context.Context, delay time.Duration, cause events.Failu
 }
 
 // Term implements events.Claim. What is dead-lettered is acknowledged, not terminated: the server confirms that, and its advisories of
-// terminated messages are left to tell of what other clients do.
+// terminated messages are left for what other clients terminate.
 func (c *claim) Term(ctx context.Context, reason events.DeadReason) error {
 	ctx, cancel, err := c.proven(ctx)
 	if err != nil {

@@ -67,7 +67,7 @@ func connectOptions(opts Options) ([]nats.Option, error) {
 	return opts.identified(options)
 }
 
-// identified adds who asks.
+// identified adds the name of the client.
 func (o Options) identified(options []nats.Option) ([]nats.Option, error) {
 	if o.User != "" {
 		options = append(options, nats.UserInfo(o.User, o.Password))

@@ -52,7 +52,7 @@ func (b *Bus) DeadLetters(ctx context.Context) iter.Seq2[events.DeadLetter, erro
 	}
 }
 
-// deadLetter reads what stands in DEAD. again says that another letter tells of the same message, so that there is no more to say.
+// deadLetter reads a message of DEAD. again means that another dead letter is about the same message, which is then skipped.
 func (b *Bus) deadLetter(ctx context.Context, message events.Message, shown map[about]bool) (deadLetter events.DeadLetter, again bool, err error) {
 	if a, ok := advisory(message); ok {
 		deadLetter, again, err = b.foreign(ctx, a, message.Stored, shown)
@@ -160,20 +160,20 @@ func (b *Bus) remove(ctx context.Context, sequence uint64) error {
 // advisories are the places in DEAD of what others did with a message.
 func (b *Bus) advisories(ctx context.Context, message about) (at []uint64, err error) {
 	scan := scan{bus: b, stream: events.StreamDead, filters: []string{terminatedSubject + ">"}, next: 1}
-	for told, err := range scan.messages(ctx) {
+	for msg, err := range scan.messages(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		a, ok := advisory(told)
+		a, ok := advisory(msg)
 		if !ok || events.DeadPrefix(a.Stream, a.Sequence) != message.prefix {
 			continue
 		}
-		is, err := b.aboutOf(ctx, told)
+		is, err := b.aboutOf(ctx, msg)
 		if err != nil {
 			return nil, err
 		}
 		if is == message {
-			at = append(at, told.Sequence)
+			at = append(at, msg.Sequence)
 		}
 	}
 	return at, nil

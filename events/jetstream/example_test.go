@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// An event is published, told twice, and read back.
+// An event is published twice and read back.
 func ExampleConnect() {
 	err := withBus(func(ctx context.Context, url string) error {
 		bus, err := jetstream.Connect(ctx, url, jetstream.Options{Create: true})
@@ -82,7 +82,7 @@ func ExampleBus_Claim() {
 	// <nil>
 }
 
-// withBus runs do beside an embedded server.
+// withBus runs do with an embedded server.
 func withBus(do func(ctx context.Context, url string) error) error {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "bus")

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// An upstream gone mad tells the same few events ten thousand times, from eight machines at once: each is stored once, one publisher is
-// told that it was first, and all are told where it is.
+// A faulty upstream publishes the same few events ten thousand times, from eight machines at once: each is stored once, one publisher
+// gets the first receipt, and all get its sequence.
 func TestOfTenThousandIdenticalEventsOneIsStored(t *testing.T) {
 	t.Parallel()
 	const clients, distinct, times, atOnce = 8, 2, 625, 4 // in all 10,000

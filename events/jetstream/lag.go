@@ -17,7 +17,7 @@ type Lag struct {
 	Redelivered      uint64 // of these, delivered more than once
 }
 
-// JobLags tells of the queues of some functions and classes, one for each two of them. It needs
+// JobLags returns the lag of the queues of some functions and classes, one for each pair. It needs
 // no more than a worker may: to ask how a consumer is.
 func (b *Bus) JobLags(ctx context.Context, functions []events.Function, classes []string) ([]Lag, error) {
 	var lags []Lag
@@ -33,7 +33,7 @@ func (b *Bus) JobLags(ctx context.Context, functions []events.Function, classes 
 	return lags, nil
 }
 
-// QueueLags tells of the queues of all functions and classes, those included that no worker serves: who always runs, tells of them where
+// QueueLags returns the lag of the queues of all functions and classes, those included that no worker serves: a process that always runs reports them where
 // workers come and go. A queue is there once a worker of its class has been, or streams.yaml names it.
 func (b *Bus) QueueLags(ctx context.Context) ([]Lag, error) {
 	if !b.nc.IsConnected() {
@@ -63,17 +63,17 @@ func lagOf(info *jetstream.ConsumerInfo) Lag {
 		Redelivered: uint64(max(info.NumRedelivered, 0))}
 }
 
-// EventLag tells of a durable reader of events.
+// EventLag returns the lag of a durable reader of events.
 func (b *Bus) EventLag(ctx context.Context, reader string) (Lag, error) {
 	return b.lag(ctx, eventConsumer(reader))
 }
 
-// BucketLag tells of a durable reader of what stores tell.
+// BucketLag returns the lag of a durable reader of bucket notifications.
 func (b *Bus) BucketLag(ctx context.Context, reader string) (Lag, error) {
 	return b.lag(ctx, bucketConsumer(reader))
 }
 
-// ListenLag tells of a listener's place in a stream, which is there once it has listened. None is made.
+// ListenLag returns the lag of a listener, which exists once it has listened. It makes no consumer.
 func (b *Bus) ListenLag(ctx context.Context, stream, listener string) (Lag, error) {
 	if !b.nc.IsConnected() {
 		return Lag{}, fmt.Errorf("ask for consumer %s of %s: the bus is away", listener, stream)
@@ -87,7 +87,7 @@ func (b *Bus) ListenLag(ctx context.Context, stream, listener string) (Lag, erro
 	return lagOf(consumer.CachedInfo()), nil
 }
 
-// reach opens a consumer for who asks how it is. A connection that is gone is told at once: who waits for it would be told nothing else.
+// reach opens a consumer to read its state. Without a connection it fails at once, because waiting would not help.
 func (b *Bus) reach(ctx context.Context, d ConsumerDefinition) (jetstream.Consumer, error) {
 	if !b.nc.IsConnected() {
 		return nil, fmt.Errorf("ask for consumer %s of %s: the bus is away", d.Name, d.Stream)

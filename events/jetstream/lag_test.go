@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// How long the queues are is told without a worker, of classes that streams.yaml does not name too. A bus that is away is told at once.
-func TestTheLagOfEveryQueueIsTold(t *testing.T) {
+// Lags can be read without a worker, also of classes that streams.yaml does not name. Without a bus the call fails at once.
+func TestTheLagOfEveryQueueIsReported(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
 	bus := connect(t, server, jetstream.Options{Create: true, Classes: []string{"tpu"}})
@@ -47,7 +47,7 @@ func TestTheLagOfEveryQueueIsTold(t *testing.T) {
 	}
 }
 
-// awaitLags asks until all that is wanted is told: a server counts what is published to a stream for the stream's consumers a little later.
+// awaitLags asks until it gets what is wanted: a server counts what is published to a stream for the stream's consumers a little later.
 func awaitLags(t *testing.T, ask func() ([]jetstream.Lag, error), want ...jetstream.Lag) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
@@ -64,8 +64,8 @@ func awaitLags(t *testing.T, ask func() ([]jetstream.Lag, error), want ...jetstr
 	}
 }
 
-// Who asks whether it may take is handed nothing, whatever lies there; the queue of a class that nobody has served is made.
-func TestWhoAsksWhetherItMayTakeTakesNothing(t *testing.T) {
+// MayTakeJobs claims nothing, whatever is on the queue; the queue of a class that nobody has served is made.
+func TestMayTakeJobsClaimsNothing(t *testing.T) {
 	t.Parallel()
 	bus := connect(t, startBus(t), jetstream.Options{Create: true})
 	if err := bus.Enqueue(t.Context(), durableJob("1")); err != nil {

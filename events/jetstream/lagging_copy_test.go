@@ -29,7 +29,7 @@ func TestACopyThatIsBehindIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestWhoAsksALaggingCopyMayLeave(t *testing.T) {
+func TestAReadOfALaggingCopyEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errNoAnswer)

@@ -210,7 +210,7 @@ func (h *held) swap(ctx context.Context, write func(revision uint64) (uint64, er
 	return fmt.Errorf("write lease: %w %d times", events.ErrConflict, races)
 }
 
-// reread tells another attempt's write from one of our own that was thought to have failed, and from a cancelling.
+// reread distinguishes another attempt's write from one of our own that seemed to have failed, and from a cancellation.
 func (h *held) reread(ctx context.Context) error {
 	entry, lease, err := h.bus.readLease(ctx, h.key)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// sightings remembers since when each lease has been seen unchanged, on our own monotonic clock. A lease is taken over by
-// compare-and-swap on the revision that was seen for a whole lease length: so a sighting that is out of date, because news was
-// late or lost, can only make us wait or lose the swap. Of a lease that is ours it tells when someone else wrote it: our next
+// leaseAges remembers since when each lease has been seen unchanged, on our own monotonic clock. A lease is taken over by
+// compare-and-swap on the revision that was seen for a whole lease length: so an observation that is out of date, because a change
+// arrived late or not at all, can only make us wait or lose the swap. Of our own leases it reports writes by others: our next
 // heartbeat would find out too, but later.
 type leaseAges struct {
 	now func() time.Time
@@ -38,7 +38,7 @@ func (s *leaseAges) age(key string, revision uint64) time.Duration {
 	return 0
 }
 
-// watch makes a mark of a lease that we wrote, and tells it of what the watcher sees from then on, or has seen already.
+// watch makes a mark for a lease that we wrote, and passes it what the watcher sees from then on, or has seen already.
 func (s *leaseAges) watch(key string, revision uint64) *mark {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *leaseAges) unwatch(key string, m *mark) {
 	}
 }
 
-// see tells the mark of a lease that is ours.
+// see passes a revision to the mark of a lease that is ours.
 func (s *leaseAges) see(key string, revision uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ func (b *Bus) Listen(ctx context.Context, listener string, kinds []events.Kind, 
 	return &eventDelivery{delivery: notice, recorded: record(notice.message)}, nil
 }
 
-// ListenDead implements events.Listeners. What tells of a message that there is a letter about besides is passed over.
+// ListenDead implements events.Listeners. Advisories of messages that have a dead letter are skipped.
 func (b *Bus) ListenDead(ctx context.Context, listener string, wait time.Duration) (events.DeadLetterDelivery, error) {
 	heard := listenConsumer(events.StreamDead, listener, nil)
 	for deadline := b.opts.Now().Add(wait); ; {

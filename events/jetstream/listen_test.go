@@ -19,8 +19,8 @@ func TestNobodyListensByTheNameOfAReader(t *testing.T) {
 	if _, err := bus.Listen(t.Context(), "dispatch", []events.Kind{events.KindTrainingFailed}, time.Millisecond); !errors.Is(err, events.ErrConflict) {
 		t.Errorf("got %v, want a conflict", err)
 	}
-	told := events.Event{ID: "1", Source: "/test", Pipeline: "penguin", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "s3://abc/h"}}
-	if _, err := bus.Publish(t.Context(), told); err != nil {
+	event := events.Event{ID: "1", Source: "/test", Pipeline: "penguin", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "s3://abc/h"}}
+	if _, err := bus.Publish(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}
 	delivery, err := bus.Follow(t.Context(), "dispatch", time.Minute)

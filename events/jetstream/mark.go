@@ -2,7 +2,7 @@ package jetstream
 
 import "sync"
 
-// mark tells our own writes of a lease's entry from those of others, of which a watcher sees both. There is news when a revision
+// mark distinguishes our own writes of a lease's entry from those of others; a watcher sees both. There is news when a revision
 // was seen that is newer than the last one that we wrote.
 type mark struct {
 	news chan struct{} // holds something when there is
@@ -29,7 +29,7 @@ func (m *mark) wrote(revision uint64) {
 	defer m.mu.Unlock()
 	m.busy = false
 	m.revision = max(m.revision, revision)
-	m.tell()
+	m.notify()
 }
 
 // see is the watcher's.
@@ -37,11 +37,11 @@ func (m *mark) see(revision uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.seen = max(m.seen, revision)
-	m.tell()
+	m.notify()
 }
 
-// tell needs mu.
-func (m *mark) tell() {
+// notify needs mu.
+func (m *mark) notify() {
 	if m.busy || m.seen <= m.revision {
 		return
 	}

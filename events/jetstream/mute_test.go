@@ -13,7 +13,7 @@ import (
 )
 
 // An answer that was lost with its server is not waited for as long as the caller would wait.
-func TestAPublisherThatGetsNoAnswerIsTold(t *testing.T) {
+func TestAPublishWithoutAnAnswerFails(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
 	bus := connect(t, server, jetstream.Options{Create: true})

@@ -16,7 +16,7 @@ type Permits struct{ Publish, Subscribe []string }
 // Refused asks the server which of these are refused to who comes in with opts. A pattern stands for a subject below it that nobody uses.
 //
 // Nothing is changed by that, whatever is permitted. A server compares the subject before it looks at a message, and each message is of
-// no use to who may get it: a stream refuses it, as it says that it is meant for another stream; the body is no JSON, which requests
+// useless to any receiver: a stream refuses it, as it says that it is meant for another stream; the body is no JSON, which requests
 // have and readers of progress pass over; and no answer is asked for, without which no consumer hands out anything.
 func Refused(ctx context.Context, address string, opts Options, asked Permits) (no Permits, err error) {
 	options, err := connectOptions(opts)
@@ -81,7 +81,7 @@ func example(pattern string) string {
 	return strings.Join(tokens, ".")
 }
 
-// inDomain is what a request to JetStream is called by who asks another domain.
+// inDomain is the subject of a request to JetStream in another domain.
 func (o Options) inDomain(subject string) string {
 	if rest, ok := strings.CutPrefix(subject, api); ok && o.Domain != "" {
 		return "$JS." + o.Domain + ".API." + rest

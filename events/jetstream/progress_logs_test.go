@@ -70,6 +70,6 @@ func TestTheEndOfARunningJobsLogIsThereForWhoComesLate(t *testing.T) {
 	}
 	done()
 	for p := range seen {
-		t.Errorf("who watches progress was told %+v", p)
+		t.Errorf("Watch yielded %+v", p)
 	}
 }

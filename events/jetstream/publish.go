@@ -107,7 +107,7 @@ func (b *Bus) once(ctx context.Context, stream string, msg *nats.Msg) (sequence 
 }
 
 // behind appends msg unless the last message of its subject has another sequence than after, which is 0 for none: then ErrConflict. An
-// answer may be lost with its server: that is told soon, however long the caller would wait, so that it tries again.
+// answer may be lost with its server: that is reported soon, however long the caller would wait, so that it tries again.
 func (b *Bus) behind(ctx context.Context, msg *nats.Msg, after uint64) (sequence uint64, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()

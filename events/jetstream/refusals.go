@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// refusals turns permission violations into answers. The server tells of them apart from the request, which would only
+// refusals turns permission violations into answers. The server reports them apart from the request, which would only
 // time out: so a request waits under the subjects it publishes to, and is ended when one of them is refused. Where no answer may
 // be heard, every request is ended.
 type refusals struct {
@@ -33,9 +33,9 @@ type waiter struct {
 var (
 	// refused finds the subject in: Permissions Violation for Publish to "events.x"
 	refused = regexp.MustCompile(`(?i)permissions violation for publish to "([^"]+)"`)
-	// unheard finds the subject in: Permissions Violation for Subscription to "_INBOX.x.*"
+	// unsubscribed finds the subject in: Permissions Violation for Subscription to "_INBOX.x.*"
 	deniedSubscription = regexp.MustCompile(`(?i)permissions violation for subscription to "([^"]+)"`)
-	// domain finds where a domain's name stands in the subject of a request to JetStream.
+	// domain finds a domain's name in the subject of a request to JetStream.
 	domain = regexp.MustCompile(`^\$JS\.[^.]+\.API\.`)
 )
 
@@ -45,7 +45,7 @@ func watchRefusals(nc *nats.Conn, log *slog.Logger) *refusals {
 	inbox = inbox[:strings.LastIndexByte(inbox, '.')+1]
 	next := nc.ErrorHandler()
 	nc.SetErrorHandler(func(nc *nats.Conn, sub *nats.Subscription, err error) {
-		if !r.tell(err, inbox) {
+		if !r.fail(err, inbox) {
 			log.Warn("bus", "error", err)
 		}
 		if next != nil {
@@ -55,8 +55,8 @@ func watchRefusals(nc *nats.Conn, log *slog.Logger) *refusals {
 	return r
 }
 
-// tell ends the requests that err is about, and says whether there were any.
-func (r *refusals) tell(err error, inbox string) bool {
+// fail ends the requests that err is about, and reports whether there were any.
+func (r *refusals) fail(err error, inbox string) bool {
 	if match := refused.FindStringSubmatch(err.Error()); match != nil {
 		subject := domain.ReplaceAllLiteralString(match[1], api)
 		return r.end(fmt.Errorf("%w: not permitted to publish to %s", events.ErrRefused, match[1]), func(w *waiter) bool { return w.asks(subject) })
@@ -122,7 +122,7 @@ func (r *refusals) awaitConnection(ctx context.Context) {
 
 const connectionLook = 10 * time.Millisecond
 
-// wait is expect for what goes on with the ctx that it got: forget leaves that as it is.
+// wait is expect for calls that continue with the ctx that they got, which forget leaves as it is.
 func (r *refusals) wait(ctx context.Context, subjects ...string) (_ context.Context, forget func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	return ctx, r.add(&waiter{subjects: subjects, cancel: cancel})

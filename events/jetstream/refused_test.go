@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// restrictedBus has a user "admin" who may do all, and "uploader" who may publish examples of penguin and wait for answers.
+// restrictedBus has a user "admin" with all permissions, and "uploader", which may publish examples of penguin and wait for answers.
 func restrictedBus(t *testing.T) (urlOf func(user string) string) {
 	t.Helper()
 	allowed := &server.Permissions{
@@ -78,7 +78,7 @@ func TestWhatTheBusForbidsIsRefusedAtOnceAndByName(t *testing.T) {
 	}
 }
 
-func TestAnEventThatIsTooLargeIsToldSo(t *testing.T) {
+func TestAnEventThatIsTooLargeIsRefused(t *testing.T) {
 	t.Parallel()
 	event := plainEvent()
 	event.Data = &events.ExamplesReady{

@@ -15,9 +15,9 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// Everyone who waits when the server restarts gets what is published after it, on the connection it has. A wait may end with an
+// Every caller that waits when the server restarts gets what is published after it, on the connection it has. A wait may end with an
 // error, as every caller expects; to wait again is enough.
-func TestWhoWaitsWhileTheServerRestartsGoesOn(t *testing.T) {
+func TestWaitingCallsSurviveARestartOfTheServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: dir})
@@ -69,7 +69,7 @@ func TestWhoWaitsWhileTheServerRestartsGoesOn(t *testing.T) {
 	if _, err := dial(t, again).Request("buckets.primary", []byte("notice"), 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	report := time.NewTicker(50 * time.Millisecond) // progress may be lost: it is told again
+	report := time.NewTicker(50 * time.Millisecond) // progress may be lost: it is reported again
 	defer report.Stop()
 	for range waits {
 		for got := false; !got; {

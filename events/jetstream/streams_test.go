@@ -126,7 +126,7 @@ func TestEveryFunctionHasAConsumerForEachUsualClass(t *testing.T) {
 	}
 }
 
-func TestSetupMakesABusForTheClassesThatItIsTold(t *testing.T) {
+func TestSetupMakesABusForTheGivenClasses(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
 	made, err := jetstream.Setup(t.Context(), server.URL(), jetstream.Options{Classes: []string{"cpu", "a100"}})

@@ -25,7 +25,7 @@ func TestBus(t *testing.T) {
 }
 
 // askNoCopies fails the test if any single message is asked for of a server that may have an old copy of its stream, instead of the
-// stream's leader. One server answers both, so that no other test of one server would tell them apart.
+// stream's leader. One server answers both, so that no other test of one server can distinguish them.
 func askNoCopies(t *testing.T, conn *nats.Conn) {
 	t.Helper()
 	asked, err := conn.SubscribeSync("$JS.API.DIRECT.GET.>")

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Surveyed is what a bus says of itself, as far as who asks may know it.
+// Surveyed is the state of a bus as far as the client may read it.
 type Surveyed struct {
 	Server, Version, Cluster string
 	TLS                      bool
@@ -29,7 +29,7 @@ type Usage struct{ Used, Limit int64 }
 // Part is a stream, a KV bucket or a consumer that streams.yaml defines, as it is.
 type Part struct {
 	Name        string        // stream EVENTS
-	Err         error         // why nothing is known of it; events.ErrNotFound: it is missing; events.ErrRefused: who asks may not know
+	Err         error         // why its state is unknown; events.ErrNotFound: it is missing; events.ErrRefused: no permission
 	Differences []Difference  // from its definition
 	Replicas    int           // of a stream
 	Clustered   bool          // the server that has it is one of several

@@ -111,7 +111,7 @@ func change(t *testing.T, url string) {
 	}
 }
 
-func TestASurveyByWhoMayNotAskSaysSoAtOnce(t *testing.T) {
+func TestASurveyWithoutPermissionFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	urlOf := restrictedBus(t)
 	found, err := jetstream.Survey(t.Context(), urlOf("uploader"), jetstream.Options{})

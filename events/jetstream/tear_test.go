@@ -31,7 +31,7 @@ func records(block []byte) (all []record) {
 	return all
 }
 
-// tear leaves the last block of a stream as a write does that was cut off: the last record ends in the middle, if nobody was told that
+// tear leaves the last block of a stream as a write does that was cut off: the last record ends in the middle, if nobody was acknowledged that
 // it was stored; else, or besides, part of another one stands behind it, or what was in the sectors before.
 func tear(t *testing.T, random *rand.Rand, dir, stream string, acknowledged uint64) {
 	t.Helper()
@@ -50,7 +50,7 @@ func tear(t *testing.T, random *rand.Rand, dir, stream string, acknowledged uint
 	}
 	last := all[len(all)-1]
 	if stream == "EVENTS" && last.sequence > acknowledged {
-		t.Logf("%s: message %d, which nobody was told of, ends in the middle", stream, last.sequence)
+		t.Logf("%s: message %d, which was never acknowledged, ends in the middle", stream, last.sequence)
 		block = block[:last.at+1+random.IntN(last.end-last.at-1)]
 	} else {
 		block = append(block, garbage(random, block[last.at:last.end])...)

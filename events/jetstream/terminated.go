@@ -14,7 +14,7 @@ import (
 )
 
 // terminated is the server's advisory of a message that a client took off for good, by the NATS schema
-// io.nats.jetstream.advisory.v1.terminated. Stoker acknowledges what it has dead-lettered, so none is its own: each tells of a message that
+// io.nats.jetstream.advisory.v1.terminated. Stoker acknowledges what it has dead-lettered, so none is its own: each is about a message that
 // someone else's client ended, and that would be gone without a trace. DEAD keeps them, as streams.yaml says.
 type terminated struct {
 	Stream   string `json:"stream"`
@@ -48,7 +48,7 @@ type about struct {
 	former bool   // it was in a stream of that name that is gone
 }
 
-// about finds the message of that sequence that a stream had at a time: when the message was stored, or when an advisory told of it.
+// about finds the message of that sequence that a stream had at a time: when the message was stored, or when an advisory named it.
 func (b *Bus) about(ctx context.Context, name string, sequence uint64, at time.Time) (about, error) {
 	found := about{prefix: events.DeadPrefix(name, sequence)}
 	stream, err := b.js.Stream(ctx, name)
@@ -63,7 +63,7 @@ func (b *Bus) about(ctx context.Context, name string, sequence uint64, at time.T
 	return found, nil
 }
 
-// letter is what an advisory tells, as a dead letter: with the message where its stream still has it. A job is gone with its body.
+// letter is the dead letter of an advisory, with the message if its stream still has it. A job is gone with its body.
 func (b *Bus) letter(ctx context.Context, a terminated, former bool) (events.DeadLetter, error) {
 	reason := fmt.Sprintf("taken off consumer %s by a client that is not Stoker's: %s", a.Consumer, orNone(a.Reason))
 	message, err := events.Message{}, events.ErrNotFound

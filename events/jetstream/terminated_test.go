@@ -43,7 +43,7 @@ func terminate(t *testing.T, server *natsserver.Server, stream, consumer, reason
 	}
 }
 
-// waitForDead waits until there are n dead letters: the server tells of what was terminated when it gets to it.
+// waitForDead waits until there are n dead letters: the server sends its advisories some time later.
 func waitForDead(t *testing.T, bus events.Bus, n int) []events.DeadLetter {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {

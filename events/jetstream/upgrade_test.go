@@ -216,8 +216,8 @@ func TestWhatAnOperatorHasSetStays(t *testing.T) {
 	}
 }
 
-// A stream that can't be made what Stoker needs is told with what is in the way, and what to do; and left alone.
-func TestAStreamThatCannotBeChangedIsToldWithTheWayOut(t *testing.T) {
+// A stream that can't be changed to what Stoker needs is an error that says why and what to do; the stream is left alone.
+func TestAStreamThatCannotBeChangedIsAnErrorThatSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	for want, config := range map[string]js.StreamConfig{
 		"make stream EVENTS: it was made another way: it has memory storage, and Stoker needs file storage": {Name: "EVENTS", Subjects: []string{"events.>"}, Storage: js.MemoryStorage},

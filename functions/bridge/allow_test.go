@@ -45,7 +45,7 @@ func TestAMarkerStartsThePipelinesOfItsPrefixAlone(t *testing.T) {
 				body = `{"pipeline": "` + c.pipeline + `"}`
 			}
 			w.put(c.key, body)
-			w.tell(w.message(c.key, "1", nil))
+			w.notify(w.message(c.key, "1", nil))
 			w.drain()
 			if c.refusal == "" {
 				w.only()

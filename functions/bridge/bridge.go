@@ -35,7 +35,7 @@ type Options struct {
 	// Checker checks what an event will do before it is published; nil publishes events without effect too.
 	Checker *submit.Checker
 
-	Telemetry *telemetry.Telemetry // is told of markers; nil: nothing is
+	Telemetry *telemetry.Telemetry // counts markers; nil: not counted
 }
 
 // Bridge turns notifications of a bucket into events. Any number may run.
@@ -166,7 +166,7 @@ func (b *Bridge) handBack(ctx context.Context, delivery events.Delivery, why err
 // settleTime bounds handing back a notification when the bridge itself is stopping.
 const settleTime = 5 * time.Second
 
-// handle brings one notification to its effect. It may tell of several objects: one that can't be told of keeps none of the others
+// handle brings one notification to its effect. It may name several objects: one that fails keeps none of the others
 // back.
 func (b *Bridge) handle(ctx context.Context, message events.Message) error {
 	uploads, err := parse(message.Body)
@@ -175,7 +175,7 @@ func (b *Bridge) handle(ctx context.Context, message events.Message) error {
 	}
 	var never []error
 	for _, u := range uploads {
-		err := b.tell(ctx, u)
+		err := b.publishUpload(ctx, u)
 		if failure, ok := errors.AsType[*events.Failure](err); ok {
 			never = append(never, fmt.Errorf("marker %s: %w", u.at, failure.Err))
 		} else if err != nil {
@@ -185,8 +185,8 @@ func (b *Bridge) handle(ctx context.Context, message events.Message) error {
 	return refused(errors.Join(never...))
 }
 
-// tell publishes the event of one upload, where it is a marker.
-func (b *Bridge) tell(ctx context.Context, u upload) (err error) {
+// publishUpload publishes the event of one upload, where it is a marker.
+func (b *Bridge) publishUpload(ctx context.Context, u upload) (err error) {
 	if _, name := path.Split(u.at.Key); name != b.opts.Marker {
 		b.pass(ctx, u, name)
 		return nil

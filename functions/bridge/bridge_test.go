@@ -44,7 +44,7 @@ func open(t *testing.T, bus bridge.Bus, store storage.Store, opts bridge.Options
 	return b
 }
 
-// put uploads an object, as yet untold.
+// put uploads an object, without a notification.
 func (w world) put(key, body string) {
 	w.Helper()
 	at := storage.Ref{Bucket: "data", Key: key}
@@ -63,10 +63,10 @@ func (w world) folder(name string) {
 	w.put(name+"/Splitter/a", "x")
 }
 
-// message tells of one key as it is now, as MinIO does.
+// message is the notification of one key as it is now, as MinIO does.
 func (w world) message(key, version string, metadata map[string]string) string {
 	w.Helper()
-	told, err := json.Marshal(metadata)
+	encoded, err := json.Marshal(metadata)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -77,10 +77,10 @@ func (w world) message(key, version string, metadata map[string]string) string {
 	return fmt.Sprintf(`{"EventName": "s3:ObjectCreated:Put", "Key": "data/%s", "Records": [{"eventVersion": "2.0", "eventSource": "minio:s3",
 		"eventTime": "2026-01-02T03:04:05.678Z", "eventName": "s3:ObjectCreated:Put", "s3": {"configurationId": "Config",
 		"bucket": {"name": "data"}, "object": {"key": %q, "eTag": %q, "sequencer": %q, "userMetadata": %s}}}]}`,
-		key, url.QueryEscape(key), etag, version, told)
+		key, url.QueryEscape(key), etag, version, encoded)
 }
 
-func (w world) tell(body string) {
+func (w world) notify(body string) {
 	w.Helper()
 	if err := w.bus.Inject(w.Context(), "buckets.data", nil, []byte(body)); err != nil {
 		w.Fatal(err)
@@ -103,7 +103,7 @@ func (w world) drain() {
 
 func (w world) events() []events.Event { w.Helper(); return eventsOf(w.T, w.bus) }
 
-// eventsOf reads all that was told.
+// eventsOf reads all events.
 func eventsOf(t *testing.T, log events.EventLog) []events.Event {
 	t.Helper()
 	var evs []events.Event
@@ -138,19 +138,19 @@ func (w world) only() events.Event {
 	return evs[0]
 }
 
-func TestAnEmptyMarkerTellsOfItsFolder(t *testing.T) {
+func TestAnEmptyMarkerAnnouncesItsFolder(t *testing.T) {
 	t.Parallel()
 	w := setup(t, bridge.Options{})
 	w.folder("penguin/monday 1+2")
 	w.put("penguin/monday 1+2/_SUCCESS", "")
-	w.tell(w.message("penguin/monday 1+2/_SUCCESS", "1", map[string]string{"X-Amz-Meta-Pipeline": "penguin", "content-type": "text/plain"}))
+	w.notify(w.message("penguin/monday 1+2/_SUCCESS", "1", map[string]string{"X-Amz-Meta-Pipeline": "penguin", "content-type": "text/plain"}))
 	w.drain()
 	event := w.only()
 	if event.Pipeline != "penguin" || event.Run != "monday 1+2" || event.Source != "/stoker/bridge" {
 		t.Errorf("got %+v", event)
 	}
 	if !event.Time.Equal(time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)) {
-		t.Errorf("told at %s", event.Time)
+		t.Errorf("the time is %s", event.Time)
 	}
 	want := &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://data/penguin/monday 1+2", Splits: []string{"eval", "train"}}}}
 	if !reflect.DeepEqual(event.Data, want) {
@@ -163,7 +163,7 @@ func TestAMarkerSaysInItsBodyWhatItsFolderIs(t *testing.T) {
 	w := setup(t, bridge.Options{Pipeline: "other"})
 	w.put("penguin/monday/_SUCCESS", `{"pipeline": "penguin", "run": "2026-01-02", "schema": "../schema", "force": true,
 		"examples": [{"uri": ".", "splits": ["train"], "span": 3}, {"uri": "more/"}, {"uri": "s3://elsewhere/x"}], "statistics": "s3://data/stats"}`)
-	w.tell(w.message("penguin/monday/_SUCCESS", "1", nil))
+	w.notify(w.message("penguin/monday/_SUCCESS", "1", nil))
 	w.drain()
 	event := w.only()
 	want := &events.ExamplesReady{
@@ -179,16 +179,16 @@ func TestAMarkerSaysInItsBodyWhatItsFolderIs(t *testing.T) {
 	}
 }
 
-func TestAMarkerInAnOutputOfTransformTellsOfItsGraph(t *testing.T) {
+func TestAMarkerInAnOutputOfTransformAnnouncesItsGraph(t *testing.T) {
 	t.Parallel()
 	const graph = "tfx/Transform/transform_graph/5"
-	told := func(body string, more ...string) any {
+	marked := func(body string, more ...string) any {
 		w := setup(t, bridge.Options{Pipeline: "penguin"})
 		for _, key := range append(more, graph+"/transform_fn/saved_model.pb", graph+"/transformed_metadata/schema.pbtxt") {
 			w.put(key, "x")
 		}
 		w.put(graph+"/_SUCCESS", body)
-		w.tell(w.message(graph+"/_SUCCESS", "1", nil))
+		w.notify(w.message(graph+"/_SUCCESS", "1", nil))
 		w.drain()
 		event := w.only()
 		if event.Pipeline != "penguin" || event.Run != "5" {
@@ -201,16 +201,16 @@ func TestAMarkerInAnOutputOfTransformTellsOfItsGraph(t *testing.T) {
 		got  any
 		want events.TransformReady
 	}{
-		"alone": {told(""), events.TransformReady{TransformGraph: "s3://data/" + graph}},
+		"alone": {marked(""), events.TransformReady{TransformGraph: "s3://data/" + graph}},
 		"with what it transformed": {
-			told("", "tfx/Transform/transformed_examples/5/Split-train/a.gz", "tfx/Transform/transformed_examples/5/Split-eval/a.gz"),
+			marked("", "tfx/Transform/transformed_examples/5/Split-train/a.gz", "tfx/Transform/transformed_examples/5/Split-eval/a.gz"),
 			events.TransformReady{TransformGraph: "s3://data/" + graph, TransformedExamples: examples},
 		},
 		"with what another execution transformed": {
-			told("", "tfx/Transform/transformed_examples/4/Split-train/a.gz"), events.TransformReady{TransformGraph: "s3://data/" + graph},
+			marked("", "tfx/Transform/transformed_examples/4/Split-train/a.gz"), events.TransformReady{TransformGraph: "s3://data/" + graph},
 		},
 		"named": {
-			told(`{"transform_graph": ".", "transformed_examples": [{"uri": "../../other"}], "examples": [{"uri": "s3://raw/x"}], "schema": "../schema", "statistics": "../../statistics/5", "force": true}`),
+			marked(`{"transform_graph": ".", "transformed_examples": [{"uri": "../../other"}], "examples": [{"uri": "s3://raw/x"}], "schema": "../schema", "statistics": "../../statistics/5", "force": true}`),
 			events.TransformReady{
 				TransformGraph: "s3://data/" + graph, TransformedExamples: []events.Examples{{URI: "s3://data/tfx/Transform/other"}},
 				Examples: []events.Examples{{URI: "s3://raw/x"}}, Schema: "s3://data/tfx/Transform/transform_graph/schema",
@@ -218,7 +218,7 @@ func TestAMarkerInAnOutputOfTransformTellsOfItsGraph(t *testing.T) {
 			},
 		},
 		"with examples named": {
-			told(`{"transformed_examples": [{"uri": "../../other"}]}`, "tfx/Transform/transformed_examples/5/Split-train/a.gz"),
+			marked(`{"transformed_examples": [{"uri": "../../other"}]}`, "tfx/Transform/transformed_examples/5/Split-train/a.gz"),
 			events.TransformReady{TransformGraph: "s3://data/" + graph, TransformedExamples: []events.Examples{{URI: "s3://data/tfx/Transform/other"}}},
 		},
 	} {
@@ -228,7 +228,7 @@ func TestAMarkerInAnOutputOfTransformTellsOfItsGraph(t *testing.T) {
 	}
 }
 
-func TestAMarkerInAnOutputOfATunerTellsOfItsHyperparameters(t *testing.T) {
+func TestAMarkerInAnOutputOfATunerAnnouncesItsHyperparameters(t *testing.T) {
 	t.Parallel()
 	score := 0.97
 	for body, want := range map[string]events.HParamsReady{
@@ -241,7 +241,7 @@ func TestAMarkerInAnOutputOfATunerTellsOfItsHyperparameters(t *testing.T) {
 		w := setup(t, bridge.Options{Pipeline: "penguin"})
 		w.put("tfx/Tuner/best_hyperparameters/7/best_hyperparameters.txt", "{}")
 		w.put("tfx/Tuner/best_hyperparameters/7/_SUCCESS", body)
-		w.tell(w.message("tfx/Tuner/best_hyperparameters/7/_SUCCESS", "1", map[string]string{"x-amz-meta-run": "monday"}))
+		w.notify(w.message("tfx/Tuner/best_hyperparameters/7/_SUCCESS", "1", map[string]string{"x-amz-meta-run": "monday"}))
 		w.drain()
 		event := w.only()
 		if event.Pipeline != "penguin" || event.Run != "monday" || !reflect.DeepEqual(event.Data, &want) {
@@ -251,14 +251,14 @@ func TestAMarkerInAnOutputOfATunerTellsOfItsHyperparameters(t *testing.T) {
 }
 
 // Names that only begin like those of TFX's are no artifact.
-func TestAFolderThatHoldsNoArtifactTellsNothing(t *testing.T) {
+func TestAFolderThatHoldsNoArtifactAnnouncesNothing(t *testing.T) {
 	t.Parallel()
 	w := setup(t, bridge.Options{Pipeline: "penguin"})
 	for _, key := range []string{"x/transform_fn", "x/transform_fn.bak/a", "x/best_hyperparameters.txt.old", "x/best_hyperparameters.txt/a"} {
 		w.put(key, "x")
 	}
 	w.put("x/_SUCCESS", "")
-	w.tell(w.message("x/_SUCCESS", "1", nil))
+	w.notify(w.message("x/_SUCCESS", "1", nil))
 	w.drain()
 	w.wantDeadLetter("got none of them", "")
 }
@@ -270,9 +270,9 @@ func TestWhatIsNotUsedIsLogged(t *testing.T) {
 	w := setup(t, bridge.Options{Pipeline: "penguin", Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	w.folder("monday")
 	w.put("monday/_SUCCESS", "")
-	w.tell(w.message("monday/_SUCCESS", "1", map[string]string{"X-Amz-Meta-Source": "spark"}))
-	w.tell(w.message("monday/_success", "1", nil))
-	w.tell(w.message("monday/data.gz", "1", nil))
+	w.notify(w.message("monday/_SUCCESS", "1", map[string]string{"X-Amz-Meta-Source": "spark"}))
+	w.notify(w.message("monday/_success", "1", nil))
+	w.notify(w.message("monday/data.gz", "1", nil))
 	w.drain()
 	w.only()
 	for _, want := range []string{"metadata of a marker not used", "name=source", "no marker: its name is another", "key=monday/_success marker=_SUCCESS"} {
@@ -302,7 +302,7 @@ func TestMetadataThatWouldBeDroppedIsRefused(t *testing.T) {
 		w := setup(t, bridge.Options{Pipeline: "penguin"})
 		w.folder("monday")
 		w.put("monday/_SUCCESS", "")
-		w.tell(w.message("monday/_SUCCESS", "1", map[string]string{"X-Amz-Meta-" + name: "taxi"}))
+		w.notify(w.message("monday/_SUCCESS", "1", map[string]string{"X-Amz-Meta-" + name: "taxi"}))
 		w.drain()
 		w.wantDeadLetter(reason, "metadata."+strings.ToLower(name))
 	}
@@ -317,7 +317,7 @@ func TestMetadataOfOtherToolsIsNoMistake(t *testing.T) {
 	for _, name := range []string{"mtime", "md5chksum", "s3cmd-attrs", "source", "user", "rev", "sum", "job", "run-host", "version", "date", "sha256"} {
 		others["X-Amz-Meta-"+name] = "x"
 	}
-	w.tell(w.message("monday/_SUCCESS", "1", others))
+	w.notify(w.message("monday/_SUCCESS", "1", others))
 	w.drain()
 	w.only()
 }
@@ -343,7 +343,7 @@ func TestMetadataComesBeforeBodyBeforeDefaults(t *testing.T) {
 			w := setup(t, bridge.Options{Pipeline: "of-option"})
 			w.folder("penguin/monday")
 			w.put("penguin/monday/_SUCCESS", c.body)
-			w.tell(w.message("penguin/monday/_SUCCESS", "1", c.metadata))
+			w.notify(w.message("penguin/monday/_SUCCESS", "1", c.metadata))
 			w.drain()
 			if event := w.only(); event.Pipeline != c.pipeline || event.Run != c.run {
 				t.Errorf("got pipeline %s, run %s", event.Pipeline, event.Run)
@@ -366,7 +366,7 @@ func TestAMarkerSaysTheTraceOfItsRun(t *testing.T) {
 		w := setup(t, bridge.Options{Pipeline: "penguin"})
 		w.folder("monday")
 		w.put("monday/_SUCCESS", c.body)
-		w.tell(w.message("monday/_SUCCESS", "1", c.metadata))
+		w.notify(w.message("monday/_SUCCESS", "1", c.metadata))
 		w.drain()
 		if event := w.only(); event.Trace != parent || event.TraceState != "rojo=1" {
 			t.Errorf("%s: got %q with %q", name, event.Trace, event.TraceState)
@@ -380,33 +380,33 @@ func TestOneNotificationIsOneEventHoweverOftenItComes(t *testing.T) {
 	w.folder("monday")
 	w.put("monday/_SUCCESS", "")
 	for range 3 {
-		w.tell(w.message("monday/_SUCCESS", "1", nil))
+		w.notify(w.message("monday/_SUCCESS", "1", nil))
 		w.drain()
 	}
 	w.only()
-	w.tell(w.message("monday/_SUCCESS", "2", nil)) // written again
+	w.notify(w.message("monday/_SUCCESS", "2", nil)) // written again
 	w.drain()
 	if evs := w.events(); len(evs) != 2 || evs[0].ID == evs[1].ID {
 		t.Errorf("after a second upload: %+v", evs)
 	}
 }
 
-// Each notice is about the body that it told of: a bridge that was away reads no newer one in its place.
+// Each notification is about the body that it named: a bridge that was away reads no newer one in its place.
 func TestAMarkerThatWasOverwrittenIsADeadLetterOfItsOwn(t *testing.T) {
 	t.Parallel()
 	w := setup(t, bridge.Options{Pipeline: "penguin"})
 	w.folder("latest")
 	for _, run := range []string{"monday", "tuesday"} {
 		w.put("latest/_SUCCESS", `{"run": "`+run+`"}`)
-		w.tell(w.message("latest/_SUCCESS", run, nil))
+		w.notify(w.message("latest/_SUCCESS", run, nil))
 	}
 	w.drain()
 	deadLetters := w.dead()
-	if len(deadLetters) != 1 || !strings.Contains(deadLetters[0].Reason.Message, "latest/_SUCCESS: it was overwritten since it was told") {
+	if len(deadLetters) != 1 || !strings.Contains(deadLetters[0].Reason.Message, "latest/_SUCCESS: it was overwritten after its notification") {
 		t.Errorf("dead letters %+v, want one that says so", deadLetters)
 	}
 	if evs := w.events(); len(evs) != 1 || evs[0].Run != "tuesday" {
-		t.Errorf("told %+v, want tuesday alone", evs)
+		t.Errorf("published %+v, want tuesday alone", evs)
 	}
 }
 
@@ -414,9 +414,9 @@ func TestWhatIsNoMarkerIsDoneInSilence(t *testing.T) {
 	t.Parallel()
 	w := setup(t, bridge.Options{Pipeline: "penguin", Marker: "READY"})
 	for _, key := range []string{"monday/_SUCCESS", "monday/READY/", "monday/READY.txt", "monday/NOT_READY", "monday//x", "", "READY/part"} {
-		w.tell(w.message(key, "1", nil))
+		w.notify(w.message(key, "1", nil))
 	}
-	w.tell(`{"Event": "s3:TestEvent"}`)
+	w.notify(`{"Event": "s3:TestEvent"}`)
 	w.drain()
 	if evs, dead := w.events(), w.dead(); len(evs)+len(dead) > 0 {
 		t.Errorf("got %+v, %+v", evs, dead)
@@ -457,7 +457,7 @@ func TestWhatCanNeverBeAnEventBecomesADeadLetterWithItsReason(t *testing.T) {
 			if c.body != "-" {
 				w.put(c.key, c.body)
 			}
-			w.tell(w.message(c.key, "1", nil))
+			w.notify(w.message(c.key, "1", nil))
 			w.drain()
 			w.wantDeadLetter(c.reason, c.field)
 		})
@@ -485,13 +485,13 @@ func TestForeignMessagesBecomeDeadLetters(t *testing.T) {
 	const unescaped = `{"Records": [{"eventName": "s3:ObjectCreated:Put", "s3": {"bucket": {"name": "data"}, "object": {"key": "%zz/_SUCCESS"}}}]}`
 	for body, reason := range map[string]string{"hello": "read S3 event message", unescaped: `key "%zz/_SUCCESS"`} {
 		w := setup(t, bridge.Options{})
-		w.tell(body)
+		w.notify(body)
 		w.drain()
 		w.wantDeadLetter(reason, "")
 	}
 }
 
-// A message may tell of several objects. One that is refused keeps none of the others back.
+// A message may name several objects. One that is refused keeps none of the others back.
 func TestOneBadMarkerKeepsNoOtherBack(t *testing.T) {
 	t.Parallel()
 	w := setup(t, bridge.Options{Pipeline: "penguin"})
@@ -501,7 +501,7 @@ func TestOneBadMarkerKeepsNoOtherBack(t *testing.T) {
 		_, after, _ := strings.Cut(w.message(key, "1", nil), `"Records": [`)
 		return strings.TrimSuffix(after, "]}")
 	}
-	w.tell(`{"Records": [` + records("gone/_SUCCESS") + "," + records("monday/_SUCCESS") + `]}`)
+	w.notify(`{"Records": [` + records("gone/_SUCCESS") + "," + records("monday/_SUCCESS") + `]}`)
 	w.drain()
 	if evs, deadLetters := w.events(), w.dead(); len(evs) != 1 || len(deadLetters) != 1 || !strings.Contains(deadLetters[0].Reason.Message, "gone/_SUCCESS") {
 		t.Errorf("got %+v, %+v", evs, deadLetters)
@@ -517,7 +517,7 @@ func TestWhileTheStoreIsAwayNotificationsWait(t *testing.T) {
 			w.put("monday/_SUCCESS", "")
 			away := storagetest.Faulty(w.store, storagetest.Nth(op, 0, storagetest.Fault{Refuse: storage.ErrUnavailable}))
 			w.bridge = open(t, w.bus, away, bridge.Options{Pipeline: "penguin"})
-			w.tell(w.message("monday/_SUCCESS", "1", nil))
+			w.notify(w.message("monday/_SUCCESS", "1", nil))
 			if err := w.bridge.Next(t.Context(), 0); !errors.Is(err, storage.ErrUnavailable) {
 				t.Fatalf("%s: got %v", op, err)
 			}
@@ -533,7 +533,7 @@ func TestWhileTheStoreIsAwayNotificationsWait(t *testing.T) {
 }
 
 // Whoever publishes under the id of a marker's event first must be found out.
-func TestAnEventThatSomebodyElseToldIsADeadLetter(t *testing.T) {
+func TestAnEventOfAnotherPublisherIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	first := setup(t, bridge.Options{Pipeline: "penguin"})
 	second := setup(t, bridge.Options{Pipeline: "penguin"})
@@ -541,14 +541,14 @@ func TestAnEventThatSomebodyElseToldIsADeadLetter(t *testing.T) {
 		w.folder("monday")
 		w.put("monday/_SUCCESS", "")
 	}
-	first.tell(first.message("monday/_SUCCESS", "1", nil))
+	first.notify(first.message("monday/_SUCCESS", "1", nil))
 	first.drain()
 	event := first.only()
 	event.Source = "/elsewhere"
 	if _, err := second.bus.Publish(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}
-	second.tell(second.message("monday/_SUCCESS", "1", nil))
+	second.notify(second.message("monday/_SUCCESS", "1", nil))
 	second.drain()
 	if deadLetters := second.dead(); len(deadLetters) != 1 || !strings.Contains(deadLetters[0].Reason.Message, "is from source /elsewhere") {
 		t.Errorf("got %+v", deadLetters)
@@ -586,7 +586,7 @@ func TestANotificationOfAStoppingBridgeIsHandledByAnotherAtOnce(t *testing.T) {
 		w.bridge = open(t, w.bus, w.store, bridge.Options{})
 		w.folder("monday")
 		w.put("monday/_SUCCESS", `{"pipeline": "penguin"}`)
-		w.tell(w.message("monday/_SUCCESS", "1", nil))
+		w.notify(w.message("monday/_SUCCESS", "1", nil))
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, stop)
 		if err := open(t, stuckLog{w.bus}, w.store, bridge.Options{}).Next(ctx, time.Minute); !errors.Is(err, context.Canceled) {

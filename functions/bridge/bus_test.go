@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// patience is how long a real server may take to tell of an upload.
+// patience is how long a real server may take to announce an upload.
 const patience = 2 * time.Minute
 
 // startBus returns a bus on a real NATS server, and the server's address with its credentials.

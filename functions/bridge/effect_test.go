@@ -30,12 +30,12 @@ func TestMarkersOfEventsWithoutEffectAreDeadLetters(t *testing.T) {
 		w.folder(folder)
 		w.put(folder+"/_SUCCESS", fmt.Sprintf(`{"pipeline": %q, "run": %q}`, pipeline, run))
 		message := w.message(folder+"/_SUCCESS", "1", nil)
-		w.tell(message)
+		w.notify(message)
 		w.drain()
 		return message
 	}
 	first := mark("monday", "penguin", "monday")
-	w.tell(first)
+	w.notify(first)
 	w.drain()
 	mark("other", "penguin", "monday")
 	mark("third", "pengiun", "monday")

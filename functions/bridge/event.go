@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// event is what the upload of a marker tells. An input failure says that it can tell nothing.
+// event returns the event of the upload of a marker. An input failure means that there is none.
 func (b *Bridge) event(ctx context.Context, u upload) (events.Event, error) {
 	if err := cmp.Or(u.badKey, u.at.Validate()); err != nil {
 		return events.Event{}, refused(err)
@@ -65,7 +65,7 @@ func (u upload) folder() storage.Ref {
 	return storage.Ref{Bucket: u.at.Bucket, Key: strings.TrimSuffix(dir, "/")}
 }
 
-// data is what a marker in a folder tells: what it names itself, else what lies beside it.
+// data returns the data of a marker in a folder: what it names itself, else what lies next to it.
 func (b *Bridge) data(ctx context.Context, folder storage.Ref, m Marker) (events.Data, error) {
 	kind := m.says()
 	if kind == "" {
@@ -136,7 +136,7 @@ func (b *Bridge) find(ctx context.Context, folder storage.Ref, m *Marker) (event
 		splitPrefix, transformFolder, hparamsFile, folder))
 }
 
-// findTransformed adds the examples that Transform's same execution has left beside its graph. A marker that names some has them already.
+// findTransformed adds the examples that Transform's same execution has left next to its graph. A marker that names some has them already.
 func (b *Bridge) findTransformed(ctx context.Context, folder storage.Ref, m *Marker) error {
 	output := path.Dir(folder.Key)
 	if path.Base(output) != graphOutput || len(m.TransformedExamples) > 0 {

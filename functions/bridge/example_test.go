@@ -20,8 +20,8 @@ func Example() {
 			fmt.Println(err)
 		}
 	}
-	told := `{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": "data"}, "object": {"key": "monday/_SUCCESS"}}}]}`
-	if err := bus.Inject(ctx, "buckets.data", nil, []byte(told)); err != nil {
+	message := `{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": "data"}, "object": {"key": "monday/_SUCCESS"}}}]}`
+	if err := bus.Inject(ctx, "buckets.data", nil, []byte(message)); err != nil {
 		fmt.Println(err)
 	}
 

@@ -40,7 +40,7 @@ type Marker struct {
 	Trace      string `json:"traceparent"` // in which the run goes on: W3C Trace Context
 	TraceState string `json:"tracestate"`
 
-	// PipelineSpec is refused: who may write to a bucket must not choose code by it.
+	// PipelineSpec is refused: a client who can write to a bucket must not choose code by it.
 	PipelineSpec json.RawMessage `json:"pipeline_spec"`
 }
 
@@ -94,7 +94,7 @@ func (m *Marker) only(kind events.Kind) error {
 // maxMarker keeps the event that a marker makes below what a bus takes. Bytes.
 const maxMarker = 512 << 10
 
-// read returns what an uploaded marker says, in its metadata or in its body. It reads the body that was told of, and no newer one: each of
+// read returns what an uploaded marker says, in its metadata or in its body. It reads the body that the notification named, and no newer one: each of
 // those has a notice of its own.
 func (b *Bridge) read(ctx context.Context, u upload) (Marker, error) {
 	body, err := b.body(ctx, u)
@@ -124,7 +124,7 @@ func (b *Bridge) body(ctx context.Context, u upload) ([]byte, error) {
 		return nil, refused(errors.New("it is gone: whoever wrote it has removed it, or its bucket"))
 	}
 	if errors.Is(err, storage.ErrChanged) {
-		return nil, refused(fmt.Errorf("it was overwritten since it was told with ETag %s: what it said then is lost", u.etag))
+		return nil, refused(fmt.Errorf("it was overwritten after its notification with ETag %s: that body is lost", u.etag))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)

@@ -19,7 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3/miniotest"
 )
 
-// minio is a MinIO server that tells a bus of markers in its bucket data.
+// minio is a MinIO server that notifies a bus of markers in its bucket data.
 type minio struct {
 	*testing.T
 	bus   *jetstream.Bus
@@ -65,7 +65,7 @@ func (m minio) watch() {
 			}}},
 		}}},
 	}
-	// MinIO answers a moment before it knows whom it can tell.
+	// MinIO answers a moment before it knows its notification targets.
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		_, err := m.tool.PutBucketNotificationConfiguration(m.Context(), rule)
 		if err == nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// upload is an object that was created, as a notification tells of it. Its address is as foreign as the rest: at.Validate says
+// upload is an object that was created, as a notification names it. Its address is as foreign as the rest: at.Validate says
 // whether anything can lie there.
 type upload struct {
 	at       storage.Ref
-	version  string // tells one object under this key from the next
+	version  string // distinguishes the objects written under this key
 	etag     string // without quotes
 	metadata map[string]string
 	time     time.Time
@@ -63,15 +63,15 @@ const testEvent = "s3:TestEvent"
 //	sequencer  grows for a key      grows            counted from 1 at each start
 //	metadata   none                 userMetadata     none
 func parse(body []byte) ([]upload, error) {
-	var told notification
-	if err := json.Unmarshal(body, &told); err != nil {
+	var message notification
+	if err := json.Unmarshal(body, &message); err != nil {
 		return nil, fmt.Errorf("read S3 event message: %w", inJSON(err))
 	}
-	if len(told.Records) == 0 && told.Event != testEvent {
+	if len(message.Records) == 0 && message.Event != testEvent {
 		return nil, errors.New("read S3 event message: expected Records, got none")
 	}
 	var uploads []upload
-	for _, r := range told.Records {
+	for _, r := range message.Records {
 		if strings.HasPrefix(strings.TrimPrefix(r.EventName, "s3:"), "ObjectCreated:") {
 			uploads = append(uploads, r.upload())
 		}
@@ -96,13 +96,13 @@ func (r record) upload() upload {
 var unescaping = []string{"kafka-global", "nats-global", "rabbitmq-global", "webhook-global"}
 
 func (r record) key() (string, error) {
-	told := r.S3.Object.Key
+	escaped := r.S3.Object.Key
 	if slices.Contains(unescaping, r.S3.ConfigurationID) {
-		return told, nil
+		return escaped, nil
 	}
-	key, err := url.QueryUnescape(told)
+	key, err := url.QueryUnescape(escaped)
 	if err != nil {
-		return told, fmt.Errorf("key %q: %w", told, err)
+		return escaped, fmt.Errorf("key %q: %w", escaped, err)
 	}
 	return key, nil
 }
@@ -119,9 +119,9 @@ func (r record) version() string {
 const metaPrefix = "x-amz-meta-"
 
 // metadata keeps what the uploader chose, by its own names.
-func metadata(told map[string]string) map[string]string {
+func metadata(sent map[string]string) map[string]string {
 	chosen := map[string]string{}
-	for name, value := range told {
+	for name, value := range sent {
 		if own, ok := strings.CutPrefix(strings.ToLower(name), metaPrefix); ok {
 			chosen[own] = value
 		}

@@ -21,7 +21,7 @@ func captured(t testing.TB, name string) []byte {
 	return text
 }
 
-func TestMessagesOfAllServersTellTheSame(t *testing.T) {
+func TestMessagesOfAllServersAreReadAlike(t *testing.T) {
 	t.Parallel()
 	const key = "penguin/run 1+2 %41 ü/_SUCCESS"
 	for name, want := range map[string]upload{
@@ -52,7 +52,7 @@ func TestMessagesOfAllServersTellTheSame(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoUploadTellsNothing(t *testing.T) {
+func TestMessagesThatAreNoUploadAreIgnored(t *testing.T) {
 	t.Parallel()
 	removed := strings.Replace(string(captured(t, "versitygw")), "ObjectCreated:Put", "ObjectRemoved:Delete", 1)
 	for name, body := range map[string][]byte{
@@ -85,7 +85,7 @@ func TestWhatIsNoEventMessageIsAnError(t *testing.T) {
 	}
 }
 
-// A server that counts from 1 again after a restart tells of another upload with the same number.
+// A server that counts from 1 again after a restart sends another upload with the same number.
 func TestAnUploadAfterARestartOfItsServerIsAnother(t *testing.T) {
 	t.Parallel()
 	body := string(captured(t, "versitygw"))
@@ -109,7 +109,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		uploads, err := parse(body)
 		if err != nil && len(uploads) > 0 {
-			t.Errorf("uploads %v beside the error %v", uploads, err)
+			t.Errorf("uploads %v with the error %v", uploads, err)
 		}
 		for _, u := range uploads {
 			again, err := parse(body)

@@ -182,6 +182,6 @@ func (w world) upload(pipeline string, folders int) {
 		name := fmt.Sprint(pipeline, i)
 		w.folder(name)
 		w.put(name+"/"+bridge.DefaultMarker, fmt.Sprintf(`{"pipeline": %q, "run": %q}`, pipeline, name))
-		w.tell(w.message(name+"/"+bridge.DefaultMarker, "1", nil))
+		w.notify(w.message(name+"/"+bridge.DefaultMarker, "1", nil))
 	}
 }

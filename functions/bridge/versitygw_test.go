@@ -41,17 +41,17 @@ const versityKey, versitySecret = "versity-key", "versity-secret-of-this-test"
 
 // serve runs versitygw on a folder, with its own notifications to NATS.
 func serve(ctx context.Context, dir, address, natsURL string) error {
-	data, beside := filepath.Join(dir, "data"), filepath.Join(dir, "beside")
-	for _, folder := range []string{data, beside} {
+	data, attributes := filepath.Join(dir, "data"), filepath.Join(dir, "attributes")
+	for _, folder := range []string{data, attributes} {
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			return err
 		}
 	}
-	sidecar, err := meta.NewSideCar(beside)
+	sidecar, err := meta.NewSideCar(attributes)
 	if err != nil {
 		return err
 	}
-	be, err := posix.New(data, sidecar, posix.PosixOpts{SideCarDir: beside, CopyObjectThreshold: 5 << 30})
+	be, err := posix.New(data, sidecar, posix.PosixOpts{SideCarDir: attributes, CopyObjectThreshold: 5 << 30})
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func serve(ctx context.Context, dir, address, natsURL string) error {
 	})
 }
 
-// startVersity returns the store of a versitygw that tells the bus at natsURL of all that happens in it.
+// startVersity returns the store of a versitygw that notifies the bus at natsURL of every change.
 func startVersity(t *testing.T, natsURL string) *s3.Store {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -103,7 +103,7 @@ func healthy(t *testing.T, url string) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-func TestVersitygwTellsOfMarkersAndEachIsOneEvent(t *testing.T) {
+func TestVersitygwAnnouncesMarkersAndEachIsOneEvent(t *testing.T) {
 	t.Parallel()
 	bus, address := startBus(t)
 	store := startVersity(t, address.String())

@@ -14,7 +14,7 @@ import (
 // makes is the command that makes streams, KV buckets and consumers as they are defined.
 const makes = "`stoker streams apply` makes it"
 
-// Bus looks at the bus: whether it answers, what it is, its streams, KV buckets and consumers beside their definition, its clock.
+// Bus looks at the bus: whether it answers, what it is, its streams, KV buckets and consumers against their definition, its clock.
 // unreachable says what to do where it does not answer.
 func Bus(survey func(context.Context) (jetstream.Surveyed, error), unreachable func(error) string) Check {
 	return Func("bus", func(ctx context.Context) []Finding {
@@ -45,7 +45,7 @@ func jetStream(s jetstream.Surveyed) Finding {
 		f.Level, f.Found = Fault, "JetStream is off for this account"
 		f.Do = "jetstream: enabled in the server's configuration, and in the account's"
 	case errors.Is(s.JetStream, events.ErrRefused):
-		f.Found = "on; who asks may not know its limits"
+		f.Found = "on; no permission to read its limits"
 	case s.JetStream != nil:
 		f.Level, f.Found, f.Do = Fault, s.JetStream.Error(), "look at the server's log"
 	default:
@@ -78,7 +78,7 @@ func ofParts(s jetstream.Surveyed) (all []Finding) {
 		}
 	}
 	if len(unknown) > 0 {
-		all = append(all, Finding{"streams", Warning, "who asks may not look at " + strings.Join(unknown, ", "), "ask as an operator (`stoker access` says what roles may do)"})
+		all = append(all, Finding{"streams", Warning, "no permission to read " + strings.Join(unknown, ", "), "ask as an operator (`stoker access` says what roles may do)"})
 	}
 	if len(fine) > 0 {
 		all = append(all, Finding{Check: "streams", Level: OK, Found: fmt.Sprintf("%d of %d are as they are defined", len(fine), len(s.Parts))})
@@ -92,7 +92,7 @@ func ofParts(s jetstream.Surveyed) (all []Finding) {
 func ofPart(p jetstream.Part) (found []Finding) {
 	switch {
 	case errors.Is(p.Err, events.ErrRefused):
-		return nil // told of together
+		return nil // reported together
 	case errors.Is(p.Err, events.ErrNotFound):
 		return []Finding{Wrong(makes, "is missing")}
 	case p.Err != nil:
@@ -146,7 +146,7 @@ func size(bytes uint64) string {
 
 // How far a clock may be off: certificates, credentials and deadlines are compared with it, and S3 refuses what is signed 15 minutes off.
 const (
-	exact      = 2 * time.Second // as an answer tells: whole seconds, of a clock that servers look at once a second
+	exact      = 2 * time.Second // as answers have it: whole seconds, of a clock that servers look at once a second
 	skewed     = 5 * time.Second
 	farSkewed  = 5 * time.Minute
 	setYourOwn = "have this machine's clock and the server's set by NTP"

@@ -56,9 +56,9 @@ func Wrong(do, format string, args ...any) Finding {
 	return Finding{Level: Fault, Found: fmt.Sprintf(format, args...), Do: do}
 }
 
-// Examine runs checks at once, each for no longer than limit, and tells of each finding in the order of the checks, as soon as it is
+// Examine runs checks at once, each for no longer than limit, and reports each finding in the order of the checks, as soon as it is
 // known. It returns how many faults there are. A check that ends by ctx alone is a fault of its own.
-func Examine(ctx context.Context, limit time.Duration, checks []Check, tell func(Finding)) (faults int) {
+func Examine(ctx context.Context, limit time.Duration, checks []Check, report func(Finding)) (faults int) {
 	looked := make([]chan []Finding, len(checks))
 	for i, check := range checks {
 		looked[i] = make(chan []Finding, 1)
@@ -72,7 +72,7 @@ func Examine(ctx context.Context, limit time.Duration, checks []Check, tell func
 			if finding.Level == Fault {
 				faults++
 			}
-			tell(finding)
+			report(finding)
 		}
 	}
 	return faults

@@ -18,8 +18,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// told is what an examination tells, a line each.
-func told(t *testing.T, limit time.Duration, checks ...Check) (lines []string, faults int) {
+// examined returns the findings of an examination, a line each.
+func examined(t *testing.T, limit time.Duration, checks ...Check) (lines []string, faults int) {
 	t.Helper()
 	faults = Examine(t.Context(), limit, checks, func(f Finding) {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s: %s | %s", f.Level, f.Check, f.Found, f.Do)))
@@ -35,7 +35,7 @@ func TestFindingsComeInTheOrderOfTheChecks(t *testing.T) {
 		close(last)
 		return []Finding{{Check: "own", Level: Warning, Found: "odd"}}
 	})
-	lines, faults := told(t, time.Minute, first, second)
+	lines, faults := examined(t, time.Minute, first, second)
 	if got := strings.Join(lines, "\n"); got != "ok first: late |\nfault first: broken | run\nwarning own: odd |" || faults != 1 {
 		t.Errorf("%d faults in\n%s", faults, got)
 	}
@@ -44,12 +44,12 @@ func TestFindingsComeInTheOrderOfTheChecks(t *testing.T) {
 func TestACheckWithoutAnAnswerIsAFault(t *testing.T) {
 	t.Parallel()
 	stuck := Func("stuck", func(ctx context.Context) []Finding { <-ctx.Done(); return nil })
-	if lines, faults := told(t, time.Millisecond, stuck); faults != 1 || !strings.HasPrefix(lines[0], "fault stuck: no answer within 1ms") {
+	if lines, faults := examined(t, time.Millisecond, stuck); faults != 1 || !strings.HasPrefix(lines[0], "fault stuck: no answer within 1ms") {
 		t.Error(lines)
 	}
 }
 
-func TestTheBusIsTold(t *testing.T) {
+func TestTheBusIsExamined(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		found jetstream.Surveyed
@@ -64,17 +64,17 @@ func TestTheBusIsTold(t *testing.T) {
 		"one copy": {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Replicas: 1, Clustered: true}}}, nil, "warning stream EVENTS: has one copy in a cluster"},
 		"failing": {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "consumer dispatch of EVENTS", Redelivered: 3, Oldest: "message 7, events.x"}}}, nil,
 			"warning consumer dispatch of EVENTS: 3 messages are delivered again and again, because they can't be handled; the oldest is message 7, events.x"},
-		"full":       {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Bytes: jetstream.Usage{Used: 950, Limit: 1000}}}}, nil, "warning stream EVENTS: is nearly full: 950 bytes of 1000 bytes used"},
-		"full disk":  {jetstream.Surveyed{Storage: jetstream.Usage{Used: 1 << 30, Limit: 1 << 30}}, nil, "warning jetstream: on; storage 1.0 GiB of 1.0 GiB used"},
-		"may not":    {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Err: events.ErrRefused}}}, nil, "warning streams: who asks may not look at stream EVENTS"},
-		"clock":      {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Clock: -time.Minute}}}, nil, "warning clock of the bus: 1m0s behind this machine's"},
-		"far clock":  {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Clock: time.Hour}}}, nil, "fault clock of the bus: 1h0m0s ahead of this machine's"},
-		"exact":      {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Clock: time.Millisecond}}}, nil, "ok clock of the bus: the same as this machine's"},
-		"as told":    {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Clock: -1100 * time.Millisecond}}}, nil, "ok clock of the bus: the same as this machine's"},
-		"everything": {jetstream.Surveyed{TLS: true, Server: "n1", Cluster: "c", Version: "2", Parts: []jetstream.Part{{Name: "x"}}}, nil, "ok bus: server n1 of cluster c, version 2, with TLS"},
+		"full":             {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Bytes: jetstream.Usage{Used: 950, Limit: 1000}}}}, nil, "warning stream EVENTS: is nearly full: 950 bytes of 1000 bytes used"},
+		"full disk":        {jetstream.Surveyed{Storage: jetstream.Usage{Used: 1 << 30, Limit: 1 << 30}}, nil, "warning jetstream: on; storage 1.0 GiB of 1.0 GiB used"},
+		"may not":          {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Err: events.ErrRefused}}}, nil, "warning streams: no permission to read stream EVENTS"},
+		"clock":            {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Clock: -time.Minute}}}, nil, "warning clock of the bus: 1m0s behind this machine's"},
+		"far clock":        {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Clock: time.Hour}}}, nil, "fault clock of the bus: 1h0m0s ahead of this machine's"},
+		"exact":            {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Clock: time.Millisecond}}}, nil, "ok clock of the bus: the same as this machine's"},
+		"a rounded answer": {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Clock: -1100 * time.Millisecond}}}, nil, "ok clock of the bus: the same as this machine's"},
+		"everything":       {jetstream.Surveyed{TLS: true, Server: "n1", Cluster: "c", Version: "2", Parts: []jetstream.Part{{Name: "x"}}}, nil, "ok bus: server n1 of cluster c, version 2, with TLS"},
 	} {
 		bus := Bus(func(context.Context) (jetstream.Surveyed, error) { return tc.found, tc.err }, func(error) string { return "start one" })
-		if lines, _ := told(t, time.Minute, bus); !strings.Contains("\n"+strings.Join(lines, "\n"), "\n"+tc.want) {
+		if lines, _ := examined(t, time.Minute, bus); !strings.Contains("\n"+strings.Join(lines, "\n"), "\n"+tc.want) {
 			t.Errorf("%s:\n%s\nwant %s", name, strings.Join(lines, "\n"), tc.want)
 		}
 	}
@@ -89,7 +89,7 @@ func (d deaf) PutIf(ctx context.Context, ref storage.Ref, body []byte, _ storage
 
 func (d deaf) String() string { return "deaf store" }
 
-func TestTheStoreIsTold(t *testing.T) {
+func TestTheStoreIsExamined(t *testing.T) {
 	t.Parallel()
 	store, root := buckettest.New(t)
 	lend := func(store storage.Store, bucket string) func(context.Context, func(context.Context, storage.Store, storage.Ref) error) error {
@@ -109,7 +109,7 @@ func TestTheStoreIsTold(t *testing.T) {
 		"no conditions":  {lend(deaf{store}, root.Bucket), []string{"fault store: deaf store can't decide races", "| use a store that honours If-None-Match"}},
 		"no credentials": {away, []string{"fault store: no credentials"}},
 	} {
-		lines, _ := told(t, time.Minute, Store(tc.with))
+		lines, _ := examined(t, time.Minute, Store(tc.with))
 		for _, want := range tc.want {
 			if !strings.Contains(strings.Join(lines, "\n"), want) {
 				t.Errorf("%s:\n%s\nwant %s", name, strings.Join(lines, "\n"), want)
@@ -127,7 +127,7 @@ func TestThisMachine(t *testing.T) {
 	if err := os.WriteFile(secret, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	lines, faults := told(t, time.Minute, Space("jobs", filepath.Join(t.TempDir(), "not", "there")), Files(), Processor(), Secrets("settings file", secret), Secrets("none", ""))
+	lines, faults := examined(t, time.Minute, Space("jobs", filepath.Join(t.TempDir(), "not", "there")), Files(), Processor(), Secrets("settings file", secret), Secrets("none", ""))
 	all := strings.Join(lines, "\n")
 	for _, want := range []string{"disk for jobs: ", " free", "open files: ", "processor: ", "warning settings file: " + secret + " holds a secret, and others may read it | chmod 600 " + secret} {
 		if !strings.Contains(all, want) {
@@ -153,7 +153,7 @@ func TestGPUs(t *testing.T) {
 		"broken":     {errors.New("driver too old"), there, "warning gpu: driver too old"},
 	} {
 		check := gpuBy(func(context.Context) (string, error) { return "H100", tc.err }, tc.driver)
-		if lines, _ := told(t, time.Minute, check); !strings.HasPrefix(lines[0], tc.want) {
+		if lines, _ := examined(t, time.Minute, check); !strings.HasPrefix(lines[0], tc.want) {
 			t.Errorf("%s: %s", name, lines)
 		}
 	}

@@ -56,7 +56,7 @@ func askSyncs(ctx context.Context, address string) (found syncs, err error) {
 	}
 	const most = 1 << 20 // bytes
 	if err := json.NewDecoder(http.MaxBytesReader(nil, answer.Body, most)).Decode(&found); err != nil {
-		return found, fmt.Errorf("%s: expected what a NATS server tells: %w", address, err)
+		return found, fmt.Errorf("%s: expected the answer of a NATS server: %w", address, err)
 	}
 	return found, nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// The servers here are real: what they tell of themselves is theirs to change.
-func TestWhatABusWritesAtOnceIsTold(t *testing.T) {
+// The servers here are real: their answers may change with their version.
+func TestTheDurabilityOfABusIsExamined(t *testing.T) {
 	t.Parallel()
 	for always, want := range map[bool]string{
 		true:  "ok durability: what is acknowledged is on the disk",
@@ -22,7 +22,7 @@ func TestWhatABusWritesAtOnceIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { server.Close() })
-		if lines, _ := told(t, time.Minute, Durable(server.MonitorAddress())); len(lines) != 1 || !strings.HasPrefix(lines[0], want) {
+		if lines, _ := examined(t, time.Minute, Durable(server.MonitorAddress())); len(lines) != 1 || !strings.HasPrefix(lines[0], want) {
 			t.Errorf("%q, want %s", lines, want)
 		}
 	}
@@ -33,7 +33,7 @@ func TestNoMonitoringIsNoFault(t *testing.T) {
 	other := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(other.Close)
 	for _, address := range []string{"127.0.0.1:1", other.URL} {
-		if lines, faults := told(t, time.Minute, Durable(address)); faults != 0 || !strings.HasPrefix(lines[0], "warning durability: not known: ") {
+		if lines, faults := examined(t, time.Minute, Durable(address)); faults != 0 || !strings.HasPrefix(lines[0], "warning durability: not known: ") {
 			t.Errorf("%s: %q", address, lines)
 		}
 	}

@@ -24,7 +24,7 @@ func gpuBy(probe func(context.Context) (string, error), driver string) Check {
 		case errors.Is(err, fs.ErrNotExist) && noDriver != nil:
 			return []Finding{Fine("none; builtin modules train on the CPU")}
 		case errors.Is(err, fs.ErrNotExist):
-			return []Finding{Warn("put stoker-cuda beside stoker, or name it by STOKER_CUDA", "there is a GPU, and no stoker-cuda: builtin modules train on the CPU")}
+			return []Finding{Warn("put stoker-cuda next to stoker, or name it by STOKER_CUDA", "there is a GPU, and no stoker-cuda: builtin modules train on the CPU")}
 		}
 		return []Finding{Warn("run `stoker-cuda probe`; NVIDIA's driver must be of series 580 or newer", "%s", line(err))}
 	})

@@ -23,9 +23,9 @@ func TestWhatIsSaidAtEachLevel(t *testing.T) {
 		level Level
 		do    string
 	}{
-		"a full disk":         {ofSpace("/x", noSpace-1), Fault, "make room"},
+		"a full disk":         {ofSpace("/x", noSpace-1), Fault, "free space"},
 		"a disk nearly full":  {ofSpace("/x", noSpace), Warning, "copied to disk"},
-		"room":                {ofSpace("/x", littleSpace), OK, ""},
+		"space":               {ofSpace("/x", littleSpace), OK, ""},
 		"few files":           {ofFiles(fewFiles - 1), Warning, "ulimit -n"},
 		"enough files":        {ofFiles(fewFiles), OK, ""},
 		"an old processor":    {ofKernels(kernel.Portable, "amd64"), Warning, "AVX2"},
@@ -47,7 +47,7 @@ func TestASecretThatIsItsOwnersAlone(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	lines, faults := told(t, time.Minute, Secrets("settings file", file))
+	lines, faults := examined(t, time.Minute, Secrets("settings file", file))
 	if faults != 0 || len(lines) != 1 || !strings.HasPrefix(lines[0], "ok settings file: ") {
 		t.Errorf("%d faults in %q", faults, lines)
 	}

@@ -34,9 +34,9 @@ func Space(what, folder string) Check {
 func ofSpace(folder string, free uint64) Finding {
 	switch {
 	case free < noSpace:
-		return Wrong("make room, or name a folder on another disk", "%s: %s free", folder, size(free))
+		return Wrong("free space, or name a directory on another disk", "%s: %s free", folder, size(free))
 	case free < littleSpace:
-		return Warn("a job's inputs and its model are copied to disk: make room for them", "%s: %s free", folder, size(free))
+		return Warn("a job's inputs and its model are copied to disk: free space for them", "%s: %s free", folder, size(free))
 	}
 	return Fine("%s: %s free", folder, size(free))
 }
@@ -89,7 +89,7 @@ func ofKernels(level kernel.Level, arch string) Finding {
 	return Fine("%d cores, kernels %s", runtime.NumCPU(), level)
 }
 
-// Secrets looks at who may read a file that holds secrets; "" if there is none.
+// Secrets checks the permissions of a file that holds secrets; "" if there is none.
 func Secrets(what, file string) Check {
 	return Func(what, func(context.Context) []Finding {
 		info, err := os.Stat(file)

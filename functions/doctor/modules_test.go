@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/process"
 )
 
-func TestWhatKeepsModulesApartIsTold(t *testing.T) {
+func TestTheIsolationOfModulesIsExamined(t *testing.T) {
 	t.Parallel()
 	const shared = "ok modules share the user of their worker: yes"
 	const unknown = "ok gVisor is between modules and this machine's kernel: unknown, /proc/version does not name it"
@@ -59,7 +59,7 @@ func TestWhatKeepsModulesApartIsTold(t *testing.T) {
 // Whatever this machine has, the report says so.
 func TestTheReportSaysWhetherThisMachineKeepsModulesApart(t *testing.T) {
 	t.Setenv(process.SandboxEnv, "")
-	lines, _ := told(t, time.Minute, Modules())
+	lines, _ := examined(t, time.Minute, Modules())
 	report := strings.Join(lines, "\n")
 	want := "read no credentials"
 	if err := process.CanSandbox(); err != nil {
@@ -72,7 +72,7 @@ func TestTheReportSaysWhetherThisMachineKeepsModulesApart(t *testing.T) {
 
 func TestTheReportSaysWhetherModulesHaveUsersOfTheirOwn(t *testing.T) {
 	t.Setenv(process.UserEnv, "on")
-	lines, _ := told(t, time.Minute, Modules())
+	lines, _ := examined(t, time.Minute, Modules())
 	want := "each process of a module has a user of its own: 60600-61099"
 	if os.Geteuid() != 0 {
 		want = "STOKER_MODULE_USER=on: only root can give modules users of their own"
@@ -84,7 +84,7 @@ func TestTheReportSaysWhetherModulesHaveUsersOfTheirOwn(t *testing.T) {
 
 func TestTheReportSaysThatTheSandboxIsSwitchedOff(t *testing.T) {
 	t.Setenv(process.SandboxEnv, "off")
-	lines, _ := told(t, time.Minute, Modules())
+	lines, _ := examined(t, time.Minute, Modules())
 	if report := strings.Join(lines, "\n"); !strings.Contains(report, "STOKER_MODULE_SANDBOX=off") || strings.Contains(report, "read no credentials") {
 		t.Errorf("want STOKER_MODULE_SANDBOX=off in\n%s", report)
 	}

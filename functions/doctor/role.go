@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/access"
 )
 
-// Role looks at whether the bus lets who asks do what a role's programs do, a line for each thing that they do. refused asks the bus.
+// Role checks whether the bus permits this client what the programs of a role do, a line for each. refused asks the bus.
 func Role(role access.Role, scope access.Scope, refused func(context.Context, jetstream.Permits) (jetstream.Permits, error)) Check {
 	return Func("role "+string(role), func(ctx context.Context) (all []Finding) {
 		needs, err := role.Needs(scope)

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/access"
 )
 
-func TestWhatARoleMayNotDoIsToldByWhatItNeeds(t *testing.T) {
+func TestMissingPermissionsAreNamedByWhatNeedsThem(t *testing.T) {
 	t.Parallel()
 	scope := access.Scope{Classes: []string{"gpu"}}
 	refusing := func(publish, subscribe string) func(context.Context, jetstream.Permits) (jetstream.Permits, error) {
@@ -30,7 +30,7 @@ func TestWhatARoleMayNotDoIsToldByWhatItNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, faults := told(t, time.Minute, Role(access.Worker, scope, refusing("$JS.API.CONSUMER.MSG.NEXT.JOBS.trial-gpu", "_INBOX.worker.>")))
+	lines, faults := examined(t, time.Minute, Role(access.Worker, scope, refusing("$JS.API.CONSUMER.MSG.NEXT.JOBS.trial-gpu", "_INBOX.worker.>")))
 	if faults != 2 || len(lines) != len(needs) {
 		t.Errorf("%d faults, %d lines, want 2 and %d", faults, len(lines), len(needs))
 	}
@@ -46,10 +46,10 @@ func TestWhatARoleMayNotDoIsToldByWhatItNeeds(t *testing.T) {
 	away := func(context.Context, jetstream.Permits) (jetstream.Permits, error) {
 		return jetstream.Permits{}, errors.New("away")
 	}
-	if lines, faults := told(t, time.Minute, Role(access.Worker, scope, away)); faults != 1 || len(lines) != 1 {
+	if lines, faults := examined(t, time.Minute, Role(access.Worker, scope, away)); faults != 1 || len(lines) != 1 {
 		t.Errorf("of a bus that is away: %d faults, %q", faults, lines)
 	}
-	lines, faults = told(t, time.Minute, Role(access.Upstream, access.Scope{}, away))
+	lines, faults = examined(t, time.Minute, Role(access.Upstream, access.Scope{}, away))
 	if faults != 0 || len(lines) != 1 || !strings.HasPrefix(lines[0], "warning role upstream: not known what it may: role upstream: expected at least one pipeline") {
 		t.Errorf("of an upstream of nobody knows what: %q", lines)
 	}

@@ -28,7 +28,7 @@ func Store(with func(context.Context, func(context.Context, storage.Store, stora
 			return nil
 		})
 		if err != nil {
-			found = append(found, Wrong("`stoker config` shows which store is meant, and who asks", "%v", err))
+			found = append(found, Wrong("`stoker config` shows which store and whose credentials are used", "%v", err))
 		}
 		return found
 	})
@@ -43,10 +43,10 @@ func probed(store storage.Store, root storage.Ref, err error) Finding {
 	case errors.Is(err, storage.ErrNotFound):
 		return Wrong("make the bucket "+root.Bucket+", or name another with --root (STOKER_ROOT)", "%v", err)
 	case errors.Is(err, storage.ErrDenied):
-		return Wrong("`stoker config` shows who asks; `stoker access` says what each role must be allowed", "%v", err)
+		return Wrong("`stoker config` shows whose credentials are used; `stoker access` says what each role must be allowed", "%v", err)
 	case errors.Is(err, storage.ErrUnavailable):
-		return Wrong("is "+name+" right, and up? `stoker config` shows who says so", "%v", err)
+		return Wrong("is "+name+" right, and up? `stoker config` shows where the setting comes from", "%v", err)
 	default:
-		return Wrong("`stoker config` shows which store is meant, and who asks", "%v", err)
+		return Wrong("`stoker config` shows which store and whose credentials are used", "%v", err)
 	}
 }

@@ -28,7 +28,7 @@ func (e *Expiry) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// After is how long that is; false if it is for ever.
+// After is how long that is; false if it is forever.
 func (e Expiry) After() (time.Duration, bool) { return time.Duration(e), e != 0 }
 
 // MarshalText writes never, or the duration.

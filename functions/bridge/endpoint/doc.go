@@ -1,6 +1,6 @@
 // Package endpoint publishes CloudEvents that arrive over HTTP, for producers that know neither NATS nor S3: Knative brokers, Argo Events,
 // CloudEvents SDKs, curl. The bindings are those of the CloudEvents SDK (protocol/http); this package adds what a public entrance to
-// training needs: who may publish what, bounds, and an answer that comes after the event is stored.
+// training needs: permissions, bounds, and an answer that comes after the event is stored.
 //
 // The SDK's server (Protocol.OpenInbound, client.StartReceiver) is not used: it listens on every address without TLS, reads bodies of any
 // size, takes no batches, answers before handlers decide, and its handler waits forever once nobody receives.

@@ -348,7 +348,7 @@ func TestWhatTheBusSaysIsAnswered(t *testing.T) {
 	w.wantProblem("closed", w.post(structured("2"), "Content-Type", jsonType), 503, "")
 }
 
-func TestOnlyWhoHasTheTokenPublishes(t *testing.T) {
+func TestPublishingNeedsTheToken(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	for name, given := range map[string]string{

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/bridge/endpoint"
 )
 
-// slow is a log that stores an event once it is told to.
+// slow is a log that stores an event once the test permits it.
 type slow struct {
 	endpoint.Log
 	began, goOn chan struct{}
@@ -86,8 +86,8 @@ func TestAnEndpointThatStopsAnswersWhatIsInProgress(t *testing.T) {
 	w.wantIDs("stopped", "1")
 }
 
-// More than are let in at once are told to come back, and no body of theirs is read.
-func TestTooManyRequestsAreToldToComeBack(t *testing.T) {
+// Requests beyond the limit are answered 503 with Retry-After, and their bodies are not read.
+func TestTooManyRequestsAreRefusedForNow(t *testing.T) {
 	t.Parallel()
 	log := slow{began: make(chan struct{}), goOn: make(chan struct{})}
 	w := setup(t, func(_ *endpoint.Options, w *world) { log.Log = w.memory; w.log = log })

@@ -21,7 +21,7 @@ type Input struct {
 	Label     string       // one of them
 	BatchSize int          // rows
 
-	Epochs        int // how often the data are read; 0: for ever in training, once in evaluation
+	Epochs        int // how often the data are read; 0: forever in training, once in evaluation
 	ShuffleBuffer int // from how many records the next is drawn; 0: 10000 in training, in evaluation they stay in order; 1: in order
 }
 

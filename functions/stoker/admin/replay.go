@@ -70,7 +70,7 @@ func (f *replayFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.opts.Request, "request", "", "name of the request, with --force; default: a new one")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done")
 	flags.BoolVar(&f.wait, "wait", false, "wait until it is known what came of each run")
-	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; default: for ever")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; default: forever")
 }
 
 func (f *replayFlags) check(cmd *cobra.Command) error {

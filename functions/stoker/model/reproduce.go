@@ -51,7 +51,7 @@ func newReproduce(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().Float64Var(&f.opts.Tolerance, "tolerance", 0, "difference of a weight or a metric up to which it counts as the same")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "how long to wait for the training, then exit status 124; default: for ever")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "how long to wait for the training, then exit status 124; default: forever")
 	return cmd
 }
 

@@ -115,7 +115,7 @@ func (f *publishFlags) add(cmd *cobra.Command) {
 		"search and train even if the same was done before; for a run that has its job already there is replay --force")
 	flags.BoolVar(&f.anyway, "anyway", false, "publish what would be ignored too, as for a pipeline that is yet to be applied")
 	flags.BoolVar(&f.wait, "wait", false, "follow the run until its model is trained or it failed")
-	flags.DurationVar(&f.timeout, "timeout", 0, "how long --wait waits; default: for ever")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long --wait waits; default: forever")
 }
 
 // event is what is to be published: the event in a file, or its data with what the flags say of it.

@@ -166,7 +166,7 @@ type waitFlags struct {
 
 func (f *waitFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait until the run has ended; exit status 1 unless it has a model")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "how long --wait waits, then exit status 124; default: for ever")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "how long --wait waits, then exit status 124; default: forever")
 }
 
 func (f *waitFlags) check() error { return app.CheckTimeout(f.wait, f.timeout) }

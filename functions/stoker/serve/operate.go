@@ -93,7 +93,7 @@ func (o *operated) probes(ctx context.Context, a asks) http.Handler {
 }
 
 // refused looks once whether the bus refuses what is needed of it. Whose key is another's is told so when it starts, and does not stay to say
-// it for ever; what is refused later may be allowed again.
+// it forever; what is refused later may be allowed again.
 func (a asks) refused(ctx context.Context) error {
 	for _, need := range a.needs {
 		if err := need(ctx); errors.Is(err, events.ErrRefused) {
