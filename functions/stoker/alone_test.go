@@ -98,7 +98,7 @@ func asked(url string) (*http.Response, error) {
 	return (&http.Client{Timeout: 2 * time.Minute}).Do(request)
 }
 
-// listening are the addresses at which a process takes connections, as Linux tells them (proc_pid_fd(5), proc_net_tcp(5)).
+// listening are the addresses at which a process takes connections, as Linux lists them (proc_pid_fd(5), proc_net_tcp(5)).
 func listening(pid int) (at []net.IP, err error) {
 	ours := map[string]bool{}
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))

@@ -154,7 +154,7 @@ func TestOtherUsersNeedTheTokenToRead(t *testing.T) {
 	for i, answer := range peertest.Send(t, peertest.Request{URL: p.url + "/", Header: cookie}, peertest.Request{URL: p.url + "/live/", Header: cookie, Open: true},
 		peertest.Request{URL: p.url + "/metrics", Header: bearer}, peertest.Request{URL: p.url + "/healthz"}, peertest.Request{URL: p.url + "/token"}) {
 		if answer.Status != http.StatusOK {
-			t.Errorf("request %d of another user who has the token, or needs none: %d %s", i, answer.Status, answer.Error)
+			t.Errorf("request %d of another user with the token, or without need of one: %d %s", i, answer.Status, answer.Error)
 		}
 	}
 	for _, path := range []string{"/", "/metrics", "/live/"} {

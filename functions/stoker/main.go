@@ -47,7 +47,7 @@ var (
 var thirdParty string
 
 func main() {
-	if told, err := process.Enter(os.Args); told {
+	if entered, err := process.Enter(os.Args); entered {
 		fmt.Fprintln(terminal.NewStream(os.Stderr), "stoker:", err)
 		os.Exit(126) // as shells say that a program can't be executed
 	}

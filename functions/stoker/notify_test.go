@@ -18,8 +18,8 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// The command hears of what fails on its bus, says it in a chat room's words, and ends well when it is interrupted.
-func TestNotifyTellsAChatRoom(t *testing.T) {
+// The command follows failures on its bus, posts them as text for a chat room, and ends well when it is interrupted.
+func TestNotifyPostsToAChatRoom(t *testing.T) {
 	t.Parallel()
 	said := make(chan string, 1)
 	chat := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

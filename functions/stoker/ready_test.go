@@ -133,7 +133,7 @@ func (s *servers) ask(url string) string {
 	return fmt.Sprintf("%d %s", answer.StatusCode, body)
 }
 
-// A worker and a dispatcher are ready while what they need answers, and again once it is back; they live all the while. A dispatcher tells of
+// A worker and a dispatcher are ready while what they need answers, and again once it is back; they live all the while. A dispatcher reports
 // the queues of jobs, and needs no store.
 func TestWhoIsReadyFollowsBusAndStore(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
@@ -167,8 +167,8 @@ func TestWhoIsReadyFollowsBusAndStore(t *testing.T) {
 	s.expect(worker, "/readyz", 200, "ok")
 }
 
-// Who tells others is ready once it has its places on the bus, while the bus answers, and tells how far behind it is.
-func TestWhoTellsOthersIsReadyWhileItListens(t *testing.T) {
+// Notifiers and exporters are ready once they have their consumers, while the bus answers, and report their lag.
+func TestListenersAreReadyWhileTheyListen(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	s := startServers(t)
 	keys := s.here.Credentials()

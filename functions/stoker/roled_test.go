@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/local"
 )
 
-// roled runs a bus that knows a user for each role and nobody else, and leaves what each of them is told in ROLE.yaml:
+// roled runs a bus that knows a user for each role and nobody else, and writes the settings of each to ROLE.yaml:
 // roled PIPELINE. The store is the local stack's.
 func roled(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {

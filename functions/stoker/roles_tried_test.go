@@ -28,7 +28,7 @@ type deed struct {
 	stays bool          // until it is interrupted
 	moves bool          // it changes what the others look at, so they go first
 	ends  int           // the exit status under the key that is enough
-	also  []access.Role // who may run it as well, or so much of it that nothing is refused
+	also  []access.Role // roles that may run it too, or so much of it that nothing is refused
 }
 
 // everybody may what asks nothing of the bus.
@@ -83,7 +83,7 @@ func triedCommands() map[string]deed {
 		"replay":        {moves: true, args: "--run monday --force"},
 		"reproduce":     {args: "penguin"},
 		"gc":            {also: also(console, dispatcher)},
-		"studies stop": { // of a search that is over, who may look is told that
+		"studies stop": { // of a search that is over, a reader gets that answer
 			args: "penguin/monday", ends: exit.Failed, also: also(console, exporter),
 		},
 	}

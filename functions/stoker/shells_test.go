@@ -31,7 +31,7 @@ printf '%s\n' "${COMPREPLY[@]}"`},
 	"fish": {`
 stoker completion fish | source
 complete --do-complete "$LINE"`},
-	// zsh completes in its line editor alone: it gets a terminal, where every candidate is told as it is added.
+	// zsh completes in its line editor alone: it gets a terminal, where every candidate is printed as it is added.
 	"zsh": {`
 zmodload zsh/zpty
 zpty typed zsh -f -i

@@ -86,7 +86,7 @@ func waitRun(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("run %s did not become %s", args[0], args[1])
 }
 
-// wipe removes every object below a prefix from the local stack's bucket, as someone may who has keys to it.
+// wipe removes every object below a prefix from the local stack's bucket, as a client with its keys may.
 func wipe(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: wipe PREFIX")

@@ -25,7 +25,7 @@ func newAccess(a *app.App) *cobra.Command {
 		Use:   "access",
 		Short: "Create keys and policies for roles",
 		Long: "Prints the permissions of each role, for the bus and for the store. It connects to nothing, and changes nothing.\n\n" +
-			"The roles: upstream (tells the events of its pipelines, uploads what they name), dispatcher, worker, bridge, console (sees\n" +
+			"The roles: upstream (publishes the events of its pipelines, uploads what they name), dispatcher, worker, bridge, console (sees\n" +
 			"all, changes nothing; runs, logs, watch, lineage and the like need no more), notifier (notify), exporter (lineage export) and\n" +
 			"operator (makes the streams, deploys, retries, cancels).",
 	}
@@ -93,7 +93,7 @@ func newAccessNATS(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.tenant, "tenant", "stoker", "name of the account")
-	flags.StringSliceVar(&f.pipelines, "pipeline", nil, "of upstream: pipelines whose events it tells")
+	flags.StringSliceVar(&f.pipelines, "pipeline", nil, "of upstream: pipelines whose events it publishes")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "of upstream: kinds of its events (default examples.ready,transform.ready)")
 	app.CompleteFlag(cmd, "kind", app.PublishedKinds()...)
 	flags.StringSliceVar(&f.classes, "class", nil, "of worker: resource classes whose jobs it takes (default any)")
@@ -212,7 +212,7 @@ func newAccessS3(a *app.App) *cobra.Command {
 		Long: "Prints an S3 policy: of one role, to be attached to its user (AWS, MinIO); or with --bucket that of a bucket, for roles and\n" +
 			"their principals: ARNs on AWS, access keys on versitygw. --root says where artifacts go, --inputs where upstream puts\n" +
 			"what its events name; a tenant has a prefix there.\n\n" +
-			"Amazon S3 tells who may not list a whole bucket 403 instead of 404 of what is not there, which Stoker can't work with: give\n" +
+			"Amazon S3 answers a client that may not list a whole bucket with 403 instead of 404 of what is not there, which Stoker can't work with: give\n" +
 			"--list-buckets there, and tenants buckets of their own.",
 		Example: `  stoker access s3 worker --root s3://models/acme --inputs s3://uploads/acme
   stoker access s3 worker=WORKERKEY console=CONSOLEKEY --bucket models --root s3://models/acme`,
@@ -256,7 +256,7 @@ func (f accessS3Flags) policy(at access.Place, args []string) (access.Policy, er
 	}
 	policy := access.BucketPolicy(f.bucket, of)
 	if len(policy.Statement) == 0 {
-		return policy, fmt.Errorf("--bucket %s: nobody has an errand there; places are in %s", f.bucket, strings.Join(buckets(at), ", "))
+		return policy, fmt.Errorf("--bucket %s: no role needs it; places are in %s", f.bucket, strings.Join(buckets(at), ", "))
 	}
 	return policy, nil
 }

@@ -179,7 +179,7 @@ func newDeadDrop(a *app.App) *cobra.Command {
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.DeadNumbers,
 		Short:             "Delete dead letters",
-		Long:              "Removes dead letters for good. An event stays in the log, and what was told of a job stays told.",
+		Long:              "Removes dead letters for good. An event stays in the log, and the outcome of a job does not change.",
 	}, func(ctx context.Context, bus events.Bus) (settle, error) {
 		return settle{"dropped", func(line replay.DeadLetter) error {
 			if err := bus.DeleteDeadLetter(ctx, line.Number); !errors.Is(err, events.ErrNotFound) { // who dropped it too was sooner

@@ -183,8 +183,8 @@ type roleFlags struct {
 }
 
 func (f *roleFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.role, "role", "", "look at whether who asks may do what this role does; default: that of the prefix of inboxes")
-	flags.StringSliceVar(&f.pipelines, "pipeline", nil, "of role upstream: pipelines whose events it tells")
+	flags.StringVar(&f.role, "role", "", "check the permissions of this role; default: that of the prefix of inboxes")
+	flags.StringSliceVar(&f.pipelines, "pipeline", nil, "of role upstream: pipelines whose events it publishes")
 	flags.StringSliceVar(&f.classes, "class", nil, "of role worker: resource classes whose jobs it takes (default any)")
 	flags.StringSliceVar(&f.names, "name", nil, "of role notifier or exporter: the --name of its command (default that command's)")
 }
@@ -193,7 +193,7 @@ func (f *roleFlags) add(flags *pflag.FlagSet) {
 func checkRole(a *app.App, f roleFlags) ([]doctor.Check, error) {
 	at, err := a.Target()
 	if err != nil {
-		return nil, nil // what is wrong with the bus is told by its own check
+		return nil, nil // what is wrong with the bus is reported by its own check
 	}
 	scope := access.Scope{Pipelines: f.pipelines, Classes: f.classes, Names: f.names, Inbox: at.Bus.InboxPrefix}
 	role, err := access.ParseRole(f.role)

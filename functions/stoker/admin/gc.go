@@ -93,7 +93,7 @@ func garbageTable(w io.Writer, g garbage) {
 	fmt.Fprintf(w, "%s %d objects, %d bytes\n", verb, g.Objects, g.Bytes)
 }
 
-// shortExecution is as much of an execution as tells it from others.
+// shortExecution is the prefix of an execution that distinguishes it from others.
 func shortExecution(execution string) string {
 	const enough = len("sha256:") + 12
 	return execution[:min(len(execution), enough)]

@@ -27,7 +27,7 @@ func newPython(a *app.App) *cobra.Command {
 		Short:       "Manage the Python environments of TFX modules",
 		Long: "TFX module files run in a Python environment that has TensorFlow, tensorflow-transform and tfx-bsl; tfx itself isn't needed. Which one:\n" +
 			"that of module.python in the pipeline, else of STOKER_PYTHON, else the one that `stoker python setup` made last. What a pipeline\n" +
-			"lists in module.requirements is installed once, beside it.",
+			"lists in module.requirements is installed once, in addition.",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -106,7 +106,7 @@ func newPythonSetup(a *app.App) *cobra.Command {
 			if err != nil {
 				return exit.Interrupted(cmd.Context(), err, "what was half made is removed")
 			}
-			return a.Print(made, func(w io.Writer) { tellMade(a, w, made) })
+			return a.Print(made, func(w io.Writer) { printMade(a, w, made) })
 		},
 	}
 	cmd.Flags().BoolVar(&gpu, "gpu", false, "TensorFlow with NVIDIA's libraries (6 GB)")
@@ -117,8 +117,8 @@ func newPythonSetup(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// tellMade says what is next.
-func tellMade(a *app.App, w io.Writer, made python.Made) {
+// printMade prints the next step.
+func printMade(a *app.App, w io.Writer, made python.Made) {
 	fmt.Fprintln(w, made.Interpreter)
 	switch {
 	case made.Kind == python.Estimator:

@@ -44,7 +44,7 @@ func newPythonRemove(a *app.App) *cobra.Command {
 				}
 				gone = append(gone, dropped{made.Dir, "as asked"})
 			}
-			return tellDropped(a, gone)
+			return printDropped(a, gone)
 		},
 	}
 }
@@ -111,10 +111,10 @@ func prune(a *app.App, unused time.Duration) error {
 			gone = append(gone, dropped{half, "half made"})
 		}
 	}
-	return tellDropped(a, gone)
+	return printDropped(a, gone)
 }
 
-func tellDropped(a *app.App, gone []dropped) error {
+func printDropped(a *app.App, gone []dropped) error {
 	return a.Print(gone, func(w io.Writer) {
 		for _, d := range gone {
 			terminal.Row(w, "removed", d.Dir, d.Why)

@@ -177,7 +177,7 @@ func (r *replayedRun) add(p replay.Progress) {
 	}
 }
 
-// sayProgress tells on standard error how the replay gets on.
+// sayProgress prints the progress of the replay on standard error.
 func sayProgress(a *app.App, p replay.Progress) {
 	line := fmt.Sprintf("run %s of pipeline %s: %s", p.Step.Run.Run, p.Step.Pipeline, p.Did)
 	if p.Err != nil {

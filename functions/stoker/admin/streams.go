@@ -34,7 +34,7 @@ func newStreamsApply(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
 		Short:       "Create or update the streams; they keep their contents",
 		Long: "Makes the streams, KV buckets and consumers that this version needs, or brings them up to date, and prints what there is then.\n" +
-			"It can be run again at any time, and beside itself. The user of the bus that runs it needs the role operator: see `stoker access`.\n\n" +
+			"It can be run again at any time, also concurrently. The user of the bus that runs it needs the role operator: see `stoker access`.\n\n" +
 			"--replicas 3 is for a cluster of three servers or more. A scaler that looks at the lag of a queue needs its consumer to be there\n" +
 			"before the first worker comes: those of the classes cpu and gpu are, and --classes adds others.",
 		Example: "  stoker streams apply --replicas 3 --classes a100,tpu",
@@ -47,7 +47,7 @@ func newStreamsApply(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.Print(made, func(w io.Writer) { tellStreams(w, made) })
+			return a.Print(made, func(w io.Writer) { printStreams(w, made) })
 		},
 	}
 	cmd.Flags().IntVar(&replicas, "replicas", 0, "servers that keep each stream, 1 to 5; 0: as many as now, else 1")
@@ -78,7 +78,7 @@ func makeStreams(ctx context.Context, a *app.App, replicas int, classes []string
 	return made, nil
 }
 
-func tellStreams(w io.Writer, all []jetstream.Made) {
+func printStreams(w io.Writer, all []jetstream.Made) {
 	terminal.Row(w, "KIND", "NAME", "OF", "REPLICAS")
 	for _, m := range all {
 		replicas := any(m.Replicas)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestCommandsAreToldAsTheUserCanTypeThem(t *testing.T) {
+func TestCommandsAreNamedAsTheUserCanTypeThem(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		app  App

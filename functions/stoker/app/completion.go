@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// Complete tells shells what values flags may have that several commands share. Arguments are completed by their command.
+// Complete lists for shells the values flags of several commands. Arguments are completed by their command.
 func (a *App) Complete(root *cobra.Command) {
 	values := map[string]cobra.CompletionFunc{
 		"output":     only(terminal.Formats()...),
@@ -36,7 +36,7 @@ func (a *App) Complete(root *cobra.Command) {
 	}
 }
 
-// PublishedKinds are those that upstream tells of.
+// PublishedKinds are the kinds that upstream publishes.
 func PublishedKinds() []string {
 	return []string{string(events.KindExamplesReady), string(events.KindTransformReady), string(events.KindHParamsReady), string(events.KindModelBlessed)}
 }

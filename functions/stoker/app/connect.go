@@ -29,7 +29,7 @@ func (a *App) WithBus(ctx context.Context, do func(context.Context, events.Bus) 
 	return a.WithJetStream(ctx, func(ctx context.Context, bus *jetstream.Bus) error { return do(ctx, bus) })
 }
 
-// WithJetStream is withBus for who asks JetStream itself.
+// WithJetStream is WithBus for commands that need JetStream itself.
 func (a *App) WithJetStream(ctx context.Context, do func(context.Context, *jetstream.Bus) error) error {
 	at, err := a.Target()
 	if err != nil {
@@ -76,7 +76,7 @@ func (a *App) WithLink(ctx context.Context, do func(context.Context, Link) error
 	})
 }
 
-// SayStarted tells who started something that stays which bus it serves, and how.
+// SayStarted prints which bus a long-running command serves, and how.
 func (a *App) SayStarted(what string, how ...string) {
 	if at, err := a.Target(); err == nil {
 		fmt.Fprintf(a.Notes(), "stoker %s: %s\n", what, strings.Join(append([]string{"bus " + at.BusName()}, how...), ", "))

@@ -11,7 +11,7 @@ import (
 )
 
 // RefusalsAreUsage makes wrong usage of whatever cobra refuses before a command begins: unknown commands, arguments and
-// flags; and of settings that can't be used. refused says whether it was cobra, who says no next step.
+// flags; and of settings that can't be used. refused says whether it was cobra, which names no next step.
 func RefusalsAreUsage(root *cobra.Command) (refused func() bool) {
 	began := false
 	configure := root.PersistentPreRunE

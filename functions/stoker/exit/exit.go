@@ -69,7 +69,7 @@ func Interrupted(ctx context.Context, err error, stays string) error {
 	return With(Stopped, fmt.Errorf("interrupted; %s", stays))
 }
 
-// IsInterrupt tells an error that comes of ctx having ended from one of something else.
+// IsInterrupt reports whether the end of ctx is the cause of an error.
 func IsInterrupt(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx)))
 }

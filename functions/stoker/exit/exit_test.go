@@ -33,7 +33,7 @@ func TestExitStatusesSayWhatWentWrong(t *testing.T) {
 			}
 		}
 		if !strings.Contains(exit.Help, fmt.Sprintf(" %d ", want)) {
-			t.Errorf("status %d is not in what users are told of them", want)
+			t.Errorf("status %d is not documented for users", want)
 		}
 	}
 }
@@ -53,6 +53,6 @@ func TestWhatTakesTooLongIsNotAnInterruption(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	if err := exit.Interrupted(ctx, broken, ""); err != broken {
-		t.Errorf("an error beside Ctrl-C is %v", err)
+		t.Errorf("an error together with Ctrl-C is %v", err)
 	}
 }

@@ -68,7 +68,7 @@ func reproduceModel(ctx context.Context, a *app.App, l app.Link, model string, f
 	var made *events.ModelTrained
 	late := fmt.Errorf("%s: nothing came of it within %s; run %s of pipeline %s goes on", model, f.timeout, job.Run, job.Pipeline)
 	err = exit.AtMost(ctx, f.timeout, late, func(ctx context.Context) (err error) {
-		made, err = offerAndFollow(ctx, a, l.Bus, job)
+		made, err = enqueueAndFollow(ctx, a, l.Bus, job)
 		return err
 	})
 	if err != nil {
@@ -101,8 +101,8 @@ func cannotReproduce(a *app.App, model string, plan reproduce.Plan) error {
 	return fmt.Errorf("%s can't be made again: %d of the things that it was made from are gone or are not what they were", model, len(plan.Missing))
 }
 
-// offerAndFollow puts a job on the queue and shows how it gets on until an event tells what came of it.
-func offerAndFollow(ctx context.Context, a *app.App, bus events.Bus, job events.Job) (made *events.ModelTrained, err error) {
+// enqueueAndFollow puts a job on the queue and shows its progress until its outcome is published.
+func enqueueAndFollow(ctx context.Context, a *app.App, bus events.Bus, job events.Job) (made *events.ModelTrained, err error) {
 	show := a.Display()
 	defer show.Close()
 	watching, stop := context.WithCancelCause(ctx)
@@ -129,7 +129,7 @@ func offerAndFollow(ctx context.Context, a *app.App, bus events.Bus, job events.
 	return made, both.Wait()
 }
 
-// outcomeOf waits for the event that tells what came of a job whose run is its own.
+// outcomeOf waits for the outcome of a job whose run is its own.
 func outcomeOf(ctx context.Context, a *app.App, bus events.Bus, job events.Job) (*events.ModelTrained, error) {
 	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: job.Pipeline, Run: job.Run, Follow: true}
 	for recorded, err := range bus.Read(ctx, query) {

@@ -117,7 +117,7 @@ func checkPython(ctx context.Context, a *app.App, source module.Source, calls []
 			if more := len(names) - maxLeftShown; more > 0 {
 				names = append(names[:maxLeftShown:maxLeftShown], fmt.Sprintf("%d more", more))
 			}
-			fmt.Fprintf(a.Notes(), "%s %s %s, which stays behind: of a module file only the .py files beside it come along; name the folder as module for all of it\n",
+			fmt.Fprintf(a.Notes(), "%s %s %s, which stays behind: of a module file only the .py files next to it come along; name the folder as module for all of it\n",
 				filepath.Base(source.Path), found.does, strings.Join(names, ", "))
 		}
 	}
@@ -165,7 +165,7 @@ func TakeModule(ctx context.Context, path string) (snapshot.Snapshot, error) {
 	return snapshot.Take(ctx, filepath.Join(cache, "python"), path)
 }
 
-// IsPath tells a module on disk from builtin:dnn and s3://bucket/key.
+// IsPath distinguishes a module on disk from builtin:dnn and s3://bucket/key.
 func IsPath(module string) bool { return !strings.Contains(module, ":") }
 
 // CheckUpload refuses a folder that is a TFX module whose file is no Python: workers would find out with the first job. Any other folder

@@ -16,7 +16,7 @@ import (
 )
 
 // Not parallel: it has a cache folder of its own.
-func TestASyntaxErrorIsToldBeforeAnythingIsApplied(t *testing.T) {
+func TestASyntaxErrorIsReportedBeforeAnythingIsApplied(t *testing.T) {
 	interpreter := tftest.Python(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	dir := t.TempDir()
@@ -69,9 +69,9 @@ func TestAModuleThatLacksWhatIsCalledIsRefused(t *testing.T) {
 		"from nowhere":              {"import os\nfrom other import run_fn\n", module.Source{}, false, ":2:1: run_fn is imported from other, which is neither in the module's files nor installed", ""},
 		"renamed":                   {"from other.deep import train as run_fn\n", module.Source{}, false, ":1:1: run_fn is imported from other.deep, which is neither", ""},
 		"relative":                  {"from .other import run_fn\n", module.Source{}, false, ":1:1: run_fn is imported from .other, which is neither", ""},
-		"from beside":               {"from beside import run_fn\n", module.Source{}, false, "", ""},
-		"relative, beside":          {"from .beside import run_fn\n", module.Source{}, false, "", ""},
-		"one of two":                {"try:\n  from beside import run_fn\nexcept ImportError:\n  from other import run_fn\n", module.Source{}, false, "", ""},
+		"from sibling":              {"from sibling import run_fn\n", module.Source{}, false, "", ""},
+		"relative, sibling":         {"from .sibling import run_fn\n", module.Source{}, false, "", ""},
+		"one of two":                {"try:\n  from sibling import run_fn\nexcept ImportError:\n  from other import run_fn\n", module.Source{}, false, "", ""},
 		"of a requirement":          {"from other import run_fn\n", module.Source{Requirements: []string{"other==1"}}, false, "", ""},
 		"with a star":               {"from other import *\n", module.Source{}, false, "", ""},
 		"named":                     {"def train(fn_args): pass\n", module.Source{RunFn: "m.train"}, false, "", ""},
@@ -88,7 +88,7 @@ func TestAModuleThatLacksWhatIsCalledIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "m.py")
-			for path, text := range map[string]string{path: tt.text, filepath.Join(filepath.Dir(path), "beside.py"): "def run_fn(a): pass\n"} {
+			for path, text := range map[string]string{path: tt.text, filepath.Join(filepath.Dir(path), "sibling.py"): "def run_fn(a): pass\n"} {
 				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}

@@ -241,7 +241,7 @@ func putPython(ctx context.Context, store storage.Store, root storage.Ref, sourc
 		return source, err
 	}
 	if alone.File != files.File && !strings.Contains(source.RunFn+source.TunerFn, ".") {
-		return source, fmt.Errorf("--upload: the files beside %s go along, and some define what it defines: name the function, "+
+		return source, fmt.Errorf("--upload: the files next to %s go along, and some define what it defines: name the function, "+
 			"as in run_fn: %s.run_fn", source.Path, strings.TrimSuffix(files.File, filepath.Ext(files.File)))
 	}
 	names, err := files.Names(ctx)

@@ -82,7 +82,7 @@ func (p paused) String() string {
 	case p.WentOn == 0 && p.Waiting == 0:
 		return fmt.Sprintf("pipeline %s goes on, no run was held", p.Pipeline)
 	case p.WentOn == 0:
-		return fmt.Sprintf("pipeline %s goes on: %s until there is room", p.Pipeline, ofRuns(p.Waiting, "that was held waits", "that were held wait"))
+		return fmt.Sprintf("pipeline %s goes on: %s until a slot is free", p.Pipeline, ofRuns(p.Waiting, "that was held waits", "that were held wait"))
 	}
 	line := fmt.Sprintf("pipeline %s goes on: %s", p.Pipeline, ofRuns(p.WentOn, "that was held goes on", "that were held go on"))
 	if p.Waiting > 0 {

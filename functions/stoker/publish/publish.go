@@ -151,7 +151,7 @@ func readInput(stdin io.Reader, name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// readEvent parses a whole event, or data that flags tell the rest of. Equal data of one run are one event, told again.
+// readEvent parses a whole event, or data whose other attributes are flags. Equal data of one run are one event, published again.
 func readEventOrData(text []byte, kind, pipeline, run string) (events.Event, error) {
 	if kind == "" {
 		return readEvent(text)
@@ -215,7 +215,7 @@ func publishEvent(ctx context.Context, a *app.App, bus events.Bus, event events.
 }
 
 // checkEffect refuses an event that its run would ignore, and returns what is worth knowing of another. With anyway nothing is refused.
-// Who may publish and not read is told that nothing was checked.
+// A publisher that may not read gets a note that nothing was checked.
 func checkEffect(ctx context.Context, a *app.App, bus events.Bus, event events.Event, anyway bool) (note string, err error) {
 	effect, err := submit.Check(ctx, bus, event)
 	none, ignored := errors.AsType[*submit.NoEffect](err)

@@ -100,7 +100,7 @@ func checkEmpty(ctx context.Context, store storage.Store, to storage.Ref) error 
 	return nil
 }
 
-// upload sends the files of a folder one after another, and a bridge's marker last. Nothing else tells of them until an event is published.
+// upload sends the files of a folder one after another, and a bridge's marker last. Nothing else announces them until an event is published.
 func upload(ctx context.Context, store storage.Store, folder string, to storage.Ref) (uploaded, error) {
 	sent := uploaded{To: to.String()}
 	var markers []string

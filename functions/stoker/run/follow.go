@@ -77,7 +77,7 @@ func Refusal(a *app.App, none *submit.NoEffect) error {
 	return fmt.Errorf("%w; publish it under another --run, or start this run's inputs again: `%s`", none, a.Command("runs rerun "+of))
 }
 
-// Describe says what an outcome tells, for people.
+// Describe describes an outcome for people.
 func Describe(w io.Writer, event events.Event) {
 	switch data := event.Data.(type) {
 	case *events.ModelTrained:

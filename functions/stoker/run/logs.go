@@ -59,7 +59,7 @@ func newLogs(a *app.App) *cobra.Command {
 	flags.IntVar(&f.tail, "tail", 0, "only the last lines, so many")
 	flags.BoolVarP(&f.follow, "follow", "f", false, "go on with what is printed until the run has ended; exit status 1 unless it has a model")
 	flags.BoolVar(&f.tuning, "tuning", false, "the log of the search for its hyperparameters")
-	flags.BoolVar(&f.raw, "raw", false, "as it was printed, with what it tells a terminal: for modules that you trust")
+	flags.BoolVar(&f.raw, "raw", false, "as it was printed, escape sequences included: for modules that you trust")
 	return cmd
 }
 

@@ -171,7 +171,7 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 
 func (f *waitFlags) check() error { return app.CheckTimeout(f.wait, f.timeout) }
 
-// awaitRun waits until a run has ended, and says how. The log tells of that before everything else does.
+// awaitRun waits until a run has ended, and says how. The log has the outcome first.
 func awaitRun(ctx context.Context, a *app.App, bus events.Bus, key runs.Key, timeout time.Duration) (ended runs.Summary, err error) {
 	late := fmt.Errorf("run %s: it has not ended within %s; `stoker runs show %[1]s` says what it waits for", key.Run, timeout)
 	err = exit.AtMost(ctx, timeout, late, func(ctx context.Context) error {

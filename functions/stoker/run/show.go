@@ -171,7 +171,7 @@ func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-// attemptLine says who works on a job, and how earlier attempts ended.
+// attemptLine names the worker of a job, and how earlier attempts ended.
 func attemptLine(lease events.Lease) string {
 	line := fmt.Sprintf("number %d", lease.Number)
 	if lease.Holder != "" {

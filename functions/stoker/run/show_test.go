@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-func TestAttemptsAndProgressAreToldInPlainWords(t *testing.T) {
+func TestAttemptsAndProgressAreDescribed(t *testing.T) {
 	t.Parallel()
 	lost := events.Lease{Number: 3, Failures: map[events.FailureKind]int{events.FailureUnavailable: 2}}
 	if got := attemptLine(lost); got != "number 3, 2 ended: handed back or lost" {

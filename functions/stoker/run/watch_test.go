@@ -87,7 +87,7 @@ func watchedBy(t *testing.T, bus events.Bus) (lines *json.Decoder, stop func()) 
 	ended := make(chan error, 1)
 	go func() {
 		err := watchRuns(ctx, a, bus, watchFlags{watch.Options{All: true}})
-		_ = write.CloseWithError(io.ErrUnexpectedEOF) // who reads on is told
+		_ = write.CloseWithError(io.ErrUnexpectedEOF) // the reader gets the error
 		ended <- err
 	}()
 	return json.NewDecoder(read), func() {

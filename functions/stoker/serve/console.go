@@ -29,14 +29,14 @@ const consoleTokenEnv = "STOKER_CONSOLE_TOKEN"
 // DefaultConsole is where the console listens: on loopback.
 const DefaultConsole = "127.0.0.1:8790"
 
-// consoleFlags say where a console listens, and who may do what.
+// consoleFlags are the address of a console and its permissions.
 type consoleFlags struct {
 	listen, tokenFile string
 	hosts             []string
 	readOnly, open    bool
 }
 
-// readers are those who may read without the token at an address: on loopback processes of this user, elsewhere nobody.
+// readers are the users that may read without the token at an address: on loopback processes of this user, elsewhere nobody.
 func readers(at net.Addr, open bool) console.Readers {
 	switch {
 	case open:
@@ -62,7 +62,7 @@ func newConsole(a *app.App) *cobra.Command {
 			"put a proxy with TLS before it that sends X-Forwarded-Proto.\n\n" +
 			"A browser that is given the token has a session. It ends when the user leaves, after 12 hours without a request, after 7 days, and\n" +
 			"with the console. Another token in --token-file is taken within seconds, and ends all sessions.\n\n" +
-			"/healthz and /readyz are served to everybody, for probes; /metrics, in Prometheus's format, to those who may read, and for the\n" +
+			"/healthz and /readyz are served to everybody, for probes; /metrics, in Prometheus's format, to readers, and for the\n" +
 			"token as `Authorization: Bearer`. STOKER_LISTEN is an address for these three alone.",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -80,7 +80,7 @@ func newConsole(a *app.App) *cobra.Command {
 			defer listener.Close()
 			readers := readers(listener.Addr(), f.open)
 			if readers == console.TokenHolders && token == "" {
-				return exit.Usage(errors.New("--read-only: who may read here? --open for everybody who reaches it, or leave out --read-only"))
+				return exit.Usage(errors.New("--read-only: no reader is permitted here; add --open for everybody who reaches it, or leave out --read-only"))
 			}
 			return operated{app: a, what: "console", page: true}.run(cmd.Context(), func(ctx context.Context, o *operated) error {
 				return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {

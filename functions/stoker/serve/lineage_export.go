@@ -35,8 +35,8 @@ func NewLineageExport(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Exporter}.Annotations(),
 		Short:       "Export trainings and searches as OpenLineage events",
 		Long: "Makes OpenLineage run events (spec 2-0-2) of the event log, and sends them to a receiver such as Marquez, or writes them as\n" +
-			"lines of JSON. Without --follow it tells of all that is in the log and ends. With --follow it runs until it is interrupted, and\n" +
-			"tells of what comes from its first start on, and of runs while they go on; the bus remembers how far it is. Jobs never wait\n" +
+			"lines of JSON. Without --follow it exports the whole log and ends. With --follow it runs until it is interrupted, and\n" +
+			"exports new events from its first start on, and runs while they run; the bus keeps its position. Jobs never wait\n" +
 			"for it. The same event always makes the same events.\n\n" +
 			"Where to: --to, else OPENLINEAGE_URL (with OPENLINEAGE_ENDPOINT, OPENLINEAGE_API_KEY), or OPENLINEAGE__TRANSPORT__TYPE file with\n" +
 			"OPENLINEAGE__TRANSPORT__LOG_FILE_PATH, else standard output. OPENLINEAGE_NAMESPACE is that of jobs, OPENLINEAGE_DISABLED=true sends nothing.\n" +
@@ -68,7 +68,7 @@ func NewLineageExport(a *app.App) *cobra.Command {
 	flags.StringVar(&f.to, "to", "", "receiver's address, or a file that is added to; -: standard output")
 	flags.StringVar(&f.namespace, "namespace", "", "of jobs (OPENLINEAGE_NAMESPACE); default: stoker")
 	flags.StringVar(&f.pipeline, "pipeline", "", "only this pipeline")
-	flags.Uint64Var(&f.from, "from", 1, "sequence of the first event to tell of")
+	flags.Uint64Var(&f.from, "from", 1, "sequence of the first event to export")
 	flags.BoolVar(&f.follow, "follow", false, "go on with what comes, until interrupted")
 	flags.StringVar(&f.name, "name", "openlineage", "with --follow: by which name the bus remembers how far it is; one for each receiver")
 	f.listen = listenFlag(cmd)
@@ -138,7 +138,7 @@ func newExporter(a *app.App, l app.Link, c openlineage.Config, f exportFlags, se
 	}
 }
 
-// exportLineage tells of what is in the log.
+// exportLineage exports the log.
 func exportLineage(ctx context.Context, a *app.App, l app.Link, c openlineage.Config, f exportFlags) error {
 	sender, closer, err := newSender(a, c)
 	if err != nil {
@@ -147,7 +147,7 @@ func exportLineage(ctx context.Context, a *app.App, l app.Link, c openlineage.Co
 	defer closer.Close()
 	x := newExporter(a, l, c, f, sender)
 	sent, err := x.Replay(ctx, f.from)
-	fmt.Fprintf(a.Notes(), "%d events told to %s\n", sent, whereTo(c))
+	fmt.Fprintf(a.Notes(), "%d events sent to %s\n", sent, whereTo(c))
 	if err != nil && c.URL != "" && ctx.Err() == nil {
 		return exit.Unreachable(fmt.Errorf("%w; --from goes on there", err))
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/settings"
 )
 
-// Where lineage is told: flags before the environment before the configuration file.
-func TestWhereLineageIsToldIsASetting(t *testing.T) {
+// Where lineage is sent: flags before the environment before the configuration file.
+func TestTheReceiverOfLineageIsASetting(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	text := "openlineage:\n  url: http://by-file:5000\n  api_key: k\n  namespace: prod\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

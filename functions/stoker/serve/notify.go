@@ -34,7 +34,7 @@ func newNotify(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Notifier}.Annotations(),
 		Short:       "Send failures to a webhook",
 		Long: "Follows the events of failure and the dead letters, and posts each of them to a webhook, in order, until it answers 2xx: at least\n" +
-			"once, across restarts, however long the webhook is away. What there was before the first start is not told.\n\n" +
+			"once, across restarts, however long the webhook is away. Earlier events are not sent.\n\n" +
 			"It is a CloudEvent in structured mode, or with --format text {\"text\": \"...\"}, which Slack, Mattermost and the like take.\n" +
 			"--template says what is in it, in Go's text/template, of .Kind .Pipeline .Run .Reason .Message .LogTail .Model .Number .ID .Type.\n" +
 			"{{plain .Message}} keeps what a module says from being a mention or a link.\n\n" +
@@ -65,14 +65,14 @@ func newNotify(a *app.App) *cobra.Command {
 	flags.StringVar(&urlFile, "url-file", "", "file with the address")
 	flags.StringVar(&secretFile, "secret-file", "", "file with the key that signs requests, whsec_... or any text; default: "+notifySecretEnv)
 	flags.StringVar(&tokenFile, "token-file", "", "file with a bearer token; default: "+notifyTokenEnv)
-	flags.StringSliceVar(&opts.Kinds, "kind", notify.DefaultKinds(), "what to tell of: kinds of events, and "+notify.Dead+" for dead letters")
+	flags.StringSliceVar(&opts.Kinds, "kind", notify.DefaultKinds(), "what to send: kinds of events, and "+notify.Dead+" for dead letters")
 	app.CompleteFlag(cmd, "kind", append(notify.DefaultKinds(), notify.Dead)...)
-	flags.StringSliceVar(&opts.Pipelines, "pipeline", nil, "tell of these pipelines alone; default: all")
+	flags.StringSliceVar(&opts.Pipelines, "pipeline", nil, "only these pipelines; default: all")
 	flags.StringVar(&opts.Format, "format", notify.CloudEvents, notify.CloudEvents+" or "+notify.Text)
 	flags.StringVar(&opts.Template, "template", "", "what to say with --format "+notify.Text)
 	flags.StringVar(&opts.Name, "name", "default", "under which it keeps its place on the bus")
 	flags.DurationVar(&opts.Timeout, "timeout", 0, "how long the webhook may take to answer, 20s at most (default 10s)")
-	flags.BoolVar(&try, "try", false, "send one test event, say what comes of it, and end")
+	flags.BoolVar(&try, "try", false, "send one test event, print the result, and end")
 	listen = listenFlag(cmd)
 	return cmd
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// operated is a command that stays running, and what it tells of itself.
+// operated is a command that keeps running, with its probes and metrics.
 type operated struct {
 	*telemetry.Telemetry // nil: nobody asks
 	app                  *app.App
@@ -48,7 +48,7 @@ func (o operated) run(ctx context.Context, do func(context.Context, *operated) e
 		o.listen = found.Value(settings.Listen).Text
 	}
 	if _, _, bad := net.SplitHostPort(o.listen); o.listen != "" && bad != nil {
-		return exit.Usage(errors.Join(errors.New("--listen: expected host:port, or :port for every address of the machine"), bad))
+		return exit.Usage(errors.Join(errors.New("--listen: expected host:port, or :port for all addresses of the machine"), bad))
 	}
 	log := o.app.Logger()
 	t, err := telemetry.Open(ctx, telemetry.Options{Service: "stoker-" + o.what, Version: o.app.Version, Scraped: o.listen != "" || o.page, Logger: log})
@@ -64,7 +64,7 @@ func (o operated) run(ctx context.Context, do func(context.Context, *operated) e
 	return do(ctx, &o)
 }
 
-// asks is what an operated command needs to work, and the queues whose lag it tells.
+// asks is what an operated command needs to work, and the queues whose lag it reports.
 type asks struct {
 	needs map[string]telemetry.Need
 	lags  []func(context.Context) ([]jetstream.Lag, error)
@@ -92,7 +92,7 @@ func (o *operated) probes(ctx context.Context, a asks) http.Handler {
 	return o.Probes(ctx, a.needs).Handler()
 }
 
-// refused looks once whether the bus refuses what is needed of it. Whose key is another's is told so when it starts, and does not stay to say
+// refused looks once whether the bus refuses what is needed of it. A command with the wrong credentials fails when it starts, and does not keep running to say
 // it forever; what is refused later may be allowed again.
 func (a asks) refused(ctx context.Context) error {
 	for _, need := range a.needs {
@@ -134,7 +134,7 @@ func asStack(stack *stack.Stack) asks {
 	return all
 }
 
-// asDispatcher is what a dispatcher needs. It tells of the queues of jobs too: workers that are scaled to zero can't.
+// asDispatcher is what a dispatcher needs. It reports the queues of jobs too: workers that are scaled to zero can't.
 func asDispatcher(bus *jetstream.Bus) asks {
 	all := asReader(bus.EventLag, bus.MayFollowEvents, dispatch.Reader)
 	all.lags = append(all.lags, bus.QueueLags)

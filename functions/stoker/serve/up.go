@@ -111,10 +111,10 @@ func Announce(a *app.App, stack *stack.Stack, console, token string) {
 	fmt.Fprintln(a.Notes(), "  Ctrl-C stops it; the data stays")
 }
 
-// noConsole is the word for --console.
+// noConsole is the value of --console for none.
 const noConsole = "off"
 
-// WithConsole runs a console beside do, unless it is off. Its token stays with the data. Another one in its file takes its place while the
+// WithConsole runs a console together with do, unless it is off. Its token stays with the data. Another one in its file takes its place while the
 // console runs, and a file that was removed is made again with a new one.
 func WithConsole(ctx context.Context, a *app.App, address string, stack *stack.Stack, probes http.Handler, do func(ctx context.Context, url, token string) error) error {
 	if address == noConsole {

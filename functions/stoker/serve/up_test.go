@@ -81,7 +81,7 @@ func TestReadersDependOnTheAddress(t *testing.T) {
 			t.Errorf("%s: %d, want %d", address, got, want)
 		}
 		if readers(at, true) != console.Everybody {
-			t.Errorf("%s with --open is not for everybody", address)
+			t.Errorf("%s with --open is not open to everybody", address)
 		}
 	}
 }

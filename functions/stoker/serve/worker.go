@@ -48,7 +48,7 @@ func newWorker(a *app.App) *cobra.Command {
 		Long: "Takes jobs off the queue and works on them until it is interrupted. With --once it works on one job at most and leaves:\n" +
 			"the shape in which a scaler starts workers from zero. --functions and --classes are then those of the queue that the\n" +
 			"scaler looks at, and --wait is longer than a lease (30s): the job of a worker that was killed comes back after that.\n\n" +
-			"Told to leave (SIGTERM, Ctrl-C), it has its modules write checkpoints, hands its jobs back and is gone within --grace, of\n" +
+			"On SIGTERM or Ctrl-C it has its modules write checkpoints, hands its jobs back and is gone within --grace, of\n" +
 			"which a module has three fifths. Give the service a longer one: terminationGracePeriodSeconds, TimeoutStopSec.\n\n" +
 			"Memory limits are watched by the worker, or held by the kernel where STOKER_CGROUP names a cgroup that it may divide:\n" +
 			"own, for the one it is in (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.\n\n" +
@@ -267,6 +267,6 @@ func leaveWithin(ctx context.Context, grace time.Duration, do func(context.Conte
 	case err := <-returned:
 		return err
 	case <-timer.C:
-		return fmt.Errorf("still at work %s after being told to leave; another worker has the job when its lease has run out", grace)
+		return fmt.Errorf("still at work %s after the signal to stop; another worker has the job when its lease has run out", grace)
 	}
 }

@@ -26,7 +26,7 @@ import (
 // hostsTokenEnv holds what the hosts of a group know, and nobody else.
 const hostsTokenEnv = "STOKER_HOSTS_TOKEN"
 
-// rankEnv is Kubernetes' word for which pod of an Indexed Job this is.
+// rankEnv is Kubernetes' name for which pod of an Indexed Job this is.
 const rankEnv = "JOB_COMPLETION_INDEX"
 
 // hostsHelp is what `stoker worker --help` says of groups.
@@ -83,7 +83,7 @@ func (f *workerFlags) checkHosts() error {
 	return nil
 }
 
-// findRank is told by Kubernetes where nobody says it.
+// findRank takes the rank from Kubernetes if no flag has it.
 func (f *hostsFlags) findRank() (err error) {
 	if f.rank >= 0 {
 		return nil
@@ -143,7 +143,7 @@ func asMember(ctx context.Context, a *app.App, f workerFlags, o *operated) error
 						return executor.Follow(ctx, train, round)
 					})
 					if ctx.Err() != nil {
-						return nil // told to leave
+						return nil // asked to stop
 					}
 					return err
 				})

@@ -23,7 +23,7 @@ type storeProbe struct {
 
 // await probes until the store has answered. A store that is unavailable when the worker starts is
 // waited for; one that refuses, or that does not honor conditions, ends the worker. It returns nil
-// when ctx has ended: a worker is told to leave by that, and has no job.
+// when ctx has ended: that asks a worker to stop, and has no job.
 func (p *storeProbe) await(ctx context.Context) error {
 	err := storage.AwaitProbe(ctx, p.store, p.root, func(err error, wait time.Duration) {
 		p.log.WarnContext(ctx, "object store is not available; probing again", "again_in", wait, "error", err)

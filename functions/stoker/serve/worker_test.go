@@ -21,25 +21,25 @@ func TestAWorkerLeavesWithinItsGraceTimeWhateverItIsAt(t *testing.T) {
 	t.Parallel()
 	handedBack := errors.New("handed back")
 	for name, tc := range map[string]struct {
-		needs time.Duration // to return, once it is told to leave
+		needs time.Duration // to return, once it is asked to stop
 		takes time.Duration
 		says  string
 	}{
 		"it hands back in time": {7 * time.Second, 7 * time.Second, "handed back"},
-		"it does not":           {time.Hour, 25 * time.Second, "still at work 25s after being told to leave"},
+		"it does not":           {time.Hour, 25 * time.Second, "still at work 25s after the signal to stop"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				ctx, tell := context.WithCancel(t.Context())
-				var told time.Time
-				time.AfterFunc(time.Minute, func() { told = time.Now(); tell() })
+				ctx, stop := context.WithCancel(t.Context())
+				var stopped time.Time
+				time.AfterFunc(time.Minute, func() { stopped = time.Now(); stop() })
 				err := leaveWithin(ctx, 25*time.Second, func(ctx context.Context) error {
 					<-ctx.Done()
 					time.Sleep(tc.needs)
 					return handedBack
 				})
-				if took := time.Since(told); took != tc.takes || err == nil || !strings.Contains(err.Error(), tc.says) {
+				if took := time.Since(stopped); took != tc.takes || err == nil || !strings.Contains(err.Error(), tc.says) {
 					t.Errorf("left after %s with %v, want %s and %s", took, err, tc.takes, tc.says)
 				}
 				time.Sleep(tc.needs) // what was left behind ends with the process, or here
@@ -48,7 +48,7 @@ func TestAWorkerLeavesWithinItsGraceTimeWhateverItIsAt(t *testing.T) {
 	}
 }
 
-func TestAWorkerThatIsNotToldToLeaveHasAllTheTimeThereIs(t *testing.T) {
+func TestAWorkerThatIsNotStoppedHasUnlimitedTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		err := leaveWithin(t.Context(), time.Second, func(context.Context) error { time.Sleep(time.Hour); return nil })
@@ -58,7 +58,7 @@ func TestAWorkerThatIsNotToldToLeaveHasAllTheTimeThereIs(t *testing.T) {
 	})
 }
 
-func TestAWorkerReadsWhereItIsToldAlone(t *testing.T) {
+func TestAWorkerReadsOnlyWhereItMay(t *testing.T) {
 	memory, root := storagetest.NewMemory("models", "uploads", "secrets"), storage.Ref{Bucket: "models", Key: "acme"}
 	secret := storage.Ref{Bucket: "secrets", Key: "x"}
 	within := func(inputs string) (storage.Store, error) {

@@ -73,24 +73,24 @@ func TestAnUploadOfAMarkerStartsOneTraining(t *testing.T) {
 	again(t, "marked%2Fmonday%2F_SUCCESS")
 	upload(t, "marked/tuesday", metadata) // on which the bridge works after what came before
 
-	told := map[string]int{}
+	announced := map[string]int{}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for recorded, err := range shared.Bus.Read(ctx, events.Query{Pipeline: "penguin-marked", Follow: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told[string(recorded.Event.Data.Kind())+" "+recorded.Event.Run]++
+		announced[string(recorded.Event.Data.Kind())+" "+recorded.Event.Run]++
 		if ready, ok := recorded.Event.Data.(*events.ExamplesReady); ok && !slices.Equal(ready.Examples[0].Splits, []string{"eval", "train"}) {
-			t.Errorf("told of splits %v", ready.Examples[0].Splits)
+			t.Errorf("announced splits %v", ready.Examples[0].Splits)
 		}
-		if told["model.trained monday"]+told["model.trained tuesday"] == 2 {
+		if announced["model.trained monday"]+announced["model.trained tuesday"] == 2 {
 			break
 		}
 	}
 	for _, kind := range []string{"examples.ready", "model.trained"} {
-		if told[kind+" monday"] != 1 || told[kind+" tuesday"] != 1 {
-			t.Errorf("told %v, want one %s for each run", told, kind)
+		if announced[kind+" monday"] != 1 || announced[kind+" tuesday"] != 1 {
+			t.Errorf("announced %v, want one %s for each run", announced, kind)
 		}
 	}
 }

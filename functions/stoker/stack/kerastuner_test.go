@@ -37,7 +37,7 @@ tuner:
 	model := trainedWithin(t, 8*time.Minute, transformOf("penguin-shared", "monday"))
 	hparams := tuningOf(t, "penguin-shared", "monday")
 	if hparams.Score == nil || *hparams.Score <= 0 || hparams.Objective == "" || hparams.Values["num_layers"] == nil {
-		t.Errorf("told %+v", hparams)
+		t.Errorf("published %+v", hparams)
 	}
 	if fmt.Sprint(model.Hyperparameters) != fmt.Sprint(hparams.Values) {
 		t.Errorf("trained with %v, found %v", model.Hyperparameters, hparams.Values)

@@ -43,7 +43,7 @@ trainer:
 	return outcome(t, event)
 }
 
-func TestWhatAMisbehavingModuleDidIsToldAndTheWorkerLivesOn(t *testing.T) {
+func TestAMisbehavingModuleFailsAndTheWorkerLivesOn(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, body, settings string
@@ -75,10 +75,10 @@ func TestWhatAMisbehavingModuleDidIsToldAndTheWorkerLivesOn(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			told := moduleRun(t, test.name, test.body, test.settings)
-			failed, ok := told.Data.(*events.TrainingFailed)
+			event := moduleRun(t, test.name, test.body, test.settings)
+			failed, ok := event.Data.(*events.TrainingFailed)
 			if !ok {
-				t.Fatalf("it became a model: %+v", told.Data)
+				t.Fatalf("it became a model: %+v", event.Data)
 			}
 			// On a loaded machine a lease runs out at times. That attempt has a number too, and the limit does not count it: that
 			// no more than the limit are the module's own is proved with the worker, on a clock that nothing loads.
@@ -94,15 +94,15 @@ func TestWhatAMisbehavingModuleDidIsToldAndTheWorkerLivesOn(t *testing.T) {
 }
 
 // The model comes of a module that does no more than leave one, on the worker that saw to the others.
-func TestATFXModuleBecomesAModelBesideThem(t *testing.T) {
+func TestATFXModuleBecomesAModelNextToThem(t *testing.T) {
 	t.Parallel()
 	model, err := filepath.Abs("../../../compute/tf/savedmodel/testdata/penguin/model")
 	if err != nil {
 		t.Fatal(err)
 	}
 	body := fmt.Sprintf("import shutil\nshutil.copytree(%q, fn_args.serving_model_dir)", model)
-	told := moduleRun(t, "behaves", body, "")
-	if _, ok := told.Data.(*events.ModelTrained); !ok {
-		t.Errorf("no model: %+v", told.Data)
+	event := moduleRun(t, "behaves", body, "")
+	if _, ok := event.Data.(*events.ModelTrained); !ok {
+		t.Errorf("no model: %+v", event.Data)
 	}
 }

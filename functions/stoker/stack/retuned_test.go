@@ -34,7 +34,7 @@ func TestARunIsTunedWhenItIsDue(t *testing.T) {
 		event.Data.(*events.TransformReady).Force = force
 		model, hparams := trained(t, event), tuningOf(t, "penguin-retuned", name)
 		if fmt.Sprint(model.Hyperparameters) != fmt.Sprint(hparams.Values) {
-			t.Errorf("%s: trained with %v, told %v", name, model.Hyperparameters, hparams.Values)
+			t.Errorf("%s: trained with %v, published %v", name, model.Hyperparameters, hparams.Values)
 		}
 		return hparams
 	}
@@ -47,7 +47,7 @@ func TestARunIsTunedWhenItIsDue(t *testing.T) {
 		"wednesday": retuned(12, strings.Replace(changed, "changed", "{every: 7d}", 1)),
 	} {
 		if got := run(name, spec, false); !got.Reused || got.Cached || got.Study != first.Study || got.Execution != first.Execution {
-			t.Errorf("%s: told %+v, it was %+v", name, got, first)
+			t.Errorf("%s: published %+v, it was %+v", name, got, first)
 		}
 	}
 	forced := run("thursday", retuned(11, changed), true)

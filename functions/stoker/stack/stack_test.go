@@ -290,10 +290,10 @@ func TestBadInputEndsInOneClearErrorAndTheWorkerLivesOn(t *testing.T) {
 			evs := demo.Events(penguins(), run)
 			evs[0].ID, evs[1].ID = "h-"+strings.ReplaceAll(name, " ", "-"), "t-"+strings.ReplaceAll(name, " ", "-")
 			evs[1].Data = tc.data
-			told := outcome(t, evs...)
-			failed, ok := told.Data.(*events.TrainingFailed)
+			event := outcome(t, evs...)
+			failed, ok := event.Data.(*events.TrainingFailed)
 			if !ok {
-				t.Fatalf("it became a model: %+v", told.Data)
+				t.Fatalf("it became a model: %+v", event.Data)
 			}
 			if failed.Reason != events.FailureInput {
 				t.Errorf("kind %s", failed.Reason)

@@ -27,7 +27,7 @@ tuner:
 	model := trained(t, transformOf("penguin-study", "monday"))
 	hparams := tuningOf(t, "penguin-study", "monday")
 	if hparams.Score == nil || hparams.Objective == "" || hparams.Cached || hparams.Values["learning_rate"] == nil {
-		t.Errorf("told %+v", hparams)
+		t.Errorf("published %+v", hparams)
 	}
 	if fmt.Sprint(model.Hyperparameters) != fmt.Sprint(hparams.Values) {
 		t.Errorf("trained with %v, found %v", model.Hyperparameters, hparams.Values)
@@ -40,7 +40,7 @@ tuner:
 	}
 	trained(t, transformOf("penguin-study", "tuesday"))
 	if again := tuningOf(t, "penguin-study", "tuesday"); !again.Cached || again.Study != hparams.Study {
-		t.Errorf("told again %+v", again)
+		t.Errorf("published again %+v", again)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// One event: a TFX module file's tuner_fn searches, HParamsReady tells what it found, and run_fn trains with that.
+// One event: a TFX module file's tuner_fn searches, HParamsReady has what it found, and run_fn trains with that.
 func TestARunIsTunedByItsTFXModuleAndTrainedWithWhatThatFound(t *testing.T) {
 	t.Parallel()
 	module, err := filepath.Abs("testdata/penguin_tuned.py")
@@ -37,7 +37,7 @@ tuner:
 	model := trained(t, transformOf("penguin-tuned", "monday"))
 	hparams := tuningOf(t, "penguin-tuned", "monday")
 	if hparams.Reused || hparams.Score == nil || *hparams.Score < 0 || hparams.Values["num_layers"] == nil {
-		t.Errorf("told %+v", hparams)
+		t.Errorf("published %+v", hparams)
 	}
 	if fmt.Sprint(model.Hyperparameters) != fmt.Sprint(hparams.Values) {
 		t.Errorf("trained with %v, found %v", model.Hyperparameters, hparams.Values)
@@ -62,7 +62,7 @@ func deploy(t *testing.T, text string) {
 	}
 }
 
-// transformOf tells a run of the penguins that went through their transform graph; their schema is that inside it.
+// transformOf is the event of the penguins behind their transform graph, whose schema is the one inside it.
 func transformOf(pipeline, run string) events.Event {
 	return events.Event{ID: run, Source: "/test", Pipeline: pipeline, Run: run, Data: &events.TransformReady{
 		TransformGraph:      penguins().Join("transform_graph").String(),
@@ -107,7 +107,7 @@ func fileOf(t *testing.T, uri, name string) string {
 }
 
 // A run whose pipeline wants no other hyperparameters ends with its search, and says why; the job lies among the dead letters.
-func TestASearchThatFailsIsToldWithItsTraceback(t *testing.T) {
+func TestASearchThatFailsIsReportedWithItsTraceback(t *testing.T) {
 	t.Parallel()
 	module := filepath.Join(t.TempDir(), "user_module.py")
 	text := "def tuner_fn(fn_args):\n    print('looking at', fn_args.train_files)\n    raise ValueError('no space to search')\n"
@@ -119,9 +119,9 @@ pipeline: penguin-untuned
 module: {path: %s, python: %s, keras: 3}
 tuner: {when: always, on_failed: fail}
 `, module, tftest.Python(t)))
-	told, ok := outcome(t, transformOf("penguin-untuned", "monday")).Data.(*events.TrainingFailed)
-	if !ok || told.Reason != events.FailureIncomplete || !strings.HasPrefix(told.Message, "tuning failed: ") || !strings.Contains(told.Message, "no space to search") {
-		t.Errorf("told %+v", told)
+	event, ok := outcome(t, transformOf("penguin-untuned", "monday")).Data.(*events.TrainingFailed)
+	if !ok || event.Reason != events.FailureIncomplete || !strings.HasPrefix(event.Message, "tuning failed: ") || !strings.Contains(event.Message, "no space to search") {
+		t.Errorf("published %+v", event)
 	}
 	query := events.Query{Kinds: []events.Kind{events.KindTuningFailed}, Pipeline: "penguin-untuned"}
 	for recorded, err := range shared.Bus.Read(t.Context(), query) {
@@ -130,7 +130,7 @@ tuner: {when: always, on_failed: fail}
 		}
 		failed := recorded.Event.Data.(*events.TuningFailed)
 		if failed.Reason != events.FailureModule || !strings.Contains(failed.LogTail, "user_module.py") || !strings.Contains(failed.Log, "/Tuner/") {
-			t.Errorf("told %+v", failed)
+			t.Errorf("published %+v", failed)
 		}
 		return
 	}

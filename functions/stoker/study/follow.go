@@ -36,13 +36,13 @@ func newStudyView(a *app.App) studyView {
 	case drawable:
 		return &liveStudy{out: a.Stdout, size: a.Stdout.Size}
 	}
-	return &studyLines{out: a.Stdout, told: map[string]bool{}}
+	return &studyLines{out: a.Stdout, shown: map[string]bool{}}
 }
 
 // redrawn is how often a table is drawn while trials report steps.
 const redrawn = 200 * time.Millisecond
 
-// followStudy shows a study until it has ended. Its log says what is; what running trials report comes beside it, and may be missing.
+// followStudy shows a study until it has ended. Its log has the state; reports of running trials come separately, and may be missing.
 func followStudy(ctx context.Context, a *app.App, bus events.Bus, study events.Study) error {
 	var mu sync.Mutex
 	var d studyDetail
@@ -122,16 +122,16 @@ func (q quietStudy) end(d studyDetail) error { return q.app.Print(d, nil) }
 
 // studyLines prints a line for each trial that has ended, and what the study came to.
 type studyLines struct {
-	out  io.Writer
-	told map[string]bool
+	out   io.Writer
+	shown map[string]bool
 }
 
 func (l *studyLines) show(d studyDetail) {
 	for _, trial := range d.Trials {
-		if trial.Ended.IsZero() || l.told[trial.Trial] || trial.Status == tune.Running || trial.Status == tune.Invalid {
+		if trial.Ended.IsZero() || l.shown[trial.Trial] || trial.Status == tune.Running || trial.Status == tune.Invalid {
 			continue
 		}
-		l.told[trial.Trial] = true
+		l.shown[trial.Trial] = true
 		line := fmt.Sprintf("trial %s  %s  %s  %s", trial.Trial, d.status(trial), d.score(trial), ValuesLine(trial.Values)+whyFailed(trial))
 		if trial.Best {
 			line += "  best so far"

@@ -223,7 +223,7 @@ func epochs(trial report.Row) string {
 	return fmt.Sprint(trial.Epochs)
 }
 
-// time is how long a trial took; of one that runs, how long it has, by the time of what the log or the trial told last.
+// time is how long a trial took; of one that runs, how long it has, up to the last entry of the log or report of the trial.
 func (d studyDetail) time(trial report.Row) string {
 	until := trial.Ended
 	if until.IsZero() {

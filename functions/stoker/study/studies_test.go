@@ -114,7 +114,7 @@ func TestAReportKeepsTheMetricsThatALaterOneLeavesOut(t *testing.T) {
 	}
 }
 
-func TestOnlyItsOwnJobTellsOfATrial(t *testing.T) {
+func TestOnlyItsOwnJobReportsATrial(t *testing.T) {
 	t.Parallel()
 	s := bigStudy(t, 2).Study
 	for _, test := range []struct {

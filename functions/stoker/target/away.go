@@ -19,14 +19,14 @@ func (t Target) Help(err error) string {
 	switch {
 	case hint != "":
 		return hint
-	case asksWhoWeAre(err):
+	case asksForCertificate(err):
 		return "it asks for a certificate that it trusts: --nats-cert FILE and --nats-key FILE (NATS_CERT, NATS_KEY)"
 	case t.IsLocal:
 		return "no stack answers where the data folder says; start `" + t.up + "`"
 	case errors.Is(err, events.ErrRefused):
-		return "`stoker config` shows who asks"
+		return "`stoker config` shows whose credentials are used"
 	}
-	return fmt.Sprintf("is %s right? `stoker config` shows who says so", t.BusName())
+	return fmt.Sprintf("is %s right? `stoker config` shows where the setting comes from", t.BusName())
 }
 
 // StoreHelp is what may help where the store's certificate is not trusted; "" of other errors.

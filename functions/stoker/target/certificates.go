@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
-// whoSays is where a setting that is wrong is looked up.
-const whoSays = "`stoker config` shows who says so"
+// showsSource says how to find a setting that is wrong.
+const showsSource = "`stoker config` shows where the setting comes from"
 
 // checkFiles refuses files that can't be used before a server is asked, which would say less of it.
 func checkFiles(bus settings.Bus) error {
@@ -22,7 +22,7 @@ func checkFiles(bus settings.Bus) error {
 		pair = keyText(bus)
 	} else if bus.Cert != "" && bus.Key != "" {
 		if _, err := tls.LoadX509KeyPair(bus.Cert, bus.Key); err != nil {
-			pair = fmt.Errorf("nats.cert and nats.key: %w: %s", err, whoSays)
+			pair = fmt.Errorf("nats.cert and nats.key: %w: %s", err, showsSource)
 		}
 	}
 	err := errors.Join(certificates("nats.ca", bus.CA), pair, readable("nats.creds", bus.Creds), readable("nats.nkey", bus.NKey))
@@ -39,7 +39,7 @@ func keyText(bus settings.Bus) error {
 		_, err = tls.X509KeyPair(certificate, []byte(bus.KeyText))
 	}
 	if err != nil {
-		return fmt.Errorf("nats.cert and nats.key_text: %w: %s", err, whoSays)
+		return fmt.Errorf("nats.cert and nats.key_text: %w: %s", err, showsSource)
 	}
 	return nil
 }
@@ -51,10 +51,10 @@ func certificates(key, file string) error {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", key, err, whoSays)
+		return fmt.Errorf("%s: %w: %s", key, err, showsSource)
 	}
 	if !x509.NewCertPool().AppendCertsFromPEM(text) {
-		return fmt.Errorf("%s: %s: expected certificates in PEM: %s", key, file, whoSays)
+		return fmt.Errorf("%s: %s: expected certificates in PEM: %s", key, file, showsSource)
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func readable(key, file string) error {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", key, err, whoSays)
+		return fmt.Errorf("%s: %w: %s", key, err, showsSource)
 	}
 	return f.Close()
 }
@@ -96,9 +96,9 @@ func namesOf(cert *x509.Certificate) string {
 	return strings.Join(names, ", ")
 }
 
-// asksWhoWeAre tells a bus that wants another certificate of its client, or any: it closes the connection, before its reason is
+// asksForCertificate recognizes a bus that wants another certificate of its client, or any: it closes the connection, before its reason is
 // read or after.
-func asksWhoWeAre(err error) bool {
+func asksForCertificate(err error) bool {
 	said := err.Error()
 	return strings.Contains(said, "remote error: tls: ") && strings.Contains(said, "certificate") || strings.Contains(said, "closed by remote after TLS handshake")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Target says where one Stoker is. Nothing is asked for before a command needs it: who reads the log needs no key of the
+// Target says where one Stoker is. Nothing is asked for before a command needs it: a command that reads the log needs no key of the
 // store.
 type Target struct {
 	Bus     settings.Bus

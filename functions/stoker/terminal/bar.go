@@ -41,7 +41,7 @@ func (d *barDisplay) Progress(p events.Progress) {
 	}
 }
 
-// ofTrial tells of a trial on the bar of its search; where nobody knows how long that takes, its line is all there is.
+// ofTrial shows a trial on the bar of its search; without a known length there is only its line.
 func (d *barDisplay) ofTrial(p events.Progress) {
 	d.trial = p.Phase
 	if p.Steps > 0 {
@@ -57,7 +57,7 @@ const (
 	describedIn = 24 // columns, at least, for the phase and a metric: a bar gives way for them
 )
 
-// barIn is how wide a bar is on a terminal: as wide as others where there is room, else what the words and figures leave of it.
+// barIn is how wide a bar is on a terminal: as wide as others if it fits, else what the words and figures leave of it.
 func (d *barDisplay) barIn(steps int) int {
 	return min(barWidth, max(0, d.width-describedIn-figuresIn(steps)))
 }

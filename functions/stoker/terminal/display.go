@@ -34,7 +34,7 @@ func (NoDisplay) Progress(events.Progress) {}
 // Close does nothing.
 func (NoDisplay) Close() {}
 
-// ProgressOf is what a module's message tells of its progress; false for one that tells of something else.
+// ProgressOf returns the progress in a module's message; false if it has none.
 func ProgressOf(m module.Message) (events.Progress, bool) {
 	p := events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics}
 	return p, m.Type == module.MessageProgress
@@ -52,7 +52,7 @@ type lineDisplay struct {
 // TrialPhase begins the phase of what a trial of a search reports; the trial's id is the rest.
 const TrialPhase = "trial "
 
-// trialShown is how often a line tells of a trial.
+// trialShown is how often a line is printed of a trial.
 const trialShown = 5 * time.Second
 
 func (d *lineDisplay) Progress(p events.Progress) {

@@ -10,16 +10,16 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// training is what a display is told of a short job, with a report that has no phase.
+// training are the reports of a short job, with a report that has no phase.
 func training() []events.Progress {
 	metrics := map[string]float64{"loss": 0.25, "sparse_categorical_accuracy": 0.9, "sparse_categorical_crossentropy": 0.2}
-	told := []events.Progress{{Phase: "staging"}, {}}
+	reports := []events.Progress{{Phase: "staging"}, {}}
 	for step := 0; step <= 100; step += 10 {
-		told = append(told, events.Progress{Phase: "training", Step: step, Steps: 100, Metrics: metrics})
+		reports = append(reports, events.Progress{Phase: "training", Step: step, Steps: 100, Metrics: metrics})
 	}
-	last := told[len(told)-1]
-	last.Metrics = map[string]float64{"loss": 0.125} // told once more, with a last figure
-	return append(told, last, events.Progress{}, events.Progress{Phase: "publishing"})
+	last := reports[len(reports)-1]
+	last.Metrics = map[string]float64{"loss": 0.125} // reported once more, with a last figure
+	return append(reports, last, events.Progress{}, events.Progress{Phase: "publishing"})
 }
 
 func TestPlainProgressHasNoEmptyLines(t *testing.T) {
@@ -99,7 +99,7 @@ func TestOnlyProgressIsShownAsProgress(t *testing.T) {
 	}
 }
 
-func TestTrialsAreToldOnTheBarOfTheirSearch(t *testing.T) {
+func TestTrialsAreShownOnTheBarOfTheirSearch(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	d := &barDisplay{out: &out, width: 100}

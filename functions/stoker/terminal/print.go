@@ -58,7 +58,7 @@ func PrintNext(stream *Stream, format string, v any) error {
 		if err := printYAML(&document, v); err != nil {
 			return err
 		}
-		_, err := document.WriteTo(out) // at once, so that who reads has all of it
+		_, err := document.WriteTo(out) // in one write, so that the reader has all of it
 		return err
 	}
 	return json.NewEncoder(out).Encode(v)

@@ -36,7 +36,7 @@ func Line(text string) string {
 	}
 	missing := remark(len(text))
 	var safe strings.Builder
-	length, cut := 0, 0 // in characters; in bytes of safe, where the remark has room
+	length, cut := 0, 0 // in characters; in bytes of safe, where the remark fits
 	for e, rest := (escaper{oneLine: true}), text; rest != ""; {
 		token, size := e.next(rest, true)
 		length += utf8.RuneCountInString(token)

@@ -165,7 +165,7 @@ func (s *Stream) safe(text string, final bool) string {
 	return safe.String()
 }
 
-// add prints the next characters of a line as long as it has room for them.
+// add prints the next characters of a line as long as they fit.
 func (l *line) add(safe *strings.Builder, token string, size int, as manner) {
 	if as.long {
 		safe.WriteString(token)

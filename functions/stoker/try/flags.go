@@ -41,7 +41,7 @@ func (t *tryFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&t.examples, "examples", "", "folder of an Examples artifact, with Split-train and Split-eval, or a table")
 	flags.StringVar(&t.transformGraph, "transform-graph", "", "folder of a TransformGraph artifact; the examples went through it already, but for --raw")
-	flags.BoolVar(&t.raw, "raw", false, "the examples are raw beside --transform-graph: the module sends them through it")
+	flags.BoolVar(&t.raw, "raw", false, "with --transform-graph: the examples are raw, and the module sends them through it")
 	flags.StringVar(&t.schema, "schema", "", "schema.pbtxt, or its folder; default: the one inside the transform graph")
 	flags.StringVar(&t.hyperparameters, "hyperparameters", "", "best_hyperparameters.txt, or its folder")
 	flags.StringVar(&t.baseModel, "base-model", "", "model to start from: folder of a Model artifact, a SavedModel or a checkpoint")
@@ -49,7 +49,7 @@ func (t *tryFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&t.to, "to", "stoker-try", "folder for the model; must not be there yet")
 	flags.IntVar(&t.trainSteps, "train-steps", 0, "training steps; 0: the module decides, and Keras's fit of a dataset that repeats never ends")
 	flags.IntVar(&t.evalSteps, "eval-steps", 0, "evaluation steps; 0: the whole split")
-	flags.StringSliceVar(&t.exports, "exports", nil, "formats beside the SavedModel: some of "+strings.Join(module.Formats(), ", "))
+	flags.StringSliceVar(&t.exports, "exports", nil, "formats in addition to the SavedModel: some of "+strings.Join(module.Formats(), ", "))
 	flags.Int64Var(&t.seed, "seed", 0, "seed of everything random")
 	flags.BoolVar(&t.force, "force", false, "replace what an earlier try left in --to")
 	flags.BoolVar(&t.assignmentOnly, "assignment", false, "print the assignment and do nothing")
@@ -186,7 +186,7 @@ func (t *tryFlags) check(a module.Assignment) error {
 	}
 	switch {
 	case t.raw && t.transformGraph == "":
-		return exit.Usage(errors.New("--raw is said of examples beside --transform-graph, and there is none"))
+		return exit.Usage(errors.New("--raw needs --transform-graph"))
 	case t.transformGraph != "":
 		if err := isFolder(t.transformGraph); err != nil {
 			return fmt.Errorf("--transform-graph: %w", err)

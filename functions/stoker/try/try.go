@@ -62,7 +62,7 @@ func newTry(a *app.App) *cobra.Command {
 		Short:       "Train or tune a module on local files",
 		Long: "Runs a module as a worker would, on folders of this machine. With --assignment it only prints what the module would be\n" +
 			"given, for a debugger: start a Go module's own program with that line on its standard input.\n\n" +
-			"With --tune it searches for hyperparameters instead, in one seat, and leaves what a tune job publishes: best_hyperparameters,\n" +
+			"With --tune it searches for hyperparameters instead, in one slot, and leaves what a tune job publishes: best_hyperparameters,\n" +
 			"for --hyperparameters of the next try, and tuner_results with all trials.\n\n" + table.TableHelp + " Without --schema it is inferred, as `stoker schema infer` does.",
 		Example: `  stoker try builtin:dnn --examples penguins.csv --train-steps 100 --config '{"label": "species"}'
   stoker try builtin:dnn --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --config '{"label": "species"}'
@@ -183,11 +183,11 @@ func train(ctx context.Context, a *app.App, assignment module.Assignment, log st
 		}
 	})
 	show.Close()
-	return outcome, onceTold(a, err, assignment)
+	return outcome, reportedOnce(a, err, assignment)
 }
 
-// onceTold shows what a module printed of its failure, and leaves the rest to one line.
-func onceTold(a *app.App, err error, assignment module.Assignment) error {
+// reportedOnce prints what a module printed of its failure, and leaves the rest to one line.
+func reportedOnce(a *app.App, err error, assignment module.Assignment) error {
 	failed, ok := errors.AsType[*runner.Error](err)
 	if !ok || failed.Kind == runner.KindStopped {
 		return err
@@ -244,7 +244,7 @@ func (t *tryFlags) addPython(flags *pflag.FlagSet) {
 		"default: STOKER_PYTHON, else what stoker python setup made")
 	flags.StringVar(&t.source.Keras, "keras", "", "of a TFX module: 2, 3, or auto for what it needs")
 	flags.IntVar(&t.workers, "workers", 1, "of a TFX module: processes that train one model together, by MultiWorkerMirroredStrategy")
-	flags.StringArrayVar(&t.source.Requirements, "requirements", nil, "of a TFX module: a package beside those of its environment, "+
+	flags.StringArrayVar(&t.source.Requirements, "requirements", nil, "of a TFX module: a package in addition to those of its environment, "+
 		"like humanize>=4; may be given again")
 }
 

@@ -88,7 +88,7 @@ type searched struct {
 }
 
 // trySearch searches in a new folder, which goes again when that fails.
-func trySearch(ctx context.Context, a *app.App, t *tryFlags, told module.Assignment) (err error) {
+func trySearch(ctx context.Context, a *app.App, t *tryFlags, assignment module.Assignment) (err error) {
 	if err := os.MkdirAll(t.to, 0o755); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func trySearch(ctx context.Context, a *app.App, t *tryFlags, told module.Assignm
 			err = errors.Join(err, os.RemoveAll(t.to))
 		}
 	}()
-	for _, dir := range []string{told.WorkingDir, told.BestHyperparametersDir, told.TunerResultsDir} {
+	for _, dir := range []string{assignment.WorkingDir, assignment.BestHyperparametersDir, assignment.TunerResultsDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
@@ -107,20 +107,20 @@ func trySearch(ctx context.Context, a *app.App, t *tryFlags, told module.Assignm
 		return err
 	}
 	defer host.Close()
-	session, err := host.Open(ctx, told.Module)
+	session, err := host.Open(ctx, assignment.Module)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	return searchIn(ctx, a, t, told, session)
+	return searchIn(ctx, a, t, assignment, session)
 }
 
 // searchIn asks the module what to search for, and does, unless that is all that is asked or the module has searched by itself.
-func searchIn(ctx context.Context, a *app.App, t *tryFlags, told module.Assignment, session *runner.Session) error {
+func searchIn(ctx context.Context, a *app.App, t *tryFlags, assignment module.Assignment, session *runner.Session) error {
 	show := a.Display()
 	defer show.Close()
 	var said json.RawMessage
-	outcome, err := session.Run(ctx, told, runner.Limits{LogPath: filepath.Join(filepath.Dir(told.WorkingDir), triedLog)}, func(m module.Message) {
+	outcome, err := session.Run(ctx, assignment, runner.Limits{LogPath: filepath.Join(filepath.Dir(assignment.WorkingDir), triedLog)}, func(m module.Message) {
 		if m.Type == module.MessageStudy {
 			said = m.Study
 		} else if p, ok := terminal.ProgressOf(m); ok {
@@ -128,22 +128,22 @@ func searchIn(ctx context.Context, a *app.App, t *tryFlags, told module.Assignme
 		}
 	})
 	if err != nil {
-		return onceTold(a, err, told)
+		return reportedOnce(a, err, assignment)
 	}
-	found := searched{BestHyperparameters: told.BestHyperparametersDir, TunerResults: told.TunerResultsDir}
+	found := searched{BestHyperparameters: assignment.BestHyperparametersDir, TunerResults: assignment.TunerResultsDir}
 	if outcome.LogBytes > 0 {
-		found.Log = filepath.Join(filepath.Dir(told.WorkingDir), triedLog)
+		found.Log = filepath.Join(filepath.Dir(assignment.WorkingDir), triedLog)
 	}
 	if said == nil {
 		show.Close()
 		return a.Print(found, found.table)
 	}
 	alone := search.Local{
-		Wanted: said, Search: t.search(told), Base: told, Dir: filepath.Join(filepath.Dir(told.WorkingDir), "trials"),
+		Wanted: said, Search: t.search(assignment), Base: assignment, Dir: filepath.Join(filepath.Dir(assignment.WorkingDir), "trials"),
 		OnStudy:   func(study tune.Study) { show.Progress(tuner.Progress(study)) },
 		OnMessage: func(module.Message) {},
-		Run: func(ctx context.Context, told module.Assignment, on func(module.Message)) (runner.Outcome, error) {
-			return session.Run(ctx, told, runner.Limits{}, on)
+		Run: func(ctx context.Context, assignment module.Assignment, on func(module.Message)) (runner.Outcome, error) {
+			return session.Run(ctx, assignment, runner.Limits{}, on)
 		},
 	}
 	if t.studyOnly {
@@ -152,7 +152,7 @@ func searchIn(ctx context.Context, a *app.App, t *tryFlags, told module.Assignme
 	study, err := alone.Make(ctx)
 	show.Close()
 	if err != nil {
-		return onceTold(a, err, told)
+		return reportedOnce(a, err, assignment)
 	}
 	made := report.Of(&study)
 	found.Study = &made
