@@ -13,7 +13,7 @@ func Source(f Function) string { return "/stoker/" + string(f) }
 
 const dispatchSource = "/stoker/dispatch"
 
-// NewModelTrained returns the outcome of a train job. Its id, and with it its subject, is the same for every process that finds the
+// NewModelTrained returns the outcome of a train job. Its id, and with it its subject, is the same for each process that finds the
 // execution done: one event for each run, execution and generation. It is <execution>-<generation>-<digest of pipeline and run>,
 // because two runs may share an execution, and CloudEvents takes equal ids of one source for one event.
 func NewModelTrained(job Job, data *ModelTrained) Event {

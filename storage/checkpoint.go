@@ -16,7 +16,7 @@ type Checkpoint struct {
 	Attempt string `json:"attempt"`
 	Try     int    `json:"try"`    // number of the attempt among those at its job: the later one counts
 	Number  int    `json:"number"` // of the attempt's checkpoints, from 1
-	Step    int    `json:"step"`   // as the module told it
+	Step    int    `json:"step"`   // as the module reported it
 
 	Files []CheckpointFile `json:"files"` // in path order
 }

@@ -9,7 +9,7 @@ import (
 
 // PutCommit makes c the outcome of its execution, unless there is one already. It returns the commit that counts, and
 // whether that is c: then won is true, also when an earlier try had written it and only the answer was lost. Two writers are
-// told apart by Attempt; a cancelling one has an Attempt of its own too.
+// distinguished by Attempt; a cancelling one has an Attempt of its own too.
 //
 // ErrUnavailable means that nobody knows: call again.
 func PutCommit(ctx context.Context, store Store, root Ref, c Commit) (winner Commit, won bool, err error) {

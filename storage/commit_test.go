@@ -134,7 +134,7 @@ func TestAReplacedCommitKeepsCountOfItsModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next := commit("a1") // the same attempt, told of again
+	next := commit("a1") // the same attempt, again
 	next.Generation, next.Job = 2, "job-2"
 	winner, won, err := storage.Recommit(t.Context(), store, trainer, old, next)
 	if err != nil || !won {
@@ -146,7 +146,7 @@ func TestAReplacedCommitKeepsCountOfItsModels(t *testing.T) {
 	if _, _, err := storage.Recommit(t.Context(), store, trainer, winner, commit("a2")); err == nil {
 		t.Error("a generation was counted back")
 	}
-	// Whoever had the same old commit in hand is not told that it won.
+	// A writer with the same old commit does not win.
 	if _, won, err := storage.Recommit(t.Context(), store, trainer, old, commit("a1")); err != nil || won {
 		t.Errorf("%v, %v", won, err)
 	}

@@ -74,7 +74,7 @@ func (p Place) validateAttempt() error {
 	return p.Validate()
 }
 
-// PlaceOf finds the attempt that made an artifact of Stoker's own, from the artifact's address alone. ok is false for every
+// PlaceOf finds the attempt that made an artifact of Stoker's own, from the artifact's address alone. ok is false for each
 // other address.
 func PlaceOf(artifact Ref) (place Place, ok bool) {
 	place, _, ok = placeOf(artifact)
@@ -93,7 +93,7 @@ func ExecutionAt(uri string) (execution Place, ok bool) {
 	return execution, ok
 }
 
-// placeOf finds where an artifact of Stoker's own stands, from its address alone. ok is false for every other address.
+// placeOf finds the place of an artifact of Stoker's own from its address alone. ok is false for any other address.
 func placeOf(artifact Ref) (p Place, key string, ok bool) {
 	elem := strings.Split(strings.TrimSuffix(artifact.Key, "/"), "/")
 	n := len(elem)
@@ -117,7 +117,7 @@ const (
 )
 
 // OwnerOf says from an object's address alone which execution, and where there is one which attempt, it belongs to, and as
-// what. ok is false for every object below root that Stoker has not laid out like this. An output looks like what others may
+// what. ok is false for each object below root that Stoker has not laid out like this. An output looks like what others may
 // have put there too: it is Stoker's only if its execution has objects of another part.
 func OwnerOf(root, object Ref) (owner Place, part Part, ok bool) {
 	below, ok := object.Below(root)

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-func TestAnAddressTellsWhoseItIs(t *testing.T) {
+func TestTheOwnerOfAnAddressIsKnown(t *testing.T) {
 	t.Parallel()
 	hex := strings.TrimPrefix(execution, "sha256:")
 	system := "penguin/Trainer/.system/" + hex
@@ -48,7 +48,7 @@ func TestAnAddressTellsWhoseItIs(t *testing.T) {
 	}
 }
 
-func TestAnArtifactsAddressTellsItsAttempt(t *testing.T) {
+func TestTheAttemptOfAnArtifactsAddressIsKnown(t *testing.T) {
 	t.Parallel()
 	_, m := done(t)
 	uri, err := storage.ParseRef(m.Outputs["model"].URI)

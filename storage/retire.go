@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Found notes in c, as it was read, that an attempt takes its model for its own outcome. It is to be called before anyone is told of
+// Found notes in c, as it was read, that an attempt takes its model for its own outcome. It is to be called before the publication of
 // the model again; then no Retire that had decided before goes through. false: the commit is another one by now; look again.
 func Found(ctx context.Context, store Store, root Ref, c Commit, attempt string) (bool, error) {
 	switch attempt {

@@ -23,7 +23,7 @@ func (m *model) snapshot() (keys []key) {
 	return keys
 }
 
-// buryOne makes a dead letter.
+// deadLetterOne makes a dead letter.
 func (w *world) deadLetterOne() {
 	w.t.Helper()
 	deadLetter := events.DeadLetter{

@@ -70,7 +70,7 @@ type Assignment struct {
 	// Left out, it is the first. TFX's data_accessor knows it.
 	PayloadFormat string `json:"payload_format,omitempty"`
 
-	// Exports are the formats wanted beside the SavedModel, as Formats names them. They are in folders next to ServingModelDir,
+	// Exports are the formats wanted in addition to the SavedModel, as Formats names them. They are in folders next to ServingModelDir,
 	// Format-TFLite and Format-ONNX, in files that compute/export names. A model that lacks one fails its check.
 	Exports []string `json:"exports,omitempty"`
 

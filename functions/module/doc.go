@@ -37,7 +37,7 @@
 // whose study is a tune.Config: space, objective, algorithm, as JSON; compute/tune has the names. The worker makes the search,
 // and each of its trials is an assignment with the call trial: a training for its metrics, whose "progress" carries those of the
 // evaluation data where they are known on the way. A module that searches itself, as KerasTuner's tuners do, answers a tune by the
-// files best_hyperparameters.txt and tuner_results.json in their folders instead, and says no "study". One that is told of an oracle
+// files best_hyperparameters.txt and tuner_results.json in their folders instead, and says no "study". One that gets an oracle
 // says "study", and takes trials from that oracle, by KerasTuner's own gRPC service, until there are none.
 //
 // A train may say what it uses, "settings": a JSON object of whatever decides the result, defaults included. The worker keeps it with

@@ -33,7 +33,7 @@ func BadInput(err error) error {
 	return &Error{Kind: KindInput, Message: err.Error()}
 }
 
-// asError is what the worker is told of err: all of its text, shortened to fit a message, and its kind.
+// asError is err as the worker gets it: all of its text, shortened to fit a message, and its kind.
 func asError(err error) *Error {
 	out := &Error{Kind: kindOf(err), Message: err.Error()}
 	const limit = MaxMessageBytes / 8 // a byte takes at most 6 in JSON

@@ -10,7 +10,7 @@ import (
 // Requirement is one package that a TFX module needs in addition to its environment, as Source.Requirements and a requirements.txt
 // write them. It holds no option of an installer's, and nothing that would be built or run to be installed.
 type Requirement struct {
-	Text  string // what the installer is told: humanize>=4.0; python_version < "3.13"
+	Text  string // for the installer: humanize>=4.0; python_version < "3.13"
 	Name  string // of the package; "" where a wheel alone is named
 	Wheel string // path of a wheel on this machine; ""
 	URL   string // https address of a wheel; ""

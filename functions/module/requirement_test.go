@@ -55,7 +55,7 @@ func TestRequirementsHoldNoOptions(t *testing.T) {
 		if got, err := module.ParseRequirement(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v, error %v, want %q", text, got, err, want)
 		} else if strings.Contains(err.Error(), "secret") {
-			t.Errorf("%v tells a password", err)
+			t.Errorf("%v has a password", err)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 const maxAssignmentBytes = 64 << 20
 
 // Serve works on the assignments that come from in, one after another, until in ends or one of them fails. Whatever goes
-// wrong is told on progress before it is returned. If ctx ends, the error has ErrStopped in its chain, whatever the
+// wrong is reported on progress before it is returned. If ctx ends, the error has ErrStopped in its chain, whatever the
 // module's function made of it.
 func Serve(ctx context.Context, in io.Reader, progress io.Writer, m Module) error {
 	lines := bufio.NewReader(in)

@@ -61,7 +61,7 @@ func TestSeveralAssignmentsAreServedOneAfterAnother(t *testing.T) {
 	}
 }
 
-func TestAnErrorIsToldWithItsKindAndEndsServing(t *testing.T) {
+func TestAnErrorIsReportedWithItsKindAndEndsServing(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		err  error
@@ -90,7 +90,7 @@ func TestAnErrorIsToldWithItsKindAndEndsServing(t *testing.T) {
 	}
 }
 
-func TestAVeryLongErrorIsToldShortened(t *testing.T) {
+func TestAVeryLongErrorIsShortened(t *testing.T) {
 	t.Parallel()
 	said, _ := serve(t.Context(), line(t, assignment()), func(context.Context, *module.Args) error {
 		return errors.New(strings.Repeat("\x01é", module.MaxMessageBytes))

@@ -32,21 +32,21 @@ func TestATuneIsAnsweredByWhatToSearchFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, rest, _ := strings.Cut(said, "\n")
-	var told module.Message
-	if err := json.Unmarshal([]byte(first), &told); err != nil {
+	var message module.Message
+	if err := json.Unmarshal([]byte(first), &message); err != nil {
 		t.Fatal(err)
 	}
 	var config tune.Config
-	if err := json.Unmarshal(told.Study, &config); err != nil {
+	if err := json.Unmarshal(message.Study, &config); err != nil {
 		t.Fatal(err)
 	}
-	if told.Type != module.MessageStudy || len(config.Space) != 1 || config.Space[0].Max != 64 || config.Objectives[0].Name != "accuracy" ||
+	if message.Type != module.MessageStudy || len(config.Space) != 1 || config.Space[0].Max != 64 || config.Objectives[0].Name != "accuracy" ||
 		config.MaxTrials != 12 || rest != `{"type":"done"}`+"\n" {
 		t.Errorf("said %s", said)
 	}
 }
 
-func TestWhatGoesWrongInATuneIsTold(t *testing.T) {
+func TestAFailedTuneIsReported(t *testing.T) {
 	t.Parallel()
 	for want, search := range map[string]func(context.Context, *module.Args) (tune.Config, error){
 		"module builtin:dnn can't tune": nil,

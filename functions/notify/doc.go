@@ -9,7 +9,7 @@
 // event is not sent a second time as a dead letter.
 //
 // The body is a CloudEvent in structured mode (CloudEvents HTTP binding 1.0, section 3.2) or, for
-// chat rooms, {"text": "..."}, which Slack, Mattermost and Rocket.Chat accept. A template makes the
+// chats, {"text": "..."}, which Slack, Mattermost and Rocket.Chat accept. A template makes the
 // text, and {{plain .Message}} escapes &, < and > so that nothing in it is a mention or a link.
 //
 // # Delivery

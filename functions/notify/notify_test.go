@@ -131,7 +131,7 @@ func TestRequestsAreSignedAsStandardWebhooksAre(t *testing.T) {
 	}
 }
 
-func TestChatRoomsGetText(t *testing.T) {
+func TestChatsGetText(t *testing.T) {
 	t.Parallel()
 	for template, want := range map[string]string{
 		"":                                   "training.failed: pipeline penguin, run monday 1 (module): it raised\n```\nValueError: no\n```",
@@ -147,7 +147,7 @@ func TestChatRoomsGetText(t *testing.T) {
 	}
 }
 
-// The output of a module mentions nobody in the room.
+// The output of a module mentions nobody in the chat.
 func TestTheOutputOfAModuleMakesNoMentions(t *testing.T) {
 	t.Parallel()
 	for template, want := range map[string]string{

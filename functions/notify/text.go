@@ -19,7 +19,7 @@ const DefaultTemplate = `{{if .Message}}{{.Kind}}: pipeline {{or .Pipeline "unkn
 	`{{if .Number}} (stoker dead show {{.Number}}){{end}}{{with .LogTail}}` + "\n```\n{{plain .}}\n```" + `{{end}}` +
 	`{{else}}{{.Kind}}: pipeline {{.Pipeline}}, run {{plain .Run}}{{with .Model}}: {{.}}{{end}}{{end}}`
 
-// markup escapes the characters with which mentions and links of chat rooms begin: <!channel> in a
+// markup escapes the characters with which mentions and links of chats begin: <!channel> in a
 // traceback mentions nobody.
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 

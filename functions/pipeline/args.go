@@ -64,7 +64,7 @@ func nodeValue(f protoreflect.FieldDescriptor, v protoreflect.Value, at position
 	return list
 }
 
-// argsMessage is TrainArgs, and but for its name EvalArgs, as tfx/proto/trainer.proto has it; of version 2, which tells a number that
+// argsMessage is TrainArgs, and but for its name EvalArgs, as tfx/proto/trainer.proto has it; of version 2, which distinguishes a number that
 // is 0 from one that is left out.
 var argsMessage = func() protoreflect.MessageDescriptor {
 	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{

@@ -57,7 +57,7 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 			`p.yaml:6:14: trainer.eval_args: invalid value for int32 field numSteps: 1.5; ` + argsForms},
 		{"more steps than an int32", head + "trainer:\n  train_args: 'num_steps: 2147483648'\n",
 			`p.yaml:4:15: trainer.train_args: invalid value for int32 type: 2147483648; ` + argsForms},
-		{"a word for args", head + "trainer: {train_args: yes}\n",
+		{"a scalar for args", head + "trainer: {train_args: yes}\n",
 			`p.yaml:3:23: trainer.train_args: unknown field: yes; ` + argsForms},
 		{"JSON that is cut", head + "trainer: {train_args: '{\"num_steps\": 1'}\n",
 			`p.yaml:3:23: trainer.train_args: unexpected EOF; ` + argsForms},

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// Export is a format that is to stand beside the SavedModel: a word (tflite), or a mapping ({format: tflite, required:
+// Export is a format to write in addition to the SavedModel: a word (tflite), or a mapping ({format: tflite, required:
 // true}).
 //
 // Modules that write their files themselves, builtin and Go ones, fail where one is missing. For a TFX module the files are

@@ -26,7 +26,7 @@ type Trainer struct {
 	Window          int            `json:"window,omitempty" jsonschema:"minimum=0,description=Train on the last so many spans. 0 or left out: on the examples that the run names"`
 	ExpireAfter     Expiry         `json:"expire_after" jsonschema:"default=168h,description=How long a run waits for its events before it ends as incomplete: a duration or never"`
 	CustomConfig    map[string]any `json:"custom_config,omitzero" jsonschema:"description=Handed to the module as it stands"`
-	Exports         []Export       `json:"exports,omitempty" jsonschema:"description=Formats written beside the SavedModel\\, each in a folder of its own"`
+	Exports         []Export       `json:"exports,omitempty" jsonschema:"description=Formats written in addition to the SavedModel\\, each in a folder of its own"`
 	Model           string         `json:"model,omitempty" jsonschema:"enum=saved_model,enum=any,default=saved_model,description=What a training must leave: a SavedModel\\, or any model\\, of which nothing but that it is not empty is checked"`
 	Skew            Skew           `json:"skew" jsonschema:"description=Before a model is published\\, evaluation rows go raw through its files\\, and are compared with what was trained"`
 	Resources       Resources      `json:"resources"`

@@ -200,7 +200,7 @@ func TestArgsAreTakenAsTFXUsersHaveThem(t *testing.T) {
 	}
 }
 
-func TestARunMayWaitForEver(t *testing.T) {
+func TestARunMayWaitWithoutLimit(t *testing.T) {
 	t.Parallel()
 	p := parse(t, "pipeline: p\nmodule: builtin:dnn\ntrainer: {expire_after: never}\n")
 	if after, expires := p.Trainer.ExpireAfter.After(); expires || p.Trainer.ExpireAfter.String() != "never" {

@@ -19,7 +19,7 @@ func whenForms() *jsonschema.Schema {
 	every.Required = []string{"every"}
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{word, every}, Description: "When to search: for each run; never; where module, schema " +
 		"or transform graph have changed since the last best hyperparameters were found; or where that is so long ago, as in every: 7d. A run " +
-		"without a search is told the last best ones of the pipeline"}
+		"without a search gets the last best ones of the pipeline"}
 }
 
 func algorithmForms() *jsonschema.Schema {

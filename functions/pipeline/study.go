@@ -46,7 +46,7 @@ type Algorithm struct {
 	Beta          float64 `json:"beta,omitempty"`
 }
 
-// Objectives are metrics to make small or large. In a file one may stand without a list, and a word for its name.
+// Objectives are metrics to make small or large. A file may give one without a list, and its name alone.
 type Objectives []Objective
 
 // Objective is one of them.
@@ -126,7 +126,7 @@ func (r *report) study(s *Study) {
 		if o.Direction != "" {
 			r.oneOf(at+".direction", o.Direction, string(tune.Min), string(tune.Max))
 		} else if _, known := tune.DirectionOf(o.Name); !known && o.Name != "" {
-			r.add(at+".name", "%s: its name does not tell whether less or more of it is better: add a direction, as in {name: %[1]s, direction: max}%s", shorten(o.Name), similarMetric(o.Name))
+			r.add(at+".name", "%s: its name does not say whether less or more of it is better: add a direction, as in {name: %[1]s, direction: max}%s", shorten(o.Name), similarMetric(o.Name))
 		}
 	}
 	for i, c := range s.Constraints {

@@ -33,7 +33,7 @@ const maxParallel = 1000
 
 // Tuner.OnFailed.
 const (
-	OnFailedLatest = "latest" // the run goes on with the last best hyperparameters of the pipeline; without any, it ends
+	OnFailedLatest = "latest" // the run continues with the last best hyperparameters of the pipeline; without any, it ends
 	OnFailedFail   = "fail"   // the run ends
 )
 
@@ -51,7 +51,7 @@ type Search struct {
 	Seed         int64
 }
 
-// AwaitsTuning says whether a run's training waits for what comes of its tuning, be it hyperparameters or a failure.
+// AwaitsTuning says whether a run's training waits for the outcome of its tuning, be it hyperparameters or a failure.
 func (p Pipeline) AwaitsTuning() bool { return p.Tuner != nil && p.ownHyperparameters() }
 
 // Tunes says whether there is a search for the hyperparameters of runs: for each, or as Tuner.When says.

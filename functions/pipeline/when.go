@@ -13,7 +13,7 @@ type When string
 
 // The words of When.
 const (
-	TuneNever   When = "never"   // each run is told the last best hyperparameters of the pipeline, as reused
+	TuneNever   When = "never"   // each run gets the last best hyperparameters of the pipeline, as reused
 	TuneAlways  When = "always"  // for each run
 	TuneChanged When = "changed" // where the module, the structure of schema or transform graph, or the distribution of the data are not those of the last search; else its best are reused
 	tuneEvery        = "every"   // where the last search is so long ago; else its best ones are reused
@@ -71,5 +71,5 @@ func (w When) Every() (time.Duration, bool) {
 // Searches says whether there is ever a search.
 func (w When) Searches() bool { return w != TuneNever }
 
-// Reuses says whether a run that could be searched for may be told what an earlier search has found.
+// Reuses says whether a run that could be searched for may get what an earlier search has found.
 func (w When) Reuses() bool { return w.Searches() && w != TuneAlways }

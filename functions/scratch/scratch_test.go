@@ -66,7 +66,7 @@ func TestTheFolderOfAKilledProcessIsRemovedAndThatOfALivingOneStays(t *testing.T
 	var abandoned []string
 	folder := open(t, parent, func(path string) {
 		if _, err := os.Stat(filepath.Join(path, "checkpoint")); err != nil {
-			t.Errorf("told of it too late: %v", err)
+			t.Errorf("reported too late: %v", err)
 		}
 		abandoned = append(abandoned, path)
 	})

@@ -78,7 +78,7 @@ func All() []Setting {
 		{Key: Root, Flag: "root", Env: []string{"STOKER_ROOT"}, Default: "s3://stoker", Says: "where artifacts go"},
 		{Key: Inputs, Flag: "inputs", Env: []string{"STOKER_INPUTS"},
 			Says: "where else workers read what events and pipelines name: s3://uploads/acme,s3://modules; default: wherever their key may"},
-		{Key: Listen, Env: []string{"STOKER_LISTEN"}, Says: "host:port where long-running commands serve /healthz, /readyz and /metrics; :9090 for every address of the machine"},
+		{Key: Listen, Env: []string{"STOKER_LISTEN"}, Says: "host:port where long-running commands serve /healthz, /readyz and /metrics; :9090 for each address of the machine"},
 		{Key: LogFormat, Flag: "log-format", Env: []string{"STOKER_LOG_FORMAT"}, Default: "text", Says: "format of log lines: text or json"},
 		{Key: LogLevel, Flag: "log-level", Env: []string{"STOKER_LOG_LEVEL"}, Default: "warn", Says: "least of what is logged: debug, info, warn or error"},
 

@@ -284,20 +284,20 @@ tfx.components.Trainer(module_file='m.py', train_args=tfx.dsl.experimental.Runti
 // for it.
 func TestSaysWhatHasNoValue(t *testing.T) {
 	t.Parallel()
-	const head = "from tfx import v1 as tfx\nimport unheard_of\nimport os\n"
+	const head = "from tfx import v1 as tfx\nimport unknown_package\nimport os\n"
 	for _, c := range []struct{ text, want string }{
-		{"{'a': 1}[unheard_of.runner]", "my_pipeline.py:4: KeyError: unheard_of.runner (unheard_of.runner has no value when a pipeline is only recorded)"},
-		{"{'a': 1}[f'x_{unheard_of.runner}']", "my_pipeline.py:4: KeyError: 'x_unheard_of.runner' (unheard_of.runner has no value when a pipeline is only recorded)"},
-		{"unheard_of.a ^ unheard_of.b", "my_pipeline.py:4: TypeError: unheard_of.a has no value when a pipeline is only recorded: ^ needs one"},
-		{"3 * unheard_of.a", "my_pipeline.py:4: TypeError: unheard_of.a has no value when a pipeline is only recorded: * needs one"},
-		{"unheard_of.a > 3", "my_pipeline.py:4: TypeError: unheard_of.a has no value when a pipeline is only recorded: > needs one"},
-		{"range(unheard_of.a)", "my_pipeline.py:4: TypeError: unheard_of.a has no value when a pipeline is only recorded"},
-		{"os.path.join('a', unheard_of.a)", "my_pipeline.py:4: TypeError: unheard_of.a has no value when a pipeline is only recorded"},
-		{"len(unheard_of.a)", "my_pipeline.py:4: TypeError: object of type 'Name' has no len() (what is imported from a package that is not run, as tfx is not, has no value when a pipeline is only recorded)"},
+		{"{'a': 1}[unknown_package.runner]", "my_pipeline.py:4: KeyError: unknown_package.runner (unknown_package.runner has no value when a pipeline is only recorded)"},
+		{"{'a': 1}[f'x_{unknown_package.runner}']", "my_pipeline.py:4: KeyError: 'x_unknown_package.runner' (unknown_package.runner has no value when a pipeline is only recorded)"},
+		{"unknown_package.a ^ unknown_package.b", "my_pipeline.py:4: TypeError: unknown_package.a has no value when a pipeline is only recorded: ^ needs one"},
+		{"3 * unknown_package.a", "my_pipeline.py:4: TypeError: unknown_package.a has no value when a pipeline is only recorded: * needs one"},
+		{"unknown_package.a > 3", "my_pipeline.py:4: TypeError: unknown_package.a has no value when a pipeline is only recorded: > needs one"},
+		{"range(unknown_package.a)", "my_pipeline.py:4: TypeError: unknown_package.a has no value when a pipeline is only recorded"},
+		{"os.path.join('a', unknown_package.a)", "my_pipeline.py:4: TypeError: unknown_package.a has no value when a pipeline is only recorded"},
+		{"len(unknown_package.a)", "my_pipeline.py:4: TypeError: object of type 'Name' has no len() (what is imported from a package that is not run, as tfx is not, has no value when a pipeline is only recorded)"},
 		{"from absl import flags; flags.FLAGS.surprise", "my_pipeline.py:4: AttributeError: no flag --surprise is defined"},
 		{"from absl import flags; flags.DEFINE_string('m', None, '', required=True); flags.FLAGS.m", "my_pipeline.py:4: TypeError: flag --m is required and has no default"},
 		{"from absl import flags; flags.DEFINE_string('m', None, ''); flags.mark_flag_as_required('m'); flags.FLAGS.m", "my_pipeline.py:4: TypeError: flag --m is required and has no default"},
-		{"tfx.components.Trainer(module_file=f'{unheard_of.root}/m.py')", "my_pipeline.py:4: Trainer: module_file is unheard_of.root/m.py, which is not known before the pipeline runs"},
+		{"tfx.components.Trainer(module_file=f'{unknown_package.root}/m.py')", "my_pipeline.py:4: Trainer: module_file is unknown_package.root/m.py, which is not known before the pipeline runs"},
 	} {
 		got, err := translate(t, head+c.text+"\n")
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -17,8 +17,8 @@ import (
 
 var (
 	seedFlag    = flag.Uint64("seed", 0, "of the plan; 0: any")
-	jobsFlag    = flag.Int("jobs", 24, "runs that TestOneModelForEveryCause is made of")
-	serversFlag = flag.Int("servers", 1, "of the bus in TestOneModelForEveryCause: 1 or 3")
+	jobsFlag    = flag.Int("jobs", 24, "runs that TestOneModelForEachCause is made of")
+	serversFlag = flag.Int("servers", 1, "of the bus in TestOneModelForEachCause: 1 or 3")
 	minutesFlag = flag.Int("minutes", 0, "over which TestOperationsOnThreeServers spreads its operations; 0: one each second")
 	onlyFlag    = flag.String("only", "", "pattern of the operations that TestOperationsOnThreeServers does; default: all")
 	eventsFlag  = flag.Int("events", 1000, "events that TestAFloodOfEqualEvents publishes")
@@ -45,7 +45,7 @@ const (
 // started again, the store refuses, delays, resets and truncates, events come several times in any
 // order, strangers send nonsense. Then: one commit for each execution and one ModelTrained for each
 // run, none missing, the bytes of undisturbed trainings, and the nonsense among the dead letters.
-func TestOneModelForEveryCause(t *testing.T) {
+func TestOneModelForEachCause(t *testing.T) {
 	t.Parallel()
 	p := newPlan(t, *jobsFlag)
 	switch *serversFlag {

@@ -17,5 +17,5 @@
 // killed and frozen leaders, wrong clocks, a lost queue; and operators cancel, pause and apply
 // meanwhile. Package history checks the final content of the bus by independent rules.
 //
-// Read TestOneModelForEveryCause first, then world.
+// Read TestOneModelForEachCause first, then world.
 package chaos

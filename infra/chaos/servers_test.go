@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/infra/cluster"
 )
 
-// oneModelOnServers is TestOneModelForEveryCause on a cluster: runs are published, cancelled,
+// oneModelOnServers is TestOneModelForEachCause on a cluster: runs are published, cancelled,
 // paused and superseded while links are slow and cut, servers killed, frozen and their clocks
 // wrong, dispatchers and workers restarted, and the queue lost. Then the history of the bus is
 // checked by package history, which has nothing in common with the product.

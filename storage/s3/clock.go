@@ -22,11 +22,11 @@ func (s *Store) Clock(ctx context.Context) (ahead time.Duration, err error) {
 		return 0, fmt.Errorf("ask %s: %w: %w", s.endpoint, storage.ErrUnavailable, err)
 	}
 	answer.Body.Close()
-	told, err := http.ParseTime(answer.Header.Get("Date"))
+	date, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {
 		return 0, fmt.Errorf("ask %s: the answer has no valid Date", s.endpoint)
 	}
 	const half = 500 * time.Millisecond // Date has whole seconds
 	took := time.Since(asked)
-	return told.Add(half).Sub(asked.Add(took / 2)), nil
+	return date.Add(half).Sub(asked.Add(took / 2)), nil
 }

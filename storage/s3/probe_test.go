@@ -62,7 +62,7 @@ func losing(t *testing.T, server string, nth int64) *httptest.Server {
 	return between
 }
 
-// The server has written, the client writes again and is told that the condition fails.
+// The server has written, the client writes again and gets the answer that the condition fails.
 func TestProbeResolvesALostAnswerOfARealServer(t *testing.T) {
 	t.Parallel()
 	for nth := range int64(12) { // the writes one after another, those of one race, some of the next

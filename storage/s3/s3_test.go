@@ -19,7 +19,7 @@ func TestEmbeddedServer(t *testing.T) {
 	})
 }
 
-// subject has, beside the server that cfg names, the two ways not to get at it.
+// subject has the server that cfg names, and two ways not to reach it.
 func subject(t *testing.T, cfg s3.Config, root storage.Ref) storagetest.Subject {
 	t.Helper()
 	stranger := cfg

@@ -40,17 +40,17 @@ func TestMain(m *testing.M) {
 const versityKey, versitySecret = "versity-key", "versity-secret-of-this-test"
 
 func serveVersity(ctx context.Context, dir, address string) error {
-	data, beside := filepath.Join(dir, "data"), filepath.Join(dir, "beside")
-	for _, folder := range []string{data, beside} {
+	data, attributes := filepath.Join(dir, "data"), filepath.Join(dir, "attributes")
+	for _, folder := range []string{data, attributes} {
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			return err
 		}
 	}
-	sidecar, err := meta.NewSideCar(beside)
+	sidecar, err := meta.NewSideCar(attributes)
 	if err != nil {
 		return err
 	}
-	be, err := posix.New(data, sidecar, posix.PosixOpts{SideCarDir: beside, CopyObjectThreshold: 5 << 30, ForceNoObjLockFile: true})
+	be, err := posix.New(data, sidecar, posix.PosixOpts{SideCarDir: attributes, CopyObjectThreshold: 5 << 30, ForceNoObjLockFile: true})
 	if err != nil {
 		return err
 	}

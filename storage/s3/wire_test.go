@@ -126,7 +126,7 @@ func TestAnswersBecomeKinds(t *testing.T) {
 	}
 }
 
-func TestWhatMayPassIsTriedAgainButNotForEver(t *testing.T) {
+func TestPassingErrorsAreRetriedWithALimit(t *testing.T) {
 	t.Parallel()
 	for fails, want := range map[int64]error{2: nil, 100: storage.ErrUnavailable} {
 		var asked atomic.Int64

@@ -13,8 +13,8 @@ import (
 
 const writers = 32
 
-// race lets all writers write at once. At most one may be told that it won, and then its content is there. That nobody is
-// told so happens only where the winner's answer was lost: then too, one of them has written.
+// race lets all writers write at once. At most one may get success, and then its content is there. That none
+// gets it happens only where the winner's answer was lost: then too, one of them has written.
 func race(t *testing.T, s Subject, key string, cond storage.Condition) {
 	t.Helper()
 	var won atomic.Int64
@@ -44,9 +44,9 @@ func race(t *testing.T, s Subject, key string, cond storage.Condition) {
 	if n := won.Load(); n > 1 {
 		t.Fatalf("%d of %d writers won", n, writers)
 	}
-	told, _ := winner.Load().(string)
-	if got := get(t, s, key); !strings.HasPrefix(got, "writer ") || (told != "" && got != told) {
-		t.Errorf("%q won, %q is there", told, got)
+	won, _ := winner.Load().(string)
+	if got := get(t, s, key); !strings.HasPrefix(got, "writer ") || (won != "" && got != won) {
+		t.Errorf("%q won, %q is there", won, got)
 	}
 }
 

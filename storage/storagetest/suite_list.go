@@ -29,7 +29,7 @@ func listOrder(t *testing.T, s Subject) {
 	keys := []string{"a-b/c", "a.b", "a/b", "a/b-c/d", "a/b.c", "a0", "a!", "b", "B", "é", "z/z/z/z", "日"}
 	for _, key := range keys[:] {
 		if key == "a/b" {
-			key = "a/bb" // a file system has no "a/b" beside "a/b/..."; the suite asks for no more
+			key = "a/bb" // a file system has no "a/b" together with "a/b/..."; the suite asks for no more
 		}
 		put(t, s, key, "x")
 	}

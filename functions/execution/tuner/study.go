@@ -155,7 +155,7 @@ type enqueued map[int]time.Time
 // enqueueAgain is how long a trial job is taken to be on the queue, or at work.
 const enqueueAgain = 3 * time.Second
 
-// enqueue enqueues as many trial jobs as there is room for trials: a participant that has just
+// enqueue enqueues as many trial jobs as there are free participants: a participant that has just
 // begun one expects that there are others. A trial job that finds none is soon done; one that is on
 // the queue is not enqueued twice. A lost one costs nothing but time.
 func (p *participant) enqueue(ctx context.Context, study tune.Study) {

@@ -58,7 +58,7 @@ func TestModelAnalysisFindsTheSameMetrics(t *testing.T) {
 			if name == "classes that are words" {
 				return // the served model doesn't give the words
 			}
-			ask.Model = a.ServingModelDir // what TFX's Evaluator reads unless it is told otherwise
+			ask.Model = a.ServingModelDir // what TFX's Evaluator reads by default
 			if c.transformed {
 				ask.Config = `preprocessing_function_names: "transform_features"`
 			}

@@ -97,7 +97,7 @@
 //	  units: {min: 8, max: 128, step: 8, default: 16}
 //	  activation: [relu, tanh]
 //
-// or a list as it stands in best_hyperparameters.txt, which can say under which conditions a parameter applies. All trials have the same
+// or a list as best_hyperparameters.txt has it, which can say under which conditions a parameter applies. All trials have the same
 // seed, unless it is varied.
 //
 // A trial is the training of its values, to the bit, measured on the evaluation splits up to eight times on its way: its messages carry
@@ -108,7 +108,7 @@
 //
 // Where the assignment has a base model, training starts from its weights: those of a model that a builtin module trained, and of
 // whatever TensorFlow, Keras 2 or 3, or an Estimator saved (compute/tf/warmstart). Each weight that was taken, and why another was
-// not, is told in the log. Weights find each other by name, or, where Keras counted layers, by order and kind; shapes have
+// not, is in the log. Weights find each other by name, or, where Keras counted layers, by order and kind; shapes have
 // to be equal, but for layers that take features: there a feature's or a token's row goes where it stands now, and a
 // vocabulary may have grown. A class keeps its weights in the last layer wherever its word or number stands among the others; of
 // a base model that doesn't say what its classes are, classes are taken as they stand, and the table says so. What this does not decide,

@@ -331,7 +331,7 @@ func TestEveryKeyChangesTheModel(t *testing.T) {
 	}
 }
 
-// A search varies dropout and penalties, and tells of no other module's.
+// A search varies dropout and penalties, and has none of another module's.
 func TestDropoutAndPenaltiesAreTuned(t *testing.T) {
 	t.Parallel()
 	values := func(value float64) module.Assignment {

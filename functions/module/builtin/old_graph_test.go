@@ -27,7 +27,7 @@ var oldGraphScript string
 // all add up in float32, each in its own order.
 func TestAModelBehindAGraphOfTensorFlow1IsServed(t *testing.T) {
 	t.Parallel()
-	a, rows := besideOldGraph(t)
+	a, rows := withOldGraph(t)
 	a.EvalModelDir = filepath.Join(t.TempDir(), "Format-TFMA")
 	a.Predictions = &module.Predictions{Path: filepath.Join(t.TempDir(), "predictions"), Rows: 200}
 	done(t, run(t, "dnn", a))
@@ -83,8 +83,8 @@ func apartInGo(t *testing.T, a module.Assignment, rows []string) float64 {
 	return apart
 }
 
-// besideOldGraph is an assignment of raw rows as old_everything of compute/tf/transform takes them, and those to evaluate on.
-func besideOldGraph(t *testing.T) (a module.Assignment, evalRows []string) {
+// withOldGraph is an assignment of raw rows as old_everything of compute/tf/transform takes them, and those to evaluate on.
+func withOldGraph(t *testing.T) (a module.Assignment, evalRows []string) {
 	t.Helper()
 	archive, err := zip.OpenReader(filepath.Join("..", "..", "..", "compute", "tf", "transform", "testdata", "graphs", "old_everything.zip"))
 	if err != nil {

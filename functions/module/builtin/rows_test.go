@@ -9,24 +9,24 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// rawBesideAGraph is an assignment whose examples are still to be transformed.
-func rawBesideAGraph(t *testing.T, data string, config map[string]any) module.Assignment {
+// rawWithAGraph is an assignment whose examples are still to be transformed.
+func rawWithAGraph(t *testing.T, data string, config map[string]any) module.Assignment {
 	t.Helper()
 	a := assignment(t, data, false, config)
 	a.TransformGraphPath = abs(t, graphs, data, "transform_graph")
 	return a
 }
 
-// Raw examples beside a transform graph train the model that the transformed examples train, bit for bit: weights, metrics and
+// Raw examples with a transform graph train the model that the transformed examples train, bit for bit: weights, metrics and
 // what is said of evaluation rows.
-func TestRawExamplesBesideAGraphTrainTheSameModel(t *testing.T) {
+func TestRawExamplesWithAGraphTrainTheSameModel(t *testing.T) {
 	t.Parallel()
 	for data, label := range map[string]string{"penguin": "species", "taxi": "tips"} {
 		t.Run(data, func(t *testing.T) {
 			t.Parallel()
 			config := map[string]any{"label": label}
 			var made []map[string]string
-			for _, a := range []module.Assignment{assignment(t, data, true, config), rawBesideAGraph(t, data, config)} {
+			for _, a := range []module.Assignment{assignment(t, data, true, config), rawWithAGraph(t, data, config)} {
 				dir := t.TempDir()
 				a.Predictions = &module.Predictions{Path: filepath.Join(dir, "predictions"), Rows: 300, LabelsPath: filepath.Join(dir, "labels")}
 				run(t, "dnn", a)
@@ -58,10 +58,10 @@ func TestRawExamplesBesideAGraphTrainTheSameModel(t *testing.T) {
 	}
 }
 
-// An op that Go can't execute is told before any row is read.
+// An op that Go can't execute is reported before any row is read.
 func TestAGraphThatGoCanNotExecuteIsNamed(t *testing.T) {
 	t.Parallel()
-	a := rawBesideAGraph(t, "penguin", penguin())
+	a := rawWithAGraph(t, "penguin", penguin())
 	graph := filepath.Join(t.TempDir(), "transform_graph")
 	if err := os.CopyFS(graph, os.DirFS(a.TransformGraphPath)); err != nil {
 		t.Fatal(err)

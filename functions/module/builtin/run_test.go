@@ -41,7 +41,7 @@ func TestPenguinIsLearnt(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(metrics, written); diff != "" {
-				t.Errorf("metrics.json: told - written +\n%s", diff)
+				t.Errorf("metrics.json: reported - written +\n%s", diff)
 			}
 			confusionOfPenguins(t, a.ModelRunDir, metrics)
 			if _, err := os.Stat(filepath.Join(a.ServingModelDir, "saved_model.pb")); err != nil {
@@ -205,7 +205,7 @@ func TestCheckpointsAreWrittenByTime(t *testing.T) {
 	}
 }
 
-func TestLabelKeyIsAnotherWordForLabel(t *testing.T) {
+func TestLabelKeyIsASynonymOfLabel(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, "penguin", true, map[string]any{"label_key": "species_xf"})
 	done(t, run(t, "linear", a))

@@ -73,7 +73,7 @@ func TestATrainingLeavesALogForTensorBoard(t *testing.T) {
 }
 
 // The second attempt is on another worker: it has the working folder of the checkpoint, and nothing else.
-func TestALogGoesOnWithItsTraining(t *testing.T) {
+func TestALogContinuesWithItsTraining(t *testing.T) {
 	t.Parallel()
 	config := penguin()
 	config["checkpoint_every"], config["histograms"] = 35, 50

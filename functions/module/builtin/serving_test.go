@@ -27,7 +27,7 @@ type served struct {
 }
 
 // TensorFlow's answers to raw requests without a label are as good as the training's own: same loss, same accuracy. That
-// holds for every row together, missing values and unknown words included.
+// holds for each row together, missing values and unknown words included.
 func TestWhatTensorFlowServesIsWhatWasTrained(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -95,7 +95,7 @@ func (s schedule) of(key string, rate float64) (optim.Schedule, error) {
 	return made, nil
 }
 
-// from is the schedule that starts from the rate beside it: one that a search has found goes before what the schedule itself has.
+// from is the schedule that starts from the given rate: one that a search has found goes before what the schedule itself has.
 func (s schedule) from() schedule {
 	s = maps.Clone(s)
 	delete(s, initialRate)

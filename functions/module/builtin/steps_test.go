@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestOfSeveralMistakesTheFirstKeyIsTold(t *testing.T) {
+func TestOfSeveralMistakesTheFirstKeyIsNamed(t *testing.T) {
 	t.Parallel()
 	for range 20 {
 		if err := (stepsConfig{ClipValue: -1, ClipNorm: -1, GlobalClipNorm: -1}).check(0.1); err == nil || !strings.Contains(err.Error(), ": clip_value:") {

@@ -58,7 +58,7 @@ func TestATrialIsMeasuredOnItsWay(t *testing.T) {
 		if _, measured := m.Metrics["accuracy"]; measured && m.Type == module.MessageProgress {
 			at, last = append(at, m.Step), m.Metrics
 		} else if _, mixed := m.Metrics["loss"]; mixed && m.Type == module.MessageProgress {
-			t.Errorf("the loss of the training is told as that of an evaluation: %+v", m)
+			t.Errorf("the loss of the training is reported as that of an evaluation: %+v", m)
 		}
 	}
 	if diff := cmp.Diff([]int{5, 10, 15, 20, 25, 30, 35, 40}, at); diff != "" {
@@ -86,12 +86,12 @@ func TestATrialGoesOnFromItsParent(t *testing.T) {
 	}
 	for _, m := range messages {
 		if m.Type == module.MessageProgress && m.Step <= 20 {
-			t.Errorf("the parent's course is told as its child's: %+v", m)
+			t.Errorf("the parent's course is reported as its child's: %+v", m)
 		}
 	}
 }
 
-func TestAnAttemptGoesOnWithTheCourseOfTheOneBefore(t *testing.T) {
+func TestAnAttemptContinuesTheCourseOfTheOneBefore(t *testing.T) {
 	t.Parallel()
 	want := course(run(t, "dnn", trial(t, nil)))
 	a := trial(t, nil)
@@ -173,7 +173,7 @@ func TestEvaluationBatchesAreNotWhatASearchVaries(t *testing.T) {
 	}
 }
 
-// What a trial costs beside its steps: in a process that has served one of its study, the data are known.
+// What a trial costs besides its steps: in a process that has served one of its study, the data are known.
 func BenchmarkTrial(b *testing.B) {
 	a := trial(b, map[string]any{"units": 16.0})
 	a.TrainSteps = new(20)

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
 
-// Transformed examples can be learned from without reading the graph: that it can't be served is told before that begins.
+// Transformed examples can be learned from without reading the graph: that it can't be served is an error before that begins.
 func TestWhatCannotBeServedIsNotTrained(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, "penguin", true, penguin())
@@ -22,7 +22,7 @@ func TestWhatCannotBeServedIsNotTrained(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.TransformGraphPath = graph
-	err := builtin.Run(t.Context(), "dnn", a, func(m module.Message) { t.Errorf("told of %+v", m) })
+	err := builtin.Run(t.Context(), "dnn", a, func(m module.Message) { t.Errorf("reported %+v", m) })
 	if err == nil || !strings.Contains(err.Error(), "as a SavedModel: transform graph "+graph) {
 		t.Errorf("error is %v", err)
 	}

@@ -71,7 +71,7 @@ func TestClassesKeepTheirWeightsWhenTheirWordsStandInAnotherOrder(t *testing.T) 
 				t.Errorf("loss is %v, of the base model %v\n%s", got, want, table)
 			}
 			if !strings.Contains(table, "7 classes by label") {
-				t.Errorf("the table tells nothing of classes\n%s", table)
+				t.Errorf("the table has no classes\n%s", table)
 			}
 		})
 	}
@@ -105,8 +105,8 @@ func TestIntegerClassesMayGrow(t *testing.T) {
 	}
 }
 
-// TensorFlow's model says nothing of its classes: they are taken as they stand, and that is told.
-func TestClassesThatAreNotKnownAreTold(t *testing.T) {
+// TensorFlow's model says nothing of its classes: they are taken in order, with a note.
+func TestUnknownClassesAreNoted(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, "penguin", true, penguin())
 	a.BaseModel = abs(t, kerasModel)

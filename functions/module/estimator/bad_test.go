@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// What a Trainer can get wrong is told before anything is trained, in its own words.
+// Mistakes in a Trainer are errors before anything is trained, in terms of its fields.
 func TestASpecThatCantBeIsRefused(t *testing.T) {
 	t.Parallel()
 	type spec = *Spec

@@ -196,7 +196,7 @@ type CrossKey interface {
 	crossed(c *columns) (values categories, sparse bool, err error)
 }
 
-// Feature is the key of a feature of words or whole numbers, as it stands in a Crossed. Of one without a shape, the empty string and -1
+// Feature is the key of a feature of words or whole numbers, as a Crossed names it. Of one without a shape, the empty string and -1
 // stand for what a row lacks.
 type Feature string
 

@@ -25,7 +25,7 @@
 //     whose newest export is served.
 //   - A training ends where its data do, and that end is as good as max_steps: it is exported.
 //   - The model's signature serving_default answers what Estimators' predict signature does. all_class_ids and all_classes, which
-//     are the same for every row, are left out.
+//     are the same for each row, are left out.
 //   - An evaluation ends with the data at the latest; steps says where to end before. It reads the data in order.
 //   - Batch normalization, weighted_categorical_column, several values in a row of a feature without a shape: not here.
 //

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/estimator"
 )
 
-// tippers is a trainer: will a passenger tip well? A linear model over what the payment and the company tell.
+// tippers is a trainer: will a passenger tip well? A linear model over the payment and the company.
 func tippers(args *module.Args, _ *example.Schema) (estimator.Spec, error) {
 	features, err := estimator.TransformedFeatures(args)
 	if err != nil {

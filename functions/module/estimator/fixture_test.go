@@ -83,7 +83,7 @@ func (s *stopAt) Write(line []byte) (int, error) {
 	return s.Buffer.Write(line)
 }
 
-// serve works on an assignment in this process and returns the metrics told at the end. The clock stands at 1700000000.
+// serve works on an assignment in this process and returns the metrics reported at the end. The clock is at 1700000000.
 func serve(ctx context.Context, t *testing.T, a module.Assignment, trainer Trainer, out *stopAt) (map[string]float64, error) {
 	t.Helper()
 	line, err := json.Marshal(a)

@@ -22,7 +22,7 @@ const rawTaxi = "../../../compute/data/example/testdata/taxi/examples/Split-eval
 
 const taxiEvalRows = 4966
 
-// TensorFlow, asked with raw rows through the transform graph, answers for every evaluation row what the model in memory said
+// TensorFlow, asked with raw rows through the transform graph, answers for each evaluation row what the model in memory said
 // of the transformed one. The tolerance is the project's for predictions: sums of float32 in another order, seen 5e-7.
 func TestTheServedModelAnswersAsTheOneInMemory(t *testing.T) {
 	t.Parallel()

@@ -80,7 +80,7 @@ func newConsole(a *app.App) *cobra.Command {
 			defer listener.Close()
 			readers := readers(listener.Addr(), f.open)
 			if readers == console.TokenHolders && token == "" {
-				return exit.Usage(errors.New("--read-only: no reader is permitted here; add --open for everybody who reaches it, or leave out --read-only"))
+				return exit.Usage(errors.New("--read-only: no reader is permitted here; add --open for all users who reaches it, or leave out --read-only"))
 			}
 			return operated{app: a, what: "console", page: true}.run(cmd.Context(), func(ctx context.Context, o *operated) error {
 				return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {

@@ -251,7 +251,7 @@ const defaultGrace = 25 * time.Second
 func moduleGrace(grace time.Duration) time.Duration { return grace * 3 / 5 }
 
 // leaveWithin runs do, and once ctx has ended waits no longer than grace for it to return. Nothing is lost by leaving then,
-// for every effect can be cut off anywhere: the job is another worker's when its lease has run out. The process must end with
+// for each effect can be cut off anywhere: the job is another worker's when its lease has run out. The process must end with
 // the error that says so, since do may still be running.
 func leaveWithin(ctx context.Context, grace time.Duration, do func(context.Context) error) error {
 	returned := make(chan error, 1)

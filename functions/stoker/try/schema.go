@@ -49,7 +49,7 @@ func newSchemaInfer(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Console}.Annotations(),
 		Short:       "Infer the schema of Examples, like SchemaGen",
 		Long: "Reads all records of Examples, on this machine or in the store, and prints the schema that TFX's SchemaGen makes of them:\n" +
-			"infer_schema of TensorFlow Data Validation for the train split, update_schema for every other one.\n\n" +
+			"infer_schema of TensorFlow Data Validation for the train split, update_schema for the others.\n\n" +
 			"  type       INT, FLOAT or BYTES\n" +
 			"  presence   min_fraction 1 if all records have the feature\n" +
 			"  shape      if all records have the same number of values, else value_count\n" +

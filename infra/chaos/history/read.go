@@ -46,7 +46,7 @@ type message struct {
 
 const notFound = 10037 // JetStream's code for: no message found
 
-// each calls do for every message of a stream, in its order.
+// each calls do for each message of a stream, in its order.
 func each(ctx context.Context, nc *nats.Conn, stream string, do func(message) error) error {
 	for next := uint64(1); ; {
 		var said struct {

@@ -41,7 +41,7 @@ func TestEveryKeyOfAPipelinesStudyReachesTheSearch(t *testing.T) {
 	})
 }
 
-// each calls do for every key, those inside of algorithm and stopping in their place.
+// each calls do for each key, those inside of algorithm and stopping in their place.
 func each(v reflect.Value, under string, do func(path string, field reflect.Value)) {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)

@@ -204,7 +204,7 @@ func TestALogIsReadHoweverLongItIs(t *testing.T) {
 	}
 }
 
-// What is learned from is a part of one message: however long names and values are, there is room
+// What is learned from is a part of one message: however long names and values are, it fits
 // for the rest of the config.
 func TestNoMoreIsLearnedFromThanAMessageHolds(t *testing.T) {
 	t.Parallel()
