@@ -44,9 +44,9 @@ func race(t *testing.T, s Subject, key string, cond storage.Condition) {
 	if n := won.Load(); n > 1 {
 		t.Fatalf("%d of %d writers won", n, writers)
 	}
-	won, _ := winner.Load().(string)
-	if got := get(t, s, key); !strings.HasPrefix(got, "writer ") || (won != "" && got != won) {
-		t.Errorf("%q won, %q is there", won, got)
+	winning, _ := winner.Load().(string)
+	if got := get(t, s, key); !strings.HasPrefix(got, "writer ") || (winning != "" && got != winning) {
+		t.Errorf("%q won, %q is there", winning, got)
 	}
 }
 
