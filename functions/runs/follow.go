@@ -244,7 +244,7 @@ func (w *Watch) Pipeline(ctx context.Context, name string, revision uint64) (Pip
 		}
 		w.Change(func(x *Index) { x.applyNeed(n, entry, err); p = x.pinned[n] })
 	}
-	return p, p.Err
+	return p, p.check(name)
 }
 
 // MarkRead notes that a part of the bus has been read to its end.

@@ -483,7 +483,7 @@ func (x *Index) spec(name string, revision uint64) (pipeline.Pipeline, error) {
 	p, applied := x.pipelines[name]
 	switch {
 	case applied && (revision == 0 || revision == p.Revision):
-		return p.Spec, p.Err
+		return p.Spec, p.check(name)
 	case revision == 0:
 		if err := x.lack(events.KVPipelines, name); err != nil {
 			return pipeline.Pipeline{}, err
@@ -492,7 +492,7 @@ func (x *Index) spec(name string, revision uint64) (pipeline.Pipeline, error) {
 	}
 	at := need{events.KVPipelines, name, revision}
 	if p, read := x.pinned[at]; read {
-		return p.Spec, p.Err
+		return p.Spec, p.check(name)
 	}
 	x.lacks.add(at)
 	return pipeline.Pipeline{}, fmt.Errorf("pipeline %s, revision %d: %w", name, revision, errNotRead)
@@ -507,7 +507,7 @@ func (x *Index) applyNeed(n need, entry events.Entry, err error) {
 	case n.revision > 0:
 		p := pipelineOf(entry)
 		if err != nil {
-			p = Pipeline{Err: fmt.Errorf("read pipeline %s, revision %d: %w", n.key, n.revision, err)}
+			p = Pipeline{Revision: n.revision, Err: err}
 		}
 		x.pin(n, p)
 	case err != nil:
@@ -526,8 +526,14 @@ func (x *Index) pin(n need, p Pipeline) {
 
 func pipelineOf(entry events.Entry) Pipeline {
 	p := Pipeline{Revision: entry.Revision, Applied: entry.Written}
-	if p.Spec, p.Err = pipeline.FromJSON(entry.Value); p.Err != nil {
-		p.Err = fmt.Errorf("read pipeline %s, revision %d: %w", entry.Key, entry.Revision, p.Err)
-	}
+	p.Spec, p.Err = pipeline.FromJSON(entry.Value)
 	return p
+}
+
+// check returns the error of a pipeline that can't be read.
+func (p Pipeline) check(name string) error {
+	if p.Err == nil {
+		return nil
+	}
+	return fmt.Errorf("read pipeline %s, revision %d: %w", name, p.Revision, p.Err)
 }

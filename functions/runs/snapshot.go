@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/stoker-ml/stoker/events"
@@ -55,6 +56,16 @@ func List(ctx context.Context, source Source, pipeline string) ([]Summary, error
 		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Pipeline, b.Pipeline), cmp.Compare(a.Run, b.Run))
 	})
 	return list, err
+}
+
+// Pipelines returns the names of the pipelines that are applied, in order, as a copy of their bucket
+// has them.
+func Pipelines(ctx context.Context, source Source) ([]string, error) {
+	s := Open(source, Options{})
+	if err := s.List(ctx, events.KVPipelines); err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(s.pipelines)), nil
 }
 
 // Load returns a run and its timeline, as the leaders have them; events.ErrNotFound if there is
@@ -172,7 +183,7 @@ func (s *Snapshot) ReadPipeline(ctx context.Context, name string, revision uint6
 	if !read {
 		return p, fmt.Errorf("read pipeline %s: %w", name, events.ErrNotFound)
 	}
-	return p, p.Err
+	return p, p.check(name)
 }
 
 // AppliedPipeline reads the pipeline that is applied. It returns events.ErrNotFound only after Sync.

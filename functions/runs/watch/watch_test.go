@@ -3,7 +3,10 @@ package watch_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/bustest"
@@ -29,5 +32,52 @@ func TestWatchingEndsWhenALineCanNotBeShown(t *testing.T) {
 	})
 	if !errors.Is(err, closed) || shown != 1 {
 		t.Errorf("%d lines were shown, error %v; want one line and the error of showing it", shown, err)
+	}
+}
+
+// Without All, a watcher shows what comes after it began, and of joins too.
+func TestWatchingShowsWhatIsNew(t *testing.T) {
+	t.Parallel()
+	for all, want := range map[bool]string{
+		false: "[transform.ready second, run second waiting, progress second]",
+		true:  "[transform.ready first, transform.ready second, run second waiting, progress second]",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			bus := bustest.NewMemory(0)
+			joins, err := bus.KV(t.Context(), events.KVJoins)
+			if err != nil {
+				t.Fatal(err)
+			}
+			happens := func(run string) {
+				event := events.Event{ID: "1", Source: "/up", Pipeline: "penguin", Run: run, Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}}
+				_, published := bus.Publish(t.Context(), event)
+				synctest.Wait()
+				_, written := joins.Create(t.Context(), "penguin/"+run, fmt.Appendf(nil, `{"pipeline": "penguin", "run": %q, "state": "waiting"}`, run))
+				synctest.Wait()
+				reported := bus.Report(t.Context(), events.Progress{Job: "j", Pipeline: "penguin", Run: run})
+				if err := errors.Join(published, written, reported); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+			}
+			happens("first")
+			watching, stop := context.WithCancel(t.Context())
+			ended, lines := make(chan error), []string{}
+			go func() {
+				ended <- watch.Lines(watching, bus, watch.Options{All: all}, func(line watch.Line) error {
+					lines = append(lines, strings.TrimSpace(line.Kind+" "+line.Run+" "+line.State))
+					return nil
+				})
+			}()
+			synctest.Wait()
+			happens("second")
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if got := "[" + strings.Join(lines, ", ") + "]"; got != want {
+				t.Errorf("all %t: %s, want %s", all, got, want)
+			}
+		})
 	}
 }

@@ -90,17 +90,7 @@ func safeNames(names []string) (safe []string) {
 
 func (a *App) PipelineNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return a.completed(cmd, func(ctx context.Context, bus events.Bus) (names []string, err error) {
-		pipelines, err := bus.KV(ctx, events.KVPipelines)
-		if err != nil {
-			return nil, err
-		}
-		for entry, err := range pipelines.All(ctx) {
-			if err != nil {
-				return nil, err
-			}
-			names = append(names, entry.Key)
-		}
-		return names, nil
+		return runs.Pipelines(ctx, bus)
 	})
 }
 

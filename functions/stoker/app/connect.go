@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/spelling"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -107,15 +108,7 @@ func (a *App) targets(found *settings.Settings) target.Sources {
 
 // NoPipeline is the error for a pipeline that is not applied, with the one that may be meant.
 func (a *App) NoPipeline(ctx context.Context, bus events.Bus, name string) error {
-	var known []string
-	if pipelines, err := bus.KV(ctx, events.KVPipelines); err == nil {
-		for entry, err := range pipelines.All(ctx) {
-			if err != nil {
-				break
-			}
-			known = append(known, entry.Key)
-		}
-	}
+	known, _ := runs.Pipelines(ctx, bus) // for a hint: an error does no harm
 	return exit.NotFound(fmt.Errorf("no pipeline %s is applied%s; `%s` lists them", name, spelling.Suggestion(name, known), a.Command("pipelines list")))
 }
 

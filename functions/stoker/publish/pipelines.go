@@ -58,20 +58,17 @@ type listedPipeline struct {
 
 func listPipelines(ctx context.Context, a *app.App) error {
 	return a.WithBus(ctx, func(ctx context.Context, bus events.Bus) error {
-		pipelines, err := bus.KV(ctx, events.KVPipelines)
-		if err != nil {
+		index := runs.Open(bus, runs.Options{})
+		if err := index.List(ctx, events.KVPipelines); err != nil {
 			return err
 		}
 		all := []listedPipeline{}
-		for entry, err := range pipelines.All(ctx) {
-			if err != nil {
-				return err
-			}
-			line := listedPipeline{Pipeline: entry.Key, Revision: entry.Revision, Applied: entry.Written}
-			if spec, err := pipeline.FromJSON(entry.Value); err != nil {
-				line.Error = err.Error()
+		for name, applied := range index.Applied() {
+			line := listedPipeline{Pipeline: name, Revision: applied.Revision, Applied: applied.Applied}
+			if applied.Err != nil {
+				line.Error = applied.Err.Error()
 			} else {
-				line.Module, line.WaitFor, line.Tuned = spec.Module.Path, spec.Trainer.WaitFor, spec.Tunes()
+				line.Module, line.WaitFor, line.Tuned = applied.Spec.Module.Path, applied.Spec.Trainer.WaitFor, applied.Spec.Tunes()
 			}
 			all = append(all, line)
 		}

@@ -181,11 +181,7 @@ func WarnPinned(ctx context.Context, a *app.App, bus events.Bus, line replay.Dea
 	if !ok {
 		return
 	}
-	pipelines, err := bus.KV(ctx, events.KVPipelines)
-	if err != nil {
-		return
-	}
-	if applied, err := pipelines.Get(ctx, job.Pipeline); err == nil && applied.Revision > job.Revision {
+	if applied, err := runs.Open(bus, runs.Options{}).ReadPipeline(ctx, job.Pipeline, 0); err == nil && applied.Revision > job.Revision {
 		fmt.Fprintf(a.Notes(), "dead letter %d: revision %d of pipeline %s is applied, but %s\n",
 			line.Number, applied.Revision, job.Pipeline, PinnedNote(job.Revision))
 	}
