@@ -19,11 +19,11 @@ type key = runs.Key
 // and the dead letters. View and Change guard all of it.
 type model struct {
 	*runs.Watch
-	bus     events.Bus
-	limit   int
-	reports map[key]*reported
-	curved  []key // runs with curves, the most recently updated last
-	dead    deadLetters
+	deadQueue events.DeadLetterQueue
+	limit     int
+	reports   map[key]*reported
+	curved    []key // runs with curves, the most recently updated last
+	dead      deadLetters
 }
 
 // reported is what the jobs of a run have reported.
@@ -40,7 +40,7 @@ type deadLetters struct {
 }
 
 func newModel(bus events.Bus, limit int) *model {
-	return &model{Watch: runs.NewWatch(bus, limit), bus: bus, limit: limit, reports: map[key]*reported{}}
+	return &model{Watch: runs.NewWatch(bus, limit), deadQueue: bus, limit: limit, reports: map[key]*reported{}}
 }
 
 // follow keeps the model up to date until ctx ends. It retries a part of the bus that is away.
@@ -180,7 +180,7 @@ func (m *model) followDead(ctx context.Context) error {
 // readDead lists them once.
 func (m *model) readDead(ctx context.Context) error {
 	now := deadLetters{newest: map[key]uint64{}}
-	for deadLetter, err := range m.bus.DeadLetters(ctx) {
+	for deadLetter, err := range m.deadQueue.DeadLetters(ctx) {
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 // Live is a Source whose progress can be followed.
 type Live interface {
 	Source
-	Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error]
+	Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error] // of events.ProgressFeed
 }
 
 // Progress is the name of the part of a bus that jobs report their progress to. The other parts are

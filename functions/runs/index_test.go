@@ -359,15 +359,17 @@ func TestOneBadJoinHidesNoOtherRun(t *testing.T) {
 
 func TestARunContinuesAfterOneOfItsEventsWasRefused(t *testing.T) {
 	t.Parallel()
-	x := runs.NewIndex(runs.Options{})
+	x := runs.NewIndex(runs.Options{Timelines: true})
 	bad := events.Event{ID: "x", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}}
 	refused := events.NewEventRefused(events.Recorded{Event: bad}, &events.Failure{Kind: events.FailureInput, Err: errors.New("refused")})
 	for i, event := range []events.Event{refused, trained("monday"), refused} {
-		x.ApplyEvent(events.Recorded{Event: event, Message: events.Message{Sequence: uint64(i) + 1}})
+		for range 2 { // the second time it is ignored
+			x.ApplyEvent(events.Recorded{Event: event, Message: events.Message{Sequence: uint64(i) + 1}})
+		}
 	}
 	x.End(events.KVJoins)
-	if run, known := x.Run(runs.Key{Pipeline: "penguin", Run: "monday"}); !known || run.State != runs.Trained {
-		t.Errorf("%+v", run.Summary)
+	if run, known := x.Run(runs.Key{Pipeline: "penguin", Run: "monday"}); !known || run.State != runs.Trained || len(run.Timeline.Events) != 3 {
+		t.Errorf("%+v with %d events", run.Summary, len(run.Timeline.Events))
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 
 // Source is as much of a bus as an Index is made from.
 type Source interface {
-	Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error]
-	KV(ctx context.Context, name string) (events.KV, error)
+	events.KVBuckets
+	Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] // of events.EventLog
 }
 
 // Snapshot is an Index that is read once. The package comment says what each method reads.
