@@ -31,10 +31,10 @@ func Spec(ctx context.Context, bus events.Bus, name string) (pipeline.Pipeline, 
 	return found.spec, err
 }
 
-// SpecAt returns a pipeline at the revision that a stage has pinned, which a newer apply does not
+// specAt returns a pipeline at the revision that a stage has pinned, which a newer apply does not
 // change; at revision 0 as it is deployed, which counts while nothing is pinned. pipelines is
-// RegisterPipelines.
-func SpecAt(ctx context.Context, pipelines events.KV, name string, revision uint64) (pipeline.Pipeline, error) {
+// events.KVPipelines.
+func specAt(ctx context.Context, pipelines events.KV, name string, revision uint64) (pipeline.Pipeline, error) {
 	if revision == 0 {
 		found, err := readPipeline(ctx, pipelines, name)
 		return found.spec, err
@@ -96,10 +96,10 @@ func (d *Dispatcher) pinned(ctx context.Context, name string, revision uint64, c
 	if revision == current.revision {
 		return current.spec, nil
 	}
-	spec, err := SpecAt(ctx, d.pipelines, name, revision)
+	spec, err := specAt(ctx, d.pipelines, name, revision)
 	if errors.Is(err, events.ErrNotFound) {
 		if err = d.pipelines.Sync(ctx); err == nil {
-			spec, err = SpecAt(ctx, d.pipelines, name, revision)
+			spec, err = specAt(ctx, d.pipelines, name, revision)
 		}
 	}
 	return spec, err
