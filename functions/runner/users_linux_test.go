@@ -115,10 +115,10 @@ func TestAModuleUnderItsOwnUserTouchesItsWorkspaceAlone(t *testing.T) {
 					"create " + a.WorkingDir: true, "read " + filepath.Join(workspace, "out", "model", "left"): true,
 					"create /root": false, "write parent": false, "signal parent": false, "look for parent": false, "limit parent": false, "slow down parent": false,
 				})
-				isTakenBack(t, a, workspace)
+				isTakenBack(t, workspace)
 			}
 			stop()
-			isTakenBack(t, other, otherWorkspace)
+			isTakenBack(t, otherWorkspace)
 		})
 	}
 }
@@ -142,15 +142,22 @@ func runUntil(t *testing.T, r *runner.Runner, a module.Assignment) (stop func())
 }
 
 // isTakenBack fails if what a module has had is not the worker's alone: its user may be another module's by now.
-func isTakenBack(t *testing.T, a module.Assignment, workspace string) {
+func isTakenBack(t *testing.T, workspace string) {
 	t.Helper()
 	if info, err := os.Lstat(workspace); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the workspace has mode %v, %v", info.Mode(), err)
 	}
-	for _, path := range []string{workspace, a.WorkingDir, filepath.Join(a.WorkingDir, "checkpoint"), a.ServingModelDir} {
+	err := filepath.WalkDir(workspace, func(path string, _ os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
 		if id := ownerOf(t, path); id != 0 {
 			t.Errorf("%s belongs to user %d", path, id)
 		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 
