@@ -18,7 +18,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/process"
 )
 
-// raid tries to read and to write each of several paths, separated by colons, to look into its parent, to signal and to limit it.
+// raid tries to read and to write each of several paths, separated by colons, to look into its
+// parent, to signal and to limit it.
 func raid(_ context.Context, _ *module.Args, paths string) error {
 	for path := range strings.SplitSeq(paths, ":") {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -43,8 +44,8 @@ func raid(_ context.Context, _ *module.Args, paths string) error {
 	return nil
 }
 
-// liftLimit sets the memory limit of the cgroup whose parent it is told, where its own is, to that of nobody. Where it can, it stays for a
-// while.
+// liftLimit sets the memory limit of the cgroup whose parent it is told, where its own is, to that
+// of nobody. Where it can, it stays for a while.
 func liftLimit(_ context.Context, _ *module.Args, parent string) error {
 	own, err := filepath.Glob(filepath.Join(parent, "*", "*", "memory.*limit_in_bytes"))
 	newer, _ := filepath.Glob(filepath.Join(parent, "*", "*", "memory.max"))
@@ -72,7 +73,8 @@ func succeeds(err error) string {
 	return "succeeds"
 }
 
-// prey are files and folders that a module may and may not have. The worker's environment says where some of them are.
+// prey are files and folders that a module may and may not have. The worker's environment says
+// where some of them are.
 type prey struct{ hidden, kept, open []string }
 
 func newPrey(t *testing.T, a module.Assignment, cache string) prey {
@@ -152,8 +154,8 @@ func (p prey) check(t *testing.T, said string) {
 	}
 }
 
-// canSandbox is false on a machine without Landlock. There a worker that requires it does not start, and doctor says what is missing:
-// see its tests.
+// canSandbox is false on a machine without Landlock. There a worker that requires it does not
+// start, and doctor says what is missing: see its tests.
 func canSandbox(t *testing.T) bool {
 	t.Helper()
 	cannot := process.CanSandbox()

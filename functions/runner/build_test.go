@@ -252,7 +252,8 @@ func (c *counter) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// A module runs as the worker's user, so that without a sandbox it can replace every program that the worker has built.
+// A module runs as the worker's user, so that without a sandbox it can replace every program that
+// the worker has built.
 func TestABuiltModuleThatAnotherReplacedIsBuiltAgain(t *testing.T) {
 	t.Parallel()
 	cache, folder, loot := t.TempDir(), program(t, nil), filepath.Join(t.TempDir(), "loot")
@@ -290,7 +291,8 @@ func TestABuiltModuleThatAnotherReplacedIsBuiltAgain(t *testing.T) {
 	}
 }
 
-// A worker that has just started knows of no program what it is: one that lies in the cache may be anybody's.
+// A worker that has just started knows of no program what it is: one that lies in the cache may be
+// anybody's.
 func TestAWorkerDoesNotRunAProgramThatAnotherProcessLeftInItsCache(t *testing.T) {
 	t.Parallel()
 	cache, folder, loot := t.TempDir(), program(t, nil), filepath.Join(t.TempDir(), "loot")
@@ -384,7 +386,8 @@ func TestADigestIsTakenAnewOfAFileThatOnlyLooksUnchanged(t *testing.T) {
 	}
 }
 
-// The go command reads settings from the user's home, which a module may write: -toolexec runs any program.
+// The go command reads settings from the user's home, which a module may write: -toolexec runs any
+// program.
 func TestSettingsInTheHomeHaveNoPartInABuild(t *testing.T) {
 	keepGoFolders(t)
 	home := t.TempDir()
@@ -410,7 +413,8 @@ func TestSettingsInTheHomeHaveNoPartInABuild(t *testing.T) {
 	}
 }
 
-// What a module's dependencies are is known by the sums in go.sum, which the go command compares when it fetches them, never after.
+// What a module's dependencies are is known by the sums in go.sum, which the go command compares
+// when it fetches them, never after.
 func TestADependencyThatWasChangedIsNotBuilt(t *testing.T) {
 	keepGoFolders(t)
 	modules := t.TempDir()

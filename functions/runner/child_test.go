@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 		os.Exit(runRunner(do))
 	}
 	if os.Getenv(childEnv) == "" {
-		// What modules do in these tests they write down in folders of the tests. Those of access_test.go may not.
+		// What modules do in these tests they write down in folders of the tests. Those of
+		// access_test.go may not.
 		if err := os.Setenv("STOKER_MODULE_WRITE", os.TempDir()); err != nil {
 			panic(err)
 		}
@@ -135,7 +136,8 @@ func behaviours() map[string]behaviour {
 	}
 }
 
-// progressFile is a copy of the progress descriptor: closing it, by hand or as garbage, leaves the module's own open.
+// progressFile is a copy of the progress descriptor: closing it, by hand or as garbage, leaves the
+// module's own open.
 func progressFile() *os.File {
 	fd, err := syscall.Dup(3)
 	if err != nil {
@@ -366,8 +368,8 @@ func look(_ context.Context, question json.RawMessage) (any, error) {
 	return map[string]any{"User": os.Getuid(), "Read": read == nil, "Write": write == nil}, nil
 }
 
-// hostEnv makes this test binary a host that has a module do what it says, with the file of fileEnv, or run a TFX
-// module that it names.
+// hostEnv makes this test binary a host that has a module do what it says, with the file of
+// fileEnv, or run a TFX module that it names.
 const (
 	runnerEnv = "RUNNER_TEST_HOST"
 	fileEnv   = "RUNNER_TEST_FILE"

@@ -20,8 +20,9 @@ import (
 //go:embed testdata/chicago_taxi/exports.py
 var exportsScript string
 
-// The trainer_fn that TFX's guide shows, with a FinalExporter, a warm start and a receiver for evaluation, is trained by real
-// Estimators; what it exports serves raw examples, and can be evaluated.
+// The trainer_fn that TFX's guide shows, with a FinalExporter, a warm start and a receiver for
+// evaluation, is trained by real Estimators; what it exports serves raw examples, and can be
+// evaluated.
 func TestEstimatorModuleIsTrainedExportedAndGoneOnFrom(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
@@ -54,7 +55,8 @@ func TestEstimatorModuleIsTrainedExportedAndGoneOnFrom(t *testing.T) {
 	}
 	checkExports(t, lost)
 
-	// One step from the base model is about as good as it: from scratch the loss after one step was seen to be over 0.6.
+	// One step from the base model is about as good as it: from scratch the loss after one step was
+	// seen to be over 0.6.
 	warm := estimatorAssignment(t, 1)
 	warm.BaseModel = first.ServingModelDir
 	if metrics, _ := runTaxi(t, r, warm); metrics["loss"] > base["loss"]+0.05 {
@@ -62,7 +64,8 @@ func TestEstimatorModuleIsTrainedExportedAndGoneOnFrom(t *testing.T) {
 	}
 }
 
-// A worker that is asked to leave has the Estimator save what it has, and the next attempt goes on from there.
+// A worker that is asked to leave has the Estimator save what it has, and the next attempt goes on
+// from there.
 func TestEstimatorModuleGoesOnWhereItWasStopped(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
@@ -95,7 +98,8 @@ func TestEstimatorModuleGoesOnWhereItWasStopped(t *testing.T) {
 	}
 }
 
-// An exporter may be wrapped, and wrapped again: what it exports is rewritten by one rewriter after the other.
+// An exporter may be wrapped, and wrapped again: what it exports is rewritten by one rewriter after
+// the other.
 func TestEstimatorModuleRewritesWhatItExports(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
@@ -118,8 +122,9 @@ func TestEstimatorModuleRewritesWhatItExports(t *testing.T) {
 	}
 }
 
-// An Estimator whose RunConfig names no strategy trains as it is in the scope of one, and the log says that it did not use it. Several
-// workers don't train it: each would start a server at the address of the strategy's.
+// An Estimator whose RunConfig names no strategy trains as it is in the scope of one, and the log
+// says that it did not use it. Several workers don't train it: each would start a server at the
+// address of the strategy's.
 func TestEstimatorModuleAndStrategies(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})

@@ -372,8 +372,9 @@ func TestAProcessWithoutASignOfLifeIsEnded(t *testing.T) {
 	}
 }
 
-// A module of the same user, without a sandbox, or whoever provides the program can replace it at any time. A script is executed by its path:
-// it finds files beside it by that, which its digest does not name either.
+// A module of the same user, without a sandbox, or whoever provides the program can replace it at
+// any time. A script is executed by its path: it finds files beside it by that, which its digest
+// does not name either.
 func TestAPrebuiltModuleThatIsReplacedAfterItsDigestDoesNotRun(t *testing.T) {
 	t.Parallel()
 	echo, err := exec.LookPath("echo")

@@ -23,7 +23,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/process"
 )
 
-// It is not parallel: a process may have left what another test orphans meanwhile, and is not used again then.
+// It is not parallel: a process may have left what another test orphans meanwhile, and is not used
+// again then.
 func TestOneWarmProcessServesOneJobAfterAnother(t *testing.T) {
 	r := newRunner(t, 1)
 	first := pid(t, r, runner.Limits{})
@@ -34,8 +35,8 @@ func TestOneWarmProcessServesOneJobAfterAnother(t *testing.T) {
 	}
 }
 
-// A process may be ended before its hundredth job, when it has grown, as it does under the race detector: what is wanted is
-// that one serves a hundred, and no more.
+// A process may be ended before its hundredth job, when it has grown, as it does under the race
+// detector: what is wanted is that one serves a hundred, and no more.
 func TestAProcessServesABoundedNumberOfJobs(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, 1)
@@ -159,8 +160,8 @@ func TestWithoutWarmProcessesAndForModulesOfOthersEachJobHasItsOwn(t *testing.T)
 	}
 }
 
-// pid has a process tell its number. It also makes sure that nothing of an earlier job is to be seen: neither in its log nor in
-// its home.
+// pid has a process tell its number. It also makes sure that nothing of an earlier job is to be
+// seen: neither in its log nor in its home.
 func pid(t *testing.T, r *runner.Runner, limits runner.Limits) int {
 	t.Helper()
 	return pidOf(t, r, "builtin:test", limits)
@@ -207,7 +208,8 @@ func TestAModuleCanNotReadItsWorkersEnvironmentAndMemory(t *testing.T) {
 	t.Parallel()
 	dir := openFolder(t)
 	program := filepath.Join(dir, "host")
-	// Not written by this process: a sibling that forks just then would hold it open, and it could not be run.
+	// Not written by this process: a sibling that forks just then would hold it open, and it could
+	// not be run.
 	if out, err := exec.CommandContext(t.Context(), "cp", os.Args[0], program).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -241,8 +243,9 @@ func openFolder(t *testing.T) string {
 	return dir
 }
 
-// Without a cgroup, and with a process that took off its mark, its session and its parent. It is not parallel: the process of a job may be
-// that of any job that ran beside it, and then lives as long as that.
+// Without a cgroup, and with a process that took off its mark, its session and its parent. It is
+// not parallel: the process of a job may be that of any job that ran beside it, and then lives as
+// long as that.
 func TestAProcessThatHidesItsOriginEndsWithItsJob(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	a := assignment(t, "fork away unmarked")
@@ -253,8 +256,8 @@ func TestAProcessThatHidesItsOriginEndsWithItsJob(t *testing.T) {
 	waitUntilGone(t, file)
 }
 
-// These tests have the real kernel limit memory, by version 1 or 2, whichever the machine has. They skip, and say so, where this
-// user may make no cgroup.
+// These tests have the real kernel limit memory, by version 1 or 2, whichever the machine has. They
+// skip, and say so, where this user may make no cgroup.
 
 func TestTheKernelEndsAModuleOverItsMemory(t *testing.T) {
 	t.Parallel()
@@ -269,7 +272,8 @@ func TestTheKernelEndsAModuleOverItsMemory(t *testing.T) {
 	}
 }
 
-// It is not parallel: a process may have left what another test orphans meanwhile, and is not used again then.
+// It is not parallel: a process may have left what another test orphans meanwhile, and is not used
+// again then.
 func TestAWarmProcessHasTheLimitOfEachJobAnew(t *testing.T) {
 	r, _ := fencedRunner(t, 1)
 	served := pid(t, r, bound(100<<20))
@@ -427,7 +431,8 @@ func folders(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// Landlock keeps a module from the files of its cgroup. Without it a module that lifts its limit is ended.
+// Landlock keeps a module from the files of its cgroup. Without it a module that lifts its limit is
+// ended.
 func TestAModuleDoesNotLiftItsOwnLimit(t *testing.T) {
 	for _, how := range []string{"auto", "off"} {
 		t.Run(how, func(t *testing.T) {
@@ -450,7 +455,8 @@ func TestAModuleDoesNotLiftItsOwnLimit(t *testing.T) {
 	}
 }
 
-// raidParent tries to signal the parent of this process, and to set its limits and its priority to what they are.
+// raidParent tries to signal the parent of this process, and to set its limits and its priority to
+// what they are.
 func raidParent() {
 	parent := os.Getppid()
 	fmt.Println("look for parent", succeeds(syscall.Kill(parent, 0)))
@@ -482,7 +488,8 @@ func sessions(t *testing.T, test func(t *testing.T, s *runner.Session, name stri
 	}
 }
 
-// It is not parallel: a process may have left what another test orphans meanwhile, and is not used again then.
+// It is not parallel: a process may have left what another test orphans meanwhile, and is not used
+// again then.
 func TestOneProcessServesASession(t *testing.T) {
 	sessions(t, func(t *testing.T, s *runner.Session, name string) {
 		first := pidIn(t, s, name)
@@ -534,8 +541,8 @@ func TestAProcessOfASessionThatLeavesOthersRunningIsEndedWithThem(t *testing.T) 
 	}
 }
 
-// This test is not parallel: a process that may have left what another test orphans is ended after its first assignment,
-// and there would be none to kill between the two.
+// This test is not parallel: a process that may have left what another test orphans is ended after
+// its first assignment, and there would be none to kill between the two.
 func TestAProcessThatDiedBetweenTwoAssignmentsIsReplaced(t *testing.T) {
 	sessions(t, func(t *testing.T, s *runner.Session, name string) {
 		before := pidIn(t, s, name)
@@ -561,7 +568,8 @@ func TestAClosedSessionLeavesNoProcessOfItsModule(t *testing.T) {
 	}
 }
 
-// It is not parallel: a process may have left what another test orphans meanwhile, and is not used again then.
+// It is not parallel: a process may have left what another test orphans meanwhile, and is not used
+// again then.
 func TestAWarmProcessGoesBackWhenItsSessionIsClosed(t *testing.T) {
 	r := newRunner(t, 1)
 	s := open(t, r, "builtin:test")

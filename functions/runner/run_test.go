@@ -22,7 +22,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// A module is any program that speaks the protocol. This one is a shell script, and finds fault with its data.
+// A module is any program that speaks the protocol. This one is a shell script, and finds fault
+// with its data.
 func ExampleRunner_Run() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -374,7 +375,8 @@ func asError(t *testing.T, err error) *runner.Error {
 	return failed
 }
 
-// waitUntilGone fails if the process whose number is in file goes on. A killed orphan is gone when init has waited for it.
+// waitUntilGone fails if the process whose number is in file goes on. A killed orphan is gone when
+// init has waited for it.
 func waitUntilGone(t *testing.T, file string) {
 	t.Helper()
 	pid := readPID(t, file)
@@ -516,7 +518,8 @@ var traces = []struct {
 	{nil, " "},
 }
 
-// Whatever a module is written in, it goes on in the trace of its job, and one whose process has served before in no other.
+// Whatever a module is written in, it goes on in the trace of its job, and one whose process has
+// served before in no other.
 func TestAModuleFindsTheTraceOfItsJobInItsEnvironment(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "program")
@@ -581,8 +584,8 @@ func variable(environment, name string) string {
 	return ""
 }
 
-// The time from Run to the first word of the module's own code, by a new process and by an idle one. The process is this
-// test's binary: a real one has more to load.
+// The time from Run to the first word of the module's own code, by a new process and by an idle
+// one. The process is this test's binary: a real one has more to load.
 func BenchmarkFirstWord(b *testing.B) {
 	for name, warm := range map[string]int{"new": 0, "idle": 1} {
 		b.Run(name, func(b *testing.B) {
@@ -605,7 +608,8 @@ func BenchmarkFirstWord(b *testing.B) {
 	}
 }
 
-// The time of one assignment of a session whose module has nothing to do: what a trial costs besides its training.
+// The time of one assignment of a session whose module has nothing to do: what a trial costs
+// besides its training.
 func BenchmarkSession(b *testing.B) {
 	s, err := newRunner(b, 0).Open(b.Context(), module.Source{Path: "builtin:test"})
 	if err != nil {
@@ -620,7 +624,8 @@ func BenchmarkSession(b *testing.B) {
 	}
 }
 
-// cudaProgram is a program for GPUs that answers a probe with a shell script's lines, and serves modules as the test's own child.
+// cudaProgram is a program for GPUs that answers a probe with a shell script's lines, and serves
+// modules as the test's own child.
 func cudaProgram(t *testing.T, probe string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "stoker-cuda")

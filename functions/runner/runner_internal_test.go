@@ -42,8 +42,8 @@ func TestALogIsBoundedHoweverItIsWritten(t *testing.T) {
 	}
 }
 
-// Whatever a module writes, the listener hears only what the protocol knows, stops hearing after the last word, and
-// reads to the end.
+// Whatever a module writes, the listener hears only what the protocol knows, stops hearing after
+// the last word, and reads to the end.
 func FuzzListen(f *testing.F) {
 	f.Add([]byte(`{"type":"progress","step":1,"metrics":{"loss":0.5}}` + "\n" + `{"type":"done"}` + "\n"))
 	f.Add([]byte(`{"type":"error","error":{"kind":"input","message":"bad"}}` + "\n" + `{"type":"done"}` + "\n"))
@@ -159,7 +159,8 @@ func TestWhatAModuleWritesToHoldsNothingOfTheWorkers(t *testing.T) {
 	}
 }
 
-// planted is a folder of a module's with a link to a file of the worker's, a pipe and a device, and what that file holds.
+// planted is a folder of a module's with a link to a file of the worker's, a pipe and a device, and
+// what that file holds.
 func planted(t *testing.T) (base, dir, victim string) {
 	t.Helper()
 	base, victim = t.TempDir(), filepath.Join(t.TempDir(), "precious")
@@ -537,7 +538,8 @@ func main() { println(C.GoString(C.get())) }
 `
 )
 
-// The compiler of C reads what a source names: what a module can't read is not built into it, nor does an error quote it.
+// The compiler of C reads what a source names: what a module can't read is not built into it, nor
+// does an error quote it.
 func TestABuildReadsNoHiddenFile(t *testing.T) {
 	const secret = "aws_secret_access_key=of-the-worker"
 	file, cache := filepath.Join(t.TempDir(), "credentials"), t.TempDir()
@@ -564,7 +566,8 @@ func TestABuildReadsNoHiddenFile(t *testing.T) {
 	}
 }
 
-// The go command quotes lines of go.mod and of sources that it does not understand, and follows links to them.
+// The go command quotes lines of go.mod and of sources that it does not understand, and follows
+// links to them.
 func TestGoListReadsNoHiddenFile(t *testing.T) {
 	if process.CanSandbox() != nil {
 		t.Skip("nothing keeps the go command from files here: ", process.CanSandbox())
@@ -598,8 +601,8 @@ func TestGoListReadsNoHiddenFile(t *testing.T) {
 	}
 }
 
-// Where a compiler of C is installed, and the kernel keeps the build from hidden files, modules may use it; elsewhere where the operator
-// says so.
+// Where a compiler of C is installed, and the kernel keeps the build from hidden files, modules may
+// use it; elsewhere where the operator says so.
 func TestModulesWithCAreBuiltWhereThatIsSafeOrAllowed(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		return // nothing builds C here

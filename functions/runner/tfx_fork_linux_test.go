@@ -50,7 +50,8 @@ func serverOf(t *testing.T, r *runner.Runner) int {
 	return told[int](t, r, "told = os.getppid()")
 }
 
-// A daemon that runs no program shows the environment of the process that its job was forked from, were that not written over.
+// A daemon that runs no program shows the environment of the process that its job was forked from,
+// were that not written over.
 func TestADaemonOfAForkedModuleIsEnded(t *testing.T) {
 	t.Parallel()
 	r := warmRunner(t, runner.WarmFork)
@@ -115,7 +116,8 @@ func TestAJobWhoseWarmProcessIsKilledCrashesAndTheNextOneRuns(t *testing.T) {
 	}
 }
 
-// Nothing of a host that was killed goes on: not the process that modules are forked from, not its children.
+// Nothing of a host that was killed goes on: not the process that modules are forked from, not its
+// children.
 func TestAKilledHostTakesItsForkedModulesAlong(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pids")
@@ -143,8 +145,9 @@ def run_fn(fn_args):
 	}
 }
 
-// draws is a TFX module that uses what hangs in a process forked too late: eager ops, a function, a data set, Keras, a
-// strategy and a model. It tells its parent, and the random numbers it has drawn.
+// draws is a TFX module that uses what hangs in a process forked too late: eager ops, a function, a
+// data set, Keras, a strategy and a model. It tells its parent, and the random numbers it has
+// drawn.
 const draws = `
 import json, os, random, sys, tempfile
 import numpy, tensorflow as tf
@@ -252,8 +255,9 @@ told = None`, file))
 	}
 }
 
-// An interpreter that a pipeline names is a program of others from the first question on. This one says that it has TensorFlow if it is not
-// held to what modules are held to: it looks for that a moment after its start, when its limits are set.
+// An interpreter that a pipeline names is a program of others from the first question on. This one
+// says that it has TensorFlow if it is not held to what modules are held to: it looks for that a
+// moment after its start, when its limits are set.
 func TestAnInterpreterThatIsAskedHasNoMoreThanAModule(t *testing.T) {
 	t.Parallel()
 	network, err := os.Readlink("/proc/self/ns/net")

@@ -189,7 +189,8 @@ func TestAModuleOfEstimatorsIsToldWhichTensorFlowHasThem(t *testing.T) {
 	}
 }
 
-// The example of the README, as an archive with the file that it imports; what it leaves knows penguins from raw records.
+// The example of the README, as an archive with the file that it imports; what it leaves knows
+// penguins from raw records.
 func TestTheExampleOfATFXModuleFileLearnsPenguins(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
@@ -251,8 +252,8 @@ func zipped(t *testing.T, dir string) string {
 	return path
 }
 
-// exportsItsModel is a TFX module whose model takes numbers in one signature, and tf.Examples in the default one, as TFX's
-// do.
+// exportsItsModel is a TFX module whose model takes numbers in one signature, and tf.Examples in
+// the default one, as TFX's do.
 const exportsItsModel = `
 import json
 import os
@@ -363,7 +364,8 @@ for name in names:
     print("\n" + name, float(np.abs(species - np.array(expected["species"])).max()), file=sys.stderr)
 `
 
-// checkAnswers says whether the files answer as the model does, each within a tolerance of probabilities.
+// checkAnswers says whether the files answer as the model does, each within a tolerance of
+// probabilities.
 func checkAnswers(t *testing.T, a module.Assignment, tolerances map[string]float64) {
 	t.Helper()
 	files := slices.Sorted(maps.Keys(tolerances))
@@ -384,8 +386,8 @@ func checkAnswers(t *testing.T, a module.Assignment, tolerances map[string]float
 	}
 }
 
-// badConverter makes the converters' TensorFlow one that does something else when it is imported. The module itself needs
-// none.
+// badConverter makes the converters' TensorFlow one that does something else when it is imported.
+// The module itself needs none.
 func badConverter(does string) string {
 	return fmt.Sprintf(`
 import os, stoker
@@ -455,8 +457,8 @@ def run_fn(fn_args):
 	}
 }
 
-// misbehaving is a TFX module that does what no module should, and how a job of it ends. They import no TensorFlow: what
-// they do to a process, they do in a moment.
+// misbehaving is a TFX module that does what no module should, and how a job of it ends. They
+// import no TensorFlow: what they do to a process, they do in a moment.
 type misbehaving struct {
 	name   string
 	body   string // of run_fn

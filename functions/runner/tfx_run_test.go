@@ -65,7 +65,8 @@ func pythonAssignment(t *testing.T, text string) module.Assignment {
 	}
 }
 
-// A file beside the module may have the name of something that a warm process has imported: it is imported as in a cold one.
+// A file beside the module may have the name of something that a warm process has imported: it is
+// imported as in a cold one.
 func TestAModulesOwnFilesComeFirstHoweverItIsStarted(t *testing.T) {
 	t.Parallel()
 	for _, way := range runner.Warmth() {
@@ -96,8 +97,8 @@ def run_fn(fn_args):
 	}
 }
 
-// The examples are read by the real tfx_bsl, 234 of them in batches of 100. What then breaks is the data's fault, and
-// names its file.
+// The examples are read by the real tfx_bsl, 234 of them in batches of 100. What then breaks is the
+// data's fault, and names its file.
 func TestExamplesAreReadAsTFXReadsThem(t *testing.T) {
 	t.Parallel()
 	path, err := filepath.Abs(filepath.Join("testdata", "read_examples.py"))
@@ -345,7 +346,8 @@ func TestWhatIsSaidForPythonIsRefusedForAGoProgram(t *testing.T) {
 	}
 }
 
-// dumps is a module that writes down what it is given, as Python has it: 1.0 is no 1, None no empty list. There it fails.
+// dumps is a module that writes down what it is given, as Python has it: 1.0 is no 1, None no empty
+// list. There it fails.
 const dumps = `
 import json, os
 
@@ -362,8 +364,8 @@ def run_fn(fn_args):
 tuner_fn = run_fn
 `
 
-// fnArgs are the fields of FnArgs, in Python's words, for the assignment of fullAssignment: facts of TFX 1.16, and
-// num_examples of its newest. base_models is the older name of base_model.
+// fnArgs are the fields of FnArgs, in Python's words, for the assignment of fullAssignment: facts
+// of TFX 1.16, and num_examples of its newest. base_models is the older name of base_model.
 func fnArgs(call module.Call, root string) map[string]string {
 	at := func(path string) string { return "'" + filepath.Join(root, path) + "'" }
 	all := map[string]string{
@@ -579,8 +581,8 @@ def run_fn(fn_args):
 	}
 }
 
-// atStart is a wheel with a line that every interpreter runs that sees the package, when it starts: it reads a file and writes to another
-// folder, and tells in shared memory what it could.
+// atStart is a wheel with a line that every interpreter runs that sees the package, when it starts:
+// it reads a file and writes to another folder, and tells in shared memory what it could.
 func atStart(t *testing.T, secret, loot, witness string) string {
 	t.Helper()
 	line := fmt.Sprintf("import os; exec(%q)\n", fmt.Sprintf(`
@@ -597,7 +599,8 @@ attempt("write", lambda: open(os.path.join(%[2]q, "loot"), "a").write("x"))
 	return wheelOf(t, [2]string{"at_start.pth", line})
 }
 
-// What a pipeline's requirements run when interpreters start, from their installation on, reads no credentials and writes to no other folders.
+// What a pipeline's requirements run when interpreters start, from their installation on, reads no
+// credentials and writes to no other folders.
 func TestRequirementsRunInASandboxFromTheirInstallationOn(t *testing.T) {
 	if !canSandbox(t) {
 		return
@@ -657,8 +660,8 @@ func folderElsewhere(t *testing.T, parent string) string {
 	return dir
 }
 
-// poisonScript leaves, beside each source file below a folder, compiled code that Python takes for that file's: by its time and size, or
-// by a hash that nobody checks.
+// poisonScript leaves, beside each source file below a folder, compiled code that Python takes for
+// that file's: by its time and size, or by a hash that nobody checks.
 const poisonScript = `
 import importlib.util, marshal, os, struct, sys
 folder, loot = sys.argv[1:]
@@ -729,7 +732,8 @@ def run_fn(fn_args):
 	}
 }
 
-// Many jobs will have the memory of a process that imports for them. As root nothing can be tried of it: root reads all memory.
+// Many jobs will have the memory of a process that imports for them. As root nothing can be tried
+// of it: root reads all memory.
 func TestAProcessThatImportsForManyJobsHidesItsMemory(t *testing.T) {
 	t.Parallel()
 	const script = `

@@ -107,7 +107,8 @@ func TestSettingsThatAreNoObjectAreNone(t *testing.T) {
 	}
 }
 
-// A training that draws weights, dropout, the order of its data and numbers of Python and NumPy, which no seed of its own decides.
+// A training that draws weights, dropout, the order of its data and numbers of Python and NumPy,
+// which no seed of its own decides.
 const drawsAtRandom = `
 import random
 import numpy as np
@@ -194,8 +195,8 @@ func drawnOf(log string) string {
 	return ""
 }
 
-// What AutoGraph is spared changes no bit of what is served, whichever Keras there is, and the module's own code is
-// converted as ever: it would not run else.
+// What AutoGraph is spared changes no bit of what is served, whichever Keras there is, and the
+// module's own code is converted as ever: it would not run else.
 func TestAModelWhoseExportIsSparedServesTheSame(t *testing.T) {
 	t.Parallel()
 	r := pythonRunner(t)
@@ -214,8 +215,8 @@ func TestAModelWhoseExportIsSparedServesTheSame(t *testing.T) {
 	}
 }
 
-// transformed are the features that the model's signature makes of the raw evaluation records, and how many functions AutoGraph
-// converted for it.
+// transformed are the features that the model's signature makes of the raw evaluation records, and
+// how many functions AutoGraph converted for it.
 func transformed(t *testing.T, r *runner.Runner, keras string, source module.Source) (values []byte, converted int) {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("testdata", "spared", "penguin.py"))
@@ -300,8 +301,8 @@ func TestATFXModuleThatIsAskedToLeaveKeepsWhatItHas(t *testing.T) {
 	}
 }
 
-// TestTheRunFnOfTFXsGuideServesRawRows runs a module in the shape that TFX's guide to the Trainer shows. It saves as
-// Keras 2 does alone, which nobody tells the host.
+// TestTheRunFnOfTFXsGuideServesRawRows runs a module in the shape that TFX's guide to the Trainer
+// shows. It saves as Keras 2 does alone, which nobody tells the host.
 func TestTheRunFnOfTFXsGuideServesRawRows(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
@@ -363,8 +364,8 @@ func documented(t *testing.T) string {
 	return path
 }
 
-// searches is a TFX module whose search keeps its trials below working_dir. Its process is killed in the fourth one, when it has
-// begun with the first one.
+// searches is a TFX module whose search keeps its trials below working_dir. Its process is killed
+// in the fourth one, when it has begun with the first one.
 const searches = `
 import os, signal, time
 import keras_tuner
@@ -461,7 +462,8 @@ func checkTuned(t *testing.T, a module.Assignment, outcome runner.Outcome) {
 	}
 }
 
-// needsKeras2 is a module whose source does not say what it needs. It fails as Keras 3 does, behind everything that it writes.
+// needsKeras2 is a module whose source does not say what it needs. It fails as Keras 3 does, behind
+// everything that it writes.
 const needsKeras2 = `
 import os
 
@@ -549,7 +551,8 @@ func TestAKerasThatFailsIsToldWithTheOneToSet(t *testing.T) {
 	}
 }
 
-// The source says what a module needs, so that nothing is tried: of what is called, and of what that imports.
+// The source says what a module needs, so that nothing is tried: of what is called, and of what
+// that imports.
 func TestTheSourceSaysWhichKerasIsNeeded(t *testing.T) {
 	t.Parallel()
 	r := kerasRunner(t, t.TempDir())

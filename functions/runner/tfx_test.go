@@ -38,8 +38,8 @@ type example struct {
 	atLeast float64 // share of the evaluation's examples that its model has right; of taxi, see tipped of judge.py
 }
 
-// Steps are few, so that shares are far below what a real training gets to; each is well above what was seen of a model that
-// learned nothing (penguin: 0.44; ten digits: 0.1; reviews: 0.5).
+// Steps are few, so that shares are far below what a real training gets to; each is well above what
+// was seen of a model that learned nothing (penguin: 0.44; ten digits: 0.1; reviews: 0.5).
 var trained = map[string]example{
 	"penguin":          {"examples/penguin", "penguin_utils_keras", "penguin", false, 100, "3", "species", 0.8},
 	"penguin template": {"experimental/templates/penguin", "models.model", "penguin", true, 200, "2", "species", 0.8},
@@ -52,7 +52,8 @@ var trained = map[string]example{
 	"imdb":             {"examples/imdb", "imdb_utils_native_keras", "reviews", false, 200, "3", "label", 0.8},
 }
 
-// TFX's own example modules train unchanged, with Keras found out, and what they leave answers as it should.
+// TFX's own example modules train unchanged, with Keras found out, and what they leave answers as
+// it should.
 func TestTFXExampleModulesTrain(t *testing.T) {
 	t.Parallel()
 	r, wheel, shim := exampleRunner(t), wheelOfTFX(t), laidShim(t)
@@ -110,8 +111,9 @@ func TestTFXExampleModulesTune(t *testing.T) {
 	}
 }
 
-// Models are rewritten to TFLite with every quantisation. A model that takes serialised examples can't be, and the converters of
-// some TensorFlows abort on it: what asked for it goes on, and is told.
+// Models are rewritten to TFLite with every quantisation. A model that takes serialised examples
+// can't be, and the converters of some TensorFlows abort on it: what asked for it goes on, and is
+// told.
 func TestTFXExampleModelIsRewritten(t *testing.T) {
 	t.Parallel()
 	r, e, shim := exampleRunner(t), trained["penguin"], laidShim(t)
@@ -126,7 +128,8 @@ func TestTFXExampleModelIsRewritten(t *testing.T) {
 	}
 	given := map[string]string{"shim": shim, "serving": a.ServingModelDir, "dir": t.TempDir()}
 	tftest.Run(t, rewriteScript, given, &got)
-	// Weights are 4*4352 bytes as float32. Outputs are around 1; a weight of 8 bits is off by 1/256 of the largest one.
+	// Weights are 4*4352 bytes as float32. Outputs are around 1; a weight of 8 bits is off by 1/256
+	// of the largest one.
 	for name, want := range map[string]made{
 		"float32": {21000, 1e-5}, "dynamic": {10000, 0.05}, "float16": {12000, 0.005}, "int8": {10000, 0.05},
 	} {
@@ -157,7 +160,8 @@ def check(given):
 	}
 }
 
-// copied puts the example's folder into a folder of the test's, at its place below tfx, and returns that folder.
+// copied puts the example's folder into a folder of the test's, at its place below tfx, and returns
+// that folder.
 func (e example) copied(t *testing.T, wheel string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -214,7 +218,8 @@ func (e example) assignment(t *testing.T, root, shim string) (module.Assignment,
 	return a, filepath.Join(data, "examples", "Split-eval", "*")
 }
 
-// wheelOfTFX is the folder tfx of TFX's wheel, whose packages are not all there: it was installed for its files.
+// wheelOfTFX is the folder tfx of TFX's wheel, whose packages are not all there: it was installed
+// for its files.
 func wheelOfTFX(t *testing.T) string {
 	t.Helper()
 	const where = "import tfx; print(list(tfx.__path__)[0])"

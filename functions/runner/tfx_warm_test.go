@@ -18,7 +18,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// warmRunner keeps processes ready that import nothing: what they are to each other doesn't hang on TensorFlow.
+// warmRunner keeps processes ready that import nothing: what they are to each other doesn't hang on
+// TensorFlow.
 func warmRunner(t *testing.T, way string) *runner.Runner {
 	t.Helper()
 	return runnerOf(t, runner.Options{Warm: 1, PythonWarm: way, Env: []string{"STOKER_PRELOAD="}})
@@ -46,7 +47,8 @@ func warmWays(t *testing.T, test func(t *testing.T, r *runner.Runner)) {
 	}
 }
 
-// tells is the head of a module that leaves a model with a JSON value in it: what the body binds to told.
+// tells is the head of a module that leaves a model with a JSON value in it: what the body binds to
+// told.
 const tells = `
 import json, os, sys
 
@@ -165,7 +167,8 @@ func TestAWordForWarmProcessesThatThereIsNot(t *testing.T) {
 	}
 }
 
-// writesElsewhere is a module that tries to write in the folder of another job, and in the one with the homes and module files of all.
+// writesElsewhere is a module that tries to write in the folder of another job, and in the one with
+// the homes and module files of all.
 const writesElsewhere = `
 import os
 
@@ -181,7 +184,8 @@ def run_fn(fn_args):
     print("mode", open("/proc/self/cmdline").read().split("\0")[-2])
 `
 
-// warmJob returns an assignment of a module in a working directory with others, and the folder of another job there.
+// warmJob returns an assignment of a module in a working directory with others, and the folder of
+// another job there.
 func warmJob(t *testing.T, text string) (a module.Assignment, work string) {
 	t.Helper()
 	t.Setenv("STOKER_MODULE_WRITE", "")
@@ -195,8 +199,8 @@ func warmJob(t *testing.T, text string) (a module.Assignment, work string) {
 	return a, work
 }
 
-// A line of a .pth file runs in every interpreter that sees its package, before the driver does. Here it replaces the driver's function
-// that enters the job's sandbox.
+// A line of a .pth file runs in every interpreter that sees its package, before the driver does.
+// Here it replaces the driver's function that enters the job's sandbox.
 func TestRequirementsThatPatchTheDriverReachNoOtherJob(t *testing.T) {
 	if !canSandbox(t) {
 		return
@@ -234,8 +238,8 @@ func TestRequirementsThatPatchTheDriverReachNoOtherJob(t *testing.T) {
 	}
 }
 
-// Landlock holds the thread that enters a sandbox, and those that it starts afterwards. This package starts a thread when it is imported, by
-// which the module writes later.
+// Landlock holds the thread that enters a sandbox, and those that it starts afterwards. This
+// package starts a thread when it is imported, by which the module writes later.
 func TestThreadsStartedByImportsReachNoOtherJob(t *testing.T) {
 	if !canSandbox(t) {
 		return

@@ -20,7 +20,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// userRunner is a host whose modules have users of their own, with the folder that it works in. It needs root.
+// userRunner is a host whose modules have users of their own, with the folder that it works in. It
+// needs root.
 func userRunner(t *testing.T, opts runner.Options) (r *runner.Runner, work string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -55,7 +56,8 @@ func passable(t *testing.T, mode os.FileMode) string {
 	return dir
 }
 
-// job is an assignment in a workspace of its own, as functions/execution makes them, with an input and a file of the worker's.
+// job is an assignment in a workspace of its own, as functions/execution makes them, with an input
+// and a file of the worker's.
 func job(t *testing.T, work, do string) (a module.Assignment, workspace string) {
 	t.Helper()
 	workspace, err := os.MkdirTemp(work, "train-")
@@ -84,7 +86,8 @@ func expect(t *testing.T, said string, want map[string]bool) {
 	}
 }
 
-// The kernel alone keeps a module under its own user from its worker and from other slots: this machine needs no Landlock for that.
+// The kernel alone keeps a module under its own user from its worker and from other slots: this
+// machine needs no Landlock for that.
 func TestAModuleUnderItsOwnUserTouchesItsWorkspaceAlone(t *testing.T) {
 	t.Setenv("STOKER_MODULE_SANDBOX", "off")
 	for name, opts := range map[string]runner.Options{"cold": {}, "kept ready": {Warm: 1}} {
@@ -123,7 +126,8 @@ func TestAModuleUnderItsOwnUserTouchesItsWorkspaceAlone(t *testing.T) {
 	}
 }
 
-// runUntil has a module work that waits, and returns once it does. The function that it returns ends it.
+// runUntil has a module work that waits, and returns once it does. The function that it returns
+// ends it.
 func runUntil(t *testing.T, r *runner.Runner, a module.Assignment) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -141,7 +145,8 @@ func runUntil(t *testing.T, r *runner.Runner, a module.Assignment) (stop func())
 	return sync.OnceFunc(func() { cancel(); <-ended })
 }
 
-// isTakenBack fails if what a module has had is not the worker's alone: its user may be another module's by now.
+// isTakenBack fails if what a module has had is not the worker's alone: its user may be another
+// module's by now.
 func isTakenBack(t *testing.T, workspace string) {
 	t.Helper()
 	if info, err := os.Lstat(workspace); err != nil || info.Mode().Perm() != 0o700 {
@@ -161,7 +166,8 @@ func isTakenBack(t *testing.T, workspace string) {
 	}
 }
 
-// A session's process goes on from one folder to the next, of which each is made when it is told of it.
+// A session's process goes on from one folder to the next, of which each is made when it is told of
+// it.
 func TestTrialsOfASessionRunUnderOneUser(t *testing.T) {
 	r, work := userRunner(t, runner.Options{})
 	a, workspace := job(t, work, "tell user")
@@ -497,8 +503,9 @@ func TestRequirementsAreInstalledUnderAnotherUserAndBelongToTheWorker(t *testing
 // reachEnv says that this process has mounts of its own, in which all users can get to Python.
 const reachEnv = "RUNNER_TEST_REACH"
 
-// withinReach says whether all users can get to an interpreter and what it imports. Where they can't, as below root's home, the test runs again
-// in a process with mounts of its own, in which they can, and false is returned.
+// withinReach says whether all users can get to an interpreter and what it imports. Where they
+// can't, as below root's home, the test runs again in a process with mounts of its own, in which
+// they can, and false is returned.
 func withinReach(t *testing.T, python string) bool {
 	t.Helper()
 	if os.Getenv(reachEnv) == "mount" {
@@ -520,7 +527,8 @@ func withinReach(t *testing.T, python string) bool {
 	return false
 }
 
-// mountWithinReach mounts an empty folder over each that others can't pass on the way to Python, and in it what Python is.
+// mountWithinReach mounts an empty folder over each that others can't pass on the way to Python,
+// and in it what Python is.
 func mountWithinReach(t *testing.T, python string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), python, "-c", "import sys; print(sys.prefix); print(sys.base_prefix)").Output()

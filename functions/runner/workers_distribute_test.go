@@ -45,8 +45,8 @@ def run_fn(fn_args):
     model.save(fn_args.serving_model_dir)
 `
 
-// float32 sums in another order: a batch's gradient is the mean of two halves' then. Over 100 steps that stays far below
-// this.
+// float32 sums in another order: a batch's gradient is the mean of two halves' then. Over 100 steps
+// that stays far below this.
 const lossTolerance = 1e-5
 
 func TestTwoWorkersTrainTheModelThatOneDoes(t *testing.T) {
@@ -56,8 +56,9 @@ func TestTwoWorkersTrainTheModelThatOneDoes(t *testing.T) {
 	checkSameLoss(t, one.train(t, "replicas: 1 keras: tf_keras"), two.train(t, "[worker 1] replicas: 2 keras: tf_keras"))
 }
 
-// Of two workers the chief says what its model answers, and the other one says nothing: its files are its own. A model whose variables both
-// read together is not asked, as the other worker may be gone.
+// Of two workers the chief says what its model answers, and the other one says nothing: its files
+// are its own. A model whose variables both read together is not asked, as the other worker may be
+// gone.
 func TestTheChiefOfTwoWorkersSaysWhatItsModelAnswers(t *testing.T) {
 	t.Parallel()
 	for layer, want := range map[string]string{"": `"weights": "same"`, "tf.keras.layers.BatchNormalization(),": "read together"} {
@@ -276,8 +277,9 @@ func TestWorkersTrainUnderKeras3ByALoopThroughTheStrategy(t *testing.T) {
 	checkSameLoss(t, loss[0], loss[1])
 }
 
-// Why several workers have Keras 2 unless the pipeline says otherwise: fit and evaluate of the pinned Keras 3 can't read values of several
-// replicas. When this fails, they can, and the refusal in stoker_runner/strategies.py goes.
+// Why several workers have Keras 2 unless the pipeline says otherwise: fit and evaluate of the
+// pinned Keras 3 can't read values of several replicas. When this fails, they can, and the refusal
+// in stoker_runner/strategies.py goes.
 func TestWorkersCanNotFitUnderKeras3(t *testing.T) {
 	t.Parallel()
 	source := strings.ReplaceAll(plain, "callbacks=callbacks)", ")")
@@ -298,7 +300,8 @@ func TestWorkersCanNotFitUnderKeras3(t *testing.T) {
 	}
 }
 
-// TensorFlow's coordination service takes SIGTERM for itself. The request to leave is heard all the same.
+// TensorFlow's coordination service takes SIGTERM for itself. The request to leave is heard all the
+// same.
 func TestWorkersOfAStrategyAreAskedToLeave(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -331,7 +334,8 @@ func TestONNXOfATFXModuleIsMadeWhereItsConverterIsInstalled(t *testing.T) {
 	checkAnswers(t, a, map[string]float64{"Format-ONNX/model.onnx": float32Tolerance})
 }
 
-// What 8 bits are chosen by are transformed features, and a run may bring raw rows and the graph alone.
+// What 8 bits are chosen by are transformed features, and a run may bring raw rows and the graph
+// alone.
 func TestRawRowsGoThroughTheTransformGraphBeforeAConverterSeesThem(t *testing.T) {
 	t.Parallel()
 	a := pythonAssignment(t, exportsItsModel)

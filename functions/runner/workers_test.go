@@ -210,7 +210,8 @@ print("left", me)`, filepath.Join(t.TempDir(), "there")))
 	}
 }
 
-// A cluster that others started is theirs: this is one process of it, whose model counts if it is the chief's.
+// A cluster that others started is theirs: this is one process of it, whose model counts if it is
+// the chief's.
 func TestOfAClusterOfOthersTheChiefAloneLeavesAModel(t *testing.T) {
 	t.Parallel()
 	const cluster = `TF_CONFIG={"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": %d}}`
@@ -233,7 +234,8 @@ func TestOfAClusterOfOthersTheChiefAloneLeavesAModel(t *testing.T) {
 	}
 }
 
-// A cluster over several hosts: one process of it is this assignment's, with a port that nobody holds for it.
+// A cluster over several hosts: one process of it is this assignment's, with a port that nobody
+// holds for it.
 func TestAHostOfAClusterRunsOneWorkerOfIt(t *testing.T) {
 	t.Parallel()
 	r := pythonRunner(t)

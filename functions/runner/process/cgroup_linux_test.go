@@ -192,7 +192,8 @@ func TestACgroupOfVersion2IsKilledAndRemoved(t *testing.T) {
 	}
 }
 
-// The real kernel: version 2 is mounted nearly everywhere by now, with the memory controller or without.
+// The real kernel: version 2 is mounted nearly everywhere by now, with the memory controller or
+// without.
 func TestAProcessBeginsInItsCgroupOfVersion2AndEndsWithIt(t *testing.T) {
 	t.Parallel()
 	dir := unifiedCgroup(t)
@@ -248,7 +249,8 @@ func unifiedCgroup(t *testing.T) string {
 	return ""
 }
 
-// openFake opens a cgroup of version 2 in which a new one has just those files, and what every kernel has.
+// openFake opens a cgroup of version 2 in which a new one has just those files, and what every
+// kernel has.
 func openFake(t *testing.T, files map[string]string) *Cgroup {
 	t.Helper()
 	c := &cgroups{dir: t.TempDir(), v2: true, rmdir: os.RemoveAll, mkdir: func(dir string) error {
@@ -262,7 +264,8 @@ func openFake(t *testing.T, files map[string]string) *Cgroup {
 	return g
 }
 
-// fakeCgroup makes a folder with the files that every cgroup of version 2 has, and some with another text.
+// fakeCgroup makes a folder with the files that every cgroup of version 2 has, and some with
+// another text.
 func fakeCgroup(t *testing.T, dir string, files map[string]string) string {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -82,8 +82,8 @@ func manyProcesses(string) (err error) {
 	return err
 }
 
-// confined tries some things as a module of whoever this process is, in a folder. It hides its memory as a worker does, once it has said
-// whether its user may make namespaces at all.
+// confined tries some things as a module of whoever this process is, in a folder. It hides its
+// memory as a worker does, once it has said whether its user may make namespaces at all.
 func confined(dir string) error {
 	said := []error{fmt.Errorf("namespaces: %w", errors.Join(errors.New("asked for"), Confinement{NoNetwork: true}.check()))}
 	if err := HideSecrets(); err != nil {
@@ -149,8 +149,9 @@ func TestAModuleIsHeldToItsLimits(t *testing.T) {
 	}
 }
 
-// The kernel spares root, so that a test that runs as root becomes nobody for this. Nobody may be forbidden to make user namespaces,
-// and then no module runs without a network: that is said, of a process that hides nothing too.
+// The kernel spares root, so that a test that runs as root becomes nobody for this. Nobody may be
+// forbidden to make user namespaces, and then no module runs without a network: that is said, of a
+// process that hides nothing too.
 func TestModulesOfAnOrdinaryUserAreHeldToTheirLimits(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "stoker-nobody-")

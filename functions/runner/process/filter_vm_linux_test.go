@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The filter is executed here as the kernels of both architectures would, whichever this one is: package bpf's machine reads words in the
-// order of a network, and so they are written in that.
+// The filter is executed here as the kernels of both architectures would, whichever this one is:
+// package bpf's machine reads words in the order of a network, and so they are written in that.
 func TestTheFilterRefusesWhatLimitsOthersOnEachArchitecture(t *testing.T) {
 	t.Parallel()
 	const x32 = 0x40000000
@@ -66,7 +66,8 @@ func TestTheFilterRefusesWhatLimitsOthersOnEachArchitecture(t *testing.T) {
 	}
 }
 
-// A system call of an architecture that a kernel does not run, and a filter for one that is not known, refuse nothing.
+// A system call of an architecture that a kernel does not run, and a filter for one that is not
+// known, refuse nothing.
 func TestTheFilterKnowsItsArchitecturesAlone(t *testing.T) {
 	t.Parallel()
 	for goarch, arch := range map[string]uint32{"amd64": unix.AUDIT_ARCH_AARCH64, "arm64": unix.AUDIT_ARCH_X86_64, "riscv64": unix.AUDIT_ARCH_RISCV64} {
@@ -108,7 +109,8 @@ func callData(arch, number uint32, args [6]uint64) []byte {
 	return data
 }
 
-// everyThread looks at all threads of this process, some of which are new: each has the filter and gets no new privileges.
+// everyThread looks at all threads of this process, some of which are new: each has the filter and
+// gets no new privileges.
 func everyThread(string) error {
 	var started, seen sync.WaitGroup
 	seen.Add(1)

@@ -94,7 +94,8 @@ func holdMemory(string) error {
 	return nil
 }
 
-// A process that leaves the group, the session and its parent, and takes off its mark, holds memory on its job's behalf all the same.
+// A process that leaves the group, the session and its parent, and takes off its mark, holds memory
+// on its job's behalf all the same.
 func TestMemoryIsCountedOfAllThatAProcessHasStarted(t *testing.T) {
 	for name, leave := range map[string]string{
 		"in the group": "%s &", "in a session of its own": "setsid %s &", "an orphan with the mark": "setsid /bin/sh -c '%s &'",
@@ -176,7 +177,8 @@ func statOf(t *testing.T, text string) processStat {
 // leavesOrphan starts a process that has no mark, a session of its own, and no parent that lives.
 const leavesOrphan = "read line; /usr/bin/env -i /bin/sh -c 'setsid sh -c \"sleep 600 & echo \\$!\"'; read line"
 
-// Tests of orphans run one after another: those of one may be those of any process that is busy beside it.
+// Tests of orphans run one after another: those of one may be those of any process that is busy
+// beside it.
 
 func TestAProcessWithoutAMarkEndsWithItsJobWithoutACgroup(t *testing.T) {
 	p, orphan := orphaned(t)
@@ -295,7 +297,8 @@ func TestWhatThisProcessHasOpenReachesNoModule(t *testing.T) {
 	}
 }
 
-// What a command leaves running ends with it: in its group, in a session of its own, and without its mark and its parent.
+// What a command leaves running ends with it: in its group, in a session of its own, and without
+// its mark and its parent.
 func TestACommandEndsWithAllThatItStarted(t *testing.T) {
 	for name, leave := range map[string]string{
 		"in the group": "%s &", "in a session of its own": "setsid %s &", "without mark and parent": "/usr/bin/env -i /bin/sh -c 'setsid %s &'",
@@ -339,7 +342,8 @@ func TestACommandHasASessionOfItsOwn(t *testing.T) {
 	}
 }
 
-// headlessEnv names the file to which this test binary writes from a second thread, after its first one has exited.
+// headlessEnv names the file to which this test binary writes from a second thread, after its first
+// one has exited.
 const headlessEnv = "STOKER_TEST_HEADLESS"
 
 func init() { // which runs on the first thread

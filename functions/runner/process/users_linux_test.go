@@ -48,7 +48,8 @@ func tell(file string) error {
 	return errors.New(strings.ReplaceAll(errors.Join(said...).Error(), "\n", ", "))
 }
 
-// linger leaves a process in a session of its own, without a mark and a parent, and waits. The process says its number in a file.
+// linger leaves a process in a session of its own, without a mark and a parent, and waits. The
+// process says its number in a file.
 func linger(file string) error {
 	script := `/usr/bin/env -i /bin/sh -c 'setsid /bin/sh -c "echo \$\$ >` + file + `.new; mv ` + file + `.new ` + file + `; exec sleep 600" &'`
 	return exec.Command("/bin/sh", "-c", script).Run()
@@ -79,7 +80,8 @@ func supervisorWithUsers(t *testing.T) *Supervisor {
 	return supervisor
 }
 
-// begin starts this test binary as a process of the place that tries something, and returns its first line.
+// begin starts this test binary as a process of the place that tries something, and returns its
+// first line.
 func begin(t *testing.T, supervisor *Supervisor, what string) (*Process, string) {
 	t.Helper()
 	self, err := os.Open(os.Args[0])
@@ -107,7 +109,8 @@ func begin(t *testing.T, supervisor *Supervisor, what string) (*Process, string)
 	return p, line
 }
 
-// The worker's files, memory, signals and processors are closed to a process under another user, by the kernel alone.
+// The worker's files, memory, signals and processors are closed to a process under another user, by
+// the kernel alone.
 func TestAProcessUnderAnotherUserTouchesNothingOfItsWorker(t *testing.T) {
 	supervisor := supervisorWithUsers(t)
 	withGroup(t)
@@ -131,7 +134,8 @@ func TestAProcessUnderAnotherUserTouchesNothingOfItsWorker(t *testing.T) {
 	}
 }
 
-// withGroup puts this process into another group for the test, so that its processes have one to leave.
+// withGroup puts this process into another group for the test, so that its processes have one to
+// leave.
 func withGroup(t *testing.T) {
 	t.Helper()
 	before, err := syscall.Getgroups()

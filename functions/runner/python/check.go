@@ -30,7 +30,8 @@ type Package struct {
 	Add     string `json:"add,omitempty"`     // the command that adds it, where it is missing
 }
 
-// Usable is an error where no TFX module can run. Other packages may have problems: modules that don't need them run.
+// Usable is an error where no TFX module can run. Other packages may have problems: modules that
+// don't need them run.
 func (c Checked) Usable() error {
 	for _, p := range c.Packages {
 		if p.Package == "tensorflow" && p.Problem != "" {
@@ -90,7 +91,8 @@ type imported struct {
 	gpus     int
 }
 
-// importAll has the packages imported in one process. end says how that ended where it was not in peace.
+// importAll has the packages imported in one process. end says how that ended where it was not in
+// peace.
 func importAll(ctx context.Context, e Environment, modules []dependency) (said imported, end, err error) {
 	names, err := json.Marshal(modules)
 	if err != nil {

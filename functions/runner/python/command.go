@@ -14,7 +14,8 @@ func (e Environment) Env(layout Layout, keras string) []string {
 	return env
 }
 
-// Command starts the driver in a mode. Compiled code that says it was made of a source with a certain hash is used only if it was.
+// Command starts the driver in a mode. Compiled code that says it was made of a source with a
+// certain hash is used only if it was.
 func (e Environment) Command(mode Mode) []string {
 	return []string{e.Interpreter, "--check-hash-based-pycs", "always", "-m", "stoker_runner", string(mode)}
 }

@@ -38,11 +38,12 @@ type Options struct {
 // ErrNone says that there is no environment, and how to get one.
 var ErrNone = errors.New("no Python with TensorFlow: run `stoker python setup`, or set STOKER_PYTHON to an interpreter that has it")
 
-// Find returns the environment to use. What is missing in it is said in one line. It may lack what only some modules import: that
-// is for them to find out, see Lacks.
+// Find returns the environment to use. What is missing in it is said in one line. It may lack what
+// only some modules import: that is for them to find out, see Lacks.
 //
-// An interpreter is asked what it has once, and again when its packages have changed: with CacheDir, a second Find starts no
-// process. Find may be called from several goroutines and processes at once.
+// An interpreter is asked what it has once, and again when its packages have changed: with
+// CacheDir, a second Find starts no process. Find may be called from several goroutines and
+// processes at once.
 func Find(ctx context.Context, opts Options) (Environment, error) {
 	interpreter, err := choose(opts)
 	if err != nil {
@@ -65,7 +66,8 @@ func Find(ctx context.Context, opts Options) (Environment, error) {
 	return withRequirements(ctx, opts, e)
 }
 
-// Look is Find for an interpreter, or an environment's folder, that a person names. It may lack TensorFlow.
+// Look is Find for an interpreter, or an environment's folder, that a person names. It may lack
+// TensorFlow.
 func Look(ctx context.Context, named string) (Environment, error) {
 	interpreter, err := locate(named)
 	if err != nil {
@@ -108,8 +110,8 @@ func choose(opts Options) (string, error) {
 	return made.Interpreter, nil
 }
 
-// locate finds the interpreter that a path or a name means, as an absolute path. Links are not followed: the interpreter of an
-// environment is a link to one that is not.
+// locate finds the interpreter that a path or a name means, as an absolute path. Links are not
+// followed: the interpreter of an environment is a link to one that is not.
 func locate(named string) (string, error) {
 	info, err := os.Stat(named)
 	if err == nil && info.IsDir() {

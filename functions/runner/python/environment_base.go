@@ -20,7 +20,8 @@ const baseScript = `import sys, platform, json
 print(json.dumps({"interpreter": sys.executable, "version": "%d.%d.%d" % sys.version_info[:3], "prefix": sys.base_prefix,
   "minor": sys.version_info[1] if sys.version_info[0] == 3 else 0, "system": platform.system() + " " + platform.machine()}))`
 
-// findBase takes the Python that is named, or else the first on PATH that all packages have wheels for.
+// findBase takes the Python that is named, or else the first on PATH that all packages have wheels
+// for.
 func findBase(ctx context.Context, named string, minors []int) (base, error) {
 	if named != "" {
 		b, err := describe(ctx, named)

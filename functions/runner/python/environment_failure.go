@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// installFailure says which requirement it was that pip could not install, and why, in a line or some.
+// installFailure says which requirement it was that pip could not install, and why, in a line or
+// some.
 func installFailure(over Environment, requirements []module.Requirement, said *tail, err error) error {
 	lines := said.lines(8)
 	var culprits, all []string

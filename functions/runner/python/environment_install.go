@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// fill makes the venv and installs the packages of the lock as they stand: wheels alone, nothing is built, and nothing else is
-// brought along.
+// fill makes the venv and installs the packages of the lock as they stand: wheels alone, nothing is
+// built, and nothing else is brought along.
 func fill(ctx context.Context, from base, dir string, opts MakeOptions) error {
 	if err := venv(ctx, nil, from.Interpreter, dir); err != nil {
 		return err

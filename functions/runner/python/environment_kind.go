@@ -15,10 +15,11 @@ type Kind string
 const (
 	// CPU is what TFX module files import, with a TensorFlow that knows no GPU.
 	CPU Kind = "cpu"
-	// GPU is the same with a TensorFlow that brings NVIDIA's libraries; the driver is the machine's. Its versions were
-	// resolved, never run: there was no GPU where they were chosen.
+	// GPU is the same with a TensorFlow that brings NVIDIA's libraries; the driver is the
+	// machine's. Its versions were resolved, never run: there was no GPU where they were chosen.
 	GPU Kind = "gpu"
-	// Estimator has TensorFlow 2.15, the last with Estimators, for module files with trainer_fn. It is never the default.
+	// Estimator has TensorFlow 2.15, the last with Estimators, for module files with trainer_fn. It
+	// is never the default.
 	Estimator Kind = "estimator"
 )
 

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// record is what is known of an interpreter, in a file of its own below the cache folder. It holds as long as nothing
-// of what is watched has changed: to install or remove a package changes the folder that packages are in.
+// record is what is known of an interpreter, in a file of its own below the cache folder. It holds
+// as long as nothing of what is watched has changed: to install or remove a package changes the
+// folder that packages are in.
 type record struct {
 	Probed probed           `json:"probed"`
 	Seen   map[string]int64 `json:"seen"` // path to time of modification in nanoseconds; absent is 0
@@ -36,8 +37,9 @@ func known(ctx context.Context, by Runner, cache, interpreter string) (Environme
 	return r.Probed.environment(by)
 }
 
-// look asks an interpreter what it has, and once more where that has changed meanwhile: it may have seen half of an
-// installation. What changes while it is asked again shows, for the record is of the time before.
+// look asks an interpreter what it has, and once more where that has changed meanwhile: it may have
+// seen half of an installation. What changes while it is asked again shows, for the record is of
+// the time before.
 func look(ctx context.Context, by Runner, interpreter string) (record, error) {
 	began := time.Now()
 	p, err := probe(ctx, by, interpreter)
@@ -93,7 +95,8 @@ func writeRecord(path string, r record) error {
 // writeWhole has a file appear with all of its content, whoever writes it at the same time.
 func writeWhole(path string, text []byte) error { return writeBy(filepath.Dir(path), path, text) }
 
-// writeBy writes a file that is there as a whole or not at all, by way of a folder on the same file system.
+// writeBy writes a file that is there as a whole or not at all, by way of a folder on the same file
+// system.
 func writeBy(dir, path string, text []byte) error {
 	partial, err := os.CreateTemp(dir, ".partial-")
 	if err != nil {

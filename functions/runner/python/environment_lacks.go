@@ -49,8 +49,8 @@ func (e Environment) newEnough() error {
 		"(`stoker python setup` makes an environment)", e.Interpreter, e.Version, oldest[0], oldest[1])
 }
 
-// Lacks names the packages of those that TFX module files import that are not there. A module that needs none of them
-// runs all the same.
+// Lacks names the packages of those that TFX module files import that are not there. A module that
+// needs none of them runs all the same.
 func (e Environment) Lacks() []string {
 	var lacks []string
 	for _, w := range wanted() {

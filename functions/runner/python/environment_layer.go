@@ -17,8 +17,8 @@ import (
 // InCache is the folder of the environments with requirements that Find makes below a cache folder.
 func InCache(cache string) string { return filepath.Join(cache, "environments") }
 
-// withRequirements lays what a pipeline asks for over an environment, once for each set: a venv that sees the packages
-// of the base too, none of which changes.
+// withRequirements lays what a pipeline asks for over an environment, once for each set: a venv
+// that sees the packages of the base too, none of which changes.
 func withRequirements(ctx context.Context, opts Options, over Environment) (Environment, error) {
 	if opts.CacheDir == "" {
 		return Environment{}, errors.New("module.requirements: there is no cache folder to install them in")
@@ -41,8 +41,8 @@ func withRequirements(ctx context.Context, opts Options, over Environment) (Envi
 	return known(ctx, opts.By, opts.CacheDir, made.Interpreter)
 }
 
-// parseRequirements are in order of their text, for the order that they are written in decides nothing. The digest is of all that
-// does, wheels on this machine included.
+// parseRequirements are in order of their text, for the order that they are written in decides
+// nothing. The digest is of all that does, wheels on this machine included.
 func parseRequirements(texts []string) ([]module.Requirement, string, error) {
 	var parsed []module.Requirement
 	var sums [][]byte
@@ -76,7 +76,8 @@ func fileSum(path string) ([]byte, error) {
 	return sum.Sum(nil), err
 }
 
-// lay makes the environment. pip sees what the base has, and is held to it: what is imported warm stays what it is.
+// lay makes the environment. pip sees what the base has, and is held to it: what is imported warm
+// stays what it is.
 func lay(ctx context.Context, by Runner, dir string, over Environment, requirements []module.Requirement) error {
 	var options []string
 	if _, ok := over.Packages["pip"]; ok {
@@ -119,8 +120,8 @@ func siteOf(ctx context.Context, by Runner, interpreter string) (string, error) 
 	return p.Sites[0], nil
 }
 
-// see has a venv import from the folders of another environment too, after its own. site.addsitedir reads their .pth
-// files as well.
+// see has a venv import from the folders of another environment too, after its own. site.addsitedir
+// reads their .pth files as well.
 func see(own string, sites []string) error {
 	var lines strings.Builder
 	for _, site := range sites {
@@ -134,8 +135,9 @@ func quoted(path string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`).Replace(path) + "'"
 }
 
-// standIn tells pip that tensorflow is there where tensorflow-cpu is, which is the same: what a requirement needs would
-// bring the other one along otherwise, of half a gigabyte, and over the files of the first.
+// standIn tells pip that tensorflow is there where tensorflow-cpu is, which is the same: what a
+// requirement needs would bring the other one along otherwise, of half a gigabyte, and over the
+// files of the first.
 func standIn(own string, over Environment) error {
 	version, cpu := over.Packages["tensorflow-cpu"]
 	if _, whole := over.Packages["tensorflow"]; whole || !cpu {
@@ -152,9 +154,9 @@ func standIn(own string, over Environment) error {
 		os.WriteFile(filepath.Join(info, "INSTALLER"), []byte("stoker\n"), 0o644))
 }
 
-// freeze are its packages as pip's constraints have them. One that came from a file or an address has no version that
-// says it all. setuptools is free: from 82 on it lacks pkg_resources, which older packages import, and nothing that is
-// imported warm is of it.
+// freeze are its packages as pip's constraints have them. One that came from a file or an address
+// has no version that says it all. setuptools is free: from 82 on it lacks pkg_resources, which
+// older packages import, and nothing that is imported warm is of it.
 func (e Environment) freeze() []byte {
 	var lines []string
 	for name, version := range e.Packages {

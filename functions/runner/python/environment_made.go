@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Made describes an environment of Stoker's making. It stands in its folder, and is written last: a folder without it
-// is half made.
+// Made describes an environment of Stoker's making. It stands in its folder, and is written last: a
+// folder without it is half made.
 type Made struct {
 	Dir          string    `json:"dir"`
 	Interpreter  string    `json:"interpreter"`
@@ -37,7 +37,8 @@ func (m Made) Current() bool {
 	return err == nil && m.Lock == digestOf(lock)
 }
 
-// All are the environments in a folder, the newest first: those of Make in its home, those with requirements in InCache.
+// All are the environments in a folder, the newest first: those of Make in its home, those with
+// requirements in InCache.
 func All(home string) ([]Made, error) {
 	paths, err := filepath.Glob(filepath.Join(home, "*", description))
 	if err != nil {
@@ -58,8 +59,8 @@ func All(home string) ([]Made, error) {
 	return made, nil
 }
 
-// Default is the environment of modules that name none, where STOKER_PYTHON doesn't either: the one for CPU or GPU that
-// was made last, or ErrNone.
+// Default is the environment of modules that name none, where STOKER_PYTHON doesn't either: the one
+// for CPU or GPU that was made last, or ErrNone.
 func Default(home string) (Made, error) {
 	made, err := All(home)
 	if err != nil {
@@ -126,8 +127,8 @@ func (m Made) Bytes() (int64, error) {
 	return total, err
 }
 
-// Remove takes an environment away. A process that runs in it fails when it imports more. Its lock stays, for another process may
-// wait for it.
+// Remove takes an environment away. A process that runs in it fails when it imports more. Its lock
+// stays, for another process may wait for it.
 func (m Made) Remove() error {
 	// The description goes first: what is left, should this be interrupted, is half an environment.
 	return errors.Join(os.Remove(filepath.Join(m.Dir, description)), os.RemoveAll(m.Dir))

@@ -17,7 +17,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// MakeOptions say what is made, of what, and where. The zero value is what `stoker python setup` makes.
+// MakeOptions say what is made, of what, and where. The zero value is what `stoker python setup`
+// makes.
 type MakeOptions struct {
 	Kind     Kind      // default: CPU
 	Base     string    // Python that it is made with; default: the first on PATH that there are wheels for
@@ -28,9 +29,9 @@ type MakeOptions struct {
 	Progress io.Writer // told in lines what is done, for people; default: nobody
 }
 
-// Make makes an environment unless it is there: a venv with the packages of a lock, in a folder named by what decides
-// its content. It takes minutes and some gigabytes. Of several at once, in any process, one makes it and the others
-// wait. One that is half made is made anew.
+// Make makes an environment unless it is there: a venv with the packages of a lock, in a folder
+// named by what decides its content. It takes minutes and some gigabytes. Of several at once, in
+// any process, one makes it and the others wait. One that is half made is made anew.
 func Make(ctx context.Context, opts MakeOptions) (Made, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -75,7 +76,8 @@ const lockSuffix = ".lock"
 // lockPeriod is how often it is looked at.
 const lockPeriod = 200 * time.Millisecond
 
-// ensure has make fill dir once, whoever asks for it at the same time. What comes of an error is removed.
+// ensure has make fill dir once, whoever asks for it at the same time. What comes of an error is
+// removed.
 func ensure(ctx context.Context, dir string, force bool, progress io.Writer, make func() (Made, error)) (Made, error) {
 	if m, err := readMade(dir); err == nil && !force {
 		return m, nil
@@ -108,7 +110,8 @@ func ensure(ctx context.Context, dir string, force bool, progress io.Writer, mak
 	return readMade(dir)
 }
 
-// Halves removes the folders in home that whoever made them left half made, and says which. One that is being made now stays.
+// Halves removes the folders in home that whoever made them left half made, and says which. One
+// that is being made now stays.
 func Halves(home string) ([]string, error) {
 	entries, err := os.ReadDir(home)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

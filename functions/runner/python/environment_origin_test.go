@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// What is installed from a folder or a repository keeps its version while its code changes: two of one version are two
-// environments.
+// What is installed from a folder or a repository keeps its version while its code changes: two of
+// one version are two environments.
 func TestCodeOfOneVersionIsToldApart(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -95,7 +95,8 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// Packages may be installed while an interpreter is asked what it has: what it says then is half of the truth.
+// Packages may be installed while an interpreter is asked what it has: what it says then is half of
+// the truth.
 func TestWhatChangesWhileItIsAskedIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	dir, cache := t.TempDir(), t.TempDir()

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// installing names a file for the number of an installer that never ends: in that test the process runs it.
+// installing names a file for the number of an installer that never ends: in that test the process
+// runs it.
 const installing = "STOKER_TEST_INSTALLING"
 
 func TestAnInstallerEndsWithAKilledWorker(t *testing.T) {

@@ -93,7 +93,8 @@ func (p probed) environment(by Runner) (Environment, error) {
 	}, nil
 }
 
-// probeEnv is what a process that a pipeline may have named gets of the worker's environment, which holds credentials.
+// probeEnv is what a process that a pipeline may have named gets of the worker's environment, which
+// holds credentials.
 func probeEnv(environ []string) []string {
 	return keep(environ, "PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "SYSTEMROOT", "PYENV_")
 }
@@ -104,7 +105,8 @@ func installEnv(environ []string) []string {
 		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy")...)
 }
 
-// keep takes the pairs with these names, or with names that begin like those that end in an underscore.
+// keep takes the pairs with these names, or with names that begin like those that end in an
+// underscore.
 func keep(environ []string, names ...string) []string {
 	var kept []string
 	for _, pair := range environ {

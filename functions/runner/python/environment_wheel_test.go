@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// wheel writes a package of one module, which holds text, and what it requires. Installers take it without a registry.
+// wheel writes a package of one module, which holds text, and what it requires. Installers take it
+// without a registry.
 func wheel(t *testing.T, name, version, text string, requires ...string) string {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), fmt.Sprintf("%s-%s-py3-none-any.whl", name, version)))

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Kerases are the versions of Keras, 2 or 3, that tf.keras can be here. TensorFlow below 2.16 brings Keras 2 and has no choice;
-// from then on Keras 3 is its own, and Keras 2 the package tf_keras. Where nothing is known of either, any will do: nobody will
-// ask for it.
+// Kerases are the versions of Keras, 2 or 3, that tf.keras can be here. TensorFlow below 2.16
+// brings Keras 2 and has no choice; from then on Keras 3 is its own, and Keras 2 the package
+// tf_keras. Where nothing is known of either, any will do: nobody will ask for it.
 func (e Environment) Kerases() []string {
 	if e.hasOwnKeras2() || strings.HasPrefix(e.Packages["keras"], "2.") {
 		return []string{"2"}
@@ -26,7 +26,8 @@ func (e Environment) Kerases() []string {
 	return there
 }
 
-// kerasEnv is the value of TF_USE_LEGACY_KERAS for a version of Keras; "" where TensorFlow has no choice, and one confuses it.
+// kerasEnv is the value of TF_USE_LEGACY_KERAS for a version of Keras; "" where TensorFlow has no
+// choice, and one confuses it.
 func (e Environment) kerasEnv(keras string) string {
 	if e.hasOwnKeras2() {
 		return ""
@@ -34,8 +35,8 @@ func (e Environment) kerasEnv(keras string) string {
 	return map[string]string{"2": "1", "3": "0"}[keras]
 }
 
-// KerasSigns reads the source of a module, files below dir and what they import from there, for what needs Keras 2 or 3, and
-// gives the first sign of each. Nothing is imported for it.
+// KerasSigns reads the source of a module, files below dir and what they import from there, for
+// what needs Keras 2 or 3, and gives the first sign of each. Nothing is imported for it.
 func (e Environment) KerasSigns(ctx context.Context, layout Layout, dir string, files ...string) (map[string]string, error) {
 	script := filepath.Join(layout.Driver, "stoker_runner", "keras_choice.py")
 	var signs map[string]string

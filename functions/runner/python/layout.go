@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 )
 
-// The Python files are named by the depth of their folder, for a folder's name would bring along what Python compiles
-// beside them.
+// The Python files are named by the depth of their folder, for a folder's name would bring along
+// what Python compiles beside them.
 //
 //go:embed driver/*/*.py driver/stoker/py.typed
 //go:embed shim/*.py shim/*/*.py shim/*/*/*.py shim/*/*/*/*.py shim/*/*/*/*/*.py
@@ -26,8 +26,9 @@ type Layout struct {
 	Digest string // sha256:<hex> of them all
 }
 
-// Lay puts the embedded files below cache, in a folder for each content, what has changed there back in its place, and removes what else is
-// there, compiled code too: such folders are swept by others, modules can write to them, and Python imports whatever it finds there.
+// Lay puts the embedded files below cache, in a folder for each content, what has changed there
+// back in its place, and removes what else is there, compiled code too: such folders are swept by
+// others, modules can write to them, and Python imports whatever it finds there.
 func Lay(cache string) (Layout, error) {
 	digest, err := embedded()
 	if err != nil {
@@ -50,8 +51,8 @@ func Lay(cache string) (Layout, error) {
 	return Layout{Driver: filepath.Join(dir, "driver"), Shim: filepath.Join(dir, "shim"), Digest: "sha256:" + digest}, err
 }
 
-// removeOthers removes from a folder what is not embedded, links among it. A process that compiles what it imports there may add to it
-// meanwhile.
+// removeOthers removes from a folder what is not embedded, links among it. A process that compiles
+// what it imports there may add to it meanwhile.
 func removeOthers(dir string) (err error) {
 	embedded := map[string]fs.FileMode{}
 	if err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestEveryPythonFileIsEmbedded: one in a folder deeper than the patterns would be left out in silence.
+// TestEveryPythonFileIsEmbedded: one in a folder deeper than the patterns would be left out in
+// silence.
 func TestEveryPythonFileIsEmbedded(t *testing.T) {
 	t.Parallel()
 	for _, root := range []string{"driver", "shim"} {
@@ -29,7 +30,8 @@ func TestEveryPythonFileIsEmbedded(t *testing.T) {
 	}
 }
 
-// Folders for caches are swept by age, lose what was not on the disk when the power went, and can be written to by modules.
+// Folders for caches are swept by age, lose what was not on the disk when the power went, and can
+// be written to by modules.
 func TestWhatIsLaidOutIsWhole(t *testing.T) {
 	t.Parallel()
 	cache := t.TempDir()

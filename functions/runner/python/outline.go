@@ -55,8 +55,9 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: SyntaxError: %s", e.File, e.Line, e.Column, e.Message)
 }
 
-// ReadOutlines reads source files as the environment's Python would, and runs nothing of them. The first that it would not take is a
-// *SyntaxError. The time that it takes and what it says are bounded, and it gets no credentials from the environment of this process.
+// ReadOutlines reads source files as the environment's Python would, and runs nothing of them. The
+// first that it would not take is a *SyntaxError. The time that it takes and what it says are
+// bounded, and it gets no credentials from the environment of this process.
 func ReadOutlines(ctx context.Context, e Environment, files ...string) ([]Outline, error) {
 	out, err := run(ctx, e.by, probeTimeout, e.Interpreter, append([]string{"-I", "-c", outlineScript}, files...)...)
 	if err != nil {

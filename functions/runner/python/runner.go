@@ -2,7 +2,8 @@ package python
 
 import "os/exec"
 
-// Runner runs a command to its end, as its Run does. The command writes below a folder that it gets as TMPDIR, and as needs says.
+// Runner runs a command to its end, as its Run does. The command writes below a folder that it gets
+// as TMPDIR, and as needs says.
 type Runner func(cmd *exec.Cmd, needs Needs) error
 
 // Needs are the rights that a command needs. Most need none.

@@ -1,6 +1,7 @@
 package python
 
-// Setup is the line before the assignment: what makes a process that may have been started long ago that of one job.
+// Setup is the line before the assignment: what makes a process that may have been started long ago
+// that of one job.
 type Setup struct {
 	Env       map[string]string `json:"env"`        // set in os.environ before anything of the module is imported
 	Dir       string            `json:"dir"`        // working directory

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// Each script of testdata/shim asserts one thing about what stands in for tfx, which is at the end of sys.path as in a job.
-// None imports TensorFlow.
+// Each script of testdata/shim asserts one thing about what stands in for tfx, which is at the end
+// of sys.path as in a job. None imports TensorFlow.
 func TestTheShimStandsInForTFX(t *testing.T) {
 	t.Parallel()
 	interpreter, shim := tftest.Python(t), layShim(t)

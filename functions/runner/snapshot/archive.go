@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// zipped is what a .zip or a wheel holds.
+// zipped walks the files of a .zip or a wheel.
 func zipped(archive string, within limits) walk {
 	return func(ctx context.Context, do func(string, io.Reader) error) (err error) {
 		r, err := zip.OpenReader(archive)
@@ -59,7 +59,7 @@ func zipEntry(ctx context.Context, f *zip.File, name string, do func(string, io.
 	return errors.Join(do(name, content), content.Close())
 }
 
-// tarred is what a .tar.gz holds.
+// tarred walks the files of a .tar.gz.
 func tarred(archive string, within limits) walk {
 	return func(ctx context.Context, do func(string, io.Reader) error) (err error) {
 		file, err := os.Open(archive)
@@ -77,7 +77,7 @@ func tarEntries(ctx context.Context, compressed io.Reader, within limits, do fun
 		return unreadable(err)
 	}
 	r := tar.NewReader(&bounded{unzipped, within.tarBytes(), within})
-	for range within.files + 1 { // the last one finds the end
+	for range within.files + 1 { // the last iteration finds the end
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func tarEntries(ctx context.Context, compressed io.Reader, within limits, do fun
 }
 
 func tarEntry(header *tar.Header, content io.Reader, do func(string, io.Reader) error) error {
-	if header.Typeflag == tar.TypeXGlobalHeader { // words of git's about the archive
+	if header.Typeflag == tar.TypeXGlobalHeader { // git's metadata of the archive
 		return nil
 	}
 	mode := header.FileInfo().Mode()
@@ -110,7 +110,8 @@ func tarEntry(header *tar.Header, content io.Reader, do func(string, io.Reader) 
 	return do(name, content)
 }
 
-// entryName is the name of an archive's entry below the module's folder, if it is a file that is wanted.
+// entryName returns the name of an archive's entry below the module's directory, if it is a file
+// that is wanted.
 func entryName(name string, mode fs.FileMode) (clean string, wanted bool, err error) {
 	clean = strings.TrimSuffix(name, "/")
 	for strings.HasPrefix(clean, "./") {
@@ -129,7 +130,7 @@ func entryName(name string, mode fs.FileMode) (clean string, wanted bool, err er
 	return clean, true, nil
 }
 
-// isLeftOutBelow looks at every part of a name.
+// isLeftOutBelow checks every part of a name.
 func isLeftOutBelow(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if isLeftOut(part) {
@@ -139,7 +140,7 @@ func isLeftOutBelow(name string) bool {
 	return false
 }
 
-// isLeftOut says of a part of a name that nothing below it is imported.
+// isLeftOut reports whether nothing below a part of a name is imported.
 func isLeftOut(part string) bool {
 	return strings.HasPrefix(part, ".") || part == "__pycache__" || path.Ext(part) == ".dist-info"
 }
@@ -153,7 +154,7 @@ func unreadable(err error) error {
 
 func atEntry(name string, err error) error { return fmt.Errorf("entry %q: %w", short(name), err) }
 
-// short keeps an error readable whatever an archive holds.
+// short keeps an error readable whatever an archive contains.
 func short(name string) string {
 	const most = 200
 	if len(name) <= most {

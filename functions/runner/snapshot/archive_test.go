@@ -125,7 +125,8 @@ func TestWhatGitSaysOfItsArchiveIsNoFile(t *testing.T) {
 	accepts(t, tarOf(t, []item{{name: "pax_global_header", kind: tar.TypeXGlobalHeader}, {name: "penguin.py"}}), "m.tar.gz")
 }
 
-// What one kind of archive takes, has one digest with the folder that it unpacks to; and nothing is ever written elsewhere.
+// What one kind of archive takes, has one digest with the folder that it unpacks to; and nothing is
+// ever written elsewhere.
 func FuzzArchive(f *testing.F) {
 	for _, items := range [][]item{
 		{{name: "penguin.py", text: "def run_fn(a): pass\n"}},

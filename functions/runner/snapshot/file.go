@@ -9,12 +9,13 @@ import (
 	"strings"
 )
 
-// entry is a function that TFX calls, defined at the left margin. It is looked for in the text alone, so that no Python is
-// needed; who defines it otherwise, by an import or within a condition, names it: run_fn: my_module.run_fn.
+// entry matches a function that TFX calls, defined at the left margin. Only the text is searched,
+// so that no Python is needed. A module that defines it otherwise, by an import or within a
+// condition, names it: run_fn: my_module.run_fn.
 var entry = regexp.MustCompile(`(?m)^def[ \t]+(?:run_fn|tuner_fn|trainer_fn)[ \t]*\(`)
 
-// findFile looks for the module file: the one that was named, the only one at the top, or of several there the only one that
-// defines a function to be called.
+// findFile finds the module file: the one that was named, the only one at the top, or of several
+// there the only one that defines a function to be called.
 func (s *Snapshot) findFile() error {
 	if isModuleFile(s.path) {
 		s.File = filepath.Base(s.path)
@@ -36,8 +37,8 @@ func (s *Snapshot) findFile() error {
 	return nil
 }
 
-// Called are the files below Dir, with slashes, that may hold the function of a name as a pipeline gives it: those of a dotted
-// name's module, which need not be there, else File.
+// Called returns the files below Dir, with slashes, that may define the function of a name as a
+// pipeline gives it: those of a dotted name's module, which need not exist, else File.
 func (s Snapshot) Called(function string) []string {
 	end := strings.LastIndexByte(function, '.')
 	switch {
@@ -50,8 +51,9 @@ func (s Snapshot) Called(function string) []string {
 	return nil
 }
 
-// Imported returns the files below Dir, with slashes, that a file of the module imports a module from: the module's file, or the folder that is a
-// package. It is empty if the files hold no such module.
+// Imported returns the files below Dir, with slashes, from which a file of the module imports a
+// module: the module's file, or the directory of a package. It is empty if the files contain no
+// such module.
 func (s Snapshot) Imported(file, module string) []string {
 	base := "."
 	if strings.HasPrefix(module, ".") {
@@ -86,7 +88,7 @@ func (s *Snapshot) thoseDefining(names []string) ([]string, error) {
 	return found, nil
 }
 
-// Ambiguous is an *Invalid where File is "": then a dotted name has to say what is called.
+// Ambiguous returns an *Invalid if File is "": then a dotted name has to say which file is called.
 func (s Snapshot) Ambiguous() error {
 	switch {
 	case s.File != "":

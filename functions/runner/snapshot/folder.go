@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// beside is a module file with the others in its folder, as TFX packs them.
+// beside walks a module file and the others in its directory, as TFX packs them.
 func beside(path string) walk {
 	dir := filepath.Dir(path)
 	return func(ctx context.Context, do func(string, io.Reader) error) error {
@@ -32,7 +32,8 @@ func beside(path string) walk {
 	}
 }
 
-// isFile says whether an entry is a file, or a link to one: Kubernetes mounts a ConfigMap's files as links.
+// isFile reports whether an entry is a file, or a link to one: Kubernetes mounts a ConfigMap's
+// files as links.
 func isFile(dir string, entry fs.DirEntry) bool {
 	if entry.Type()&fs.ModeSymlink == 0 {
 		return entry.Type().IsRegular()
@@ -41,7 +42,8 @@ func isFile(dir string, entry fs.DirEntry) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// folder is all files below a folder. What is neither a file nor a folder is refused, as its content can't be kept.
+// folder walks all files below a directory. It refuses entries that are neither files nor
+// directories, because their content can't be kept.
 func folder(dir string) walk {
 	return func(ctx context.Context, do func(string, io.Reader) error) error {
 		return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -66,7 +68,7 @@ func folder(dir string) walk {
 	}
 }
 
-// filesEnding lists the files at the top of a folder by how their names end.
+// filesEnding lists the files at the top of a directory by the end of their names.
 func filesEnding(dir, ending string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	var names []string

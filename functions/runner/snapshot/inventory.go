@@ -53,7 +53,7 @@ func (v *inventory) add(name string, from io.Reader, to io.Writer) error {
 	return nil
 }
 
-// admit refuses what could not lie beside the others in one folder.
+// admit refuses a file that could not be in one directory with the others.
 func (v *inventory) admit(name string) error {
 	if err := tooDeep(name); err != nil {
 		return err
@@ -92,7 +92,8 @@ func digestOf(ctx context.Context, each walk, within limits) (string, error) {
 	return v.digest(), err
 }
 
-// copyTo copies them too, and returns the digest of what was copied: somebody may have changed them since they were read.
+// copyTo also copies them, and returns the digest of the copy: somebody may have changed the files
+// since they were read.
 func copyTo(ctx context.Context, dir string, each walk, within limits) (string, error) {
 	v := newInventory(within)
 	err := each(ctx, func(name string, from io.Reader) error {
@@ -109,7 +110,7 @@ func copyTo(ctx context.Context, dir string, each walk, within limits) (string, 
 	return v.digest(), err
 }
 
-// errKeeping marks what went wrong with the copy, not with the module.
+// errKeeping marks an error of the copy, not of the module.
 var errKeeping = errors.New("keep a module")
 
 func keeping(err error) error {
@@ -119,7 +120,7 @@ func keeping(err error) error {
 	return fmt.Errorf("%w: %w", errKeeping, err)
 }
 
-// kept tells an error in writing the copy from one in reading the module.
+// kept distinguishes an error in writing the copy from one in reading the module.
 type kept struct{ io.Writer }
 
 func (k kept) Write(p []byte) (int, error) {

@@ -17,17 +17,20 @@ const (
 	maxSearchedBytes = 1 << 20 // of each
 )
 
-// Left are the files and folders beside a module file that do not come along, the names of folders with a slash at their end.
+// Left are the files and directories next to a module file that are not copied. Names of
+// directories end with a slash.
 type Left struct {
 	Named []string // by its Python code
 	Other []string // the rest, if the code looks for files in another way: by a name that it puts together, or in a folder
 }
 
-// looks finds code that reads files by other than their names.
+// looks matches code that finds files other than by their names.
 var looks = regexp.MustCompile(`\b(?:i?glob|rglob|listdir|scandir|iterdir|walk|list_directory|getcwd|cwd|__file__|__path__|get_data|importlib[._]resources|importlib import resources)\b`)
 
-// LeftBehind returns what beside a module file its Python code may read and does not come along: of a module file only the .py files of its
-// folder do. It is empty for folders and archives, of which all comes. What it finds is likely, not certain: it searches the text.
+// LeftBehind returns the files next to a module file that its Python code may read and that are not
+// copied: of a module file only the .py files of its directory are. It is empty for directories and
+// archives, which are copied whole. The result is likely, not certain, because it comes from a
+// search of the text.
 func LeftBehind(path string) (left Left, err error) {
 	if !isModuleFile(path) {
 		return left, nil
@@ -71,8 +74,8 @@ func LeftBehind(path string) (left Left, err error) {
 	return left, nil
 }
 
-// puts reports whether code may put the name of a file together: it has a text with the name's end, like ".txt" or "%s.txt", or with its beginning
-// alone.
+// puts reports whether code may assemble the name of a file: it contains a string with the name's
+// end, like ".txt" or "%s.txt", or only with its beginning.
 func puts(code, name string) bool {
 	extension := filepath.Ext(name)
 	if extension == "" {

@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// limits bound what a module's files may be.
+// limits bound a module's files.
 type limits struct {
-	files int   // also of an archive's entries, whatever they are
+	files int   // also of an archive's entries of any kind
 	bytes int64 // of them all, and of an archive
 }
 
-// wide leaves room for code with its vocabularies, and refuses a folder that holds data or an environment.
+// wide leaves room for code with its vocabularies, and refuses a directory that contains data or an
+// environment.
 var wide = limits{files: 10_000, bytes: 256 << 20}
 
 const (
@@ -21,7 +22,7 @@ const (
 	maxName  = 1024 // bytes
 )
 
-// errLimit marks what is too much.
+// errLimit marks a limit that is exceeded.
 var errLimit = errors.New("name a folder or an archive that holds code alone")
 
 func (l limits) tooMany() error {
@@ -40,13 +41,15 @@ func tooDeep(name string) error {
 	return nil
 }
 
-// tarBytes is what the files of limits have in a tar at most: each has a header, and is filled up to whole blocks.
+// tarBytes is the largest size of the files of limits in a tar: each has a header, and is padded to
+// whole blocks.
 func (l limits) tarBytes() int64 {
 	const block = 512
 	return l.bytes + int64(l.files)*4*block
 }
 
-// bounded ends a stream that unpacks to more than an honest archive has, also where nobody wants what is in it.
+// bounded ends a stream that unpacks to more than a valid archive has, even if its content is not
+// used.
 type bounded struct {
 	io.Reader
 	left   int64

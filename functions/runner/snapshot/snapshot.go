@@ -1,9 +1,11 @@
-// Package snapshot keeps the files of a TFX module as they were when its digest was taken: a .py file with the .py files beside
-// it, as TFX packs them; a folder; or an archive. It is a copy named by its content, below a cache. What is run is a copy of that, see
-// CopyTo, for modules of the same user can write to the cache. Read Take.
+// Package snapshot keeps the files of a TFX module as they were when its digest was computed: a .py
+// file with the .py files next to it, as TFX packs them; a directory; or an archive. The snapshot
+// is a copy named by its content, below a cache. A job runs a copy of that copy (see CopyTo),
+// because modules of the same user can write to the cache. Read Take first.
 //
-// Left out are what begins with a dot, __pycache__, and a wheel's *.dist-info: none of them is imported. Names decide what is
-// imported, so they stay as they are: a folder that is alone at the top of an archive is not taken away.
+// Left out are names that begin with a dot, __pycache__, and a wheel's *.dist-info: none of them is
+// imported. Names decide what is imported, so they stay as they are: a directory that is alone at
+// the top of an archive is not removed.
 package snapshot
 
 import (
@@ -17,18 +19,19 @@ import (
 	"strings"
 )
 
-// Snapshot is a module's files in a folder of their own.
+// Snapshot is a module's files in a directory of their own.
 type Snapshot struct {
 	Dir    string // holds them; goes on Python's path
 	File   string // the module file, which lies at the top: penguin_utils.py. "" where nothing says which one it is; see Ambiguous
 	Digest string // sha256:<hex> of the paths and contents of all files, the same for a folder and for each kind of archive of it
 
-	path       string   // what was taken
+	path       string   // of the module
 	candidates []string // the .py files at the top that could be File
 }
 
-// Take returns the snapshot of the module at path, an absolute one, below cache. It is made once for each content, among all
-// processes that use the cache. What is wrong with the module itself is an *Invalid.
+// Take returns the snapshot of the module at path, an absolute one, below cache. It is made once
+// for each content, among all processes that use the cache. An error of the module itself is an
+// *Invalid.
 func Take(ctx context.Context, cache, path string) (Snapshot, error) {
 	return take(ctx, store{cache}, path, wide)
 }
@@ -54,8 +57,8 @@ func take(ctx context.Context, kept store, path string, within limits) (Snapshot
 	return s, err
 }
 
-// CopyTo copies the files into a folder, which is made, and returns the snapshot that they are there: what is run has been compared with its
-// digest then, and is no other process's.
+// CopyTo copies the files into a directory, which it makes, and returns the snapshot there: the
+// copy has been compared with the digest, and no other process has access to it.
 func (s Snapshot) CopyTo(ctx context.Context, dir string) (Snapshot, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return Snapshot{}, keeping(err)
@@ -71,7 +74,7 @@ func (s Snapshot) CopyTo(ctx context.Context, dir string) (Snapshot, error) {
 	return s, nil
 }
 
-// Names lists the files, with slashes, without what Python has compiled.
+// Names lists the files, with slashes, without Python's compiled ones.
 func (s Snapshot) Names(ctx context.Context) ([]string, error) {
 	var names []string
 	err := folder(s.Dir)(ctx, func(name string, _ io.Reader) error {
@@ -81,7 +84,8 @@ func (s Snapshot) Names(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// Theirs puts the module's own paths in the place of the copy's in a text. A file of an archive is told as if that were a folder.
+// Theirs replaces the copy's paths by the module's own in a text. A file of an archive is named as
+// if the archive were a directory.
 func (s Snapshot) Theirs(text string) string {
 	own := s.path
 	if isModuleFile(own) {
@@ -93,7 +97,7 @@ func (s Snapshot) Theirs(text string) string {
 // walk calls do for each file of a module, in any order, with its slash-separated name.
 type walk func(ctx context.Context, do func(name string, content io.Reader) error) error
 
-// walkOf tells what kind of module path is by its name, as IsPython does.
+// walkOf determines the kind of module at path by its name, as IsPython does.
 func walkOf(path string, within limits) (walk, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -116,7 +120,8 @@ func walkOf(path string, within limits) (walk, error) {
 	}
 }
 
-// IsPython says whether path is a TFX module: a .py file, an archive, or a folder with .py files and no Go program.
+// IsPython reports whether path is a TFX module: a .py file, an archive, or a directory with .py
+// files and no Go program.
 func IsPython(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -129,7 +134,7 @@ func IsPython(path string) bool {
 	return err == nil && len(golang) == 0 && holdsPython(path)
 }
 
-// holdsPython looks at a bounded number of files: a folder of data is no module.
+// holdsPython checks a bounded number of files: a directory of data is no module.
 func holdsPython(path string) bool {
 	left, found := wide.files, false
 	_ = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
@@ -146,16 +151,16 @@ func holdsPython(path string) bool {
 	return found
 }
 
-// python is how the name of a source file ends.
+// python is the file extension of source files.
 const python = ".py"
 
-// isModuleFile tells the one file that was named from a folder or an archive.
+// isModuleFile reports whether path is one file, as opposed to a directory or an archive.
 func isModuleFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.IsDir() && strings.HasSuffix(path, python)
 }
 
-// archives are the endings of those that are taken.
+// archives are the file extensions of supported archives.
 var archives = []string{".zip", ".whl", ".tar.gz", ".tgz"}
 
 func isArchive(path string) bool {
@@ -167,7 +172,7 @@ func isArchive(path string) bool {
 	return false
 }
 
-// Invalid says what is wrong with a module's files.
+// Invalid is the error of invalid files of a module.
 type Invalid struct {
 	Path string
 	Err  error
@@ -176,8 +181,9 @@ type Invalid struct {
 func (e *Invalid) Error() string { return fmt.Sprintf("module %s: %v", e.Path, e.Err) }
 func (e *Invalid) Unwrap() error { return e.Err }
 
-// blame makes an *Invalid of an error in reading a module, unless the machine or the caller's hurry is to blame. An error of the
-// file system names a path already; the module's own is enough where it is that.
+// blame makes an *Invalid of an error in reading a module, unless it is the machine's fault or ctx
+// has ended. An error of the file system names a path already; the module's own path is not
+// repeated.
 func blame(ctx context.Context, path string, err error) error {
 	failed, isPath := errors.AsType[*fs.PathError](err)
 	switch {

@@ -15,11 +15,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// store is a folder of snapshots, each in a folder named by its digest:
+// store is a directory of snapshots, each in a directory named by its digest:
 //
 //	<hex>/     a snapshot. Its files can't be written to
 //	partial-*  one that is being made, or was when its process was killed
-//	.lock      held by whoever makes, looks at or removes one
+//	.lock      held by the process that makes, checks or removes one
 type store struct{ dir string }
 
 const (
@@ -30,8 +30,8 @@ const (
 	partial    = "partial-"
 )
 
-// keep returns the folder with the snapshot of a digest. If there is none, make fills a folder with one, and the digest
-// of what it has put there counts.
+// keep returns the directory with the snapshot of a digest. If there is none, make fills a
+// directory with one, and the digest of its content counts.
 func (s store) keep(ctx context.Context, digest string, make func(dir string) (string, error)) (dir, got string, err error) {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return "", "", keeping(err)
@@ -54,13 +54,14 @@ func (s store) keep(ctx context.Context, digest string, make func(dir string) (s
 	return dir, digest, keeping(os.Chtimes(dir, now, now))
 }
 
-// has says whether a snapshot is there, and still what it was: a power cut, or the module itself, may have changed it.
+// has reports whether a snapshot exists and is unchanged: a power failure, or the module itself,
+// may have changed it.
 func (s store) has(ctx context.Context, digest string) bool {
 	now, err := digestOf(ctx, folder(filepath.Join(s.dir, digest)), wide)
 	return err == nil && now == digest
 }
 
-// add makes a snapshot and puts it in the place of what is there.
+// add makes a snapshot, replacing what is there.
 func (s store) add(make func(dir string) (string, error)) (digest string, err error) {
 	fresh, err := os.MkdirTemp(s.dir, partial)
 	if err != nil {
@@ -83,7 +84,8 @@ func (s store) add(make func(dir string) (string, error)) (digest string, err er
 
 var named = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// prune removes what killed processes were making, and of more snapshots than are kept those that were not used for longest.
+// prune removes what killed processes were making, and the snapshots that were not used for longest
+// if there are more than are kept.
 func (s store) prune(now time.Time) error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
