@@ -19,7 +19,7 @@ const sweepPrefix = "sweep/"
 func isAdmission(key string) bool { return !strings.HasPrefix(key, sweepPrefix) }
 
 // ReadAdmission returns the admission of a pipeline as it stands.
-func ReadAdmission(ctx context.Context, bus events.Bus, pipeline string) (join.Admission, error) {
+func ReadAdmission(ctx context.Context, bus events.KVBuckets, pipeline string) (join.Admission, error) {
 	admissions, err := bus.KV(ctx, events.KVGates)
 	if err != nil {
 		return join.Admission{}, fmt.Errorf("open admissions: %w", err)

@@ -18,7 +18,7 @@ func JoinKey(pipeline, run string) string { return pipeline + "/" + run }
 
 // ReadJoin returns the join of a run as it stands; events.ErrNotFound if no dispatcher has handled
 // an event of the run, or if the entry is no join of the run.
-func ReadJoin(ctx context.Context, bus events.Bus, pipeline, run string) (join.Join, error) {
+func ReadJoin(ctx context.Context, bus events.KVBuckets, pipeline, run string) (join.Join, error) {
 	joins, err := bus.KV(ctx, events.KVJoins)
 	if err != nil {
 		return join.Join{}, fmt.Errorf("open joins: %w", err)

@@ -22,7 +22,7 @@ type deployed struct {
 }
 
 // Spec returns a pipeline as it is deployed; events.ErrNotFound if it is not.
-func Spec(ctx context.Context, bus events.Bus, name string) (pipeline.Pipeline, error) {
+func Spec(ctx context.Context, bus events.KVBuckets, name string) (pipeline.Pipeline, error) {
 	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return pipeline.Pipeline{}, fmt.Errorf("open pipelines: %w", err)
@@ -133,7 +133,7 @@ func refuseInline(data events.Data) error {
 
 // Apply deploys a pipeline: from now on new runs use it. It returns the pipeline's revision, and
 // whether it is a new one; an equal pipeline is left as it is.
-func Apply(ctx context.Context, bus events.Bus, p pipeline.Pipeline) (revision uint64, changed bool, err error) {
+func Apply(ctx context.Context, bus events.KVBuckets, p pipeline.Pipeline) (revision uint64, changed bool, err error) {
 	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return 0, false, fmt.Errorf("open pipelines: %w", err)
@@ -187,7 +187,7 @@ type Revision struct {
 // Revisions returns all revisions of a pipeline, the oldest first, as some copy of the bucket has
 // them: the newest may be missing for a moment. events.ErrNotFound if there never was such a
 // pipeline.
-func Revisions(ctx context.Context, bus events.Bus, name string) ([]Revision, error) {
+func Revisions(ctx context.Context, bus events.KVBuckets, name string) ([]Revision, error) {
 	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return nil, fmt.Errorf("open pipelines: %w", err)

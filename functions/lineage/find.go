@@ -21,11 +21,11 @@ type Named struct {
 var digits = regexp.MustCompile(`^(sha256:)?[0-9a-f]{8,64}$`)
 
 // Find finds a model by one of its names, as Of does.
-func Find(ctx context.Context, bus events.Bus, ref string) (Named, error) {
+func Find(ctx context.Context, bus events.EventLog, ref string) (Named, error) {
 	return find(ctx, bus, ref)
 }
 
-func find(ctx context.Context, bus events.Bus, ref string) (Named, error) {
+func find(ctx context.Context, bus events.EventLog, ref string) (Named, error) {
 	var query events.Query
 	fits := func(events.Event, *events.ModelTrained) bool { return true }
 	pipeline, run, atRun := strings.Cut(ref, "@")
@@ -67,7 +67,7 @@ func addressed(uri string) (Named, error) {
 
 // newest is the newest model of a query that fits; one whose fits only by several executions is the
 // newest of them.
-func newest(ctx context.Context, bus events.Bus, query events.Query, fits func(events.Event, *events.ModelTrained) bool) (Named, error) {
+func newest(ctx context.Context, bus events.EventLog, query events.Query, fits func(events.Event, *events.ModelTrained) bool) (Named, error) {
 	query.Kinds = []events.Kind{events.KindModelTrained}
 	var found Named
 	for recorded, err := range bus.Read(ctx, query) {

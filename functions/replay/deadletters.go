@@ -19,7 +19,7 @@ type DeadLetter struct {
 }
 
 // DeadLetters returns all dead letters, oldest first.
-func DeadLetters(ctx context.Context, bus events.Bus) ([]DeadLetter, error) {
+func DeadLetters(ctx context.Context, bus events.DeadLetterQueue) ([]DeadLetter, error) {
 	deadLetters := []DeadLetter{}
 	for deadLetter, err := range bus.DeadLetters(ctx) {
 		if err != nil {
@@ -33,7 +33,7 @@ func DeadLetters(ctx context.Context, bus events.Bus) ([]DeadLetter, error) {
 
 // Pick returns the dead letters with these numbers, each once and in their order, or
 // events.ErrNotFound if one of them does not exist.
-func Pick(ctx context.Context, bus events.Bus, numbers []uint64) ([]DeadLetter, error) {
+func Pick(ctx context.Context, bus events.DeadLetterQueue, numbers []uint64) ([]DeadLetter, error) {
 	all, err := DeadLetters(ctx, bus)
 	if err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func Retry(ctx context.Context, bus events.Bus, d Handler, deadLetter events.Dea
 	return nil
 }
 
-func retryJob(ctx context.Context, bus events.Bus, deadLetter events.DeadLetter) error {
+func retryJob(ctx context.Context, bus events.JobQueue, deadLetter events.DeadLetter) error {
 	if len(deadLetter.Message.Body) == 0 { // another client removed it from the queue
 		return fmt.Errorf("message %d is gone from the queue; `stoker replay` enqueues the jobs that runs lack", deadLetter.Message.Sequence)
 	}
@@ -82,7 +82,7 @@ func requestOf(deadLetter events.DeadLetter) string {
 // another message of the job is there, enqueueing it has no effect, and the dead letter must stay:
 // a worker that gives a job up publishes the dead letter first, and takes the job off the queue
 // then.
-func reoffer(ctx context.Context, bus events.Bus, job events.Job, deadLetter events.DeadLetter) error {
+func reoffer(ctx context.Context, bus events.JobQueue, job events.Job, deadLetter events.DeadLetter) error {
 	queued, err := bus.Queued(ctx, job.ID)
 	switch {
 	case errors.Is(err, events.ErrNotFound):
@@ -98,7 +98,7 @@ func reoffer(ctx context.Context, bus events.Bus, job events.Job, deadLetter eve
 	return nil
 }
 
-func retryNotice(ctx context.Context, bus events.Bus, message events.Message) error {
+func retryNotice(ctx context.Context, bus events.BucketNotifications, message events.Message) error {
 	from, ok := events.ParseBucketSubject(message.Subject)
 	if !ok || message.Cut != nil {
 		return fmt.Errorf("the dead letter does not hold the whole notification of %s", message.Subject)
@@ -106,7 +106,7 @@ func retryNotice(ctx context.Context, bus events.Bus, message events.Message) er
 	return bus.Notify(ctx, from, message.Body)
 }
 
-func retryEvent(ctx context.Context, bus events.Bus, d Handler, sequence uint64) error {
+func retryEvent(ctx context.Context, bus events.EventLog, d Handler, sequence uint64) error {
 	recorded, err := readEventOrData(ctx, bus, sequence)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func retryEvent(ctx context.Context, bus events.Bus, d Handler, sequence uint64)
 	return err
 }
 
-func readEventOrData(ctx context.Context, bus events.Bus, sequence uint64) (events.Recorded, error) {
+func readEventOrData(ctx context.Context, bus events.EventLog, sequence uint64) (events.Recorded, error) {
 	for recorded, err := range bus.Read(ctx, events.Query{From: sequence, Until: sequence + 1}) {
 		if err != nil {
 			return recorded, fmt.Errorf("read event %d: %w", sequence, err)

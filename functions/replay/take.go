@@ -45,7 +45,7 @@ func (r *Replay) rejoin(ctx context.Context, step Step) (Progress, error) {
 
 // redo handles events again, in order. An event that is refused was refused before, and is a dead
 // letter; if all are refused, redo returns that error.
-func redo(ctx context.Context, bus events.Bus, d Handler, evs []uint64) error {
+func redo(ctx context.Context, bus events.EventLog, d Handler, evs []uint64) error {
 	var refused error
 	taken := 0
 	for _, sequence := range evs {

@@ -163,7 +163,7 @@ func (c *client) deploy(ctx context.Context, spec pipeline.Pipeline, seed int) e
 }
 
 // publishAll publishes events in their order.
-func publishAll(ctx context.Context, bus events.Bus, evs []events.Event) error {
+func publishAll(ctx context.Context, bus events.EventLog, evs []events.Event) error {
 	for _, event := range evs {
 		if _, err := bus.Publish(ctx, event); err != nil {
 			return err

@@ -125,7 +125,7 @@ func eventToJob(ctx context.Context, bus events.Bus, evs []events.Event) (took t
 
 // settle publishes an outcome before it acknowledges a job: else the dispatcher takes the job for
 // lost and enqueues it again, into the next round.
-func settle(ctx context.Context, bus events.Bus, claim events.Claim) (run string, err error) {
+func settle(ctx context.Context, bus events.EventLog, claim events.Claim) (run string, err error) {
 	job, err := claim.Job()
 	if err == nil {
 		err = publishAll(ctx, bus, noModel(job))

@@ -247,7 +247,7 @@ func takeOver(ctx context.Context, round int) (t takeover, err error) {
 
 // lastHeartbeat is when the holder of a job last renewed its lease, by the bus's clock: that of
 // this machine.
-func lastHeartbeat(ctx context.Context, bus events.Bus, job string) (time.Time, error) {
+func lastHeartbeat(ctx context.Context, bus events.KVBuckets, job string) (time.Time, error) {
 	leases, err := bus.KV(ctx, events.KVLeases)
 	if err != nil {
 		return time.Time{}, err
@@ -258,7 +258,7 @@ func lastHeartbeat(ctx context.Context, bus events.Bus, job string) (time.Time, 
 
 // startHolder starts a worker in a process of its own and returns when it has the job. kill may be
 // called more than once, and returns when the process has ended.
-func startHolder(ctx context.Context, on ownBus, bus events.Bus, job events.Job) (kill func(), err error) {
+func startHolder(ctx context.Context, on ownBus, bus events.JobQueue, job events.Job) (kill func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 
 // Address is where the store has the log of a run that has ended, or of its tuning; "" if none is
 // known: a failure names it, and a model's is next to its manifest.
-func Address(ctx context.Context, bus events.Bus, d query.Detail, tuning bool) (string, error) {
+func Address(ctx context.Context, bus events.EventLog, d query.Detail, tuning bool) (string, error) {
 	switch {
 	case tuning:
 		return searchLog(ctx, d, bus)
@@ -31,7 +31,7 @@ func Address(ctx context.Context, bus events.Bus, d query.Detail, tuning bool) (
 
 // searchLog is the log of the search that found the run's hyperparameters, or failed. The trials of
 // a study have none.
-func searchLog(ctx context.Context, d query.Detail, bus events.Bus) (address string, err error) {
+func searchLog(ctx context.Context, d query.Detail, bus events.EventLog) (address string, err error) {
 	query := events.Query{Pipeline: d.Pipeline, Run: d.Run, Kinds: []events.Kind{events.KindHParamsReady, events.KindTuningFailed}}
 	for recorded, err := range bus.Read(ctx, query) {
 		if err != nil {

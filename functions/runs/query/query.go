@@ -116,7 +116,7 @@ func (d *Detail) readConfiguration(ctx context.Context, s *runs.Snapshot) error 
 
 // readStudy finds the search that the run's hyperparameters are from. A run whose module searches
 // itself, or that is not tuned, has none.
-func (d *Detail) readStudy(ctx context.Context, bus events.Bus, run runs.Run) error {
+func (d *Detail) readStudy(ctx context.Context, bus events.StudyLog, run runs.Run) error {
 	study, err := studyOf(ctx, bus, run)
 	if errors.Is(err, events.ErrNotFound) {
 		return nil
@@ -126,7 +126,7 @@ func (d *Detail) readStudy(ctx context.Context, bus events.Bus, run runs.Run) er
 }
 
 // readDead finds the newest dead letter of the run.
-func (d *Detail) readDead(ctx context.Context, bus events.Bus) error {
+func (d *Detail) readDead(ctx context.Context, bus events.DeadLetterQueue) error {
 	deadLetters, err := replay.DeadLetters(ctx, bus)
 	for _, deadLetter := range deadLetters {
 		if deadLetter.Pipeline == d.Pipeline && deadLetter.Run == d.Run {

@@ -147,7 +147,7 @@ func renamed(inputs []events.Event, run string, force bool) []events.Event {
 
 // isFree reports whether the log holds no event of the new run but some, and not all, of those that
 // are to be published: what a rerun that was interrupted has left.
-func isFree(ctx context.Context, bus events.Bus, pipeline string, rerun Rerun) (bool, error) {
+func isFree(ctx context.Context, bus events.EventLog, pipeline string, rerun Rerun) (bool, error) {
 	ours := map[string]bool{}
 	for _, event := range rerun.Events {
 		ours[event.ID] = true

@@ -134,7 +134,7 @@ func deadLetter(w io.Writer, line replay.DeadLetter) {
 }
 
 // pickDeadLetters returns the dead letters with these numbers.
-func pickDeadLetters(ctx context.Context, bus events.Bus, numbers []uint64) ([]replay.DeadLetter, error) {
+func pickDeadLetters(ctx context.Context, bus events.DeadLetterQueue, numbers []uint64) ([]replay.DeadLetter, error) {
 	deadLetters, err := replay.Pick(ctx, bus, numbers)
 	if errors.Is(err, events.ErrNotFound) {
 		return nil, fmt.Errorf("%w: `stoker dead` lists those that there are", err)
@@ -225,7 +225,7 @@ func newDeadSettle(a *app.App, cmd *cobra.Command, open func(context.Context, ev
 	return cmd
 }
 
-func chosen(ctx context.Context, bus events.Bus, numbers []uint64, all bool, pipelineName string) ([]replay.DeadLetter, error) {
+func chosen(ctx context.Context, bus events.DeadLetterQueue, numbers []uint64, all bool, pipelineName string) ([]replay.DeadLetter, error) {
 	if !all {
 		return pickDeadLetters(ctx, bus, numbers)
 	}

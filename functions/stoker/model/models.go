@@ -65,7 +65,7 @@ func newModels(a *app.App) *cobra.Command {
 }
 
 // ListModels reads the log for what was trained.
-func ListModels(ctx context.Context, bus events.Bus, query events.Query) ([]modelLine, error) {
+func ListModels(ctx context.Context, bus events.EventLog, query events.Query) ([]modelLine, error) {
 	query.Kinds = []events.Kind{events.KindModelTrained}
 	models := []modelLine{}
 	for recorded, err := range bus.Read(ctx, query) {
@@ -96,7 +96,7 @@ func formatsLine(folders []string) string {
 }
 
 // newest picks the model that a user means by a pipeline's name and perhaps a run.
-func newest(ctx context.Context, bus events.Bus, pipelineName, run string) (modelLine, error) {
+func newest(ctx context.Context, bus events.EventLog, pipelineName, run string) (modelLine, error) {
 	models, err := ListModels(ctx, bus, events.Query{Pipeline: pipelineName, Run: run})
 	if err != nil {
 		return modelLine{}, err

@@ -130,7 +130,7 @@ func enqueueAndFollow(ctx context.Context, a *app.App, bus events.Bus, job event
 }
 
 // outcomeOf waits for the outcome of a job whose run is its own.
-func outcomeOf(ctx context.Context, a *app.App, bus events.Bus, job events.Job) (*events.ModelTrained, error) {
+func outcomeOf(ctx context.Context, a *app.App, bus events.EventLog, job events.Job) (*events.ModelTrained, error) {
 	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: job.Pipeline, Run: job.Run, Follow: true}
 	for recorded, err := range bus.Read(ctx, query) {
 		if err != nil {

@@ -86,7 +86,7 @@ func newApply(a *app.App) *cobra.Command {
 
 // orApplied returns the applied pipeline if it has the same effective configuration as spec, as when the output of
 // `stoker pipelines show` is applied: defaults that are written out are no new revision. Otherwise it returns spec.
-func orApplied(ctx context.Context, bus events.Bus, spec pipeline.Pipeline) (pipeline.Pipeline, error) {
+func orApplied(ctx context.Context, bus events.KVBuckets, spec pipeline.Pipeline) (pipeline.Pipeline, error) {
 	now, err := dispatch.Spec(ctx, bus, spec.Name)
 	if err != nil {
 		return spec, ctx.Err() // Apply replaces a pipeline that can't be read, and reports any other error

@@ -200,7 +200,7 @@ func readEvent(text []byte) (events.Event, error) {
 	return event, err
 }
 
-func publishEvent(ctx context.Context, a *app.App, bus events.Bus, event events.Event, note string) error {
+func publishEvent(ctx context.Context, a *app.App, bus events.EventLog, event events.Event, note string) error {
 	receipt, err := bus.Publish(ctx, event)
 	if err != nil {
 		return err
@@ -241,7 +241,7 @@ func checkEffect(ctx context.Context, a *app.App, bus events.Bus, event events.E
 
 // checkBlessed refuses a model.blessed whose address is no model of the event's pipeline: no run would start from it. A model
 // that the log announces is one; otherwise the store decides. Without a store the event is published with a note.
-func checkBlessed(ctx context.Context, a *app.App, bus events.Bus, event events.Event, blessed *events.ModelBlessed) (note string, err error) {
+func checkBlessed(ctx context.Context, a *app.App, bus events.EventLog, event events.Event, blessed *events.ModelBlessed) (note string, err error) {
 	models, err := model.ListModels(ctx, bus, events.Query{Pipeline: event.Pipeline})
 	if err != nil && !errors.Is(err, events.ErrRefused) {
 		return "", err

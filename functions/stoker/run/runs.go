@@ -131,7 +131,7 @@ func rerun(ctx context.Context, a *app.App, bus events.Bus, name string, f rerun
 }
 
 // startRerun publishes the events of the new run, and prints its name.
-func startRerun(ctx context.Context, a *app.App, bus events.Bus, plan submit.Rerun) error {
+func startRerun(ctx context.Context, a *app.App, bus events.EventLog, plan submit.Rerun) error {
 	result := reran{Pipeline: plan.Of.Pipeline, Run: plan.Run, Of: plan.Of.Run, Revision: plan.Revision, WaitsFor: plan.WaitsFor}
 	for _, event := range plan.Events {
 		receipt, err := bus.Publish(ctx, event)

@@ -114,7 +114,7 @@ func newStudiesExport(a *app.App) *cobra.Command {
 }
 
 // exportStudy fills a folder. One that holds something is left alone: TensorBoard adds up all event files that it finds.
-func exportStudy(ctx context.Context, bus events.Bus, s studies.State, dir string) error {
+func exportStudy(ctx context.Context, bus events.StudyLog, s studies.State, dir string) error {
 	if there, err := os.ReadDir(dir); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return exit.Usage(fmt.Errorf("export to %s: expected a new folder, or an empty one", dir))
 	}

@@ -77,7 +77,7 @@ type studyLine struct {
 	Updated   time.Time     `json:"updated"`
 }
 
-func listStudies(ctx context.Context, bus events.Bus, pipelines ...string) ([]studyLine, error) {
+func listStudies(ctx context.Context, bus events.StudyLog, pipelines ...string) ([]studyLine, error) {
 	name := ""
 	if len(pipelines) > 0 {
 		name = pipelines[0]

@@ -90,7 +90,7 @@ func tryDemo(ctx context.Context, a *app.App, stack *stack.Stack) (outcome event
 	return run.Follow(ctx, a, stack.Bus, evs)
 }
 
-func applyDemo(ctx context.Context, bus events.Bus) error {
+func applyDemo(ctx context.Context, bus events.KVBuckets) error {
 	spec, err := pipeline.Parse(demo.PipelineFile())
 	if err != nil {
 		return err
