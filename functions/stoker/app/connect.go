@@ -107,7 +107,7 @@ func (a *App) targets(found *settings.Settings) target.Sources {
 }
 
 // NoPipeline is the error for a pipeline that is not applied, with the one that may be meant.
-func (a *App) NoPipeline(ctx context.Context, bus events.Bus, name string) error {
+func (a *App) NoPipeline(ctx context.Context, bus runs.Source, name string) error {
 	known, _ := runs.Pipelines(ctx, bus) // for a hint: an error does no harm
 	return exit.NotFound(fmt.Errorf("no pipeline %s is applied%s; `%s` lists them", name, spelling.Suggestion(name, known), a.Command("pipelines list")))
 }

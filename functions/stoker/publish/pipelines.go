@@ -190,7 +190,7 @@ func newPipelinesShow(a *app.App) *cobra.Command {
 }
 
 // findPipeline reads a pipeline at a revision, 0 for the last one, and compares it with another one, 0 for none.
-func findPipeline(ctx context.Context, a *app.App, bus events.KVBuckets, name string, revision, against uint64) (shown shownPipeline, err error) {
+func findPipeline(ctx context.Context, a *app.App, bus runs.Source, name string, revision, against uint64) (shown shownPipeline, err error) {
 	all, err := dispatch.Revisions(ctx, bus, name)
 	if errors.Is(err, events.ErrNotFound) {
 		return shown, a.NoPipeline(ctx, bus, name)

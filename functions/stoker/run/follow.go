@@ -176,7 +176,7 @@ func PinnedNote(revision uint64) string {
 
 // WarnPinned warns who tries a job again that a newer revision of its pipeline is applied: that one will not be used. It is advice
 // alone, and nothing that goes wrong with it holds up the retry.
-func WarnPinned(ctx context.Context, a *app.App, bus events.KVBuckets, line replay.DeadLetter) {
+func WarnPinned(ctx context.Context, a *app.App, bus runs.Source, line replay.DeadLetter) {
 	job, ok := replay.JobOf(line.DeadLetter)
 	if !ok {
 		return
