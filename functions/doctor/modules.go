@@ -16,7 +16,7 @@ func Modules() Check {
 		return ofModules(guards{
 			users: users.String(), noUsers: err,
 			sandbox: process.CanSandbox(), lacks: process.SandboxLacks(), off: os.Getenv(process.SandboxEnv) == "off", network: process.CanIsolate(),
-			orphans: process.CanTellOrphans(), root: os.Geteuid() == 0, gvisor: isGVisor(string(version)),
+			orphans: process.CanFindOrphans(), root: os.Geteuid() == 0, gvisor: isGVisor(string(version)),
 		})
 	})
 }

@@ -106,17 +106,17 @@ func credentialPaths(environ []string) (paths []string) {
 
 // of returns the access of a process that works on an assignment; nil: that of the worker. It makes
 // the assignment's missing directories.
-func (a access) of(told module.Assignment) (*process.Access, error) {
+func (a access) of(assignment module.Assignment) (*process.Access, error) {
 	if !a.on {
 		return nil, nil
 	}
-	own := ownFolders(told)
+	own := ownFolders(assignment)
 	var errs []error
 	for _, folder := range own {
 		errs = append(errs, os.MkdirAll(folder, 0o755))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, fail(KindHost, fmt.Errorf("module %s: make its folders: %w", told.Module, err))
+		return nil, fail(KindHost, fmt.Errorf("module %s: make its folders: %w", assignment.Module, err))
 	}
 	return &process.Access{Hidden: a.hidden, Write: slices.Concat(own, a.write)}, nil
 }
@@ -175,18 +175,18 @@ func (a access) ofBuild(target string, environ []string) (*process.Access, error
 // ownFolders returns the directories that the module of an assignment writes to. For a model and
 // for predictions it is the directory that they are made in, which therefore holds nothing of the
 // worker's. Those of all trials of a job are in one directory.
-func ownFolders(told module.Assignment) (folders []string) {
-	for _, path := range []string{told.WorkingDir, told.ModelRunDir, told.BestHyperparametersDir, told.TunerResultsDir} {
+func ownFolders(assignment module.Assignment) (folders []string) {
+	for _, path := range []string{assignment.WorkingDir, assignment.ModelRunDir, assignment.BestHyperparametersDir, assignment.TunerResultsDir} {
 		if path != "" {
 			folders = append(folders, path)
 		}
 	}
-	made := []string{told.ServingModelDir, told.EvalModelDir}
-	if told.Predictions != nil {
-		made = append(made, told.Predictions.Path, told.Predictions.LabelsPath, told.Predictions.MemoryPath)
+	made := []string{assignment.ServingModelDir, assignment.EvalModelDir}
+	if assignment.Predictions != nil {
+		made = append(made, assignment.Predictions.Path, assignment.Predictions.LabelsPath, assignment.Predictions.MemoryPath)
 	}
-	if told.Trial != nil && told.WorkingDir != "" {
-		made = append(made, filepath.Dir(told.WorkingDir))
+	if assignment.Trial != nil && assignment.WorkingDir != "" {
+		made = append(made, filepath.Dir(assignment.WorkingDir))
 	}
 	for _, path := range made {
 		if path != "" {
@@ -198,8 +198,8 @@ func ownFolders(told module.Assignment) (folders []string) {
 }
 
 // covers reports whether a process with the granted access can work on an assignment.
-func covers(granted *process.Access, told module.Assignment) bool {
-	return granted == nil || !slices.ContainsFunc(ownFolders(told), func(folder string) bool {
+func covers(granted *process.Access, assignment module.Assignment) bool {
+	return granted == nil || !slices.ContainsFunc(ownFolders(assignment), func(folder string) bool {
 		return !slices.ContainsFunc(granted.Write, func(path string) bool {
 			return folder == path || strings.HasPrefix(folder, strings.TrimSuffix(path, "/")+"/")
 		})

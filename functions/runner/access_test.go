@@ -44,7 +44,7 @@ func raid(_ context.Context, _ *module.Args, paths string) error {
 	return nil
 }
 
-// liftLimit sets the memory limit of the cgroup whose parent it is told, where its own is, to that
+// liftLimit sets the memory limit of the cgroup whose parent it gets, in which its own is, to that
 // of nobody. Where it can, it stays for a while.
 func liftLimit(_ context.Context, _ *module.Args, parent string) error {
 	own, err := filepath.Glob(filepath.Join(parent, "*", "*", "memory.*limit_in_bytes"))

@@ -338,8 +338,8 @@ func poison(t *testing.T, cache, loot string) {
 	}
 }
 
-// What runs is told, so that its caller sees where that is not what it had asked for.
-func TestWhatRanIsToldByItsDigest(t *testing.T) {
+// The outcome names what ran, so that the caller sees if it is not what was requested.
+func TestTheOutcomeNamesTheDigestThatRan(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(t.TempDir(), "module.sh")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nread -r line\necho '{\"type\":\"done\"}' >&3\n"), 0o700); err != nil {

@@ -26,7 +26,7 @@ import (
 const childEnv = "RUNNER_TEST_CHILD"
 
 func TestMain(m *testing.M) {
-	if told, err := process.Enter(os.Args); told {
+	if entered, err := process.Enter(os.Args); entered {
 		fmt.Println(err)
 		os.Exit(126)
 	}
@@ -78,7 +78,7 @@ func behaviours() map[string]behaviour {
 		"says its home": func(_ context.Context, a *module.Args, _ string) error {
 			home, err := os.Getwd()
 			fmt.Println("read " + filepath.Join(home, "file"))
-			return errors.Join(err, errors.New("write "+filepath.Join(home, "file")+": no room"))
+			return errors.Join(err, errors.New("write "+filepath.Join(home, "file")+": no space"))
 		},
 		"settings": func(_ context.Context, a *module.Args, _ string) error {
 			defer a.Send(module.Message{Type: module.MessageSettings, Settings: []byte("[1]")})
@@ -120,18 +120,18 @@ func behaviours() map[string]behaviour {
 		},
 		"leak":               leak,
 		"leak in a child":    leakInAChild,
-		"tell environment":   tellEnvironment,
+		"report environment": reportEnvironment,
 		"linger":             linger,
 		"crash in a routine": crashInRoutine,
 		"close and wait":     closeAndWait,
-		"tell pid":           tellPID,
+		"report pid":         reportPID,
 		"grow":               grow,
 		"grow somewhat":      growSomewhat,
 		"grow and shrink":    growAndShrink,
 		"done twice":         doneTwice,
 		"raid":               raid,
 		"lift limit":         liftLimit,
-		"tell user":          tellUser,
+		"report user":        reportUser,
 		"trap":               trap,
 	}
 }
@@ -187,7 +187,7 @@ func printAndRaise(context.Context, *module.Args, string) error {
 func garbage(_ context.Context, a *module.Args, _ string) error {
 	progress := progressFile()
 	fmt.Fprintln(progress, "no JSON at all \x00\xff")
-	fmt.Fprintln(progress, `{"type":"unheard of"}`)
+	fmt.Fprintln(progress, `{"type":"unknown"}`)
 	fmt.Fprintln(progress, `{"type":"error"}`)
 	fmt.Fprintln(progress, `{"type":"progress","step":"one"}`)
 	fmt.Fprintln(progress, strings.Repeat("long ", 100_000))
@@ -210,7 +210,7 @@ func doneTwice(context.Context, *module.Args, string) error {
 	return err
 }
 
-// fork leaves a grandchild behind that holds every descriptor, and tells its number.
+// fork leaves a grandchild behind that holds every descriptor, and reports its number.
 func fork(_ context.Context, _ *module.Args, file string) error {
 	cmd := exec.Command("sleep", "600")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -233,7 +233,7 @@ func forkAway(_ context.Context, _ *module.Args, file string) error {
 	return os.WriteFile(file, fmt.Append(nil, cmd.Process.Pid), 0o600)
 }
 
-// forkAwayUnmarked is forkAway with a grandchild whose environment does not tell whose it is.
+// forkAwayUnmarked is forkAway with a grandchild whose environment does not name its owner.
 func forkAwayUnmarked(_ context.Context, _ *module.Args, file string) error {
 	cmd := exec.Command("/bin/sleep", "600")
 	cmd.Env = []string{"A=B"}
@@ -278,7 +278,7 @@ func leak(context.Context, *module.Args, string) error {
 	}
 }
 
-func tellEnvironment(_ context.Context, a *module.Args, file string) error {
+func reportEnvironment(_ context.Context, a *module.Args, file string) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -307,8 +307,8 @@ func closeAndWait(ctx context.Context, _ *module.Args, _ string) error {
 	return nil
 }
 
-// tellPID reports this process's number as its step, and leaves a file behind.
-func tellPID(_ context.Context, a *module.Args, _ string) error {
+// reportPID reports this process's number as its step, and leaves a file behind.
+func reportPID(_ context.Context, a *module.Args, _ string) error {
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		return err
@@ -339,8 +339,8 @@ func hold(size int) error {
 	return nil
 }
 
-// tellUser leaves a file of the user's own that nobody else may read, and a link.
-func tellUser(_ context.Context, a *module.Args, _ string) error {
+// reportUser leaves a file of the user's own that nobody else may read, and a link.
+func reportUser(_ context.Context, a *module.Args, _ string) error {
 	if a.ServingModelDir != "" {
 		if err := errors.Join(os.MkdirAll(a.ServingModelDir, 0o700), os.WriteFile(filepath.Join(a.ServingModelDir, "weights"), nil, 0o600)); err != nil {
 			return err

@@ -23,7 +23,7 @@ var exportsScript string
 // The trainer_fn that TFX's guide shows, with a FinalExporter, a warm start and a receiver for
 // evaluation, is trained by real Estimators; what it exports serves raw examples, and can be
 // evaluated.
-func TestEstimatorModuleIsTrainedExportedAndGoneOnFrom(t *testing.T) {
+func TestEstimatorModuleIsTrainedExportedAndResumed(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
 	if err != nil {
@@ -32,12 +32,12 @@ func TestEstimatorModuleIsTrainedExportedAndGoneOnFrom(t *testing.T) {
 	t.Cleanup(r.Close)
 
 	first := estimatorAssignment(t, 200)
-	base, told := runTaxi(t, r, first)
+	base, reports := runTaxi(t, r, first)
 	if base["accuracy"] < 0.75 || base["loss"] <= 0 {
 		t.Errorf("metrics %v, want an accuracy over 0.75", base)
 	}
-	if len(told) < 2 || told[len(told)-1].Step != 200 || told[len(told)-1].Steps != 200 {
-		t.Errorf("progress %v, want it to end with step 200 of 200", told)
+	if len(reports) < 2 || reports[len(reports)-1].Step != 200 || reports[len(reports)-1].Steps != 200 {
+		t.Errorf("progress %v, want it to end with step 200 of 200", reports)
 	}
 	checkExports(t, first)
 
@@ -92,9 +92,9 @@ func TestEstimatorModuleGoesOnWhereItWasStopped(t *testing.T) {
 
 	more := kept.Step + 20
 	a.TrainSteps = &more
-	_, told := runTaxi(t, r, a)
-	if len(told) == 0 || told[0].Step < kept.Step {
-		t.Errorf("the next attempt tells of %v, want it to begin with step %d", told, kept.Step)
+	_, reports := runTaxi(t, r, a)
+	if len(reports) == 0 || reports[0].Step < kept.Step {
+		t.Errorf("the next attempt reports %v, want it to begin with step %d", reports, kept.Step)
 	}
 }
 

@@ -60,7 +60,7 @@ func (c *cudaRunner) ask() (path, says string) {
 // probe returns the name of the GPU.
 func probe(path string, env []string) (device string, err error) {
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("%w (%s names the program for GPUs, else it is %s beside stoker)", err, CUDAEnv, cudaName)
+		return "", fmt.Errorf("%w (%s names the program for GPUs, else it is %s next to stoker)", err, CUDAEnv, cudaName)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()

@@ -139,7 +139,7 @@ type boundedLog struct {
 	last    []byte   // the end, at least tailBytes of it
 	err     error    // the first one of file
 
-	live io.Writer // who looks on; nil: nobody
+	live io.Writer // of an observer; may be nil
 }
 
 // openLog creates the log's file; "" is a log without one. It does not follow a link in its place.

@@ -178,7 +178,7 @@ func TestKindsHaveServersOfTheirOwn(t *testing.T) {
 	}
 }
 
-// fakePool has servers of this test binary, and tells how many were started.
+// fakePool has servers of this test binary, and counts how many were started.
 func fakePool(t *testing.T, do string, rules warmRules) (*forkPool, *atomic.Int64) {
 	t.Helper()
 	var started atomic.Int64
@@ -373,7 +373,7 @@ func TestAProcessWithoutASignOfLifeIsEnded(t *testing.T) {
 }
 
 // A module of the same user, without a sandbox, or whoever provides the program can replace it at
-// any time. A script is executed by its path: it finds files beside it by that, which its digest
+// any time. A script is executed by its path: it finds files next to it by that, which its digest
 // does not name either.
 func TestAPrebuiltModuleThatIsReplacedAfterItsDigestDoesNotRun(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ import (
 // except one that is kept for other assignments (see Runner). The path from here to the start of
 // the process is this file, from top to bottom.
 //
-// on is called for every progress, checkpoint and study message, from one goroutine at a time; the
+// on is called for each progress, checkpoint and study message, from one goroutine at a time; the
 // module's progress waits while it runs. When ctx ends, the module gets SIGTERM; after the grace
 // period it is killed.
 func (r *Runner) Run(ctx context.Context, a module.Assignment, limits Limits, on func(module.Message)) (Outcome, error) {

@@ -160,7 +160,7 @@ func TestWithoutWarmProcessesAndForModulesOfOthersEachJobHasItsOwn(t *testing.T)
 	}
 }
 
-// pid has a process tell its number. It also makes sure that nothing of an earlier job is to be
+// pid has a process report its number. It also makes sure that nothing of an earlier job is to be
 // seen: neither in its log nor in its home.
 func pid(t *testing.T, r *runner.Runner, limits runner.Limits) int {
 	t.Helper()
@@ -169,7 +169,7 @@ func pid(t *testing.T, r *runner.Runner, limits runner.Limits) int {
 
 func pidOf(t *testing.T, r *runner.Runner, name string, limits runner.Limits) int {
 	t.Helper()
-	a, number := assignment(t, "tell pid"), 0
+	a, number := assignment(t, "report pid"), 0
 	a.Module.Path = name
 	outcome, err := r.Run(t.Context(), a, limits, func(m module.Message) { number = m.Step })
 	if err != nil {
@@ -229,7 +229,7 @@ func TestAModuleCanNotReadItsWorkersEnvironmentAndMemory(t *testing.T) {
 	}
 }
 
-// openFolder is a temporary folder for every user: those of testing are the owner's alone.
+// openFolder is a temporary folder for all users: those of testing are the owner's alone.
 func openFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "runner-test-")
@@ -244,7 +244,7 @@ func openFolder(t *testing.T) string {
 }
 
 // Without a cgroup, and with a process that took off its mark, its session and its parent. It is
-// not parallel: the process of a job may be that of any job that ran beside it, and then lives as
+// not parallel: the process of a job may be that of any job that ran at the same time, and then lives as
 // long as that.
 func TestAProcessThatHidesItsOriginEndsWithItsJob(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
@@ -644,7 +644,7 @@ func open(t *testing.T, r *runner.Runner, name string) *runner.Session {
 // pidIn is pid in a session.
 func pidIn(t *testing.T, s *runner.Session, name string) int {
 	t.Helper()
-	a, number := assignment(t, "tell pid"), 0
+	a, number := assignment(t, "report pid"), 0
 	a.Module.Path = name
 	outcome, err := s.Run(t.Context(), a, runner.Limits{}, func(m module.Message) { number = m.Step })
 	if err != nil {

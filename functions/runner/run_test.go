@@ -63,7 +63,7 @@ exit 1
 	// log: looking at record 7
 }
 
-func TestAModuleThatSucceedsTellsItsProgressAndMetrics(t *testing.T) {
+func TestAModuleThatSucceedsReportsItsProgressAndMetrics(t *testing.T) {
 	t.Parallel()
 	var heard []module.Message
 	outcome, err := newRunner(t, 0).Run(t.Context(), assignment(t, "succeed"), runner.Limits{}, func(m module.Message) {
@@ -240,7 +240,7 @@ func TestGarbageOnTheProgressDescriptorIsLogged(t *testing.T) {
 	if !slices.Equal(heard, []int{3}) {
 		t.Errorf("heard steps %v, want 3 alone", heard)
 	}
-	for _, want := range []string{`"no JSON at all \x00\xff\n"`, `unheard of`, `\"type\":\"error\"`, `\"step\":\"one\"`, `"long long `} {
+	for _, want := range []string{`"no JSON at all \x00\xff\n"`, `unknown`, `\"type\":\"error\"`, `\"step\":\"one\"`, `"long long `} {
 		if !strings.Contains(outcome.LogTail, want) {
 			t.Errorf("log lacks %s:\n%s", want, outcome.LogTail)
 		}
@@ -305,7 +305,7 @@ func TestTheEnvironmentHoldsNoCredentials(t *testing.T) {
 	for _, terraform := range []string{"TF_VAR_password", "TF_TOKEN_app_terraform_io", "TF_CLI_ARGS", "TF_HTTP_PASSWORD", "TF_ENCRYPTION"} {
 		t.Setenv(terraform, "secret")
 	}
-	a := assignment(t, "tell environment")
+	a := assignment(t, "report environment")
 	file := filepath.Join(t.TempDir(), "environment")
 	a.CustomConfig["file"] = file
 	if _, err := newRunner(t, 0).Run(t.Context(), a, runner.Limits{}, nil); err != nil {
@@ -460,12 +460,12 @@ func TestAFailureDoesNotNameTheHomeOfItsProcess(t *testing.T) {
 	t.Parallel()
 	_, err := newRunner(t, 0).Run(t.Context(), assignment(t, "says its home"), runner.Limits{}, nil)
 	failed := asError(t, err)
-	if !strings.HasSuffix(failed.Error(), "write ~/file: no room") || !strings.HasPrefix(failed.LogTail, "read ~/file\n") || strings.Contains(failed.LogTail, os.TempDir()) {
+	if !strings.HasSuffix(failed.Error(), "write ~/file: no space") || !strings.HasPrefix(failed.LogTail, "read ~/file\n") || strings.Contains(failed.LogTail, os.TempDir()) {
 		t.Errorf("%s, log %s", failed, failed.LogTail)
 	}
 }
 
-// jobs is a handler that keeps the job of which each line is, as a trace would be told.
+// jobs is a handler that keeps the job of which each line is, as a trace would get it.
 type jobs struct {
 	slog.Handler
 
@@ -510,8 +510,8 @@ const traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 // traces are those of three jobs, one after another, and what each module finds in its environment.
 var traces = []struct {
-	told *module.Trace
-	want string
+	given *module.Trace
+	want  string
 }{
 	{&module.Trace{Parent: traceParent, State: "rojo=1"}, traceParent + " rojo=1"},
 	{&module.Trace{Parent: traceParent}, traceParent + " "},
@@ -528,7 +528,7 @@ func TestAModuleFindsTheTraceOfItsJobInItsEnvironment(t *testing.T) {
 	}
 	for _, c := range traces {
 		a := assignment(t, "")
-		a.Module, a.Trace = module.Source{Path: program}, c.told
+		a.Module, a.Trace = module.Source{Path: program}, c.given
 		_, err := newRunner(t, 0).Run(t.Context(), a, runner.Limits{}, nil)
 		if said := asError(t, err).LogTail; said != "at "+c.want+"\n" {
 			t.Errorf("a program: %q, want %q", said, c.want)
@@ -537,9 +537,9 @@ func TestAModuleFindsTheTraceOfItsJobInItsEnvironment(t *testing.T) {
 	for warm := range 2 {
 		r := newRunner(t, warm)
 		for _, c := range traces {
-			a := assignment(t, "tell environment")
+			a := assignment(t, "report environment")
 			file := filepath.Join(t.TempDir(), "environment")
-			a.Trace, a.CustomConfig["file"] = c.told, file
+			a.Trace, a.CustomConfig["file"] = c.given, file
 			if _, err := r.Run(t.Context(), a, runner.Limits{}, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -565,7 +565,7 @@ func TestATFXModuleFindsTheTraceOfItsJobWhenItIsImported(t *testing.T) {
 			for _, c := range traces {
 				a := pythonAssignment(t, "import os\nat = os.environ.get('TRACEPARENT', '') + ' ' + os.environ.get('TRACESTATE', '')\n"+
 					"def run_fn(fn_args):\n    raise SystemExit('at [' + at + ']')\n")
-				a.Trace = c.told
+				a.Trace = c.given
 				_, err := r.Run(t.Context(), a, runner.Limits{}, nil)
 				if said := fmt.Sprint(err); !strings.Contains(said, "at ["+c.want+"]") {
 					t.Errorf("%s: %s, want %q", way, said, c.want)
@@ -690,7 +690,7 @@ func TestWithoutAGPUABuiltinModuleTrainsOnTheCPUAndItsLogSaysWhy(t *testing.T) {
 		"no device":  {cudaProgram(t, noDevice), "exit status 1: Error in initialization, please refer to \"https://docs.nvidia.com\" for details on: NoDevice\n"},
 		"an error":   {cudaProgram(t, "echo something; echo 'stoker-cuda: the PTX is too new' >&2; exit 1"), "exit status 1: stoker-cuda: the PTX is too new\n"},
 		"no answer":  {cudaProgram(t, "echo hello; exit 0"), `expected a line of JSON that names a device, got "hello"`},
-		"no program": {filepath.Join(t.TempDir(), "stoker-cuda"), "no such file or directory (STOKER_CUDA names the program for GPUs, else it is stoker-cuda beside stoker)\n"},
+		"no program": {filepath.Join(t.TempDir(), "stoker-cuda"), "no such file or directory (STOKER_CUDA names the program for GPUs, else it is stoker-cuda next to stoker)\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -720,7 +720,7 @@ func TestASessionKeepsOneProcessOnTheGPU(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if told := strings.HasPrefix(outcome.LogTail, "training on GPU NVIDIA L4\n"); told != (i == 0) {
+		if named := strings.HasPrefix(outcome.LogTail, "training on GPU NVIDIA L4\n"); named != (i == 0) {
 			t.Errorf("log of trial %d: %q", i, outcome.LogTail)
 		}
 		if started := strings.Contains(outcome.LogTail, "on GPU GPU-7"); started != (i == 0) {

@@ -67,7 +67,7 @@ func FuzzListen(f *testing.F) {
 	})
 }
 
-func TestAMemoryLimitThatCanNotBeSetIsToldByWhoseFaultItIs(t *testing.T) {
+func TestAMemoryLimitThatCanNotBeSetIsNamedByItsCause(t *testing.T) {
 	t.Parallel()
 	x := &exchange{request: request{assignment: module.Assignment{Module: module.Source{Path: "builtin:test"}}, limits: Limits{MemoryBytes: 1 << 20}}}
 	for cause, kind := range map[error]Kind{syscall.EBUSY: KindResources, syscall.EACCES: KindHost} {
@@ -147,13 +147,13 @@ func TestWhatAModuleWritesToHoldsNothingOfTheWorkers(t *testing.T) {
 	tune := module.Assignment{
 		WorkingDir: w + "/working", BestHyperparametersDir: w + "/out/best_hyperparameters", TunerResultsDir: w + "/out/tuner_results",
 	}
-	for name, told := range map[string]module.Assignment{"train": train, "tune": tune} {
+	for name, assignment := range map[string]module.Assignment{"train": train, "tune": tune} {
 		for _, path := range []string{w, w + "/in", w + "/out", w + "/log.txt", w + "/checkpoints-1"} {
-			if slices.ContainsFunc(ownFolders(told), func(folder string) bool {
+			if slices.ContainsFunc(ownFolders(assignment), func(folder string) bool {
 				rel, err := filepath.Rel(folder, path)
 				return err == nil && filepath.IsLocal(rel)
 			}) {
-				t.Errorf("%s: the module may write to %s: %q", name, path, ownFolders(told))
+				t.Errorf("%s: the module may write to %s: %q", name, path, ownFolders(assignment))
 			}
 		}
 	}
@@ -514,12 +514,12 @@ func TestJobsAtOnceHaveGPUsOfTheirOwn(t *testing.T) {
 	second.set(env)
 	second.set(own)
 	if first.devices[0] != third.devices[0] || env[visibleEnv] != "1" || own[visibleEnv] != "7" {
-		t.Errorf("%v, then %v; told are %v and %v", first, third, env, own)
+		t.Errorf("%v, then %v; given are %v and %v", first, third, env, own)
 	}
 	none := map[string]string{}
 	newSharesOf(nil, 2).take().set(none)
 	if len(none) > 0 {
-		t.Errorf("told without a device: %v", none)
+		t.Errorf("given without a device: %v", none)
 	}
 }
 

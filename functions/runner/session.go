@@ -18,7 +18,7 @@ import (
 // has worked on many assignments. The next assignment gets a new process then, and its caller does
 // not notice. Between two assignments the process's home is emptied; limits and logs are each
 // assignment's own. TFX modules get a process for each assignment, as do all modules on a system
-// that can't tell which processes one has left running.
+// that can't know which processes one has left running.
 type Session struct {
 	r      *Runner
 	source module.Source

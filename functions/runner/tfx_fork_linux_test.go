@@ -47,7 +47,7 @@ func TestATFXModuleThatMisbehavesInAnIdleProcessHarmsNobodyElse(t *testing.T) {
 // serverOf is the number of the process that a host's jobs are forked from.
 func serverOf(t *testing.T, r *runner.Runner) int {
 	t.Helper()
-	return told[int](t, r, "told = os.getppid()")
+	return valueOf[int](t, r, "value = os.getppid()")
 }
 
 // A daemon that runs no program shows the environment of the process that its job was forked from,
@@ -57,7 +57,7 @@ func TestADaemonOfAForkedModuleIsEnded(t *testing.T) {
 	r := warmRunner(t, runner.WarmFork)
 	server := serverOf(t, r)
 	file := filepath.Join(t.TempDir(), "pid")
-	told[any](t, r, fmt.Sprintf(`
+	valueOf[any](t, r, fmt.Sprintf(`
 import time
 ready, said = os.pipe()
 if os.fork() == 0:
@@ -69,7 +69,7 @@ if os.fork() == 0:
         time.sleep(600)
     os._exit(0)
 os.read(ready, 1)
-told = None`, file))
+value = None`, file))
 	waitUntilGone(t, file)
 	if after := serverOf(t, r); after != server {
 		t.Error("the process that modules are forked from was ended with it")
@@ -80,12 +80,12 @@ func TestWhatAForkedModuleLeaksIsNotTheNextOnes(t *testing.T) {
 	t.Parallel()
 	r := warmRunner(t, runner.WarmFork)
 	server := serverOf(t, r)
-	a := pythonAssignment(t, fmt.Sprintf(tells, `kept = globals()["kept"] = [bytearray(b"x" * 10_000_000) for _ in range(200)]; told = 1`))
+	a := pythonAssignment(t, fmt.Sprintf(valueModule, `kept = globals()["kept"] = [bytearray(b"x" * 10_000_000) for _ in range(200)]; value = 1`))
 	outcome, err := r.Run(t.Context(), a, runner.Limits{MemoryBytes: 3 << 30}, nil)
 	if err != nil || outcome.MaxRSSBytes < 2e9 {
 		t.Errorf("%d bytes, error %v", outcome.MaxRSSBytes, err)
 	}
-	a = pythonAssignment(t, fmt.Sprintf(tells, "told = 1"))
+	a = pythonAssignment(t, fmt.Sprintf(valueModule, "value = 1"))
 	outcome, err = r.Run(t.Context(), a, runner.Limits{}, nil)
 	if err != nil || outcome.MaxRSSBytes > 200e6 {
 		t.Errorf("the next one has %d bytes, error %v", outcome.MaxRSSBytes, err)
@@ -146,7 +146,7 @@ def run_fn(fn_args):
 }
 
 // draws is a TFX module that uses what hangs in a process forked too late: eager ops, a function, a
-// data set, Keras, a strategy and a model. It tells its parent, and the random numbers it has
+// data set, Keras, a strategy and a model. It valueModule its parent, and the random numbers it has
 // drawn.
 const draws = `
 import json, os, random, sys, tempfile
@@ -170,12 +170,12 @@ def run_fn(fn_args):
     strange = [f"{name}.{key}" for name, module in list(sys.modules.items()) for key, value in list(getattr(module, "__dict__", {}).items())
                if isinstance(value, str) and homes in value and home not in value and value != homes]
     assert tempfile.gettempdir() == os.getcwd() == os.environ["HOME"], tempfile.gettempdir()
-    with open(os.path.join(fn_args.serving_model_dir, "told"), "w") as file:
+    with open(os.path.join(fn_args.serving_model_dir, "value"), "w") as file:
         json.dump({"numbers": numbers, "server": os.getppid(), "strange": strange, "keras": "2" if "tf_keras" in type(layer).__module__ else "3",
                    "mode": open("/proc/self/cmdline").read().split("\0")[-2]}, file)
 `
 
-// drawn is what such a module told.
+// drawn is what such a module reported.
 type drawn struct {
 	Numbers     []float64
 	Server      int
@@ -193,7 +193,7 @@ func draw(t *testing.T, r *runner.Runner, keras string, seed int64) (d drawn) {
 	if err != nil {
 		t.Fatal(err, outcome.LogTail)
 	}
-	text, err := os.ReadFile(filepath.Join(a.ServingModelDir, "told"))
+	text, err := os.ReadFile(filepath.Join(a.ServingModelDir, "value"))
 	if err == nil {
 		err = json.Unmarshal(text, &d)
 	}
@@ -234,17 +234,17 @@ func TestAForkedModuleHasACgroupOfItsOwn(t *testing.T) {
 	parent := cgroupForTest(t)
 	r := runnerOf(t, runner.Options{Warm: 1, PythonWarm: runner.WarmFork, Cgroup: parent, Env: []string{"STOKER_PRELOAD="}})
 	server := serverOf(t, r)
-	a := pythonAssignment(t, fmt.Sprintf(tells, `kept = [bytearray(b"x" * 10_000_000) for _ in range(30)]; told = 1`))
+	a := pythonAssignment(t, fmt.Sprintf(valueModule, `kept = [bytearray(b"x" * 10_000_000) for _ in range(30)]; value = 1`))
 	_, err := r.Run(t.Context(), a, bound(100<<20), nil)
 	if failed := asError(t, err); failed.Kind != runner.KindResources || !strings.Contains(failed.Error(), "100.0 MiB allowed") {
 		t.Errorf("%s: %s", failed.Kind, failed)
 	}
 	file := filepath.Join(t.TempDir(), "pid")
-	told[any](t, r, fmt.Sprintf(`
+	valueOf[any](t, r, fmt.Sprintf(`
 import subprocess
 process = subprocess.Popen(["/bin/sleep", "600"], env={}, start_new_session=True)
 open(%q, "w").write(str(process.pid))
-told = None`, file))
+value = None`, file))
 	waitUntilGone(t, file)
 	if after := serverOf(t, r); after != server {
 		t.Errorf("the next jobs are forked from process %d, before it was %d", after, server)

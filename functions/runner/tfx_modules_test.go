@@ -170,7 +170,7 @@ var withEstimators = map[string]string{
 	"behind its call": "def trainer_fn(fn_args):\n    return {'estimator': 1, 'train_spec': 2, 'eval_spec': 3, 'eval_input_receiver_fn': 4}\n",
 }
 
-func TestAModuleOfEstimatorsIsToldWhichTensorFlowHasThem(t *testing.T) {
+func TestTheErrorOfAModuleOfEstimatorsNamesATensorFlowThatHasThem(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
 	if err != nil {
@@ -432,7 +432,7 @@ func TestAConverterThatIsToLeaveIsNoFormatThatCanNotBeWritten(t *testing.T) {
 }
 
 // The model is one that TFX left: all its signatures take tf.Examples.
-func TestAModelThatTakesStringsAloneIsToldWhatItLacks(t *testing.T) {
+func TestTheErrorOfAModelThatTakesStringsNamesWhatItLacks(t *testing.T) {
 	t.Parallel()
 	const copies = `
 import shutil
@@ -465,7 +465,7 @@ type misbehaving struct {
 	limits runner.Limits
 	stop   bool // the job is stopped once the module says something
 
-	kind   runner.Kind // "": the job is done, as far as the process can tell
+	kind   runner.Kind // "": the job is done, as far as the process knows
 	says   string      // in the error
 	logged string      // in the end of the log
 	bytes  int64       // that the log is long, at least
@@ -600,7 +600,7 @@ func TestATFXModuleThatMisbehavesHarmsNobodyElse(t *testing.T) {
 }
 
 // Among all that, and on the same host.
-func TestATFXModuleThatBehavesIsDoneBesideThem(t *testing.T) {
+func TestATFXModuleThatBehavesIsDoneMeanwhile(t *testing.T) {
 	t.Parallel()
 	a := pythonAssignment(t, misbehaving{body: `os.makedirs(fn_args.serving_model_dir); print(os.listdir("."), "is my home")`}.moduleFile())
 	outcome, err := pythonRunner(t).Run(t.Context(), a, runner.Limits{}, nil)

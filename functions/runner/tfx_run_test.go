@@ -65,7 +65,7 @@ func pythonAssignment(t *testing.T, text string) module.Assignment {
 	}
 }
 
-// A file beside the module may have the name of something that a warm process has imported: it is
+// A file next to the module may have the name of something that a warm process has imported: it is
 // imported as in a cold one.
 func TestAModulesOwnFilesComeFirstHoweverItIsStarted(t *testing.T) {
 	t.Parallel()
@@ -115,7 +115,7 @@ func TestExamplesAreReadAsTFXReadsThem(t *testing.T) {
 
 	_, runErr := pythonRunner(t).Run(t.Context(), a, runner.Limits{}, nil)
 	if runErr == nil || asError(t, runErr).Kind != runner.KindInput || !strings.Contains(runErr.Error(), "(broken file: "+broken+")") {
-		t.Errorf("the broken file is told as %v", runErr)
+		t.Errorf("the broken file is reported as %v", runErr)
 	}
 	text, err := os.ReadFile(filepath.Join(a.ModelRunDir, "met.json"))
 	if err != nil {
@@ -135,8 +135,8 @@ func TestExamplesAreReadAsTFXReadsThem(t *testing.T) {
 	}
 }
 
-// Between the digest by which a job is known and its run a module may change: what was run is told.
-func TestWhatWasRunIsToldByItsDigest(t *testing.T) {
+// Between the digest by which a job is known and its run a module may change: the outcome names what ran.
+func TestTheDigestIsThatOfWhatRan(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
 	if err != nil {
@@ -199,8 +199,8 @@ func TestAFullDiskIsNoFaultOfAPipelines(t *testing.T) {
 	}
 }
 
-// Whose fault an exception is decides what becomes of the job. Each stands in line 4 of the module.
-func TestAnExceptionIsToldByWhoseFaultItIs(t *testing.T) {
+// Whose fault an exception is decides what becomes of the job. Each is in line 4 of the module.
+func TestAnExceptionIsReportedByItsCause(t *testing.T) {
 	t.Parallel()
 	r := pythonRunner(t)
 	for name, c := range map[string]struct {
@@ -352,13 +352,13 @@ const dumps = `
 import json, os
 
 def run_fn(fn_args):
-    told = {name: repr(value) for name, value in vars(fn_args).items() if name != "data_accessor"}
+    seen = {name: repr(value) for name, value in vars(fn_args).items() if name != "data_accessor"}
     data = fn_args.data_accessor
-    told["data_accessor"] = repr([callable(data.tf_dataset_factory), callable(data.record_batch_factory), data.data_view_decode_fn])
+    seen["data_accessor"] = repr([callable(data.tf_dataset_factory), callable(data.record_batch_factory), data.data_view_decode_fn])
     folders = fn_args.working_dir, fn_args.model_run_dir, fn_args.serving_model_dir
-    told["there"] = repr([bool(d) and os.path.exists(d) for d in folders])
-    with open(os.path.join(fn_args.working_dir, "told.json"), "w") as file:
-        json.dump(told, file)
+    seen["there"] = repr([bool(d) and os.path.exists(d) for d in folders])
+    with open(os.path.join(fn_args.working_dir, "seen.json"), "w") as file:
+        json.dump(seen, file)
     raise SystemExit(7)
 
 tuner_fn = run_fn
@@ -448,7 +448,7 @@ func dumping(t *testing.T) string {
 func dumpFnArgs(t *testing.T, r *runner.Runner, a module.Assignment) (fields map[string]string) {
 	t.Helper()
 	_, runErr := r.Run(t.Context(), a, runner.Limits{}, nil)
-	text, err := os.ReadFile(filepath.Join(a.WorkingDir, "told.json"))
+	text, err := os.ReadFile(filepath.Join(a.WorkingDir, "seen.json"))
 	if err != nil {
 		t.Fatal(err, runErr, asError(t, runErr).LogTail)
 	}
@@ -582,7 +582,7 @@ def run_fn(fn_args):
 }
 
 // atStart is a wheel with a line that every interpreter runs that sees the package, when it starts:
-// it reads a file and writes to another folder, and tells in shared memory what it could.
+// it reads a file and writes to another folder, and reports in shared memory what it could.
 func atStart(t *testing.T, secret, loot, witness string) string {
 	t.Helper()
 	line := fmt.Sprintf("import os; exec(%q)\n", fmt.Sprintf(`
@@ -633,13 +633,13 @@ func TestRequirementsRunInASandboxFromTheirInstallationOn(t *testing.T) {
 			if outcome, err := r.Run(t.Context(), a, runner.Limits{}, nil); err != nil || !strings.Contains(outcome.LogTail, "hello") {
 				t.Fatal(err, outcome.LogTail)
 			}
-			told, err := os.ReadFile(witness)
-			if err != nil || strings.Count(string(told), "read: ") < 2 {
-				t.Fatalf("it ran at %q, %v, want when it was asked for its packages and when it was started", told, err)
+			seen, err := os.ReadFile(witness)
+			if err != nil || strings.Count(string(seen), "read: ") < 2 {
+				t.Fatalf("it ran at %q, %v, want when it was asked for its packages and when it was started", seen, err)
 			}
 			_, err = os.Stat(filepath.Join(loot, "loot"))
-			if free := way == "without"; strings.Contains(string(told), "the key") != free || (err == nil) != free {
-				t.Errorf("it could\n%s", told)
+			if free := way == "without"; strings.Contains(string(seen), "the key") != free || (err == nil) != free {
+				t.Errorf("it could\n%s", seen)
 			}
 		})
 	}
@@ -660,7 +660,7 @@ func folderElsewhere(t *testing.T, parent string) string {
 	return dir
 }
 
-// poisonScript leaves, beside each source file below a folder, compiled code that Python takes for
+// poisonScript leaves, next to each source file below a folder, compiled code that Python takes for
 // that file's: by its time and size, or by a hash that nobody checks.
 const poisonScript = `
 import importlib.util, marshal, os, struct, sys
@@ -740,10 +740,10 @@ func TestAProcessThatImportsForManyJobsHidesItsMemory(t *testing.T) {
 import ctypes
 from stoker_runner import __main__, job, preload
 PR_GET_DUMPABLE = 3
-tell = lambda *_: print(ctypes.CDLL(None).prctl(PR_GET_DUMPABLE), flush=True)
-preload.everything = tell
+show = lambda *_: print(ctypes.CDLL(None).prctl(PR_GET_DUMPABLE), flush=True)
+preload.everything = show
 real = job.sandbox.enter
-job.sandbox.enter = lambda sandbox: (real(sandbox), tell())
+job.sandbox.enter = lambda sandbox: (real(sandbox), show())
 __main__.main("idle")
 `
 	cmd := exec.CommandContext(t.Context(), tftest.Python(t), "-c", script)

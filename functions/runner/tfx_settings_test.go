@@ -302,7 +302,7 @@ func TestATFXModuleThatIsAskedToLeaveKeepsWhatItHas(t *testing.T) {
 }
 
 // TestTheRunFnOfTFXsGuideServesRawRows runs a module in the shape that TFX's guide to the Trainer
-// shows. It saves as Keras 2 does alone, which nobody tells the host.
+// shows. It saves as Keras 2 does alone, which no setting says.
 func TestTheRunFnOfTFXsGuideServesRawRows(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
@@ -390,7 +390,7 @@ def tuner_fn(fn_args):
     return TunerFnResult(tuner=Tuner(oracle, directory=fn_args.working_dir, project_name="p"), fit_kwargs={"killed": 4})
 `
 
-func TestASearchGoesOnWithTheTrialInWhichItWasKilled(t *testing.T) {
+func TestASearchResumesTheTrialInWhichItWasKilled(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
 	if err != nil {
@@ -521,7 +521,7 @@ func wantKeras2AtOnce(t *testing.T, where string, r *runner.Runner, a module.Ass
 	}
 }
 
-func TestAKerasThatFailsIsToldWithTheOneToSet(t *testing.T) {
+func TestAKerasThatFailsIsReportedWithTheOneToSet(t *testing.T) {
 	t.Parallel()
 	r := kerasRunner(t, t.TempDir())
 	const search = "to return a valid Keras Model instance. Received: <tf_keras.src.engine.functional.Functional object>"

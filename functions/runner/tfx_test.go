@@ -185,7 +185,7 @@ func (e example) copied(t *testing.T, wheel string) string {
 	return root
 }
 
-// assignment asks to train the example, and tells where raw examples are to judge it by.
+// assignment asks to train the example, and names raw examples to judge it by.
 func (e example) assignment(t *testing.T, root, shim string) (module.Assignment, string) {
 	t.Helper()
 	dotted := "tfx." + strings.ReplaceAll(e.folder, "/", ".") + "." + e.name

@@ -47,27 +47,27 @@ func warmWays(t *testing.T, test func(t *testing.T, r *runner.Runner)) {
 	}
 }
 
-// tells is the head of a module that leaves a model with a JSON value in it: what the body binds to
-// told.
-const tells = `
+// valueModule is the head of a module that leaves a model with a JSON value in it: what the body binds to
+// value.
+const valueModule = `
 import json, os, sys
 
 def run_fn(fn_args):
     %s
     os.makedirs(fn_args.serving_model_dir)
-    with open(os.path.join(fn_args.serving_model_dir, "told"), "w") as file:
-        json.dump(told, file)
+    with open(os.path.join(fn_args.serving_model_dir, "value"), "w") as file:
+        json.dump(value, file)
 `
 
-// told runs a module of that kind, and reads what it told.
-func told[T any](t *testing.T, r *runner.Runner, body string) (value T) {
+// valueOf runs such a module and returns the value.
+func valueOf[T any](t *testing.T, r *runner.Runner, body string) (value T) {
 	t.Helper()
-	a := pythonAssignment(t, fmt.Sprintf(tells, strings.ReplaceAll(body, "\n", "\n    ")))
+	a := pythonAssignment(t, fmt.Sprintf(valueModule, strings.ReplaceAll(body, "\n", "\n    ")))
 	outcome, err := r.Run(t.Context(), a, runner.Limits{}, nil)
 	if err != nil {
 		t.Fatal(err, outcome.LogTail)
 	}
-	text, err := os.ReadFile(filepath.Join(a.ServingModelDir, "told"))
+	text, err := os.ReadFile(filepath.Join(a.ServingModelDir, "value"))
 	if err == nil {
 		err = json.Unmarshal(text, &value)
 	}
@@ -80,7 +80,7 @@ func told[T any](t *testing.T, r *runner.Runner, body string) (value T) {
 // A job finds its process as if it were the first: what the one before did to its own is not there.
 func TestOneJobsProcessIsNotAnothers(t *testing.T) {
 	t.Parallel()
-	const look = `told = {
+	const look = `value = {
     "leaked": [os.environ.get("LEAKED"), getattr(json, "leaked", None), [p for p in sys.path if "leaked" in p]],
     "umask": os.umask(0o77), "mask": sorted(__import__("signal").pthread_sigmask(0, [])), "modules": "leaked_module" in sys.modules,
     "handler": str(__import__("signal").getsignal(15)).split(" at ")[0], "limit": __import__("resource").getrlimit(7), "files": os.listdir("."),
@@ -92,12 +92,12 @@ import resource, signal
 os.environ["LEAKED"] = "yes"; json.leaked = "yes"; sys.path.insert(0, "/leaked"); sys.modules["leaked_module"] = json
 os.umask(0o777); signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1]); signal.signal(15, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_NOFILE, (50, 100)); open("left behind", "w").close(); kept = os.open("/dev/null", 0)
-os.umask(0o22); told = os.getpid()`
+os.umask(0o22); value = os.getpid()`
 	seen := map[string]string{}
 	for _, way := range runner.Warmth() {
 		r := warmRunner(t, way)
-		told[int](t, r, change)
-		text, err := json.Marshal(told[map[string]any](t, r, look))
+		valueOf[int](t, r, change)
+		text, err := json.Marshal(valueOf[map[string]any](t, r, look))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ os.umask(0o22); told = os.getpid()`
 func TestEachWayIsWhatItSays(t *testing.T) {
 	t.Parallel()
 	for way, mode := range map[string]string{runner.WarmFork: "fork", runner.WarmIdle: "idle", runner.WarmOff: "job"} {
-		command := told[string](t, warmRunner(t, way), `told = open("/proc/self/cmdline").read()`)
+		command := valueOf[string](t, warmRunner(t, way), `value = open("/proc/self/cmdline").read()`)
 		if !strings.HasSuffix(command, "\x00"+mode+"\x00") {
 			t.Errorf("%s works in %q", way, command)
 		}
@@ -126,7 +126,7 @@ func TestEachWayIsWhatItSays(t *testing.T) {
 // Each job begins with its seed, whatever was drawn before it in the process that it comes from.
 func TestEveryJobBeginsWithItsSeed(t *testing.T) {
 	warmWays(t, func(t *testing.T, r *runner.Runner) {
-		draw := func() float64 { return told[float64](t, r, "import random; told = random.random()") }
+		draw := func() float64 { return valueOf[float64](t, r, "import random; value = random.random()") }
 		if a, b, c := draw(), draw(), draw(); a != b || b != c {
 			t.Errorf("drawn with one seed are %v %v %v", a, b, c)
 		}
@@ -138,7 +138,7 @@ func TestJobsAtOnceHaveAProcessEach(t *testing.T) {
 		var jobs sync.WaitGroup
 		pids := make([]int, 6)
 		for i := range pids {
-			jobs.Go(func() { pids[i] = told[int](t, r, "import time; time.sleep(0.2); told = os.getpid()") })
+			jobs.Go(func() { pids[i] = valueOf[int](t, r, "import time; time.sleep(0.2); value = os.getpid()") })
 		}
 		jobs.Wait()
 		slices.Sort(pids)
@@ -152,14 +152,14 @@ func TestAJobThatIsStoppedWaitsForNoWarmProcess(t *testing.T) {
 	warmWays(t, func(t *testing.T, r *runner.Runner) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		stop(errPreempted)
-		_, err := r.Run(ctx, pythonAssignment(t, fmt.Sprintf(tells, "told = 1")), runner.Limits{}, nil)
+		_, err := r.Run(ctx, pythonAssignment(t, fmt.Sprintf(valueModule, "value = 1")), runner.Limits{}, nil)
 		if failed, ok := errors.AsType[*runner.Error](err); !ok || failed.Kind != runner.KindStopped {
 			t.Error(err)
 		}
 	})
 }
 
-func TestAWordForWarmProcessesThatThereIsNot(t *testing.T) {
+func TestAnUnknownSettingOfWarmProcesses(t *testing.T) {
 	t.Parallel()
 	_, err := runner.New(runner.Options{Warm: 1, PythonWarm: "hot"})
 	if err == nil || !strings.Contains(err.Error(), "fork, idle, off") {
@@ -290,7 +290,7 @@ def run_fn(fn_args):
 	}
 }
 
-func TestAWordForWarmCodeThatThereIsNot(t *testing.T) {
+func TestAnUnknownSettingOfWarmCode(t *testing.T) {
 	t.Setenv("STOKER_MODULE_WARM", "all")
 	if _, err := runner.New(runner.Options{}); err == nil || !strings.Contains(err.Error(), `STOKER_MODULE_WARM is "all": expected worker or any`) {
 		t.Error(err)

@@ -55,11 +55,11 @@ func (u users) on() bool { return u.ids != nil }
 
 // hand gives a process the files of an assignment: its workspace to enter, and its own directories
 // to write to, which are made if they are missing.
-func (u users) hand(user *process.User, told module.Assignment) error {
+func (u users) hand(user *process.User, assignment module.Assignment) error {
 	if user == nil {
 		return nil
 	}
-	for _, folder := range ownFolders(told) {
+	for _, folder := range ownFolders(assignment) {
 		if err := u.admit(user, folder); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (u users) hand(user *process.User, told module.Assignment) error {
 			return err
 		}
 	}
-	for _, path := range []string{told.SchemaPath, told.TransformGraphPath, told.BaseModel} {
+	for _, path := range []string{assignment.SchemaPath, assignment.TransformGraphPath, assignment.BaseModel} {
 		if path == "" {
 			continue
 		}
@@ -79,11 +79,11 @@ func (u users) hand(user *process.User, told module.Assignment) error {
 }
 
 // takeBack undoes hand: the user may soon be another process's.
-func (u users) takeBack(user *process.User, told module.Assignment) (err error) {
+func (u users) takeBack(user *process.User, assignment module.Assignment) (err error) {
 	if user == nil {
 		return nil
 	}
-	for _, folder := range ownFolders(told) {
+	for _, folder := range ownFolders(assignment) {
 		err = errors.Join(err, u.own(0, folder))
 		if workspace := u.workspace(folder); workspace != "" && workspace != folder {
 			err = errors.Join(err, os.Lchown(workspace, 0, 0), os.Chmod(workspace, 0o700))
@@ -223,7 +223,7 @@ func owner(info fs.FileInfo) int {
 	return 0
 }
 
-// each calls do for a directory and for everything in it. Files that disappear meanwhile are left
+// each calls do for a directory and all in it. Files that disappear meanwhile are left
 // out.
 func (u users) each(folder string, do func(root *os.Root, name string, entry fs.FileInfo) error) error {
 	root, err := u.open(folder)

@@ -166,11 +166,11 @@ func isTakenBack(t *testing.T, workspace string) {
 	}
 }
 
-// A session's process goes on from one folder to the next, of which each is made when it is told of
+// A session's process continues in one folder after another, of which each is made when it is named
 // it.
 func TestTrialsOfASessionRunUnderOneUser(t *testing.T) {
 	r, work := userRunner(t, runner.Options{})
-	a, workspace := job(t, work, "tell user")
+	a, workspace := job(t, work, "report user")
 	session, err := r.Open(t.Context(), a.Module)
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestTrialsOfASessionRunUnderOneUser(t *testing.T) {
 		trial.WorkingDir = filepath.Join(workspace, "trials", fmt.Sprint(i), "working")
 		trial.ServingModelDir = ""
 		trial.Call, trial.Trial = module.CallTrial, &module.Trial{Study: "s", ID: fmt.Sprintf("%04d", i)}
-		trial.CustomConfig = map[string]any{"do": "tell user"}
+		trial.CustomConfig = map[string]any{"do": "report user"}
 		outcome, err := session.Run(t.Context(), trial, runner.Limits{}, nil)
 		if err != nil {
 			t.Fatal(err, outcome.LogTail)
@@ -234,7 +234,7 @@ func withTrials(a module.Assignment) module.Assignment {
 // What a module left for itself alone is read by the check, under yet another user.
 func TestACheckReadsWhatAModuleUnderItsOwnUserLeft(t *testing.T) {
 	r, work := userRunner(t, runner.Options{})
-	a, workspace := job(t, work, "tell user")
+	a, workspace := job(t, work, "report user")
 	if outcome, err := r.Run(t.Context(), a, runner.Limits{}, nil); err != nil {
 		t.Fatal(err, outcome.LogTail)
 	}

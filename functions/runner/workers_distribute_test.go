@@ -176,7 +176,7 @@ def run_fn(fn_args):
 `
 )
 
-// reports is a loop of its own that tells of each step, for as long as nobody ends it.
+// reports is a loop of its own that reports each step, for as long as nobody ends it.
 const reports = `
 import time
 

@@ -34,7 +34,7 @@ type Cgroup struct {
 
 // oomCount is how often memory ran out in a cgroup.
 type oomCount struct {
-	own   int64 // by its own limit; version 1 does not tell
+	own   int64 // by its own limit; version 1 does not say
 	kills int64 // of processes in it, whoever's limit it was
 }
 

@@ -42,7 +42,7 @@ func TestTheOwnCgroupIsFoundInEveryLayout(t *testing.T) {
 	}
 }
 
-func TestACgroupOfVersion2IsDividedAndThisProcessMadeRoom(t *testing.T) {
+func TestACgroupOfVersion2IsDividedAndThisProcessIsMoved(t *testing.T) {
 	t.Parallel()
 	parent := fakeCgroup(t, t.TempDir(), map[string]string{"cgroup.controllers": "cpu memory pids\n", "cgroup.procs": "77\n"})
 	leaf := fakeCgroup(t, filepath.Join(parent, "stoker-worker"), nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/scratch"
 )
 
-// cgroups makes a cgroup for every process of a Supervisor, in a directory of that supervisor's
+// cgroups makes a cgroup for each process of a Supervisor, in a directory of that supervisor's
 // own, which is locked like those of package scratch: the next worker ends what killed ones left in
 // theirs. A nil cgroups makes none.
 type cgroups struct {
@@ -71,15 +71,15 @@ func divide(parent string, pid int) (v2 bool, err error) {
 	if !slices.Contains(strings.Fields(string(controllers)), "memory") {
 		return true, errors.New("the memory controller is not delegated to it")
 	}
-	if err := makeRoom(parent, pid); err != nil {
+	if err := moveToLeaf(parent, pid); err != nil {
 		return true, err
 	}
 	return true, writeControl(filepath.Join(parent, "cgroup.subtree_control"), "+memory")
 }
 
-// makeRoom moves this process to a leaf if it is the only one in the cgroup. It never moves other
+// moveToLeaf moves this process to a leaf if it is the only one in the cgroup. It never moves other
 // processes.
-func makeRoom(parent string, pid int) error {
+func moveToLeaf(parent string, pid int) error {
 	inside := (&Cgroup{dir: parent}).processes()
 	if len(inside) == 0 {
 		return nil
@@ -169,7 +169,7 @@ func findCgroup(where string) (string, error) {
 }
 
 // ownCgroup finds the directory of a process's cgroup in the hierarchy that has the memory
-// controller: see cgroups(7) and proc_pid_mountinfo(5). A process in the leaf that makeRoom makes,
+// controller: see cgroups(7) and proc_pid_mountinfo(5). A process in the leaf that moveToLeaf makes,
 // or that systemd's DelegateSubgroup= makes, belongs to the cgroup above it.
 func ownCgroup(memberships, mounts string) (string, error) {
 	path, kind, err := memoryHierarchy(memberships)

@@ -34,7 +34,7 @@ func (c Confinement) check() error {
 func CanIsolate() error { return Confinement{NoNetwork: true}.check() }
 
 // isolate has the process begin in an empty network namespace, in which not even loopback is up. A
-// user who may not make one, like every user but root, makes it within a user namespace in which it
+// user who may not make one, like all users but root, makes it within a user namespace in which it
 // is itself and has no more rights outside than before (user_namespaces(7)).
 func (c Confinement) isolate(attr *syscall.SysProcAttr) {
 	if !c.NoNetwork {
@@ -277,8 +277,8 @@ const enterArgument = "enter"
 
 // Enter executes the program of a User's command. A program that uses Users calls it first in its
 // main function, with its arguments, its name included. If they are those of such a command, Enter
-// executes the command's program, and returns only with an error. Otherwise told is false.
-func Enter(args []string) (told bool, err error) {
+// executes the command's program, and returns only with an error. Otherwise entered is false.
+func Enter(args []string) (entered bool, err error) {
 	if len(args) < 5 || args[1] != enterArgument {
 		return false, nil
 	}

@@ -19,14 +19,14 @@ import (
 const tryEnv = "STOKER_TEST_TRY"
 
 func TestMain(m *testing.M) {
-	if told, err := Enter(os.Args); told {
+	if entered, err := Enter(os.Args); entered {
 		fmt.Println(err)
 		os.Exit(126)
 	}
 	name, argument, _ := strings.Cut(os.Getenv(tryEnv), " ")
 	try, ok := map[string]func(string) error{
 		"files": manyFiles, "size": largeFile, "processes": manyProcesses, "network": dial, "core": coreLimit, "users": users, "confined": confined,
-		"session": session, "memory": holdMemory, "others": others, "tell": tell, "linger": linger, "threads": everyThread,
+		"session": session, "memory": holdMemory, "others": others, "report": reportUser, "linger": linger, "threads": everyThread,
 	}[name]
 	if !ok {
 		os.Exit(m.Run())

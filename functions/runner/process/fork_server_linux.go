@@ -54,9 +54,9 @@ const (
 // output and progress.
 const forkEnv = "STOKER_FORK_FD"
 
-// markRoom is by how many slashes a server's mark is longer than its home: its children write the
+// markPadding is by how many slashes a server's mark is longer than its home: its children write the
 // marks of their own homes over it, which differ in the digits of a random number.
-const markRoom = 16
+const markPadding = 16
 
 // StartForkServer runs a command that becomes a server. access limits what it and its children may
 // do with files; nil: what this process may. The caller calls Wait at once.
@@ -68,7 +68,7 @@ func (l *Supervisor) StartForkServer(line, env []string, access *Access) (*ForkS
 	defer theirs.Close()
 	p, err := l.begin(line[0], nil, func(p *Process, ends *childEnds) (leader, error) {
 		cmd := exec.Command(line[0], line[1:]...)
-		cmd.Env = append(p.environment(env, p.Home+strings.Repeat("/", markRoom)), forkEnv+"=4")
+		cmd.Env = append(p.environment(env, p.Home+strings.Repeat("/", markPadding)), forkEnv+"=4")
 		cmd.ExtraFiles = []*os.File{theirs}
 		if access != nil {
 			ends.sandbox = access.Sandbox(p.Home)

@@ -13,7 +13,7 @@ import (
 
 func TestServer(t *testing.T) { processtest.Serve(t) }
 
-func TestAForkedProcessTellsHowItEnded(t *testing.T) {
+func TestAForkedProcessReportsHowItEnded(t *testing.T) {
 	t.Parallel()
 	server := startedForkServer(t, nil)
 	for name, test := range map[string]struct {

@@ -167,9 +167,9 @@ func filters(pid int) int {
 	return 0
 }
 
-// CanTellOrphans reports whether processes without a parent that a process leaves running can be
-// told from other children: since Linux 5.9.
-func CanTellOrphans() bool {
+// CanFindOrphans reports whether processes without a parent that a process leaves running can be
+// distinguished from other children: since Linux 5.9.
+func CanFindOrphans() bool {
 	status, err := os.ReadFile("/proc/self/status")
 	return err == nil && bytes.Contains(status, []byte("\nSeccomp_filters:"))
 }

@@ -26,7 +26,7 @@ func (*family) launch(cmd *exec.Cmd, _ *Sandbox) (exited <-chan struct{}, err er
 		return nil, err
 	}
 	over := make(chan struct{})
-	go func() { defer close(over); _ = cmd.Wait() }() // how it ended stands in ProcessState
+	go func() { defer close(over); _ = cmd.Wait() }() // ProcessState has how it ended
 	return over, nil
 }
 
@@ -57,8 +57,8 @@ func (*family) leave()       {}
 func adoptOrphans() error    { return nil }
 func endOrphans()            {}
 
-// CanTellOrphans is false: processes without a parent are not found here.
-func CanTellOrphans() bool { return false }
+// CanFindOrphans is false: processes without a parent are not found here.
+func CanFindOrphans() bool { return false }
 
 // CanSandbox fails: an Access can't be enforced here.
 func CanSandbox() error { return errors.New("modules are kept apart on Linux alone") }
@@ -72,7 +72,7 @@ func (Access) Sandbox(string) *Sandbox { return nil }
 // CanMeasureMemory reports whether memory limits can be enforced here.
 const CanMeasureMemory = false
 
-// CanSeeStrays reports whether Alone can tell what a process has left running.
+// CanSeeStrays reports whether Alone knows what a process has left running.
 const CanSeeStrays = false
 
 // ResidentBytes, GroupMemoryBytes and GroupCPU are unknown here.
@@ -163,7 +163,7 @@ func OpenUsers(text string) (*Users, error) {
 func CanChangeUser() error { return errors.New("modules have users of their own on Linux alone") }
 
 // Enter does nothing: no process is started by it here.
-func Enter([]string) (told bool, err error) { return false, nil }
+func Enter([]string) (entered bool, err error) { return false, nil }
 
 // Has is false: there are no IDs.
 func (*Users) Has(int) bool { return false }

@@ -283,7 +283,7 @@ func (c command) held() bool { return true }
 func (c command) await() { <-c.exited }
 
 func (c command) reap() Exit {
-	_ = c.cmd.Wait() // how it ended stands in ProcessState
+	_ = c.cmd.Wait() // ProcessState has how it ended
 	state := c.cmd.ProcessState
 	status, _ := state.Sys().(syscall.WaitStatus)
 	return Exit{Status: status, MaxRSSBytes: maxRSS(state)}

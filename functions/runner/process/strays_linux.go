@@ -317,7 +317,7 @@ func groupOfItsOwn() *syscall.SysProcAttr {
 // CanMeasureMemory reports whether memory limits can be enforced here.
 const CanMeasureMemory = true
 
-// CanSeeStrays reports whether Alone can tell what a process has left running.
+// CanSeeStrays reports whether Alone knows what a process has left running.
 const CanSeeStrays = true
 
 // ResidentBytes returns the resident size of the leader: now, and the most since the last call. It

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tell says which user this process has, and what it may do to its parent and to a file.
-func tell(file string) error {
+// reportUser prints the user of this process, and what it may do to its parent and to a file.
+func reportUser(file string) error {
 	groups, err := os.Getgroups()
 	said := []error{err, fmt.Errorf("user %d %d group %d %d others %v", os.Getuid(), os.Geteuid(), os.Getgid(), os.Getegid(), groups)}
 	try := func(what string, err error) {
@@ -118,7 +118,7 @@ func TestAProcessUnderAnotherUserTouchesNothingOfItsWorker(t *testing.T) {
 	if err := os.WriteFile(file, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, text := begin(t, supervisor, "tell "+file)
+	p, text := begin(t, supervisor, "report "+file)
 	defer p.End()
 	want := []string{fmt.Sprintf("user %d %[1]d group %[1]d %[1]d others []", p.User.ID), "own home: true", "processes 100 no new privileges 1 with the worker 9"}
 	for _, what := range []string{"read", "change mode", "signal", "environment", "trace", "become root", "processor", "list homes"} {
@@ -168,8 +168,8 @@ func openDir(t *testing.T) string {
 
 func TestProcessesHaveDifferentUsersWhileTheyLive(t *testing.T) {
 	supervisor := supervisorWithUsers(t)
-	first, _ := begin(t, supervisor, "tell /")
-	second, _ := begin(t, supervisor, "tell /")
+	first, _ := begin(t, supervisor, "report /")
+	second, _ := begin(t, supervisor, "report /")
 	if first.User.ID == second.User.ID {
 		t.Errorf("both are user %d", first.User.ID)
 	}
@@ -187,10 +187,10 @@ func TestProcessesHaveDifferentUsersWhileTheyLive(t *testing.T) {
 	}
 }
 
-// Without a cgroup and while another process of the worker is busy: the user tells whose it is.
+// Without a cgroup and while another process of the worker is busy: the user names its owner.
 func TestWhatAProcessUnderAnotherUserLeavesRunningEndsWithIt(t *testing.T) {
 	supervisor := supervisorWithUsers(t)
-	busy, _ := begin(t, supervisor, "tell /")
+	busy, _ := begin(t, supervisor, "report /")
 	busy.SetBusy(true)
 	file := filepath.Join(openDir(t), "pid")
 	p, text := begin(t, supervisor, "linger "+file)

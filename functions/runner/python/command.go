@@ -2,7 +2,7 @@ package python
 
 import "os"
 
-// Env is what a process of this environment has in its own beside what every module's process has.
+// Env are the variables of a process of this environment in addition to those of every module's process.
 func (e Environment) Env(layout Layout, keras string) []string {
 	env := []string{"PYTHONPATH=" + layout.Driver, "PYTHONNOUSERSITE=1", "STOKER_SHIM=" + layout.Shim}
 	if keras != "" {

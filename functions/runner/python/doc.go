@@ -1,5 +1,5 @@
 // Package python holds what it takes to run a TFX module file: the environments that TensorFlow is
-// in, the driver that runs the module in a process, and the shim that stands in for the tfx
+// in, the driver that runs the module in a process, and the shim that replaces the tfx
 // package. It starts no modules itself: functions/runner does.
 //
 // # Environments
@@ -38,7 +38,7 @@
 //
 // # Errors
 //
-// An exception is told with the line of the module that it came up in, and with what to do about it
+// An exception is reported with the line of the module that it came up in, and with what to do about it
 // where that is known: the package to add, the Keras to set. It is the data's fault where an
 // example can't be parsed, lacks the label, or lies in a broken file, which is named; the machine's
 // where a disk is full; resources where memory is. All else is the module's.
@@ -62,7 +62,7 @@
 // assignment's folders and all others into folders of their own. functions/runner/multihost has
 // their hosts agree on what they train, begin together and end together. It is the same where
 // TF_CONFIG is in the worker's environment, because others have started a cluster; how the jobs of
-// its workers are told apart is theirs then.
+// its workers are distinguished is theirs then.
 //
 // # Other formats
 //
@@ -74,8 +74,8 @@
 //
 // # How a module gets on, and what survives
 //
-// Keras's own fit and evaluate tell steps, epochs and metrics by a callback of the driver's, and
-// KerasTuner's search tells its trials, without the module's help. Loops of its own may report:
+// Keras's own fit and evaluate report steps, epochs and metrics by a callback of the driver's, and
+// KerasTuner's search reports its trials, without the module's help. Loops of its own may report:
 // driver/stoker is the package that a module may import, for stoker.report, stoker.checkpoint and
 // stoker.stopping. The metrics of the last evaluation are those that the model is known by.
 //
@@ -88,7 +88,7 @@
 // # A search on several workers
 //
 // With an assignment's oracle, tuner_fn is called as ever, and then its tuner's oracle looked at:
-// where it is exactly one of KerasTuner's four, its arguments are told as the study to search,
+// where it is exactly one of KerasTuner's four, its arguments are reported as the study to search,
 // KerasTuner's own client of a remote oracle takes its place, and tuner.search runs KerasTuner's
 // own loop on the study's trials. BayesianOptimization is the study's bayesian search, with its own
 // acquisition: alpha and beta are not used. A Hyperband trial that goes on from another has its
@@ -101,7 +101,7 @@
 // with another oracle, with no parameters before its first trial, or with a Hyperband that never
 // ends searches whole in this one process; the log says so.
 //
-// The end of each epoch of a trial's fits is told, and the study may end the trial there, as by
+// The end of each epoch of a trial's fits is reported, and the study may end the trial there, as by
 // EarlyStopping. A pipeline may give such a study another algorithm; of those with epochs, asha and
 // bohb, only KerasTuner's Hyperband tuner keeps to the epochs.
 //

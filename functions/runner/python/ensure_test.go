@@ -89,7 +89,7 @@ func TestHalvesAreRemovedUnlessTheyAreBeingMade(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsForAnotherMakerMayLeave(t *testing.T) {
+func TestWaitingForAnotherMakerEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	m := &maker{dir: filepath.Join(t.TempDir(), "x")}
 	lock := flock.New(m.dir + lockSuffix)

@@ -41,7 +41,7 @@ func mentions(lines []string, name string) bool {
 	})
 }
 
-// has tells of a package that is there already, in a version that stays.
+// has recognizes a package that is there already, in a version that stays.
 func (e Environment) has(name string) string {
 	if version, ok := e.Packages[strings.ReplaceAll(strings.ToLower(name), "_", "-")]; ok {
 		return fmt.Sprintf(" (the environment has %s, and keeps it)", version)

@@ -19,7 +19,7 @@ type record struct {
 	Seen   map[string]int64 `json:"seen"` // path to time of modification in nanoseconds; absent is 0
 }
 
-// known tells what an interpreter has, without starting it where that is written down.
+// known returns what an interpreter has, without starting it where that is written down.
 func known(ctx context.Context, by Runner, cache, interpreter string) (Environment, error) {
 	path := recordPath(cache, interpreter)
 	if r, err := readRecord(path); err == nil && maps.Equal(r.Seen, seen(r.Probed.Watched)) {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Made describes an environment of Stoker's making. It stands in its folder, and is written last: a
+// Made describes an environment of Stoker's making. It is in its folder, and is written last: a
 // folder without it is half made.
 type Made struct {
 	Dir          string    `json:"dir"`
@@ -28,7 +28,7 @@ type Made struct {
 // description is its file. Its time of modification is that of the last use.
 const description = "stoker.json"
 
-// usePeriod is how exact the last use is told.
+// usePeriod is the precision of the last use.
 const usePeriod = time.Hour
 
 // Current says whether it has the packages that this version of Stoker would install.

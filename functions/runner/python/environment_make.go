@@ -26,7 +26,7 @@ type MakeOptions struct {
 	Force    bool      // make it again where it is there already
 	Pip      bool      // install with pip even where uv is on PATH
 	Lock     []byte    // packages to install; default: those of the kind
-	Progress io.Writer // told in lines what is done, for people; default: nobody
+	Progress io.Writer // gets lines for people; default: none
 }
 
 // Make makes an environment unless it is there: a venv with the packages of a lock, in a folder

@@ -13,10 +13,10 @@ import (
 
 // What is installed from a folder or a repository keeps its version while its code changes: two of
 // one version are two environments.
-func TestCodeOfOneVersionIsToldApart(t *testing.T) {
+func TestCodeOfOneVersionIsDistinguished(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		origin string                                        // as direct_url.json tells it; %s is the folder of the source
+		origin string                                        // as direct_url.json has it; %s is the folder of the source
 		change func(t *testing.T, source, site, info string) // the version stays
 	}{
 		"from a folder": {`{"url": "file://%s", "dir_info": {}}`, func(t *testing.T, source, site, info string) {

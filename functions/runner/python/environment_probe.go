@@ -28,7 +28,7 @@ type probed struct {
 	Watched     []string          `json:"watched"` // the files and folders that change when any of this does
 }
 
-// Patience and room for an interpreter's answer: a path may name anything.
+// Bounds of an interpreter's answer: a path may name anything.
 const (
 	probeTimeout  = 2 * time.Minute // a loaded machine, a cold disk
 	maxProbeBytes = 8 << 20

@@ -13,7 +13,7 @@ import (
 )
 
 // The Python files are named by the depth of their folder, for a folder's name would bring along
-// what Python compiles beside them.
+// what Python compiles next to them.
 //
 //go:embed driver/*/*.py driver/stoker/py.typed
 //go:embed shim/*.py shim/*/*.py shim/*/*/*.py shim/*/*/*/*.py shim/*/*/*/*/*.py

@@ -26,7 +26,7 @@ def version(package):
 
 
 def content(package, origin):
-    """What tells two packages of one address apart: a digest, or the commit."""
+    """What distinguishes two packages of one address: a digest, or the commit."""
     hashes = origin.get("archive_info", {}).get("hashes", {})
     commit = origin.get("vcs_info", {}).get("commit_id")
     if origin.get("dir_info", {}).get("editable"):

@@ -13,9 +13,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// Each script of testdata/shim asserts one thing about what stands in for tfx, which is at the end
+// Each script of testdata/shim asserts one thing about the shim of tfx, which is at the end
 // of sys.path as in a job. None imports TensorFlow.
-func TestTheShimStandsInForTFX(t *testing.T) {
+func TestTheShimReplacesTFX(t *testing.T) {
 	t.Parallel()
 	interpreter, shim := tftest.Python(t), layShim(t)
 	scripts, err := filepath.Glob("testdata/shim/*.py")

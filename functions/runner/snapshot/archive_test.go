@@ -155,8 +155,8 @@ func FuzzArchive(f *testing.F) {
 		if got, err := digestOf(t.Context(), folder(inner), small); err != nil || got != want {
 			t.Fatalf("the copy has %s, %v, want %s", got, err, want)
 		}
-		if beside, err := os.ReadDir(dir); err != nil || len(beside) != 1 {
-			t.Fatalf("beside the copy lie %v, %v", beside, err)
+		if others, err := os.ReadDir(dir); err != nil || len(others) != 1 {
+			t.Fatalf("next to the copy are %v, %v", others, err)
 		}
 	})
 }

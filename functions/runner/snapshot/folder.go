@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// beside walks a module file and the others in its directory, as TFX packs them.
-func beside(path string) walk {
+// siblings walks a module file and the others in its directory, as TFX packs them.
+func siblings(path string) walk {
 	dir := filepath.Dir(path)
 	return func(ctx context.Context, do func(string, io.Reader) error) error {
 		entries, err := os.ReadDir(dir)

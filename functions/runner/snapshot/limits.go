@@ -13,7 +13,7 @@ type limits struct {
 	bytes int64 // of them all, and of an archive
 }
 
-// wide leaves room for code with its vocabularies, and refuses a directory that contains data or an
+// wide permits code with its vocabularies, and refuses a directory that contains data or an
 // environment.
 var wide = limits{files: 10_000, bytes: 256 << 20}
 

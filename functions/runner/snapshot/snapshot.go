@@ -108,7 +108,7 @@ func walkOf(path string, within limits) (walk, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("is no regular file")
 	case strings.HasSuffix(path, python):
-		return beside(path), nil
+		return siblings(path), nil
 	case !isArchive(path):
 		return nil, fmt.Errorf("expected a %s file, a folder, or an archive: %s", python, strings.Join(archives, ", "))
 	case info.Size() > within.bytes:
@@ -146,7 +146,7 @@ func holdsPython(path string) bool {
 		if found || left < 0 {
 			return fs.SkipAll
 		}
-		return nil // what can't be read is told of when the module is taken
+		return nil // what can't be read is reported when the module is read
 	})
 	return found
 }

@@ -36,7 +36,7 @@ func TestAFolderAndEachArchiveOfItAreOneModule(t *testing.T) {
 	}
 }
 
-func TestAModuleFileIsPackedWithTheFilesBesideIt(t *testing.T) {
+func TestAModuleFileIsPackedWithItsSiblings(t *testing.T) {
 	t.Parallel()
 	files := penguin.with("other.py", "def run_fn(a):\n  pass\n").with("data.csv", "1").with("below/x.py", "").with(".hidden.py", "")
 	s := take(t, t.TempDir(), filepath.Join(files.folder(t), "penguin.py"))
@@ -157,7 +157,7 @@ func TestATextNamesTheFilesOfTheModuleNotOfTheCopy(t *testing.T) {
 	}
 }
 
-func TestIsPythonTellsModulesFromGoPrograms(t *testing.T) {
+func TestIsPythonDistinguishesModulesFromGoPrograms(t *testing.T) {
 	t.Parallel()
 	for want, paths := range map[bool][]string{
 		true: {

@@ -26,7 +26,7 @@ const (
 	keepAtMost = 64                 // snapshots, and
 	keepFor    = 7 * 24 * time.Hour // those used since: a training may import one of its files late
 
-	lockPeriod = 20 * time.Millisecond // how often one who waits looks again
+	lockPeriod = 20 * time.Millisecond // between two checks of a waiting caller
 	partial    = "partial-"
 )
 

@@ -93,7 +93,7 @@ func TestAModuleThatChangesWhileItIsReadIsKnownByWhatWasKept(t *testing.T) {
 	cache, path := store{t.TempDir()}, module(t, "VERSION = 2\n")
 	want := mustTake(t, store{t.TempDir()}, path)
 	dir, digest, err := cache.keep(t.Context(), strings.Repeat("0", 64), func(to string) (string, error) { // read before, with another content
-		return copyTo(t.Context(), to, beside(path), wide)
+		return copyTo(t.Context(), to, siblings(path), wide)
 	})
 	if err != nil || "sha256:"+digest != want.Digest || filepath.Base(dir) != digest {
 		t.Errorf("kept %s in %s, %v, want %s", digest, dir, err, want.Digest)
@@ -157,7 +157,7 @@ func TestToBeTakenAgainIsToBeUsed(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsTooLongIsToldWhy(t *testing.T) {
+func TestWaitingTooLongIsAnErrorThatSaysWhy(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the job is cancelled"))

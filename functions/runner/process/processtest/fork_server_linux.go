@@ -79,7 +79,7 @@ func serve(do string) error {
 		packet, control := make([]byte, 4<<10), make([]byte, 4<<10)
 		n, controls, _, _, err := socket.ReadMsgUnix(packet, control)
 		if n == 0 || err != nil {
-			return nil // who asks has gone
+			return nil // the client has gone
 		}
 		var request struct {
 			Fork string
@@ -134,7 +134,7 @@ func fork(mark string, control []byte) (*exec.Cmd, error) {
 }
 
 func reap(cmd *exec.Cmd) answer {
-	_ = cmd.Wait() // how it ended stands in ProcessState
+	_ = cmd.Wait() // ProcessState has how it ended
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	usage, _ := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	return answer{Status: uint32(status), MaxRSS: usage.Maxrss}

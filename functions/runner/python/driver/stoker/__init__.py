@@ -1,4 +1,4 @@
-"""What a module may tell Stoker while it trains, and ask it.
+"""What a module may report to Stoker while it trains, and ask it.
 
 None of it is needed: where Keras's fit and evaluate are used, Stoker hears by itself. Nothing here fails a training, but
 for a report by which each of several workers trains the whole model alone; and outside Stoker reports are printed, so that a module that calls these functions runs anywhere.
@@ -22,7 +22,7 @@ _seen = None
 
 def report(step: Any, metrics: Mapping[str, Any] | None = None, steps: Any = 0, phase: str = "training", *,
            model: Any = None, data: Any = None) -> None:
-    """Tells how a training loop of your own gets on.
+    """Reports the progress of a training loop of your own.
 
     step is how many steps were taken, steps of how many (0: nobody knows). metrics are numbers by name: Python's,
     NumPy's, or tensors of one element; what is no number, NaN or infinite is left out. In phase "evaluating" they are

@@ -3,7 +3,7 @@ import importlib.abc
 import importlib.util
 import sys
 
-_waiting = {}  # name of a library's module to what is done with it
+_waiting = {}  # by name of a library's module, the function to call
 
 
 def when_imported(name, do):
@@ -17,7 +17,7 @@ def when_imported(name, do):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds what the other finders find, and has their loader tell when it has run."""
+    """Finds what the other finders find, and reports when their loader has run."""
 
     def find_spec(self, name, path=None, target=None):
         if name not in _waiting:

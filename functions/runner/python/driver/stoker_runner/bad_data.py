@@ -1,4 +1,4 @@
-"""Tells errors that are surely the fault of the data: another try, or another module, would meet them again."""
+"""Recognizes errors that are surely the fault of the data: another try, or another module, would meet them again."""
 import glob
 import re
 import sys

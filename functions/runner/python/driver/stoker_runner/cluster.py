@@ -47,7 +47,7 @@ def join(assignment):
     if cluster:
         os.environ["TF_CONFIG"] = config(cluster["workers"], cluster["index"])
         tell(cluster["workers"])
-    logging.getLogger("tensorflow").setLevel(logging.INFO)  # tf.distribute tells its devices on this level
+    logging.getLogger("tensorflow").setLevel(logging.INFO)  # tf.distribute logs its devices on this level
     if not several(assignment) or is_chief(json.loads(os.environ["TF_CONFIG"])):
         return assignment
     return apart(assignment, tempfile.mkdtemp(prefix="worker-"))

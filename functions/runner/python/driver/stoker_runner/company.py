@@ -15,10 +15,10 @@ import time
 from stoker_runner import leaving, said
 
 LINE = 64 << 10  # bytes of a line that are passed on in one piece
-SETTLE = 1.5  # seconds in which another worker may tell the reason why the first one failed
+SETTLE = 1.5  # seconds in which another worker may report the reason why the first one failed
 PATIENCE = 60  # seconds that the others have to end behind the chief, or behind one that left as it was asked to
 
-# Words of errors that tell of another process's end, and not of a reason of their own.
+# Words of errors that report another process's end, and not of a reason of their own.
 CONSEQUENCES = ("Unavailable", "UNAVAILABLE", "Socket closed", "Connection reset", "Connection refused", "Broken pipe",
                 "Cancelled", "CANCELLED", "AbortedError", "ABORTED", "heartbeat", "peer", "oordination service")
 
@@ -44,7 +44,7 @@ class Worker:
             with self.process.stdin as lines:
                 lines.write("".join(json.dumps(part) + "\n" for part in job).encode())
         except BrokenPipeError:
-            pass  # it has left, and how it left is told
+            pass  # it has left, and how it left is reported
 
     def _read(self, pipe, kind):
         def lines():
@@ -118,7 +118,7 @@ class Company:
             self.until = time.monotonic() + seconds
 
     def reason(self):
-        """The failure that the others come of: the first, unless that one only tells of another process's end."""
+        """The failure that the others come of: the first, unless that one only reports another process's end."""
         causes = [f for f in self.failures if not any(word in f[2] for word in CONSEQUENCES)]
         return (causes or self.failures)[0]
 
@@ -162,7 +162,7 @@ def how(status):
 
 
 def _die(number):
-    """Leaves as the worker left, so that it is told as what it is."""
+    """Leaves as the worker left, so that it is reported as what it is."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if number not in (signal.SIGKILL, signal.SIGSTOP):  # which nobody handles
         signal.signal(number, signal.SIG_DFL)

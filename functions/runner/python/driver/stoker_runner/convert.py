@@ -1,7 +1,7 @@
-"""Formats beside the SavedModel that a module left, made of it when training is over.
+"""Formats in addition to the SavedModel that a module left, made of it when training is over.
 
 Converters run in a process of their own: TensorFlow's has been seen to abort on models that it does not like. What
-can't be written is no error here. It is told with the reason, and the worker knows whether the job can do without.
+can't be written is no error here. It is reported with the reason, and the worker knows whether the job can do without.
 """
 import json
 import os
@@ -52,7 +52,7 @@ def _place(assignment, name):
 
 
 def _convert(assignment, todo):
-    """What a process tells of some formats, one after the other, until it is through or dies; and how it left."""
+    """What a process reports of some formats, one after the other, until it is through or dies; and how it left."""
     said.note(f"writing {', '.join(todo)} from the SavedModel")
     with tempfile.TemporaryDirectory() as folder:
         told = os.path.join(folder, "told")

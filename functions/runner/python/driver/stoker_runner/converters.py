@@ -1,4 +1,4 @@
-"""A process that makes other formats of one SavedModel: see convert.py, which starts it and reads what it tells."""
+"""A process that makes other formats of one SavedModel: see convert.py, which starts it and reads what it reports."""
 import importlib.util
 import json
 import os
@@ -69,7 +69,7 @@ def onnx(assignment, model, path):
 
 
 def keep(path, content, signature):
-    """Writes a file, and beside it what all files of its folder want to be fed."""
+    """Writes a file, and next to it what all files of its folder want to be fed."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as file:
         file.write(content)

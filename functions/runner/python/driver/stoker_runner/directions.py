@@ -1,4 +1,4 @@
-"""Which way an objective is better, where KerasTuner tells by its name and is wrong: it takes what it does not know for
+"""Which way an objective is better, where KerasTuner decides by its name and is wrong: it takes what it does not know for
 a loss, F1 and R2 among them, and would search for the worst model."""
 import re
 

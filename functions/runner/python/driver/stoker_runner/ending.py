@@ -15,7 +15,7 @@ STILL = 2.0  # seconds: what has not changed for so long is not being written
 
 def settle(folders, still=STILL):
     """Returns when no thread of the module's writes in the folders any more: what they hold is the result. A thread that
-    only lives on is not waited for here; Python would wait for ever."""
+    only lives on is not waited for here; Python would wait forever."""
     while going_on() and being_written(folders, still):
         going_on(0.1)
 

@@ -1,4 +1,4 @@
-"""How an Estimator's training gets on: a hook in its sessions tells steps and loss, a listener what is saved."""
+"""How an Estimator's training gets on: a hook in its sessions reports steps and loss, a listener what is saved."""
 import time
 
 import stoker
@@ -15,7 +15,7 @@ def heard(train_spec):
 
 
 class _Steps(tf.compat.v1.train.SessionRunHook):
-    """Tells step and loss; fetches them every now and then alone."""
+    """Reports step and loss; fetches them every now and then alone."""
 
     def __init__(self, max_steps):
         self.max_steps, self.last, self.fetched = max_steps or 0, 0.0, {}

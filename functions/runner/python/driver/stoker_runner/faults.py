@@ -1,4 +1,4 @@
-"""What an exception is told as: whose fault it is, and in which line of the user's own code it came up."""
+"""How an exception is reported: whose fault it is, and in which line of the user's own code it came up."""
 import errno
 import os
 import sys
@@ -90,7 +90,7 @@ def _words(error):
         words = words or "from the keyboard, or by SIGINT"
     if isinstance(error, SyntaxError):
         words = error.msg
-    if words.startswith(f"{name}: "):  # as AutoGraph tells it
+    if words.startswith(f"{name}: "):  # as AutoGraph writes it
         return words
     return f"{name}: {words}" if words else name
 

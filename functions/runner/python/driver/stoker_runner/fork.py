@@ -112,7 +112,7 @@ def reap(pid):
 
 
 def started_context():
-    """Whether TensorFlow has run something. What tells it is private: where it is gone, the threads have to tell."""
+    """Whether TensorFlow has run something. The function that says so is private: where it is gone, the threads decide."""
     eager = sys.modules.get("tensorflow.python.eager.context")
     try:
         return eager is not None and eager.context()._initialized
@@ -136,7 +136,7 @@ def close(descriptors):
 
 
 class Mark:
-    """STOKER_MODULE as others see it in /proc/<pid>/environ: memory that setenv doesn't change. It has been given room
+    """STOKER_MODULE as others see it in /proc/<pid>/environ: memory that setenv doesn't change. It has been given space
     by runner, with slashes."""
 
     def __init__(self, libc):

@@ -1,10 +1,10 @@
-"""What TensorFlow says of an error in a graph, without where each op was made: that stands in the log, and comes first."""
+"""What TensorFlow says of an error in a graph, without where each op was made: that is in the log, and comes first."""
 import itertools
 import re
 
 HEADING = "Graph execution error:"
 TRACE = ("Detected at node", "<stack traces unavailable>", "Node: ", " ", "\t")  # beginnings of its lines
-USER_CODE = "in user code:"  # begins what AutoGraph tells of an exception while a function was traced
+USER_CODE = "in user code:"  # begins what AutoGraph writes of an exception while a function was traced
 FRAME = re.compile(r' *File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>\S+)')
 NODE = "[[{{node"  # begins the name of an op, behind what is wrong with it
 FETCHED = re.compile(r"\s*\[\[\w+\]\] \[Op:\w+\]$")  # the op that was fetched, on a line of its own
@@ -26,7 +26,7 @@ def _traced(line):
 
 
 def traced(text):
-    """The frames of what AutoGraph tells, (file, line, function), the innermost last; and the words behind them, with the
+    """The frames of what AutoGraph writes, (file, line, function), the innermost last; and the words behind them, with the
     exception's own name."""
     frames, words, source = [], [], False
     for line in text.partition(USER_CODE)[2].splitlines():

@@ -22,7 +22,7 @@ TRAINERS = {
 }
 
 _before = 0  # steps of the fits that are over
-_here = threading.local()  # fitting: this thread is in a fit or an evaluate that tells already
+_here = threading.local()  # fitting: this thread is in a fit or an evaluate that reports already
 
 
 def listen():
@@ -89,7 +89,7 @@ def _callback(keras):
 
 
 def _harmless(hook):
-    """A hook that fails no training: what goes wrong in it is told once, and then it is still."""
+    """A hook that fails no training: what goes wrong in it is reported once, and then it is still."""
 
     @functools.wraps(hook)
     def call(self, *args, **kwargs):

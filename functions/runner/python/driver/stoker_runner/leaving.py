@@ -15,7 +15,7 @@ import time
 from stoker_runner import checkpoints, said
 
 STATUS = 75  # EX_TEMPFAIL: module.ExitStopped
-PATIENCE = 5.0  # seconds in which somebody who looks may leave by himself
+PATIENCE = 5.0  # seconds in which a process that checks may leave by itself
 HASTE = 0.5  # and where nobody looks
 
 _asked = False
@@ -53,7 +53,7 @@ def check():
 
 
 def stopping():
-    """Says whether the process is to leave. Who was told so is taken to leave its work unfinished."""
+    """Returns whether the process is to leave. A caller that gets True is taken to leave its work unfinished."""
     global _looked, _seen
     _looked = True
     _seen = _seen or _asked

@@ -1,4 +1,4 @@
-"""A trial that goes on from another goes on with its optimizer, too.
+"""A trial that continues another continues with its optimizer, too.
 
 KerasTuner's checkpoint of a trial has the weights of its best epoch, and with them what the optimizer knew then: its
 steps, its moments. Keras 2 puts all of it into the model that goes on. Keras 3 passes over an optimizer without

@@ -1,4 +1,4 @@
-"""How a training gets on, whoever tells it: what is sent, how often, and what is remembered of it."""
+"""The progress of a training, whoever reports it: what is sent, how often, and what is remembered of it."""
 import threading
 import time
 
@@ -12,8 +12,8 @@ _last = 0.0  # when a message went
 _held = None  # the newest that did not go yet
 _step = 0  # of the training
 _evaluated = {}  # metrics of the last evaluation
-_trial = None  # phase, step, steps and metrics of a tuner's trial: what its fits are told as
-_epoch = None  # who is told of the epochs of a trial's fits
+_trial = None  # phase, step, steps and metrics of a tuner's trial: what its fits are reported as
+_epoch = None  # called with the epochs of a trial's fits
 
 
 def begin(assignment):
@@ -37,7 +37,7 @@ def step():
 
 
 def trial(phase=None, number=0, of=0, known=None):
-    """Has fits be told as parts of a tuner's trial from now on; as a training of their own without a phase."""
+    """Has fits be reported as parts of a tuner's trial from now on; as a training of their own without a phase."""
     global _trial
     _trial = {"phase": phase, "step": number, "steps": of, "metrics": known or {}} if phase else None
     if _trial:
@@ -95,7 +95,7 @@ def due(interval=None):
 
 
 def of_fit(phase, step, steps, logs, now=True):
-    """Tells how a fit or an evaluate gets on: as a part of the trial where there is one, as a training else."""
+    """Reports the progress of a fit or an evaluate: as a part of the trial where there is one, as a training else."""
     found = stoker.numbers(logs)
     if _trial and phase != "evaluating":
         tell({"type": "progress", **_trial, "metrics": {**found, **_trial["metrics"]}}, now)

@@ -34,5 +34,5 @@ def tell():
 def _deterministic():
     """Whether TensorFlow's ops are, by its own word."""
     config = sys.modules.get("tensorflow.python.framework.config")
-    enabled = getattr(config, "is_op_determinism_enabled", None)  # a TensorFlow that lacks it can't be told to be
+    enabled = getattr(config, "is_op_determinism_enabled", None)  # a TensorFlow that lacks it can't be asked
     return bool(enabled and enabled())

@@ -2,7 +2,7 @@
 own oracle serves its workers, and KerasTuner's own loop works on them.
 
 What the tuner would search for by itself becomes the study's config. That goes for KerasTuner's four oracles; any other
-has a mind of its own, and its search runs whole in one process. Beside KerasTuner's words this process says where it
+has a mind of its own, and its search runs whole in one process. In addition to KerasTuner's messages this process says where it
 keeps its trials, how each epoch went, and why a trial failed, as metadata of the same calls: functions/execution/tuner/oracle.
 """
 import functools
@@ -91,7 +91,7 @@ def kind(oracle):
 
 
 def connect(tuner, oracle):
-    """KerasTuner's own client in the place of the tuner's oracle, with what this process says beside its words."""
+    """KerasTuner's own client in the place of the tuner's oracle, with what this process says in addition."""
     try:
         from keras_tuner.src.distribute.oracle_client import OracleClient
     except ImportError as error:
@@ -144,7 +144,7 @@ def ending(client, local, folder):
 
 
 def tell_epoch(update_trial, trial_id, epoch, metrics):
-    """Tells how an epoch of a trial went, and returns whether the trial is to end with it."""
+    """Reports how an epoch of a trial went, and returns whether the trial is to end with it."""
     from keras_tuner.src import protos
 
     request = protos.get_service().UpdateTrialRequest(trial_id=trial_id, metrics=metrics)
@@ -153,7 +153,7 @@ def tell_epoch(update_trial, trial_id, epoch, metrics):
 
 
 def watch(tuner, client):
-    """Has the beginning and the end of each trial told, and the end of each epoch of its fits."""
+    """Has the beginning and the end of each trial reported, and the end of each epoch of its fits."""
     begin, end = tuner.on_trial_begin, tuner.on_trial_end
 
     def on_trial_begin(trial):

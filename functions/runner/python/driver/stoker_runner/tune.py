@@ -1,8 +1,8 @@
-"""The call tune: tuner_fn(fn_args) gives a tuner and what its search is called with; what comes of it is written as TFX
+"""The call tune: tuner_fn(fn_args) gives a tuner and what its search is called with; the result is written as TFX
 writes it.
 
 The search runs as the module wrote it. Below fn_args.working_dir its project folder is kept after each trial, and there
-again for the next attempt: KerasTuner goes on with the trial that was under way.
+again for the next attempt: KerasTuner continues the trial that was under way.
 """
 import json
 import math
@@ -14,7 +14,7 @@ from stoker_runner import checkpoints, directions, fnargs, leaving, progress, sa
 
 
 def run(module, assignment):
-    """Searches, and returns the best score; or takes part in a search, of which the worker tells."""
+    """Searches, and returns the best score; or takes part in a search, of which the worker reports."""
     fnargs.folders(assignment)
     directions.mend()
     tuner_fn = module.function("tuner_fn") or module.required("tuner_fn", "tuner_fn(fn_args)")
@@ -95,7 +95,7 @@ def write(folder, name, value):
 
 
 def watch(tuner):
-    """Has the beginning and the end of each trial told, in tuners that go by KerasTuner's loop."""
+    """Has the beginning and the end of each trial reported, in tuners that go by KerasTuner's loop."""
     begin, end = getattr(tuner, "on_trial_begin", None), getattr(tuner, "on_trial_end", None)
     if begin is None or end is None:
         return

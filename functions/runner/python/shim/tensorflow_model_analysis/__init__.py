@@ -1,4 +1,4 @@
-"""Stands in for TensorFlow Model Analysis where it isn't installed: an Estimator's export for evaluation alone."""
+"""Replaces TensorFlow Model Analysis where it isn't installed: an Estimator's export for evaluation alone."""
 import stoker_lacking
 
 stoker_lacking.package(

@@ -1,4 +1,4 @@
-"""Evaluation models: a SavedModel with tag eval whose signature shows features and labels beside the predictions.
+"""Evaluation models: a SavedModel with tag eval whose signature shows features and labels with the predictions.
 
 The signature's inputs have the names by which Model Analysis up to 0.46 finds them: inputs/examples, features/<key>,
 labels or labels/<key>, input_refs, tfma/version.

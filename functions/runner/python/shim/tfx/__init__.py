@@ -1,4 +1,4 @@
-"""Stands in for TFX where it isn't installed: what module files import, and no more. A real one goes before it."""
+"""Replaces TFX where it isn't installed: what module files import, and no more. A real one goes before it."""
 import stoker_lacking
 
 from tfx.version import __version__

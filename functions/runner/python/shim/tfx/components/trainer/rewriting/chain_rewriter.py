@@ -10,7 +10,7 @@ from tfx.components.trainer.rewriting import rewriter
 class ChainRewriter(rewriter.BaseRewriter):
     """Runs rewriters in turn: create_rewriter("ChainRewriter", name="prune-then-tflite", rewriters=[prune, tflite]).
 
-    What stands between two of them is in a temporary folder, which the next one is told is a SavedModel if it has a
+    What stands between two of them is in a temporary folder, which the next one takes for a SavedModel if it has a
     saved_model.pb, and ANY_MODEL if not. The last writes where the chain was asked to.
     """
 

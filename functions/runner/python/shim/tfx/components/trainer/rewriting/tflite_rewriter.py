@@ -14,7 +14,7 @@ EXTRA_ASSETS_DIRECTORY = "assets.extra"  # where TensorFlow Serving's warm-up re
 
 
 class TFLiteRewriter(rewriter.BaseRewriter):
-    """Writes <folder>/<filename>, and the assets of the SavedModel beside it.
+    """Writes <folder>/<filename>, and the assets of the SavedModel next to it.
 
     quantization_optimizations, quantization_supported_types: TFLiteConverter's optimizations and
     target_spec.supported_types.
