@@ -73,13 +73,13 @@ var rules = archtest.Rules{
 		"compute/tune/tpe":        {},
 		"compute/tf/transform":    {Imports: "compute/tf/tensor compute/data/example compute/tf/graph compute/tf/ops", TestImports: "compute/data/tfrecord"},
 
-		"functions/mask":                             {}, // masks secrets in output
-		"functions/spelling":                         {}, // suggestions for misspelled names
-		"functions/pipeline":                         {Imports: "functions/mask functions/module compute/tune functions/spelling"},
-		"functions/module":                           {Imports: "compute/kernel compute/data/tfrecord compute/tune functions/spelling", TestImports: "compute/tune/space"},
+		"functions/internal/mask":                    {}, // masks secrets in output
+		"functions/internal/spelling":                {}, // suggestions for misspelled names
+		"functions/pipeline":                         {Imports: "functions/internal/mask functions/module compute/tune functions/internal/spelling"},
+		"functions/module":                           {Imports: "compute/kernel compute/data/tfrecord compute/tune functions/internal/spelling", TestImports: "compute/tune/space"},
 		"functions/module/modelcheck":                {Imports: "compute/data/example compute/tf/drift compute/export compute/tf/savedmodel compute/tf/skew compute/tf/graph"},
 		"functions/module/modelcheck/modelchecktest": {Imports: "functions/runner functions/module/modelcheck", TestOnly: true},
-		"functions/module/builtin":                   {Imports: "functions/module functions/module/modelcheck functions/module/training compute/tune compute/tune/space compute/nn/autodiff compute/nn/initializer compute/tf/transform compute/tf/warmstart functions/spelling " + learning, TestImports: "compute/tf/tensor compute/tfevents compute/tf/tensorbundle compute/kernel compute/nn/plan compute/data/tfrecord compute/tf/skew"},
+		"functions/module/builtin":                   {Imports: "functions/module functions/module/modelcheck functions/module/training compute/tune compute/tune/space compute/nn/autodiff compute/nn/initializer compute/tf/transform compute/tf/warmstart functions/internal/spelling " + learning, TestImports: "compute/tf/tensor compute/tfevents compute/tf/tensorbundle compute/kernel compute/nn/plan compute/data/tfrecord compute/tf/skew"},
 		"functions/module/training":                  {Imports: "functions/module compute/data/example compute/nn compute/nn/optim compute/train compute/tfevents compute/tf/transform compute/tf/warmstart"},
 		"functions/module/estimator":                 {Imports: "functions/module functions/module/training compute/nn/initializer compute/tf/transform compute/tf/warmstart " + learning, TestImports: "compute/tf/tensor compute/data/tfrecord"},
 		"functions/runner":                           {Imports: "functions/module functions/runner/process functions/runner/python functions/runner/snapshot", TestImports: "compute/tf/tftest compute/export"},
@@ -88,36 +88,36 @@ var rules = archtest.Rules{
 		"functions/runner/python":                    {Imports: "functions/module"},
 		"functions/runner/snapshot":                  {},
 		"functions/scratch":                          {},
-		"functions/tfxdsl":                           {Imports: "functions/pipeline", TestImports: "functions/runner functions/runner/process"}, // reads TFX pipelines
+		"functions/pipeline/tfxdsl":                  {Imports: "functions/pipeline", TestImports: "functions/runner functions/runner/process"}, // reads TFX pipelines
 		"functions/settings":                         {},
-		"functions/doctor":                           {Imports: "compute/kernel compute/data/tfrecord events events/jetstream functions/access functions/runner/process functions/runner/python storage"},
-		"functions/access":                           {Imports: "events storage", TestImports: "*"}, // tests run each role's programs
-		"functions/bridge":                           {Imports: "events functions/runs/submit functions/telemetry storage functions/spelling", TestImports: "events/bustest events/jetstream functions/dispatch functions/pipeline storage/s3"},
-		"functions/bridge/endpoint":                  {Imports: "events functions/runs/submit", TestImports: "events/bustest functions/dispatch functions/pipeline"}, // the HTTP binding of CloudEvents
+		"functions/admin/doctor":                     {Imports: "compute/kernel compute/data/tfrecord events events/jetstream functions/admin/access functions/runner/process functions/runner/python storage"},
+		"functions/admin/access":                     {Imports: "events storage", TestImports: "*"}, // tests run each role's programs
+		"functions/integrate/bridge":                 {Imports: "events functions/runs/submit functions/telemetry storage functions/internal/spelling", TestImports: "events/bustest events/jetstream functions/dispatch functions/pipeline storage/s3"},
+		"functions/integrate/bridge/endpoint":        {Imports: "events functions/runs/submit", TestImports: "events/bustest functions/dispatch functions/pipeline"}, // the HTTP binding of CloudEvents
 		"functions/dispatch":                         {Imports: "events functions/pipeline functions/dispatch/join functions/telemetry", TestImports: "events/jetstream"},
 		"functions/dispatch/join":                    {Imports: "events functions/pipeline"},
 		"functions/worker":                           {Imports: "events functions/telemetry"},
-		"functions/notify":                           {Imports: "events", TestImports: "events/jetstream"}, // webhooks
-		"functions/gc":                               {Imports: "events storage functions/dispatch/join functions/runs"},
-		"functions/inspect": {Imports: "events storage functions/runs/result compute/tf/tensorbundle compute/data/example compute/data/example/schemapb compute/export/onnx compute/data/tfrecord " +
+		"functions/integrate/notify":                 {Imports: "events", TestImports: "events/jetstream"}, // webhooks
+		"functions/admin/gc":                         {Imports: "events storage functions/dispatch/join functions/runs"},
+		"functions/admin/inspect": {Imports: "events storage functions/runs/result compute/tf/tensorbundle compute/data/example compute/data/example/schemapb compute/export/onnx compute/data/tfrecord " +
 			"compute/tfevents compute/tf/graph compute/export/tflite compute/tf/transform"},
-		"functions/openlineage": {Imports: "compute/tune events functions/lineage functions/runs functions/studies storage",
+		"functions/integrate/openlineage": {Imports: "compute/tune events functions/runs/lineage functions/runs functions/runs/studies storage",
 			TestImports: "compute/tune/space events/bustest"},
-		"functions/reproduce":        {Imports: "compute/tf/tensorbundle events functions/lineage functions/pipeline functions/dispatch/join functions/runs storage", TestImports: "compute/tf/tensor"},
-		"functions/lineage":          {Imports: "compute/tune events functions/runs functions/runs/result functions/studies storage", TestImports: "compute/tune/space functions/dispatch"},
-		"functions/replay":           {Imports: "events storage functions/dispatch/join functions/dispatch functions/runs", TestImports: "functions/pipeline"},
+		"functions/admin/reproduce":  {Imports: "compute/tf/tensorbundle events functions/runs/lineage functions/pipeline functions/dispatch/join functions/runs storage", TestImports: "compute/tf/tensor"},
+		"functions/runs/lineage":     {Imports: "compute/tune events functions/runs functions/runs/result functions/runs/studies storage", TestImports: "compute/tune/space functions/dispatch"},
+		"functions/admin/replay":     {Imports: "events storage functions/dispatch/join functions/dispatch functions/runs", TestImports: "functions/pipeline"},
 		"functions/runner/multihost": {Imports: "events"}, // several hosts train one model
 		"functions/execution": {Imports: "events storage functions/telemetry functions/worker functions/pipeline functions/runner/multihost functions/runner functions/module functions/module/modelcheck " +
 			"functions/runs/result"},
-		"functions/execution/trainer": {Imports: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/runner functions/module functions/module/modelcheck " +
+		"functions/execution/trainer": {Imports: "events storage functions/execution functions/internal/mask functions/worker functions/pipeline functions/runner functions/module functions/module/modelcheck " +
 			"functions/runs/result compute/tf/skew compute/tf/warmstart",
 			TestImports: "compute/data/example compute/data/tfrecord compute/export compute/nn compute/tf/savedmodel compute/tf/graphtest functions/runner/multihost functions/module/modelcheck/modelchecktest compute/export/onnx compute/tfevents functions/module/builtin"},
 		"functions/execution/tuner": {Imports: "compute/tf/drift compute/tune compute/tune/space events functions/execution functions/runner functions/module functions/module/modelcheck functions/runs/result " +
-			"functions/pipeline functions/studies functions/execution/tuner/oracle functions/execution/tuner/search functions/telemetry functions/worker storage", TestImports: "functions/module/modelcheck/modelchecktest functions/dispatch/join functions/execution/tuner/oracle/oraclepb"},
+			"functions/pipeline functions/runs/studies functions/execution/tuner/oracle functions/execution/tuner/search functions/telemetry functions/worker storage", TestImports: "functions/module/modelcheck/modelchecktest functions/dispatch/join functions/execution/tuner/oracle/oraclepb"},
 		"functions/execution/tuner/search": {Imports: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/runner functions/module functions/pipeline"},
-		"functions/peer":                   {TestImports: "functions/peer/peertest"}, // the user at the other end of a connection
-		"functions/peer/peertest":          {TestOnly: true},
-		"functions/execution/tuner/oracle": {Imports: "compute/tune compute/tune/space functions/peer functions/execution/tuner/oracle/oraclepb",
+		"functions/internal/peer":          {TestImports: "functions/internal/peer/peertest"}, // the user at the other end of a connection
+		"functions/internal/peer/peertest": {TestOnly: true},
+		"functions/execution/tuner/oracle": {Imports: "compute/tune compute/tune/space functions/internal/peer functions/execution/tuner/oracle/oraclepb",
 			TestImports: "compute/tune/suggest compute/tf/tftest functions/runner functions/module"},
 		"functions/execution/tuner/oracle/oraclepb": {},
 		"functions/runs":        {Imports: "events functions/dispatch functions/dispatch/join functions/pipeline", TestImports: "events/bustest"}, // the index of runs
@@ -127,54 +127,54 @@ var rules = archtest.Rules{
 		"functions/runs/submit": {Imports: "events functions/dispatch/join functions/pipeline functions/runs",
 			TestImports: "events/bustest functions/dispatch functions/runs/query"}, // previews what an event will do
 		"functions/runs/logs": {Imports: "events functions/runs functions/runs/query storage"},
-		"functions/runs/query": {Imports: "events functions/dispatch functions/mask functions/pipeline functions/dispatch/join functions/replay functions/runs functions/studies storage",
+		"functions/runs/query": {Imports: "events functions/dispatch functions/internal/mask functions/pipeline functions/dispatch/join functions/admin/replay functions/runs functions/runs/studies storage",
 			TestImports: "events/bustest"},
-		"functions/telemetry":           {Imports: "events", TestImports: "*"}, // tests trace whole runs
-		"functions/studies":             {Imports: "events compute/tune", TestImports: "compute/tune/space events/bustest"},
-		"functions/studies/studiestest": {Imports: "events", TestOnly: true},
+		"functions/telemetry":                {Imports: "events", TestImports: "*"}, // tests trace whole runs
+		"functions/runs/studies":             {Imports: "events compute/tune", TestImports: "compute/tune/space events/bustest"},
+		"functions/runs/studies/studiestest": {Imports: "events", TestOnly: true},
 		"functions/console": {Imports: "compute/tfevents compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
-			"functions/lineage functions/mask functions/peer functions/pipeline functions/dispatch/join functions/replay functions/runs functions/runs/submit functions/studies",
-			TestImports: "functions/peer/peertest"},
+			"functions/runs/lineage functions/internal/mask functions/internal/peer functions/pipeline functions/dispatch/join functions/admin/replay functions/runs functions/runs/submit functions/runs/studies",
+			TestImports: "functions/internal/peer/peertest"},
 		"functions/stoker": {Imports: "*"},
-		"functions/stoker/app": {Imports: "compute/data/tfrecord compute/kernel events events/jetstream functions/access functions/runner functions/module " +
-			"functions/replay functions/runs functions/settings functions/spelling " +
+		"functions/stoker/app": {Imports: "compute/data/tfrecord compute/kernel events events/jetstream functions/admin/access functions/runner functions/module " +
+			"functions/admin/replay functions/runs functions/settings functions/internal/spelling " +
 			"functions/stoker/exit functions/stoker/target functions/stoker/terminal functions/telemetry local storage " +
 			"storage/backend"}, // what all commands share
 		"functions/stoker/modules": {Imports: "functions/runner functions/runner/python functions/runner/snapshot functions/module functions/module/builtin " +
-			"functions/settings functions/spelling functions/stoker/app functions/stoker/exit",
+			"functions/settings functions/internal/spelling functions/stoker/app functions/stoker/exit",
 			TestImports: "functions/stoker/terminal"}, // modules of pipelines: checked and run
 		"functions/stoker/table": {Imports: "compute/data/examplegen functions/runner functions/stoker/app functions/stoker/exit"}, // tables become Examples
-		"functions/stoker/serve": {Imports: "events events/jetstream functions/access functions/bridge functions/bridge/endpoint functions/console " +
+		"functions/stoker/serve": {Imports: "events events/jetstream functions/admin/access functions/integrate/bridge functions/integrate/bridge/endpoint functions/console " +
 			"functions/dispatch functions/execution functions/execution/trainer functions/execution/tuner functions/runner/multihost " +
-			"functions/runner functions/notify functions/openlineage functions/peer functions/runs/submit functions/scratch functions/settings " +
+			"functions/runner functions/integrate/notify functions/integrate/openlineage functions/internal/peer functions/runs/submit functions/scratch functions/settings " +
 			"functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/stack " +
 			"functions/stoker/terminal functions/telemetry functions/worker local storage"},
-		"functions/stoker/publish": {Imports: "compute/data/examplegen events functions/access functions/bridge functions/dispatch functions/runner/snapshot " +
-			"functions/mask functions/module functions/module/builtin functions/pipeline functions/runs " +
-			"functions/runs/submit functions/spelling functions/stoker/app functions/stoker/exit functions/stoker/model " +
+		"functions/stoker/publish": {Imports: "compute/data/examplegen events functions/admin/access functions/integrate/bridge functions/dispatch functions/runner/snapshot " +
+			"functions/internal/mask functions/module functions/module/builtin functions/pipeline functions/runs " +
+			"functions/runs/submit functions/internal/spelling functions/stoker/app functions/stoker/exit functions/stoker/model " +
 			"functions/stoker/modules functions/stoker/run functions/stoker/table functions/stoker/terminal storage"},
-		"functions/stoker/run": {Imports: "compute/tune/space events functions/access functions/dispatch functions/inspect functions/mask " +
-			"functions/replay functions/runs functions/runs/query functions/runs/follow functions/runs/logs " +
-			"functions/runs/submit functions/runs/watch functions/spelling functions/stoker/app functions/stoker/exit " +
+		"functions/stoker/run": {Imports: "compute/tune/space events functions/admin/access functions/dispatch functions/admin/inspect functions/internal/mask " +
+			"functions/admin/replay functions/runs functions/runs/query functions/runs/follow functions/runs/logs " +
+			"functions/runs/submit functions/runs/watch functions/internal/spelling functions/stoker/app functions/stoker/exit " +
 			"functions/stoker/terminal",
 			TestImports: "events/jetstream"},
-		"functions/stoker/model": {Imports: "events functions/access functions/lineage functions/reproduce functions/runs functions/stoker/app " +
+		"functions/stoker/model": {Imports: "events functions/admin/access functions/runs/lineage functions/admin/reproduce functions/runs functions/stoker/app " +
 			"functions/stoker/exit functions/stoker/run functions/stoker/serve functions/stoker/terminal storage"},
-		"functions/stoker/study": {Imports: "compute/tune compute/tune/report compute/tune/space events functions/access functions/runs functions/runs/query " +
-			"functions/stoker/app functions/stoker/exit functions/stoker/terminal functions/studies"},
+		"functions/stoker/study": {Imports: "compute/tune compute/tune/report compute/tune/space events functions/admin/access functions/runs functions/runs/query " +
+			"functions/stoker/app functions/stoker/exit functions/stoker/terminal functions/runs/studies"},
 		"functions/stoker/try": {Imports: "compute/data/examplegen compute/data/schemagen compute/export compute/tf/warmstart compute/tune " +
-			"compute/tune/report events functions/access functions/dispatch functions/execution/tuner " +
-			"functions/execution/tuner/search functions/runner functions/inspect functions/module " +
+			"compute/tune/report events functions/admin/access functions/dispatch functions/execution/tuner " +
+			"functions/execution/tuner/search functions/runner functions/admin/inspect functions/module " +
 			"functions/module/modelcheck functions/pipeline functions/runs functions/stoker/app functions/stoker/exit " +
 			"functions/stoker/modules functions/stoker/run functions/stoker/serve functions/stoker/stack " +
-			"functions/stoker/study functions/stoker/table functions/stoker/terminal functions/tfxdsl local/demo storage",
+			"functions/stoker/study functions/stoker/table functions/stoker/terminal functions/pipeline/tfxdsl local/demo storage",
 			TestImports: "compute/data/example compute/data/tfrecord"},
-		"functions/stoker/admin": {Imports: "events events/jetstream functions/access functions/dispatch functions/doctor functions/gc functions/runner " +
-			"functions/runner/python functions/mask functions/replay functions/runs functions/runs/query functions/settings " +
+		"functions/stoker/admin": {Imports: "events events/jetstream functions/admin/access functions/dispatch functions/admin/doctor functions/admin/gc functions/runner " +
+			"functions/runner/python functions/internal/mask functions/admin/replay functions/runs functions/runs/query functions/settings " +
 			"functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/run " +
 			"functions/stoker/terminal storage"},
 		"functions/stoker/exit": {Imports: "events storage", TestImports: "events/jetstream"}, // maps errors to exit statuses
-		"functions/stoker/stack": {Imports: "events events/jetstream storage storage/s3 local local/bucket functions/dispatch functions/bridge functions/runs/submit " +
+		"functions/stoker/stack": {Imports: "events events/jetstream storage storage/s3 local local/bucket functions/dispatch functions/integrate/bridge functions/runs/submit " +
 			"functions/worker functions/execution functions/execution/trainer functions/execution/tuner functions/runner functions/scratch functions/telemetry", TestImports: "*"},
 		"functions/stoker/target":   {Imports: "events events/jetstream functions/settings functions/stoker/exit local storage"},
 		"functions/stoker/terminal": {Imports: "events functions/module functions/runs"},
@@ -198,30 +198,30 @@ var rules = archtest.Rules{
 		"infra/archtest":      {TestOnly: true},
 		"infra/archtest/arch": {Imports: "infra/archtest"},
 		"infra/licenses":      {}, // licenses of linked modules
-		"infra/docs":          {TestOnly: true, TestImports: "functions/runner functions/pipeline functions/tfxdsl infra/readmetest"},
-		"infra/publishers":    {TestOnly: true, TestImports: "events events/jetstream functions/access functions/bridge/endpoint"},
+		"infra/docs":          {TestOnly: true, TestImports: "functions/runner functions/pipeline functions/pipeline/tfxdsl infra/readmetest"},
+		"infra/publishers":    {TestOnly: true, TestImports: "events events/jetstream functions/admin/access functions/integrate/bridge/endpoint"},
 		"infra/publishers/go": {}, // example for upstream
 		"infra/readmetest":    {TestOnly: true},
 		"infra/scale":         {TestOnly: true, TestImports: "events events/jetstream functions/dispatch functions/pipeline local/demo storage"},
 	},
 	TestImports: "local/natsserver local/bucket",
 	Restricted: []archtest.Library{
-		{Path: "github.com/nats-io/nats.go", Packages: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster infra/bench", TestImports: "functions/stoker/stack local/natsserver infra/chaos infra/publishers functions/access"},
-		{Path: "github.com/nats-io/nats-server", Packages: "local/natsserver", TestImports: "events/jetstream functions/access functions/stoker infra/publishers"}, // tests run a server with permissions
-		{Path: "github.com/cloudevents/sdk-go", Packages: "events functions/bridge/endpoint infra/publishers/go", TestImports: "events/jetstream"},                 // the SDK's own NATS binding, to compare with
-		{Path: "github.com/minio/minio-go", Packages: "storage/s3", TestImports: "functions/access local/bucket"},                                                  // sets buckets' policies
-		{Path: "github.com/aws/aws-sdk-go-v2/config", Packages: "functions/settings"},                                                                              // profiles
-		{Path: "github.com/versity/versitygw", TestImports: "functions/access functions/bridge storage/s3"},                                                        // tests run it as a third-party store
-		{Path: "gorgonia.org/gorgonia", Packages: "compute/nn/autodiff compute/nn/plan", TestImports: "compute/export"},                                            // tests write models as its users do
+		{Path: "github.com/nats-io/nats.go", Packages: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster infra/bench", TestImports: "functions/stoker/stack local/natsserver infra/chaos infra/publishers functions/admin/access"},
+		{Path: "github.com/nats-io/nats-server", Packages: "local/natsserver", TestImports: "events/jetstream functions/admin/access functions/stoker infra/publishers"}, // tests run a server with permissions
+		{Path: "github.com/cloudevents/sdk-go", Packages: "events functions/integrate/bridge/endpoint infra/publishers/go", TestImports: "events/jetstream"},             // the SDK's own NATS binding, to compare with
+		{Path: "github.com/minio/minio-go", Packages: "storage/s3", TestImports: "functions/admin/access local/bucket"},                                                  // sets buckets' policies
+		{Path: "github.com/aws/aws-sdk-go-v2/config", Packages: "functions/settings"},                                                                                    // profiles
+		{Path: "github.com/versity/versitygw", TestImports: "functions/admin/access functions/integrate/bridge storage/s3"},                                              // tests run it as a third-party store
+		{Path: "gorgonia.org/gorgonia", Packages: "compute/nn/autodiff compute/nn/plan", TestImports: "compute/export"},                                                  // tests write models as its users do
 		{Path: "gorgonia.org/tensor", Packages: "compute/nn/autodiff compute/nn/plan", TestImports: "compute/export"},
 		{Path: "github.com/chewxy/hm", Packages: "compute/nn/autodiff"},
 		{Path: "gorgonia.org/cu", Packages: "compute/nn/cuda/driver"}, // its init exits without a GPU: only a separate binary may link it
 		{Path: "github.com/wamuir/graft", Packages: "compute/tf/tensor compute/tf/tensorbundle compute/tfevents compute/tf/savedmodel compute/tf/skew compute/tf/warmstart compute/tf/graph " +
-			"compute/tf/graphtest compute/tf/ops functions/inspect",
+			"compute/tf/graphtest compute/tf/ops functions/admin/inspect",
 			TestImports: "compute/data/example compute/tf/transform functions/module/builtin"},
 		{Path: "github.com/parquet-go/parquet-go", Packages: "compute/data/examplegen"},
 		{Path: "github.com/google/flatbuffers", Packages: "compute/export/tflite"},
-		{Path: "github.com/goccy/go-yaml", Packages: "functions/pipeline functions/settings functions/stoker/terminal functions/tfxdsl events/jetstream", TestImports: "events functions/stoker functions/telemetry"},
+		{Path: "github.com/goccy/go-yaml", Packages: "functions/pipeline functions/settings functions/stoker/terminal functions/pipeline/tfxdsl events/jetstream", TestImports: "events functions/stoker functions/telemetry"},
 		{Path: "github.com/spf13/cobra", Packages: "functions/stoker functions/stoker/app functions/stoker/modules functions/stoker/table functions/stoker/serve functions/stoker/publish functions/stoker/run functions/stoker/model functions/stoker/study functions/stoker/try functions/stoker/admin"},
 		{Path: "go.opentelemetry.io", Packages: "functions/telemetry"},
 		{Path: "github.com/prometheus", Packages: "functions/telemetry infra/bench"},

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// SourceBridge is the CloudEvents source of functions/bridge.
+// SourceBridge is the CloudEvents source of functions/integrate/bridge.
 const SourceBridge = "/stoker/bridge"
 
 // CheckRepeated returns nil if first, the message that the subject of f holds, is an earlier publication of f, and ErrConflict if it is

@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/admin/replay"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/replay"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stoker-ml/stoker/functions/peer"
+	"github.com/stoker-ml/stoker/functions/internal/peer"
 )
 
 // Readers says which clients may read without the token.

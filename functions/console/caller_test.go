@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/functions/peer"
+	"github.com/stoker-ml/stoker/functions/internal/peer"
 )
 
 // ofUser sets up a console for its own user; owns says whether connections are that user's.

@@ -6,7 +6,7 @@ import (
 	"html/template"
 	"strings"
 
-	"github.com/stoker-ml/stoker/functions/lineage"
+	"github.com/stoker-ml/stoker/functions/runs/lineage"
 )
 
 // drawLineage draws sources at the left, and what was made of them to the right.

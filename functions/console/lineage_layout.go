@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/stoker-ml/stoker/functions/lineage"
+	"github.com/stoker-ml/stoker/functions/runs/lineage"
 )
 
 // The size of the picture, in its own units.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stoker-ml/stoker/functions/lineage"
+	"github.com/stoker-ml/stoker/functions/runs/lineage"
 )
 
 // In any graph, ways lead along every edge from box to box, and none crosses a box.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stoker-ml/stoker/functions/mask"
+	"github.com/stoker-ml/stoker/functions/internal/mask"
 )
 
 // breath is how often a page that follows is rebuilt without a change of the model, because times

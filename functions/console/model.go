@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/admin/replay"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/lineage"
+	"github.com/stoker-ml/stoker/functions/runs/lineage"
 )
 
 // lineageView is the lineage of a model.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
-	"github.com/stoker-ml/stoker/functions/mask"
+	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )

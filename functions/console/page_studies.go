@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/studies"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
 )
 
 // studiesView is the list of studies.

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/studies"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
 )
 
 // studyBook reads studies, and of each only what is new since it was read last.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/stoker-ml/stoker/functions/peer/peertest"
+	"github.com/stoker-ml/stoker/functions/internal/peer/peertest"
 )
 
 // The user of a connection is asked of the system; where the tests are not run by root, the tests

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stoker-ml/stoker/functions/mask"
+	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 

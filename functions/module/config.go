@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/functions/spelling"
+	"github.com/stoker-ml/stoker/functions/internal/spelling"
 )
 
 // Config reads the custom config over what into, a struct with json tags, holds already. A key that the struct has no field

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stoker-ml/stoker/functions/spelling"
+	"github.com/stoker-ml/stoker/functions/internal/spelling"
 )
 
 // shorthand is a type that has a short way to be written.

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/stoker-ml/stoker/functions/mask"
+	"github.com/stoker-ml/stoker/functions/internal/mask"
 )
 
 // Change is a key that differs between two pipelines.

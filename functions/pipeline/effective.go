@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/stoker-ml/stoker/compute/tune"
-	"github.com/stoker-ml/stoker/functions/mask"
+	"github.com/stoker-ml/stoker/functions/internal/mask"
 )
 
 // DefaultMaxLost is max_lost if neither the trainer nor the tuner sets it.

@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/stoker-ml/stoker/compute/tune"
-	"github.com/stoker-ml/stoker/functions/spelling"
+	"github.com/stoker-ml/stoker/functions/internal/spelling"
 )
 
 // Study says how a search goes, where that is not left to the module: each key that is there takes the place of what the module says.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/functions/mask"
-	"github.com/stoker-ml/stoker/functions/spelling"
+	"github.com/stoker-ml/stoker/functions/internal/mask"
+	"github.com/stoker-ml/stoker/functions/internal/spelling"
 )
 
 var (

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/functions/peer/peertest"
+	"github.com/stoker-ml/stoker/functions/internal/peer/peertest"
 )
 
 // page is the console of a local stack that runs in this process.

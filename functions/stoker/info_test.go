@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/admin/access"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )

@@ -53,8 +53,8 @@ var outlets = map[string]string{
 
 	"functions/runner/process/fork_server_linux.go: os.NewFile":              "a socket to a module's process",
 	"functions/runner/process/launch_linux.go: os.NewFile":                   "a module's program, in memory",
-	"functions/peer/peertest/client_linux.go: os.Stdout":                     "tests",
-	"functions/peer/peertest/client_linux.go: os.Stderr":                     "tests",
+	"functions/internal/peer/peertest/client_linux.go: os.Stdout":            "tests",
+	"functions/internal/peer/peertest/client_linux.go: os.Stderr":            "tests",
 	"functions/runner/process/processtest/fork_server_linux.go: os.NewFile":  "tests",
 	"functions/runner/process/processtest/fork_server_linux.go: fmt.Println": "tests",
 }

@@ -79,17 +79,17 @@ var mutations = []mutation{
 	{"the dispatcher pauses after a failing event", suite{folder: ofDispatcher, tests: "TestEventsThatAlwaysFailDoNotHoldUpOthers", because: "200 events of another pipeline (took|are dispatched)"}, []edit{
 		{"functions/dispatch/dispatcher.go", "\treturn handedBack{why, away}\n", "\treturn why\n"},
 	}},
-	{"the bridge delivers a failing notification again after a fixed delay", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail", because: "times in an hour"}, []edit{
-		{"functions/bridge/bridge.go", "events.RedeliveryDelay(delivery.Deliveries())", "retryDelay"},
+	{"the bridge delivers a failing notification again after a fixed delay", suite{folder: "functions/integrate/bridge", tests: "TestNotificationsThatAlwaysFail", because: "times in an hour"}, []edit{
+		{"functions/integrate/bridge/bridge.go", "events.RedeliveryDelay(delivery.Deliveries())", "retryDelay"},
 	}},
-	{"the bridge pauses after a failing notification", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail", because: "events of other pipelines"}, []edit{
-		{"functions/bridge/bridge.go", "\treturn handedBack{why, away}\n", "\treturn why\n"},
+	{"the bridge pauses after a failing notification", suite{folder: "functions/integrate/bridge", tests: "TestNotificationsThatAlwaysFail", because: "events of other pipelines"}, []edit{
+		{"functions/integrate/bridge/bridge.go", "\treturn handedBack{why, away}\n", "\treturn why\n"},
 	}},
 	{"the dispatcher takes one unanswered request for a bus that is away", suite{folder: ofDispatcher, tests: "TestEventsThatAlwaysFailDoNotHoldUpOthers", because: "200 events of another pipeline took"}, []edit{
 		{"functions/dispatch/dispatcher.go", "\t\t\t_ = pause.Wait(ctx)", "\t\t\t_ = pause\n\t\t\tsleep(ctx, retryDelay)"},
 	}},
-	{"the bridge takes one unanswered request for a store that is away", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail", because: "events of other pipelines took"}, []edit{
-		{"functions/bridge/bridge.go", "\t\t\t_ = pause.Wait(ctx)", "\t\t\t_ = pause\n\t\t\ttime.Sleep(retryDelay)"},
+	{"the bridge takes one unanswered request for a store that is away", suite{folder: "functions/integrate/bridge", tests: "TestNotificationsThatAlwaysFail", because: "events of other pipelines took"}, []edit{
+		{"functions/integrate/bridge/bridge.go", "\t\t\t_ = pause.Wait(ctx)", "\t\t\t_ = pause\n\t\t\ttime.Sleep(retryDelay)"},
 	}},
 	{"an outcome of an earlier job is taken for that of a later one", suite{folder: ofDispatcher, tests: "TestTheOutcomeOfAnEarlierJob", because: "the join names job"}, []edit{
 		{"events/outcome.go", "return EndsJob(f) && (id == \"\" || job == \"\" || id == job)", "return EndsJob(f) && (id != \"\" || job != id || true)"},
@@ -103,11 +103,11 @@ var mutations = []mutation{
 	{"a request that failed is sent once the connection is back", suite{folder: ofBus, tests: "TestAConnectionThatIsLostKeepsNoMessage", because: "received first: while the connection is lost"}, []edit{
 		{"events/jetstream/connect.go", "\t\tnats.ReconnectBufSize(-1),", "\t\tnats.ReconnectBufSize(nats.DefaultReconnectBufSize),"},
 	}},
-	{"entries of a study need not continue its log", suite{folder: "functions/studies", tests: "TestAWriterDoesNotTrustWhatFollowsALostEntry", because: "the writer has"}, []edit{
+	{"entries of a study need not continue its log", suite{folder: "functions/runs/studies", tests: "TestAWriterDoesNotTrustWhatFollowsALostEntry", because: "the writer has"}, []edit{
 		{"compute/tune/chain.go", "if link.Previous != s.head {", "if false {"},
 	}},
-	{"garbage collection does not ask for queued jobs", suite{folder: "functions/gc", tests: "TestTheCheckpointOfAJobOnTheQueueStays|TestTheQueueIsChecked", because: "removed"}, []edit{
-		{"functions/gc/work.go", "\t\tif _, queued, err := w.queued(ctx, job); queued || err != nil {\n\t\t\treturn queued, err\n\t\t}\n", ""},
+	{"garbage collection does not ask for queued jobs", suite{folder: "functions/admin/gc", tests: "TestTheCheckpointOfAJobOnTheQueueStays|TestTheQueueIsChecked", because: "removed"}, []edit{
+		{"functions/admin/gc/work.go", "\t\tif _, queued, err := w.queued(ctx, job); queued || err != nil {\n\t\t\treturn queued, err\n\t\t}\n", ""},
 	}},
 	{"a commit overwrites another one", suite{folder: "storage", tests: "TestOneOfManyAttemptsWins", because: "32 winners"}, []edit{
 		{"storage/commit.go", "import (\n", "import (\n\t\"bytes\"\n"},

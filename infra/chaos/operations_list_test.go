@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/admin/gc"
+	"github.com/stoker-ml/stoker/functions/admin/replay"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/gc"
-	"github.com/stoker-ml/stoker/functions/replay"
 	"github.com/stoker-ml/stoker/infra/chaos/history"
 	"github.com/stoker-ml/stoker/infra/cluster"
 )

@@ -15,8 +15,8 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/pipeline/tfxdsl"
 	"github.com/stoker-ml/stoker/functions/runner"
-	"github.com/stoker-ml/stoker/functions/tfxdsl"
 )
 
 // signatures are the arguments of TFX's components, as recorded in testdata/tfx.json.

@@ -54,7 +54,7 @@ var (
 func TestThePageOnHTTPHasEveryStatus(t *testing.T) {
 	t.Parallel()
 	want := map[string]bool{}
-	files, err := filepath.Glob("../../functions/bridge/endpoint/*.go")
+	files, err := filepath.Glob("../../functions/integrate/bridge/endpoint/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

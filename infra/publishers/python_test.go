@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/functions/bridge/endpoint"
+	"github.com/stoker-ml/stoker/functions/integrate/bridge/endpoint"
 )
 
 // python installs the publishers' packages from PyPI into an environment that is gone afterwards,

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/admin/access"
 )
 
 // patience is how long a test waits for an answer of the server.

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/runner"
-	"github.com/stoker-ml/stoker/functions/studies"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
 )
 
 // patient makes trials of one second that report every tenth of it, and end with their context.

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution/tuner/search"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/studies"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 

@@ -19,8 +19,8 @@ import (
 	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/runner"
-	"github.com/stoker-ml/stoker/functions/studies"
-	"github.com/stoker-ml/stoker/functions/studies/studiestest"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
+	"github.com/stoker-ml/stoker/functions/runs/studies/studiestest"
 )
 
 // staleness says which reads of the workers break their contract: none. With OldQueue, and so with

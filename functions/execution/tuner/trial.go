@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runner"
-	"github.com/stoker-ml/stoker/functions/studies"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 

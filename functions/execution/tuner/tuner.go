@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runs/result"
-	"github.com/stoker-ml/stoker/functions/studies"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/tf/warmstart"
+	"github.com/stoker-ml/stoker/functions/internal/spelling"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/training"
-	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // config is custom_config and what hyperparameters make of it; see the package comment.

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/tf/transform"
+	"github.com/stoker-ml/stoker/functions/internal/spelling"
 	"github.com/stoker-ml/stoker/functions/module"
-	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // dataset is what the schema says of the examples: which features are learnt from, and which is to be predicted.

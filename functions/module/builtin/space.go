@@ -14,9 +14,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
+	"github.com/stoker-ml/stoker/functions/internal/spelling"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/training"
-	"github.com/stoker-ml/stoker/functions/spelling"
 )
 
 // hyperparameters are what a search may vary of the module of that name, in the order in which a space has them.

@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/admin/replay"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
-	"github.com/stoker-ml/stoker/functions/mask"
+	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/replay"
 	"github.com/stoker-ml/stoker/functions/runs"
-	"github.com/stoker-ml/stoker/functions/studies"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
 	"github.com/stoker-ml/stoker/storage"
 )
 

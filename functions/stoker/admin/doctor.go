@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/functions/access"
-	"github.com/stoker-ml/stoker/functions/doctor"
+	"github.com/stoker-ml/stoker/functions/admin/access"
+	"github.com/stoker-ml/stoker/functions/admin/doctor"
 	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/runner/python"
 	"github.com/stoker-ml/stoker/functions/runs"

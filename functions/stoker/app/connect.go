@@ -8,9 +8,9 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/internal/spelling"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/settings"
-	"github.com/stoker-ml/stoker/functions/spelling"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/target"
 	"github.com/stoker-ml/stoker/local"

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/stoker-ml/stoker/functions/spelling"
+	"github.com/stoker-ml/stoker/functions/internal/spelling"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/access"
-	"github.com/stoker-ml/stoker/functions/reproduce"
+	"github.com/stoker-ml/stoker/functions/admin/access"
+	"github.com/stoker-ml/stoker/functions/admin/reproduce"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"

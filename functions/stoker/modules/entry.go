@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-ml/stoker/functions/internal/spelling"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/runner/python"
 	"github.com/stoker-ml/stoker/functions/runner/snapshot"
-	"github.com/stoker-ml/stoker/functions/spelling"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/compute/data/examplegen"
-	"github.com/stoker-ml/stoker/functions/access"
-	"github.com/stoker-ml/stoker/functions/bridge"
+	"github.com/stoker-ml/stoker/functions/admin/access"
+	"github.com/stoker-ml/stoker/functions/integrate/bridge"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/modules"

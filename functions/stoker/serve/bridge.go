@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/functions/access"
-	"github.com/stoker-ml/stoker/functions/bridge"
-	"github.com/stoker-ml/stoker/functions/bridge/endpoint"
+	"github.com/stoker-ml/stoker/functions/admin/access"
+	"github.com/stoker-ml/stoker/functions/integrate/bridge"
+	"github.com/stoker-ml/stoker/functions/integrate/bridge/endpoint"
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"

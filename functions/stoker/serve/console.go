@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/admin/access"
 	"github.com/stoker-ml/stoker/functions/console"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/peer"
+	"github.com/stoker-ml/stoker/functions/internal/peer"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"

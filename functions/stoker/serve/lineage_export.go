@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/access"
-	"github.com/stoker-ml/stoker/functions/openlineage"
+	"github.com/stoker-ml/stoker/functions/admin/access"
+	"github.com/stoker-ml/stoker/functions/integrate/openlineage"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"

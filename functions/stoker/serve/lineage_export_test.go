@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stoker-ml/stoker/functions/openlineage"
+	"github.com/stoker-ml/stoker/functions/integrate/openlineage"
 	"github.com/stoker-ml/stoker/functions/settings"
 )
 

@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/console"
+	"github.com/stoker-ml/stoker/functions/integrate/bridge"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/admin/access"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
 	"github.com/stoker-ml/stoker/functions/execution/tuner"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/functions/bridge"
+	"github.com/stoker-ml/stoker/functions/integrate/bridge"
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 	"github.com/stoker-ml/stoker/local/bucket"
 )

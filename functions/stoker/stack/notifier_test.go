@@ -3,7 +3,7 @@ package stack
 import (
 	"testing"
 
-	"github.com/stoker-ml/stoker/functions/bridge"
+	"github.com/stoker-ml/stoker/functions/integrate/bridge"
 )
 
 // The store may be asked before the bus is open, by an uploader of a stack that was there before: it has to try again.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
 	"github.com/stoker-ml/stoker/functions/execution/tuner"
+	"github.com/stoker-ml/stoker/functions/integrate/bridge"
 	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/scratch"
 	"github.com/stoker-ml/stoker/functions/telemetry"

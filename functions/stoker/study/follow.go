@@ -16,10 +16,10 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
-	"github.com/stoker-ml/stoker/functions/studies"
 )
 
 // studyView shows a study as it changes, and once more when it has ended.

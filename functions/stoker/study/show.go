@@ -14,11 +14,11 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/admin/access"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
-	"github.com/stoker-ml/stoker/functions/studies"
 )
 
 // studyDetail is everything that `stoker studies show` knows of a study.

@@ -12,13 +12,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/admin/access"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/query"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
-	"github.com/stoker-ml/stoker/functions/studies"
 )
 
 func newStudies(a *app.App) *cobra.Command {

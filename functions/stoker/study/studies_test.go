@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/runs/query"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
-	"github.com/stoker-ml/stoker/functions/studies"
 )
 
 // bigStudy has so many trials, all completed but the last, which runs as job "b".

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/pipeline/tfxdsl"
 	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
-	"github.com/stoker-ml/stoker/functions/tfxdsl"
 )
 
 func newFromTFX(a *app.App) *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 	"github.com/stoker-ml/stoker/compute/data/schemagen"
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
-	"github.com/stoker-ml/stoker/functions/inspect"
+	"github.com/stoker-ml/stoker/functions/admin/inspect"
 )
 
 func TestInfersTheSchemaOfSequenceExamples(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/data/examplegen"
 	"github.com/stoker-ml/stoker/compute/data/schemagen"
-	"github.com/stoker-ml/stoker/functions/inspect"
+	"github.com/stoker-ml/stoker/functions/admin/inspect"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/table"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/functions/execution/tuner/oracle/oraclepb"
-	"github.com/stoker-ml/stoker/functions/peer"
+	"github.com/stoker-ml/stoker/functions/internal/peer"
 )
 
 // wait is how long a tuner that there is no trial for is kept waiting before it has to ask again:

@@ -1,0 +1,86 @@
+package reproduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/lineage"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Plan is how a model is made again.
+type Plan struct {
+	Model   lineage.Named
+	Job     events.Job     // not offered yet; zero if Missing holds anything
+	Missing []lineage.Node // of what the model was made from: what is gone, or is not what it was
+}
+
+// ErrLost says that how a model was made is not known any more.
+var ErrLost = errors.New("how it was made is not known any more")
+
+// Suffix is what is put behind the pipeline's name for models that are made again: they are
+// nobody's newest model, and start nothing.
+const Suffix = "-reproduced"
+
+// Prepare makes the job that makes a model again: that of the run that made it, at the pipeline's
+// revision of then, as a run of a pipeline of its own name with Suffix. request names the try: the
+// same request makes the same job. ref is as lineage.Of has it.
+func Prepare(ctx context.Context, bus events.Bus, store storage.Store, ref, request string) (Plan, error) {
+	named, err := lineage.Find(ctx, bus, ref)
+	if err != nil {
+		return Plan{}, err
+	}
+	if named.Event == nil {
+		return Plan{}, fmt.Errorf("%s: no event names it: %w", ref, ErrLost)
+	}
+	p := Plan{Model: named}
+	graph, err := lineage.Of(ctx, bus, store, ref, &lineage.Options{Depth: 1})
+	if err != nil {
+		return p, err
+	}
+	target, _ := graph.Node(graph.Target)
+	for _, n := range graph.Differing() {
+		if n.ID != graph.Target {
+			p.Missing = append(p.Missing, n)
+		}
+	}
+	if len(p.Missing) > 0 {
+		return p, nil
+	}
+	if target.Run == "" {
+		return p, fmt.Errorf("%s: no event says which run made it: %w", ref, ErrLost)
+	}
+	p.Job, err = job(ctx, bus, target, named.Event, request)
+	return p, err
+}
+
+// job is that of the run that made a model, under another name.
+func job(ctx context.Context, bus events.Bus, made lineage.Node, trained *events.ModelTrained, request string) (events.Job, error) {
+	index := runs.Open(bus, runs.Options{})
+	j, err := index.Join(ctx, runs.Key{Pipeline: made.Pipeline, Run: made.Run})
+	if errors.Is(err, events.ErrNotFound) {
+		return events.Job{}, fmt.Errorf("run %s of pipeline %s has no join any more; `stoker replay` makes it anew: %w", made.Run, made.Pipeline, ErrLost)
+	}
+	if err != nil {
+		return events.Job{}, err
+	}
+	pinned, err := index.ReadPipeline(ctx, j.Pipeline, j.Stage(events.FunctionTrain).Revision)
+	if errors.Is(err, events.ErrNotFound) {
+		return events.Job{}, fmt.Errorf("%w: %w", err, ErrLost)
+	}
+	if err != nil {
+		return events.Job{}, err
+	}
+	job, err := j.Job(pinned.Spec, events.FunctionTrain, join.Retry{Salt: events.DerivedID("reproduce", request, trained.Execution), Request: request})
+	if err != nil {
+		return job, err
+	}
+	job.ID = events.DerivedID("reproduce", request, job.ID)
+	job.Pipeline += Suffix
+	job.Run = events.DerivedID(request)[:8] + "/" + job.Run
+	return job, job.Validate()
+}
