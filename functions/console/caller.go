@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"crypto/rand"
 	"net"
 	"net/http"
 	"strings"
@@ -101,3 +102,6 @@ func (c *Console) mayRead(r *http.Request) bool {
 
 // asksOwners reports whether reading depends on the user of a connection.
 func (c *Console) asksOwners() bool { return c.opts.Readers == SameUser && peer.Supported }
+
+// NewToken makes a random token: 26 letters and digits.
+func NewToken() string { return rand.Text() }
