@@ -84,7 +84,7 @@ func entries() []entry {
 
 		{name: "no function", files: map[string]string{"penguin.py": "X = 1"}, path: "penguin.py",
 			says: "AttributeError: module 'penguin' has no attribute 'run_fn': expected a function run_fn(fn_args), or trainer_fn(fn_args, schema); " +
-				"one of another name stands in the pipeline, as in run_fn: penguin.my_run_fn"},
+				"name another one in the pipeline, as in run_fn: penguin.my_run_fn"},
 		{name: "not the function that is named",
 			files: map[string]string{"penguin.py": called("run_fn")},
 			path:  "penguin.py", fn: "penguin.nope",

@@ -34,7 +34,7 @@ def message(name):
     """One line about a dotted name that a stand-in lacks."""
     package = name.partition(".")[0]
     advice = _REASONS[package].format(file=name.replace(".", "/") + ".py")
-    return f"{name} is not among what Stoker stands in for: {advice}"
+    return f"{name} is not among what Stoker replaces: {advice}"
 
 
 class _Finder:

@@ -14,7 +14,7 @@ __all__ = ["checkpoint", "report", "stopping"]
 
 # Where Stoker runs the module, stoker_runner sets these: they take a message, and a step, say whether to stop, and take a
 # model with the data that it is evaluated on.
-_told = None
+_on_report = None
 _kept = None
 _asked = None
 _seen = None
@@ -38,12 +38,12 @@ def report(step: Any, metrics: Mapping[str, Any] | None = None, steps: Any = 0, 
         _seen(model, data)
     message = {"type": "progress", "phase": str(phase), "step": _whole(step), "steps": _whole(steps),
                "metrics": numbers(metrics)}
-    if _told is not None:
-        _told(message)
+    if _on_report is not None:
+        _on_report(message)
         return
     of = f" of {message['steps']}" if message["steps"] else ""
-    told = "".join(f", {name} {value:.6g}" for name, value in message["metrics"].items())
-    print(f"stoker: {phase}: step {message['step']}{of}{told}", file=sys.stderr)
+    metrics = "".join(f", {name} {value:.6g}" for name, value in message["metrics"].items())
+    print(f"stoker: {phase}: step {message['step']}{of}{metrics}", file=sys.stderr)
 
 
 def checkpoint(step: Any = 0) -> None:

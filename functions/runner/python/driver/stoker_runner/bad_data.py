@@ -16,7 +16,7 @@ WORDS = (
 )
 
 
-def told(error, text, assignment):
+def describe(error, text, assignment):
     """What to add to an error that the data is to blame for; None where that isn't sure."""
     if is_tensorflow(error, "DataLossError"):  # a torn checkpoint is one too
         return broken(assignment)

@@ -31,12 +31,12 @@ def lead(setup, assignment):
     """Runs the module in as many processes as the assignment asks for, and returns the status to leave with."""
     count = assignment["workers"]
     with ports.held(count) as addresses:
-        tell(addresses)
+        announce(addresses)
         jobs = [_job(setup, assignment, addresses, index) for index in range(count)]
         return company.see_through(jobs)
 
 
-def tell(addresses):
+def announce(addresses):
     """Says who trains."""
     said.note(f"{len(addresses)} workers train one model: {', '.join(addresses)}")
 
@@ -46,7 +46,7 @@ def join(assignment):
     cluster = assignment.get("cluster")
     if cluster:
         os.environ["TF_CONFIG"] = config(cluster["workers"], cluster["index"])
-        tell(cluster["workers"])
+        announce(cluster["workers"])
     logging.getLogger("tensorflow").setLevel(logging.INFO)  # tf.distribute logs its devices on this level
     if not several(assignment) or is_chief(json.loads(os.environ["TF_CONFIG"])):
         return assignment

@@ -30,10 +30,10 @@ def write(assignment):
     todo = {name: path for name, path in places.items() if not os.path.exists(path)}
     unwritten = {}
     while todo:
-        told, how = _convert(assignment, todo)
+        results, how = _convert(assignment, todo)
         if leaving.stopping():
             leaving.go()
-        for name, reason in told.items():
+        for name, reason in results.items():
             del todo[name]
             if reason:
                 unwritten[name] = reason[:MOST]
@@ -55,14 +55,14 @@ def _convert(assignment, todo):
     """What a process reports of some formats, one after the other, until it is through or dies; and how it left."""
     said.note(f"writing {', '.join(todo)} from the SavedModel")
     with tempfile.TemporaryDirectory() as folder:
-        told = os.path.join(folder, "told")
-        request = json.dumps({"assignment": assignment, "todo": todo, "told": told})
+        results = os.path.join(folder, "results")
+        request = json.dumps({"assignment": assignment, "todo": todo, "results": results})
         env = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, "CUDA_VISIBLE_DEVICES": "-1"}
         env.pop("TF_CONFIG", None)
         command = [sys.executable, "-m", "stoker_runner.converters"]
         status = subprocess.run(command, input=request.encode(), env=env).returncode
         sys.stdout.flush()
-        return _read(told), f"ended by signal {-status}" if status < 0 else f"left with exit status {status}"
+        return _read(results), f"ended by signal {-status}" if status < 0 else f"left with exit status {status}"
 
 
 def _read(path):

@@ -19,8 +19,8 @@ def main():
             reason = str(error)
         except Exception as error:
             reason = f"{type(error).__name__}: {brief(str(error))}"
-        with open(request["told"], "a") as told:
-            told.write(json.dumps([name, reason]) + "\n")
+        with open(request["results"], "a") as results:
+            results.write(json.dumps([name, reason]) + "\n")
 
 
 def tflite(adjust):

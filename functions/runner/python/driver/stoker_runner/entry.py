@@ -23,7 +23,7 @@ class Module:
         found = self.function(name)
         if found is None:
             lacks = f"module {self.module.__name__!r} has no attribute {name!r}"
-            another = f"one of another name stands in the pipeline, as in {name}: {self.module.__name__}.my_{name}"
+            another = f"name another one in the pipeline, as in {name}: {self.module.__name__}.my_{name}"
             raise AttributeError(f"{lacks}: expected a function {meant or f'{name}(fn_args)'}; {another}")
         return found
 

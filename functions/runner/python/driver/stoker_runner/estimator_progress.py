@@ -36,12 +36,12 @@ class _Steps(tf.compat.v1.train.SessionRunHook):
             run_context.request_stop()  # a checkpoint is saved at the end of the session
         if run_values.results:
             self.last = time.monotonic()
-            self._tell(run_values.results)
+            self._report(run_values.results)
 
     def end(self, session):
-        self._tell({"step": session.run(self.fetched["step"])})
+        self._report({"step": session.run(self.fetched["step"])})
 
-    def _tell(self, found):
+    def _report(self, found):
         stoker.report(found["step"], {"loss": found["loss"]} if "loss" in found else {}, self.max_steps)
 
 

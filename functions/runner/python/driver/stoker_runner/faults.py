@@ -12,12 +12,12 @@ OTHER_KERAS = "other-keras"  # a kind between this driver and functions/runner: 
 HEAD, TAIL = 3000, 1500  # characters that are kept of a message; in JSON one takes up to 12 bytes of a line's 64 KiB
 
 
-def told(error, setup, assignment):
+def describe(error, setup, assignment):
     """The kind and the message of an error."""
     try:
         kind, hint = _judged(error, setup, assignment)
     except Exception as worse:  # an exception is the user's code too
-        kind, hint = MODULE, f"and whose fault it is can't be told: {type(worse).__name__}"
+        kind, hint = MODULE, f"and its cause is not known: {type(worse).__name__}"
     frame = _frame(error, setup)
     return kind, shortened("".join((f"{frame}: " if frame else "", _words(error), f" ({hint})" if hint else "")))
 
@@ -58,7 +58,7 @@ def _judged(error, setup, assignment):
         return RESOURCES, ""
     if isinstance(error, TypeError) and "NoneType" in text(error):
         return MODULE, _absent(assignment)
-    found = bad_data.told(error, text(error), assignment)
+    found = bad_data.describe(error, text(error), assignment)
     return (INPUT, found) if found is not None else (MODULE, "")
 
 

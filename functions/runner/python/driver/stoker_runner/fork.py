@@ -62,22 +62,22 @@ class Server:
         sys.stdout.flush()
         sys.stderr.flush()
         self.libc.fflush(None)
-        hear, tell = os.pipe()
+        read_end, write_end = os.pipe()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads: see unfit
                 pid = os.fork()
         except OSError as error:
             self.answer({"refused": str(error)})
-            close([*descriptors, hear, tell])
+            close([*descriptors, read_end, write_end])
             return None
         if pid == 0:
-            os.close(hear)
-            self.become_child(home, descriptors, tell)
+            os.close(read_end)
+            self.become_child(home, descriptors, write_end)
             return 0
-        close([*descriptors, tell])
-        os.read(hear, 1)  # ends when the child leads its session, or has ended: runner may signal its group from then on
-        os.close(hear)
+        close([*descriptors, write_end])
+        os.read(read_end, 1)  # ends when the child leads its session, or has ended: runner may signal its group from then on
+        os.close(read_end)
         self.answer({"pid": pid})
         return pid
 
@@ -90,12 +90,12 @@ class Server:
             return f"{now} threads, {self.threads} after the imports"
         return None
 
-    def become_child(self, home, descriptors, tell):
+    def become_child(self, home, descriptors, write_end):
         self.libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != self.pid:  # it ended before the line above
             os._exit(1)
         os.setsid()  # a group of its own too, and no way to the terminal of the worker
-        os.close(tell)
+        os.close(write_end)
         self.mark.write(home)
         self.memories.become(home)
         self.socket.close()
@@ -142,10 +142,10 @@ class Mark:
     def __init__(self, libc):
         libc.getenv.restype = ctypes.c_void_p
         self.address = libc.getenv(b"STOKER_MODULE")
-        self.room = len(os.fsencode(os.environ["STOKER_MODULE"]))
+        self.space = len(os.fsencode(os.environ["STOKER_MODULE"]))
 
     def write(self, mark):
         value = os.fsencode(mark)
-        if len(value) > self.room:
-            raise ValueError(f"no room for the mark {mark}")
-        ctypes.memmove(self.address, value.ljust(self.room, b"/"), self.room)
+        if len(value) > self.space:
+            raise ValueError(f"no space for the mark {mark}")
+        ctypes.memmove(self.address, value.ljust(self.space, b"/"), self.space)

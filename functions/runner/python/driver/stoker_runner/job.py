@@ -35,12 +35,12 @@ def serve(lines):
         leaving.finish()
         if not left_with_a_model(error, assignment):
             faults.show(error)
-            said.error(*faults.told(error, setup, assignment))
+            said.error(*faults.describe(error, setup, assignment))
             return 1
         reference.write(assignment)
         metrics, unwritten = progress.metrics(), convert.write(assignment)
     progress.flush(now=True)
-    settings.tell()
+    settings.report()
     said.done(metrics, unwritten, repeatable.device())
     return 0
 

@@ -34,7 +34,7 @@ def listen():
 def _listen(module):
     trainer = getattr(module, TRAINERS[module.__name__], None)
     if trainer is None:
-        said.note(f"{module.__name__} has no {TRAINERS[module.__name__]}: how fit gets on is not told")
+        said.note(f"{module.__name__} has no {TRAINERS[module.__name__]}: the progress of fit is not reported")
         return
     for name in ("fit", "evaluate"):
         setattr(trainer, name, _heard(getattr(trainer, name), module.__name__))
@@ -100,7 +100,7 @@ def _harmless(hook):
         except Exception as error:
             self.broken.add(hook.__name__)
             what = f"{hook.__name__}: {type(error).__name__}: {error}"
-            said.note(f"how the training gets on is not told any more: {what}")
+            said.note(f"the progress of the training is not reported any more: {what}")
 
     return call
 
@@ -145,13 +145,13 @@ class _Hooks:
             checkpoints.reached(self.step())
 
     @_harmless
-    def epoch_told(self, epoch, logs):
+    def epoch_reported(self, epoch, logs):
         if progress.epoch_ended(epoch + 1, logs):
             self.model.stop_training = True
 
     def on_epoch_end(self, epoch, logs=None):
         self.epoch_end(epoch, logs)
-        self.epoch_told(epoch, logs)
+        self.epoch_reported(epoch, logs)
         leaving.check()
 
     @_harmless

@@ -31,10 +31,10 @@ class Leaving(BaseException):
 def install():
     """From now on SIGTERM is a request to leave. Children that the module forks have the system's own way again."""
     signal.signal(signal.SIGTERM, _ask)
-    hear, tell = os.pipe()
-    os.set_blocking(tell, False)
-    signal.set_wakeup_fd(tell, warn_on_full_buffer=False)  # heard at once, whatever TensorFlow is busy with
-    threading.Thread(target=_listen, args=(hear,), name="stoker-leaving", daemon=True).start()
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)  # heard at once, whatever TensorFlow is busy with
+    threading.Thread(target=_listen, args=(read_end,), name="stoker-leaving", daemon=True).start()
     os.register_at_fork(after_in_child=_be_a_child)
 
 

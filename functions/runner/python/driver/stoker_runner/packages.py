@@ -22,7 +22,7 @@ OURS = {
     "tfx_bsl",
 }
 
-SHIM = "is not among what Stoker stands in for"  # words of the shim's, which says what to do itself
+SHIM = "is not among what Stoker replaces"  # words of the shim's, which says what to do itself
 
 
 def hint(error, folders):
@@ -34,7 +34,7 @@ def hint(error, folders):
     if top in OURS:
         return f"this Python has no {package(top)}: `stoker python setup` makes one that has it, module.python names it"
     if top == "tfx":
-        return "Stoker stands in for what module files use of tfx, not for this: add tfx to module.requirements"
+        return "Stoker replaces what module files use of tfx, but not this: add tfx to module.requirements"
     if any(os.path.isdir(os.path.join(folder, top)) for folder in folders):
         return f"the module's folder {top} has no such file"
     asked = f"module.requirements: [{package(name)}], or --requirements {package(name)} of `stoker try`"

@@ -21,7 +21,7 @@ def begin(assignment):
     said.only_here()
     leaving.install()
     checkpoints.start([assignment.get("working_dir"), assignment.get("model_run_dir")], step, flush)
-    stoker._told, stoker._kept, stoker._asked = reported, checkpoints.said_whole, leaving.stopping
+    stoker._on_report, stoker._kept, stoker._asked = reported, checkpoints.said_whole, leaving.stopping
     stoker._seen = reference.seen
     reference.begin(assignment)
 
@@ -41,13 +41,13 @@ def trial(phase=None, number=0, of=0, known=None):
     global _trial
     _trial = {"phase": phase, "step": number, "steps": of, "metrics": known or {}} if phase else None
     if _trial:
-        tell({"type": "progress", **_trial}, now=True)
+        send({"type": "progress", **_trial}, now=True)
 
 
-def on_epoch(told):
-    """Has told(epoch, logs) called at the end of each epoch of a fit, from 1; it says whether to end the fit there."""
+def on_epoch(ended):
+    """Has ended(epoch, logs) called at the end of each epoch of a fit, from 1; it says whether to end the fit there."""
     global _epoch
-    _epoch = told
+    _epoch = ended
 
 
 def epoch_ended(epoch, logs):
@@ -63,10 +63,10 @@ def in_trial():
 def reported(message):
     """Takes a report of the module's, which may show that several workers train alone."""
     strategies.reported(message["phase"], message["step"])
-    tell(message)
+    send(message)
 
 
-def tell(message, now=False):
+def send(message, now=False):
     """Sends a progress message, or holds it until flush where one went just before."""
     global _last, _held, _step
     with _lock:
@@ -86,7 +86,7 @@ def flush(now=False):
     """Sends what is held, if it was held long enough, or at once."""
     held = _held
     if held is not None and (now or due()):
-        tell(held, now)
+        send(held, now)
 
 
 def due(interval=None):
@@ -98,6 +98,6 @@ def of_fit(phase, step, steps, logs, now=True):
     """Reports the progress of a fit or an evaluate: as a part of the trial where there is one, as a training else."""
     found = stoker.numbers(logs)
     if _trial and phase != "evaluating":
-        tell({"type": "progress", **_trial, "metrics": {**found, **_trial["metrics"]}}, now)
+        send({"type": "progress", **_trial, "metrics": {**found, **_trial["metrics"]}}, now)
     elif not _trial:
-        tell({"type": "progress", "phase": phase, "step": step, "steps": steps, "metrics": found}, now)
+        send({"type": "progress", "phase": phase, "step": step, "steps": steps, "metrics": found}, now)

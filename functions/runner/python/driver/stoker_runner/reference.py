@@ -147,7 +147,7 @@ def _answers(assignment, head):
 
     if _model is None:
         if exports.last() is not None and not exports.learned(exports.last()):
-            raise Nothing(_loudly("no training was seen: neither fit of Keras nor a step of its optimizers, and no weights were read: the files "
+            raise Nothing(_emphasized("no training was seen: neither fit of Keras nor a step of its optimizers, and no weights were read: the files "
                                   "hold the weights that the model began with, unless the module has set them in a way of its own"))
         raise Nothing("no model was seen: the module calls neither Keras's fit nor stoker.report(model=...)")
     sources = [source for source in _sources if _readable(tf, source)]
@@ -190,12 +190,12 @@ def _answers_of_files(tf, sources, assignment, head):
     head.update(weights="written", precision=_precision(model), remark="the files hold other weights than the model that was trained last: "
                 "compared with the model that was written, as it was then")
     if not exports.learned(model):
-        head["remark"] = _loudly("the model that was written is not the one that was trained, and was never seen to be trained or to read "
+        head["remark"] = _emphasized("the model that was written is not the one that was trained, and was never seen to be trained or to read "
                                  "weights: the files may hold the weights that it began with")
     return rows
 
 
-def _loudly(text):
+def _emphasized(text):
     said.note(f"WARNING: {text}")
     return text
 

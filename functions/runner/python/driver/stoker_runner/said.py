@@ -50,8 +50,8 @@ def _line(message):
 def done(metrics, unwritten=None, device=""):
     """The last word of a job that has come to its end; unwritten are formats that it lacks, with the reason of each, and
     device is what it was trained on."""
-    told = {"unwritten": unwritten, "device": device}
-    _last({"type": "done", "metrics": metrics, **{key: value for key, value in told.items() if value}})
+    details = {"unwritten": unwritten, "device": device}
+    _last({"type": "done", "metrics": metrics, **{key: value for key, value in details.items() if value}})
 
 
 def settings(values):

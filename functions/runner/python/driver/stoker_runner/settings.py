@@ -20,15 +20,15 @@ def keep(args):
     _given["hyperparameters"] = copy.deepcopy(values)
 
 
-def tell():
+def report():
     """Reports them; nothing where the module got no FnArgs."""
     if _given is None:
         return
-    told = {name: value for name, value in _given.items() if value is not None}
-    told["seed"] = repeatable.seed
-    told["deterministic"] = _deterministic()
-    told.update(strategies.used)
-    said.settings(told)
+    effective = {name: value for name, value in _given.items() if value is not None}
+    effective["seed"] = repeatable.seed
+    effective["deterministic"] = _deterministic()
+    effective.update(strategies.used)
+    said.settings(effective)
 
 
 def _deterministic():

@@ -27,7 +27,7 @@ def search(tuner, fit_kwargs, oracle):
     """Takes part in the study that the tuner stands for, until it is over. Raises Apart before anything has begun."""
     config = json.dumps(study(getattr(tuner, "oracle", None)))
     if len(config) > said.MAX_BYTES - 1024:
-        raise Apart(f"what it searches for takes {len(config)} bytes to tell")
+        raise Apart(f"what it searches for takes {len(config)} bytes")
     client = connect(tuner, oracle)
     said.send({"type": "study", "study": json.loads(config)})
     tuner.oracle, tuner.tuner_id = client, oracle["tuner"]
@@ -103,7 +103,7 @@ def connect(tuner, oracle):
     client.multi_worker, client.should_report = local.multi_worker, local.should_report
     folder = ("stoker-folder-bin", os.path.realpath(tuner.project_dir).encode())
     plain = client.stub.UpdateTrial
-    client.epoch = functools.partial(tell_epoch, plain)
+    client.epoch = functools.partial(report_epoch, plain)
     client.stub.CreateTrial = waiting(client.stub.CreateTrial, folder)
     client.end_trial = ending(client, local, folder)
     return client
@@ -143,7 +143,7 @@ def ending(client, local, folder):
     return call
 
 
-def tell_epoch(update_trial, trial_id, epoch, metrics):
+def report_epoch(update_trial, trial_id, epoch, metrics):
     """Reports how an epoch of a trial went, and returns whether the trial is to end with it."""
     from keras_tuner.src import protos
 

@@ -35,9 +35,9 @@ def plain(model, form):
     for signature in found:
         if not signature.strings():
             return signature
-    told = "; ".join(f"{s.name} has {', '.join(s.strings())}" for s in found[:5]) or "it has none"
+    listed = "; ".join(f"{s.name} has {', '.join(s.strings())}" for s in found[:5]) or "it has none"
     raise NoPlainSignature(f"{form} parses no tf.Examples and looks up no strings, and every signature of the model "
-                           f"takes or gives strings ({told}): export one more that takes plain tensors")
+                           f"takes or gives strings ({listed}): export one more that takes plain tensors")
 
 
 def read(model):

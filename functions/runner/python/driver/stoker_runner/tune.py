@@ -45,7 +45,7 @@ def whole(tuner, fit_kwargs, assignment):
     tuner.search(**fit_kwargs)
     trials = completed(tuner)
     write(assignment["best_hyperparameters_dir"], "best_hyperparameters.txt", winner(tuner, trials[0]).get_config())
-    write(assignment["tuner_results_dir"], "tuner_results.json", [told(trial) for trial in trials])
+    write(assignment["tuner_results_dir"], "tuner_results.json", [trial_result(trial) for trial in trials])
     return {"score": trials[0].score}
 
 
@@ -70,8 +70,8 @@ def completed(tuner):
         return scored
     ends = {trial.status for trial in known.values() if trial not in trials}
     ends |= {f"COMPLETED with a score of {trial.score}" for trial in trials}
-    told = [trial.message.strip() for trial in known.values() if trial.message and trial.message.strip()]
-    last = f"; the last one: {told[-1].splitlines()[-1]}" if told else ""
+    messages = [trial.message.strip() for trial in known.values() if trial.message and trial.message.strip()]
+    last = f"; the last one: {messages[-1].splitlines()[-1]}" if messages else ""
     how = ", ".join(sorted(map(str, ends))) or "none begun"
     raise RuntimeError(f"the search completed no trial: {len(known)} trials, {how}{last}")
 
@@ -83,7 +83,7 @@ def winner(tuner, trial):
     return trial.hyperparameters
 
 
-def told(trial):
+def trial_result(trial):
     """A trial as tuner_results.json has it."""
     return {"trial_id": trial.trial_id, "score": trial.score, **trial.hyperparameters.values}
 
@@ -101,18 +101,18 @@ def watch(tuner):
         return
     of = getattr(tuner.oracle, "max_trials", None) or 0
 
-    def tell(trial, over):
+    def report(trial, over):
         number = tuner.oracle.start_order.index(trial.trial_id) + 1
         progress.trial(f"trial {number}", number - 1 + over, max(of, number) if of else 0, best(tuner))
 
     def on_trial_begin(trial):
         leaving.check()
-        tell(trial, over=0)
+        report(trial, over=0)
         begin(trial)
 
     def on_trial_end(trial):
         end(trial)
-        tell(trial, over=1)
+        report(trial, over=1)
         checkpoints.reached(progress.step())
         leaving.check()
 

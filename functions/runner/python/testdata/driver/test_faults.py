@@ -71,7 +71,7 @@ class Graph(unittest.TestCase):
 
 class Told(unittest.TestCase):
     def told(self, error, **assignment):
-        return faults.told(error, {"path": [], "keras": "3", "keras_auto": True}, assignment)
+        return faults.describe(error, {"path": [], "keras": "3", "keras_auto": True}, assignment)
 
     def test_an_error_of_autograph_names_the_line_of_the_module(self):
         import tensorflow as tf
@@ -85,7 +85,7 @@ class Told(unittest.TestCase):
 
         with self.assertRaises(KeyError) as raised:
             wide.step(tf.ones(2))
-        told = faults.told(raised.exception, {"path": [folder], "keras": "3", "keras_auto": True}, {})
+        told = faults.describe(raised.exception, {"path": [folder], "keras": "3", "keras_auto": True}, {})
         self.assertEqual(told, (faults.MODULE, "wide.py:4 in helper: KeyError: 'label'"))
 
     def test_an_error_in_a_graph_is_one_line(self):

@@ -97,7 +97,7 @@ class Sent(unittest.TestCase):
 
     def test_of_reports_in_quick_succession_the_newest_goes(self):
         for step in range(1000):
-            progress.tell({"type": "progress", "phase": "training", "step": step, "steps": 0, "metrics": {}})
+            progress.send({"type": "progress", "phase": "training", "step": step, "steps": 0, "metrics": {}})
         time.sleep(progress.INTERVAL)
         progress.flush()
         progress.flush()
@@ -105,7 +105,7 @@ class Sent(unittest.TestCase):
         self.assertEqual(progress.step(), 999)
 
     def test_the_last_report_goes_before_the_last_word_and_nothing_behind_it(self):
-        tell = lambda step, now: progress.tell(
+        tell = lambda step, now: progress.send(
             {"type": "progress", "phase": "training", "step": step, "steps": 0, "metrics": {}}, now)
         tell(1, True)
         tell(2, False)
@@ -115,7 +115,7 @@ class Sent(unittest.TestCase):
         self.assertEqual([m.get("step", m["type"]) for m in self.said()], [1, 2, "done"])
 
     def test_the_last_evaluation_is_what_the_model_is_known_by(self):
-        tell = lambda phase, **metrics: progress.tell(
+        tell = lambda phase, **metrics: progress.send(
             {"type": "progress", "phase": phase, "step": 1, "steps": 0, "metrics": metrics})
         tell("evaluating", loss=3.0, old=1.0)
         tell("evaluating", loss=2.0)

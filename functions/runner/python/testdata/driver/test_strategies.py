@@ -15,7 +15,7 @@ import tensorflow as tf
 
 heard.listen()
 keras_progress.listen()
-stoker._told = progress.reported
+stoker._on_report = progress.reported
 cpus = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(cpus[0], [tf.config.LogicalDeviceConfiguration()] * 2)
 

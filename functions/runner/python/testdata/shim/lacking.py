@@ -12,7 +12,7 @@ def refused(statement, name, kind):
         exec(statement, {"tfx": tfx})
     except Exception as error:
         assert type(error) is kind, f"{statement}: {type(error)}"
-        assert str(error).startswith(f"{name} is not among what Stoker stands in for: "), f"{statement}: {error}"
+        assert str(error).startswith(f"{name} is not among what Stoker replaces: "), f"{statement}: {error}"
         return str(error)
     raise AssertionError(f"{statement} went through")
 
