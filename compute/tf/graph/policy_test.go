@@ -284,7 +284,7 @@ func TestAmbiguousNamesOfAGraphAreRefused(t *testing.T) {
 
 // A function may be called by more than nodes: by objects of the model, as a gradient, in the place
 // of another.
-func TestFunctionsAreCheckedForEveryCaller(t *testing.T) {
+func TestFunctionsAreCheckedForEachCaller(t *testing.T) {
 	t.Parallel()
 	node := func(name, op string, in ...string) *nodepb.NodeDef {
 		return &nodepb.NodeDef{Name: name, Op: op, Input: in}
