@@ -50,6 +50,7 @@ var outlets = map[string]string{
 
 	"functions/module/modelcheck/modelcheck.go: os.Stderr": "the log of a check",
 	"compute/tf/skew/python.go: os.Stderr":                 "the log of a check",
+	"compute/tf/skew/transformer.go: os.Stderr":            "the log of a check",
 
 	"functions/runner/process/fork_server_linux.go: os.NewFile":              "a socket to a module's process",
 	"functions/runner/process/launch_linux.go: os.NewFile":                   "a module's program, in memory",
