@@ -45,17 +45,17 @@ func TestTensorFlowRoundsWeightsToo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			most := 0.0
+			most, sum := 0.0, 0.0 // two seeds may have the same largest distance
 			for name, answered := range answers[0] {
 				for row := range answered {
 					distance, _ := rounded[0][name][row].apart(answered[row], 0)
-					most = max(most, distance)
+					most, sum = max(most, distance), sum+distance
 				}
 			}
 			if most == 0 || most > 1e-4 {
 				t.Errorf("%s, seed %d: answers differ by %g", by.name(), seed, most)
 			}
-			distances[most] = true
+			distances[sum] = true
 		}
 		if len(distances) != 2 {
 			t.Errorf("%s: each seed rounds the same way", by.name())
