@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// fakeHeart keeps a lease of 10 s; beat says what a heartbeat comes to.
+// fakeHeartbeat keeps a lease of 10 s; beat returns the result of each heartbeat.
 type fakeHeartbeat struct {
 	until time.Time
 	beats int

@@ -66,7 +66,7 @@ func (g *GivenUp) Failure() *Failure {
 // maxWhy is enough for an error with an address or two in it.
 const maxWhy = 500
 
-// DecodeLease reads the entry of a job in RegisterLeases. Of one that can't be read, which no worker wrote, the error comes with the
+// DecodeLease reads the entry of a job in KVLeases. Of one that can't be read, which no worker wrote, the error comes with the
 // lease to go on with: an attempt that nobody knows has it, and is waited out like one that died.
 func DecodeLease(entry Entry) (lease Lease, err error) {
 	if err := json.Unmarshal(entry.Value, &lease); err != nil {

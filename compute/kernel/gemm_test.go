@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// levels are those that this machine has.
+// levelsHere are the levels that this machine has.
 func levelsHere() []Level {
 	var all []Level
 	for l := Portable; l <= processorLevel(); l++ {

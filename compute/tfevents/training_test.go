@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
-// curves are the points of a log folder: run, tag, step and value.
+// curve holds the points of a log folder: run, tag, step and value.
 type curve struct {
 	Run, Tag string
 	Steps    []int64

@@ -113,7 +113,7 @@ func (r *reader) settled(sequence uint64) {
 	delete(r.times, sequence)
 }
 
-// notice is one message handed to one reader.
+// delivery is one message handed to one reader.
 type delivery struct {
 	bus        *Memory
 	reader     *reader
@@ -121,7 +121,7 @@ type delivery struct {
 	deliveries int
 }
 
-// delivery is a notice of the log.
+// eventDelivery is a delivery of the log.
 type eventDelivery struct {
 	*delivery
 	recorded events.Recorded

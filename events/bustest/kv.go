@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// KV bucket is a compare-and-swap map in memory. Its box's mu guards it.
+// kv is a KV bucket in memory. The mutex of its Memory guards it.
 type kv struct {
 	name    string
 	bus     *Memory
@@ -36,7 +36,7 @@ func (m *Memory) KV(ctx context.Context, name string) (events.KV, error) {
 	return nil, fmt.Errorf("open KV bucket %s: %w", name, events.ErrNotFound)
 }
 
-// get needs the box's mu, as all methods of KV bucket do.
+// get returns the newest entry. The caller holds bus.mu, as for all methods of kv.
 func (r *kv) get(key string) (events.Entry, bool) {
 	entry, ok := r.newest[key]
 	return entry, ok

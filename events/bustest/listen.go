@@ -35,7 +35,7 @@ func (m *Memory) ListenDead(ctx context.Context, listener string, wait time.Dura
 	return &deadLetterDelivery{delivery: notice, deadLetter: deadLetter}, err
 }
 
-// dead letter is a dead letter handed to a listener.
+// deadLetterDelivery is a dead letter handed to a listener.
 type deadLetterDelivery struct {
 	*delivery
 	deadLetter events.DeadLetter

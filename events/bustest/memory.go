@@ -171,7 +171,7 @@ func (m *Memory) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	return nil
 }
 
-// dead-letter needs m.mu.
+// deadLetter appends a dead letter. m.mu is held.
 func (m *Memory) deadLetter(ctx context.Context, d events.DeadLetter) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -192,7 +192,7 @@ func (m *Memory) DeadLetters(ctx context.Context) iter.Seq2[events.DeadLetter, e
 	return m.deadLetters(ctx, (*stream).all)
 }
 
-// letters yields the dead letters in the messages that choose returns, which is called with m.mu held.
+// deadLetters yields the dead letters in the messages that choose returns, which is called with m.mu held.
 func (m *Memory) deadLetters(ctx context.Context, choose func(dead *stream) []events.Message) iter.Seq2[events.DeadLetter, error] {
 	return func(yield func(events.DeadLetter, error) bool) {
 		m.mu.Lock()

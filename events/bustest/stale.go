@@ -54,7 +54,7 @@ const (
 	AnyCopy = OldGets | OldRevisions | OldReads | OldStudies | OldQueue
 )
 
-// NewStale returns a Stale on top of box. A write that does not go through a client is acknowledged
+// NewStale returns a Stale on top of bus. A write that does not go through a client is acknowledged
 // at once.
 func NewStale(bus *Memory) *Stale {
 	return &Stale{bus: bus, unacknowledged: map[string]map[uint64]bool{}}

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// stream is messages in order. Its box's mu guards it.
+// stream is messages in order. The mutex of its Memory guards it.
 type stream struct {
 	name     string
 	last     uint64

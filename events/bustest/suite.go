@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Lease is how long leases of a box under test must last. It leaves a busy machine time for late heartbeats: tests that
+// Lease is how long leases of a bus under test must last. It leaves a busy machine time for late heartbeats: tests that
 // wait for a lease to run out take a little longer than this.
 const Lease = 1500 * time.Millisecond
 

@@ -28,7 +28,7 @@ func deadLettersOnce(t *testing.T, bus Bus) {
 	wantDead(t, bus, deadLetter)
 }
 
-// letterOf is a dead letter for an event.
+// deadLetterOf is a dead letter for an event.
 func deadLetterOf(sequence uint64, reason string) events.DeadLetter {
 	return events.DeadLetter{
 		Message: events.Message{Stream: "EVENTS", Sequence: sequence, Subject: "events.x", Body: []byte("x")},

@@ -67,7 +67,7 @@ func (c *claim) KeepAlive(ctx context.Context, work func(context.Context) error)
 	return events.KeepAlive(ctx, heartbeat{c}, c.bus.terms.HeartbeatInterval(), work)
 }
 
-// heart keeps a claim's lease.
+// heartbeat renews a claim's lease.
 type heartbeat struct{ *claim }
 
 // Left implements events.Heartbeat.

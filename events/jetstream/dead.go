@@ -81,7 +81,7 @@ func (b *Bus) foreign(ctx context.Context, a terminated, at time.Time, shown map
 	return deadLetter, false, err
 }
 
-// isDeadLettered says whether there is a letter about a message. Of several about its place in the stream, one may be.
+// isDeadLetter reports whether there is a dead letter of a message. Of several about its sequence, one may be.
 func (b *Bus) isDeadLetter(ctx context.Context, message about) (bool, error) {
 	for next := uint64(1); ; {
 		found, err := b.leaderMessage(ctx, events.StreamDead, messageRequest{Sequence: next, NextSubject: message.prefix + ".*"})

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// notice is one message handed to one reader.
+// delivery is one message handed to one reader.
 type delivery struct {
 	bus     *Bus
 	msg     jetstream.Msg
@@ -20,7 +20,7 @@ type delivery struct {
 	of      ConsumerDefinition
 }
 
-// delivery is a notice of the log.
+// eventDelivery is a delivery of the log.
 type eventDelivery struct {
 	*delivery
 	recorded events.Recorded

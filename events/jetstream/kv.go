@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// KV bucket is a KV bucket. Keys are escaped.
+// kv is a KV bucket. Keys are escaped.
 type kv struct {
 	bus *Bus
 	kv  jetstream.KeyValue

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// dead letter is a dead letter handed to a listener.
+// deadLetterDelivery is a dead letter handed to a listener.
 type deadLetterDelivery struct {
 	*delivery
 	deadLetter events.DeadLetter

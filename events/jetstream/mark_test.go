@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// news says whether there was any, and takes it.
+// hadNews reports whether there was news, and takes it.
 func (m *mark) hadNews() bool {
 	select {
 	case <-m.news:

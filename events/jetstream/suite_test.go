@@ -48,7 +48,7 @@ func askNoCopies(t *testing.T, conn *nats.Conn) {
 	})
 }
 
-// box is a bus that a foreign publisher can reach too.
+// testBus is a bus that a foreign publisher can reach too.
 type testBus struct {
 	*jetstream.Bus
 	foreign *nats.Conn

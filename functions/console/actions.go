@@ -118,7 +118,7 @@ func (c *Console) retry(ctx context.Context, deadLetter events.DeadLetter) error
 	return replay.Retry(ctx, c.opts.Bus, dispatcher, deadLetter)
 }
 
-// letter finds a dead letter by its number.
+// deadLetter finds a dead letter by its number.
 func (c *Console) deadLetter(ctx context.Context, number uint64) (events.DeadLetter, error) {
 	for deadLetter, err := range c.opts.Bus.DeadLetters(ctx) {
 		if err != nil {

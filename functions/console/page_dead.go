@@ -25,7 +25,7 @@ type deadView struct {
 	Query       string
 }
 
-// letterLine is one of them.
+// deadLetterLine is one row of the table.
 type deadLetterLine struct {
 	events.DeadLetter
 	Pipeline, Run string
@@ -86,7 +86,7 @@ func (l deadLetterLine) matches(query string) bool {
 	return query == "" || strings.Contains(strings.ToLower(l.Run+" "+l.Pipeline+" "+l.Reason.Message+" "+string(l.Reason.Kind)), query)
 }
 
-// letterView is one dead letter.
+// deadLetterView is one dead letter.
 type deadLetterView struct {
 	deadLetterLine
 	Message string // the whole reason

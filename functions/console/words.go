@@ -149,7 +149,7 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// mark is a symbol before a state, so that it is not distinguished by its color alone.
+// stateMark is a symbol before a state, so that it is not distinguished by its color alone.
 func stateMark(state string) string {
 	switch state {
 	case runs.Running, runs.Tuning, studyRunning + " ":

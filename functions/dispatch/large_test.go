@@ -39,7 +39,7 @@ func wantTooLarge(t *testing.T, bus events.Bus, run string) {
 	}
 }
 
-// boxes are the buses that know what is too large; of the real one, client and server both decide.
+// buses are the buses that know what is too large; of the real one, client and server both decide.
 func buses(t *testing.T) map[string]*following {
 	t.Helper()
 	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})

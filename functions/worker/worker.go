@@ -32,7 +32,7 @@ type Options struct {
 	Ready func(context.Context) error // waits until a job can be worked on; none is claimed before. nil: always
 }
 
-// New returns a worker on box. Nothing runs before Run or Once.
+// New returns a worker on bus. Nothing runs before Run or Once.
 func New(bus events.Bus, opts Options) *Worker {
 	if len(opts.Classes) == 0 {
 		opts.Classes = []string{"cpu"}

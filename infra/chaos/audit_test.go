@@ -168,7 +168,7 @@ func (o outcome) searches(runs []run) (faults []string) {
 	return faults
 }
 
-// letters wants every poison among the dead letters once, and nothing else.
+// deadLetters wants every poison among the dead letters once, and nothing else.
 func (o outcome) deadLetters(poisons []*poison) (faults []string) {
 	for _, p := range poisons {
 		count := 0

@@ -348,7 +348,7 @@ func (s *step) bring(ctx context.Context, key, body string) error {
 	return err
 }
 
-// letter waits for the dead letter of a run's job.
+// deadLetter waits for the dead letter of a run's job.
 func (s *step) deadLetter(ctx context.Context, r history.Run) (deadLetter events.DeadLetter, err error) {
 	err = s.insist(ctx, func(ctx context.Context) error {
 		for l, err := range s.buses[s.server()].DeadLetters(ctx) {

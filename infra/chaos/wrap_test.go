@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// cutBox is a bus at whose effects its process can be cut off.
+// cutBus is a bus at whose effects its process can be cut off.
 type cutBus struct {
 	events.Bus
 	cutter *cutter

@@ -41,7 +41,7 @@ func BenchmarkLatency(b *testing.B) {
 // same servers.
 var measured atomic.Int64
 
-// boxes are a bus for each server.
+// buses connects a bus for each server.
 func (c *Cluster) buses(tb testing.TB, replicas int) (buses [Size]*jetstream.Bus) {
 	tb.Helper()
 	for i := range buses {

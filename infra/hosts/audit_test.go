@@ -108,7 +108,7 @@ func (c *cluster) lag(ctx context.Context) (int64, error) {
 	return scale.Consumer{Monitor: at, Stream: events.StreamJobs, Name: "train-cpu"}.Lag(ctx)
 }
 
-// copies is what a server says of its streams.
+// streamsOf is what a server says of its streams.
 type streamsOf struct {
 	Accounts []struct {
 		Streams []struct {

@@ -21,7 +21,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// bus is a NATS server, and what the environment of a publisher has to say to be let in.
+// broker is a NATS server, and what the environment of a publisher has to say to be let in.
 type broker struct {
 	bus *jetstream.Bus
 	env []string
@@ -69,7 +69,7 @@ func keyed(t *testing.T) broker {
 	}
 }
 
-// wary starts a server that admits one nkey, which may publish only for the pipeline taxi. Its box
+// wary starts a server that admits one nkey, which may publish only for the pipeline taxi. Its bus
 // connects as another user.
 func wary(t *testing.T) broker {
 	t.Helper()

@@ -22,7 +22,7 @@ const patience = time.Minute
 // shared is the bus of a tenant with two upstream teams, each with the permissions that `stoker
 // access nats` writes for its pipeline.
 type shared struct {
-	broker         // the team of pipeline penguin; box has the operator's permissions
+	broker         // the team of pipeline penguin; bus has the operator's permissions
 	foreign string // the address for the team of pipeline taxi
 	options []nats.Option
 }

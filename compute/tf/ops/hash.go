@@ -26,7 +26,7 @@ func buildHashFast(n *Node) (Kernel, error) { return buckets(n, farmHash) }
 // farmHash is the fingerprint of a string.
 func farmHash(s string) uint64 { return fingerprint.Of(bytesOf(s)) }
 
-// shapeBytes is s without a copy, for libraries that take bytes and only read them: hashing is much
+// bytesOf is s without a copy, for libraries that take bytes and only read them: hashing is much
 // of what a graph does.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 

@@ -116,7 +116,7 @@ func (g *grant) makeOwn(stream, consumer string) {
 	g.publish(api("CONSUMER.CREATE", stream, consumer), api("CONSUMER.CREATE", stream, consumer, ">"))
 }
 
-// dead-letter lets it keep dead letters, and look up whether one is kept already.
+// deadLetter permits to append dead letters, and to look up whether one exists already.
 func (g *grant) deadLetter() {
 	g.to("dead-letter what can't be read")
 	g.lookAt(events.StreamDead)

@@ -51,7 +51,7 @@ func startUpstreams(t *testing.T) upstreams {
 	return s
 }
 
-// box is the bus for the upstream user of a pipeline.
+// bus is the bus for the upstream user of a pipeline.
 func (s upstreams) bus(t *testing.T, pipeline string) *jetstream.Bus {
 	t.Helper()
 	bus, err := jetstream.Connect(t.Context(), s.address, jetstream.Options{

@@ -22,7 +22,7 @@ func visible(t *testing.T, b *bench) (keys []string) {
 	return keys
 }
 
-// commits are the execution's commit, as text; "" if there is none.
+// commitOf is the execution's commit; the zero Commit if there is none.
 func commitOf(t *testing.T, b *bench, execution string) storage.Commit {
 	t.Helper()
 	c, err := storage.CommitOf(t.Context(), b.store, storage.Ref{Bucket: "stoker", Key: "penguin/Trainer"}, execution)

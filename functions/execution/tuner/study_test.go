@@ -38,7 +38,7 @@ type plant struct {
 	modelchecktest.Here
 	*testing.T
 	bus    *bustest.Memory
-	client func() events.Bus // returns box as one more worker sees it
+	client func() events.Bus // returns the bus as one more worker sees it
 	store  storage.Store
 	config tune.Config
 	trial  func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error)

@@ -464,7 +464,7 @@ func TestWhatCanNeverBeAnEventBecomesADeadLetterWithItsReason(t *testing.T) {
 	}
 }
 
-// dead-lettered wants one dead letter and no event.
+// wantDeadLetter wants one dead letter and no event.
 func (w world) wantDeadLetter(reason, field string) {
 	w.Helper()
 	deadLetters := w.dead()

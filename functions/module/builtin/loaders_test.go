@@ -19,7 +19,7 @@ type loaders struct {
 	Losses         []float64          // of three epochs of further training
 }
 
-// run is tftest.RunLive, or another TensorFlow's.
+// runScript is tftest.RunLive, or another TensorFlow's.
 type runScript func(t testing.TB, script string, in, out any)
 
 // Every loader answers to raw rows, without their label, as the model answers to what TFX transformed them into: the rows of the

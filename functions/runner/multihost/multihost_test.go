@@ -54,7 +54,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// a group on one machine, each member a goroutine that does what do says.
+// world is a group on one machine, each member a goroutine that does what do says.
 type world struct {
 	*multihost.Leader
 	hosts   []string

@@ -65,7 +65,7 @@ func TestAForkedProcessIsMovedToItsCgroupOfVersion2(t *testing.T) {
 	}
 }
 
-// startedServer is one that can fork.
+// startedForkServer starts a server that can fork.
 func startedForkServer(t *testing.T, groups *cgroups) *ForkServer {
 	t.Helper()
 	line, env := processtest.Command(t, processtest.Serves)

@@ -55,7 +55,7 @@ func linger(file string) error {
 	return exec.Command("/bin/sh", "-c", script).Run()
 }
 
-// placeWithUsers is a place whose processes have users of their own. It needs root.
+// supervisorWithUsers is a Supervisor whose processes have users of their own. It needs root.
 func supervisorWithUsers(t *testing.T) *Supervisor {
 	t.Helper()
 	if os.Geteuid() != 0 {

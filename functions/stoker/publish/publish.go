@@ -151,7 +151,7 @@ func readInput(stdin io.Reader, name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// readEvent parses a whole event, or data whose other attributes are flags. Equal data of one run are one event, published again.
+// readEventOrData parses a whole event, or data whose other attributes are flags. Equal data of one run are one event, published again.
 func readEventOrData(text []byte, kind, pipeline, run string) (events.Event, error) {
 	if kind == "" {
 		return readEvent(text)

@@ -309,7 +309,7 @@ func TestBadInputEndsInOneClearErrorAndTheWorkerLivesOn(t *testing.T) {
 	}
 }
 
-// deadLetterWith finds the run's job in DEAD, with the reason and the events it was made from.
+// deadLetteredWith finds the run's job in DEAD, with the reason and the events it was made from.
 func deadLetteredWith(t *testing.T, run, reason string) {
 	t.Helper()
 	for deadLetter, err := range shared.Bus.DeadLetters(t.Context()) {
@@ -372,7 +372,7 @@ func TestEventsThatAreNoEventsBecomeDeadLettersAsTheyCame(t *testing.T) {
 	}
 }
 
-// deadLetter waits for the dead letter of a message on subject.
+// awaitDeadLetter waits for the dead letter of a message on subject.
 func awaitDeadLetter(t *testing.T, subject string) events.DeadLetter {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

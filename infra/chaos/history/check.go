@@ -305,7 +305,7 @@ func (c *checker) operations() {
 	}
 }
 
-// letters checks the dead letters.
+// deadLetters checks the dead letters.
 func (c *checker) deadLetters() {
 	for _, deadLetter := range c.DeadLetters {
 		if deadLetter.Advisory { // of the server, about a message that may be gone

@@ -187,7 +187,7 @@ func (h *History) addJob(m message) error {
 	return nil
 }
 
-// addLetter reads a letter, or the server's advisory that somebody terminated a message.
+// addDeadLetter reads a dead letter, or the server's advisory that somebody terminated a message.
 func (h *History) addDeadLetter(m message) error {
 	var said struct {
 		Message struct {

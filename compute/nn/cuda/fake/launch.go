@@ -88,7 +88,7 @@ type fault struct{ error }
 
 func (c *call) fail(format string, values ...any) { panic(fault{fmt.Errorf(format, values...)}) }
 
-// memory is n elements of T at p.
+// span is n elements of T at p.
 func span[T any](c *call, p cuda.Pointer, n int, do access) []T {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
