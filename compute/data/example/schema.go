@@ -91,13 +91,20 @@ func messagesIn(schema []byte) (n int) {
 // never holds.
 func isText(b []byte) bool {
 	control := func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\v' && r != '\f' }
-	return utf8.Valid(b) && !strings.ContainsFunc(string(b), control)
+	return utf8.Valid(b) && !bytes.ContainsFunc(b, control)
 }
 
+// longestProtoError is in bytes.
+const longestProtoError = 4 << 10
+
 // protoError takes the "proto: " off err, which is spelled in two ways at random so that nobody
-// relies on it.
+// relies on it, and cuts a text off that quotes a word of any length.
 func protoError(err error) error {
-	return errors.New(strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0"))
+	text := strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0")
+	if len(text) > longestProtoError {
+		text = strings.ToValidUTF8(text[:longestProtoError], "") + "..."
+	}
+	return errors.New(text)
 }
 
 // Environments are the schema's default environments: the situations, such as TRAINING and SERVING,

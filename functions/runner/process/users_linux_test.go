@@ -19,6 +19,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// endsWithWorker is the signal that this process gets when its parent ends. The kernel keeps it per
+// thread, and only the first one, on which packages are initialized, has it.
+var endsWithWorker, errEndsWithWorker = func() (signal int32, err error) {
+	err = unix.Prctl(unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&signal)), 0, 0, 0)
+	return signal, err
+}()
+
 // reportUser prints the user of this process, and what it may do to its parent and to a file.
 func reportUser(file string) error {
 	groups, err := os.Getgroups()
@@ -42,9 +49,7 @@ func reportUser(file string) error {
 	var limit unix.Rlimit
 	try("limits", unix.Getrlimit(unix.RLIMIT_NPROC, &limit))
 	privileges, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
-	var death int32 // the signal at the end of the worker
-	err = errors.Join(err, unix.Prctl(unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&death)), 0, 0, 0))
-	said = append(said, err, fmt.Errorf("processes %d no new privileges %d with the worker %d", limit.Max, privileges, death))
+	said = append(said, err, errEndsWithWorker, fmt.Errorf("processes %d no new privileges %d with the worker %d", limit.Max, privileges, endsWithWorker))
 	return errors.New(strings.ReplaceAll(errors.Join(said...).Error(), "\n", ", "))
 }
 
