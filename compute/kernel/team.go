@@ -1,8 +1,10 @@
 package kernel
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 // Team is the threads that compute one thing together. Work is divided by what is written, so that
@@ -155,4 +157,102 @@ func (t *Team) wait() {
 		}
 	}
 	<-t.done
+}
+
+// job is a kernel's work, as the threads of a Team share it: a function, since a closure would be
+// allocated, and what it needs.
+type job struct {
+	do    func(j *job, from, to int)
+	level Level
+
+	y, x, z    []float32
+	ids        []int
+	rows, cols int
+	places     int
+	f          Func
+	binary     Binary
+	rowwise    rowwise
+	shape      Shape
+	swapped    bool
+	add        bool
+	step       step
+	mask       mask
+	gemm       gemm
+}
+
+// How many elements are worth a thread: of what is as fast as memory, and of what thinks about
+// each.
+const (
+	grainFast = 32768
+	grainSlow = 4096
+)
+
+// alone says whether n things are too few for a second thread.
+func (t *Team) alone(n, grain int) bool { return n < 2*grain || t.Threads() == 1 }
+
+// rowsOf is how many rows of so many columns have that many elements.
+func rowsOf(elements, cols int) int { return max(1, elements/max(cols, 1)) }
+
+// first is the first n of x; it panics where x is shorter, whatever its capacity.
+func first[T any](what string, x []T, n int) []T {
+	if len(x) < n {
+		tooShort(what, len(x), n)
+	}
+	return x[:n]
+}
+
+func tooShort(what string, have, want int) {
+	panic(fmt.Sprintf("kernel: %s has %d elements, %d are needed", what, have, want))
+}
+
+// bufferPool keeps scratch memory between calls, so that a call allocates nothing once there were
+// others like it. It holds as much as was ever in use at once.
+type bufferPool struct {
+	sync.Mutex
+	free []*buffers
+}
+
+// sharedBuffers is the pool of callers without a Team.
+var sharedBuffers bufferPool
+
+func (t *Team) bufferPool() *bufferPool {
+	if t == nil {
+		return &sharedBuffers
+	}
+	return &t.buffers
+}
+
+func (p *bufferPool) get() *buffers {
+	p.Lock()
+	defer p.Unlock()
+	n := len(p.free)
+	if n == 0 {
+		return new(buffers)
+	}
+	last := p.free[n-1]
+	p.free = p.free[:n-1]
+	return last
+}
+
+func (p *bufferPool) put(x *buffers) {
+	p.Lock()
+	defer p.Unlock()
+	p.free = append(p.free, x)
+}
+
+// buffers is scratch memory of one thread.
+type buffers struct{ a, b []float32 }
+
+// line is the length of a cache line in elements.
+const line = 16
+
+// grown returns x if it has at least n elements, else new memory of n elements that begins at a
+// cache line.
+func grown(x []float32, n int) []float32 {
+	if len(x) >= n {
+		return x
+	}
+	x = make([]float32, n+line)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(x))) / 4 % line
+	return x[skip : int(skip)+n]
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -284,4 +285,110 @@ func (v *runView) addModel(root storage.Ref) {
 			}
 		}
 	}
+}
+
+// asOf names the revision of the pipeline that a command uses.
+func asOf(revision uint64) string {
+	if revision == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" with revision %d of the pipeline", revision)
+}
+
+// addCommands adds commands that help a run, or export its model.
+func (v *runView) addCommands(c *Console) {
+	f := frame{c: c}
+	name, of := quoted(v.Run), "--pipeline "+v.Pipeline
+	add := func(purpose, text string) { v.Commands = append(v.Commands, commandLine{purpose, text}) }
+	switch v.State {
+	case runs.Trained:
+		add("Copy the model", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./"+v.Pipeline))
+		add("Serve it with TensorFlow Serving", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./serving/"+v.Pipeline, "--serving")+
+			" &&\ntensorflow_model_server --rest_api_port=8501 --model_name="+v.Pipeline+` --model_base_path="$PWD/serving/`+v.Pipeline+`"`)
+		add("Look into its curves with TensorBoard", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./"+v.Pipeline, "--model-run")+
+			" &&\ntensorboard --logdir ./"+v.Pipeline+"/model_run")
+	case runs.Failed, runs.Cancelled, runs.Expired:
+		add("All that is known of it", f.Command("runs show", name, of))
+		if v.DeadLetter != 0 {
+			add("Try it again"+asOf(v.Revision)+", once the cause is mended", f.Command("dead retry", strconv.FormatUint(v.DeadLetter, 10)))
+		} else if v.Job != "" {
+			add("Train it anew"+asOf(v.Revision), f.Command("replay", "--run", name, of, "--force"))
+		}
+		if v.Applied != 0 {
+			add("Start its inputs again"+asOf(v.Applied)+", which is applied now", f.Command("runs rerun", name, of))
+		}
+	case runs.Held:
+		if v.Position != nil && v.Position.Paused {
+			add("Let the pipeline's runs go on", f.Command("resume", v.Pipeline))
+		}
+		add("Give it up", f.Command("cancel", name, of))
+	case runs.Unclear:
+		add("What is known of it", f.Command("runs show", name, of))
+	default:
+		add("Give it up", f.Command("cancel", name, of))
+	}
+}
+
+// addLog adds the end of the module's log: what the bus has of it while the module runs, and what
+// the store has when the job has ended.
+func (c *Console) addLog(ctx context.Context, view *runView, timeline *runs.Timeline) {
+	if !view.Over() {
+		c.addLiveLog(ctx, view)
+		return
+	}
+	if timeline.Failed != nil {
+		if whole := mask.Text(runs.PlainText(timeline.Failed.Message)); whole != plain(view.What()) {
+			view.Failure = whole
+		}
+		view.Log = mask.Text(runs.PlainText(timeline.Failed.LogTail))
+	}
+	address := logAddress(timeline)
+	if address == "" {
+		return
+	}
+	ref, err := c.ours(address)
+	if err != nil {
+		view.LogNote = err.Error()
+		return
+	}
+	text, whole, err := c.tail(ctx, ref)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		view.LogNote = "The store has no log of this run any more."
+	case err != nil:
+		view.LogNote = "The log can't be read: " + err.Error()
+	default:
+		view.Log, view.LogWhole, view.LogURL = mask.Text(runs.PlainText(text)), whole, link("/download", "ref", address)
+	}
+}
+
+// addLiveLog is addLog for a run that is being worked on, or waits for it.
+func (c *Console) addLiveLog(ctx context.Context, view *runView) {
+	const kept = "The whole log is kept in the store when the job has ended."
+	view.LogNote = kept
+	text, err := c.logs.end(ctx, job{key{Pipeline: view.Pipeline, Run: view.Run}, view.Job})
+	if err != nil {
+		view.LogNote = "What it prints can't be read now: " + mask.Text(err.Error()) + ". " + kept
+		return
+	}
+	view.Log, view.LogLive = mask.Text(runs.PlainText(text)), text != ""
+}
+
+func logAddress(timeline *runs.Timeline) string {
+	if timeline.Failed != nil {
+		return timeline.Failed.Log
+	}
+	trained := timeline.Trained()
+	if trained == nil {
+		return ""
+	}
+	ref, err := storage.ParseRef(trained.Model.URI)
+	if err != nil {
+		return ""
+	}
+	place, ok := storage.PlaceOf(ref)
+	if !ok {
+		return ""
+	}
+	return place.Log().String()
 }

@@ -1,5 +1,12 @@
 package module
 
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
 // Args is the argument of a module's function: its assignment, and methods that report progress, which
 // may be called from several goroutines.
 type Args struct {
@@ -55,3 +62,66 @@ func (a *Args) Result(metrics map[string]float64) {
 // Send sends any message. One of type "done" is held back until the function has returned. That nobody listens any
 // more is no reason to end a training, so there is no error.
 func (a *Args) Send(m Message) { _ = a.out.send(m) }
+
+// WriteMetrics writes metrics.json below ModelRunDir, if there is one: an object of numbers by name.
+func (a Assignment) WriteMetrics(metrics map[string]float64) error {
+	return a.writeRun("metrics.json", metrics)
+}
+
+// WriteConfusion writes confusion_matrix.json next to it: classes, their names where they are known, and counts, of which
+// counts[i][j] is how many rows of class i the model takes for class j, each as many times as it weighs.
+func (a Assignment) WriteConfusion(classes []string, counts [][]float64) error {
+	return a.writeRun("confusion_matrix.json", struct {
+		Classes []string    `json:"classes,omitempty"`
+		Counts  [][]float64 `json:"counts"`
+	}{classes, counts})
+}
+
+func (a Assignment) writeRun(name string, value any) error {
+	if a.ModelRunDir == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(a.ModelRunDir, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(a.ModelRunDir, name), append(text, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// The environment's names for where in a trace a process works.
+const (
+	traceParentEnv = "TRACEPARENT"
+	traceStateEnv  = "TRACESTATE"
+)
+
+// Environ is the trace as variables that a process begins with, for programs that speak no word of this package's.
+func (t *Trace) Environ() (all []string) {
+	if t == nil || t.Parent == "" {
+		return nil
+	}
+	all = append(all, traceParentEnv+"="+t.Parent)
+	if t.State != "" {
+		all = append(all, traceStateEnv+"="+t.State)
+	}
+	return all
+}
+
+// export leaves the trace where OpenTelemetry's tools look for it, and nothing of an earlier assignment's.
+func (t *Trace) export() {
+	if t == nil {
+		t = &Trace{}
+	}
+	for name, value := range map[string]string{traceParentEnv: t.Parent, traceStateEnv: t.State} {
+		if value == "" {
+			_ = os.Unsetenv(name) // fails for names alone that can't be
+			continue
+		}
+		_ = os.Setenv(name, value)
+	}
+}

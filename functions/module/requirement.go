@@ -2,8 +2,10 @@ package module
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -76,4 +78,35 @@ func ofURL(text string, refuse func(string, ...any) (Requirement, error)) (Requi
 		return Requirement{}, fmt.Errorf("requirement %.100q: holds a password: keep it in the worker's netrc", u.Redacted())
 	}
 	return Requirement{Text: text, Name: name, URL: address}, nil
+}
+
+// Formats are what Assignment.Exports may hold. compute/export says which file each of them is.
+func Formats() []string { return []string{"tflite", "tflite-float16", "tflite-int8", "onnx"} }
+
+// Assignment.Strategy: how one model is trained by several processes or devices. All of them are tf.distribute's, and TFX
+// modules' alone. What the module's function does runs in the scope of the strategy, and a strategy that it makes by itself is this one.
+const (
+	StrategyMirrored    = "mirrored"     // MirroredStrategy: all GPUs of one process, or its CPU
+	StrategyMultiWorker = "multi_worker" // MultiWorkerMirroredStrategy: Workers processes with a TF_CONFIG
+	StrategyTPU         = "tpu"          // TPUStrategy: what TPU_NAME names, or the TPU of this machine
+)
+
+// Strategies are what Assignment.Strategy may be.
+func Strategies() []string { return []string{StrategyMirrored, StrategyMultiWorker, StrategyTPU} }
+
+// MaxWorkers keeps a slip of the pen from filling a machine: each worker is a process with a TensorFlow of its own.
+const MaxWorkers = 64
+
+// indifferent are the keys of a builtin module's custom_config that say how its result comes about, and change nothing of it.
+var indifferent = []string{"checkpoint_every", "checkpoint_seconds", "threads"}
+
+// Deciding is what of a custom_config decides the result of the module at that path: of a builtin one, all but by how many threads it is
+// computed and when it is saved; of any other, which may make anything of it, all. custom stays as it is.
+func Deciding(path string, custom map[string]any) map[string]any {
+	if !strings.HasPrefix(path, BuiltinPrefix) {
+		return custom
+	}
+	deciding := maps.Clone(custom)
+	maps.DeleteFunc(deciding, func(key string, _ any) bool { return slices.Contains(indifferent, key) })
+	return deciding
 }

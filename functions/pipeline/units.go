@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -105,4 +106,67 @@ func (d Duration) String() string {
 		text = strings.TrimSuffix(text, "0m")
 	}
 	return text
+}
+
+// Switch is on or off. YAML 1.2, unlike 1.1, reads those words as text; a tool that still writes 1.1 makes true and false
+// of them, so these are read too.
+type Switch bool
+
+// UnmarshalText reads on, off, true or false.
+func (s *Switch) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "on", "true":
+		*s = true
+	case "off", "false":
+		*s = false
+	default:
+		return fmt.Errorf("expected on or off, got %q", shorten(string(text)))
+	}
+	return nil
+}
+
+// MarshalText writes on or off.
+func (s Switch) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+func (s Switch) String() string {
+	if s {
+		return "on"
+	}
+	return "off"
+}
+
+// Expiry is for how long a run waits for its events: a Duration above zero, or the word never, which is the zero value. A
+// duration of 0 is refused: it might be meant either way.
+type Expiry Duration
+
+const never = "never"
+
+// UnmarshalText reads never, or a duration with its unit.
+func (e *Expiry) UnmarshalText(text []byte) error {
+	if string(text) == never {
+		*e = 0
+		return nil
+	}
+	var d Duration
+	if err := d.UnmarshalText(text); err != nil {
+		return err
+	}
+	if d == 0 {
+		return errors.New("expected a duration above 0, or never")
+	}
+	*e = Expiry(d)
+	return nil
+}
+
+// After is how long that is; false if it is forever.
+func (e Expiry) After() (time.Duration, bool) { return time.Duration(e), e != 0 }
+
+// MarshalText writes never, or the duration.
+func (e Expiry) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+func (e Expiry) String() string {
+	if e == 0 {
+		return never
+	}
+	return Duration(e).String()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -107,4 +108,20 @@ func (t *Telemetry) openMetrics(ctx context.Context, opts Options, wants wanted,
 	var err error
 	t.meters, err = newMeters(provider.Meter(scope))
 	return err
+}
+
+// loggedExporter logs that a collector takes no spans: the SDK's own message would not reach the
+// log.
+type loggedExporter struct {
+	sdktrace.SpanExporter
+	log *slog.Logger
+}
+
+// ExportSpans implements sdktrace.SpanExporter.
+func (e loggedExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	err := e.SpanExporter.ExportSpans(ctx, spans)
+	if err != nil {
+		e.log.Warn("traces not sent", "spans", len(spans), "error", err)
+	}
+	return nil
 }

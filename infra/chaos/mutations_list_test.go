@@ -46,10 +46,10 @@ var mutations = []mutation{
 		{"functions/dispatch/enqueue.go", "\t\tcase now.State == join.Ended:\n\t\t\treturn d.announce(ctx, now)\n",
 			"\t\tcase now.State == join.Ended:\n\t\t\tnow.Join = run.Dispatch(job.Function, job.ID, retry)\n\t\t\treturn now, nil\n"},
 		{"functions/dispatch/sweep.go", "errors.Join(s.withdraw(ctx, run, events.FunctionTune, deployed{}), s.withdraw(ctx, run, events.FunctionTrain, deployed{}))", "error(nil)"},
-		{"functions/worker/history.go", "case events.EndsRunWithoutJob(recorded.Event):", "case false:"},
+		{"functions/worker/attempt.go", "case events.EndsRunWithoutJob(recorded.Event):", "case false:"},
 	}},
 	{"a job is worked on whose outcome was announced", suite{folder: ofWorker, tests: "TestAJobThatWasAnnouncedIsNotDoneAgain", because: "an announced job was worked on"}, []edit{
-		{"functions/worker/history.go", "case events.Announces(recorded.Event, job):", "case false:"},
+		{"functions/worker/attempt.go", "case events.Announces(recorded.Event, job):", "case false:"},
 	}},
 	{"a run expires by one clock", suite{folder: onCluster, tests: "TestARunOutlivesAJumpOfTheLeadersClock"}, []edit{
 		{"functions/dispatch/join/decide.go", "!j.Began.IsZero() && now.Own.Sub(j.Began) <= after", "false && after == 0"},

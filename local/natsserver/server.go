@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -139,3 +140,73 @@ func (s *Server) Close() error {
 // Done is closed when the server ends, whether it was stopped or not. A server that can't write to
 // its disk any more ends by itself: Err says so.
 func (s *Server) Done() <-chan struct{} { return s.ended }
+
+// The server is looked at so often, and has to say the same so many times: a stream that is just
+// removed is not there either.
+const (
+	lookEvery = 2 * time.Second
+	looks     = 3
+)
+
+// watch ends a server that can't write to its disk. It would store nothing more, even when the disk
+// has space again, until it is restarted; what it has acknowledged is in its files.
+func (s *Server) watch() {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for last, same := "", 0; ; {
+		select {
+		case <-s.ended:
+			return
+		case <-look.C:
+		}
+		now := s.server.Healthz(&server.HealthzOptions{}).Error
+		if now != last {
+			last, same = now, 0
+		}
+		if same++; now != "" && same == looks {
+			fault := errors.New(now)
+			s.fault.Store(&fault)
+			s.server.Shutdown()
+			return
+		}
+	}
+}
+
+// Err says why the server has ended by itself; nil if it runs, or was stopped.
+func (s *Server) Err() error {
+	if fault := s.fault.Load(); fault != nil {
+		return *fault
+	}
+	return nil
+}
+
+// log hands what the server says to slog. The server's own logger would print, and end the process
+// on a fatal error.
+type log struct {
+	to     *slog.Logger
+	failed chan struct{} // closed at the first fatal error
+	once   sync.Once
+	fatal  string // set before failed is closed
+}
+
+func newLog(to *slog.Logger) *log {
+	if to == nil {
+		to = slog.New(slog.DiscardHandler)
+	}
+	return &log{to: to, failed: make(chan struct{})}
+}
+
+const said = "nats-server" // the message; what the server said is an attribute
+
+func (l *log) Noticef(format string, v ...any) { l.to.Debug(said, "text", fmt.Sprintf(format, v...)) }
+func (l *log) Debugf(format string, v ...any)  { l.to.Debug(said, "text", fmt.Sprintf(format, v...)) }
+func (l *log) Tracef(format string, v ...any)  { l.to.Debug(said, "text", fmt.Sprintf(format, v...)) }
+func (l *log) Warnf(format string, v ...any)   { l.to.Warn(said, "text", fmt.Sprintf(format, v...)) }
+func (l *log) Errorf(format string, v ...any)  { l.to.Error(said, "text", fmt.Sprintf(format, v...)) }
+
+// Fatalf is the server's last word: it goes on to return from Start by itself.
+func (l *log) Fatalf(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	l.to.Error(said, "text", text)
+	l.once.Do(func() { l.fatal = text; close(l.failed) })
+}

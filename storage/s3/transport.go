@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -92,4 +94,28 @@ func (c *watched) Write(p []byte) (int, error) {
 func (c *watched) Close() error {
 	c.unused.Stop()
 	return c.Conn.Close()
+}
+
+// Trusted asks a server behind TLS once whether its certificate is one to trust: nil, too, of one that can't be reached, which what is
+// asked of it next will say. minio-go takes a certificate that is refused for a fault of the moment, and tries for long.
+// The connection stays for what comes next.
+func (s *Store) Trusted(ctx context.Context) error {
+	if !strings.HasPrefix(s.endpoint, "https:") {
+		return nil
+	}
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, s.endpoint, http.NoBody)
+	if err != nil {
+		return err
+	}
+	answer, err := s.transport.RoundTrip(req)
+	if err == nil {
+		return answer.Body.Close()
+	}
+	if _, refused := errors.AsType[*tls.CertificateVerificationError](err); refused {
+		return err
+	}
+	return nil
 }

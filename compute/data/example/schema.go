@@ -2,10 +2,16 @@ package example
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -110,3 +116,136 @@ func protoError(err error) error {
 // Environments are the schema's default environments: the situations, such as TRAINING and SERVING,
 // for which it was written.
 func (s *Schema) Environments() []string { return s.proto.GetDefaultEnvironment() }
+
+// Spec is what is read of each record for the schema's Tensors: the feature of each, and those that
+// hold places or row lengths, which are columns of their own; putting tensors together is the
+// reader's business. A feature with a FixedLen tensor must be there unless it has a default; one
+// with tensors of other layouts, or of several, is read with any number of values.
+func (s *Schema) Spec() (Spec, error) {
+	tensors, err := s.Tensors()
+	if err != nil {
+		return nil, err
+	}
+	var spec Spec
+	for _, t := range tensors {
+		for _, f := range t.columns() {
+			if spec, err = spec.merge(f); err != nil {
+				return nil, s.bad(fmt.Errorf("tensor %q: %w", t.Name, err))
+			}
+		}
+	}
+	slices.SortFunc(spec, func(a, b Feature) int { return a.compare(b) })
+	if err := spec.Validate(); err != nil {
+		return nil, s.bad(err)
+	}
+	return spec, nil
+}
+
+// merge adds a feature, or reads one that is there in a way that suits both.
+func (s Spec) merge(f Feature) (Spec, error) {
+	i := slices.IndexFunc(s, func(g Feature) bool { return g.Name == f.Name && g.Sequence == f.Sequence })
+	if i < 0 {
+		return append(s, f), nil
+	}
+	if s[i].Kind != f.Kind {
+		return s, fmt.Errorf("feature %q is read as %v here and as %v by another tensor", f.Name, f.Kind, s[i].Kind)
+	}
+	if !slices.Equal(s[i].Shape, f.Shape) || (s[i].Shape == nil) != (f.Shape == nil) || !reflect.DeepEqual(s[i].Default, f.Default) {
+		s[i].Shape, s[i].Default = nil, nil
+	}
+	return s, nil
+}
+
+// EnvironmentSpec is Spec for one environment, as TensorFlow Metadata defines it: features that
+// name another one, or exclude this one, are left out. Labels are often marked so for SERVING.
+func (s *Schema) EnvironmentSpec(environment string) (Spec, error) {
+	spec, err := s.Spec()
+	if err != nil {
+		return nil, err
+	}
+	var absent []string
+	for _, f := range s.proto.GetFeature() {
+		in := slices.Contains(s.proto.GetDefaultEnvironment(), environment) || slices.Contains(f.GetInEnvironment(), environment)
+		if !in || slices.Contains(f.GetNotInEnvironment(), environment) {
+			absent = append(absent, f.GetName())
+		}
+	}
+	return spec.Without(absent...), nil
+}
+
+func (s *Schema) bad(err error) error { return inputError{fmt.Errorf("schema %s: %w", s.name, err)} }
+
+// StructureDigest is the SHA-256, in hex, of which features the schema has: their names, types and
+// shapes, what kind of domain they have, whether every example has them, and how they are
+// represented as tensors. It leaves out what moves with the data when a schema is inferred anew:
+// bounds and values of domains, shares of presence below 1, numbers of values that vary, and the
+// order of features.
+func (s *Schema) StructureDigest() string {
+	structure := proto.CloneOf(s.proto)
+	structure.StringDomain, structure.FloatDomain, structure.IntDomain = nil, nil, nil
+	structure.Feature = structures(structure.Feature)
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(structure)
+	if err != nil {
+		panic(err) // of a message that was just parsed
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// structures strips features of what moves with the data, and sorts them by name.
+func structures(features []*schemapb.Feature) []*schemapb.Feature {
+	for _, f := range features {
+		switch domain := f.DomainInfo.(type) {
+		case *schemapb.Feature_Domain:
+			f.DomainInfo = &schemapb.Feature_StringDomain{StringDomain: &schemapb.StringDomain{}}
+		case *schemapb.Feature_StringDomain:
+			domain.StringDomain = &schemapb.StringDomain{}
+		case *schemapb.Feature_IntDomain:
+			domain.IntDomain = &schemapb.IntDomain{IsCategorical: domain.IntDomain.IsCategorical}
+		case *schemapb.Feature_FloatDomain:
+			domain.FloatDomain = &schemapb.FloatDomain{}
+		case *schemapb.Feature_StructDomain:
+			domain.StructDomain.Feature = structures(domain.StructDomain.GetFeature())
+		}
+		if p := f.Presence; p != nil {
+			f.Presence = nil
+			if p.GetMinFraction() == 1 {
+				f.Presence = &schemapb.FeaturePresence{MinFraction: proto.Float64(1)}
+			}
+		}
+		if c := f.GetValueCount(); c.GetMin() != c.GetMax() {
+			f.ShapeType = &schemapb.Feature_ValueCount{ValueCount: &schemapb.ValueCount{}}
+		}
+	}
+	slices.SortStableFunc(features, func(a, b *schemapb.Feature) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	return features
+}
+
+// setDomain keeps the domains that say which values there are. A reference to a domain that is not
+// there counts as none, as it does in TensorFlow.
+func (s *Schema) setDomain(t *TensorSpec, p *schemapb.Feature) {
+	t.Vocabulary = p.GetStringDomain().GetValue()
+	ints := p.GetIntDomain()
+	if name := p.GetDomain(); name != "" {
+		for _, domain := range s.proto.GetStringDomain() {
+			if domain.GetName() == name {
+				t.Vocabulary = domain.GetValue()
+			}
+		}
+		for _, domain := range s.proto.GetIntDomain() {
+			if domain.GetName() == name {
+				ints = domain
+			}
+		}
+	}
+	t.Categorical = ints.GetIsCategorical()
+	if ints != nil && (ints.Min != nil || ints.Max != nil) {
+		t.IntRange = &Range{Min: math.MinInt64, Max: math.MaxInt64}
+		if ints.Min != nil {
+			t.IntRange.Min = ints.GetMin()
+		}
+		if ints.Max != nil {
+			t.IntRange.Max = ints.GetMax()
+		}
+	}
+}

@@ -3,7 +3,11 @@ package savedmodel
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
+	attrpb "github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
+	functionpb "github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
+	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
@@ -78,4 +82,77 @@ func (b *builder) graftAssets(g *transformGraph, r *renamer) error {
 		b.assets = append(b.assets, asset{source: filepath.Join(g.dir, "assets", def.GetFilename()), def: def})
 	}
 	return nil
+}
+
+// renamer gives what is grafted names and numbers that are free in the model.
+type renamer struct {
+	objects, assets int32 // what the model had before
+	functions       map[string]string
+}
+
+func newRenamer(g *transformGraph, objects, assets int32) *renamer {
+	r := &renamer{objects: objects, assets: assets, functions: map[string]string{}}
+	for _, def := range g.meta.GetGraphDef().GetLibrary().GetFunction() {
+		name := def.GetSignature().GetName()
+		r.functions[name] = functionPrefix + "tft_" + strings.TrimPrefix(name, functionPrefix)
+	}
+	return r
+}
+
+// functionPrefix begins, and a number ends, the names of functions; tf.saved_model.load reads the
+// name between them.
+const functionPrefix = "__inference_"
+
+func (r *renamer) object(id int32) int32 { return id + r.objects }
+
+func (r *renamer) node(name string) string { return "transform/" + name }
+
+// tensor renames a reference in the top graph: node, node:index or ^node.
+func (r *renamer) tensor(reference string) string {
+	if name, ok := strings.CutPrefix(reference, "^"); ok {
+		return "^" + r.node(name)
+	}
+	return r.node(reference)
+}
+
+// function renames a function; the name of an op stays.
+func (r *renamer) function(name string) string {
+	if renamed, ok := r.functions[name]; ok {
+		return renamed
+	}
+	return name
+}
+
+func (r *renamer) topNode(node *nodepb.NodeDef) {
+	node.Name = r.node(node.GetName())
+	for i, in := range node.GetInput() {
+		node.Input[i] = r.tensor(in)
+	}
+	classes := node.GetAttr()["_class"].GetList().GetS()
+	for i, class := range classes {
+		if name, ok := strings.CutPrefix(string(class), colocationPrefix); ok {
+			classes[i] = []byte(colocationPrefix + r.node(name))
+		}
+	}
+	if shared, ok := node.GetAttr()["shared_name"]; ok && node.GetOp() == "VarHandleOp" {
+		shared.Value = stringAttr(r.node(string(shared.GetS()))).Value
+	}
+	r.anyNode(node)
+}
+
+// rename renames a function, and in its body what isn't the body's own.
+func (r *renamer) rename(def *functionpb.FunctionDef) {
+	signature := def.GetSignature()
+	signature.Name = r.function(signature.GetName())
+	for _, node := range def.GetNodeDef() {
+		r.anyNode(node)
+	}
+}
+
+// anyNode renames what nodes of the top graph and of functions have in common: the functions they
+// call. The shared_name of a table stays: it is the same in the top graph and in the function that
+// makes the table, and tf.saved_model.load gives each load names of its own.
+func (r *renamer) anyNode(node *nodepb.NodeDef) {
+	node.Op = r.function(node.GetOp())
+	eachFunction(node.GetAttr(), func(f *attrpb.NameAttrList) { f.Name = r.function(f.GetName()) })
 }

@@ -2,11 +2,15 @@ package skew
 
 import (
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // values are what one row has of one output or feature: floats, integers or texts.
@@ -120,4 +124,127 @@ func shortest(x float64) string {
 		return strconv.FormatFloat(x, 'g', -1, 32)
 	}
 	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+// element is one value of a prediction: a number, a string, or what may be both, as "NaN" is.
+type element struct {
+	number           float64
+	text             string
+	isNumber, isText bool
+}
+
+// words are the numbers that JSON has no numbers for.
+var words = map[string]float64{"NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)}
+
+// UnmarshalJSON reads a number, a string, or {"b64": a string's bytes}.
+func (e *element) UnmarshalJSON(text []byte) error {
+	var bytes struct {
+		B64 *[]byte `json:"b64"`
+	}
+	switch {
+	case json.Unmarshal(text, &e.number) == nil && string(text) != "null":
+		e.isNumber = true
+	case json.Unmarshal(text, &e.text) == nil && string(text) != "null":
+		e.isText = true
+		e.number, e.isNumber = words[e.text]
+	case json.Unmarshal(text, &bytes) == nil && bytes.B64 != nil:
+		e.text, e.isText = string(*bytes.B64), true
+	default:
+		return fmt.Errorf("expected a number or a string, got %.40s", text)
+	}
+	return nil
+}
+
+// valuesOf are the elements of one output: strings, if all of them may be, or numbers.
+func valuesOf(list []element) (values, error) {
+	var floats []float64
+	var texts []string
+	for _, e := range list {
+		if e.isNumber {
+			floats = append(floats, e.number)
+		}
+		if e.isText {
+			texts = append(texts, e.text)
+		}
+	}
+	switch len(list) {
+	case len(texts):
+		return values{texts: texts}, nil
+	case len(floats):
+		return values{floats: floats}, nil
+	}
+	return values{}, errors.New("holds numbers and strings")
+}
+
+// like is v as the numbers that its words mean, if served holds no strings and all of v's are such
+// words.
+func (v values) like(served values) values {
+	if served.texts != nil || v.texts == nil {
+		return v
+	}
+	var floats []float64
+	for _, text := range v.texts {
+		x, ok := words[text]
+		if !ok {
+			return v
+		}
+		floats = append(floats, x)
+	}
+	return values{floats: floats}
+}
+
+// column are the values of every row.
+type column []values
+
+// columnOf takes a tensor apart whose first dimension is the rows.
+func columnOf(t tensor.Tensor) (column, error) {
+	shape := t.Shape()
+	rows, width := shape[0], 1
+	for _, d := range shape[1:] {
+		width *= d
+	}
+	made := make(column, rows)
+	for i := range made {
+		from, to := i*width, (i+1)*width
+		if floats, ok := tensor.Values[float32](t); ok {
+			for _, x := range floats[from:to] {
+				made[i].floats = append(made[i].floats, float64(x))
+			}
+		} else if floats, ok := tensor.Values[float64](t); ok {
+			made[i].floats = floats[from:to]
+		} else if ints, ok := tensor.Values[int64](t); ok {
+			made[i].ints = ints[from:to]
+		} else if ints, ok := tensor.Values[int32](t); ok {
+			for _, x := range ints[from:to] {
+				made[i].ints = append(made[i].ints, int64(x))
+			}
+		} else if texts, ok := tensor.Values[string](t); ok {
+			made[i].texts = texts[from:to]
+		} else {
+			return nil, fmt.Errorf("is of type %v, which isn't compared", t.DType())
+		}
+	}
+	return made, nil
+}
+
+// sparseColumn puts the values of a sparse tensor into their rows.
+func sparseColumn(indices, content tensor.Tensor, rows int) (column, error) {
+	all, err := columnOf(content)
+	if err != nil {
+		return nil, err
+	}
+	places, ok := tensor.Values[int64](indices)
+	if !ok || len(indices.Shape()) != 2 || len(all) != indices.Shape()[0] {
+		return nil, fmt.Errorf("is no sparse tensor")
+	}
+	made, rank := make(column, rows), indices.Shape()[1]
+	for i, v := range all {
+		r := int(places[i*rank])
+		if r < 0 || r >= rows {
+			return nil, fmt.Errorf("has a value in row %d of %d", r, rows)
+		}
+		made[r].floats, made[r].ints = append(made[r].floats, v.floats...), append(made[r].ints, v.ints...)
+		made[r].texts = append(made[r].texts, v.texts...)
+	}
+	return made, nil
 }

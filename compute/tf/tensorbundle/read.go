@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	shapepb "github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
 // maxIndexBytes bounds what is read into memory at once. TensorFlow's own indexes have some 50
@@ -200,4 +203,77 @@ func (b *Bundle) Size(key string) (int64, error) {
 		}
 	}
 	return size, nil
+}
+
+// CheckFiles says which data file is missing, or ends before the values that the index has in it.
+// No value is read: a file that was cut off while it was written is found, one that was changed is
+// not.
+func (b *Bundle) CheckFiles() error {
+	lengths := map[string]int64{}
+	for _, key := range slices.Sorted(maps.Keys(b.entries)) {
+		entry := b.entries[key]
+		if len(entry.GetSlices()) > 0 {
+			continue // its values are those of other entries
+		}
+		name := dataFile(b.prefix, entry.GetShardId(), b.shards)
+		if _, known := lengths[name]; !known {
+			length, err := b.length(name)
+			if err != nil {
+				return b.failure(key, err)
+			}
+			lengths[name] = length
+		}
+		if err := within(entry, name, lengths[name]); err != nil {
+			return b.failure(key, err)
+		}
+	}
+	return nil
+}
+
+func (b *Bundle) length(name string) (int64, error) {
+	file, err := b.open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close() // only read: nothing can be lost
+	return file.Length()
+}
+
+// within is an error for an entry whose values don't lie in a file of that length.
+func within(entry *corepb.BundleEntryProto, name string, length int64) error {
+	offset, size := entry.GetOffset(), entry.GetSize()
+	if offset < 0 || size < 0 || size > length || offset > length-size {
+		return fmt.Errorf("%d bytes at %d lie outside %s, which has %d", size, offset, name, length)
+	}
+	return nil
+}
+
+// Tensor reads a variable of strings or numbers in the type it was saved in. Numbers reads types of
+// fewer bits, too.
+func (b *Bundle) Tensor(key string) (tensor.Tensor, error) {
+	e, err := b.find(key)
+	if err != nil {
+		return nil, err
+	}
+	dims := tensor.ShapeOf(e.GetShape())
+	if e.GetDtype() == tensor.String {
+		values, err := b.Strings(key)
+		if err != nil {
+			return nil, err
+		}
+		texts := make([]string, len(values))
+		for i, v := range values {
+			texts[i] = string(v)
+		}
+		return &tensor.Array[string]{Dims: dims, Data: texts}, nil
+	}
+	data, _, err := b.numeric(key)
+	if err != nil {
+		return nil, err
+	}
+	t, err := tensor.FromBytes(e.GetDtype(), dims, data)
+	if err != nil {
+		return nil, b.failure(key, err)
+	}
+	return t, nil
 }

@@ -3,14 +3,18 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
 const (
@@ -103,4 +107,87 @@ func Secrets(what, file string) Check {
 		}
 		return []Finding{Fine("%s is its owner's alone", file)}
 	})
+}
+
+// driver is what NVIDIA's driver on Linux puts there for its first GPU.
+const driver = "/dev/nvidia0"
+
+// GPU looks for one that builtin modules can train on. probe asks the program for GPUs which one there is; a program that is missing is
+// fs.ErrNotExist, and no trouble on a machine without a GPU.
+func GPU(probe func(context.Context) (device string, err error)) Check { return gpuBy(probe, driver) }
+
+func gpuBy(probe func(context.Context) (string, error), driver string) Check {
+	return Func("gpu", func(ctx context.Context) []Finding {
+		device, err := probe(ctx)
+		_, noDriver := os.Stat(driver)
+		switch {
+		case err == nil:
+			return []Finding{Fine("%s", device)}
+		case errors.Is(err, fs.ErrNotExist) && noDriver != nil:
+			return []Finding{Fine("none; builtin modules train on the CPU")}
+		case errors.Is(err, fs.ErrNotExist):
+			return []Finding{Warn("put stoker-cuda next to stoker, or name it by STOKER_CUDA", "there is a GPU, and no stoker-cuda: builtin modules train on the CPU")}
+		}
+		return []Finding{Warn("run `stoker-cuda probe`; NVIDIA's driver must be of series 580 or newer", "%s", line(err))}
+	})
+}
+
+// Python looks at the environment that TFX module files run in, and imports what they import, TensorFlow first.
+func Python(options python.Options) Check {
+	return Func("python", func(ctx context.Context) []Finding {
+		environment, err := python.Find(ctx, options)
+		if err != nil {
+			return []Finding{Warn("TFX module files alone need it: `stoker python setup`", "%s", line(err))}
+		}
+		checked, err := python.Check(ctx, environment)
+		if err != nil {
+			return []Finding{Warn("TFX module files alone need it: `stoker python setup`", "%s: %s", environment.Interpreter, line(err))}
+		}
+		return ofPackages(checked)
+	})
+}
+
+func ofPackages(c python.Checked) (found []Finding) {
+	if err := c.Usable(); err != nil {
+		found = append(found, Warn("TFX module files alone need it: `stoker python setup --force` makes it again", "%s", line(err)))
+	} else {
+		found = append(found, Fine("Python %s, TensorFlow %s, %s: %s", c.Python, version(c, "tensorflow"), gpus(c.GPUs), c.Interpreter))
+	}
+	for _, p := range c.Packages {
+		if p.Problem == "" || p.Package == "tensorflow" {
+			continue
+		}
+		f := Warn(p.Add, "%s: %s; modules that import it fail", p.Package, firstLine(p.Problem))
+		if f.Do == "" {
+			f.Do = "`stoker python setup --force` makes the environment again"
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+func gpus(n int) string {
+	switch n {
+	case 0:
+		return "no GPU"
+	case 1:
+		return "a GPU"
+	}
+	return fmt.Sprintf("%d GPUs", n)
+}
+
+func version(c python.Checked, name string) string {
+	for _, p := range c.Packages {
+		if p.Package == name {
+			return p.Version
+		}
+	}
+	return "?"
+}
+
+func line(err error) string { return firstLine(err.Error()) }
+
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return first
 }

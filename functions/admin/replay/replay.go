@@ -3,9 +3,13 @@ package replay
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -26,4 +30,66 @@ func New(ctx context.Context, bus events.Bus, store storage.Store, log *slog.Log
 		return nil, err
 	}
 	return &Replay{bus: bus, store: store, dispatcher: dispatcher}, nil
+}
+
+// Action is what a replay does for a run.
+type Action string
+
+// The actions of a replay.
+const (
+	Leave Action = "leave" // nothing is missing, or nothing can be done
+	Join  Action = "join"  // its events are handled again: it may wait for more, or get its job
+	Offer Action = "offer" // its job is enqueued again, the same
+	Train Action = "train" // its model is gone or damaged: the same execution again, as another generation
+	Tune  Action = "tune"  // the hyperparameters that its search found are gone or damaged, and others train with them: the same search again
+	Force Action = "force" // another execution, on request
+	Stuck Action = "stuck" // nothing: the run's state can't be read, or an input of its job is gone for good
+)
+
+// Run names a run.
+type Run = runs.Key
+
+// Step is what a replay does for one run, and why.
+type Step struct {
+	Run
+	Action   Action        `json:"action"`
+	Why      string        `json:"why"`
+	WaitsFor []events.Kind `json:"waits_for,omitempty"`
+	After    []Run         `json:"after,omitempty"` // runs whose outcome comes first: those of after
+
+	completed uint64     // sequence of the run's newest event: steps are taken in this order
+	again     join.Retry // how the job differs from the first
+	events    []uint64   // what the join is made of, by sequence
+	rejoin    bool       // there is no join: it comes back from the log first
+
+	makes      storage.Place // the execution whose result the step makes again; zero for none
+	startsFrom storage.Place // the execution whose model it starts from; zero for none
+	trainsWith storage.Place // the execution that found its hyperparameters; zero for none
+	fetched    bool          // it was added because other steps need its result
+	after      []int         // steps whose outcome comes first
+	needs      []int         // those of them that make what this one needs
+}
+
+// idle reports whether the step has no effect.
+func (s Step) idle() bool { return s.Action == Leave || s.Action == Stuck }
+
+// Options select runs, and say how they are replayed.
+type Options struct {
+	From     From
+	Pipeline string // "" for all
+	Run      string // "" for all
+	Force    bool
+	Request  string // names a forced replay: the same request makes the same executions
+}
+
+// From is where in the log a replay begins: runs that have an event from there on are selected. The
+// zero value is the beginning of the log.
+type From struct {
+	Sequence uint64
+	Time     time.Time // by the bus's clock
+}
+
+// reached reports whether a run has such an event.
+func (f From) reached(t *runs.Timeline) bool {
+	return slices.ContainsFunc(t.Events, func(e runs.Event) bool { return e.Sequence >= f.Sequence && !e.Stored.Before(f.Time) })
 }

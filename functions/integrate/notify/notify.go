@@ -3,11 +3,13 @@ package notify
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -215,3 +217,17 @@ func (t *tried) again(sequence uint64) int {
 // Try sends an event of type dev.stoker.notify.test.v1 once, and returns nil if the receiver
 // accepts it. It does not use the bus.
 func (n *Notifier) Try(ctx context.Context) error { return n.hook.send(ctx, test(n.hook.now())) }
+
+// test is an event without content, for a test of the connection.
+func test(now time.Time) notification {
+	w := Words{
+		Type: "dev.stoker.notify.test.v1", Kind: "test", ID: "test-" + strconv.FormatInt(now.UnixNano(), 36), Pipeline: "none",
+		Reason: "test", Message: "nothing is wrong: somebody tries out this address",
+	}
+	return notification{Words: w, event: func() ([]byte, error) {
+		return json.Marshal(map[string]any{
+			"specversion": "1.0", "type": w.Type, "id": w.ID, "source": "/stoker/notify", "time": now.UTC(),
+			"datacontenttype": "application/json", "data": map[string]string{"message": w.Message},
+		})
+	}}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
@@ -255,4 +256,34 @@ func copyTo(ctx context.Context, log events.StudyLog, state State, w io.Writer) 
 		return errLost
 	}
 	return nil
+}
+
+// timeLook is how often a waiter reads the bus's time, which may have become known more exactly.
+const timeLook = 5 * time.Second
+
+// Over waits, and returns true when the study is over, by the log or by its time, or lost says so;
+// false if ctx ends before.
+func (l *Log) Over(ctx context.Context, lost func(tune.Study) bool) bool {
+	for {
+		study, changed := l.Watch()
+		if study.Finished != nil || lost(study) {
+			return true
+		}
+		left := time.Duration(math.MaxInt64)
+		if at := study.OutOfTimeAt(); !at.IsZero() {
+			left = at.Sub(l.Time())
+		}
+		if left <= 0 {
+			return true
+		}
+		timer := time.NewTimer(min(left, timeLook))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		case <-changed:
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
 }
