@@ -9,7 +9,7 @@
 //	dispatch.go  dispatch: events to jobs, compared with raw JetStream (raw.go)
 //	worker.go    noop and recover: jobs of one worker
 //	search.go    search and study: a search, and what surrounds its trials
-//	guest.go     TFX module files, compared with plain Python
+//	tfx.go       TFX module files, compared with plain Python
 //	training.go  compute: training, compared with TensorFlow (training_data.go: its models and data)
 //	sgemm.go     sgemm: products of matrices, compared with OpenBLAS
 //	tune.go      tune: suggestions, compared with KerasTuner and Optuna (package quality)
@@ -82,7 +82,7 @@ type bench struct {
 func parts() []part {
 	return []part{
 		sizePart(), readyPart(), coldPart(), childPart(), walkPart(), dispatchPart(), noopPart(), recoverPart(), tracePart(),
-		filesPart(), guestPart(), tunePart(), searchPart(), studyPart(), computePart(), inputPart(), sgemmPart(),
+		filesPart(), tfxPart(), tunePart(), searchPart(), studyPart(), computePart(), inputPart(), sgemmPart(),
 	}
 }
 

@@ -11,11 +11,11 @@ func TestAForkedModuleIsTimed(t *testing.T) {
 	t.Parallel()
 	tftest.Python(t) // not with -short
 	b := bench{rounds: 1, log: t.Output()}
-	figures, err := b.figuresOf(t.Context(), guestPart().groups[1])
+	figures, err := b.figuresOf(t.Context(), tfxPart().groups[1])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(figures) != 5 || figures[0].Name != "guest-"+runner.WarmFork+"-job-to-run-fn-p50" {
+	if len(figures) != 5 || figures[0].Name != "tfx-"+runner.WarmFork+"-job-to-run-fn-p50" {
 		t.Errorf("figures %+v", figures)
 	}
 	for _, f := range figures {

@@ -21,31 +21,31 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// guestPart measures how a TFX module starts: cold, forked from a process that has imported
+// tfxPart measures how a TFX module starts: cold, forked from a process that has imported
 // everything, and in one that waits. A job begins when the worker has it; the parts noop and walk
 // measure what precedes that. Then it measures a whole job, compared with plain Python.
-func guestPart() part {
+func tfxPart() part {
 	memory := func(name string) []spec {
 		return []spec{{name: name + "-pss", unit: megabytes, of: "pss"}, {name: name + "-private", unit: megabytes, of: "private"}}
 	}
-	return part{"guest", []group{
+	return part{"tfx", []group{
 		{
-			rounds: 5, figures: tails("guest-cold-job-to-run-fn", ""),
-			setup: withGuest(runner.WarmOff, func(ctx context.Context, g *guestJobs, r *recorder) error {
-				return r.run(ctx, func(int) error { return g.time(ctx, r, "guest-cold-job-to-run-fn") })
+			rounds: 5, figures: tails("tfx-cold-job-to-run-fn", ""),
+			setup: withTFX(runner.WarmOff, func(ctx context.Context, g *tfxJobs, r *recorder) error {
+				return r.run(ctx, func(int) error { return g.time(ctx, r, "tfx-cold-job-to-run-fn") })
 			}),
 		},
 		{
 			rounds: 50, warmUp: 1, // which waits for the imports
-			figures: slices.Concat(tails("guest-fork-job-to-run-fn", "< 150"), []spec{
-				{name: "guest-fork-overhead-cpu-mean", unit: cpuSeconds, of: "overhead", at: samples.mean, goal: "< 0.2"},
-			}, memory("guest-fork-server")),
-			setup: withGuest(runner.WarmFork, timeForked),
+			figures: slices.Concat(tails("tfx-fork-job-to-run-fn", "< 150"), []spec{
+				{name: "tfx-fork-overhead-cpu-mean", unit: cpuSeconds, of: "overhead", at: samples.mean, goal: "< 0.2"},
+			}, memory("tfx-fork-server")),
+			setup: withTFX(runner.WarmFork, timeForked),
 		},
 		{
 			rounds: 10, warmUp: 1,
-			figures: append(tails("guest-idle-job-to-run-fn", "< 50"), memory("guest-idle-process")...),
-			setup: withGuest(runner.WarmIdle, func(ctx context.Context, g *guestJobs, r *recorder) error {
+			figures: append(tails("tfx-idle-job-to-run-fn", "< 50"), memory("tfx-idle-process")...),
+			setup: withTFX(runner.WarmIdle, func(ctx context.Context, g *tfxJobs, r *recorder) error {
 				return r.run(ctx, func(round int) error {
 					if round > 0 { // a job that is early would wait for the rest of the imports
 						pid, err := waitingProcess(ctx)
@@ -56,7 +56,7 @@ func guestPart() part {
 							return err
 						}
 					}
-					return g.time(ctx, r, "guest-idle-job-to-run-fn")
+					return g.time(ctx, r, "tfx-idle-job-to-run-fn")
 				})
 			}),
 		},
@@ -66,14 +66,14 @@ func guestPart() part {
 
 // timeForked also records what Stoker adds to run_fn: all CPU time of this process, of the one that
 // forks and of the child, less that of run_fn itself.
-func timeForked(ctx context.Context, g *guestJobs, r *recorder) error {
+func timeForked(ctx context.Context, g *tfxJobs, r *recorder) error {
 	parent := os.Getpid() // until the first job has shown which process forks
 	return r.run(ctx, func(int) error {
 		before, err := cpuTime(os.Getpid(), parent)
 		if err != nil {
 			return err
 		}
-		if err := g.time(ctx, r, "guest-fork-job-to-run-fn"); err != nil {
+		if err := g.time(ctx, r, "tfx-fork-job-to-run-fn"); err != nil {
 			return err
 		}
 		after, err := cpuTime(os.Getpid(), parent)
@@ -118,34 +118,34 @@ func waitingProcess(ctx context.Context) (int, error) {
 	}
 }
 
-//go:embed guest.py
-var guestModule string
+//go:embed tfx.py
+var tfxModule string
 
-// guestJobs runs the module, one job at a time.
-type guestJobs struct {
+// tfxJobs runs the module, one job at a time.
+type tfxJobs struct {
 	modules *runner.Runner
 	dir     string
 	next    int
-	report  guestReport // of the last job
+	report  tfxReport // of the last job
 }
 
-// guestReport is the report of the module.
-type guestReport struct {
+// tfxReport is the report of the module.
+type tfxReport struct {
 	First  int64   // when its first line ran, in nanoseconds since 1970
 	CPU    float64 // of run_fn, in seconds
 	Parent int     // the process that started it
 }
 
-// withGuest is a set-up with a runner of Python modules that are started in a way. The packages of
+// withTFX is a set-up with a runner of Python modules that are started in a way. The packages of
 // the environment have been examined by then, as those of a worker after its first job.
-func withGuest(way string, use func(context.Context, *guestJobs, *recorder) error) func(context.Context, bench, *recorder) error {
+func withTFX(way string, use func(context.Context, *tfxJobs, *recorder) error) func(context.Context, bench, *recorder) error {
 	return func(ctx context.Context, _ bench, r *recorder) error {
 		interpreter, err := tftest.Interpreter()
 		if err != nil {
 			return err
 		}
 		return inTempDir(func(dir string) error {
-			if err := os.WriteFile(filepath.Join(dir, "bench_module.py"), []byte(guestModule), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "bench_module.py"), []byte(tfxModule), 0o600); err != nil {
 				return err
 			}
 			modules, err := runner.New(runner.Options{Python: interpreter, CacheDir: filepath.Join(dir, "cache"), Warm: 1, PythonWarm: way})
@@ -153,21 +153,21 @@ func withGuest(way string, use func(context.Context, *guestJobs, *recorder) erro
 				return err
 			}
 			defer modules.Close()
-			return use(ctx, &guestJobs{modules: modules, dir: dir}, r)
+			return use(ctx, &tfxJobs{modules: modules, dir: dir}, r)
 		})
 	}
 }
 
 // time runs a job and adds the time from when it is handed to the runner to the first line of its
 // run_fn.
-func (g *guestJobs) time(ctx context.Context, r *recorder, series string) error {
+func (g *tfxJobs) time(ctx context.Context, r *recorder, series string) error {
 	began := time.Now()
 	err := g.run(ctx)
 	r.addTime(series, time.Unix(0, g.report.First).Sub(began))
 	return err
 }
 
-func (g *guestJobs) run(ctx context.Context) error {
+func (g *tfxJobs) run(ctx context.Context) error {
 	g.next++
 	dir := filepath.Join(g.dir, strconv.Itoa(g.next))
 	for _, sub := range []string{"working", "run"} {
@@ -206,10 +206,10 @@ func penguinGroup() group {
 	return group{
 		rounds: 7, warmUp: 2, // the first starts cold, and in the second the process that forks may still import
 		figures: []spec{
-			{name: "guest-penguin-event-to-model-p50", unit: milliseconds, of: "ours", goal: "less than plain", peers: plain("plain")},
-			{name: "guest-penguin-cpu-p50", unit: cpuSeconds, of: "our cpu", peers: plain("plain cpu")},
-			{name: "guest-penguin-autograph-all-p50", unit: milliseconds, of: "all", peers: plain("plain")},
-			{name: "guest-penguin-autograph-all-beyond-plain", unit: milliseconds, of: "beyond", goal: "< 500"},
+			{name: "tfx-penguin-event-to-model-p50", unit: milliseconds, of: "ours", goal: "less than plain", peers: plain("plain")},
+			{name: "tfx-penguin-cpu-p50", unit: cpuSeconds, of: "our cpu", peers: plain("plain cpu")},
+			{name: "tfx-penguin-autograph-all-p50", unit: milliseconds, of: "all", peers: plain("plain")},
+			{name: "tfx-penguin-autograph-all-beyond-plain", unit: milliseconds, of: "beyond", goal: "< 500"},
 		},
 		setup: func(ctx context.Context, b bench, r *recorder) error {
 			interpreter, err := tftest.Interpreter()
@@ -221,11 +221,11 @@ func penguinGroup() group {
 					return err
 				}
 				return r.run(ctx, func(round int) error {
-					ours, cpu, err := c.followGuest(ctx, module.AutographUser, 2*round)
+					ours, cpu, err := c.followPenguin(ctx, module.AutographUser, 2*round)
 					if err != nil {
 						return err
 					}
-					all, _, err := c.followGuest(ctx, module.AutographAll, 2*round+1)
+					all, _, err := c.followPenguin(ctx, module.AutographAll, 2*round+1)
 					if err != nil {
 						return err
 					}
@@ -259,9 +259,9 @@ func examplePipeline() (pipeline.Pipeline, error) {
 	return spec, err
 }
 
-// followGuest follows a run and counts the CPU time of the deployment with all its processes. The
+// followPenguin follows a run and counts the CPU time of the deployment with all its processes. The
 // number makes an execution that is not cached.
-func (c *client) followGuest(ctx context.Context, autograph string, number int) (trained time.Duration, cpu float64, err error) {
+func (c *client) followPenguin(ctx context.Context, autograph string, number int) (trained time.Duration, cpu float64, err error) {
 	spec := c.spec
 	spec.Module.Autograph = autograph
 	before, err := treeCPU(c.pid)
@@ -271,7 +271,7 @@ func (c *client) followGuest(ctx context.Context, autograph string, number int) 
 	if err := c.deploy(ctx, spec, number+1); err != nil {
 		return 0, 0, err
 	}
-	t, err := c.follow(ctx, fmt.Sprintf("guest-%s-%d", autograph, number))
+	t, err := c.follow(ctx, fmt.Sprintf("tfx-%s-%d", autograph, number))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -279,7 +279,7 @@ func (c *client) followGuest(ctx context.Context, autograph string, number int) 
 	return t.trained, after - before, err
 }
 
-//go:embed guest_plain.py
+//go:embed tfx_plain.py
 var plainScript string
 
 // plainRun is what run_fn alone took in plain Python.
