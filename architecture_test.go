@@ -75,7 +75,7 @@ var rules = archtest.Rules{
 
 		"functions/internal/mask":                    {}, // masks secrets in output
 		"functions/internal/spelling":                {}, // suggestions for misspelled names
-		"functions/pipeline":                         {Imports: "functions/internal/mask functions/module compute/tune functions/internal/spelling"},
+		"functions/pipeline":                         {Imports: "events functions/internal/mask functions/module compute/tune functions/internal/spelling"},
 		"functions/module":                           {Imports: "compute/kernel compute/data/tfrecord compute/tune functions/internal/spelling", TestImports: "compute/tune/space"},
 		"functions/module/modelcheck":                {Imports: "compute/data/example compute/tf/drift compute/export compute/tf/savedmodel compute/tf/skew compute/tf/graph"},
 		"functions/module/modelcheck/modelchecktest": {Imports: "functions/runner functions/module/modelcheck", TestOnly: true},
@@ -237,5 +237,19 @@ func TestTheCodeKeepsToItsArchitecture(t *testing.T) {
 	}
 	for _, violation := range violations {
 		t.Error(violation)
+	}
+}
+
+// Code that handles some kinds of events says what holds for the others, so that whoever adds a kind
+// finds each place that must change.
+func TestEveryKindOfEventIsHandledWhereSomeAre(t *testing.T) {
+	t.Parallel()
+	kinds := archtest.Enum{Import: rules.Module + "/events", Dir: "events", Type: "Kind", Table: "kinds"}
+	gaps, err := kinds.Gaps(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, gap := range gaps {
+		t.Error(gap)
 	}
 }

@@ -20,7 +20,7 @@ func asyncAPI(t *testing.T) []byte {
 		messages = append(messages, item(name, append(eventMessage(kind, name), exampleOf(t, kind)...)))
 		channels = append(channels, item(name, eventChannel(kind, name)))
 		action := "send"
-		if kind == KindExamplesReady || kind == KindTransformReady || kind == KindHParamsReady || kind == KindModelBlessed {
+		if slices.Contains(PublishedBy(ByUpstream), kind) {
 			action = "receive"
 		}
 		operations = append(operations, item(action+name, operation(action, name)))

@@ -147,7 +147,7 @@ func FromCloudEvent(e cloudevents.Event) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	event := Event{ID: e.ID(), Source: e.Source(), Pipeline: e.Subject(), Time: e.Time(), Data: newData(kind)}
+	event := Event{ID: e.ID(), Source: e.Source(), Pipeline: e.Subject(), Time: e.Time(), Data: NewData(kind)}
 	if err := event.readExtensions(e.Extensions()); err != nil {
 		return Event{}, err
 	}

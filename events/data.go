@@ -1,9 +1,42 @@
 package events
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
 )
+
+// Data is the data of an event: a pointer to one of the types below. Its optional methods are those
+// of RunData and MarkerData, and those that come with an embedded Request, Answer or Failed.
+type Data interface {
+	// Kind is constant for the type, which has a row in the table of kinds.
+	Kind() Kind
+	// Validate returns nil or an *Invalid naming the first bad field by its JSON path below data.
+	Validate() error
+	// Summary is the most important detail of the event in one line, for people: the address of what
+	// is ready, or why something failed.
+	Summary() string
+}
+
+// RunData is the data of events that runs are made of.
+type RunData interface {
+	Data
+	// Inputs returns the artifacts that the event names for the jobs of its run.
+	Inputs() Inputs
+}
+
+// MarkerData is the data of events that the bridge publishes for marker objects.
+type MarkerData interface {
+	Data
+	// Addresses returns the fields of the data that hold addresses of artifacts. A marker may name
+	// these relative to its own folder.
+	Addresses() []*string
+}
 
 // In the tags, format=s3, format=digest and format=split stand for the patterns in words.go: the schemas carry the pattern.
 
@@ -37,17 +70,65 @@ type Request struct {
 	Force        bool            `json:"force,omitempty" jsonschema:"description=Train even if the same was trained before: the execution is salted with this event's id"`
 }
 
-// RequestOf is what the publisher of data asks for; nothing, for kinds that can't.
+func (r *Request) request() *Request { return r }
+
+// RequestOf returns what the publisher of data asks for; nothing, for kinds that can't.
 func RequestOf(data Data) Request {
-	switch d := data.(type) {
-	case *ExamplesReady:
-		return d.Request
-	case *TransformReady:
-		return d.Request
-	case *HParamsReady:
-		return d.Request
+	if asks, ok := data.(interface{ request() *Request }); ok {
+		return *asks.request()
 	}
 	return Request{}
+}
+
+// WithForce returns a copy of data that asks for a training anew, or for none. It is false for kinds
+// that can't ask.
+func WithForce(data Data, force bool) (Data, bool) {
+	copied := copyOf(reflect.ValueOf(data).Elem())
+	asks, ok := copied.(interface{ request() *Request })
+	if ok {
+		asks.request().Force = force
+	}
+	return copied, ok
+}
+
+func (r Request) validate() error {
+	if len(r.PipelineSpec) == 0 || bytes.Equal(r.PipelineSpec, []byte("null")) {
+		return nil
+	}
+	return checkObject("pipeline_spec", r.PipelineSpec)
+}
+
+// Answer names the job that an event answers.
+type Answer struct {
+	Job        string `json:"job,omitempty" jsonschema:"description=ID of the job that this event answers\\, where it answers one"`
+	JobRequest string `json:"job_request,omitempty" jsonschema:"description=Who asked for that job again: a dead letter or a replay"`
+}
+
+func (a *Answer) answer() *Answer { return a }
+
+// answerOf returns what an event answers; nil for kinds that answer no job.
+func answerOf(data Data) *Answer {
+	if answers, ok := data.(interface{ answer() *Answer }); ok {
+		return answers.answer()
+	}
+	return nil
+}
+
+// Output is the artifact that a job made, as the event of its result names it.
+type Output struct {
+	URI        string
+	Execution  string
+	Generation int
+	Cached     bool // it is the artifact of an earlier job
+}
+
+// OutputOf returns the artifact that data names as the result of a job; false for kinds that name
+// none.
+func OutputOf(data Data) (Output, bool) {
+	if result, ok := data.(interface{ output() Output }); ok {
+		return result.output(), true
+	}
+	return Output{}, false
 }
 
 // ExamplesReady says that examples can be read.
@@ -58,6 +139,35 @@ type ExamplesReady struct {
 	Request
 }
 
+// Kind implements Data.
+func (*ExamplesReady) Kind() Kind { return KindExamplesReady }
+
+// Validate implements Data.
+func (d *ExamplesReady) Validate() error {
+	if len(d.Examples) == 0 {
+		return invalid("examples", "at least one Examples artifact", "")
+	}
+	return first(
+		checkExamples("examples", d.Examples),
+		optionalURI("schema", d.Schema),
+		optionalURI("statistics", d.Statistics),
+		d.Request.validate(),
+	)
+}
+
+// Summary implements Data.
+func (d *ExamplesReady) Summary() string { return d.Examples[0].URI }
+
+// Inputs implements RunData.
+func (d *ExamplesReady) Inputs() Inputs {
+	return Inputs{Examples: d.Examples, Schema: d.Schema, Statistics: d.Statistics}
+}
+
+// Addresses implements MarkerData.
+func (d *ExamplesReady) Addresses() []*string {
+	return append(addressesOf(d.Examples), &d.Schema, &d.Statistics)
+}
+
 // TransformReady says that a transform graph, and perhaps the examples it transformed, can be read.
 type TransformReady struct {
 	TransformGraph      string     `json:"transform_graph" jsonschema:"required,format=s3,description=Address of a TransformGraph artifact folder"`
@@ -66,6 +176,45 @@ type TransformReady struct {
 	Schema              string     `json:"schema,omitempty" jsonschema:"format=s3,description=Default: the one inside the graph's transformed_metadata or metadata"`
 	Statistics          string     `json:"statistics,omitempty" jsonschema:"format=s3,description=Address of an ExampleStatistics artifact folder: of the examples that Transform read"`
 	Request
+}
+
+// Kind implements Data.
+func (*TransformReady) Kind() Kind { return KindTransformReady }
+
+// Validate implements Data.
+func (d *TransformReady) Validate() error {
+	return first(
+		CheckURI("transform_graph", d.TransformGraph),
+		checkExamples("transformed_examples", d.TransformedExamples),
+		checkExamples("examples", d.Examples),
+		optionalURI("schema", d.Schema),
+		optionalURI("statistics", d.Statistics),
+		d.Request.validate(),
+	)
+}
+
+// Summary implements Data.
+func (d *TransformReady) Summary() string { return d.TransformGraph }
+
+// Inputs implements RunData.
+func (d *TransformReady) Inputs() Inputs {
+	return Inputs{
+		TransformGraph: d.TransformGraph, TransformedExamples: d.TransformedExamples, Examples: d.Examples,
+		Schema: d.Schema, Statistics: d.Statistics,
+	}
+}
+
+// Addresses implements MarkerData.
+func (d *TransformReady) Addresses() []*string {
+	return slices.Concat([]*string{&d.TransformGraph, &d.Schema, &d.Statistics}, addressesOf(d.TransformedExamples), addressesOf(d.Examples))
+}
+
+func addressesOf(list []Examples) []*string {
+	var all []*string
+	for i := range list {
+		all = append(all, &list[i].URI)
+	}
+	return all
 }
 
 // HParamsReady says which hyperparameters to use.
@@ -80,9 +229,41 @@ type HParamsReady struct {
 	Salt            string         `json:"salt,omitempty" jsonschema:"description=Makes another execution of the same inputs. A replay needs it to make the same one again"`
 	Cached          bool           `json:"cached,omitempty" jsonschema:"description=An earlier search of the same was taken"`
 	Reused          bool           `json:"reused,omitempty" jsonschema:"description=Tuning was skipped: these are the last best"`
-	Job             string         `json:"job,omitempty" jsonschema:"description=ID of the tune job that this event answers\\, where Stoker made it"`
-	JobRequest      string         `json:"job_request,omitempty" jsonschema:"description=Who asked for that job again: a dead letter or a replay"`
+	Answer
 	Request
+}
+
+// Kind implements Data.
+func (*HParamsReady) Kind() Kind { return KindHParamsReady }
+
+// Validate implements Data.
+func (d *HParamsReady) Validate() error {
+	if d.Score != nil {
+		if err := checkFinite("score", *d.Score); err != nil {
+			return err
+		}
+	}
+	return first(
+		CheckURI("hyperparameters", d.Hyperparameters),
+		checkValues("values", d.Values),
+		optionalDigest("execution", d.Execution),
+		checkCount("generation", int64(d.Generation)),
+		optionalText("salt", d.Salt, maxID),
+		d.Request.validate(),
+	)
+}
+
+// Summary implements Data.
+func (d *HParamsReady) Summary() string { return d.Hyperparameters }
+
+// Inputs implements RunData.
+func (d *HParamsReady) Inputs() Inputs { return Inputs{Hyperparameters: d.Hyperparameters} }
+
+// Addresses implements MarkerData.
+func (d *HParamsReady) Addresses() []*string { return []*string{&d.Hyperparameters} }
+
+func (d *HParamsReady) output() Output {
+	return Output{d.Hyperparameters, d.Execution, d.Generation, d.Cached || d.Reused}
 }
 
 // Artifact names one artifact and what it held.
@@ -133,8 +314,59 @@ type ModelTrained struct {
 	Started         time.Time          `json:"started"`
 	Finished        time.Time          `json:"finished"`
 	Attempts        int                `json:"attempts" jsonschema:"minimum=0"`
-	Job             string             `json:"job,omitempty" jsonschema:"description=ID of the train job that this event answers"`
-	JobRequest      string             `json:"job_request,omitempty" jsonschema:"description=Who asked for that job again: a dead letter or a replay"`
+	Answer
+}
+
+// Kind implements Data.
+func (*ModelTrained) Kind() Kind { return KindModelTrained }
+
+// Validate implements Data.
+func (d *ModelTrained) Validate() error {
+	return first(
+		below("model", d.Model.validate()),
+		optionalURI("model_run", d.ModelRun),
+		optionalURI("eval_model", d.EvalModel),
+		checkDigest("execution", d.Execution),
+		checkCount("generation", int64(d.Generation)),
+		optionalText("salt", d.Salt, maxID),
+		checkMetrics("metrics", d.Metrics),
+		checkArtifacts("inputs", d.Inputs),
+		checkValues("hyperparameters", d.Hyperparameters),
+		checkText("module", d.Module, maxSource),
+		optionalURI("base_model", d.BaseModel),
+		below("skew", d.Skew.validate()),
+		checkCount("attempts", int64(d.Attempts)),
+	)
+}
+
+// Summary implements Data.
+func (d *ModelTrained) Summary() string { return d.Model.URI }
+
+func (d *ModelTrained) output() Output {
+	return Output{d.Model.URI, d.Execution, d.Generation, d.Cached}
+}
+
+func (m Model) validate() error {
+	if len(m.Formats) == 0 {
+		return invalid("formats", "at least one, such as Format-Serving", "")
+	}
+	return first(
+		CheckURI("uri", m.URI),
+		checkDigest("digest", m.Digest),
+		checkFolders("formats", m.Formats),
+	)
+}
+
+func (s *Skew) validate() error {
+	if s == nil {
+		return nil
+	}
+	return first(
+		checkCount("rows", int64(s.Rows)),
+		checkCount("asked", int64(s.Asked)),
+		checkFinite("max_abs", s.MaxAbs),
+		checkFinite("tolerance", s.Tolerance),
+	)
 }
 
 // ModelBlessed says what an Evaluator found of a model: that it may be served, and be the base of new ones, or that it may not. The
@@ -145,6 +377,20 @@ type ModelBlessed struct {
 	Blessing string `json:"blessing,omitempty" jsonschema:"format=s3,description=Address of TFX's ModelBlessing artifact: the folder with BLESSED or NOT_BLESSED in it"`
 }
 
+// Kind implements Data.
+func (*ModelBlessed) Kind() Kind { return KindModelBlessed }
+
+// Validate implements Data.
+func (d *ModelBlessed) Validate() error {
+	if d.Blessed == nil {
+		return invalid("blessed", "true or false", "")
+	}
+	return first(CheckURI("model", d.Model), optionalURI("blessing", d.Blessing))
+}
+
+// Summary implements Data.
+func (d *ModelBlessed) Summary() string { return d.Model }
+
 // Failed is the data of TrainingFailed and TuningFailed.
 type Failed struct {
 	Reason    FailureKind `json:"kind" jsonschema:"required,enum=input,enum=module,enum=check,enum=crash,enum=resources,enum=incomplete,enum=cancelled,enum=unavailable"`
@@ -154,8 +400,36 @@ type Failed struct {
 	Attempt   int         `json:"attempt" jsonschema:"minimum=0"`
 	Execution string      `json:"execution,omitempty" jsonschema:"format=digest"`
 
-	Job        string `json:"job,omitempty" jsonschema:"description=ID of the job that this event answers\\, if the run had one"`
-	JobRequest string `json:"job_request,omitempty" jsonschema:"description=Who asked for that job again: a dead letter or a replay"`
+	Answer
+}
+
+// Validate implements Data.
+func (d *Failed) Validate() error {
+	if d.Message == "" {
+		return invalid("message", "what went wrong", "")
+	}
+	return first(
+		checkFailureKind("kind", d.Reason),
+		optionalURI("log", d.Log),
+		checkCount("attempt", int64(d.Attempt)),
+		optionalDigest("execution", d.Execution),
+	)
+}
+
+// Summary implements Data.
+func (d *Failed) Summary() string {
+	line, _, _ := strings.Cut(d.Message, "\n")
+	return string(d.Reason) + ": " + line
+}
+
+func (d *Failed) failed() *Failed { return d }
+
+// FailedOf returns the data that all kinds of failures have; nil for other kinds.
+func FailedOf(data Data) *Failed {
+	if failure, ok := data.(interface{ failed() *Failed }); ok {
+		return failure.failed()
+	}
+	return nil
 }
 
 // TrainingFailed says that a run's training ended without a model.
@@ -164,5 +438,68 @@ type TrainingFailed struct {
 	Through uint64 `json:"through,omitempty" jsonschema:"minimum=0,description=Of a run that ended without a job: sequence of its last event that counted. Later ones change nothing"`
 }
 
+// Kind implements Data.
+func (*TrainingFailed) Kind() Kind { return KindTrainingFailed }
+
 // TuningFailed says that a run's tuning ended without hyperparameters.
 type TuningFailed struct{ Failed }
+
+// Kind implements Data.
+func (*TuningFailed) Kind() Kind { return KindTuningFailed }
+
+// Inputs implements RunData: that its search failed is an event of a run, and brings nothing.
+func (*TuningFailed) Inputs() Inputs { return Inputs{} }
+
+// checkFolders wants names that can stand in the name of a folder.
+func checkFolders(field string, names []string) error {
+	for i, name := range names {
+		if !splitRE.MatchString(name) {
+			return invalid(fmt.Sprintf("%s[%d]", field, i), "a name of letters, digits, _, . and -", name)
+		}
+	}
+	return nil
+}
+
+func checkArtifacts(field string, list []Artifact) error {
+	if list == nil {
+		return invalid(field, "the artifacts that were read", "")
+	}
+	for i, artifact := range list {
+		err := first(
+			checkText("type", artifact.Type, maxName),
+			CheckURI("uri", artifact.URI),
+			checkDigest("digest", artifact.Digest),
+		)
+		if err != nil {
+			return below(fmt.Sprintf("%s[%d]", field, i), err)
+		}
+	}
+	return nil
+}
+
+func checkMetrics(field string, metrics map[string]float64) error {
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		if err := checkFinite(field+"."+name, metrics[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkValues wants what JSON can hold; a Go program may have put anything there.
+func checkValues(field string, values map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if _, err := json.Marshal(values[name]); err != nil {
+			return invalid(field+"."+name, "a value that JSON can hold", fmt.Sprint(values[name]))
+		}
+	}
+	return nil
+}
+
+func checkObject(field string, raw json.RawMessage) error {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
+		return invalid(field, "a JSON object", string(raw))
+	}
+	return nil
+}

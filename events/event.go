@@ -22,15 +22,6 @@ type Event struct {
 	Data Data
 }
 
-// Data is the data of an event: *ExamplesReady, *TransformReady, *HParamsReady, *ModelBlessed, *ModelTrained, *TrainingFailed or
-// *TuningFailed.
-type Data interface {
-	// Kind is constant for the type.
-	Kind() Kind
-	// Validate returns nil or an *Invalid naming the first bad field by its JSON path below data.
-	Validate() error
-}
-
 // Validate says what is wrong with f: an *Invalid naming the CloudEvents attribute or the path below data. What CloudEvents
 // allows is allowed; Encode is stricter with what Stoker itself writes.
 func (f Event) Validate() error {

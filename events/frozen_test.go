@@ -1,9 +1,11 @@
 package events
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/infra/compat"
 )
 
-var freeze = flag.Bool("freeze", false, "write what is on the wire for kinds that have nothing frozen yet")
+var freeze = flag.Bool("freeze", false, "write the frozen messages of kinds that have none, and their digests")
 
 // frozenMessage is a message as it is on the bus.
 type frozenMessage struct {
@@ -163,7 +165,8 @@ func frozen(t *testing.T, name string, write func() (frozenMessage, error)) (mes
 			t.Fatal(err)
 		}
 		if text, err = json.MarshalIndent(message, "", " "); err == nil {
-			err = os.WriteFile(file, append(text, '\n'), 0o644)
+			text = append(text, '\n')
+			err = errors.Join(os.WriteFile(file, text, 0o644), appendSum(file, text))
 		}
 	}
 	if err != nil {
@@ -173,4 +176,14 @@ func frozen(t *testing.T, name string, write func() (frozenMessage, error)) (mes
 		t.Fatal(err)
 	}
 	return message
+}
+
+// appendSum adds the line of a frozen file to the list of their digests.
+func appendSum(file string, text []byte) error {
+	list, err := os.OpenFile(filepath.Join(filepath.Dir(file), "sums"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(list, "%x  %s\n", sha256.Sum256(text), filepath.Base(file))
+	return errors.Join(err, list.Close())
 }

@@ -55,7 +55,7 @@ type Inputs struct {
 
 // Cause is an event that a job was made from.
 type Cause struct {
-	Kind     Kind   `json:"kind" jsonschema:"required,enum=examples.ready,enum=transform.ready,enum=hparams.ready,enum=model.trained,enum=training.failed,enum=tuning.failed"`
+	Kind     Kind   `json:"kind" jsonschema:"required,format=kind"`
 	Source   string `json:"source" jsonschema:"required,minLength=1"`
 	ID       string `json:"id" jsonschema:"required,minLength=1"`
 	Sequence uint64 `json:"sequence" jsonschema:"minimum=0"` // in EVENTS

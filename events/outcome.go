@@ -47,8 +47,7 @@ func NewJobFailed(job Job, attempt Attempt, failure *Failure) Event {
 
 		Execution: failure.Execution,
 
-		Job:        job.ID,
-		JobRequest: job.Request,
+		Answer: Answer{Job: job.ID, JobRequest: job.Request},
 	}))
 	event.ID = FailedID(job)
 	return event
@@ -73,15 +72,8 @@ func MayEnd(f Event, job string) bool {
 
 // answers returns the id and the request of the job that an event answers; "" for an event that answers none.
 func answers(data Data) (job, request string) {
-	switch d := data.(type) {
-	case *ModelTrained:
-		return d.Job, d.JobRequest
-	case *HParamsReady:
-		return d.Job, d.JobRequest
-	case *TrainingFailed:
-		return d.Job, d.JobRequest
-	case *TuningFailed:
-		return d.Job, d.JobRequest
+	if a := answerOf(data); a != nil {
+		return a.Job, a.JobRequest
 	}
 	return "", ""
 }

@@ -11,27 +11,17 @@ func NewRerun(of Event, run string, force bool) Event {
 	kind := string(of.Data.Kind())
 	return Event{
 		ID:     DerivedID("rerun", kind, of.Source, of.ID, of.Pipeline, of.Run, run, fmt.Sprint(force)),
-		Source: SourceRerun, Pipeline: of.Pipeline, Run: run, Causation: plainText(of.ID), Data: withForce(of.Data, force),
+		Source: SourceRerun, Pipeline: of.Pipeline, Run: run, Causation: plainText(of.ID), Data: forRerun(of.Data, force),
 	}
 }
 
-// withForce is a copy of data that asks for a training anew, or for none.
-func withForce(data Data, force bool) Data {
-	switch d := data.(type) {
-	case *ExamplesReady:
-		copied := *d
-		copied.Force = force
-		return &copied
-	case *TransformReady:
-		copied := *d
-		copied.Force = force
-		return &copied
-	case *HParamsReady:
-		copied := *d
-		copied.Force, copied.Job, copied.JobRequest = force, "", "" // which were the first run's
-		return &copied
+// forRerun is a copy of data that asks for a training anew, or for none, and answers no job.
+func forRerun(data Data, force bool) Data {
+	copied, _ := WithForce(data, force)
+	if answer := answerOf(copied); answer != nil {
+		*answer = Answer{} // which was the first run's
 	}
-	return data
+	return copied
 }
 
 // FoundByStoker reports whether an event was published by Stoker's own functions, of what they found or decided.

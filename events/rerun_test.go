@@ -12,7 +12,7 @@ func TestARerunIsTheSameEventOfAnotherRun(t *testing.T) {
 	for _, data := range []events.Data{
 		&events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/ex"}}, Request: force},
 		&events.TransformReady{TransformGraph: "s3://bkt/graph", Request: force},
-		&events.HParamsReady{Hyperparameters: "s3://bkt/hp", Job: "j1", JobRequest: "dead-1", Request: force},
+		&events.HParamsReady{Hyperparameters: "s3://bkt/hp", Answer: events.Answer{Job: "j1", JobRequest: "dead-1"}, Request: force},
 	} {
 		first := events.Event{ID: "ü 1", Source: "/up", Pipeline: "penguin", Run: "monday", Causation: "x", Data: data}
 		again := events.NewRerun(first, "monday-2", false)

@@ -6,6 +6,7 @@ import (
 )
 
 //go:generate go test -run ^TestSchemasAreThoseOfTheTypes$ -update .
+//go:generate go test -run ^TestWhatEarlierVersionsWroteIsRead$ -freeze .
 
 //go:embed schema/*.json schema/asyncapi.yaml
 var schemas embed.FS

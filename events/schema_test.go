@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write schema/ anew from the Go types")
 func described() map[string]any {
 	types := map[string]any{"job": &Job{}, "dead-letter": &DeadLetter{}}
 	for _, kind := range Kinds() {
-		types[string(kind)] = newData(kind)
+		types[string(kind)] = NewData(kind)
 	}
 	return types
 }
@@ -105,6 +105,11 @@ func spellOut(schema *jsonschema.Schema) {
 		of.Format, of.Pattern = "", splitPattern
 	case "name":
 		of.Format, of.Pattern, of.MaxLength = "", namePattern, limit(maxName)
+	case "kind":
+		of.Format = ""
+		for _, kind := range Kinds() {
+			of.Enum = append(of.Enum, kind)
+		}
 	case "jobid":
 		of.Format, of.Pattern = "", jobIDPattern
 	}
@@ -127,4 +132,4 @@ func TestEverySchemaIsBuiltIn(t *testing.T) {
 	}
 }
 
-func newDataName(kind Kind) string { return reflect.TypeOf(newData(kind)).Elem().Name() }
+func newDataName(kind Kind) string { return reflect.TypeOf(NewData(kind)).Elem().Name() }

@@ -181,7 +181,7 @@ func readSelected(t *testing.T, bus Bus) {
 		"run":             {events.Query{Pipeline: "penguin", Run: "a"}, "1 2"},
 		"run with a dot":  {events.Query{Run: "a.b"}, "3"},
 		"kind":            {events.Query{Kinds: []events.Kind{events.KindTransformReady}}, "2"},
-		"two kinds":       {events.Query{Kinds: []events.Kind{events.KindTransformReady, events.KindExamplesReady}, Pipeline: "taxi"}, "4"},
+		"two kinds":       {events.Query{Kinds: []events.Kind{events.KindTransformReady, events.KindExamplesReady}, Pipeline: "taxi"}, "4"}, // of any
 		"from":            {events.Query{From: 3}, "3 4"},
 		"until":           {events.Query{Until: 3}, "1 2"},
 		"one":             {events.Query{From: 2, Until: 3}, "2"},

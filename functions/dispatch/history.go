@@ -191,10 +191,7 @@ func (d *Dispatcher) spans(ctx context.Context, j join.Join, size int) ([]events
 
 // readSpans adds the events behind those that are known, up to the one that completed the join.
 func (d *Dispatcher) readSpans(ctx context.Context, known *readSpans, j join.Join) error {
-	query := events.Query{
-		Kinds:    []events.Kind{events.KindExamplesReady, events.KindTransformReady},
-		Pipeline: j.Pipeline, From: known.through + 1, Until: j.Completed() + 1,
-	}
+	query := events.Query{Kinds: events.RunKinds(), Pipeline: j.Pipeline, From: known.through + 1, Until: j.Completed() + 1}
 	if query.From >= query.Until {
 		return nil
 	}

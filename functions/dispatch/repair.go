@@ -246,8 +246,7 @@ func (s *sweep) replay(ctx context.Context, joins knownJoins) error {
 	if err != nil {
 		return err
 	}
-	kinds := []events.Kind{events.KindExamplesReady, events.KindTransformReady, events.KindHParamsReady, events.KindTuningFailed}
-	for recorded, err := range s.bus.Read(ctx, events.Query{Kinds: kinds, From: from, Until: delivered + 1}) {
+	for recorded, err := range s.bus.Read(ctx, events.Query{Kinds: events.RunKinds(), From: from, Until: delivered + 1}) {
 		if err != nil {
 			return fmt.Errorf("read the latest events: %w", err)
 		}

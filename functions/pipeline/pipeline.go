@@ -22,7 +22,7 @@ type Pipeline struct {
 
 // Trainer says how a run's model is trained.
 type Trainer struct {
-	WaitFor         []string       `json:"wait_for" jsonschema:"description=Events that a run needs before its training starts. Left out: transform\\, and hparams where this run tunes,enum=examples,enum=transform,enum=hparams"`
+	WaitFor         []string       `json:"wait_for" jsonschema:"description=Events that a run needs before its training starts. Left out: transform\\, and hparams where this run tunes"`
 	TrainArgs       Args           `json:"train_args"`
 	EvalArgs        Args           `json:"eval_args"`
 	Hyperparameters string         `json:"hyperparameters" jsonschema:"enum=none,enum=run,enum=latest,enum=auto,default=auto"`
@@ -51,7 +51,7 @@ type Resources struct {
 	Strategy string   `json:"strategy,omitempty" jsonschema:"enum=mirrored,enum=multi_worker,enum=tpu,description=Of a TFX module: how tf.distribute spreads one model. Left out: multi_worker for several workers\\, else what the module does"`
 }
 
-// Words that WaitFor holds: with ".ready" behind them they are the kinds of events.
+// Words of WaitFor that have a meaning here. events.WaitWords lists all of them.
 const (
 	WaitExamples  = "examples"
 	WaitTransform = "transform"

@@ -13,6 +13,7 @@ import (
 	"github.com/invopop/jsonschema"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
@@ -204,6 +205,11 @@ func reflected(t *testing.T) []byte {
 		},
 	}
 	schema := reflector.Reflect(&pipeline.Pipeline{})
+	trainer, _ := schema.Properties.Get("trainer")
+	waitFor, _ := trainer.Properties.Get("wait_for")
+	for _, word := range events.WaitWords() {
+		waitFor.Items.Enum = append(waitFor.Items.Enum, word)
+	}
 	schema.ID = "https://stoker.dev/schema/pipeline.v1.json"
 	schema.Title = "Pipeline"
 	text, err := json.MarshalIndent(schema, "", "  ")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/internal/spelling"
 )
@@ -76,7 +77,7 @@ func (r *report) waitFor(p Pipeline) {
 	words := p.Trainer.WaitFor
 	for i, word := range words {
 		at := fmt.Sprintf("%s[%d]", key, i)
-		r.oneOf(at, word, WaitExamples, WaitTransform, WaitHParams)
+		r.oneOf(at, word, events.WaitWords()...)
 		if slices.Contains(words[:i], word) {
 			r.add(at, "%s is there twice", shorten(word))
 		}

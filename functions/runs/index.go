@@ -155,6 +155,7 @@ func (x *Index) ApplyEvent(recorded events.Recorded) {
 		if events.EndsRun(recorded.Event) {
 			r.result = Result{}
 		}
+	default: // other events are no outcomes: they are in the timeline
 	}
 	if x.opts.Timelines {
 		r.timeline.add(recorded)

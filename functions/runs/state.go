@@ -149,6 +149,7 @@ func Outcome(recorded events.Recorded) Summary {
 		r.State, r.Model = Trained, data.Model.URI
 	case *events.TrainingFailed:
 		r.State, r.Error = ofFailure(data.Reason, data.Message), data.Message
+	default: // other events are no outcomes
 	}
 	return r
 }

@@ -42,15 +42,15 @@ func (t *Timeline) add(recorded events.Recorded) {
 	if events.EndsRun(event) {
 		t.Outcome = &recorded
 	}
+	if failed := events.FailedOf(event.Data); failed != nil {
+		t.fail(*failed)
+	}
 	switch data := event.Data.(type) {
 	case *events.ModelTrained:
 		t.Failed = nil
-	case *events.TrainingFailed:
-		t.fail(data.Failed)
-	case *events.TuningFailed:
-		t.fail(data.Failed)
 	case *events.HParamsReady:
 		t.HParams = data
+	default: // other events are in Events and in Past
 	}
 }
 

@@ -143,6 +143,7 @@ func (t *Telemetry) countResult(ctx context.Context, f events.Event) {
 		t.add(ctx, func(m *meters) metric.Int64Counter { return m.models }, 1, pipelineKey(f.Pipeline), attribute.Bool("cached", data.Cached))
 	case *events.HParamsReady:
 		t.add(ctx, func(m *meters) metric.Int64Counter { return m.hyperparameters }, 1, pipelineKey(f.Pipeline), attribute.Bool("cached", data.Cached || data.Reused))
+	default: // other events announce neither
 	}
 }
 

@@ -26,31 +26,19 @@ func (a attempt) publish(ctx context.Context, evs []events.Event) (generation in
 		if err != nil {
 			return 0, unpublished(event, err)
 		}
-		uri, generation := result(event.Data)
-		if uri == "" || !receipt.Duplicate {
+		output, ok := events.OutputOf(event.Data)
+		if !ok || !receipt.Duplicate {
 			continue
 		}
-		same, err := a.names(ctx, receipt.Sequence, uri)
+		same, err := a.names(ctx, receipt.Sequence, output.URI)
 		if err != nil {
 			return 0, err
 		}
 		if !same {
-			return generation + 1, nil
+			return output.Generation + 1, nil
 		}
 	}
 	return 0, nil
-}
-
-// result returns the artifact that an event names as the result of a job, and its generation; "" if
-// it names none.
-func result(data events.Data) (uri string, generation int) {
-	switch d := data.(type) {
-	case *events.ModelTrained:
-		return d.Model.URI, d.Generation
-	case *events.HParamsReady:
-		return d.Hyperparameters, d.Generation
-	}
-	return "", 0
 }
 
 // names reports whether an event of the log names that result.
@@ -59,8 +47,8 @@ func (a attempt) names(ctx context.Context, sequence uint64, uri string) (bool, 
 		if err != nil {
 			return false, fmt.Errorf("read event %d, which was published before: %w", sequence, err)
 		}
-		published, _ := result(recorded.Event.Data)
-		return published == uri, nil
+		published, _ := events.OutputOf(recorded.Event.Data)
+		return published.URI == uri, nil
 	}
 	return false, fmt.Errorf("read event %d, which was published before: %w", sequence, events.ErrNotFound)
 }

@@ -262,6 +262,7 @@ func (c *client) awaitModel(ctx context.Context, of events.Event) (*events.Model
 				return nil, fmt.Errorf("run %s: nothing was trained, the model was cached", of.Run)
 			}
 			return data, nil
+		default: // the query has no other kinds
 		}
 	}
 	return nil, context.Cause(ctx)

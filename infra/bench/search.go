@@ -101,7 +101,7 @@ func (c *client) search(ctx context.Context, run string, r *recorder) error {
 // awaitScore returns the score of a run's hyperparameters when they are ready.
 func (c *client) awaitScore(ctx context.Context, of events.Event) (float64, error) {
 	query := events.Query{
-		Kinds:    []events.Kind{events.KindHParamsReady, events.KindTuningFailed},
+		Kinds:    []events.Kind{events.KindHParamsReady, events.KindTuningFailed}, // these end a search
 		Pipeline: of.Pipeline, Run: of.Run, Follow: true,
 	}
 	for recorded, err := range c.bus.Read(ctx, query) {
@@ -116,6 +116,7 @@ func (c *client) awaitScore(ctx context.Context, of events.Event) (float64, erro
 				return 0, fmt.Errorf("run %s: nothing was searched: %+v", of.Run, *data)
 			}
 			return *data.Score, nil
+		default: // the query has no other kinds
 		}
 	}
 	return 0, context.Cause(ctx)

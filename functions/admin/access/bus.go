@@ -106,7 +106,7 @@ func (g *grant) dispatcher() {
 	g.to("report the lengths of queues")
 	g.publish(api("CONSUMER.LIST", events.StreamJobs))
 	g.to("publish the ends of runs without a job")
-	g.publish(evs(events.KindTrainingFailed), evs(events.KindTuningFailed), evs(events.KindHParamsReady))
+	g.publishKinds(events.ByDispatcher)
 	g.to("read pipelines")
 	g.readKV(events.KVPipelines)
 	g.syncKV(events.KVPipelines)
@@ -139,7 +139,7 @@ func (g *grant) worker(s Scope) {
 	g.get(events.StreamEvents, events.StreamJobs, events.StreamStudies)
 	g.deadLetter()
 	g.to("publish outcomes of jobs")
-	g.publish(evs(events.KindModelTrained), evs(events.KindTrainingFailed), evs(events.KindHParamsReady), evs(events.KindTuningFailed))
+	g.publishKinds(events.ByWorker)
 	g.to("search: enqueue trials, write studies")
 	g.publish(jobs(string(events.FunctionTrial), "*"), events.StudiesFilter)
 	g.to("report progress")
@@ -162,7 +162,7 @@ func (g *grant) bridge() {
 	}
 	g.syncKV(events.KVPipelines)
 	g.to("publish events")
-	g.publish(evs(events.KindExamplesReady), evs(events.KindTransformReady), evs(events.KindHParamsReady))
+	g.publishKinds(events.ByBridge)
 }
 
 // console reads everything, and the state of consumers, and may change none.

@@ -149,8 +149,9 @@ const (
 	progress       = "progress.>"
 )
 
-func evs(kind events.Kind) string {
-	return events.EventFilters(events.Query{Kinds: []events.Kind{kind}})[0]
+// publishKinds permits to publish the events that a part of the deployment publishes.
+func (g *grant) publishKinds(by events.Publisher) {
+	g.publish(events.EventFilters(events.Query{Kinds: events.PublishedBy(by)})...)
 }
 
 func jobs(function, class string) string {

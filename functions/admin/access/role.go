@@ -88,8 +88,8 @@ func (s Scope) checkNames(role Role) error {
 		}
 	}
 	for _, kind := range s.Kinds {
-		if !slices.Contains(publishedByUpstream(), kind) {
-			return fmt.Errorf("role %s: kind %q: expected one of %v", role, kind, publishedByUpstream())
+		if known := events.PublishedBy(events.ByUpstream); !slices.Contains(known, kind) {
+			return fmt.Errorf("role %s: kind %q: expected one of %v", role, kind, known)
 		}
 	}
 	for token := range strings.SplitSeq(s.inbox(role), ".") {
@@ -100,13 +100,8 @@ func (s Scope) checkNames(role Role) error {
 	return nil
 }
 
-// publishedByUpstream are the kinds that other publishers than Stoker publish.
-func publishedByUpstream() []events.Kind {
-	return []events.Kind{events.KindExamplesReady, events.KindTransformReady, events.KindHParamsReady, events.KindModelBlessed}
-}
-
 func (s Scope) kinds() []events.Kind {
-	if len(s.Kinds) == 0 {
+	if len(s.Kinds) == 0 { // data alone: the others say how it is used
 		return []events.Kind{events.KindExamplesReady, events.KindTransformReady}
 	}
 	return s.Kinds

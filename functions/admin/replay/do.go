@@ -159,12 +159,10 @@ func (w *work) hear(event events.Event) bool {
 
 // outcome returns the result of a step that an event announces.
 func outcome(event events.Event) (Did, error) {
-	switch data := event.Data.(type) {
-	case *events.TrainingFailed:
-		return Failed, errors.New(data.Message)
-	case *events.TuningFailed:
-		return Failed, errors.New(data.Message)
-	case *events.HParamsReady:
+	if failed := events.FailedOf(event.Data); failed != nil {
+		return Failed, errors.New(failed.Message)
+	}
+	if event.Data.Kind() == events.KindHParamsReady {
 		return Tuned, nil
 	}
 	return Trained, nil

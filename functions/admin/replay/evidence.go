@@ -53,6 +53,7 @@ func readLog(ctx context.Context, bus runs.Source) (timelines, error) {
 			if by, ok := storage.ExecutionAt(data.Hyperparameters); ok && !data.Reused && recorded.Event.Source == events.Source(events.FunctionTune) {
 				t.found[by] = &recorded
 			}
+		default: // other events name no artifact of a job
 		}
 	})
 }

@@ -166,7 +166,7 @@ func (j Join) Checked() Join {
 func waitFor(p pipeline.Pipeline) []events.Kind {
 	kinds := make([]events.Kind, 0, len(p.Trainer.WaitFor))
 	for _, word := range p.Trainer.WaitFor {
-		kinds = append(kinds, events.Kind(word+".ready"))
+		kinds = append(kinds, events.Awaited(word))
 	}
 	return kinds
 }
@@ -180,7 +180,7 @@ func (j Join) Skipped(p pipeline.Pipeline) (events.Skipped, bool) {
 		return events.Skipped{}, false
 	}
 	for _, e := range j.Events {
-		if e.Kind == events.KindExamplesReady || e.Kind == events.KindTransformReady {
+		if len(e.Inputs.Examples) > 0 || e.Inputs.TransformGraph != "" {
 			return events.Skipped{Pipeline: j.Pipeline, Run: j.Run, Cause: e.Cause, Trace: e.Trace, TraceState: e.TraceState, Stored: e.Stored}, true
 		}
 	}

@@ -73,7 +73,7 @@ type Event struct {
 
 // EventOf returns what a join keeps of a recorded event; false if no run takes events of its kind.
 func EventOf(r events.Recorded) (Event, bool) {
-	inputs, ok := inputsOf(r.Event.Data)
+	data, ok := r.Event.Data.(events.RunData)
 	if !ok {
 		return Event{}, false
 	}
@@ -82,29 +82,10 @@ func EventOf(r events.Recorded) (Event, bool) {
 		Stored:     r.Message.Stored,
 		Trace:      r.Event.Trace,
 		TraceState: r.Event.TraceState,
-		Inputs:     inputs,
+		Inputs:     data.Inputs(),
 		Force:      events.RequestOf(r.Event.Data).Force,
 		Why:        whyOf(r.Event.Data),
 	}, true
-}
-
-// inputsOf returns the artifacts that an event names.
-func inputsOf(data events.Data) (events.Inputs, bool) {
-	switch d := data.(type) {
-	case *events.ExamplesReady:
-		return events.Inputs{Examples: d.Examples, Schema: d.Schema, Statistics: d.Statistics}, true
-	case *events.TransformReady:
-		return events.Inputs{
-			TransformGraph: d.TransformGraph, TransformedExamples: d.TransformedExamples, Examples: d.Examples, Schema: d.Schema,
-			Statistics: d.Statistics,
-		}, true
-	case *events.HParamsReady:
-		return events.Inputs{Hyperparameters: d.Hyperparameters}, true
-	case *events.TuningFailed:
-		return events.Inputs{}, true
-	default:
-		return events.Inputs{}, false
-	}
 }
 
 // endsSearch reports whether events of a kind are results of a search.
@@ -119,8 +100,9 @@ func (e Event) Counts(p pipeline.Pipeline) bool {
 		return p.Trainer.Hyperparameters != pipeline.HyperparametersNone
 	case events.KindTuningFailed:
 		return p.AwaitsTuning()
+	default: // inputs count for every pipeline
+		return true
 	}
-	return true
 }
 
 // Starts reports whether the event alone starts a run. Hyperparameters that no run waits for do

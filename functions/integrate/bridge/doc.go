@@ -9,7 +9,7 @@
 //	aws s3 cp --recursive monday s3://data/penguin/monday
 //	aws s3 cp /dev/null s3://data/penguin/monday/_SUCCESS --metadata pipeline=penguin
 //
-// With an empty marker the artifact is its folder, in TFX's layouts:
+// With an empty marker the artifact is its folder, in TFX's layouts (Layouts lists them):
 //
 //	the folder holds           the event            with
 //	Split-<name>/              examples.ready.v1    the splits that are found

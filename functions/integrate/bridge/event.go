@@ -74,34 +74,14 @@ func (b *Bridge) data(ctx context.Context, folder storage.Ref, m Marker) (events
 			return nil, err
 		}
 	}
-	if err := m.only(kind); err != nil {
-		return nil, err
-	}
-	request := events.Request{Force: m.Force}
-	switch kind {
-	case events.KindTransformReady:
-		return &events.TransformReady{
-			TransformGraph: within(folder, m.TransformGraph), TransformedExamples: allWithin(folder, m.TransformedExamples),
-			Examples: allWithin(folder, m.Examples), Schema: within(folder, m.Schema), Statistics: within(folder, m.Statistics), Request: request,
-		}, nil
-	case events.KindHParamsReady:
-		return &events.HParamsReady{
-			Hyperparameters: within(folder, m.Hyperparameters), Values: m.Values, Score: m.Score, Objective: m.Objective,
-			Study: m.Study, Request: request,
-		}, nil
-	}
-	return &events.ExamplesReady{
-		Examples: allWithin(folder, m.Examples), Schema: within(folder, m.Schema), Statistics: within(folder, m.Statistics), Request: request,
-	}, nil
+	return m.data(kind, folder)
 }
 
 // Where TFX's components leave what they make: <pipeline>/<component>/<output>/<execution>/.
 const (
-	splitPrefix      = "Split-"                   // of folders in an Examples artifact
-	transformFolder  = "transform_fn"             // in a TransformGraph artifact
-	hparamsFile      = "best_hyperparameters.txt" // in a HyperParameters artifact
-	graphOutput      = "transform_graph"          // of Transform
-	transformsOutput = "transformed_examples"     // of Transform, of the same execution
+	splitPrefix      = "Split-"               // of folders in an Examples artifact
+	graphOutput      = "transform_graph"      // of Transform
+	transformsOutput = "transformed_examples" // of Transform, of the same execution
 )
 
 // find completes a marker that names no artifact with that which is its folder, and returns the kind of event.
@@ -114,40 +94,66 @@ func (b *Bridge) find(ctx context.Context, folder storage.Ref, m *Marker) (event
 		return "", err
 	}
 	if len(splits) > 0 {
-		m.Examples = []events.Examples{{URI: ".", Splits: splits}}
-		return events.KindExamplesReady, nil
+		return events.KindExamplesReady, m.set("examples", []events.Examples{{URI: ".", Splits: splits}})
 	}
-	there, err := b.holds(ctx, folder, transformFolder+"/")
-	if err != nil {
-		return "", err
+	var folders, named []string
+	for _, kind := range events.PublishedBy(events.ByBridge) {
+		marker := kind.Marker()
+		if !marker.Shared {
+			named = append(named, marker.Member)
+		}
+		if marker.Folder == "" {
+			continue
+		}
+		folders = append(folders, strings.TrimSuffix(marker.Folder, "/"))
+		there, err := b.holds(ctx, folder, marker.Folder)
+		if err != nil {
+			return "", err
+		}
+		if there {
+			return kind, b.complete(ctx, kind, folder, m)
+		}
 	}
-	if there {
-		m.TransformGraph = "."
-		return events.KindTransformReady, b.findTransformed(ctx, folder, m)
-	}
-	if there, err = b.holds(ctx, folder, hparamsFile); err != nil {
-		return "", err
-	}
-	if there {
-		m.Hyperparameters = "."
-		return events.KindHParamsReady, nil
-	}
-	return "", refused(fmt.Errorf("expected %s<name> folders with files, %s or %s in %s, or examples, transform_graph or hyperparameters in its body; got none of them",
-		splitPrefix, transformFolder, hparamsFile, folder))
+	return "", refused(fmt.Errorf("expected %s<name> folders with files, %s in %s, or %s in its body; got none of them",
+		splitPrefix, oneOf(folders), folder, oneOf(named)))
 }
 
-// findTransformed adds the examples that Transform's same execution has left next to its graph. A marker that names some has them already.
-func (b *Bridge) findTransformed(ctx context.Context, folder storage.Ref, m *Marker) error {
+// Layouts lists, for people, which content of a folder makes a marker in it one of which kind: one
+// line each.
+func Layouts() string {
+	var lines strings.Builder
+	for _, kind := range events.PublishedBy(events.ByBridge) {
+		fmt.Fprintf(&lines, "  %-24s  %s\n", cmp.Or(kind.Marker().Folder, splitPrefix+"<name>/"), kind)
+	}
+	return lines.String()
+}
+
+// oneOf lists words: "a, b or c".
+func oneOf(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// complete adds the artifact of a kind that is the marker's folder. Next to a transform graph the
+// same execution of Transform has left the examples that it transformed: they are added too, unless
+// the marker names some.
+func (b *Bridge) complete(ctx context.Context, kind events.Kind, folder storage.Ref, m *Marker) error {
+	if err := m.set(kind.Marker().Member, "."); err != nil {
+		return err
+	}
 	output := path.Dir(folder.Key)
-	if path.Base(output) != graphOutput || len(m.TransformedExamples) > 0 {
+	if kind != events.KindTransformReady || path.Base(output) != graphOutput || m.Data[transformsOutput] != nil {
 		return nil
 	}
 	at := storage.Ref{Bucket: folder.Bucket, Key: path.Join(path.Dir(output), transformsOutput, path.Base(folder.Key))}
 	splits, err := b.splits(ctx, at)
-	if err == nil && len(splits) > 0 {
-		m.TransformedExamples = []events.Examples{{URI: at.String(), Splits: splits}}
+	if err != nil || len(splits) == 0 {
+		return err
 	}
-	return err
+	return m.set(transformsOutput, []events.Examples{{URI: at.String(), Splits: splits}})
 }
 
 // holds reports whether a folder has an object of that name, or, of a name that ends in a slash, one below it.
@@ -178,14 +184,6 @@ func (b *Bridge) splits(ctx context.Context, folder storage.Ref) ([]string, erro
 		}
 	}
 	return slices.Sorted(maps.Keys(found)), nil
-}
-
-// allWithin makes addresses of what a marker in folder calls artifacts.
-func allWithin(folder storage.Ref, named []events.Examples) []events.Examples {
-	for i := range named {
-		named[i].URI = within(folder, named[i].URI)
-	}
-	return named
 }
 
 // within makes an address of what a marker in folder calls one. What comes of a bad one is found by whoever validates the event.

@@ -16,79 +16,133 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Marker is what the body of a marker object may say, as JSON. All of it is optional, and an empty body says nothing. Addresses may be
-// relative to the marker's folder. A marker is about one kind of event: with TransformGraph about transform.ready, with Hyperparameters
-// about hparams.ready, else about what its folder holds.
+// Marker is what the body of a marker object may say, as JSON. All of it is optional, and an empty
+// body says nothing.
 type Marker struct {
 	Pipeline string `json:"pipeline"`
 	Run      string `json:"run"`
 	Force    bool   `json:"force"`
 
-	Examples   []events.Examples `json:"examples"`   // of examples.ready and transform.ready
-	Schema     string            `json:"schema"`     // of examples.ready and transform.ready
-	Statistics string            `json:"statistics"` // of examples.ready and transform.ready
-
-	TransformGraph      string            `json:"transform_graph"`      // of transform.ready
-	TransformedExamples []events.Examples `json:"transformed_examples"` // of transform.ready
-
-	Hyperparameters string         `json:"hyperparameters"` // of hparams.ready
-	Values          map[string]any `json:"values"`          // of hparams.ready
-	Score           *float64       `json:"score"`           // of hparams.ready
-	Objective       string         `json:"objective"`       // of hparams.ready
-	Study           string         `json:"study"`           // of hparams.ready
-
-	Trace      string `json:"traceparent"` // in which the run goes on: W3C Trace Context
+	Trace      string `json:"traceparent"` // in which the run continues: W3C Trace Context
 	TraceState string `json:"tracestate"`
 
 	// PipelineSpec is refused: a client who can write to a bucket must not choose code by it.
 	PipelineSpec json.RawMessage `json:"pipeline_spec"`
+
+	// Data are the other members that have a value: those of the data of one kind of event. Their
+	// addresses may be relative to the marker's folder.
+	Data map[string]json.RawMessage `json:"-"`
 }
 
-// Kinds are those that markers are about.
-func Kinds() []events.Kind {
-	return []events.Kind{events.KindExamplesReady, events.KindTransformReady, events.KindHParamsReady}
+// membersOf are the members that a marker of a kind may have besides those of all markers.
+func membersOf(kind events.Kind) []string {
+	return slices.DeleteFunc(membersOfType(reflect.TypeOf(events.NewData(kind)).Elem()), func(name string) bool {
+		return slices.Contains(markerMembers(), name) || slices.Contains(setByStoker, name)
+	})
 }
 
-// membersOf are the members that a marker of each kind may have besides those of all markers.
-var membersOf = map[events.Kind][]string{
-	events.KindExamplesReady:  {"examples", "schema", "statistics"},
-	events.KindTransformReady: {"examples", "schema", "statistics", "transform_graph", "transformed_examples"},
-	events.KindHParamsReady:   {"hyperparameters", "objective", "score", "study", "values"},
-}
+// setByStoker are members of data that only Stoker's own events have: a marker that had them would
+// claim that a job made its artifact.
+var setByStoker = []string{"cached", "execution", "generation", "job", "job_request", "reused", "salt"}
 
-// set says which of the members that not all kinds have a marker has.
-func (m *Marker) set() map[string]bool {
-	return map[string]bool{
-		"examples": len(m.Examples) > 0, "schema": m.Schema != "", "statistics": m.Statistics != "",
-		"transform_graph": m.TransformGraph != "", "transformed_examples": len(m.TransformedExamples) > 0,
-		"hyperparameters": m.Hyperparameters != "", "values": len(m.Values) > 0, "score": m.Score != nil, "objective": m.Objective != "", "study": m.Study != "",
+// markerMembers are those of all markers.
+func markerMembers() []string { return membersOfType(reflect.TypeFor[Marker]()) }
+
+// membersOfType are the sorted names of the members that encoding/json reads into a struct.
+func membersOfType(of reflect.Type) (names []string) {
+	for _, field := range reflect.VisibleFields(of) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			names = append(names, name)
+		}
 	}
+	slices.Sort(names)
+	return names
 }
 
-// says is the kind that a marker names by its members; "" if it leaves that to its folder.
+// says is the kind that a marker names by its members; "" if it leaves that to its folder. Of two
+// kinds whose artifacts it names it is about the one that has all of its members, and, if none has,
+// about the first whose artifact no other kind names.
 func (m *Marker) says() events.Kind {
-	switch {
-	case m.TransformGraph != "":
-		return events.KindTransformReady
-	case m.Hyperparameters != "":
-		return events.KindHParamsReady
-	case len(m.Examples) > 0 && len(m.TransformedExamples) == 0:
-		return events.KindExamplesReady
+	var named []events.Kind
+	for _, kind := range events.PublishedBy(events.ByBridge) {
+		if marker := kind.Marker(); m.Data[marker.Member] != nil && !marker.Shared {
+			named = append(named, kind)
+		}
+	}
+	for _, kind := range named {
+		if m.only(kind) == nil {
+			return kind
+		}
+	}
+	for _, kind := range named {
+		if kindsWith(kind.Marker().Member) == 1 {
+			return kind
+		}
 	}
 	return ""
 }
 
+// kindsWith is the number of kinds whose markers may have a member.
+func kindsWith(member string) (n int) {
+	for _, kind := range events.PublishedBy(events.ByBridge) {
+		if slices.Contains(membersOf(kind), member) {
+			n++
+		}
+	}
+	return n
+}
+
 // only refuses members that mean nothing in a marker of a kind: they would be left out.
 func (m *Marker) only(kind events.Kind) error {
-	set := m.set()
-	for _, name := range slices.Sorted(maps.Keys(set)) {
-		if set[name] && !slices.Contains(membersOf[kind], name) {
+	known := membersOf(kind)
+	for _, name := range slices.Sorted(maps.Keys(m.Data)) {
+		if !slices.Contains(known, name) {
 			return refused(&events.Invalid{
-				Field: name, Expected: fmt.Sprintf("none in a marker of %s, which may have %s", kind, strings.Join(membersOf[kind], ", ")), Got: "one",
+				Field: name, Expected: fmt.Sprintf("none in a marker of %s, which may have %s", kind, strings.Join(known, ", ")), Got: "one",
 			})
 		}
 	}
 	return nil
+}
+
+// set gives a member of the data a value.
+func (m *Marker) set(name string, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("member %s: %w", name, err)
+	}
+	if m.Data == nil {
+		m.Data = map[string]json.RawMessage{}
+	}
+	m.Data[name] = text
+	return nil
+}
+
+// data returns the data of the marker's event, with addresses below the marker's folder.
+func (m *Marker) data(kind events.Kind, folder storage.Ref) (events.Data, error) {
+	if err := m.only(kind); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(m.Data)
+	if err != nil {
+		return nil, fmt.Errorf("members of a marker: %w", err)
+	}
+	data, _ := events.WithForce(events.NewData(kind), m.Force)
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields() // of its artifacts: those of the data are known
+	if err := decoder.Decode(data); err != nil {
+		if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+			return nil, refused(unknownMember(strings.Trim(name, `"`)))
+		}
+		return nil, refused(fmt.Errorf("expected an empty body or a JSON object: %w", inJSON(err)))
+	}
+	if located, ok := data.(events.MarkerData); ok {
+		for _, address := range located.Addresses() {
+			*address = within(folder, *address)
+		}
+	}
+	return data, nil
 }
 
 // maxMarker keeps the event that a marker makes below what a bus takes. Bytes.
@@ -106,7 +160,7 @@ func (b *Bridge) read(ctx context.Context, u upload) (Marker, error) {
 		return Marker{}, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.metadata)) {
-		if marker.inMetadata()[name] != nil {
+		if slices.Contains(inMetadata, name) {
 			continue
 		}
 		if err := meantForBridge(name); err != nil {
@@ -114,8 +168,7 @@ func (b *Bridge) read(ctx context.Context, u upload) (Marker, error) {
 		}
 		b.log.WarnContext(ctx, "metadata of a marker not used", "marker", u.at, "name", name) // tools leave some
 	}
-	marker.prefer(u.metadata)
-	return marker, nil
+	return marker, marker.prefer(u.metadata)
 }
 
 func (b *Bridge) body(ctx context.Context, u upload) ([]byte, error) {
@@ -154,7 +207,7 @@ func parseMarker(body []byte) (Marker, error) {
 			Field: "pipeline_spec", Expected: "none: a bucket can't bring code; name an applied pipeline", Got: "a pipeline",
 		})
 	}
-	return marker, refused(unknownMember(body))
+	return marker, refused(marker.readData(body))
 }
 
 // isCommitters reports whether a body is of Hadoop's committers, which Spark runs. Theirs says nothing about an event.
@@ -165,45 +218,74 @@ func isCommitters(body []byte) bool {
 	return json.Unmarshal(body, &success) == nil && strings.HasPrefix(success.Name, "org.apache.hadoop.")
 }
 
-// unknownMember returns an *events.Invalid if a body, which is a Marker otherwise, has a member that means nothing.
-func unknownMember(body []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(new(Marker))
-	if err == nil {
-		return nil
+// readData reads the members of the body that not all markers have. It returns an *events.Invalid if
+// one of them means nothing in any marker.
+func (m *Marker) readData(body []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(body, &all); err != nil {
+		return err
 	}
-	name := strings.Trim(strings.TrimPrefix(err.Error(), "json: unknown field "), `"`)
+	known := members()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		switch {
+		case !slices.Contains(known, name):
+			return unknownMember(name)
+		case slices.Contains(markerMembers(), name) || isEmpty(all[name]):
+			delete(all, name)
+		}
+	}
+	m.Data = all
+	return nil
+}
+
+func unknownMember(name string) error {
 	return &events.Invalid{Field: name, Expected: "a member that markers have: " + strings.Join(members(), ", "), Got: "another"}
+}
+
+// isEmpty reports whether a JSON value is null, or a text, a list or an object without content.
+func isEmpty(value json.RawMessage) bool {
+	var parsed any
+	if json.Unmarshal(value, &parsed) != nil || parsed == nil {
+		return parsed == nil
+	}
+	switch v := reflect.ValueOf(parsed); v.Kind() {
+	case reflect.String, reflect.Slice, reflect.Map:
+		return v.Len() == 0
+	default:
+		return false
+	}
 }
 
 // members are the names that the body of a marker may have.
 func members() (names []string) {
-	marker := reflect.TypeFor[Marker]()
-	for i := range marker.NumField() {
-		if name := marker.Field(i).Tag.Get("json"); name != "pipeline_spec" {
-			names = append(names, name)
-		}
+	for _, kind := range events.PublishedBy(events.ByBridge) {
+		names = append(names, membersOf(kind)...)
 	}
+	names = append(names, markerMembers()...)
 	slices.Sort(names)
-	return names
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "pipeline_spec" })
 }
 
-// prefer lets the object's metadata say it instead.
-func (m *Marker) prefer(metadata map[string]string) {
-	for name, field := range m.inMetadata() {
-		if value := metadata[name]; value != "" {
+// inMetadata are the members that an object's metadata may have.
+var inMetadata = []string{"pipeline", "run", "schema", "statistics", "traceparent", "tracestate"}
+
+// prefer gives members the values that the object's metadata has for them.
+func (m *Marker) prefer(metadata map[string]string) error {
+	fields := map[string]*string{"pipeline": &m.Pipeline, "run": &m.Run, "traceparent": &m.Trace, "tracestate": &m.TraceState}
+	for _, name := range inMetadata {
+		value := metadata[name]
+		if value == "" {
+			continue
+		}
+		if field := fields[name]; field != nil {
 			*field = value
+			continue
+		}
+		if err := m.set(name, value); err != nil {
+			return err
 		}
 	}
-}
-
-// inMetadata are the members that an object's metadata may say.
-func (m *Marker) inMetadata() map[string]*string {
-	return map[string]*string{
-		"pipeline": &m.Pipeline, "run": &m.Run, "schema": &m.Schema, "statistics": &m.Statistics,
-		"traceparent": &m.Trace, "tracestate": &m.TraceState,
-	}
+	return nil
 }
 
 // refused marks what no retry mends.

@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,8 +15,7 @@ const ownPrefix = "stoker"
 // meantForBridge returns an *events.Invalid if a name of metadata that the bridge does not read was probably meant for it: the bridge
 // would publish an event without what its producer said. Other names are those of other tools.
 func meantForBridge(name string) error {
-	readable := slices.Sorted(maps.Keys(new(Marker).inMetadata()))
-	expected := "one of " + strings.Join(readable, ", ") + " in a marker's metadata"
+	expected := "one of " + strings.Join(inMetadata, ", ") + " in a marker's metadata"
 	member := strings.ReplaceAll(name, "-", "_") // headers have hyphens where JSON has underscores
 	if slices.Contains(members(), member) {
 		return &events.Invalid{Field: "metadata." + name, Expected: expected + "; " + member + " is read in its body alone", Got: name}

@@ -63,19 +63,13 @@ func (n *Notifier) listener() string { return "notify-" + n.opts.Name }
 
 func ofEvent(f events.Event) notification {
 	w := Words{Type: f.Data.Kind().Type(), Kind: string(f.Data.Kind()), ID: f.ID, Pipeline: f.Pipeline, Run: f.Run}
-	switch data := f.Data.(type) {
-	case *events.TrainingFailed:
-		w.failed(data.Failed)
-	case *events.TuningFailed:
-		w.failed(data.Failed)
-	case *events.ModelTrained:
-		w.Model = data.Model.URI
+	if failed := events.FailedOf(f.Data); failed != nil {
+		w.Reason, w.Message, w.LogTail = string(failed.Reason), failed.Message, failed.LogTail
+	}
+	if trained, ok := f.Data.(*events.ModelTrained); ok {
+		w.Model = trained.Model.URI
 	}
 	return notification{Words: w, event: f.JSON}
-}
-
-func (w *Words) failed(f events.Failed) {
-	w.Reason, w.Message, w.LogTail = string(f.Reason), f.Message, f.LogTail
 }
 
 const deadType = "dev.stoker.message.dead.v1"

@@ -35,6 +35,15 @@ type Options struct {
 // Dead is the kind of dead letters in Options.Kinds.
 const Dead = "dead"
 
+// Kinds are those that Options.Kinds may have.
+func Kinds() []string {
+	var all []string
+	for _, kind := range events.Kinds() {
+		all = append(all, string(kind))
+	}
+	return append(all, Dead)
+}
+
 // DefaultKinds are those of failures.
 func DefaultKinds() []string {
 	return []string{string(events.KindTrainingFailed), string(events.KindTuningFailed), Dead}

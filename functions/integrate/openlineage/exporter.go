@@ -39,6 +39,7 @@ type Exporter struct {
 
 // kinds are those that Of makes events from.
 func kinds() []events.Kind {
+	// Inputs are part of the events of the jobs that read them.
 	return []events.Kind{events.KindModelTrained, events.KindHParamsReady, events.KindTrainingFailed, events.KindTuningFailed}
 }
 
@@ -89,8 +90,9 @@ func (x *Exporter) search(ctx context.Context, recorded events.Recorded) (*Searc
 		return &s, x.trials(ctx, recorded.Event.Pipeline, data.Execution, &s)
 	case *events.TuningFailed:
 		return &s, x.trials(ctx, recorded.Event.Pipeline, data.Execution, &s)
+	default: // other events end no search
+		return nil, nil
 	}
-	return nil, nil
 }
 
 // trials reads those of a study. The search is sent even if its log can't be read.

@@ -43,6 +43,7 @@ func (t Converter) Of(recorded events.Recorded, search *Search) []Event {
 		}
 	case *events.TuningFailed:
 		return t.failed(recorded, events.FunctionTune, data.Failed, search)
+	default: // upstream published it
 	}
 	return nil
 }

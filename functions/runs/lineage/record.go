@@ -69,12 +69,8 @@ func (r *records) record(ctx context.Context, place storage.Place) (record, erro
 		found = byEvent(event)
 	}
 	found.pipeline, found.run = event.Pipeline, event.Run
-	switch data := event.Data.(type) {
-	case *events.ModelTrained:
-		found.generation = data.Generation
-	case *events.HParamsReady:
-		found.generation = data.Generation
-	}
+	output, _ := events.OutputOf(event.Data)
+	found.generation = output.Generation
 	return found, r.join(ctx, &found)
 }
 
@@ -104,8 +100,9 @@ func byEvent(event events.Event) record {
 		return record{Result: result.Result{
 			Finished: event.Time, Search: result.Search{Values: data.Values, Study: strings.TrimPrefix(data.Execution, "sha256:")},
 		}}
+	default: // no other event is kept for an execution
+		return record{}
 	}
-	return record{}
 }
 
 // event returns the event of an execution. It reads the run that was named first: that run did the
@@ -136,9 +133,7 @@ func (r *records) events(ctx context.Context, of events.Query) (*pipelineEvents,
 	}
 	t := &pipelineEvents{first: map[string]events.Event{}, data: map[string]events.Inputs{}}
 	if events.CheckName("pipeline", of.Pipeline) == nil {
-		query := events.Query{Pipeline: of.Pipeline, Run: of.Run, Kinds: []events.Kind{
-			events.KindModelTrained, events.KindHParamsReady, events.KindExamplesReady, events.KindTransformReady,
-		}}
+		query := events.Query{Pipeline: of.Pipeline, Run: of.Run, Kinds: append(events.RunKinds(), events.KindModelTrained)}
 		for recorded, err := range r.bus.Read(ctx, query) {
 			if err != nil {
 				return nil, err
@@ -153,41 +148,28 @@ func (r *records) events(ctx context.Context, of events.Query) (*pipelineEvents,
 }
 
 func (t *pipelineEvents) add(event events.Event) {
-	switch data := event.Data.(type) {
-	case *events.ModelTrained:
-		t.keep(data.Execution, event, data.Cached)
-	case *events.HParamsReady:
-		if data.Execution != "" {
-			t.keep(data.Execution, event, data.Cached || data.Reused)
-		}
-	case *events.ExamplesReady:
-		in := t.data[event.Run]
-		in.Examples = append(in.Examples, data.Examples...)
-		t.data[event.Run] = in
-	case *events.TransformReady:
-		in := t.data[event.Run]
-		in.Examples = append(in.Examples, data.Examples...)
-		in.TransformedExamples = append(in.TransformedExamples, data.TransformedExamples...)
+	if output, ok := events.OutputOf(event.Data); ok && output.Execution != "" {
+		t.keep(event, output)
+	}
+	if data, ok := event.Data.(events.RunData); ok {
+		in, brought := t.data[event.Run], data.Inputs()
+		in.Examples = append(in.Examples, brought.Examples...)
+		in.TransformedExamples = append(in.TransformedExamples, brought.TransformedExamples...)
 		t.data[event.Run] = in
 	}
 }
 
 // keep prefers the execution that did the work to a cache hit.
-func (t *pipelineEvents) keep(execution string, event events.Event, cached bool) {
-	have, there := t.first[execution]
-	if !there || isCached(have) && !cached {
-		t.first[execution] = event
+func (t *pipelineEvents) keep(event events.Event, output events.Output) {
+	have, there := t.first[output.Execution]
+	if !there || isCached(have) && !output.Cached {
+		t.first[output.Execution] = event
 	}
 }
 
 func isCached(event events.Event) bool {
-	switch data := event.Data.(type) {
-	case *events.ModelTrained:
-		return data.Cached
-	case *events.HParamsReady:
-		return data.Cached || data.Reused
-	}
-	return false
+	output, _ := events.OutputOf(event.Data)
+	return output.Cached
 }
 
 // join adds what the run's join has pinned. A join that is gone, or can't be read, is no error.

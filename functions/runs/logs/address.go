@@ -32,6 +32,7 @@ func Address(ctx context.Context, bus events.EventLog, d query.Detail, tuning bo
 // searchLog is the log of the search that found the run's hyperparameters, or failed. The trials of
 // a study have none.
 func searchLog(ctx context.Context, d query.Detail, bus events.EventLog) (address string, err error) {
+	// These end a search.
 	query := events.Query{Pipeline: d.Pipeline, Run: d.Run, Kinds: []events.Kind{events.KindHParamsReady, events.KindTuningFailed}}
 	for recorded, err := range bus.Read(ctx, query) {
 		if err != nil {
@@ -42,6 +43,7 @@ func searchLog(ctx context.Context, d query.Detail, bus events.EventLog) (addres
 			address = logOf(data.Hyperparameters)
 		case *events.TuningFailed:
 			address = data.Log
+		default: // the query has no other kinds
 		}
 	}
 	return address, nil

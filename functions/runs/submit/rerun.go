@@ -132,8 +132,9 @@ func carried(spec pipeline.Pipeline, event events.Event) bool {
 		return false
 	case events.KindHParamsReady:
 		return join.Meaningless(spec, events.KindHParamsReady) == "" && (!events.FoundByStoker(event) || !spec.AwaitsTuning())
+	default: // what upstream published
+		return true
 	}
-	return true
 }
 
 // renamed are events of one run as those of another.

@@ -161,29 +161,11 @@ func ofEvent(recorded events.Recorded) Line {
 	}
 	event := recorded.Event
 	line.Kind, line.Pipeline, line.Run, line.Event = string(event.Data.Kind()), event.Pipeline, event.Run, runs.JSON(event)
-	line.What = detailOf(event.Data)
-	return line
-}
-
-// detailOf is the most important detail of an event.
-func detailOf(data events.Data) string {
-	switch data := data.(type) {
-	case *events.ExamplesReady:
-		return data.Examples[0].URI
-	case *events.TransformReady:
-		return data.TransformGraph
-	case *events.HParamsReady:
-		return data.Hyperparameters
-	case *events.ModelBlessed:
-		return data.Model
-	case *events.ModelTrained:
-		return runs.Metrics(data.Metrics) + "  " + data.Model.URI
-	case *events.TrainingFailed:
-		return string(data.Reason) + ": " + runs.FirstLine(data.Message)
-	case *events.TuningFailed:
-		return string(data.Reason) + ": " + runs.FirstLine(data.Message)
+	line.What = runs.FirstLine(event.Data.Summary())
+	if trained, ok := event.Data.(*events.ModelTrained); ok {
+		line.What = runs.Metrics(trained.Metrics) + "  " + line.What
 	}
-	return ""
+	return line
 }
 
 // join shows that a join has moved.

@@ -38,7 +38,11 @@ func (a *App) Complete(root *cobra.Command) {
 
 // PublishedKinds are the kinds that upstream publishes.
 func PublishedKinds() []string {
-	return []string{string(events.KindExamplesReady), string(events.KindTransformReady), string(events.KindHParamsReady), string(events.KindModelBlessed)}
+	var names []string
+	for _, kind := range events.PublishedBy(events.ByUpstream) {
+		names = append(names, string(kind))
+	}
+	return names
 }
 
 // CompleteFlag sets the words that a flag of a command takes.

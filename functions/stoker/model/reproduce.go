@@ -142,6 +142,7 @@ func outcomeOf(ctx context.Context, a *app.App, bus events.EventLog, job events.
 		case *events.TrainingFailed:
 			run.Describe(a.Stderr, recorded.Event)
 			return nil, fmt.Errorf("it can't be made again: %s", runs.FirstLine(data.Message))
+		default: // the query has no other kinds
 		}
 	}
 	return nil, context.Cause(ctx)

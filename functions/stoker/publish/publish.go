@@ -74,11 +74,11 @@ func newPublish(a *app.App) *cobra.Command {
 		Args: app.Exactly(1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			event, err := f.event(cmd, args[0])
-			if err == nil && f.wait && event.Data.Kind() == events.KindModelBlessed {
-				err = exit.Usage(fmt.Errorf("--wait: a %s starts no run", events.KindModelBlessed))
-			}
 			if err != nil {
 				return err
+			}
+			if _, starts := event.Data.(events.RunData); f.wait && !starts {
+				return exit.Usage(fmt.Errorf("--wait: a %s starts no run", event.Data.Kind()))
 			}
 			a.GoOn(&event)
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
@@ -172,16 +172,11 @@ func readEventOrData(text []byte, kind, pipeline, run string) (events.Event, err
 
 // forced is the event with data.force set. One whose id was derived from its data gets another: it asks for more.
 func forced(event events.Event, derived bool) (events.Event, error) {
-	switch data := event.Data.(type) {
-	case *events.ExamplesReady:
-		data.Force = true
-	case *events.TransformReady:
-		data.Force = true
-	case *events.HParamsReady:
-		data.Force = true
-	default:
+	data, ok := events.WithForce(event.Data, true)
+	if !ok {
 		return event, exit.Usage(fmt.Errorf("--force: a %s asks for no training", event.Data.Kind()))
 	}
+	event.Data = data
 	if derived {
 		event.ID = events.DerivedID(event.ID, "force")
 	}

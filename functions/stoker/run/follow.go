@@ -91,6 +91,7 @@ func Describe(w io.Writer, event events.Event) {
 		if more := runs.Details(data.Message, data.LogTail); more != "" {
 			fmt.Fprintln(w, more)
 		}
+	default: // other events are no outcomes
 	}
 }
 

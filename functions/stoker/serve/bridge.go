@@ -36,8 +36,8 @@ func newBridge(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Bridge}.Annotations(),
 		Short:       "Publish events from marker objects or HTTP requests",
 		Long: "For producers that know S3 and no NATS: they upload a folder, and last an object named " + bridge.DefaultMarker + " in it.\n" +
-			"The bridge then publishes an event for that folder, once for each upload of the marker: examples.ready if it holds Split-<name>\n" +
-			"folders, transform.ready if it holds transform_fn, hparams.ready if it holds best_hyperparameters.txt. These are TFX's layouts.\n\n" +
+			"The bridge then publishes an event for that folder, once for each upload of the marker. Its kind follows from what the folder\n" +
+			"holds, in TFX's layouts:\n" + bridge.Layouts() + "\n" +
 			"The marker's metadata (pipeline, run, schema, statistics, traceparent) or its body say what is meant; the body is a JSON object with the same\n" +
 			"members, and those of the event's data: examples, transform_graph, transformed_examples, hyperparameters and so on. The run of an empty\n" +
 			"marker is named as the folder. What can't be understood is a dead letter: `stoker dead`.\n\n" +

@@ -30,11 +30,6 @@ const anyway = "anyway"
 // noteHeader of an answer says what an event that is stored doesn't do.
 const noteHeader = "Stoker-Note"
 
-// Kinds are those that pipelines take from outside.
-func Kinds() []events.Kind {
-	return []events.Kind{events.KindExamplesReady, events.KindTransformReady, events.KindHParamsReady, events.KindModelBlessed}
-}
-
 // Options of an Endpoint.
 type Options struct {
 	// Token returns the bearer token that requests must have now; nil asks for none.
@@ -156,7 +151,7 @@ func (e *Endpoint) check(candidates []candidate) *problem {
 
 // permits returns why an event must not be published, and with which status.
 func (e *Endpoint) permits(f events.Event) (status int, err error) {
-	if !slices.Contains(Kinds(), f.Data.Kind()) {
+	if !slices.Contains(events.PublishedBy(events.ByUpstream), f.Data.Kind()) {
 		return http.StatusBadRequest, &events.Invalid{Field: "type", Expected: "one that pipelines take: " + types(), Got: f.Data.Kind().Type()}
 	}
 	if _, err := f.CloudEvent(); err != nil {
@@ -178,13 +173,8 @@ func (e *Endpoint) permits(f events.Event) (status int, err error) {
 	return 0, nil
 }
 
-func types() string {
-	var all []string
-	for _, kind := range Kinds() {
-		all = append(all, kind.Type())
-	}
-	return strings.Join(all, ", ")
-}
+// types names those that the endpoint accepts.
+func types() string { return strings.Join(events.Types(events.PublishedBy(events.ByUpstream)), ", ") }
 
 // store publishes events in order, and returns the answer to their request, with what those don't do that are stored. Each is checked
 // just before it is published: what it does may depend on those before it.
