@@ -346,15 +346,15 @@ func TestALoopIsChargedForOnePassAtATime(t *testing.T) {
 	pack.Attr = attributes(map[string]any{"N": 1})
 	g.library = append(g.library,
 		counting("less", "l:z:0", boolType, constant("n", 500), node("l", "Less", "i", "n:output:0")),
-		counting("body", "a:z:0", int32Type, constant("n", 1<<18), constant("one", 1), constant("zero", 0), pack, node("all", "Fill", "dims:output:0", "i"),
+		counting("body", "a:z:0", int32Type, constant("n", 1<<15), constant("one", 1), constant("zero", 0), pack, node("all", "Fill", "dims:output:0", "i"),
 			node("max", "Max", "all:output:0", "zero:output:0"), node("a", "AddV2", "max:output:0", "one:output:0")))
 	g.nodes = append(g.nodes, &nodepb.NodeDef{
 		Name: "while", Op: "While", Input: []string{"rows"}, Attr: attrs(map[string]any{"cond": "less", "body": "body", "T": []typepb.DataType{int32Type}}),
 	})
 	g.node("rows", "Sub", nil, g.node("size", "Size", nil, "x"), g.int("one", 1))
-	y, err := run(t.Context(), t.TempDir(), g.model(t, "while:0", int32Type), graph.Limits{Bytes: 8 << 20}, "x")
+	y, err := run(t.Context(), t.TempDir(), g.model(t, "while:0", int32Type), graph.Limits{Bytes: 1 << 20}, "x")
 	if err != nil {
-		t.Fatal(err) // 500 passes of 1 MiB each
+		t.Fatal(err) // 500 passes of 128 KiB each
 	}
 	if n := y.(*tensor.Array[int32]).Data[0]; n != 500 {
 		t.Errorf("is %d", n)
