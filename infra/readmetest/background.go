@@ -14,8 +14,9 @@ import (
 // grace is how long a command in the background may take to end after Ctrl-C.
 const grace = 30 * time.Second
 
-// background is a command that runs on in a terminal of its own.
+// background is a command that keeps running in a terminal of its own.
 type background struct {
+	page  string
 	step  Step
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when the process is gone
@@ -26,9 +27,9 @@ type background struct {
 	log     io.Writer
 }
 
-func startBackground(step Step, dir string, o Options) (*background, error) {
-	b := &background{step: step, ended: make(chan struct{}), more: make(chan struct{}), log: o.Log}
-	b.cmd = exec.Command("bash", "-c", step.Command)
+func startBackground(block Block, dir string, o Options) (*background, error) {
+	b := &background{page: block.Page, step: block.Steps[0], ended: make(chan struct{}), more: make(chan struct{}), log: o.Log}
+	b.cmd = exec.Command("bash", "-c", b.step.Command)
 	b.cmd.Dir, b.cmd.Env, b.cmd.Stdout, b.cmd.Stderr = dir, o.Env, b, b
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	b.cmd.WaitDelay = grace
@@ -37,12 +38,12 @@ func startBackground(step Step, dir string, o Options) (*background, error) {
 	}
 	go func() { // stop waits for it
 		defer close(b.ended)
-		_ = b.cmd.Wait() // what it says of itself while it runs is what counts
+		_ = b.cmd.Wait() // only its output is checked
 	}()
 	return b, nil
 }
 
-// Write takes what the command prints.
+// Write receives the output of the command.
 func (b *background) Write(text []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,7 +59,7 @@ func (b *background) soFar() (printed string, more <-chan struct{}) {
 	return b.printed.String(), b.more
 }
 
-// ready waits until the command has printed what the README says.
+// ready waits until the command has printed the expected output.
 func (b *background) ready(ctx context.Context) error {
 	for {
 		printed, more := b.soFar()
@@ -81,7 +82,7 @@ func (b *background) ready(ctx context.Context) error {
 func (b *background) stop() error {
 	if syscall.Kill(-b.cmd.Process.Pid, syscall.SIGINT) != nil { // fails only when all are gone
 		<-b.ended
-		return fmt.Errorf("line %d: $ %s: ended before the last block was done", b.step.Line, b.step.Command)
+		return fmt.Errorf("%s:%d: $ %s: ended before the last block was done", b.page, b.step.Line, b.step.Command)
 	}
 	select {
 	case <-b.ended:
@@ -90,5 +91,5 @@ func (b *background) stop() error {
 	}
 	_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGKILL)
 	<-b.ended
-	return fmt.Errorf("line %d: $ %s: still there %v after Ctrl-C", b.step.Line, b.step.Command, grace)
+	return fmt.Errorf("%s:%d: $ %s: still running %v after Ctrl-C", b.page, b.step.Line, b.step.Command, grace)
 }

@@ -1,24 +1,23 @@
-// Package readmetest runs the commands that a README shows, as a newcomer on a fresh machine would
-// type them, and compares what they print with what the README says they print.
+// Package readmetest runs the commands that the README and other pages show, as a new user on a fresh
+// machine would type them, and compares their output with the output that the page shows.
 //
-// # What a README writes
+// # Format of a page
 //
-// A block of commands is fenced as console. A line that begins with "$ " is a command, and lines
-// right after it that begin with "> " go on with it. The other lines up to the next command are
-// what it prints, standard error too: "..." inside a line stands for any text, a line of "..."
-// alone for any number of lines. A command with nothing below it may print what it likes. Every
-// command has to end well, with exit status 0.
+// Commands stand in blocks fenced as console. A line that begins with "$ " is a command; lines that
+// begin with "> " directly below it continue it. The other lines, up to the next command, are the
+// expected output, including standard error: "..." within a line stands for any text, and a line of
+// "..." alone for any number of lines. A command with no output below it may print anything. Every
+// command must end with exit status 0.
 //
-// All blocks are typed into one shell, one after the other, so that cd and export last. An HTML
-// comment before a block says what is different about it:
+// All blocks are typed into one shell, one after another, so that cd and export have effect on later
+// blocks. An HTML comment before a block changes how it is run:
 //
-//	<!-- ci: background -->            its one command runs on, in a terminal of its own and in the folder where the
-//	                                   shell then is, until the last block is done; it is then ended as Ctrl-C does.
-//	                                   What it prints at first has to be shown: the next block waits for that
-//	<!-- ci: skip because ... -->      not run, for the reason given
+//	<!-- ci: background -->            the block has one command, which keeps running until the last block is done, in
+//	                                   a terminal of its own and in the shell's working directory. It is then ended as
+//	                                   by Ctrl-C. The block must show its first output: the next block waits for that
+//	<!-- ci: skip because ... -->      the block is not run, for the reason given
 //
-// A block fenced as sh, bash, shell or zsh is an error: nobody would notice when its commands stop
-// working.
+// A block fenced as sh, bash, shell or zsh is an error, because its commands would not be run.
 //
-// Read Block first, then Run; Machine is the fresh machine.
+// Read Block first, then Run. Machine is the fresh machine.
 package readmetest

@@ -9,6 +9,7 @@ import (
 
 // Block is one fenced block of commands.
 type Block struct {
+	Page       string // the name given to Parse
 	Line       int    // of the fence, from 1
 	Background bool   // its one step keeps running during the blocks after it
 	Skip       string // why it is not run; "" when it is
@@ -19,7 +20,7 @@ type Block struct {
 type Step struct {
 	Line    int // from 1
 	Command string
-	Want    string // what it prints, with "..." for what differs; "" for anything
+	Want    string // expected output, with "..." for text that differs; "" for any output
 }
 
 var (
@@ -31,9 +32,9 @@ var (
 // shells are the languages of fences in which commands would never be run.
 var shells = []string{"sh", "bash", "shell", "zsh"}
 
-// Parse finds the blocks of commands in a Markdown text. Errors name the file and the line.
+// Parse returns the blocks of commands in a Markdown text. Errors contain the name and the line.
 func Parse(name, text string) ([]Block, error) {
-	p := parser{}
+	p := parser{page: name}
 	for i, line := range strings.Split(text, "\n") {
 		p.line = i + 1
 		if err := p.take(strings.TrimSuffix(line, "\r")); err != nil {
@@ -46,10 +47,11 @@ func Parse(name, text string) ([]Block, error) {
 	return p.blocks, nil
 }
 
-// parser walks through the lines: text, and within it fences of which those of console make blocks.
+// parser reads a page line by line. Each fence of the language console becomes a block.
 type parser struct {
+	page    string
 	line    int
-	marked  string // a mark that waits for its block
+	marked  string // a mark whose block has not begun yet
 	fenced  bool
 	console bool
 	indent  string // of the fence, taken off the lines within
@@ -93,7 +95,7 @@ func (p *parser) open(indent, language string) error {
 	case !p.console:
 		return nil
 	}
-	block := Block{Line: p.line, Background: p.marked == "background"}
+	block := Block{Page: p.page, Line: p.line, Background: p.marked == "background"}
 	if reason := skip.FindStringSubmatch(p.marked); reason != nil {
 		block.Skip = reason[1]
 	}

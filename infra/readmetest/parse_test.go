@@ -25,13 +25,13 @@ func TestParseFindsTheCommandsAndWhatTheyPrint(t *testing.T) {
 		"- in a list:\n\n  ```console\n  $ ls\n  ```\n"
 	got, err := readmetest.Parse("README.md", text)
 	want := []readmetest.Block{
-		{Line: 3, Steps: []readmetest.Step{
+		{Page: "README.md", Line: 3, Steps: []readmetest.Step{
 			{Line: 4, Command: "stoker version", Want: "stoker ...\n"},
 			{Line: 6, Command: "cat <<END\na\nEND", Want: "a\n> b\n"},
 		}},
-		{Line: 14, Background: true, Steps: []readmetest.Step{{Line: 15, Command: "stoker up", Want: "ready\n"}}},
-		{Line: 19, Skip: "it takes an hour", Steps: []readmetest.Step{{Line: 20, Command: "sleep 3600"}}},
-		{Line: 28, Steps: []readmetest.Step{{Line: 29, Command: "ls"}}},
+		{Page: "README.md", Line: 14, Background: true, Steps: []readmetest.Step{{Line: 15, Command: "stoker up", Want: "ready\n"}}},
+		{Page: "README.md", Line: 19, Skip: "it takes an hour", Steps: []readmetest.Step{{Line: 20, Command: "sleep 3600"}}},
+		{Page: "README.md", Line: 28, Steps: []readmetest.Step{{Line: 29, Command: "ls"}}},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Fatalf("error %v, difference (-want +got)\n%s", err, diff)

@@ -11,14 +11,15 @@ import (
 
 // Options of Run.
 type Options struct {
-	Dir     string        // where the shell begins
+	Dir     string        // the shell's first working directory
 	Env     []string      // its whole environment, as in os/exec
 	Timeout time.Duration // for each command, and for one in the background to be ready
-	Log     io.Writer     // gets the commands and what they print, as it comes
+	Log     io.Writer     // receives the commands and their output while they run
 }
 
-// Run types the blocks into one shell and stops at the first command that doesn't do what its block
-// says; the error names its line and shows both outputs. All processes have ended when it returns.
+// Run types the blocks, of one page or of several, into one shell. It stops at the first command that
+// fails or whose output differs from the expected one; the error names its page and line and shows
+// both outputs. All processes have ended when Run returns.
 func Run(ctx context.Context, blocks []Block, o Options) (err error) {
 	var running []*background
 	defer func() {
@@ -30,9 +31,9 @@ func Run(ctx context.Context, blocks []Block, o Options) (err error) {
 		for _, block := range blocks {
 			switch {
 			case block.Skip != "":
-				fmt.Fprintf(o.Log, "line %d: skipped, because %s\n", block.Line, block.Skip)
+				fmt.Fprintf(o.Log, "%s:%d: skipped, because %s\n", block.Page, block.Line, block.Skip)
 			case block.Background:
-				b, err := o.background(ctx, block.Steps[0], sh.dir)
+				b, err := o.background(ctx, block, sh.dir)
 				if b != nil {
 					running = append(running, b)
 				}
@@ -40,7 +41,7 @@ func Run(ctx context.Context, blocks []Block, o Options) (err error) {
 					return err
 				}
 			default:
-				if err := o.foreground(ctx, block.Steps, sh); err != nil {
+				if err := o.foreground(ctx, block, sh); err != nil {
 					return err
 				}
 			}
@@ -49,10 +50,10 @@ func Run(ctx context.Context, blocks []Block, o Options) (err error) {
 	})
 }
 
-func (o Options) foreground(ctx context.Context, steps []Step, sh *shell) error {
-	for _, step := range steps {
+func (o Options) foreground(ctx context.Context, block Block, sh *shell) error {
+	for _, step := range block.Steps {
 		if err := o.step(ctx, step, sh); err != nil {
-			return fmt.Errorf("line %d: $ %s: %w", step.Line, step.Command, err)
+			return fmt.Errorf("%s:%d: $ %s: %w", block.Page, step.Line, step.Command, err)
 		}
 	}
 	return nil
@@ -72,17 +73,19 @@ func (o Options) step(ctx context.Context, step Step, sh *shell) error {
 	return nil
 }
 
-// background returns the command also when it isn't ready in time: whoever gets it stops it.
-func (o Options) background(ctx context.Context, step Step, dir string) (*background, error) {
+// background starts the block's command and waits until it is ready. The command is returned even
+// with an error; the caller must stop it.
+func (o Options) background(ctx context.Context, block Block, dir string) (*background, error) {
+	step := block.Steps[0]
 	ctx, cancel := o.limit(ctx)
 	defer cancel()
 	fmt.Fprintf(o.Log, "$ %s &\n", step.Command)
-	b, err := startBackground(step, dir, o)
+	b, err := startBackground(block, dir, o)
 	if err == nil {
 		err = b.ready(ctx)
 	}
 	if err != nil {
-		return b, fmt.Errorf("line %d: $ %s: %w", step.Line, step.Command, err)
+		return b, fmt.Errorf("%s:%d: $ %s: %w", block.Page, step.Line, step.Command, err)
 	}
 	return b, nil
 }
@@ -92,7 +95,7 @@ func (o Options) limit(ctx context.Context) (context.Context, context.CancelFunc
 }
 
 func difference(want, got string) string {
-	return "  the README says:\n" + indent(want) + "  it prints:\n" + indent(got)
+	return "  the page says:\n" + indent(want) + "  it prints:\n" + indent(got)
 }
 
 func indent(text string) string {

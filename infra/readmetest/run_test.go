@@ -39,12 +39,12 @@ func TestACommandThatDoesNotDoWhatTheReadmeSaysIsNamed(t *testing.T) {
 		want  string
 	}{
 		"another output": {[]string{"$ echo one; echo two", "one", "three"},
-			"line 3: $ echo one; echo two: prints something else\n  the README says:\n    one\n    three\n  it prints:\n    one\n    two\n"},
+			"README.md:3: $ echo one; echo two: prints something else\n  the page says:\n    one\n    three\n  it prints:\n    one\n    two\n"},
 		"more output":     {[]string{"$ echo one; echo two", "one"}, "prints something else"},
-		"a bad exit":      {[]string{"$ true", "$ echo why >&2; (exit 3)"}, "line 4: $ echo why >&2; (exit 3): exit status 3\n    why\n"},
+		"a bad exit":      {[]string{"$ true", "$ echo why >&2; (exit 3)"}, "README.md:4: $ echo why >&2; (exit 3): exit status 3\n    why\n"},
 		"bad syntax":      {[]string{"$ echo 'open"}, "exit status"},
 		"an unknown name": {[]string{"$ stoker-that-is-not-there"}, "exit status 127"},
-		"the shell's end": {[]string{"$ exit 0", "$ true"}, "line 3: $ exit 0: it ended the shell"},
+		"the shell's end": {[]string{"$ exit 0", "$ true"}, "README.md:3: $ exit 0: it ended the shell"},
 		"waiting input":   {[]string{"$ read answer"}, "exit status 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestACommandInTheBackgroundIsAwaitedAndEndedByCtrlC(t *testing.T) {
 func TestACommandInTheBackgroundThatEndsIsAnError(t *testing.T) {
 	t.Parallel()
 	early := fenced("<!-- ci: background -->", "console", "$ echo sorry", "ready")
-	if err := run(t, t.Context(), 2*time.Minute, early); err == nil || !strings.Contains(err.Error(), "line 3: $ echo sorry: ended without") {
+	if err := run(t, t.Context(), 2*time.Minute, early); err == nil || !strings.Contains(err.Error(), "README.md:3: $ echo sorry: ended without") {
 		t.Errorf("before it is ready: %v", err)
 	}
 	late := fenced("<!-- ci: background -->", "console", "$ echo $$ > pid; echo ready", "ready") +
