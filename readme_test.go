@@ -2,14 +2,20 @@ package stoker_test
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stoker-ml/stoker/infra/readmetest"
 )
 
-// TestTheReadmesCommandsDoWhatItSays runs them as on a fresh machine, beginning with git clone. The comment of infra/readmetest says
-// how a README marks commands that run in the background, and those that aren't run.
+// tour lists the pages whose commands are typed one after another, by a new user on one machine.
+var tour = []string{"README.md", "infra/docs/modules.md", "infra/docs/models.md", "infra/docs/data.md", "infra/docs/troubleshooting.md"}
+
+// TestTheReadmesCommandsDoWhatItSays runs the commands of the README and then those of the pages that
+// continue it, as on a fresh machine, beginning with git clone. The package comment of
+// infra/readmetest describes how a page marks commands that run in the background or are not run.
 func TestTheReadmesCommandsDoWhatItSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: the README's commands build the binary and train, for some minutes")
@@ -18,13 +24,9 @@ func TestTheReadmesCommandsDoWhatItSays(t *testing.T) {
 		t.Skip("left out by go test's ten minutes, which a slow machine needs to compile alone: task readme and task test run it with -timeout 40m")
 	}
 	t.Parallel()
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks, err := readmetest.Parse("README.md", string(text))
-	if err != nil {
-		t.Fatal(err)
+	var blocks []readmetest.Block
+	for _, page := range tour {
+		blocks = append(blocks, commands(t, page)...)
 	}
 	machine, err := readmetest.NewMachine(t.Context(), t.TempDir(), ".", "https://github.com/stoker-ml/stoker")
 	if err != nil {
@@ -32,6 +34,37 @@ func TestTheReadmesCommandsDoWhatItSays(t *testing.T) {
 	}
 	err = readmetest.Run(t.Context(), blocks, readmetest.Options{Dir: machine.Work, Env: machine.Env, Timeout: 10 * time.Minute, Log: t.Output()})
 	if err != nil {
-		t.Fatal("README.md: ", err)
+		t.Fatal(err)
 	}
+}
+
+// TestEveryPagesCommandsAreRun fails if a page shows commands that neither the tour nor a test of
+// infra/docs runs.
+func TestEveryPagesCommandsAreRun(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("infra/docs/*.md")
+	if err != nil || len(pages) < 10 {
+		t.Fatal(pages, err)
+	}
+	run := append(slices.Clone(tour), "infra/docs/http.md")
+	for _, page := range pages {
+		for _, block := range commands(t, page) {
+			if block.Skip == "" && !slices.Contains(run, page) {
+				t.Errorf("%s:%d: these commands are not run: add the page to the tour", page, block.Line)
+			}
+		}
+	}
+}
+
+func commands(t *testing.T, page string) []readmetest.Block {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := readmetest.Parse(page, string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return blocks
 }
