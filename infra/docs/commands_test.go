@@ -8,22 +8,26 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
+// pages returns the paths of all pages for users, operators and contributors.
 func pages(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob("*.md")
-	if err != nil || len(found) < 5 {
+	if err != nil || len(found) < 15 {
 		t.Fatal(found, err)
 	}
-	return found
+	return append(found, "../../README.md", "../../SECURITY.md", "../threats.md", "../changelog/README.md")
 }
 
 var (
 	fences   = regexp.MustCompile("(?s)```(\\w*)\n(.*?)```")
 	inline   = regexp.MustCompile("`([^`\n]+)`")
 	shell    = regexp.MustCompile(`^(?:\$ )?(?:\w+=\S+ )*(?:bin/)?stoker (.*)`)
-	link     = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
+	link     = regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ +(.+)$`)
+	target   = regexp.MustCompile(`\]\([^)]*\)`)
 	inRepo   = regexp.MustCompile(`^(?:events|storage|compute|functions|local|infra)(?:/[\w.-]+)+$`)
 	taskName = regexp.MustCompile(`^task ([a-z:-]+)`)
 )
@@ -108,7 +112,26 @@ func unknown(t *testing.T, stoker string, line []string) string {
 	return ""
 }
 
-// Files, directories, tasks and links that a page names exist.
+// The prose of a page is at most 100 columns wide. Tables, code and the targets of links may be wider.
+func TestTheProseOfPagesIsAtMost100ColumnsWide(t *testing.T) {
+	t.Parallel()
+	for _, page := range pages(t) {
+		fenced := false
+		for i, line := range strings.Split(read(t, page), "\n") {
+			if strings.HasPrefix(strings.TrimSpace(line), "```") {
+				fenced = !fenced
+			}
+			if fenced || strings.HasPrefix(strings.TrimSpace(line), "|") || strings.HasPrefix(line, "<!--") {
+				continue
+			}
+			if width := utf8.RuneCountInString(target.ReplaceAllString(line, "]")); width > 100 {
+				t.Errorf("%s:%d: %d columns: wrap the line at 100", page, i+1, width)
+			}
+		}
+	}
+}
+
+// Files, directories, tasks, links and headings that a page names exist.
 func TestWhatThePagesNameIsThere(t *testing.T) {
 	t.Parallel()
 	tasks := read(t, "../../Taskfile.yml")
@@ -123,8 +146,15 @@ func TestWhatThePagesNameIsThere(t *testing.T) {
 				t.Errorf("%s: no task %s", page, found[1])
 			}
 		}
-		for _, found := range link.FindAllStringSubmatch(text, -1) {
-			files = append(files, found[1])
+		for _, found := range link.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
+			to := page
+			if found[1] != "" {
+				to = filepath.Join(filepath.Dir(page), found[1])
+			}
+			files = append(files, to)
+			if found[2] != "" && !hasHeading(read(t, to), found[2]) {
+				t.Errorf("%s: no heading #%s in %s", page, found[2], to)
+			}
 		}
 		for _, file := range files {
 			if _, err := os.Stat(file); err != nil {
@@ -144,4 +174,16 @@ func isTask(tasks, name string) bool {
 	_, parts, _ := strings.Cut(tasks, "\n  bench:*:\n    desc: Measure one part (")
 	parts, _, _ = strings.Cut(parts, ")")
 	return isPart && slices.Contains(strings.Split(strings.ReplaceAll(parts, " or ", ", "), ", "), part)
+}
+
+var notInAnchor = regexp.MustCompile(`[^\w -]`)
+
+// hasHeading reports whether a page has the heading to which GitHub gives that anchor.
+func hasHeading(text, anchor string) bool {
+	for _, found := range heading.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
+		if strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(found[1]), ""), " ", "-") == anchor {
+			return true
+		}
+	}
+	return false
 }
