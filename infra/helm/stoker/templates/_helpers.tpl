@@ -24,7 +24,7 @@ helm.sh/chart: {{ (index . 0).Chart.Name }}-{{ (index . 0).Chart.Version }}
 {{ $root.Values.image.repository }}:{{ $root.Values.image.tag | default $root.Chart.AppVersion }}{{ with $variant }}-{{ . }}{{ end }}
 {{- end }}
 
-{{- /* What every pod of ours is: (list . "worker"). No token of the cluster's, no root, nothing of the node. */ -}}
+{{- /* The settings of every pod: (list . "worker"). No service account token, no root, no access to the node. */ -}}
 {{- define "stoker.pod" -}}
 {{- $root := index . 0 -}}
 serviceAccountName: {{ if $root.Values.serviceAccounts.create }}{{ include "stoker.name" $root }}-{{ index . 1 }}{{ else }}default{{ end }}
@@ -48,19 +48,19 @@ securityContext:
   capabilities: {drop: [ALL]}
 {{- end }}
 
-{{- /* The environment by which a role finds bus and store: (list . "worker"). */ -}}
+{{- /* The environment with which a role connects to bus and store: (list . "worker"). */ -}}
 {{- define "stoker.env" -}}
 {{- $root := index . 0 -}}
 {{- $role := index . 1 -}}
 {{- $v := $root.Values -}}
 - {name: NATS_URL, value: {{ $v.bus.url | quote }}}
-{{- /* Not as a file: modules have the user of their worker, and read its files where the kernel has no Landlock. */ -}}
+{{- /* Not as a file: modules run as the user of their worker, and can read its files if the kernel has no Landlock. */ -}}
 {{- with index $v.bus.secrets $role }}
 - name: {{ if eq $v.bus.secretKey "creds" }}NATS_CREDS_TEXT{{ else }}NATS_SEED{{ end }}
   valueFrom: {secretKeyRef: {name: {{ . }}, key: {{ $v.bus.secretKey }}}}
 - {name: NATS_INBOX_PREFIX, value: _INBOX.{{ $role }}}
 {{- end }}
-{{- /* Publishers have an account of their own, in which the tenant's JetStream is the domain of its name. */ -}}
+{{- /* Publishers have an account of their own, which has the tenant's JetStream as a domain with the tenant's name. */ -}}
 {{- $domain := ternary $v.bus.account $v.bus.domain (and (eq $role "upstream") (ne $v.bus.account "$G") (ne (index $v.bus.secrets $role) "")) }}
 {{- with $domain }}
 - {name: NATS_JETSTREAM_DOMAIN, value: {{ . | quote }}}

@@ -15,8 +15,8 @@ parallelism: {{ .count }}
 {{- join "," $all }}
 {{- end }}
 
-{{- /* The pod of a worker: root, class, c (its values), function, hosts, several, labels, subdomain (of a group), standing (it takes one job
-after another). */ -}}
+{{- /* The pod of a worker. Arguments: root, class, c (its values), function, hosts, several, labels,
+subdomain (of a group), standing (it handles one job after another). */ -}}
 {{- define "stoker.worker" -}}
 {{- $root := .root }}
 {{- $c := .c }}
@@ -70,7 +70,7 @@ spec:
         {{- end }}
       env:
         {{- include "stoker.env" (list $root "worker") | nindent 8 }}
-        # Modules run as the worker's user, who can read what is mounted there.
+        # Modules run as the worker's user, which can read mounted files.
         - {name: STOKER_MODULE_HIDE, value: /etc/stoker}
         {{- if .several }}
         - name: STOKER_JOB
