@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// careless writes whatever the condition, as S3 servers did before there were any.
+// careless ignores the condition of a write, as S3 servers did before they supported conditional
+// writes.
 type careless struct{ *storagetest.Memory }
 
 func (careless) String() string { return "the careless store" }

@@ -11,52 +11,56 @@ import (
 	"strings"
 )
 
-// ErrSuperseded is what Save returns to an attempt whose checkpoints don't count any more: a later attempt at its job saves
-// its own, or another job has brought the same execution further.
+// ErrSuperseded is returned by Save if the checkpoints of this attempt no longer count: a later
+// attempt at its job saves its own, or another job has brought the same execution further.
 var ErrSuperseded = errors.New("superseded by another attempt")
 
-// Checkpoint is how far an execution had come, in files that its module can go on from.
+// Checkpoint is the progress of an execution, in files from which its module can resume.
 type Checkpoint struct {
 	Job     string `json:"job"`
 	Attempt string `json:"attempt"`
-	Try     int    `json:"try"`    // number of the attempt among those at its job: the later one counts
-	Number  int    `json:"number"` // of the attempt's checkpoints, from 1
+	Try     int    `json:"try"`    // number of the attempt within its job: the highest counts
+	Number  int    `json:"number"` // of the checkpoint within its attempt, from 1
 	Step    int    `json:"step"`   // as the module reported it
 
 	Files []CheckpointFile `json:"files"` // in path order
 }
 
-// CheckpointFile is one file of a checkpoint. One that has not changed since an earlier checkpoint lies where that put it.
+// CheckpointFile is one file of a checkpoint. A file that has not changed since an earlier
+// checkpoint is stored with that checkpoint.
 type CheckpointFile struct {
 	File
-	Attempt string `json:"attempt"` // and
-	Number  int    `json:"number"`  // of the checkpoint that sent it
+	Attempt string `json:"attempt"` // and Number: the checkpoint that
+	Number  int    `json:"number"`  // uploaded the file
 }
 
-// Checkpoints are those of one execution, as one attempt at it sees them. The order of writing is: the files, each with its
-// size and SHA-256; then the pointer, by compare-and-swap; then older files are removed. So the pointer only ever names what
-// is whole. It names two checkpoints, so that there is one to fall back on.
+// Checkpoints are the checkpoints of one execution, as one attempt at it sees them. Save writes the
+// files first, each with its size and SHA-256; then the pointer, by compare-and-swap; then it
+// removes older files. The pointer therefore never names an incomplete checkpoint. It names two
+// checkpoints, so that there is an older one to fall back on.
 //
-// Methods are called by one goroutine at a time.
+// The methods must not be called concurrently.
 type Checkpoints struct {
 	store Store
 	place Place
-	by    Checkpoint // Job, Attempt and Try of whoever saves; Number is that of the last one
+	by    Checkpoint // Job, Attempt and Try of this attempt; Number is that of its last checkpoint
 
-	passed []Checkpoint // those that Load found without their files
+	passed []Checkpoint // checkpoints that Load found without their files
 }
 
 // kept is how many checkpoints the pointer names.
 const kept = 2
 
-// OpenCheckpoints returns the checkpoints of the execution at place, for the attempt that place names, the try-th at its job.
-// It reads nothing. An attempt may open them once.
+// OpenCheckpoints returns the checkpoints of the execution at place, for the attempt that place
+// names; try is its number within the job. It reads nothing. An attempt may open its checkpoints
+// once.
 func OpenCheckpoints(store Store, place Place, job string, try int) *Checkpoints {
 	return &Checkpoints{store: store, place: place, by: Checkpoint{Job: job, Attempt: place.Attempt, Try: try}}
 }
 
-// CheckpointsOf reads which checkpoints of an execution its pointer names, newest first; whether their files are there is not
-// checked. None if there is no pointer, or one that can't be read: an attempt can't go on from those either.
+// CheckpointsOf returns the checkpoints that the pointer of an execution names, newest first. It
+// does not check that their files exist. It returns none if the pointer is missing or unreadable,
+// because an attempt can't resume in either case.
 func CheckpointsOf(ctx context.Context, store Store, root Ref, execution string) ([]Checkpoint, error) {
 	place := Place{Root: root, Execution: execution}
 	if err := place.Validate(); err != nil {
@@ -69,8 +73,8 @@ func CheckpointsOf(ctx context.Context, store Store, root Ref, execution string)
 	return p.Checkpoints, nil
 }
 
-// RemoveCheckpoints removes every checkpoint of an execution: the pointer first, so that none ever names what is gone. It is
-// for an execution that is committed, or given up.
+// RemoveCheckpoints removes every checkpoint of an execution. It removes the pointer first, so that
+// no pointer names removed files. Call it for an execution that is committed or abandoned.
 func RemoveCheckpoints(ctx context.Context, store Store, place Place) error {
 	if err := place.Validate(); err != nil {
 		return fmt.Errorf("remove checkpoints: %w", err)
@@ -84,14 +88,15 @@ func RemoveCheckpoints(ctx context.Context, store Store, place Place) error {
 	return nil
 }
 
-// errUnknown marks a pointer that was perhaps written.
-var errUnknown = errors.New("nobody knows whether it was saved")
+// errUnknown marks a pointer that may have been written.
+var errUnknown = errors.New("unknown whether the checkpoint was saved")
 
-// Save makes what is in a folder the newest checkpoint. The folder must not change meanwhile. ErrSuperseded if this
-// attempt's checkpoints don't count any more; then, and after other errors, what was sent is removed again, as far as that can
-// be done. Save may be called again with a later checkpoint after any error.
+// Save makes the content of a directory the newest checkpoint. The directory must not change
+// meanwhile. Save returns ErrSuperseded if the checkpoints of this attempt no longer count. After
+// that and any other error it removes the uploaded files, as far as the store allows. Save may be
+// called again with a later checkpoint after any error.
 func (c *Checkpoints) Save(ctx context.Context, dir string, step int) (Checkpoint, error) {
-	c.by.Number++ // never twice: what an earlier call has sent may still be on its way
+	c.by.Number++ // never reused: the writes of an earlier call may still be in flight
 	next := c.by
 	next.Step = step
 	if err := c.save(ctx, dir, &next); err != nil {
@@ -122,18 +127,20 @@ func (c *Checkpoints) save(ctx context.Context, dir string, next *Checkpoint) er
 	return nil
 }
 
-// takeBack removes what a checkpoint has sent that does not count, because of err. Where the pointer may name it, all stays.
+// takeBack removes the uploaded files of a checkpoint that does not count because of err. It
+// removes nothing if the pointer may name the checkpoint.
 func (c *Checkpoints) takeBack(ctx context.Context, failed Checkpoint, err error) error {
 	if errors.Is(err, errUnknown) {
 		return err
 	}
 	if left := deleteFolder(ctx, c.store, c.place.checkpoint(failed.Attempt, failed.Number)); left != nil {
-		err = fmt.Errorf("%w (and its files are left behind: %s)", err, left)
+		err = fmt.Errorf("%w (its files remain in the store: %s)", err, left)
 	}
 	return err
 }
 
-// sweep removes what only the pointer before named. What can't be removed goes with all other checkpoints, or as garbage.
+// sweep removes the files that only the previous pointer named. Files that can't be removed now are
+// removed with all other checkpoints, or by garbage collection.
 func (c *Checkpoints) sweep(ctx context.Context, was, now pointer) {
 	named := now.files(c.place)
 	for ref := range was.files(c.place) {
@@ -143,7 +150,7 @@ func (c *Checkpoints) sweep(ctx context.Context, was, now pointer) {
 	}
 }
 
-// send puts the files of a folder into the store, but for those that are there already.
+// send uploads the files of a directory, except those that the store has already.
 func (c *Checkpoints) send(ctx context.Context, dir string, was pointer, number int) ([]CheckpointFile, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -178,7 +185,8 @@ func (c *Checkpoints) send(ctx context.Context, dir string, was pointer, number 
 	return files, nil
 }
 
-// unchanged finds a local file among those that p names. Only one of the right size is read to know.
+// unchanged returns the stored file, among those that p names, that equals a local file. It reads
+// the local file only if the size matches.
 func (p pointer) unchanged(root *os.Root, path string) (CheckpointFile, bool, error) {
 	file, err := root.Open(path)
 	if err != nil {
@@ -197,21 +205,22 @@ func (p pointer) unchanged(root *os.Root, path string) (CheckpointFile, bool, er
 	return old, ok, nil
 }
 
-// Loaded is what Load found.
+// Loaded is the result of Load.
 type Loaded struct {
-	Checkpoint         // the zero value: there is none to go on from
-	Passed     []error // why newer ones were passed over, newest first
+	Checkpoint         // the zero value if there is no checkpoint
+	Passed     []error // why newer checkpoints were passed over, newest first
 }
 
-// Found says whether there was a checkpoint to go on from.
+// Found reports whether there was a checkpoint to resume from.
 func (l Loaded) Found() bool { return l.Number > 0 }
 
-// loadTries is how often Load begins again because the pointer moves on under it.
+// loadTries is how often Load starts over because the pointer changed while it was loading.
 const loadTries = 5
 
-// Load copies the newest whole checkpoint into a folder, which should be empty. Each file has the size and the SHA-256 that
-// were saved; a checkpoint with a file that is gone or is not that any more is passed over for the one before it. That there
-// is none is no error: ErrUnavailable and the like mean that nobody knows.
+// Load copies the newest complete checkpoint into a directory, which should be empty. Each file has
+// the size and the SHA-256 that were saved. If a file of a checkpoint is gone or has changed, Load
+// uses the checkpoint before it. It is no error if there is no checkpoint. ErrUnavailable and
+// similar errors mean that it is unknown whether there is one.
 func (c *Checkpoints) Load(ctx context.Context, dir string) (Loaded, error) {
 	var loaded Loaded
 	for try := 1; ; try++ {
@@ -226,7 +235,7 @@ func (c *Checkpoints) Load(ctx context.Context, dir string) (Loaded, error) {
 			return loaded, nil
 		}
 		if again, err := c.readPointer(ctx); err == nil && again.etag == p.etag {
-			return loaded, nil // not taken away under our hands: damaged
+			return loaded, nil // not removed by another attempt meanwhile: damaged
 		}
 		if err := emptied(dir); err != nil {
 			return Loaded{}, fmt.Errorf("load checkpoint of execution %s: %w", c.place.Execution, err)
@@ -234,7 +243,7 @@ func (c *Checkpoints) Load(ctx context.Context, dir string) (Loaded, error) {
 	}
 }
 
-// newest tries what the pointer names, one after another.
+// newest tries the checkpoints that the pointer names, one after another.
 func (c *Checkpoints) newest(ctx context.Context, p pointer, dir string) (loaded Loaded, err error) {
 	if p.damage != nil {
 		loaded.Passed = append(loaded.Passed, p.damage)
@@ -255,7 +264,7 @@ func (c *Checkpoints) newest(ctx context.Context, p pointer, dir string) (loaded
 	return loaded, nil
 }
 
-// stage copies one checkpoint. After an error, nothing of it is left.
+// stage copies one checkpoint. After an error, it leaves nothing of it in dir.
 func (c *Checkpoints) stage(ctx context.Context, one Checkpoint, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -272,7 +281,7 @@ func (c *Checkpoints) stage(ctx context.Context, one Checkpoint, dir string) err
 	return nil
 }
 
-// emptied removes what is in a folder.
+// emptied removes the content of a directory.
 func emptied(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

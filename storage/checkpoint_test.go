@@ -14,12 +14,12 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// place is where an attempt at the execution keeps its things.
+// place is the place of an attempt at the execution.
 func place(attempt string) storage.Place {
 	return storage.Place{Root: trainer, Execution: execution, Attempt: attempt}
 }
 
-// by is the execution's checkpoints as an attempt at a job sees them.
+// by returns the execution's checkpoints as an attempt at a job sees them.
 func by(store storage.Store, job, attempt string, try int) *storage.Checkpoints {
 	return storage.OpenCheckpoints(store, place(attempt), job, try)
 }
@@ -33,7 +33,7 @@ func save(t *testing.T, c *storage.Checkpoints, step int, files map[string]strin
 	return saved
 }
 
-// load is what another attempt finds: its step, 0 for none, and its files.
+// load returns the checkpoint that another attempt finds: its step, 0 for none, and its files.
 func load(t *testing.T, store storage.Store) (storage.Loaded, map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func TestAnUnchangedFileIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	store := &order{Store: storagetest.NewMemory()}
 	save(t, by(store, "job", "a1", 1), 10, map[string]string{"old": "old", "state": "one"})
-	save(t, by(store, "job", "a2", 2), 20, map[string]string{"old": "old", "new": "new", "state": "two"}) // also of an attempt before
+	save(t, by(store, "job", "a2", 2), 20, map[string]string{"old": "old", "new": "new", "state": "two"}) // also those of an earlier attempt
 	var sent []string
 	for _, key := range store.keys {
 		sent = append(sent, path.Base(key))
@@ -161,13 +161,13 @@ func TestAStoreThatIsAwayIsNoReasonToBeginAnew(t *testing.T) {
 	}
 }
 
-// pointerTo is a pointer to a checkpoint of one file.
+// pointerTo returns a pointer to a checkpoint of one file.
 func pointerTo(file string) string {
 	return `{"execution":"` + execution + `","checkpoints":[{"attempt":"a1","number":1,"step":1,"files":[` + file + `]}]}`
 }
 
-// Whatever breaks while a checkpoint is saved, and wherever: what can be loaded afterwards is whole, and is that one or the one
-// before; what was not taken back can be removed.
+// Whatever breaks while a checkpoint is saved, and wherever: a later Load finds a complete
+// checkpoint, this one or the one before, and RemoveCheckpoints removes the files that Save left.
 func TestASaveThatIsCutOffAnywhereLeavesAWholeCheckpoint(t *testing.T) {
 	t.Parallel()
 	cut := 0
@@ -211,7 +211,8 @@ func TestAPointerWhoseAnswerWasLostIsFoundToBeOurs(t *testing.T) {
 	}
 }
 
-// Neither the answer nor what is there can be read: the checkpoint may be the newest by now, so its files must stay.
+// If neither the answer nor the pointer can be read, the checkpoint may be the newest by now, so
+// its files must stay.
 func TestACheckpointThatMayHaveBeenSavedKeepsItsFiles(t *testing.T) {
 	t.Parallel()
 	mem := storagetest.NewMemory()
@@ -220,7 +221,7 @@ func TestACheckpointThatMayHaveBeenSavedKeepsItsFiles(t *testing.T) {
 		switch {
 		case c.Op == storagetest.OpPutIf:
 			return storagetest.Fault{LoseAnswer: true}
-		case c.Op == storagetest.OpOpen && c.N == 1: // after the one before anything is sent
+		case c.Op == storagetest.OpOpen && c.N == 1: // after reading the pointer, before any upload
 			return storagetest.Fault{Refuse: storage.ErrUnavailable}
 		}
 		return storagetest.Fault{}
@@ -249,7 +250,7 @@ func TestASupersededAttemptSavesNothingAndTakesItsFilesAway(t *testing.T) {
 		t.Errorf("the zombie saved: %v", err)
 	}
 	before := keys(t, store)
-	// In the middle of the zombie's save the owner comes.
+	// The owner saves in the middle of the zombie's save.
 	late := by(between{store, func() { save(t, owner, 6, map[string]string{"weights": "step 6"}) }}, "job", "a3", 2)
 	_, err = late.Save(t.Context(), folder(t, map[string]string{"weights": "step 40"}), 40)
 	if !errors.Is(err, storage.ErrSuperseded) {
@@ -265,7 +266,7 @@ func TestASupersededAttemptSavesNothingAndTakesItsFilesAway(t *testing.T) {
 	}
 }
 
-// between calls what comes between an attempt's last file and its pointer.
+// between calls a function between the upload of an attempt's last file and that of its pointer.
 type between struct {
 	*storagetest.Memory
 	then func()
@@ -307,7 +308,7 @@ func TestCheckpointsThatWereRemovedUnderASaveAreMadeAnew(t *testing.T) {
 	}
 }
 
-// A loader whose checkpoint is taken away under its hands finds the one that came instead.
+// A Load whose checkpoint is removed meanwhile finds the one that replaced it.
 func TestALoaderFollowsThePointer(t *testing.T) {
 	t.Parallel()
 	store := storagetest.NewMemory()
@@ -327,7 +328,8 @@ func TestALoaderFollowsThePointer(t *testing.T) {
 	}
 }
 
-// Whatever stands where the pointer should be: Load finds nothing or what is whole, and says no more than that.
+// Whatever the pointer object holds, Load finds either nothing or a complete checkpoint, and does
+// not panic.
 func FuzzPointer(f *testing.F) {
 	f.Add([]byte("{"))
 	f.Add([]byte(pointerTo(`{"path":"","size":1,"attempt":"a1","number":1}`)))
@@ -368,7 +370,7 @@ func TestCheckpointsOnARealServer(t *testing.T) {
 	}
 }
 
-// A lifecycle rule took the files of a job that was given up, and left the pointer.
+// A lifecycle rule removed the files of an abandoned job and left the pointer.
 func TestACheckpointWithoutItsFilesKeepsNobodyFromSaving(t *testing.T) {
 	t.Parallel()
 	store := storagetest.NewMemory()

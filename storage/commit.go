@@ -7,17 +7,19 @@ import (
 	"fmt"
 )
 
-// PutCommit makes c the outcome of its execution, unless there is one already. It returns the commit that counts, and
-// whether that is c: then won is true, also when an earlier try had written it and only the answer was lost. Two writers are
-// distinguished by Attempt; a cancelling one has an Attempt of its own too.
+// PutCommit makes c the outcome of its execution, unless there is one already. It returns the
+// commit that counts, and whether that is c: won is also true if an earlier call had written c and
+// its answer was lost. Two writers are distinguished by Attempt; a writer that cancels has an
+// Attempt of its own too.
 //
-// ErrUnavailable means that nobody knows: call again.
+// ErrUnavailable means that the outcome is unknown: call again.
 func PutCommit(ctx context.Context, store Store, root Ref, c Commit) (winner Commit, won bool, err error) {
 	return putCommit(ctx, store, root, c, Condition{IfAbsent: true})
 }
 
-// Recommit replaces old, a commit whose objects are gone, or that cancels another job, by next, as one compare-and-swap. It
-// returns what PutCommit does. The commit's generation never goes down.
+// Recommit replaces old by next in one compare-and-swap. old is a commit whose objects are gone, or
+// that cancels another job. The results are those of PutCommit. The commit's generation never
+// decreases.
 func Recommit(ctx context.Context, store Store, root Ref, old, next Commit) (winner Commit, won bool, err error) {
 	if old.ETag == "" {
 		return Commit{}, false, errors.New("replace commit: the old one was not read from a store")
@@ -28,7 +30,7 @@ func Recommit(ctx context.Context, store Store, root Ref, old, next Commit) (win
 	return putCommit(ctx, store, root, next, Condition{IfMatch: old.ETag})
 }
 
-// commitWrite is one try to make commit the one that counts.
+// commitWrite is one attempt to make commit the outcome.
 type commitWrite struct {
 	store  Store
 	place  Place
@@ -67,21 +69,23 @@ func (w commitWrite) do(ctx context.Context) (winner Commit, won bool, err error
 	return Commit{}, false, err
 }
 
-// whoWon reads what is there after a write whose outcome is not known, or was to lose. lost is the error of that write.
+// whoWon reads the commit after a write whose outcome is unknown or that failed its condition. lost
+// is the error of that write.
 func (w commitWrite) whoWon(ctx context.Context, lost error) (Commit, bool, error) {
 	there, err := readCommit(ctx, w.store, w.place)
 	switch {
-	case errors.Is(err, ErrNotFound): // not written, or written and collected as garbage since: the next try will see
+	case errors.Is(err, ErrNotFound): // not written, or garbage-collected since: the next call will see
 		return Commit{}, false, fmt.Errorf("%w: %w", ErrUnavailable, lost)
 	case err != nil:
 		return Commit{}, false, errors.Join(lost, err)
-	case there.ETag == w.cond.IfMatch: // nobody has replaced it yet
+	case there.ETag == w.cond.IfMatch: // not replaced by anyone yet
 		return Commit{}, false, lost
 	}
 	return there, there.isOf(w.commit), nil
 }
 
-// isOf says whether c is what the writer of other wrote: the JSON form may have shortened its time.
+// isOf reports whether c is the commit that the writer of other wrote. The JSON form may have
+// shortened its time.
 func (c Commit) isOf(other Commit) bool {
 	return c.Attempt == other.Attempt && c.Cancelled == other.Cancelled && c.Retired == other.Retired && c.Generation == other.Generation
 }
@@ -96,7 +100,7 @@ func readCommit(ctx context.Context, store Store, place Place) (Commit, error) {
 	return c, err
 }
 
-// check refuses a document that is no commit of its execution, whatever else it is.
+// check returns an error unless c is a commit of the execution at place.
 func (c Commit) check(place Place) error {
 	place.Attempt = c.Attempt
 	if executionHex(c.Execution) != executionHex(place.Execution) {
@@ -108,7 +112,8 @@ func (c Commit) check(place Place) error {
 	return nil
 }
 
-// CommitOf reads the commit of an execution as it stands, without a look at what it stands for. ErrNotFound: there is none.
+// CommitOf reads the commit of an execution. It does not check that the objects of the commit
+// exist. It returns ErrNotFound if there is no commit.
 func CommitOf(ctx context.Context, store Store, root Ref, execution string) (Commit, error) {
 	place := Place{Root: root, Execution: execution}
 	if err := place.Validate(); err != nil {
@@ -117,13 +122,14 @@ func CommitOf(ctx context.Context, store Store, root Ref, execution string) (Com
 	return readCommit(ctx, store, place)
 }
 
-// Committed looks for the outcome of an execution. It is valid only if the winner's manifest is there, and every object of
-// it, with its size and ETag. ErrNotFound: there is no commit. ErrIncomplete: there is one, which is returned for Recommit,
-// but what it stands for is gone. A cancelled execution has a commit and an empty manifest.
+// Committed returns the outcome of an execution. The outcome is valid only if the winner's manifest
+// exists, and every object that it names, with its size and ETag. ErrNotFound means that there is
+// no commit. ErrIncomplete means that there is one, which is returned for Recommit, but its objects
+// are gone. A cancelled execution has a commit and an empty manifest.
 func Committed(ctx context.Context, store Store, root Ref, execution string) (Commit, Manifest, error) {
 	place := Place{Root: root, Execution: execution}
 	if err := place.Validate(); err != nil {
-		return Commit{}, Manifest{}, fmt.Errorf("look for a commit: %w", err)
+		return Commit{}, Manifest{}, fmt.Errorf("find commit: %w", err)
 	}
 	c, err := readCommit(ctx, store, place)
 	if err != nil || c.Cancelled {
@@ -148,7 +154,8 @@ func Committed(ctx context.Context, store Store, root Ref, execution string) (Co
 	return c, m, nil
 }
 
-// withoutKind keeps the words of err and hides what it is, so that ErrNotFound means "no commit" and nothing else.
+// withoutKind keeps the text of err and hides its kind, so that ErrNotFound means "no commit" and
+// nothing else.
 func withoutKind(err error) error { return errors.New(err.Error()) }
 
 func present(ctx context.Context, store Store, folder Ref, named []File) error {

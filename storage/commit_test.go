@@ -17,7 +17,7 @@ func commit(attempt string) storage.Commit {
 	return storage.Commit{Execution: execution, Attempt: attempt, Time: time.Unix(1, 0).UTC()}
 }
 
-// done is a store with one execution published and committed.
+// done returns a store with one execution published and committed.
 func done(t *testing.T) (*storagetest.Memory, storage.Manifest) {
 	t.Helper()
 	store := storagetest.NewMemory()
@@ -146,7 +146,7 @@ func TestAReplacedCommitKeepsCountOfItsModels(t *testing.T) {
 	if _, _, err := storage.Recommit(t.Context(), store, trainer, winner, commit("a2")); err == nil {
 		t.Error("a generation was counted back")
 	}
-	// A writer with the same old commit does not win.
+	// A second writer with the same old commit does not win.
 	if _, won, err := storage.Recommit(t.Context(), store, trainer, old, commit("a1")); err != nil || won {
 		t.Errorf("%v, %v", won, err)
 	}
@@ -165,7 +165,8 @@ func TestACommitThatIsNoJSONCanBeReplaced(t *testing.T) {
 	}
 }
 
-// What a commit stands for can go in many ways; each is found, and the work done again can take the commit's place.
+// The objects of a commit can get lost in many ways. Each is detected, and the commit of the
+// repeated work replaces it.
 func TestACommitWithoutItsObjectsIsReplaced(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*storagetest.Memory, storage.Manifest) error{
@@ -244,7 +245,7 @@ func TestARecommitThatNeverHappenedIsNotMistakenForALoss(t *testing.T) {
 		if err != nil && !errors.Is(err, storage.ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !tc.won { // nothing was done: as it was
+		if !tc.won { // nothing was replaced
 			if c, _, err := storage.Committed(t.Context(), mem, trainer, execution); err != nil || c.ETag != broken.ETag {
 				t.Errorf("%s: now %+v, %v", name, c, err)
 			}
@@ -253,7 +254,7 @@ func TestARecommitThatNeverHappenedIsNotMistakenForALoss(t *testing.T) {
 		if _, _, err := storage.PutCommit(t.Context(), mem, trainer, commit("a3")); err != nil {
 			t.Error(err)
 		}
-		// Back to the first, for the next case.
+		// Restore the first commit for the next case.
 		if back, _, err := storage.Recommit(t.Context(), mem, trainer, broken, commit("a1")); err != nil {
 			t.Fatal(err)
 		} else {
@@ -292,7 +293,7 @@ func TestProbeRefusesAStoreWithoutConditions(t *testing.T) {
 	}
 }
 
-// Whatever stands where a commit or a manifest belongs, the execution can be done again over it.
+// Whatever is stored where a commit or a manifest belongs, the execution can be done again over it.
 func TestWhatIsNoCommitCanBeReplaced(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -6,9 +6,10 @@ import (
 	"fmt"
 )
 
-// Discard removes what an attempt has left: its manifest first, so that no manifest ever names what is gone, then the blobs
-// of the given output keys. It refuses to touch the attempt that its execution's commit names. What is gone already is
-// success, so it can be called again after an error.
+// Discard removes the objects of an attempt: its manifest first, so that no manifest names removed
+// objects, then the blobs of the given output keys. It refuses to touch the attempt that its
+// execution's commit names. Objects that are already gone are no error, so Discard can be called
+// again after an error.
 func Discard(ctx context.Context, store Store, place Place, outputs ...string) error {
 	if err := place.validateAttempt(); err != nil {
 		return fmt.Errorf("discard: %w", err)
@@ -43,12 +44,13 @@ func deleteFolder(ctx context.Context, store Store, folder Ref) error {
 	return nil
 }
 
-// Found notes in c, as it was read, that an attempt takes its model for its own outcome. It is to be called before the publication of
-// the model again; then no Retire that had decided before goes through. false: the commit is another one by now; look again.
+// Found notes in c, as it was read, that an attempt uses its model as its own outcome. Call it
+// before publishing the model again: no Retire that was decided before succeeds afterwards. It
+// returns false if the commit has changed since it was read: read it again.
 func Found(ctx context.Context, store Store, root Ref, c Commit, attempt string) (bool, error) {
 	switch attempt {
 	case "":
-		return false, errors.New("note who found a commit: attempt missing")
+		return false, errors.New("note the use of a commit: attempt missing")
 	case c.FoundBy:
 		return true, nil
 	}
@@ -58,8 +60,9 @@ func Found(ctx context.Context, store Store, root Ref, c Commit, attempt string)
 	return err == nil && now.isOf(next) && now.FoundBy == attempt, err
 }
 
-// Retire notes in c, as it was read, that its model is about to be removed: from now on nobody finds it. The commit stays, as the memory
-// that the execution was done, and in which generation. false: the commit is another one by now, and its model must stay.
+// Retire notes in c, as it was read, that its model is about to be removed: from then on, Committed
+// does not return it. The commit stays, to record that the execution was done, and its generation.
+// Retire returns false if the commit has changed since it was read; then its model must stay.
 func Retire(ctx context.Context, store Store, root Ref, c Commit) (bool, error) {
 	next := c
 	next.Retired = true

@@ -1,7 +1,8 @@
-// Package storage holds the words for artifacts: a Ref is an address, a Manifest says what a folder holds, a Store keeps
-// the bytes. On top of Store stand the three moves that functions make: StageIn, Publish and Commit; and Checkpoints, from which
-// an attempt goes on that another one began.
+// Package storage defines how artifacts are kept: a Ref is an address, a Manifest lists the files
+// of an artifact, a Store keeps the bytes. Functions use three operations on a Store: StageIn,
+// Publish and Commit; and Checkpoints, from which an attempt resumes the work of another one.
 //
-// storage/s3 is the Store on MinIO or any S3, storage/backend opens the store of an endpoint, and
-// storage/storagetest has the suite that every store passes. This package uses none of them.
+// Package storage/s3 is the Store on MinIO or any S3, storage/backend opens the store of an
+// endpoint, and storage/storagetest has the suite that every store passes. This package uses none
+// of them.
 package storage

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// An attempt publishes its model, its commit wins, and whoever needs the model stages it.
+// An attempt publishes its model, its commit wins, and a consumer stages the model.
 func Example() {
 	ctx := context.Background()
 	store := storagetest.NewMemory() // or s3.Open
@@ -73,7 +73,7 @@ func ExampleCheckpoints() {
 		panic(err)
 	}
 
-	// The worker dies; another one takes the job.
+	// The worker dies; another one claims the job.
 	place.Attempt = "second"
 	fresh, err := os.MkdirTemp("", "working")
 	if err != nil {

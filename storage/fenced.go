@@ -5,8 +5,9 @@ import (
 	"io"
 )
 
-// Fenced returns a Store for a caller that may lose the right to write: before each write it
-// calls prove, whose error it returns, with nothing written. Reads pass.
+// Fenced returns a Store for a caller that may lose the right to write. It calls prove before each
+// write. If prove returns an error, the write returns that error and nothing is written. Reads are
+// not checked.
 func Fenced(store Store, prove func() error) Store { return fenced{store, prove} }
 
 type fenced struct {

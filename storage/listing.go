@@ -10,23 +10,24 @@ import (
 	"strings"
 )
 
-// Listing is what an artifact consists of, before any of it is read. It is enough to compute the artifact's digest, and so
-// the identity of an execution that reads it.
+// Listing lists the files of an artifact before any of them is read. It is enough to compute the
+// artifact's digest, and so the identity of an execution that reads it.
 type Listing struct {
-	Ref   Ref     // the folder or the single object that was asked for
-	Files []File  // in path order; SHA256 is set if a manifest has it. A single object has its base name as path
-	Out   *Output // what Stoker's manifest says of this artifact; nil for one that others made
+	Ref   Ref     // the folder or the single object that was listed
+	Files []File  // in path order; SHA256 is set if a manifest has it. The path of a single object is its base name
+	Out   *Output // the artifact in Stoker's manifest; nil for an artifact made by others
 
-	Execution string // that made it, where Out says so; else ""
+	Execution string // the execution that made it, if Out is set; else ""
 
-	// Digest is Out.Digest where there is a manifest: it depends on content only. Else it is sha256:<hex> over path, size and
-	// ETag of every file: as good as the store's ETags are, and another one if the same bytes were uploaded in other parts.
+	// Digest is Out.Digest if there is a manifest: it depends on content only. Otherwise it is
+	// sha256:<hex> over path, size and ETag of every file. It is then as reliable as the store's
+	// ETags, and differs if the same bytes were uploaded in other parts.
 	Digest string
 
 	single bool // Ref is an object, not a folder
 }
 
-// Size is the number of bytes in all files.
+// Size returns the number of bytes in all files.
 func (l Listing) Size() (bytes int64) {
 	for _, f := range l.Files {
 		bytes += f.Size
@@ -34,7 +35,7 @@ func (l Listing) Size() (bytes int64) {
 	return bytes
 }
 
-// address is where one of the files is stored.
+// address returns the address of one of the files.
 func (l Listing) address(f File) Ref {
 	if l.single {
 		return l.Ref
@@ -42,9 +43,10 @@ func (l Listing) address(f File) Ref {
 	return l.Ref.Join(f.Path)
 }
 
-// List lists one artifact: a folder, or a single object such as schema.pbtxt. Where there is neither, or the folder has no
-// files, it returns ErrNotFound; keys that can't be local paths are refused by name with ErrBadRef; objects that are
-// missing although the manifest names them are ErrIncomplete.
+// List lists one artifact: a folder, or a single object such as schema.pbtxt. It returns
+// ErrNotFound if there is neither, or if the folder has no files. It returns ErrBadRef, with the
+// key, for keys that can't be local paths, and ErrIncomplete if objects are missing that the
+// manifest names.
 func List(ctx context.Context, store Store, ref Ref) (Listing, error) {
 	if err := ref.Validate(); err != nil {
 		return Listing{}, err
@@ -83,7 +85,8 @@ func listFolder(ctx context.Context, store Store, ref Ref) (Listing, error) {
 	return l.withManifest(ctx, store)
 }
 
-// isMarker reports whether an object is one of the empty ones with which many tools, TensorFlow's file system among them, mark a folder.
+// isMarker reports whether an object is an empty one that marks a folder. Many tools write them,
+// TensorFlow's file system among them.
 func isMarker(obj Object) bool { return obj.Size == 0 && strings.HasSuffix(obj.Ref.Key, "/") }
 
 func listObject(ctx context.Context, store Store, ref Ref) (Listing, error) {
@@ -97,7 +100,7 @@ func listObject(ctx context.Context, store Store, ref Ref) (Listing, error) {
 	return l, nil
 }
 
-// withManifest keeps what the manifest names, where there is one.
+// withManifest keeps only the files that the manifest names, if there is a manifest.
 func (l Listing) withManifest(ctx context.Context, store Store) (Listing, error) {
 	l.Digest = digestOfListing(l.Files)
 	place, key, ok := placeOf(l.Ref)
@@ -120,8 +123,8 @@ func (l Listing) withManifest(ctx context.Context, store Store) (Listing, error)
 	return l, err
 }
 
-// matchFiles returns the files that the manifest names, each with the ETag it has now: a copied bucket may have other
-// ones, and staging compares SHA-256 anyhow.
+// matchFiles returns the files that the manifest names, each with its current ETag. A copied bucket
+// may have other ETags; staging compares SHA-256 in any case.
 func matchFiles(named, listed []File) ([]File, error) {
 	have := make(map[string]File, len(listed))
 	for _, f := range listed {
@@ -150,8 +153,9 @@ func digestOfListing(files []File) string {
 	return digestPrefix + hex.EncodeToString(h.Sum(nil))
 }
 
-// Matching is the part of a folder whose files match a glob pattern, as path.Match has it: * stands for no slash. It is an
-// artifact of its own, with a digest over its files alone. Nothing that matches is ErrNotFound.
+// Matching is the part of a folder whose files match a glob pattern, as path.Match has it: * stands
+// for no slash. It is an artifact of its own, with a digest over its files alone. Nothing that
+// matches is ErrNotFound.
 func (l Listing) Matching(pattern string) (Listing, error) {
 	part := Listing{Ref: l.Ref, single: l.single}
 	for _, f := range l.Files {

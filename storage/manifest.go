@@ -17,15 +17,16 @@ type File struct {
 	Path   string `json:"path"`   // below the artifact's folder, slash-separated, no "..", not absolute
 	Size   int64  `json:"size"`   // bytes
 	SHA256 string `json:"sha256"` // hex
-	ETag   string `json:"etag"`   // as the store gave it
+	ETag   string `json:"etag"`   // as the store returned it
 }
 
-// Manifest says what one attempt at an execution left in the store. It is written after its files and before the commit.
+// Manifest lists the objects that one attempt at an execution left in the store. It is written
+// after its files and before the commit.
 type Manifest struct {
 	Execution string            `json:"execution"` // sha256:<hex>
 	Attempt   string            `json:"attempt"`
 	Outputs   map[string]Output `json:"outputs"`          // by TFX output key: model, model_run, ...
-	Result    json.RawMessage   `json:"result,omitempty"` // what the function wants to find again on a cache hit; opaque here
+	Result    json.RawMessage   `json:"result,omitempty"` // what the function reads back on a cache hit; opaque here
 }
 
 // Output is one artifact of an execution.
@@ -36,26 +37,30 @@ type Output struct {
 	Files  []File `json:"files"`  // in path order
 }
 
-// Commit is the one object that makes an execution done. It is written once, by PutIf, and replaced by compare-and-swap when
-// what it stands for is gone, or when it cancels a job and another job asks for the same execution. A caller that is about to publish its model
-// again, and who is about to remove that, note it here first, by compare-and-swap: so that only one of the two goes on.
+// Commit is the one object that makes an execution done. It is written once, by PutIf, and replaced
+// by compare-and-swap when its objects are gone, or when it cancels a job and another job needs the
+// same execution. A caller that is about to publish its model again (Found), and one that is about
+// to remove the model (Retire), first note it here by compare-and-swap, so that only one of the two
+// continues.
 type Commit struct {
 	Execution  string    `json:"execution"`
 	Attempt    string    `json:"attempt,omitempty"`
-	Generation int       `json:"generation,omitempty"` // counts the models of one execution: one more each time that one was lost
-	Job        string    `json:"job,omitempty"`        // that the attempt worked on; of a cancelled one, the job that was cancelled
+	Generation int       `json:"generation,omitempty"` // counts the models of one execution: plus one each time a model was lost
+	Job        string    `json:"job,omitempty"`        // of the attempt; in a commit that cancels, the cancelled job
 	Manifest   string    `json:"manifest,omitempty"`   // address of the winner's manifest; PutCommit and Recommit set it
-	Cancelled  bool      `json:"cancelled,omitempty"`  // nothing will come of Job
-	FoundBy    string    `json:"found_by,omitempty"`   // the last attempt that took the model for its own outcome: see Found
+	Cancelled  bool      `json:"cancelled,omitempty"`  // Job has no result
+	FoundBy    string    `json:"found_by,omitempty"`   // the last attempt that used the model as its own outcome: see Found
 	Retired    bool      `json:"retired,omitempty"`    // the model is no longer kept: see Retire
 	Time       time.Time `json:"time"`
-	ETag       string    `json:"-"` // of commit.json itself, once it was read or written: what Recommit replaces
+	ETag       string    `json:"-"` // of commit.json, once it was read or written: Recommit replaces this version
 }
 
-// maxDocumentBytes bounds what is read at once: a manifest of 100,000 files has some 20 MiB.
+// maxDocumentBytes bounds the size of a document that is read at once. A manifest of 100,000 files
+// has about 20 MiB.
 const maxDocumentBytes = 64 << 20
 
-// ReadManifest reads and checks the manifest of one attempt. ErrNotFound if there is none.
+// ReadManifest reads and checks the manifest of one attempt. It returns ErrNotFound if there is
+// none.
 func ReadManifest(ctx context.Context, store Store, place Place) (Manifest, error) {
 	if err := place.validateAttempt(); err != nil {
 		return Manifest{}, err
@@ -86,13 +91,13 @@ func (o Output) validate(folder Ref) error {
 		}
 	}
 	if o.Digest != digestOfFiles(o.Files) {
-		return fmt.Errorf("digest does not fit its files: %w", ErrIncomplete)
+		return fmt.Errorf("digest does not match its files: %w", ErrIncomplete)
 	}
 	return nil
 }
 
-// digestOfFiles is the identity of an artifact's content, wherever it is stored. Paths hold no control characters, so that
-// lines can't run into each other.
+// digestOfFiles is the identity of an artifact's content, independent of its address. Paths hold no
+// control characters, so lines can't run into each other.
 func digestOfFiles(files []File) string {
 	h := sha256.New()
 	for _, f := range files {
@@ -101,7 +106,7 @@ func digestOfFiles(files []File) string {
 	return digestPrefix + hex.EncodeToString(h.Sum(nil))
 }
 
-// readJSON reads one of Stoker's own documents and returns the object it was, also when it is ErrIncomplete.
+// readJSON reads one of Stoker's own documents and returns its object, also with ErrIncomplete.
 func readJSON(ctx context.Context, store Store, ref Ref, into any) (Object, error) {
 	body, obj, err := store.Open(ctx, ref, "")
 	if err != nil {
@@ -116,13 +121,13 @@ func readJSON(ctx context.Context, store Store, ref Ref, into any) (Object, erro
 		return Object{}, fmt.Errorf("read %s: %w", ref, err)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return obj, fmt.Errorf("read %s: %w: %w", ref, ErrIncomplete, err) // with its ETag: what is broken can be replaced
+		return obj, fmt.Errorf("read %s: %w: %w", ref, ErrIncomplete, err) // with its ETag, so that a broken document can be replaced
 	}
 	return obj, nil
 }
 
-// writeOnce writes a document that nobody else writes. That it is there already, with the same bytes, is success: our own
-// earlier try whose answer was lost.
+// writeOnce writes a document that nobody else writes. It succeeds if the document exists already
+// with the same bytes: then the answer to an earlier call was lost.
 func writeOnce(ctx context.Context, store Store, ref Ref, data []byte) error {
 	_, err := store.PutIf(ctx, ref, data, Condition{IfAbsent: true})
 	if err == nil {
@@ -133,12 +138,12 @@ func writeOnce(ctx context.Context, store Store, ref Ref, data []byte) error {
 	}
 	there, readErr := readSame(ctx, store, ref, data)
 	switch {
-	case errors.Is(readErr, ErrNotFound): // not written; "not found" would be said of what is written
+	case errors.Is(readErr, ErrNotFound): // not written; "not found" would refer to the document to be written
 		return fmt.Errorf("%w (%s)", err, readErr)
 	case readErr != nil:
 		return errors.Join(err, readErr)
 	case !there:
-		return fmt.Errorf("write %s: another one is there: %w", ref, err)
+		return fmt.Errorf("write %s: it exists with other content: %w", ref, err)
 	}
 	return nil
 }

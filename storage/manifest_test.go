@@ -40,13 +40,14 @@ func TestAManifestThatIsNotItsOwnIsRefused(t *testing.T) {
 	}
 }
 
-// A manifest lies in a store that others write to. Whatever it holds, what is taken stays within the artifact.
+// A manifest is in a store to which others write. Whatever it holds, the files of an accepted
+// manifest are within the artifact.
 func FuzzReadManifest(f *testing.F) {
 	store := storagetest.NewMemory()
 	place := storage.Place{Root: trainer, Execution: execution, Attempt: "a1"}
 	valid := storage.Manifest{Execution: execution, Attempt: "a1", Outputs: map[string]storage.Output{"model": {
 		Type: "Model", URI: place.Output("model").String(),
-		Digest: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", // of no files
+		Digest: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", // no files
 	}}}
 	data, err := json.Marshal(valid)
 	if err != nil {

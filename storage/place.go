@@ -6,45 +6,46 @@ import (
 	"strings"
 )
 
-// Place says where one attempt at an execution keeps its things. It is the only place that knows the layout:
+// Place says where one attempt at an execution keeps its objects. The layout is defined here only:
 //
 //	<root>/<output key>/<execution>/<attempt>/...             the artifact's files
-//	<root>/.system/<execution>/<attempt>/manifest.json        what they are
-//	<root>/.system/<execution>/<attempt>/log.txt              what the module printed
+//	<root>/.system/<execution>/<attempt>/manifest.json        the list of them
+//	<root>/.system/<execution>/<attempt>/log.txt              the module's output
 //	<root>/.system/<execution>/commit.json                    which attempt won
-//	<root>/.system/<execution>/checkpoint.json                how far the execution is: which checkpoint to go on from
+//	<root>/.system/<execution>/checkpoint.json                which checkpoint to resume from
 //	<root>/.system/<execution>/checkpoints/<attempt>/<n>/...  the files of an attempt's n-th checkpoint
 //
 // In folder names the execution is plain hex; everywhere else it is written sha256:<hex>.
 type Place struct {
 	Root      Ref    // of the component: s3://artifacts/penguin/Trainer
 	Execution string // sha256:<64 hex digits>
-	Attempt   string // names one try, always unique; empty where only the execution is meant
+	Attempt   string // always unique; empty if the place is that of the execution
 }
 
 const (
-	systemFolder      = ".system" // next to artifacts, never inside them; TFX keeps a folder of the same name there
+	systemFolder      = ".system" // next to artifacts, never inside; TFX has a folder of this name there
 	commitFile        = "commit.json"
 	pointerFile       = "checkpoint.json"
-	checkpointsFolder = "checkpoints" // next to the folders of attempts, so that no attempt may be called that
+	checkpointsFolder = "checkpoints" // next to the folders of attempts, so no attempt may have this name
 )
 
-// Output is the folder of the artifact under a TFX output key: model, model_run, ...
+// Output returns the folder of the artifact under a TFX output key: model, model_run, ...
 func (p Place) Output(key string) Ref { return p.Root.Join(key, executionHex(p.Execution), p.Attempt) }
 
-// Manifest is the attempt's manifest.
+// Manifest returns the address of the attempt's manifest.
 func (p Place) Manifest() Ref { return p.system().Join(p.Attempt, "manifest.json") }
 
-// Log is what the attempt's module printed.
+// Log returns the address of the output of the attempt's module.
 func (p Place) Log() Ref { return p.system().Join(p.Attempt, "log.txt") }
 
-// Commit is the execution's commit.
+// Commit returns the address of the execution's commit.
 func (p Place) Commit() Ref { return p.system().Join(commitFile) }
 
-// pointer says which checkpoint is the newest.
+// pointer returns the address of the object that names the newest checkpoint.
 func (p Place) pointer() Ref { return p.system().Join(pointerFile) }
 
-// checkpoints is the folder of all checkpoints of the execution, checkpoint that of one of them.
+// checkpoints returns the folder of all checkpoints of the execution; checkpoint that of one of
+// them.
 func (p Place) checkpoints() Ref { return p.system().Join(checkpointsFolder) }
 
 func (p Place) checkpoint(attempt string, number int) Ref {
@@ -74,15 +75,16 @@ func (p Place) validateAttempt() error {
 	return p.Validate()
 }
 
-// PlaceOf finds the attempt that made an artifact of Stoker's own, from the artifact's address alone. ok is false for each
-// other address.
+// PlaceOf returns the place of the attempt that made an artifact, from the artifact's address
+// alone. ok is false if the address is not that of an artifact of Stoker.
 func PlaceOf(artifact Ref) (place Place, ok bool) {
 	place, _, ok = placeOf(artifact)
 	return place, ok
 }
 
-// ExecutionAt is the execution that made an artifact of Stoker's own: PlaceOf a URI, without the attempt. Two artifacts of one
-// execution have equal ones. ok is false, and the Place zero, for any other address.
+// ExecutionAt returns the place of the execution that made an artifact, from the artifact's URI:
+// PlaceOf without the attempt. Two artifacts of one execution have equal places. For any other
+// address ok is false and the place is zero.
 func ExecutionAt(uri string) (execution Place, ok bool) {
 	ref, err := ParseRef(uri)
 	if err != nil {
@@ -93,7 +95,8 @@ func ExecutionAt(uri string) (execution Place, ok bool) {
 	return execution, ok
 }
 
-// placeOf finds the place of an artifact of Stoker's own from its address alone. ok is false for any other address.
+// placeOf returns the place and output key of an artifact of Stoker from its address alone. ok is
+// false for any other address.
 func placeOf(artifact Ref) (p Place, key string, ok bool) {
 	elem := strings.Split(strings.TrimSuffix(artifact.Key, "/"), "/")
 	n := len(elem)
@@ -104,7 +107,7 @@ func placeOf(artifact Ref) (p Place, key string, ok bool) {
 	return Place{Root: root, Execution: digestPrefix + elem[n-2], Attempt: elem[n-1]}, elem[n-3], true
 }
 
-// Part says what an object of an execution is for.
+// Part is the purpose of an object of an execution.
 type Part string
 
 // The parts of an execution.
@@ -116,9 +119,10 @@ const (
 	PartOutput     Part = "output"     // a file of an artifact
 )
 
-// OwnerOf says from an object's address alone which execution, and where there is one which attempt, it belongs to, and as
-// what. ok is false for each object below root that Stoker has not laid out like this. An output looks like what others may
-// have put there too: it is Stoker's only if its execution has objects of another part.
+// OwnerOf returns, from an object's address alone, the execution and, if there is one, the attempt
+// that the object belongs to, and its purpose. ok is false for an object below root that is not in
+// Stoker's layout. An output may look like an object of others: it is Stoker's only if its
+// execution has objects of another part.
 func OwnerOf(root, object Ref) (owner Place, part Part, ok bool) {
 	below, ok := object.Below(root)
 	if !ok {
@@ -140,7 +144,7 @@ func OwnerOf(root, object Ref) (owner Place, part Part, ok bool) {
 	return Place{Root: component, Execution: digestPrefix + elem[at], Attempt: elem[at+1]}, PartOutput, true
 }
 
-// systemPart reads what stands below <root>/.system/<execution>/.
+// systemPart parses the path below <root>/.system/<execution>/.
 func systemPart(elem []string) (Place, Part, bool) {
 	switch {
 	case len(elem) == 1 && elem[0] == commitFile:

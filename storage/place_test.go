@@ -24,7 +24,7 @@ func TestTheOwnerOfAnAddressIsKnown(t *testing.T) {
 		"penguin/Trainer/model/" + hex + "/a1/Format-Serving/x":        {storage.PartOutput, "a1"},
 		"penguin/Trainer/model/" + hex + "/a1/assets/" + hex + "/b/c":  {storage.PartOutput, "a1"},
 		"penguin/Trainer/model/" + hex + "/a1":                         {},
-		"penguin/Trainer/.system/executor_execution/7/" + hex + "/a/b": {storage.PartOutput, "a"}, // of an execution with nothing else
+		"penguin/Trainer/.system/executor_execution/7/" + hex + "/a/b": {storage.PartOutput, "a"}, // an execution without other objects
 		"penguin/Trainer/.system/" + hex:                               {},
 		"penguin/Trainer/.system/" + hex + "/else.json":                {},
 		"penguin/Trainer/.system/" + hex + "/checkpoints/a1":           {},

@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// pointer is checkpoint.json, and its ETag: "" if it is not there.
+// pointer is the content of checkpoint.json and its ETag, which is "" if the object does not exist.
 type pointer struct {
 	Execution   string       `json:"execution"`
 	Checkpoints []Checkpoint `json:"checkpoints"` // newest first
 
 	etag   string
-	damage error // why what is there can't be read
+	damage error // why the object can't be parsed
 }
 
-// readPointer reads what is there. A pointer that is no pointer names nothing, and can be replaced.
+// readPointer reads the pointer. An object that can't be parsed names nothing, and can be replaced.
 func (c *Checkpoints) readPointer(ctx context.Context) (pointer, error) {
 	var p pointer
 	obj, err := readJSON(ctx, c.store, c.place.pointer(), &p)
@@ -36,7 +36,7 @@ func (c *Checkpoints) readPointer(ctx context.Context) (pointer, error) {
 	return p, err
 }
 
-// check refuses a pointer of another execution, or with parts that make no address.
+// check returns an error for a pointer of another execution, or with parts that make no address.
 func (p pointer) check(place Place) error {
 	if executionHex(p.Execution) != executionHex(place.Execution) {
 		return fmt.Errorf("checkpoints of execution %q: %w", p.Execution, ErrIncomplete)
@@ -55,7 +55,7 @@ func badPath(path string) bool {
 	return badKey(path) != "" || !filepath.IsLocal(filepath.FromSlash(path)) || strings.HasSuffix(path, "/")
 }
 
-// files are the addresses of all files that p names.
+// files returns the addresses of all files that p names.
 func (p pointer) files(place Place) map[Ref]bool {
 	all := map[Ref]bool{}
 	for _, one := range p.Checkpoints {
@@ -70,14 +70,15 @@ func (f CheckpointFile) in(place Place) Ref {
 	return place.checkpoint(f.Attempt, f.Number).Join(f.Path)
 }
 
-// with is the pointer that names next first.
+// with returns the pointer that names next first.
 func (p pointer) with(place Place, next Checkpoint) pointer {
 	all := append([]Checkpoint{next}, p.Checkpoints...)
 	return pointer{Execution: place.Execution, Checkpoints: all[:min(kept, len(all))]}
 }
 
-// refuses says why next may not replace what p names; nil if it may.
-// What Load passed over, because its files are gone, keeps nobody else's job from saving.
+// refuses returns the reason why next may not replace the checkpoints that p names; nil if it may.
+// Checkpoints that Load passed over because their files are gone do not prevent another job from
+// saving.
 func (c *Checkpoints) refuses(p pointer, next Checkpoint) error {
 	if len(p.Checkpoints) == 0 {
 		return nil
@@ -88,13 +89,14 @@ func (c *Checkpoints) refuses(p pointer, next Checkpoint) error {
 	case there.Job == next.Job && there.Try > next.Try:
 		return fmt.Errorf("attempt %s, number %d at this job, has saved step %d: %w", there.Attempt, there.Try, there.Step, ErrSuperseded)
 	case there.Job != next.Job && there.Step >= next.Step:
-		return fmt.Errorf("job %s has brought the execution to step %d: %w", there.Job, there.Step, ErrSuperseded)
+		return fmt.Errorf("job %s has saved step %d of the execution: %w", there.Job, there.Step, ErrSuperseded)
 	}
 	return nil
 }
 
-// swap makes next the pointer if was still is. An answer that was lost is understood: the pointer is read to know.
-// ErrSuperseded means that another one is there; errUnknown, that nobody knows.
+// swap replaces the pointer was by next, if it is still was. After a lost answer it reads the
+// pointer to find out. It returns ErrSuperseded if another pointer is stored, and errUnknown if the
+// outcome is unknown.
 func (c *Checkpoints) swap(ctx context.Context, was, next pointer) error {
 	data, err := json.Marshal(next)
 	if err != nil {
@@ -120,14 +122,14 @@ func (c *Checkpoints) swap(ctx context.Context, was, next pointer) error {
 	case errors.Is(err, ErrPrecondition):
 		return fmt.Errorf("%w: %w", ErrSuperseded, err)
 	}
-	return fmt.Errorf("%w: %w", errUnknown, err) // not written, as it seems; but it may be on its way
+	return fmt.Errorf("%w: %w", errUnknown, err) // apparently not written; but the write may still be in flight
 }
 
 func (one Checkpoint) is(other Checkpoint) bool {
 	return one.Attempt == other.Attempt && one.Number == other.Number
 }
 
-// same finds a file of equal content that p names already.
+// same returns the file of equal content that p names already.
 func (p pointer) same(f File) (CheckpointFile, bool) {
 	for _, one := range p.Checkpoints {
 		at := slices.IndexFunc(one.Files, func(old CheckpointFile) bool {
@@ -140,7 +142,7 @@ func (p pointer) same(f File) (CheckpointFile, bool) {
 	return CheckpointFile{}, false
 }
 
-// maybeSame says whether p names a file of that path and size.
+// maybeSame reports whether p names a file of that path and size.
 func (p pointer) maybeSame(path string, size int64) bool {
 	for _, one := range p.Checkpoints {
 		for _, f := range one.Files {

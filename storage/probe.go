@@ -10,21 +10,22 @@ import (
 	"time"
 )
 
-// Probe checks that a store honors conditional writes: one after another, and of several writers at
-// once. One commit per execution rests on that. A store in which a second write succeeds, or that
-// does not know conditions, is refused with ErrNoConditions and what was seen.
+// Probe checks that a store honors conditional writes, both sequential and concurrent. The
+// guarantee of one commit per execution depends on it. If a second write succeeds, or the store
+// does not implement conditions, Probe returns ErrNoConditions with what it observed.
 //
-// folder is a bucket or a prefix in it. Every call writes keys of its own below folder, so that many
-// may probe at once, and removes them before it returns, also when ctx has ended. An object may stay
-// only if the store can't be reached any more, or does a write long after its answer was lost.
+// folder is a bucket or a prefix in it. Every call writes keys of its own below folder, so that
+// concurrent probes are safe, and removes them before it returns, also if ctx has ended. An object
+// may remain only if the store becomes unreachable, or performs a write long after its answer was
+// lost.
 //
-// A lost answer to a write is resolved by reading the object back. Probe takes at most a minute, and
-// ten seconds for removing its objects. ErrUnavailable means that the store did not answer so that
-// anything can be said about it: the caller waits and probes again, as AwaitProbe does.
+// A lost answer to a write is resolved by reading the object back. Probe takes at most a minute,
+// and ten seconds more to remove its objects. It returns ErrUnavailable if the store did not
+// answer: the caller waits and probes again, as AwaitProbe does.
 //
-// A store that keeps objects in a file system's directories may fail at random, because the end of
-// one probe removes the directory that another writes to (versitygw: "Existing Object is a
-// directory", of a key that is new). A probe that fails for no known reason is tried again.
+// A store that keeps objects in a file system's directories may fail at random, because one probe
+// may remove the directory to which another one writes (versitygw: "Existing Object is a
+// directory", of a key that is new). Probe tries again after an error of no known kind.
 func Probe(ctx context.Context, store Store, folder Ref) error {
 	bounded, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -44,18 +45,18 @@ func Probe(ctx context.Context, store Store, folder Ref) error {
 const (
 	probeTime    = time.Minute
 	probeWait    = time.Second      // after ErrUnavailable, the first time
-	probeCleanup = 10 * time.Second // for removing what was written
+	probeCleanup = 10 * time.Second // to remove the objects
 	probeTries   = 5                // after errors of no known kind
-	probeAsks    = 2                // tries of one request that is unavailable
+	probeAsks    = 2                // per request, while the store is unavailable
 	probeRounds  = 3                // of concurrent writes
 	probeWriters = 8                // at once
 
 	probeLongestWait = 30 * time.Second
 )
 
-// AwaitProbe probes until the store has answered: while Probe returns ErrUnavailable, it calls
-// waiting with that error and with how long it waits, and probes again after that, up to half a
-// minute later. It returns what else Probe returns, or that ctx has ended.
+// AwaitProbe probes until the store has answered. Each time that Probe returns ErrUnavailable, it
+// calls waiting with that error and with the delay until the next probe, which grows to half a
+// minute. It returns any other result of Probe, or the error of ctx.
 func AwaitProbe(ctx context.Context, store Store, folder Ref, waiting func(err error, wait time.Duration)) error {
 	for wait := probeWait; ; wait = min(2*wait, probeLongestWait) {
 		err := Probe(ctx, store, folder)
@@ -73,7 +74,7 @@ func AwaitProbe(ctx context.Context, store Store, folder Ref, waiting func(err e
 	}
 }
 
-// known reports whether err is of a kind that a new try of the whole probe does not change.
+// known reports whether err is of a kind that another run of the whole probe does not change.
 func known(err error) bool {
 	for _, kind := range []error{ErrNoConditions, ErrNotFound, ErrPrecondition, ErrDenied, ErrUnavailable} {
 		if errors.Is(err, kind) {
@@ -100,11 +101,11 @@ func probeOnce(ctx context.Context, store Store, folder Ref) (err error) {
 	return nil
 }
 
-// prober is one try of Probe.
+// prober is one run of Probe.
 type prober struct {
 	store  Store
-	folder Ref   // of this try alone
-	keys   []Ref // below folder, that may have been written
+	folder Ref   // of this run alone
+	keys   []Ref // below folder; they may have been written
 }
 
 func (p *prober) key(name string) Ref {
@@ -125,7 +126,7 @@ func (p *prober) cleanUp(ctx context.Context) (err error) {
 	return err
 }
 
-// inTurn writes one after another: each condition once where it holds and once where it does not.
+// inTurn writes sequentially: with each condition once where it holds and once where it does not.
 func (p *prober) inTurn(ctx context.Context, ref Ref) error {
 	created, err := p.expect(ctx, ref, "first", Condition{IfAbsent: true}, true)
 	if err != nil {
@@ -147,8 +148,8 @@ func (p *prober) inTurn(ctx context.Context, ref Ref) error {
 	return nil
 }
 
-// expect writes under a condition, and returns ErrNoConditions if the store writes although the
-// condition does not hold, or the other way round.
+// expect writes under a condition. It returns ErrNoConditions if the store writes although the
+// condition does not hold, or does not write although it holds.
 func (p *prober) expect(ctx context.Context, ref Ref, body string, cond Condition, holds bool) (Object, error) {
 	wrote, object, err := p.write(ctx, ref, body, cond)
 	switch {
@@ -165,7 +166,8 @@ func (p *prober) expect(ctx context.Context, ref Ref, body string, cond Conditio
 }
 
 // write reports whether body is at ref after a conditional write. If the answer may have been lost,
-// it reads the object to find out: ErrPrecondition may be the answer to a retry of the store's client.
+// it reads the object to find out: ErrPrecondition may be the answer to a retry by the store's
+// client.
 func (p *prober) write(ctx context.Context, ref Ref, body string, cond Condition) (wrote bool, object Object, err error) {
 	for try := 1; ; try++ {
 		object, err = p.store.PutIf(ctx, ref, []byte(body), cond)
@@ -186,12 +188,12 @@ func (p *prober) write(ctx context.Context, ref Ref, body string, cond Condition
 	}
 }
 
-// undecided reports whether an error of PutIf leaves open if the object was written.
+// undecided reports whether an error of PutIf leaves open whether the object was written.
 func undecided(err error) bool {
 	return errors.Is(err, ErrPrecondition) || errors.Is(err, ErrUnavailable)
 }
 
-// read returns what is at ref; the zero values if there is nothing.
+// read returns the object at ref; the zero values if there is none.
 func (p *prober) read(ctx context.Context, ref Ref) (text string, object Object, err error) {
 	err = ask(func() error {
 		stream, found, err := p.store.Open(ctx, ref, "")
@@ -208,7 +210,7 @@ func (p *prober) read(ctx context.Context, ref Ref) (text string, object Object,
 	return text, object, err
 }
 
-// ask calls do, which may be repeated, until it gets an answer, probeAsks times at most.
+// ask calls do, which must be repeatable, until the store answers, probeAsks times at most.
 func ask(do func() error) (err error) {
 	for range probeAsks {
 		if err = do(); !errors.Is(err, ErrUnavailable) {
@@ -218,7 +220,7 @@ func ask(do func() error) (err error) {
 	return err
 }
 
-// atOnce lets several writers create one object, and then replace it.
+// atOnce lets several writers create one object concurrently, and then replace it.
 func (p *prober) atOnce(ctx context.Context, ref Ref) error {
 	created, err := p.race(ctx, ref, Condition{IfAbsent: true})
 	if err != nil {
@@ -228,14 +230,14 @@ func (p *prober) atOnce(ctx context.Context, ref Ref) error {
 	return err
 }
 
-// attempted is the write of one of several writers.
+// attempted is the write of one of several concurrent writers.
 type attempted struct {
 	body string
 	err  error
 }
 
-// race lets probeWriters write at once under one condition, which exactly one of them may find to
-// hold, and returns the object of that one.
+// race lets probeWriters write concurrently under one condition, which must hold for exactly one of
+// them. It returns the object of the winner.
 func (p *prober) race(ctx context.Context, ref Ref, cond Condition) (Object, error) {
 	writes := make([]attempted, probeWriters)
 	var writers sync.WaitGroup
@@ -257,8 +259,8 @@ func (p *prober) race(ctx context.Context, ref Ref, cond Condition) (Object, err
 	return object, p.judge(ref, cond, writes, there)
 }
 
-// judge returns an error unless exactly one of writes has succeeded. there is what was read after
-// all of them had ended: a writer whose answer was lost has won if it is its body.
+// judge returns an error unless exactly one of writes has succeeded. there is the object read after
+// all of them ended: a writer whose answer was lost has won if the object holds its body.
 func (p *prober) judge(ref Ref, cond Condition, writes []attempted, there string) error {
 	won, stored := 0, false
 	var away error
@@ -287,12 +289,12 @@ func (p *prober) judge(ref Ref, cond Condition, writes []attempted, there string
 	return p.refuse(ref, fmt.Sprintf("none of %d concurrent writes won whose %s held", len(writes), cond.header()))
 }
 
-// refuse returns ErrNoConditions with the store's name and what it did.
+// refuse returns ErrNoConditions with the store's name and its behavior.
 func (p *prober) refuse(ref Ref, what string) error {
 	return fmt.Errorf("probe %s: %s: %s: %w", ref, name(p.store), what, ErrNoConditions)
 }
 
-// header names the HTTP header by which S3 is asked for a condition.
+// header returns the HTTP header that states the condition to S3.
 func (c Condition) header() string {
 	if c.IfAbsent {
 		return "If-None-Match"

@@ -14,7 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// swept loses the folder below some of the first writes, as a store on a file system does while others remove what they wrote.
+// swept loses the folder below some of the first writes, like a store on a file system from which
+// others remove their objects meanwhile.
 type swept struct {
 	storage.Store
 	times int
@@ -64,8 +65,8 @@ func TestAProbeThatOthersDisturbIsTriedAgain(t *testing.T) {
 // hasty is a store in which some concurrent writers check the condition first and write later.
 type hasty struct {
 	*storagetest.Memory
-	header string // of the condition that it handles like this
-	writes int    // of one object that it lets pass like this
+	header string // of the condition that it handles in this way
+	writes int    // writes to one object that it lets pass in this way
 
 	mu     sync.Mutex
 	passed map[storage.Ref]int
@@ -81,7 +82,7 @@ func (h *hasty) PutIf(ctx context.Context, ref storage.Ref, body []byte, cond st
 	if !holds || header != h.header || !h.isHasty(ref) {
 		return h.Memory.PutIf(ctx, ref, body, cond)
 	}
-	time.Sleep(time.Millisecond) // of the bubble's clock: all who check at once have checked by then
+	time.Sleep(time.Millisecond) // by the bubble's clock: all concurrent writers have checked by then
 	return h.Put(ctx, ref, strings.NewReader(string(body)), int64(len(body)))
 }
 
@@ -111,7 +112,8 @@ func TestProbeRefusesAStoreThatChecksAndThenWrites(t *testing.T) {
 	}
 }
 
-// Of eight writers, three check before the first of them has written, and a fourth does it right.
+// Of eight writers, three check before the first of them has written; a fourth one behaves
+// correctly.
 func TestProbeSaysHowManyConcurrentWritesWon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -167,7 +169,8 @@ func TestProbeResolvesALostAnswer(t *testing.T) {
 	}
 }
 
-// retrying loses the answer of one write, and repeats it as an S3 client does: the answer is that to the repeated request.
+// retrying loses the answer to one write and repeats it, as an S3 client does: the caller gets the
+// answer to the repeated request.
 type retrying struct {
 	storage.Store
 	lost   int64
@@ -245,7 +248,7 @@ func TestProbeOfASilentStoreEnds(t *testing.T) {
 	}
 }
 
-// What was seen of a slow store counts also if the time is over once it is cleaned up.
+// The verdict on a slow store counts even if the time ends while the objects are removed.
 func TestProbeRefusesASlowStoreByWhatItSaw(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,13 +16,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Publication is what one attempt has made and wants to be kept.
+// Publication is the result of one attempt that is to be kept.
 type Publication struct {
 	Root      Ref    // of the component: s3://artifacts/penguin/Trainer
 	Execution string // sha256:<hex>
 	Attempt   string
 	Outputs   map[string]Source // by TFX output key
-	Result    json.RawMessage   // kept in the manifest, untouched
+	Result    json.RawMessage   // kept in the manifest, unchanged
 }
 
 // Source is one artifact on local disk.
@@ -31,18 +31,19 @@ type Source struct {
 	Dir  string
 }
 
-// Place is where the attempt's things go.
+// Place returns the place of the attempt.
 func (p Publication) Place() Place {
 	return Place{Root: p.Root, Execution: p.Execution, Attempt: p.Attempt}
 }
 
-// Publish sends the files of all outputs and then the manifest. Nothing counts until PutCommit names the attempt. Files are
-// hashed while they are sent; a saved_model.pb goes last in its folder, so that whoever watches the folder finds a whole
-// model. Empty folders have no place in an object store and are left out. A link is followed within its output and refused
-// when it leads out.
+// Publish uploads the files of all outputs and then the manifest. The result does not count until
+// PutCommit names the attempt. Files are hashed while they are sent. A saved_model.pb is sent last
+// in its folder, so that a program that watches the folder finds a complete model. Empty folders
+// are omitted, because an object store can't keep them. Links within the output are followed; a
+// link that leads out of it is an error.
 //
-// Publishing an attempt again writes the same; another content under the same attempt is ErrPrecondition, and leaves the
-// attempt useless.
+// Publishing an attempt again writes the same objects. Different content under the same attempt is
+// ErrPrecondition, and leaves the attempt unusable.
 func Publish(ctx context.Context, store Store, p Publication) (Manifest, error) {
 	place := p.Place()
 	if err := place.validateAttempt(); err != nil {
@@ -90,7 +91,7 @@ func publishOutput(ctx context.Context, store Store, folder Ref, src Source) (Ou
 	return Output{Type: src.Type, URI: s.folder.String(), Digest: digestOfFiles(s.files), Files: s.files}, nil
 }
 
-// filesIn lists what is to be sent.
+// filesIn returns the paths of the files to send.
 func filesIn(root *os.Root) (paths []string, err error) {
 	fsys := root.FS()
 	err = fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -102,7 +103,7 @@ func filesIn(root *os.Root) (paths []string, err error) {
 			return err
 		}
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s: %s is no regular file", name, entry.Type())
+			return fmt.Errorf("%s: %s is not a regular file", name, entry.Type())
 		}
 		paths = append(paths, name)
 		return nil
@@ -121,10 +122,10 @@ func models(paths []string) (first, last []string) {
 	return first, last
 }
 
-// filesAtOnce is how many files of an artifact move at a time.
+// filesAtOnce is how many files of an artifact are transferred concurrently.
 const filesAtOnce = 8
 
-// sender copies local files into one artifact's folder.
+// sender uploads local files into one artifact's folder.
 type sender struct {
 	store  Store
 	root   *os.Root

@@ -170,7 +170,7 @@ func TestListFindsAnArtifactThatIsNotWholeAnyMore(t *testing.T) {
 	}
 }
 
-// order notes the order in which objects are put.
+// order records the order in which objects are put.
 type order struct {
 	storage.Store
 	mu   sync.Mutex
@@ -196,7 +196,8 @@ func TestSavedModelGoesLastInItsFolder(t *testing.T) {
 	}
 }
 
-// wire is a connection that breaks in the middle of the first try; the store goes back and sends again.
+// wire is a connection that breaks in the middle of the first transfer; the store rewinds the body
+// and sends it again.
 type wire struct{ *storagetest.Memory }
 
 func (w wire) Put(ctx context.Context, ref storage.Ref, body io.Reader, size int64) (storage.Object, error) {

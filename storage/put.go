@@ -22,13 +22,14 @@ func PutFile(ctx context.Context, store Store, ref Ref, path string) (Object, er
 		return Object{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return Object{}, fmt.Errorf("%s: is no regular file", path)
+		return Object{}, fmt.Errorf("%s: not a regular file", path)
 	}
 	return store.Put(ctx, ref, file, info.Size())
 }
 
-// hashed computes the SHA-256 of what is read through it. A Store may go back to the beginning to send it again: then the
-// hash begins again too. It offers no ReadAt, because parts out of order can't be hashed.
+// hashed computes the SHA-256 of the bytes read through it. A Store may seek to the beginning to
+// send again; then the hash starts over too. It does not implement io.ReaderAt, because parts out
+// of order can't be hashed.
 type hashed struct {
 	file io.ReadSeeker
 	hash hash.Hash

@@ -31,7 +31,7 @@ func TestAFileIsPutWhole(t *testing.T) {
 func TestWhatIsNoFileIsNotPut(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := storage.PutFile(t.Context(), storagetest.NewMemory(), root.Join("x"), dir); err == nil || !strings.Contains(err.Error(), dir+": is no regular file") {
+	if _, err := storage.PutFile(t.Context(), storagetest.NewMemory(), root.Join("x"), dir); err == nil || !strings.Contains(err.Error(), dir+": not a regular file") {
 		t.Errorf("a folder: %v", err)
 	}
 	gone := filepath.Join(dir, "gone")

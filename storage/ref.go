@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// ErrBadRef is what is wrong with every address that ParseRef or Validate refuses.
+// ErrBadRef is in the chain of every error of ParseRef and Validate.
 var ErrBadRef = errors.New("bad address")
 
 const scheme = "s3://"
 
-// Ref is the address of one object, or of a folder: s3://bucket/key. Keys are taken as they stand; like TFX and the AWS
-// command line, and unlike URLs, nothing is percent-encoded.
+// Ref is the address of one object, or of a folder: s3://bucket/key. Keys are used verbatim; like
+// TFX and the AWS command line, and unlike URLs, nothing is percent-encoded.
 //
-// A Ref that came from ParseRef is valid. One that was put together by hand or by Join is checked by every Store.
+// A Ref returned by ParseRef is valid. Every Store checks a Ref that was made by hand or by Join.
 type Ref struct {
 	Bucket string
 	Key    string // "" is the whole bucket; a key that ends in "/" is a folder and never a file
@@ -37,7 +37,7 @@ func ParseRef(s string) (Ref, error) {
 	return ref, nil
 }
 
-// String is what ParseRef reads. The zero Ref is "".
+// String returns the form that ParseRef reads. The zero Ref is "".
 func (r Ref) String() string {
 	if r == (Ref{}) {
 		return ""
@@ -48,8 +48,8 @@ func (r Ref) String() string {
 	return scheme + r.Bucket + "/" + r.Key
 }
 
-// Join appends elements with single slashes between; an element may itself hold slashes. It resolves nothing: a ".." stays
-// and is refused by Validate. A trailing "/" of the last element is kept.
+// Join appends elements, separated by single slashes; an element may itself hold slashes. It
+// resolves nothing: Validate rejects a "..". A trailing "/" of the last element is kept.
 func (r Ref) Join(elem ...string) Ref {
 	for _, e := range elem {
 		if e = strings.TrimPrefix(e, "/"); e == "" {
@@ -63,7 +63,8 @@ func (r Ref) Join(elem ...string) Ref {
 	return r
 }
 
-// Folder is the same address as a folder: what List wants so that "a/b" does not match "a/bc".
+// Folder returns the same address as a folder, as List needs it so that "a/b" does not match
+// "a/bc".
 func (r Ref) Folder() Ref {
 	if r.Key != "" && !strings.HasSuffix(r.Key, "/") {
 		r.Key += "/"
@@ -71,13 +72,14 @@ func (r Ref) Folder() Ref {
 	return r
 }
 
-// Below returns the path of r below folder, and whether it is there at all. A folder is not below itself.
+// Below returns the path of r below folder; ok is false if r is not below it. A folder is not below
+// itself.
 func (r Ref) Below(folder Ref) (path string, ok bool) {
 	path, ok = strings.CutPrefix(r.Key, folder.Folder().Key)
 	return path, ok && path != "" && r.Bucket == folder.Bucket
 }
 
-// IsZero says whether r names nothing.
+// IsZero reports whether r is the zero Ref.
 func (r Ref) IsZero() bool { return r == (Ref{}) }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -101,7 +103,7 @@ func (r *Ref) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Validate says what is wrong with r, with ErrBadRef in its chain.
+// Validate returns an error that says what is wrong with r, with ErrBadRef in its chain.
 func (r Ref) Validate() error {
 	if why := badBucket(r.Bucket); why != "" {
 		return fmt.Errorf("%w %q: bucket %s", ErrBadRef, r.String(), why)
@@ -112,7 +114,8 @@ func (r Ref) Validate() error {
 	return nil
 }
 
-// badBucket holds what all S3 servers agree on (S3 user guide, "General purpose bucket naming rules").
+// badBucket applies the rules on which all S3 servers agree (S3 user guide, "General purpose bucket
+// naming rules").
 func badBucket(name string) string {
 	const allowed = "abcdefghijklmnopqrstuvwxyz0123456789.-"
 	switch {
@@ -131,8 +134,8 @@ func badBucket(name string) string {
 	return ""
 }
 
-// badKey refuses every key that could mean another place once it is a path, or that one server would store and the next
-// would not.
+// badKey rejects every key that could name another location as a path, or that not every server
+// would store.
 func badKey(key string) string {
 	if key == "" {
 		return ""

@@ -109,7 +109,7 @@ func TestRefIsTextInJSON(t *testing.T) {
 	}
 }
 
-// What ParseRef takes must be itself as text, and no way out of a folder as a path.
+// A Ref that ParseRef accepts has itself as text, and as a path does not lead out of a folder.
 func FuzzParseRef(f *testing.F) {
 	for _, s := range []string{"s3://abc", "s3://abc/d/e", "s3://abc/d/../e", "s3://abc/\x00", "s3://abc//", "s3://abc/C:\\x", "s3://a.b/~"} {
 		f.Add(s)

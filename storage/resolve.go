@@ -6,9 +6,10 @@ import (
 	"fmt"
 )
 
-// Resolve finds where an artifact lies now. The address of one that Stoker made names an attempt; when the objects of that
-// attempt are gone, and the execution was done again since, Resolve returns the same output of the attempt that its commit
-// names now. Every other address is returned as it is: List shows whether anything is there.
+// Resolve returns the current address of an artifact. The address of one that Stoker made names an
+// attempt. If the objects of that attempt are gone, and the execution was done again since, Resolve
+// returns the same output of the attempt that the commit names now. It returns every other address
+// unchanged: List shows whether there is anything.
 func Resolve(ctx context.Context, store Store, ref Ref) (Ref, error) {
 	place, key, ok := placeOf(ref)
 	if !ok {
@@ -34,7 +35,7 @@ func Resolve(ctx context.Context, store Store, ref Ref) (Ref, error) {
 	return place.Output(key), nil
 }
 
-// outputThere says whether an attempt's manifest is there, and every object of one of its outputs.
+// outputThere reports whether an attempt's manifest exists, and every object of one of its outputs.
 func outputThere(ctx context.Context, store Store, place Place, key string) (bool, error) {
 	m, err := ReadManifest(ctx, store, place)
 	if err == nil {

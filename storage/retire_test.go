@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// committedModel is a store with a whole, committed execution, and its commit as it was read.
+// committedModel returns a store with a complete, committed execution, and its commit as it was
+// read.
 func committedModel(t *testing.T) (storage.Store, storage.Ref, storage.Commit) {
 	t.Helper()
 	store, root := storagetest.NewMemory(), storage.Ref{Bucket: "stoker", Key: "p/Trainer"}

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// StageOptions of StageIn. The zero value is right for most.
+// StageOptions are the options of StageIn. The zero value is right for most callers.
 type StageOptions struct {
-	// Listing is what has to be staged, as List returned it: any change since then is ErrChanged. Nil means: as it is now;
-	// a change while staging starts over, at most three times.
+	// Listing is the artifact to stage, as List returned it: any change since then is ErrChanged.
+	// Nil means the current state; then a change while staging starts over, at most three times.
 	Listing *Listing
 }
 
@@ -30,16 +30,18 @@ type Staged struct {
 	Digest string // as in Listing
 }
 
-// Path is the local path of one staged file. For a single object it is Path(s.Files[0].Path).
+// Path returns the local path of one staged file. For a single object it is Path(s.Files[0].Path).
 func (s Staged) Path(file string) string { return filepath.Join(s.Dir, filepath.FromSlash(file)) }
 
 const stageTries = 3
 
-// StageIn copies an artifact, a folder or a single object, into dir, which is made if need be and should be empty. Every
-// object is the one that was listed, whole, with the SHA-256 of its manifest, if there is one. A file appears in dir only
-// when it is complete; after an error, nothing that StageIn wrote is left. No key can lead out of dir.
+// StageIn copies an artifact, a folder or a single object, into dir. It creates dir if necessary;
+// dir should be empty. Every object is the one that was listed, complete, and with the SHA-256 of
+// its manifest, if there is one. A file appears in dir only when it is complete. After an error,
+// nothing that StageIn wrote remains. No key can lead out of dir.
 //
-// Errors: ErrNotFound, ErrBadRef, ErrChanged, ErrIncomplete (bytes that aren't the manifest's), and what the Store returns.
+// Errors: ErrNotFound, ErrBadRef, ErrChanged, ErrIncomplete (the bytes do not match the manifest),
+// and those of the Store.
 func StageIn(ctx context.Context, store Store, ref Ref, dir string, opts StageOptions) (Staged, error) {
 	if opts.Listing != nil {
 		staged, err := stageListing(ctx, store, *opts.Listing, dir)
@@ -60,7 +62,7 @@ func StageIn(ctx context.Context, store Store, ref Ref, dir string, opts StageOp
 	return Staged{}, err
 }
 
-// gone makes the loss of an object that was listed a change of the artifact.
+// gone turns the loss of a listed object into a change of the artifact.
 func gone(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("%w: %w", ErrChanged, err)
@@ -89,12 +91,12 @@ func stageListing(ctx context.Context, store Store, l Listing, dir string) (_ St
 	return Staged{Ref: l.Ref, Dir: dir, Files: s.files, Digest: l.Digest}, nil
 }
 
-// stager copies files into one folder. os.Root is what keeps them there, links included.
+// stager copies files into one directory. An os.Root keeps them within it, links included.
 type stager struct {
 	store   Store
 	root    *os.Root
 	wanted  []File
-	address func(i int) Ref // where a file that is wanted lies
+	address func(i int) Ref // where a wanted file is stored
 	files   []File          // by index of wanted; each written by one goroutine
 }
 
@@ -147,8 +149,9 @@ func (s *stager) one(ctx context.Context, i int, f File) error {
 	return nil
 }
 
-// write streams body to a new file and returns its SHA-256. Exactly size bytes must come. What has the name already, a link or a file that
-// another process put there, is an error: a module of the same user may write to dir.
+// write streams body to a new file and returns its SHA-256. body must have exactly size bytes. It
+// is an error if the name exists already, as a link or a file of another process: a module of the
+// same user may write to dir.
 func (s *stager) write(name string, body io.Reader, size int64) (sum string, err error) {
 	out, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -172,7 +175,7 @@ func (s *stager) place(partial, file string) error {
 	return s.root.Rename(partial, file)
 }
 
-// remove takes back what was written.
+// remove removes the files that were written.
 func (s *stager) remove() error {
 	var errs []error
 	for _, f := range s.files {
@@ -182,7 +185,7 @@ func (s *stager) remove() error {
 		errs = append(errs, ignoreAbsent(s.root.Remove(f.Path)))
 		for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
 			if s.root.Remove(dir) != nil {
-				break // others are still in it
+				break // the directory holds other files still
 			}
 		}
 	}

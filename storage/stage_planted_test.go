@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// TestStageInWritesToFilesOfItsOwn has another process of the same user put files where a file in transit used to be: a second name of a
-// file elsewhere, and a link.
+// Another process of the same user puts files where a file in transit used to be: a second name of
+// a file elsewhere, and a link.
 func TestStageInWritesToFilesOfItsOwn(t *testing.T) {
 	t.Parallel()
 	outside, dir := filepath.Join(t.TempDir(), "of-another-job"), t.TempDir()
@@ -64,7 +64,7 @@ type reading func()
 
 func (r reading) Read([]byte) (int, error) { r(); return 0, io.EOF }
 
-// TestNobodyCanSayWhereAFileInTransitWillBe: what is in the directory while files come has other names each time.
+// The names in the directory while files are transferred differ each time.
 func TestNobodyCanSayWhereAFileInTransitWillBe(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}

@@ -18,7 +18,7 @@ import (
 
 var root = storage.Ref{Bucket: "artifacts"}
 
-// holding is a store with files in it, content by key.
+// holding returns a store with files in it, content by key.
 func holding(t *testing.T, files map[string]string) *storagetest.Memory {
 	t.Helper()
 	store := storagetest.NewMemory()
@@ -37,7 +37,7 @@ func put(t *testing.T, store storage.Store, ref storage.Ref, content string) sto
 	return o
 }
 
-// tree lists the files below dir, with their content.
+// tree returns the files below dir, with their content.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -79,7 +79,7 @@ func TestStageInCopiesAFolder(t *testing.T) {
 	if len(got) != 4 || got["Split-train/data-0"] != "train 0" || got["Split-eval/data-0"] != "eval" {
 		t.Errorf("got %q", got)
 	}
-	const evalSum = "1bbd174404efbce95f1af489ef93f4aa0f4d55718f24c3504682216afa7b7fb1" // of the four letters
+	const evalSum = "1bbd174404efbce95f1af489ef93f4aa0f4d55718f24c3504682216afa7b7fb1" // the four letters
 	f := staged.Files[0]
 	if len(staged.Files) != 2 || f.Path != "Split-eval/data-0" || f.Size != 4 || f.ETag == "" || f.SHA256 != evalSum {
 		t.Errorf("staged %+v", staged.Files)
@@ -114,7 +114,8 @@ func TestListNamesWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// foreign has keys in its listings that Stoker's own stores would refuse to write. "=" ends one of an empty object.
+// foreign has keys in its listings that Stoker's own stores would not write. A trailing "=" marks
+// the key of an empty object.
 type foreign struct {
 	*storagetest.Memory
 	keys []string

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Within is store for addresses that others chose: those outside of places are ErrBadRef, and nothing is asked of the store. A place is
-// a folder, or a whole bucket. Addresses are compared as they stand: one that could mean another place is refused by Validate anyhow.
+// Within restricts store to places, for addresses that others chose. An address outside of places
+// is ErrBadRef, without a request to the store. A place is a folder or a whole bucket. Addresses
+// are compared as text: Validate rejects an address that could mean another location.
 func Within(store Store, places ...Ref) Store { return within{store, places} }
 
 type within struct {
@@ -17,10 +18,10 @@ type within struct {
 	places []Ref
 }
 
-// String is the name of the store in errors.
+// String returns the name of the store, for errors.
 func (w within) String() string { return name(w.Store) }
 
-// check says whether ref is one of the places, or below one.
+// check returns an error unless ref is one of the places or below one.
 func (w within) check(ref Ref) error {
 	if err := ref.Validate(); err != nil {
 		return err
@@ -40,7 +41,8 @@ func isBelow(ref, place Ref) bool {
 	return ok
 }
 
-// List takes a prefix for a folder, so that a place's own name lists no other that begins with it.
+// List treats a prefix as a folder, so that the name of a place lists no other place that begins
+// with it.
 func (w within) List(ctx context.Context, prefix Ref) iter.Seq2[Object, error] {
 	if err := w.check(prefix); err != nil {
 		return func(yield func(Object, error) bool) { yield(Object{}, err) }

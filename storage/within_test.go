@@ -57,7 +57,7 @@ func firstOf(t *testing.T, store storage.Store, prefix storage.Ref) error {
 	return nil
 }
 
-// The name of a place lists no other whose name begins with it.
+// The name of a place lists no other place that begins with it.
 func TestAPlacesNameIsNoPrefixOfOthers(t *testing.T) {
 	t.Parallel()
 	memory := storagetest.NewMemory("uploads")
@@ -69,7 +69,7 @@ func TestAPlacesNameIsNoPrefixOfOthers(t *testing.T) {
 	}
 }
 
-// Whatever address comes, what is asked of the store lies in the place.
+// Whatever the address, the store gets only requests within the place.
 func FuzzWithin(f *testing.F) {
 	place := storage.Ref{Bucket: "uploads", Key: "acme"}
 	for _, key := range []string{"acme/x", "acme", "acme/../x", "acme/x/", "acmex", "..", "acme\x00/x"} {
@@ -86,7 +86,7 @@ func FuzzWithin(f *testing.F) {
 	})
 }
 
-// watched is a store that notes what it is asked for.
+// watched is a store that records its requests.
 type watched struct {
 	*storagetest.Memory
 	asked []storage.Ref

@@ -1,5 +1,6 @@
-// Package backend opens the store of an endpoint: it is the only place that knows all backends. A new one
-// is a package next to storage/s3 that passes storagetest's suite, and an entry in backends.
+// Package backend opens the store of an endpoint. It is the only package that knows all backends.
+// To add one, write a package next to storage/s3 that passes the suite of storagetest, and add an
+// entry to backends.
 package backend
 
 import (
@@ -14,23 +15,23 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// Store is a storage.Store with its connections.
+// Store is a storage.Store that owns its connections.
 type Store interface {
 	storage.Store
 	io.Closer
-	// Trusted returns an error if the server's certificate is not trusted. It returns nil if the server
-	// can't be reached: the first request will say so.
+	// Trusted returns an error if the server's certificate is not trusted. It returns nil if the
+	// server can't be reached: the first request reports that.
 	Trusted(ctx context.Context) error
 }
 
-// backends open a store, by the scheme of its endpoint.
+// backends maps the scheme of an endpoint to the function that opens its store.
 var backends = map[string]func(context.Context, storage.Access) (Store, error){
 	"http":  openS3,
 	"https": openS3,
 }
 
-// Open returns the store of an endpoint. It reaches no server, except one that gives out credentials.
-// Credentials that can't be found are storage.ErrDenied.
+// Open returns the store of an endpoint. It connects to no server, except one that issues
+// credentials. If no credentials are found, it returns storage.ErrDenied.
 func Open(ctx context.Context, a storage.Access) (Store, error) {
 	scheme, _, _ := strings.Cut(a.Endpoint, "://")
 	open, known := backends[scheme]
@@ -46,7 +47,7 @@ func openS3(ctx context.Context, a storage.Access) (Store, error) {
 		AccessKey: a.AccessKey, SecretKey: a.SecretKey, SessionToken: a.SessionToken, Credentials: a.Credentials,
 	})
 	if err != nil {
-		return nil, err // not a *s3.Store that is nil
+		return nil, err // not a nil *s3.Store
 	}
 	return store, nil
 }

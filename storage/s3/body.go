@@ -12,11 +12,13 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// errShort is the caller's own mistake, so it must look like no broken connection. (minio-go looks for "EOF" in words.)
+// errShort is the caller's own mistake, so it must not look like a broken connection. (minio-go
+// searches error texts for "EOF".)
 var errShort = errors.New("body is too short")
 
-// exactly makes of a caller's body what minio-go should see: nothing to close, because it would; the means to send again or
-// in parallel, if the caller gave them; and an error in place of an end that comes too early. size -1 is to the end.
+// exactly wraps a caller's body for minio-go. It has no Close, because minio-go would call it; it
+// can be sought or read in parallel if the caller's body can; and it returns an error if body ends
+// too early. A size of -1 means to the end.
 func exactly(body io.Reader, size int64) io.Reader {
 	counted := &counted{r: body, size: size}
 	seeker, canSeek := body.(io.Seeker)
@@ -61,9 +63,9 @@ func (r *rewound) Seek(offset int64, whence int) (int64, error) {
 
 var errLonger = errors.New("more bytes than the object has")
 
-// stream is the body of one object. It knows how long it must be.
+// stream is the body of one object. It knows the length that it must have.
 type stream struct {
-	ctx  context.Context // the request's own, which this is the answer to; buffers would outlive it
+	ctx  context.Context // of the request to which this is the answer; buffers would outlive it
 	ref  storage.Ref
 	body io.ReadCloser
 	left int64
@@ -88,7 +90,7 @@ func (s *stream) Read(p []byte) (int, error) {
 
 func (s *stream) Close() error { return s.body.Close() }
 
-// wire sends requests so that the connection is in step afterwards.
+// wire sends requests so that the connection stays in step.
 type wire struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -107,16 +109,17 @@ func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// sized gives a length to what minio-go sends for an empty object: no data, but a signature, which net/http would send in
-// HTTP chunks. versitygw reads the signature and not the end of the chunks, takes that for the next request, and answers 400
-// on a connection that waits for nothing, or to whoever uses it next.
+// sized gives a length to the request that minio-go sends for an empty object: no data, but a
+// signature, which net/http would send in HTTP chunks. versitygw reads the signature but not the
+// end of the chunks. It takes that end for the next request, and answers 400 on an idle connection,
+// or to the next request on it.
 func sized(req *http.Request) (*http.Request, error) {
 	if req.ContentLength != 0 || req.Body == nil || req.Body == http.NoBody {
 		return req, nil
 	}
 	body, err := io.ReadAll(req.Body)
 	if err = errors.Join(err, req.Body.Close()); err != nil {
-		return nil, fmt.Errorf("read what is to be sent: %w", err)
+		return nil, fmt.Errorf("read request body: %w", err)
 	}
 	again := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	out := *req // a shallow copy, as http.RoundTripper asks for
@@ -125,12 +128,14 @@ func sized(req *http.Request) (*http.Request, error) {
 	return &out, nil
 }
 
-// unparsed is what versitygw says of bytes in which it finds no request: whatever was asked has not been done.
+// unparsed is versitygw's error for bytes that are not a request: whatever was requested has not
+// been done.
 const unparsed = "An error occurred when parsing the HTTP request"
 
-var errOutOfStep = errors.New("the server found no request in what was sent")
+var errOutOfStep = errors.New("the server could not parse the request")
 
-// outOfStep makes that answer a broken connection, which is tried again on another.
+// outOfStep turns that answer into a broken connection, so that the request is tried again on
+// another one.
 func outOfStep(answer *http.Response) error {
 	if answer.StatusCode != http.StatusBadRequest || !answer.Close {
 		return nil

@@ -15,29 +15,33 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Config says which server, and who is asking.
+// Config names the server and the credentials for it.
 type Config struct {
-	// Endpoint is the server's URL without a bucket: http://127.0.0.1:9000. Buckets are addressed by path.
+	// Endpoint is the server's URL without a bucket: http://127.0.0.1:9000. Buckets are addressed
+	// by path.
 	Endpoint string
-	// Region signs requests. "" is us-east-1, except on amazonaws.com, where the bucket's own region is asked for.
+	// Region signs requests. "" is us-east-1; on amazonaws.com it is the bucket's own region, which
+	// is requested.
 	Region string
 
-	// RootCA is a file with the certificates, in PEM, that the server's is checked against; "": the system's.
+	// RootCA is a PEM file of the certificates that are trusted; "": the system's.
 	RootCA string
 
-	// The credentials. With all of them empty, and no Credentials, they are looked for where the AWS and MinIO tools look: environment,
-	// ~/.aws/credentials, ~/.mc/config.json, web identity (AWS_WEB_IDENTITY_TOKEN_FILE), container and machine role.
+	// The credentials. If all of them are empty, and Credentials is nil, they are searched where
+	// the AWS and MinIO tools do: environment, ~/.aws/credentials, ~/.mc/config.json, web identity
+	// (AWS_WEB_IDENTITY_TOKEN_FILE), container and machine role.
 	AccessKey    string
 	SecretKey    string
 	SessionToken string
-	// Credentials hands out keys where those above are empty: asked again once what it gave expires. JSON, by which tests hand a Config to
-	// processes, goes without it.
+	// Credentials returns keys if those above are empty. It is called again when they expire. The
+	// JSON form, with which tests pass a Config to processes, leaves it out.
 	Credentials func(context.Context) (storage.Credentials, error) `json:"-"`
 
-	// MaxTries of one request that failed in a way that may pass: connection, 5xx, throttling. 0 means 5, about 2 s of
-	// waiting; 1 is no retry.
+	// MaxTries of one request that failed with a transient error: connection, 5xx, throttling. 0
+	// means 5, about 2 s of waiting; 1 means no retry.
 	MaxTries int
-	// Stall is how long a connection may rest in the middle of a transfer, or an answer may take. 0 means 1 minute.
+	// Stall is how long a connection may be idle during a transfer, or an answer may take. 0 means
+	// 1 minute.
 	Stall time.Duration
 }
 
@@ -47,8 +51,8 @@ const (
 	defaultStall    = time.Minute
 )
 
-// Open makes a Store. It talks to no server, except to one that hands out credentials: a Store can be opened before the
-// server is up. Credentials that can't be found are ErrDenied.
+// Open returns a Store. It connects to no server, except one that issues credentials, so a Store
+// can be opened before the server is up. If no credentials are found, it returns ErrDenied.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	endpoint, err := parseEndpoint(cfg.Endpoint)
 	if err != nil {
@@ -85,7 +89,7 @@ func parseEndpoint(s string) (*url.URL, error) {
 		return nil, fmt.Errorf("endpoint %q: expected http://host:port or https://host:port", u.Redacted())
 	}
 	if u.User != nil {
-		return nil, fmt.Errorf("endpoint %q: credentials don't belong into it", u.Redacted())
+		return nil, fmt.Errorf("endpoint %q: must not contain credentials", u.Redacted())
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
 }
@@ -95,7 +99,7 @@ func (c Config) region(host string) string {
 		return c.Region
 	}
 	if host == "amazonaws.com" || strings.HasSuffix(host, ".amazonaws.com") || strings.HasSuffix(host, ".amazonaws.com.cn") {
-		return "" // minio-go asks for the bucket's
+		return "" // minio-go requests the bucket's
 	}
 	return defaultRegion
 }
@@ -110,7 +114,7 @@ func (c Config) maxTries() int {
 func (c Config) credentials(ctx context.Context, transport http.RoundTripper) (*credentials.Credentials, error) {
 	if c.AccessKey != "" || c.SecretKey != "" {
 		if c.AccessKey == "" || c.SecretKey == "" {
-			return nil, errors.New("access key and secret key go together, and one is empty")
+			return nil, errors.New("access key or secret key is empty: set both or none")
 		}
 		return credentials.NewStaticV4(c.AccessKey, c.SecretKey, c.SessionToken), nil
 	}
@@ -124,7 +128,8 @@ func (c Config) credentials(ctx context.Context, transport http.RoundTripper) (*
 		&credentials.FileMinioClient{},
 		&credentials.IAM{},
 	})
-	// minio-go would go on without any, and the server's refusal would come late and say less.
+	// minio-go would continue without any, and the server would refuse later with a less clear
+	// error.
 	found, err := chain.GetWithContext(&credentials.CredContext{
 		Client:   &http.Client{Transport: transport, Timeout: 10 * time.Second},
 		Endpoint: c.Endpoint,

@@ -37,7 +37,7 @@ func TestBadConfigIsRefused(t *testing.T) {
 	}
 }
 
-// A server with a certificate of nobody's is trusted by who names it, and by nobody else.
+// A self-signed certificate of a server is trusted only by a client that names it.
 func TestAStoreWithItsOwnCertificate(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(http.NotFoundHandler())
@@ -58,7 +58,7 @@ func TestAStoreWithItsOwnCertificate(t *testing.T) {
 	}
 }
 
-// Keys that are lent are asked for once, and again when they are about to expire.
+// Temporary keys are requested once, and again when they are about to expire.
 func TestLentKeys(t *testing.T) {
 	t.Parallel()
 	var asked int

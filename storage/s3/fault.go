@@ -16,7 +16,8 @@ import (
 
 var errDenied = storage.ErrDenied
 
-// fault says what was being done to what, and which of storage's kinds err is; the cause stays in the chain.
+// fault says what was being done to what, and which of storage's kinds err is. It keeps err in the
+// chain.
 func fault(ctx context.Context, doing string, ref storage.Ref, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		if errors.Is(err, ended) {
@@ -30,7 +31,7 @@ func fault(ctx context.Context, doing string, ref storage.Ref, err error) error 
 	return fmt.Errorf("%s %s: %w", doing, ref, err)
 }
 
-// kindOf is nil for what no kind fits: then it is our own mistake, or the configuration's.
+// kindOf returns nil if no kind fits: then it is our own mistake, or one of configuration.
 func kindOf(err error) error {
 	var answer minio.ErrorResponse
 	if errors.As(err, &answer) && answer.StatusCode != 0 {

@@ -10,23 +10,23 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// lentFor is how long before they expire keys are asked for anew: a request that is on its way needs them still.
+// lentFor is how long before they expire keys are renewed: requests in flight still need them.
 const lentFor = time.Minute
 
-// lender is a minio-go provider on a function.
+// lender is a credentials provider for minio-go that calls a function.
 type lender struct {
 	credentials.Expiry
 	ask func(context.Context) (storage.Credentials, error)
 }
 
-// lent asks once at the start, so that keys which can't be had are no surprise later.
+// lent calls ask once at the start, so that missing keys are reported then.
 func lent(ctx context.Context, ask func(context.Context) (storage.Credentials, error)) (*credentials.Credentials, error) {
 	creds := credentials.New(&lender{ask: ask})
 	_, err := creds.GetWithContext(&credentials.CredContext{Context: ctx})
 	return creds, err
 }
 
-// Retrieve implements credentials.Provider for callers of old, who have no context.
+// Retrieve implements credentials.Provider for callers without a context.
 func (l *lender) Retrieve() (credentials.Value, error) {
 	return l.RetrieveWithCredContext(&credentials.CredContext{Context: context.Background()})
 }
@@ -42,7 +42,7 @@ func (l *lender) RetrieveWithCredContext(cc *credentials.CredContext) (credentia
 		return credentials.Value{}, fmt.Errorf("%w: %w", storage.ErrDenied, err)
 	}
 	if keys.AccessKey == "" || keys.SecretKey == "" {
-		return credentials.Value{}, fmt.Errorf("%w: %w", storage.ErrDenied, errors.New("no keys were given out"))
+		return credentials.Value{}, fmt.Errorf("%w: %w", storage.ErrDenied, errors.New("no keys returned"))
 	}
 	if keys.Expires.IsZero() {
 		keys.Expires = time.Now().AddDate(100, 0, 0)

@@ -16,7 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// A store that does not know conditional writes may say so, as Amazon's list of S3 error codes has it.
+// A store that does not implement conditional writes may say so, as Amazon's list of S3 error codes
+// has it.
 func TestProbeRefusesAStoreThatDoesNotImplementConditions(t *testing.T) {
 	t.Parallel()
 	store := ask(t, func(w http.ResponseWriter, r *http.Request) {
@@ -36,7 +37,7 @@ func TestProbeRefusesAStoreThatDoesNotImplementConditions(t *testing.T) {
 	}
 }
 
-// losing passes requests on to a server, and closes the connection instead of answering the nth PUT.
+// losing forwards requests to a server, and closes the connection instead of answering the nth PUT.
 func losing(t *testing.T, server string, nth int64) *httptest.Server {
 	t.Helper()
 	to, err := url.Parse(server)
@@ -62,10 +63,10 @@ func losing(t *testing.T, server string, nth int64) *httptest.Server {
 	return between
 }
 
-// The server has written, the client writes again and gets the answer that the condition fails.
+// The server has written; the client writes again and is answered that the condition fails.
 func TestProbeResolvesALostAnswerOfARealServer(t *testing.T) {
 	t.Parallel()
-	for nth := range int64(12) { // the writes one after another, those of one race, some of the next
+	for nth := range int64(12) { // the sequential writes, those of one race, some of the next
 		t.Run(fmt.Sprint(nth), func(t *testing.T) {
 			t.Parallel()
 			cfg := buckettest.Config(t)

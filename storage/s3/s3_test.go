@@ -12,14 +12,14 @@ import (
 
 func TestEmbeddedServer(t *testing.T) {
 	t.Parallel()
-	cfg := buckettest.Config(t) // holds the server from the first to the last test
+	cfg := buckettest.Config(t) // keeps the server running from the first to the last test
 	storagetest.Run(t, func(t *testing.T) storagetest.Subject {
 		_, root := buckettest.New(t)
 		return subject(t, cfg, root)
 	})
 }
 
-// subject has the server that cfg names, and two ways not to reach it.
+// subject has the server that cfg names, and two ways to fail to reach it.
 func subject(t *testing.T, cfg s3.Config, root storage.Ref) storagetest.Subject {
 	t.Helper()
 	stranger := cfg
@@ -44,7 +44,7 @@ func open(t *testing.T, cfg s3.Config) *s3.Store {
 	return store
 }
 
-// closedPort is an address where nobody listens.
+// closedPort returns an address on which nothing listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Store is a storage.Store on one S3 server, made by Open. It may be used from many goroutines.
+// Store is a storage.Store on one S3 server, made by Open. Its methods may be called concurrently.
 type Store struct {
 	client    *minio.Client
 	core      minio.Core
@@ -26,19 +26,19 @@ type Store struct {
 
 var _ storage.Store = (*Store)(nil)
 
-// Close gives up the connections that are idle. Using the Store again opens new ones.
+// Close closes the idle connections. Using the Store again opens new ones.
 func (s *Store) Close() error {
 	s.transport.CloseIdleConnections()
 	return nil
 }
 
-// String names the server.
+// String returns the server's endpoint.
 func (s *Store) String() string { return s.endpoint }
 
-// partBytes is from which size on an object goes up in parts, and how large they are.
+// partBytes is the size from which an object is uploaded in parts, and the size of the parts.
 const partBytes = 16 << 20
 
-// EnsureBucket makes a bucket if it is not there.
+// EnsureBucket creates a bucket if it does not exist.
 func (s *Store) EnsureBucket(ctx context.Context, bucket string) error {
 	ref := storage.Ref{Bucket: bucket}
 	if err := ref.Validate(); err != nil {
@@ -54,7 +54,7 @@ func (s *Store) EnsureBucket(ctx context.Context, bucket string) error {
 	err = s.client.MakeBucket(ctx, bucket, minio.MakeBucketOptions{})
 	switch minio.ToErrorResponse(err).Code {
 	case "BucketAlreadyOwnedByYou", "BucketAlreadyExists":
-		return nil // somebody was faster
+		return nil // created by another client meanwhile
 	}
 	if err != nil {
 		return fault(ctx, "make", ref, err)
@@ -80,7 +80,7 @@ func (s *Store) List(ctx context.Context, prefix storage.Ref) iter.Seq2[storage.
 				return
 			}
 		}
-		if err := ctx.Err(); err != nil { // minio-go may end a listing as if it were whole
+		if err := ctx.Err(); err != nil { // minio-go may end a listing as if it were complete
 			yield(storage.Object{}, fault(ctx, "list", prefix, err))
 		}
 	}
@@ -119,7 +119,7 @@ func (s *Store) Open(ctx context.Context, ref storage.Ref, ifETag string) (io.Re
 	}
 	if info.Size < 0 {
 		body.Close()
-		return nil, storage.Object{}, fmt.Errorf("open %s: the answer has no length, so that a broken connection could not be detected", ref)
+		return nil, storage.Object{}, fmt.Errorf("open %s: the response has no length, so a broken connection could not be detected", ref)
 	}
 	return &stream{ctx: ctx, ref: ref, body: body, left: info.Size}, object(ref, info), nil
 }
@@ -129,7 +129,7 @@ func (s *Store) Put(ctx context.Context, ref storage.Ref, body io.Reader, size i
 	if err := checkObject(ref); err != nil {
 		return storage.Object{}, err
 	}
-	// NumThreads bounds memory: without an io.ReaderAt, so many parts are held at once.
+	// NumThreads bounds memory: without an io.ReaderAt, this many parts are held at once.
 	opts := minio.PutObjectOptions{PartSize: partBytes, NumThreads: 2, ConcurrentStreamParts: true}
 	info, err := s.client.PutObject(ctx, ref.Bucket, ref.Key, exactly(body, size), size, opts)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *Store) PutIf(ctx context.Context, ref storage.Ref, body []byte, cond st
 		}
 		err = fault(ctx, "put", ref, err)
 		if cond.IfMatch != "" && errors.Is(err, storage.ErrNotFound) {
-			err = fmt.Errorf("%w: %w", storage.ErrPrecondition, err) // what was to be replaced is gone
+			err = fmt.Errorf("%w: %w", storage.ErrPrecondition, err) // the object to replace is gone
 		}
 		return storage.Object{}, err
 	}
@@ -179,7 +179,7 @@ func (s *Store) Delete(ctx context.Context, ref storage.Ref) error {
 	return err
 }
 
-// checkObject refuses addresses that are no object's.
+// checkObject returns an error for an address that is not an object's.
 func checkObject(ref storage.Ref) error {
 	if strings.HasSuffix(ref.Key, "/") {
 		return fmt.Errorf("%w %q: names a folder, not an object", storage.ErrBadRef, ref)
@@ -187,7 +187,7 @@ func checkObject(ref storage.Ref) error {
 	return checkKey(ref)
 }
 
-// checkKey lets the empty objects pass that mark folders.
+// checkKey also accepts the empty objects that mark folders.
 func checkKey(ref storage.Ref) error {
 	if ref.Key == "" {
 		return fmt.Errorf("%w %q: names a bucket, not an object", storage.ErrBadRef, ref)
@@ -199,8 +199,9 @@ func object(ref storage.Ref, info minio.ObjectInfo) storage.Object {
 	return storage.Object{Ref: ref, Size: info.Size, ETag: info.ETag, Modified: info.LastModified}
 }
 
-// Clock asks the server for the time and returns by how much its clock is ahead, to about a second, the resolution of HTTP's Date. It
-// needs no permission. Requests that are signed by a clock that is 15 minutes off are refused.
+// Clock requests the time from the server and returns by how much its clock is ahead, to about a
+// second, the resolution of HTTP's Date. It needs no permission. The server refuses requests signed
+// by a clock that is off by 15 minutes.
 func (s *Store) Clock(ctx context.Context) (ahead time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, s.endpoint+"/", nil)
 	if err != nil {
@@ -209,12 +210,12 @@ func (s *Store) Clock(ctx context.Context) (ahead time.Duration, err error) {
 	asked := time.Now()
 	answer, err := s.transport.RoundTrip(req)
 	if err != nil {
-		return 0, fmt.Errorf("ask %s: %w: %w", s.endpoint, storage.ErrUnavailable, err)
+		return 0, fmt.Errorf("get the time of %s: %w: %w", s.endpoint, storage.ErrUnavailable, err)
 	}
 	answer.Body.Close()
 	date, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {
-		return 0, fmt.Errorf("ask %s: the answer has no valid Date", s.endpoint)
+		return 0, fmt.Errorf("get the time of %s: the response has no valid Date", s.endpoint)
 	}
 	const half = 500 * time.Millisecond // Date has whole seconds
 	took := time.Since(asked)

@@ -15,7 +15,7 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// newTransport is minio-go's own, with connections that notice when the other side has gone silent.
+// newTransport is minio-go's own, with connections that detect a peer that has gone silent.
 func newTransport(secure bool, stall time.Duration, rootCA string) (*http.Transport, error) {
 	if stall <= 0 {
 		stall = defaultStall
@@ -40,7 +40,7 @@ func newTransport(secure bool, stall time.Duration, rootCA string) (*http.Transp
 	return t, nil
 }
 
-// trust has servers' certificates checked against those in a file, in PEM, and no others; "" leaves it at the system's.
+// trust makes a transport trust only the certificates in a PEM file; "" means the system's.
 func trust(t *http.Transport, rootCA string) error {
 	if rootCA == "" {
 		return nil
@@ -60,12 +60,14 @@ func trust(t *http.Transport, rootCA string) error {
 	return nil
 }
 
-// unusedFor is how long a new connection waits for its first request. net/http opens more than it needs when many requests come at
-// once, and some servers don't end before somebody closes those on which none ever came.
+// unusedFor is how long a new connection waits for its first request. net/http opens more
+// connections than it needs when many requests start at once, and some servers don't stop until the
+// client closes the unused ones.
 const unusedFor = time.Second
 
-// watched ends a connection on which nothing has moved for a while: a stream can't hang forever. Bytes in either direction
-// count, because an answer is awaited all the while a large object is sent.
+// watched closes a connection on which no bytes have moved for a while, so that a stream can't hang
+// forever. Bytes in either direction count, because the answer is awaited during the whole upload
+// of a large object.
 type watched struct {
 	net.Conn
 	stall  time.Duration
@@ -96,9 +98,10 @@ func (c *watched) Close() error {
 	return c.Conn.Close()
 }
 
-// Trusted asks a server behind TLS once whether its certificate is one to trust: nil, too, of one that can't be reached, which what is
-// asked of it next will say. minio-go takes a certificate that is refused for a fault of the moment, and tries for long.
-// The connection stays for what comes next.
+// Trusted checks once whether the certificate of a server behind TLS is trusted. It returns nil for
+// a server that can't be reached: the next request reports that. Without it, minio-go treats a
+// rejected certificate as a transient error, and retries for long. The connection is reused by the
+// next request.
 func (s *Store) Trusted(ctx context.Context) error {
 	if !strings.HasPrefix(s.endpoint, "https:") {
 		return nil

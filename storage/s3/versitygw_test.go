@@ -23,7 +23,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// TestMain is also a versitygw as others run it, in a process of its own: it changes the working directory.
+// TestMain also runs versitygw, as others run it, in a separate process: it changes the working
+// directory.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "versitygw" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
@@ -60,7 +61,7 @@ func serveVersity(ctx context.Context, dir, address string) error {
 	})
 }
 
-// The suite of stores, on a server that others have written.
+// The suite of stores, on a third-party server.
 func TestVersitygw(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// These servers answer what no good one would.
+// These servers send answers that no correct server would.
 
 func ask(t *testing.T, answer http.HandlerFunc, spoil func(*s3.Config)) *s3.Store {
 	t.Helper()
@@ -63,7 +63,7 @@ func TestAnAnswerWithoutLengthIsRefused(t *testing.T) {
 	store := ask(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"etag"`)
 		w.Header().Set("Last-Modified", "Sat, 21 Nov 2026 09:00:00 GMT")
-		w.(http.Flusher).Flush() // from here on in chunks
+		w.(http.Flusher).Flush() // chunked from here on
 		io.WriteString(w, "some")
 	}, nil)
 	if _, _, err := store.Open(t.Context(), somewhere, ""); err == nil || !strings.Contains(err.Error(), "no length") {
@@ -136,7 +136,7 @@ func TestPassingErrorsAreRetriedWithALimit(t *testing.T) {
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return
 			}
-			if !strings.Contains(string(body), "content") { // the signature's chunks are around it
+			if !strings.Contains(string(body), "content") { // the chunks of the signature surround it
 				t.Errorf("sent again: %q", body)
 			}
 			w.Header().Set("ETag", `"etag"`)
@@ -177,7 +177,7 @@ func TestALostAnswerToAConditionalWriteLooksLikeALoss(t *testing.T) {
 
 func TestADeadlineIsTheCallersOwn(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)
 	}

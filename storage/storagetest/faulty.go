@@ -31,20 +31,21 @@ const (
 type Call struct {
 	Op  Op
 	Ref storage.Ref
-	N   int // how many calls of this Op came before
+	N   int // the number of earlier calls of this Op
 }
 
-// Fault is what happens to one call. The zero value is nothing. Delay comes first; of the others, set one.
+// Fault is the fault of one call. The zero value is none. Delay comes first; of the others, set
+// one.
 type Fault struct {
 	Delay      time.Duration
-	Refuse     error // returned, and nothing is done
-	LoseAnswer bool  // everything is done, and ErrUnavailable returned
+	Refuse     error // returned, without any effect
+	LoseAnswer bool  // the call takes effect, and ErrUnavailable is returned
 	ResetAt    int64 // > 0: the stream (Open's, or Put's body) breaks before this byte (from 1) with ErrUnavailable
-	TruncateAt int64 // > 0: Open's stream ends before this byte as if it were whole: a store that lies
-	FlipAt     int64 // > 0: this byte of Open's stream has another value: a store that rots
+	TruncateAt int64 // > 0: Open's stream ends before this byte as if it were complete
+	FlipAt     int64 // > 0: this byte of Open's stream is changed
 }
 
-// Plan decides about every call. It may be asked from many goroutines.
+// Plan returns the fault of every call. It may be called concurrently.
 type Plan func(Call) Fault
 
 // Nth spoils one call: the nth of an Op, from 0.
@@ -57,7 +58,8 @@ func Nth(op Op, n int, f Fault) Plan {
 	}
 }
 
-// OneIn spoils one call in n with one of the faults, by chance, repeatable by seed for callers that call in order.
+// OneIn spoils one call in n with one of the faults, at random. It is repeatable by seed for
+// callers that call in order.
 func OneIn(n int, seed uint64, faults ...Fault) Plan {
 	var mu sync.Mutex
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -71,7 +73,7 @@ func OneIn(n int, seed uint64, faults ...Fault) Plan {
 	}
 }
 
-// Faulty is store, except for what plan spoils.
+// Faulty returns store with the faults of plan.
 func Faulty(store storage.Store, plan Plan) storage.Store {
 	f := &faulty{store: store, plan: plan, calls: make(map[Op]*atomic.Int64)}
 	for _, op := range []Op{OpList, OpStat, OpOpen, OpPut, OpPutIf, OpDelete} {
@@ -88,7 +90,7 @@ type faulty struct {
 
 var errReset = fmt.Errorf("%w: connection reset, as planned", storage.ErrUnavailable)
 
-// before asks the plan and does what comes before the call itself.
+// before returns the fault of a call and applies those that come before the call itself.
 func (f *faulty) before(ctx context.Context, op Op, ref storage.Ref) (Fault, error) {
 	fault := f.plan(Call{Op: op, Ref: ref, N: int(f.calls[op].Add(1) - 1)})
 	if fault.Delay > 0 {
@@ -103,7 +105,7 @@ func (f *faulty) before(ctx context.Context, op Op, ref storage.Ref) (Fault, err
 	return fault, fault.Refuse
 }
 
-// after loses the answer, if that is the plan.
+// after replaces the answer by ErrUnavailable, if that is the fault.
 func (f Fault) after(err error) error {
 	if err == nil && f.LoseAnswer {
 		return fmt.Errorf("%w: answer lost, as planned", storage.ErrUnavailable)

@@ -17,10 +17,10 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Memory is a storage.Store in memory. It may be used from many goroutines.
+// Memory is a storage.Store in memory. Its methods may be called concurrently.
 type Memory struct {
 	mu      sync.Mutex
-	buckets map[string]bool // nil: every bucket is there
+	buckets map[string]bool // nil: every bucket exists
 	objects map[storage.Ref]memoryObject
 	now     func() time.Time
 }
@@ -32,7 +32,7 @@ type memoryObject struct {
 
 var _ storage.Store = (*Memory)(nil)
 
-// NewMemory makes an empty store with the buckets named. With none named, every bucket is there.
+// NewMemory returns an empty store with the buckets named. With none named, every bucket exists.
 func NewMemory(buckets ...string) *Memory {
 	m := &Memory{objects: make(map[storage.Ref]memoryObject), now: time.Now}
 	for _, b := range buckets {
@@ -46,7 +46,7 @@ func NewMemory(buckets ...string) *Memory {
 
 func (m *Memory) String() string { return "memory" }
 
-// List implements storage.Store. It yields what was there when it began.
+// List implements storage.Store. It yields the objects that existed when it began.
 func (m *Memory) List(ctx context.Context, prefix storage.Ref) iter.Seq2[storage.Object, error] {
 	return func(yield func(storage.Object, error) bool) {
 		objects, err := m.snapshot(ctx, prefix)
@@ -79,7 +79,7 @@ func (m *Memory) snapshot(ctx context.Context, prefix storage.Ref) ([]memoryObje
 	return objects, nil
 }
 
-// check finds what is wrong before anything is done.
+// check returns the error of a bad address or an ended context before anything is done.
 func (m *Memory) check(ctx context.Context, ref storage.Ref) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (m *Memory) Open(ctx context.Context, ref storage.Ref, ifETag string) (io.R
 	return io.NopCloser(&untilDone{ctx: ctx, r: bytes.NewReader(o.data)}), o.Object, nil
 }
 
-// untilDone is a stream that ends with its request.
+// untilDone is a stream that ends with the context of its request.
 type untilDone struct {
 	ctx context.Context
 	r   io.Reader
@@ -192,7 +192,7 @@ func (m *Memory) PutIf(ctx context.Context, ref storage.Ref, body []byte, cond s
 	return m.set(ref, bytes.Clone(body)), nil
 }
 
-// set wants the lock held.
+// set requires the lock.
 func (m *Memory) set(ref storage.Ref, data []byte) storage.Object {
 	sum := md5.Sum(data)
 	o := storage.Object{Ref: ref, Size: int64(len(data)), ETag: hex.EncodeToString(sum[:]), Modified: m.now()}

@@ -7,7 +7,7 @@ type spoiled struct {
 	r     io.Reader
 	close func() error
 	fault Fault
-	n     int64 // bytes handed out
+	n     int64 // bytes returned
 }
 
 func (s *spoiled) Read(p []byte) (int, error) {

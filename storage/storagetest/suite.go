@@ -17,11 +17,11 @@ type Subject struct {
 	Store storage.Store
 	Root  storage.Ref // an empty bucket of this test's own
 
-	Denied storage.Store // the same server, asked by somebody it doesn't know; nil if there is no server
-	Away   storage.Store // a server that isn't there; nil if there is no server
+	Denied storage.Store // the same server with unknown credentials; nil if there is no server
+	Away   storage.Store // a server that is not there; nil if there is no server
 }
 
-// Run checks that a Store is what storage.Store promises. open is called once for each test.
+// Run checks that a Store keeps the contract of storage.Store. It calls open once for each test.
 func Run(t *testing.T, open func(*testing.T) Subject) {
 	t.Helper()
 	for name, check := range map[string]func(*testing.T, Subject){

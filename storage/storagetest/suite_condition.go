@@ -13,8 +13,8 @@ import (
 
 const writers = 32
 
-// race lets all writers write at once. At most one may get success, and then its content is there. That none
-// gets it happens only where the winner's answer was lost: then too, one of them has written.
+// race lets all writers write concurrently. At most one may succeed, and then its content is
+// stored. None succeeds only if the winner's answer was lost; then too, one of them has written.
 func race(t *testing.T, s Subject, key string, cond storage.Condition) {
 	t.Helper()
 	var won atomic.Int64
@@ -24,7 +24,7 @@ func race(t *testing.T, s Subject, key string, cond storage.Condition) {
 	for i := range writers {
 		g.Go(func() error {
 			<-begin
-			me := fmt.Sprintf("writer %d after %s", i, cond.IfMatch) // what nobody wrote before: an etag may be of the content
+			me := fmt.Sprintf("writer %d after %s", i, cond.IfMatch) // unique: an ETag may depend on the content
 			_, err := s.Store.PutIf(t.Context(), s.Root.Join(key), []byte(me), cond)
 			if err == nil {
 				won.Add(1)

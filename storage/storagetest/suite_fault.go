@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// everything calls all methods once and returns how each ended.
+// everything calls all methods once and returns the error of each.
 func everything(ctx context.Context, store storage.Store, root storage.Ref) map[string]error {
 	ref := root.Join("a")
 	errs := map[string]error{"list": nil}
@@ -46,7 +46,7 @@ func cancelled(t *testing.T, s Subject) {
 }
 
 func cancelledStream(t *testing.T, s Subject) {
-	content := strings.Repeat("x", 8<<20) // more than any buffer on the way holds
+	content := strings.Repeat("x", 8<<20) // more than any buffer in between holds
 	put(t, s, "a", content)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

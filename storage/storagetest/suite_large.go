@@ -15,7 +15,7 @@ import (
 
 const largeBytes = 40 << 20 // more than two parts of any client
 
-// noise is a stream of bytes that no mistake could repeat, and that can't be sought.
+// noise returns a stream of bytes that does not repeat and can't be sought.
 func noise(size int64) io.Reader { return io.LimitReader(rand.NewChaCha8([32]byte{1}), size) }
 
 func checkNoise(t *testing.T, s Subject, ref storage.Ref, etag string) {
@@ -59,7 +59,7 @@ func unknownSize(t *testing.T, s Subject) {
 	checkNoise(t, s, ref, wrote.ETag)
 }
 
-// oneVersion reads while others write: every reader sees one writer's bytes, whole.
+// oneVersion reads while others write: every reader sees the bytes of one writer, complete.
 func oneVersion(t *testing.T, s Subject) {
 	const size = 256 << 10
 	version := func(i int) string { return strings.Repeat(string(rune('a'+i)), size) }

@@ -24,12 +24,13 @@ func list(t *testing.T, s Subject, prefix storage.Ref) (keys []string) {
 	return keys
 }
 
-// listOrder has names around the slash in byte order, and folders before and after files.
+// listOrder checks that names around the slash are in byte order, and folders before and after
+// files.
 func listOrder(t *testing.T, s Subject) {
 	keys := []string{"a-b/c", "a.b", "a/b", "a/b-c/d", "a/b.c", "a0", "a!", "b", "B", "é", "z/z/z/z", "日"}
 	for _, key := range keys[:] {
 		if key == "a/b" {
-			key = "a/bb" // a file system has no "a/b" together with "a/b/..."; the suite asks for no more
+			key = "a/bb" // a file system can't hold "a/b" together with "a/b/..."; the suite does not require it
 		}
 		put(t, s, key, "x")
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// published walks an artifact's whole life on the store.
+// published runs through the life of an artifact on the store.
 func published(t *testing.T, s Subject) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{"saved_model.pb": "graph", "variables/variables.index": "index", "empty": ""} {

@@ -106,7 +106,7 @@ func TestTheStoreIsExamined(t *testing.T) {
 	}{
 		"well":           {lend(store, root.Bucket), []string{"ok store: " + store.String() + " writes, reads and decides races in " + root.String(), "ok clock of the store: "}},
 		"no bucket":      {lend(store, "nowhere"), []string{"fault store: ", "| make the bucket nowhere"}},
-		"no conditions":  {lend(deaf{store}, root.Bucket), []string{"fault store: deaf store can't decide races", "| use a store that honours If-None-Match"}},
+		"no conditions":  {lend(deaf{store}, root.Bucket), []string{"fault store: deaf store can't decide races", "| use a store that honors If-None-Match"}},
 		"no credentials": {away, []string{"fault store: no credentials"}},
 	} {
 		lines, _ := examined(t, time.Minute, Store(tc.with))

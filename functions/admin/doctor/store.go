@@ -39,7 +39,7 @@ func probed(store storage.Store, root storage.Ref, err error) Finding {
 	case err == nil:
 		return Fine("%s writes, reads and decides races in %s", name, root)
 	case errors.Is(err, storage.ErrNoConditions):
-		return Wrong("use a store that honours If-None-Match and If-Match: MinIO, Amazon S3, versitygw", "%s can't decide races: %v", name, err)
+		return Wrong("use a store that honors If-None-Match and If-Match: MinIO, Amazon S3, versitygw", "%s can't decide races: %v", name, err)
 	case errors.Is(err, storage.ErrNotFound):
 		return Wrong("make the bucket "+root.Bucket+", or name another with --root (STOKER_ROOT)", "%v", err)
 	case errors.Is(err, storage.ErrDenied):

@@ -13,11 +13,13 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// minioVersion is the last one whose source was published, as the Go module proxy names it: MinIO's own tags are no versions to Go.
+// minioVersion is the last version whose source was published, as the Go module proxy names it:
+// MinIO's own tags are not Go versions.
 const minioVersion = "v0.0.0-20260212201848-7aac2a2c5b7c"
 
-// build returns the path of the MinIO program, in the user's cache folder. The first time it is built from source with go
-// install, which takes many minutes; others who want it meanwhile wait for the same build.
+// build returns the path of the MinIO program in the user's cache directory. The first time, it
+// builds MinIO from source with go install, which takes many minutes; concurrent callers wait for
+// the same build.
 func build(ctx context.Context, say func(format string, args ...any)) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -42,7 +44,7 @@ func build(ctx context.Context, say func(format string, args ...any)) (string, e
 	return program, nil
 }
 
-// install leaves dir/minio only when it is whole.
+// install creates dir/minio only when the program is complete.
 func install(ctx context.Context, dir string, say func(format string, args ...any)) error {
 	partial, err := os.MkdirTemp(dir, "partial-")
 	if err != nil {
@@ -52,7 +54,7 @@ func install(ctx context.Context, dir string, say func(format string, args ...an
 	say("building MinIO %s into %s: this happens once and takes many minutes", minioVersion, dir)
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, "go", "install", "-trimpath", "github.com/minio/minio@"+minioVersion)
-	cmd.Dir = partial // away from this module
+	cmd.Dir = partial // outside of this module
 	cmd.Env = append(os.Environ(), "GOBIN="+partial, "GOFLAGS=", "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go install: %w\n%s", err, out)

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Server is a running MinIO: a program of its own, never linked, because it is AGPL.
+// Server is a running MinIO: a separate program, never linked, because it is AGPL.
 type Server struct {
 	Endpoint  string // http://127.0.0.1:<port>
 	AccessKey string
@@ -25,11 +25,12 @@ type Server struct {
 	cmd  *exec.Cmd
 	log  string
 	done chan struct{} // closed when the process has ended
-	err  error         // how; readable after done
+	err  error         // its error; valid after done
 }
 
-// Start builds MinIO if need be, runs it on a free port of this machine with its data below a folder of the test's, and waits until
-// it is ready. It ends with the test. env is added to its environment: MinIO's own settings, NAME=value.
+// Start builds MinIO if necessary, runs it on a free port of this machine with its data in a
+// temporary directory of the test, and waits until it is ready. It stops at the end of the test.
+// env is added to its environment: MinIO's own settings, NAME=value.
 func Start(t testing.TB, env ...string) *Server {
 	t.Helper()
 	s, err := start(t.Context(), t.TempDir(), env, t.Logf)
@@ -44,7 +45,7 @@ func Start(t testing.TB, env ...string) *Server {
 	return s
 }
 
-// start is Start without a test. say is called with what takes long.
+// start is Start without a test. It calls say with the progress of slow steps.
 func start(ctx context.Context, dir string, env []string, say func(format string, args ...any)) (*Server, error) {
 	program, err := build(ctx, say)
 	if err != nil {
@@ -104,7 +105,7 @@ func (s *Server) run(program, addr, dir string, env []string) error {
 func (s *Server) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond) // another program: there is no signal but its answer
+	tick := time.NewTicker(50 * time.Millisecond) // another program: its answer is the only signal
 	defer tick.Stop()
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Endpoint+"/minio/health/ready", nil)
@@ -127,7 +128,7 @@ func (s *Server) ready(ctx context.Context) error {
 	}
 }
 
-// close ends the server and waits for it.
+// close stops the server and waits for it.
 func (s *Server) close() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !os.IsNotExist(err) && err != os.ErrProcessDone {
 		return fmt.Errorf("stop minio: %w", err)
