@@ -8,139 +8,154 @@ import (
 	"slices"
 )
 
-// ProtocolVersion is the one version of the protocol that there is.
+// ProtocolVersion is the only version of the protocol.
 const ProtocolVersion = 1
 
-// Assignment is one piece of work for a module: TFX's FnArgs and what Stoker adds. Paths are local and absolute. A nil
-// pointer or an empty string is Python's None.
+// Assignment is one piece of work for a module: TFX's FnArgs and Stoker's additions. Paths are
+// local and absolute. A nil pointer or an empty string is Python's None.
 type Assignment struct {
 	Version int    `json:"version"` // of the protocol: 1
-	Module  Source `json:"module"`  // what is run
+	Module  Source `json:"module"`  // the code to run
 	Call    Call   `json:"call"`    // train, tune, trial or check
 
-	// FnArgs, as facts of TFX 1.16 have them.
-	WorkingDir         string         `json:"working_dir"` // holds the last checkpoint of an earlier attempt, if there is one; ModelRunDir does too, where Message.All had it kept
+	// FnArgs, as in TFX 1.16.
+	WorkingDir         string         `json:"working_dir"` // holds the last checkpoint of an earlier attempt, if any; so does ModelRunDir, if Message.All was used
 	TrainFiles         []string       `json:"train_files"` // patterns <folder>/Split-<name>/*
 	EvalFiles          []string       `json:"eval_files"`
 	TrainSteps         *int           `json:"train_steps"`
 	EvalSteps          *int           `json:"eval_steps"`
 	SchemaPath         string         `json:"schema_path"` // one file
 	TransformGraphPath string         `json:"transform_graph_path"`
-	ServingModelDir    string         `json:"serving_model_dir"` // not there yet
+	ServingModelDir    string         `json:"serving_model_dir"` // does not exist yet
 	EvalModelDir       string         `json:"eval_model_dir"`
 	ModelRunDir        string         `json:"model_run_dir"`
 	BaseModel          string         `json:"base_model"`
 	Hyperparameters    map[string]any `json:"hyperparameters"` // the parsed best_hyperparameters.txt: space and values
 	CustomConfig       map[string]any `json:"custom_config"`
 
-	// Folders, there and empty, for what a tune that searches itself leaves: best_hyperparameters.txt in one, tuner_results.json in the
-	// other. "" for other calls, and where only what to search for is asked.
+	// Existing, empty folders for the results of a tune that searches itself:
+	// best_hyperparameters.txt in one, tuner_results.json in the other. "" for other calls, and if
+	// only the search space is requested.
 	BestHyperparametersDir string `json:"best_hyperparameters_dir,omitempty"`
 	TunerResultsDir        string `json:"tuner_results_dir,omitempty"`
 
-	// Trial is, of a trial, which one; nil for other calls.
+	// Trial is the trial to run; nil for other calls.
 	Trial *Trial `json:"trial,omitempty"`
 
-	// Oracle is, of a tune whose trials several workers share, where a KerasTuner process finds who gives them; nil for other calls.
+	// Oracle is the service that gives trials to a KerasTuner process, in a tune whose trials
+	// several workers share; nil for other calls.
 	Oracle *Oracle `json:"oracle,omitempty"`
 
-	// What Stoker adds.
-	Trace       *Trace `json:"trace,omitempty"` // of the work, for modules that trace theirs; nil where nobody does
-	Transformed bool   `json:"transformed"`     // the examples went through the transform graph already
+	// Additions of Stoker.
+	Trace       *Trace `json:"trace,omitempty"` // of the work, for modules with tracing; nil if tracing is off
+	Transformed bool   `json:"transformed"`     // the transform graph was already applied to the examples
 	Seed        int64  `json:"seed"`
 
-	// Deterministic asks for a training that gives the same bits each time. Builtin modules always do; the Python driver has
-	// TensorFlow's ops be deterministic.
+	// Deterministic asks for a training with bitwise reproducible results. Builtin modules are
+	// always deterministic; the Python driver enables TensorFlow's deterministic ops.
 	Deterministic bool `json:"deterministic,omitempty"`
 
-	Shards int `json:"shards"` // data-parallel parts of a batch: decides the result, so it comes with the job
+	Shards int `json:"shards"` // data-parallel parts of a batch: part of the job, because it affects the result
 
-	// Workers is how many processes train one model together, by Strategy: "", mirrored, multi_worker or tpu. TFX modules alone.
+	// Workers is how many processes train one model together, by Strategy: "", mirrored,
+	// multi_worker or tpu. For TFX modules only.
 	Workers  int    `json:"workers,omitempty"`
 	Strategy string `json:"strategy,omitempty"`
 
-	// Cluster is, where these processes are one on each of several hosts, all of them, and which this one is; nil where they are all here.
+	// Cluster lists these processes if each is on a host of its own, and says which one this is;
+	// nil if all are on this host.
 	Cluster *Cluster `json:"cluster,omitempty"`
 
-	// NumExamples is how many records each split has, by name, where a statistics artifact says so; nil if none does. TFX has it
-	// as an attribute of FnArgs since 1.17.
+	// NumExamples is the number of records of each split, by name, from a statistics artifact; nil
+	// if there is none. It is an attribute of FnArgs since TFX 1.17.
 	NumExamples map[string]int64 `json:"num_examples,omitempty"`
 
-	// PayloadFormat is what the records of the examples are, in TFX's words: FORMAT_TF_EXAMPLE or FORMAT_TF_SEQUENCE_EXAMPLE.
-	// Left out, it is the first. TFX's data_accessor knows it.
+	// PayloadFormat is the format of the records, in TFX's terms: FORMAT_TF_EXAMPLE, the default,
+	// or FORMAT_TF_SEQUENCE_EXAMPLE. TFX's data_accessor uses it.
 	PayloadFormat string `json:"payload_format,omitempty"`
 
-	// Exports are the formats wanted in addition to the SavedModel, as Formats names them. They are in folders next to ServingModelDir,
-	// Format-TFLite and Format-ONNX, in files that compute/export names. A model that lacks one fails its check.
+	// Exports are the formats wanted in addition to the SavedModel, as Formats names them. They go
+	// to folders next to ServingModelDir, Format-TFLite and Format-ONNX, in files that
+	// compute/export names. The check of a model fails if one is missing.
 	Exports []string `json:"exports,omitempty"`
 
-	// Question is, of the call check, what is asked about files that others made, as JSON; nil for other calls.
+	// Question is the question of the call check about files that others made, as JSON; nil for
+	// other calls.
 	Question json.RawMessage `json:"question,omitempty"`
 
-	// Predictions asks for what the model in memory says of some rows, to compare the exported one with. A module that can't predict
-	// leaves the file unwritten.
+	// Predictions asks for the predictions of the in-memory model for some rows, to compare the
+	// exported model with. A module that can't predict does not write the file.
 	Predictions *Predictions `json:"predictions,omitempty"`
 }
 
-// Cluster is the processes that train one model together, in the words of TF_CONFIG. Process 0 is the chief: its folders are the job's.
+// Cluster lists the processes that train one model together, as TF_CONFIG does. Process 0 is the
+// chief: its folders are the job's.
 type Cluster struct {
-	Workers []string `json:"workers"` // host:port of each one's TensorFlow
+	Workers []string `json:"workers"` // host:port of the TensorFlow server of each
 	Index   int      `json:"index"`   // of this one
 }
 
-// Trace is a place in a trace, as W3C Trace Context writes it: the span of the worker that waits for the module. The process has it
-// in its environment while it works, as TRACEPARENT and TRACESTATE.
+// Trace is a position in a trace, in the form of W3C Trace Context: the span of the worker that
+// waits for the module. While the process works, its environment holds it as TRACEPARENT and
+// TRACESTATE.
 type Trace struct {
 	Parent string `json:"parent"`
 	State  string `json:"state,omitempty"`
 }
 
-// Predictions is where a module writes what it predicts, at the end of a training, for the first rows of its evaluation data in
-// the order of EvalFiles: JSON, one object a row and line, output name to a list of numbers, or to "NaN", "Infinity" and
-// "-Infinity" where JSON has no number; or to a list of strings, {"b64": "/w=="} for one that is no UTF-8. Output names are those of the SavedModel's serving_default.
+// Predictions says where a module writes its predictions at the end of a training, for the first
+// rows of its evaluation data in the order of EvalFiles. The file is JSON, one object per row and
+// line, from output name to a list of numbers, or of strings. A number that JSON can't hold is
+// "NaN", "Infinity" or "-Infinity"; a string that is not UTF-8 is {"b64": "/w=="}. Output names are
+// those of the SavedModel's serving_default.
 type Predictions struct {
 	Path string `json:"path"`
 	Rows int    `json:"rows"` // at most: the data may have fewer
 
-	// MemoryPath is where a module that can't say which rows its predictions are of writes them with the features that the model was
-	// given of each, in any order: package compute/tf/skew, type memory, has the format. The Python driver does, for the model that
-	// Keras's fit, or a report, saw last.
+	// MemoryPath is where a module that can't match its predictions to rows writes them, together
+	// with the features that the model was given for each row, in any order. The type memory of
+	// package compute/tf/skew has the format. The Python driver writes it, for the model that
+	// Keras's fit, or a report, used last.
 	MemoryPath string `json:"memory_path,omitempty"`
 
-	// SyntheticPath is a file of transformed features that the trained model is asked for besides, in a run without raw examples: JSON,
-	// one object a row and line, feature name to a list of values. What the model answers goes to MemoryPath.
+	// SyntheticPath is a file of transformed features on which the trained model is evaluated too,
+	// in a run without raw examples: JSON, one object per row and line, from feature name to a list
+	// of values. The predictions go to MemoryPath.
 	SyntheticPath string `json:"synthetic_path,omitempty"`
 
-	// LabelsPath is where a module that knows them writes the names of the raw features that requests don't have, a JSON list. The
-	// model is asked without them too.
+	// LabelsPath is where a module that knows them writes the names of the raw features that
+	// requests don't have, as a JSON list. The model is also evaluated without them.
 	LabelsPath string `json:"labels_path,omitempty"`
 }
 
-// Trial is one try of the hyperparameters that an assignment has. It is a training whose metrics count, and whose model is wanted only
-// where the assignment has a ServingModelDir. TrainSteps is up to which step it goes, those included that a state in WorkingDir
-// has behind it: the trial's own of an attempt that was lost, or that of the trial which this one goes on from.
+// Trial is one evaluation of the hyperparameters of an assignment. It is a training for its
+// metrics; it leaves a model only if the assignment has a ServingModelDir. TrainSteps is the step
+// at which it ends. That includes the steps of a state in WorkingDir: the trial's own, of a lost
+// attempt, or that of its parent.
 type Trial struct {
 	Study  string `json:"study"`
 	ID     string `json:"id"`               // 0000, 0001, ...
-	Parent string `json:"parent,omitempty"` // that it goes on from
-	From   int    `json:"from,omitempty"`   // epochs of a Hyperband trial that are behind it
+	Parent string `json:"parent,omitempty"` // the trial that it resumes from
+	From   int    `json:"from,omitempty"`   // epochs that a Hyperband trial has completed
 	Epochs int    `json:"epochs,omitempty"` // at which it ends; 0: the study has no epochs
-	Keep   bool   `json:"keep,omitempty"`   // others may go on from it: the module leaves a checkpoint of its last step in WorkingDir
+	Keep   bool   `json:"keep,omitempty"`   // others may resume from it: the module leaves a checkpoint of its last step in WorkingDir
 
-	// StopPath is where a file appears once the trial is to end early, with the metrics it has: a module looks each time it reports.
+	// StopPath is a file that appears when the trial should end early, with the metrics it has. A
+	// module checks for it each time it reports.
 	StopPath string `json:"stop_path,omitempty"`
 }
 
-// Oracle is where the trials of a study come from for a module that searches with KerasTuner: TFX modules alone. Such a tune says with
-// the message "study" what its tuner searches for, then takes trials until there are none any more, and leaves no files: the
-// worker reports their result. One whose tuner can't share its search says no "study", and searches by itself as without an Oracle.
+// Oracle is the service that gives the trials of a study to a module that searches with KerasTuner:
+// for TFX modules only. Such a tune sends the message "study" with its tuner's search space, then
+// runs trials until there are no more, and writes no files: the worker reports their result. A
+// tuner that can't share its search sends no "study", and searches by itself, as without an Oracle.
 type Oracle struct {
 	Address string `json:"address"` // host:port of the gRPC service keras_tuner.Oracle
-	Tuner   string `json:"tuner"`   // who the process is there
+	Tuner   string `json:"tuner"`   // the name of the process there
 }
 
-// Stopped says whether a trial is to end early, with the metrics that it has. It is a look at the file system: ask it where you
-// report. For what is no trial it is always false.
+// Stopped reports whether a trial should end early, with the metrics that it has. Each call
+// accesses the file system: call it when reporting. It is always false if this is not a trial.
 func (a Assignment) Stopped() bool {
 	if a.Trial == nil || a.Trial.StopPath == "" {
 		return false
@@ -152,7 +167,7 @@ func (a Assignment) Stopped() bool {
 // PayloadSequenceExample is the PayloadFormat of tf.SequenceExamples.
 const PayloadSequenceExample = "FORMAT_TF_SEQUENCE_EXAMPLE"
 
-// Call says what is asked of the module.
+// Call is the operation requested of the module.
 type Call string
 
 // The calls.
@@ -160,10 +175,10 @@ const (
 	CallTrain Call = "train"
 	CallTune  Call = "tune"
 	CallTrial Call = "trial"
-	CallCheck Call = "check" // of files that others made; answered by compiled-in modules alone
+	CallCheck Call = "check" // of files that others made; only compiled-in modules implement it
 )
 
-// Validate says what is wrong with an assignment, naming its first bad field.
+// Validate returns an error that names the first invalid field of an assignment.
 func (a Assignment) Validate() error {
 	switch {
 	case a.Version != ProtocolVersion:

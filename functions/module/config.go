@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/internal/spelling"
 )
 
-// Config reads the custom config over what into, a struct with json tags, holds already. A key that the struct has no field
-// for is an error, and so is a value of another type; both name the key.
+// Config decodes the custom config into a struct with json tags. Fields without a key keep their
+// values. An unknown key and a value of the wrong type are errors that name the key.
 func (a Assignment) Config(into any) error {
 	known := Keys(into)
 	for _, key := range slices.Sorted(maps.Keys(a.CustomConfig)) {
@@ -25,14 +25,15 @@ func (a Assignment) Config(into any) error {
 	return decode("custom_config", a.CustomConfig, into)
 }
 
-// Tuned reads the hyperparameters' values over what into, a struct with json tags, holds already. Values that the struct
-// has no field for are left alone, for a search may vary more than one module reads.
+// Tuned decodes the values of the hyperparameters into a struct with json tags. Fields without a
+// value keep theirs. Unknown values are ignored, because a search may vary more than one module
+// reads.
 func (a Assignment) Tuned(into any) error {
-	values, _ := a.Hyperparameters["values"].(map[string]any) // without a search there are none
+	values, _ := a.Hyperparameters["values"].(map[string]any) // nil without a search
 	return decode("hyperparameters", values, into)
 }
 
-// Keys are the json names of the fields of a struct, or of what points to one, in their order.
+// Keys returns the JSON names of the fields of a struct, or of a pointer to one, in their order.
 func Keys(v any) []string {
 	t := reflect.TypeOf(v)
 	if t.Kind() == reflect.Pointer {
@@ -47,8 +48,8 @@ func Keys(v any) []string {
 	return keys
 }
 
-// keyOf is "" for a field that encoding/json does not fill: one that is unexported, left out, or a struct whose own fields
-// stand in for it.
+// keyOf returns "" for a field that encoding/json does not fill: one that is unexported, ignored,
+// or an embedded struct.
 func keyOf(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	switch {
@@ -60,7 +61,8 @@ func keyOf(f reflect.StructField) string {
 	return name
 }
 
-// decode reads the values that into has fields for, one after another, so that an error can name its key.
+// decode decodes the values that into has fields for, one at a time, so that an error can name its
+// key.
 func decode(what string, values map[string]any, into any) error {
 	for _, key := range Keys(into) {
 		value, ok := values[key]
@@ -91,8 +93,8 @@ func fieldType(into any, key string) reflect.Type {
 	return nil
 }
 
-// words say what JSON a field takes: a whole number, a list of numbers like [0.5]. Of something nested deeper they say it of the
-// place that does not fit.
+// words describes the JSON that a field expects: a whole number, a list of numbers like [0.5]. For
+// nested values it describes the part with the wrong type.
 func words(t reflect.Type, mismatch *json.UnmarshalTypeError) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -115,7 +117,8 @@ func words(t reflect.Type, mismatch *json.UnmarshalTypeError) string {
 	return strings.TrimSpace("a list " + many)
 }
 
-// wordsOf are the words for values of a type in a list, and for one alone; "" for what is not plain.
+// wordsOf returns the descriptions of values of a type, in a list and alone; "" for types that are
+// not plain.
 func wordsOf(t reflect.Type) (many, one string) {
 	switch t.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:

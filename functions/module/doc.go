@@ -1,13 +1,15 @@
-// Package module is what a Go user implements to train with Stoker, and the protocol between a worker and the process in
-// which a module runs. Write a Module, hand it to Main, and read Args. functions/runner is the other side.
+// Package module is the API with which a Go program trains models for Stoker, and the protocol
+// between a worker and the process in which a module runs. Write a Module, pass it to Main, and
+// read Args. The worker's side is functions/runner.
 //
-// What a module works with is in compute: example reads the data, nn puts networks together, train is the loop, savedmodel
-// writes what is served. local/examples/penguin uses all four, and is there to be copied. Those who think in Estimators have
-// functions/module/estimator and local/examples/taxi.
+// Modules use the packages of compute: example reads the data, nn builds networks, train is the
+// loop, savedmodel writes the model for serving. local/examples/penguin uses all four; copy it to
+// start. For an API like TensorFlow's Estimators see functions/module/estimator and
+// local/examples/taxi.
 //
-// # A module of your own
+// # Writing a module
 //
-// A module is a Go program with a go.mod of its own. Anywhere:
+// A module is a Go program with its own go.mod. In any directory:
 //
 //	mkdir mine && cd mine
 //	go mod init example.com/mine
@@ -21,38 +23,44 @@
 //
 // Until there is a release, have the go command take Stoker from a clone instead:
 //
-//	go mod edit -require github.com/stoker-ml/stoker@v0.0.0 -replace github.com/stoker-ml/stoker=/path/to/stoker
+//	go mod edit -require github.com/stoker-ml/stoker@v0.0.0
+//	go mod edit -replace github.com/stoker-ml/stoker=/path/to/stoker
 //	go mod tidy
 //
-// Then try it (stoker try ./mine --examples ...), and name the folder in a pipeline: module: /path/to/mine. A worker builds
-// it with the go command where it is.
+// Then try it (stoker try ./mine --examples ...), and name the folder in a pipeline: module:
+// /path/to/mine. The worker builds it there with the go command.
 //
 // # Protocol, version 1
 //
-// The worker starts the process and writes one Assignment as one line of JSON to its standard input. Progress goes as lines of
-// JSON (Message), each at most MaxMessageBytes long, to the file descriptor that STOKER_PROGRESS_FD names: 3. Lines that are
-// no Message are taken for log. Standard output and error are the job's log.
+// The worker starts the process and writes one Assignment as one line of JSON to its standard
+// input. The process writes its progress as lines of JSON (Message), each at most MaxMessageBytes
+// long, to the file descriptor that STOKER_PROGRESS_FD names: 3. Other lines on it are log lines.
+// Standard output and error are the job's log.
 //
-// Three things are asked of a module, by an assignment's call. A train leaves a model. A tune is answered by one message, "study",
-// whose study is a tune.Config: space, objective, algorithm, as JSON; compute/tune has the names. The worker makes the search,
-// and each of its trials is an assignment with the call trial: a training for its metrics, whose "progress" carries those of the
-// evaluation data where they are known on the way. A module that searches itself, as KerasTuner's tuners do, answers a tune by the
-// files best_hyperparameters.txt and tuner_results.json in their folders instead, and says no "study". One that gets an oracle
-// says "study", and takes trials from that oracle, by KerasTuner's own gRPC service, until there are none.
+// The call of an assignment is the operation requested. For train, the module writes a model. For
+// tune, it sends one message, "study", whose study is a tune.Config: space, objective, algorithm,
+// as JSON; compute/tune has the names. The worker runs the search, and each of its trials is an
+// assignment with the call trial: a training for its metrics, whose "progress" messages carry the
+// metrics of the evaluation data as they become known. A module that searches itself, as
+// KerasTuner's tuners do, instead writes the files best_hyperparameters.txt and tuner_results.json
+// into their folders, and sends no "study". One that is given an oracle sends "study", and gets
+// trials from that oracle, through KerasTuner's own gRPC service, until there are no more.
 //
-// A train may say what it uses, "settings": a JSON object of whatever decides the result, defaults included. The worker keeps it with
-// the model, without secrets.
+// A train may report what it uses in "settings": a JSON object of everything that affects the
+// result, defaults included. The worker keeps it with the model, without secrets.
 //
-// The last word on an assignment is a message, "done" or "error". After "done" the process reads the next assignment, and
-// leaves with status 0 when standard input ends; one that only ever serves a single assignment may leave at once. The next
-// one is sent after "done" only, so nothing may be said or left running behind that. Trials of one study go to one process, one
-// after another, as long as it lasts. Else workers send more than one to the modules that are compiled in alone, and close standard
-// input behind the first for all others.
+// The last message of an assignment is "done" or "error". After "done" the process reads the next
+// assignment, and exits with status 0 at the end of standard input; a process for a single
+// assignment may exit at once. The worker sends the next assignment only after "done", so the
+// process must send nothing and leave nothing running after it. The trials of one study go to one
+// process, in sequence, while it lives. Otherwise workers send more than one assignment only to
+// compiled-in modules, and close standard input after the first for all others.
 //
-// A process that fails writes an "error", which says whose fault it was (ErrorKind), and leaves with any status but 0. SIGTERM
-// means: write a checkpoint and leave, with status 75 (EX_TEMPFAIL of sysexits.h); whoever is still there some seconds later
-// is killed, and so is every process that it started. Results are files in the folders that the assignment names.
+// A process that fails sends an "error", whose ErrorKind gives the cause, and exits with any status
+// but 0. SIGTERM means: write a checkpoint and exit with status 75 (EX_TEMPFAIL of sysexits.h). A
+// process that still runs some seconds later is killed, with every process that it started. Results
+// are files in the folders that the assignment names.
 //
-// The environment holds no credentials of the worker's. HOME and TMPDIR are the same folder, which is also the working
-// directory; it is empty when an assignment comes, and what is left in it afterwards is removed.
+// The environment holds no credentials of the worker. HOME and TMPDIR are the same directory, which
+// is also the working directory; it is empty when an assignment starts, and is emptied afterwards.
 package module

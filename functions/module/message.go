@@ -10,7 +10,7 @@ import (
 // MaxMessageBytes bounds one line on the progress descriptor, its newline included.
 const MaxMessageBytes = 64 << 10
 
-// Message is one line a module writes on its progress descriptor.
+// Message is one line that a module writes on its progress descriptor.
 type Message struct {
 	Type    MessageType        `json:"type"`
 	Phase   string             `json:"phase,omitempty"`
@@ -19,36 +19,40 @@ type Message struct {
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	Error   *Error             `json:"error,omitempty"`
 
-	// All is for modules that do not know of checkpoints, and are only taken to have some. The files below model_run_dir belong
-	// to such a one too, and lie there again as those below working_dir do; and as any file may be written to in place
-	// meanwhile, a copy is taken only when none is.
+	// All marks a checkpoint of a module that does not support checkpoints itself. It includes the
+	// files below model_run_dir, which are restored like those below working_dir. As such a module
+	// may write to any file in place at any time, a copy is taken only while no file is written.
 	All bool `json:"all,omitempty"`
 
-	// Settled is, of a checkpoint of All, for a moment at which files may be being written: only what is whole is kept, if that is
-	// something new. It is for the worker to find out which files these are.
+	// Settled marks a checkpoint of All at a moment at which files may be being written: only
+	// complete files are kept, and only if something is new. The worker finds out which files these
+	// are.
 	Settled bool `json:"settled,omitempty"`
 
-	// Over is, of a Settled checkpoint, that the module's process has ended. Modules don't send it.
+	// Over is true of a Settled checkpoint if the module's process has ended. Modules don't send
+	// it.
 	Over bool `json:"-"`
 
-	// Study is, of a "study", what a tune is to search for and how: a tune.Config, as JSON.
+	// Study is, in a "study", the search of a tune: a tune.Config, as JSON.
 	Study json.RawMessage `json:"study,omitempty"`
 
-	// Answer is, of an "answer", what a check has found, as JSON.
+	// Answer is, in an "answer", the result of a check, as JSON.
 	Answer json.RawMessage `json:"answer,omitempty"`
 
-	// Unwritten are, of a "done", formats that were asked for and that the model can't be written in, with the reason of each. It is for
-	// the worker to say whether the job can do without.
+	// Unwritten maps, in a "done", each requested format in which the model can't be written to the
+	// reason. The worker decides whether the job can do without it.
 	Unwritten map[string]string `json:"unwritten,omitempty"`
 
-	// Settings are, of a "settings", what a training uses, defaults included: a JSON object. The last message counts.
+	// Settings are, in a "settings", what a training uses, defaults included: a JSON object. The
+	// last message counts.
 	Settings json.RawMessage `json:"settings,omitempty"`
 
-	// Device is, of a "done", what the module trained on: DeviceGPU, DeviceCPU or "" where it doesn't say.
+	// Device is, in a "done", the device that the module trained on: DeviceGPU, DeviceCPU, or "" if
+	// it is not reported.
 	Device string `json:"device,omitempty"`
 }
 
-// Devices that a module trains on.
+// Devices on which a module trains.
 const (
 	DeviceCPU = "cpu"
 	DeviceGPU = "gpu"
@@ -60,15 +64,16 @@ type MessageType string
 // The types.
 const (
 	MessageProgress   MessageType = "progress"
-	MessageCheckpoint MessageType = "checkpoint" // the files below working_dir are whole: another attempt may go on from them; see All
-	MessageDone       MessageType = "done"       // with the metrics that the model is known by
+	MessageCheckpoint MessageType = "checkpoint" // the files below working_dir are complete: another attempt may resume from them; see All
+	MessageDone       MessageType = "done"       // with the metrics of the model
 	MessageError      MessageType = "error"
 	MessageSettings   MessageType = "settings" // of a training; see Message.Settings
 	MessageAnswer     MessageType = "answer"   // of a check
-	MessageStudy      MessageType = "study"    // of a tune: its trials are the worker's to have made, one assignment each
+	MessageStudy      MessageType = "study"    // of a tune: the worker runs its trials, one assignment each
 )
 
-// Error is how a module says what went wrong before it leaves. A function that returns one, or wraps one, chooses its kind.
+// Error is how a module reports a failure before it exits. A function chooses the kind by returning
+// an Error or wrapping one.
 type Error struct {
 	Kind    ErrorKind `json:"kind"`
 	Message string    `json:"message"`
@@ -76,18 +81,18 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// ErrorKind says whose fault an error is.
+// ErrorKind is the cause of an error.
 type ErrorKind string
 
 // The kinds.
 const (
 	KindInput     ErrorKind = "input"     // the data is bad: no retry helps
-	KindHost      ErrorKind = "host"      // the machine is to blame, its disk is full: another one may do better, without limit
-	KindResources ErrorKind = "resources" // memory ran out, of the machine or of its GPU
-	KindModule    ErrorKind = "module"    // all else
+	KindHost      ErrorKind = "host"      // the machine is to blame, for example a full disk: retried without limit, on another machine
+	KindResources ErrorKind = "resources" // out of memory, of the machine or of its GPU
+	KindModule    ErrorKind = "module"    // everything else
 )
 
-// BadInput marks err as the data's fault; nil stays nil.
+// BadInput marks err as caused by the data; nil stays nil.
 func BadInput(err error) error {
 	if err == nil {
 		return nil
@@ -95,7 +100,7 @@ func BadInput(err error) error {
 	return &Error{Kind: KindInput, Message: err.Error()}
 }
 
-// asError is err as the worker gets it: all of its text, shortened to fit a message, and its kind.
+// asError returns err as the worker gets it: its kind, and its text, shortened to fit a message.
 func asError(err error) *Error {
 	out := &Error{Kind: kindOf(err), Message: err.Error()}
 	const limit = MaxMessageBytes / 8 // a byte takes at most 6 in JSON
@@ -105,7 +110,8 @@ func asError(err error) *Error {
 	return out
 }
 
-// kindOf is the kind that err chose, else what is plain from the error itself: a full disk is no fault of the module's.
+// kindOf returns the kind that err chose, else one that is plain from the error itself: a full disk
+// is not the module's fault.
 func kindOf(err error) ErrorKind {
 	if chosen, ok := errors.AsType[*Error](err); ok {
 		return chosen.Kind

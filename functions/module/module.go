@@ -16,31 +16,36 @@ import (
 
 // Module is a user's training code.
 type Module struct {
-	// Train trains one model. It reads a.TrainFiles, stops after a.TrainSteps, and leaves a SavedModel in
-	// a.ServingModelDir. When ctx ends it writes a checkpoint below a.WorkingDir and returns.
+	// Train trains one model. It reads a.TrainFiles, stops after a.TrainSteps, and writes a
+	// SavedModel to a.ServingModelDir. When ctx ends, it writes a checkpoint below a.WorkingDir and
+	// returns.
 	//
-	// It is called for a trial of a search too, and a.Trial is set then: the values to try are a.Hyperparameters, the metrics
-	// to report those of the evaluation data, by Report where they are known on the way and by Result at the end. No model is
-	// wanted where a.ServingModelDir is "". Once a.Stopped says so, it ends with the metrics that it has. With a.Trial.Keep it
-	// leaves a checkpoint of its last step below a.WorkingDir; there, too, lies what the trial goes on from.
+	// Train is also called for a trial of a search; then a.Trial is set. The values to try are
+	// a.Hyperparameters. The metrics to report are those of the evaluation data: by Report as they
+	// become known, and by Result at the end. No model is wanted if a.ServingModelDir is "". Once
+	// a.Stopped returns true, the trial ends with the metrics that it has. With a.Trial.Keep it
+	// leaves a checkpoint of its last step below a.WorkingDir, where the checkpoint to resume from
+	// is found, too.
 	Train func(ctx context.Context, a *Args) error
 
-	// Tune says what to search for, and how: at least a space and an objective. It trains nothing: each trial is a call of
-	// Train. What a pipeline says under tuner.study goes before. nil: the module can't tune.
+	// Tune returns the search: at least a space and an objective. It trains nothing: each trial is
+	// a call of Train. tuner.study in the pipeline takes precedence. nil: the module can't tune.
 	Tune func(ctx context.Context, a *Args) (tune.Config, error)
 
-	// Check answers a question about files that others made. The answer is written as JSON, of at most MaxMessageBytes. nil, but for
-	// compiled-in modules: the worker asks no others.
+	// Check answers a question about files that others made. The answer is written as JSON, of at
+	// most MaxMessageBytes. nil except in compiled-in modules: the worker sends the call to no
+	// others.
 	Check func(ctx context.Context, question json.RawMessage) (answer any, err error)
 }
 
 // ProgressEnv names the environment variable that holds the number of the progress descriptor.
 const ProgressEnv = "STOKER_PROGRESS_FD"
 
-// BuiltinPrefix begins the name of a module that is compiled in: builtin:dnn.
+// BuiltinPrefix begins the name of a compiled-in module: builtin:dnn.
 const BuiltinPrefix = "builtin:"
 
-// ExitStopped is the exit status of a module's process that was asked to leave: EX_TEMPFAIL of sysexits.h.
+// ExitStopped is the exit status of a module's process that stopped on request: EX_TEMPFAIL of
+// sysexits.h.
 const ExitStopped = 75
 
 const (
@@ -48,7 +53,7 @@ const (
 	exitFailed = 1
 )
 
-// ErrStopped is in the chain of what Serve returns when its ctx ended while there was work.
+// ErrStopped is in the chain of the error of Serve if ctx ended while it was working.
 var ErrStopped = errors.New("stopped before the work was done")
 
 // Main is the main function of a module's program. It does not return.
@@ -58,8 +63,9 @@ func Main(m Module) {
 	os.Exit(Process(ctx, m))
 }
 
-// Process serves m on the descriptors of this process, and returns the status to exit with. ctx ends when the process is
-// asked to leave. Without a progress descriptor, as when a module is started by hand, progress goes to standard error.
+// Process serves m on the descriptors of this process, and returns the exit status. ctx ends when
+// the process is asked to stop. Without a progress descriptor, as when a module is started by hand,
+// progress goes to standard error.
 func Process(ctx context.Context, m Module) (status int) {
 	progress := os.Stderr
 	if fd, err := strconv.Atoi(os.Getenv(ProgressEnv)); err == nil {

@@ -9,16 +9,17 @@ import (
 	"strings"
 )
 
-// Requirement is one package that a TFX module needs in addition to its environment, as Source.Requirements and a requirements.txt
-// write them. It holds no option of an installer's, and nothing that would be built or run to be installed.
+// Requirement is one package that a TFX module needs in addition to its environment, as in
+// Source.Requirements and requirements.txt. It holds no installer options, and nothing that would
+// be built or run during installation.
 type Requirement struct {
 	Text  string // for the installer: humanize>=4.0; python_version < "3.13"
-	Name  string // of the package; "" where a wheel alone is named
+	Name  string // of the package; "" if only a wheel is named
 	Wheel string // path of a wheel on this machine; ""
 	URL   string // https address of a wheel; ""
 }
 
-// maxRequirement is how long one may be. The longest that people write have many versions and a marker.
+// maxRequirement is the maximum length. The longest in practice have many versions and a marker.
 const maxRequirement = 1000
 
 var (
@@ -32,9 +33,10 @@ var (
 	ofAddress = regexp.MustCompile(`^(` + requirementName + `)` + requirementExtras + `\s*@\s*(\S+)\s*` + requirementMarker + `$`)
 )
 
-// ParseRequirement takes a name with versions, extras and a marker as PEP 508 has them, a path of a wheel on this machine, or an https
-// address of one. Options (--index-url, -r, -e), archives of source and other addresses are refused: a pipeline says what is
-// installed, and the worker's own settings say from where.
+// ParseRequirement parses a name with versions, extras and a marker (PEP 508), a path of a wheel on
+// this machine, or an https address of one. Options (--index-url, -r, -e), source archives and
+// other addresses are errors: a pipeline says what is installed, and the worker's own settings say
+// from where.
 func ParseRequirement(text string) (Requirement, error) {
 	refuse := func(format string, args ...any) (Requirement, error) {
 		return Requirement{}, fmt.Errorf("requirement %.100q: "+format, append([]any{text}, args...)...)
@@ -60,7 +62,7 @@ func ParseRequirement(text string) (Requirement, error) {
 	return refuse("expected a name with versions (humanize>=4.0), the path of a wheel (.whl), or an https address of one")
 }
 
-// ofURL takes https://.../x.whl, and name @ https://.../x.whl.
+// ofURL parses https://.../x.whl, and name @ https://.../x.whl.
 func ofURL(text string, refuse func(string, ...any) (Requirement, error)) (Requirement, error) {
 	name, address := "", text
 	if match := ofAddress.FindStringSubmatch(text); match != nil {
@@ -80,28 +82,32 @@ func ofURL(text string, refuse func(string, ...any) (Requirement, error)) (Requi
 	return Requirement{Text: text, Name: name, URL: address}, nil
 }
 
-// Formats are what Assignment.Exports may hold. compute/export says which file each of them is.
+// Formats returns the values allowed in Assignment.Exports. compute/export maps them to files.
 func Formats() []string { return []string{"tflite", "tflite-float16", "tflite-int8", "onnx"} }
 
-// Assignment.Strategy: how one model is trained by several processes or devices. All of them are tf.distribute's, and TFX
-// modules' alone. What the module's function does runs in the scope of the strategy, and a strategy that it makes by itself is this one.
+// Values of Assignment.Strategy: how several processes or devices train one model. All of them are
+// strategies of tf.distribute, for TFX modules only. The module's function runs in the scope of the
+// strategy, and a strategy that it creates itself is this one.
 const (
 	StrategyMirrored    = "mirrored"     // MirroredStrategy: all GPUs of one process, or its CPU
 	StrategyMultiWorker = "multi_worker" // MultiWorkerMirroredStrategy: Workers processes with a TF_CONFIG
-	StrategyTPU         = "tpu"          // TPUStrategy: what TPU_NAME names, or the TPU of this machine
+	StrategyTPU         = "tpu"          // TPUStrategy: the TPU that TPU_NAME names, or that of this machine
 )
 
-// Strategies are what Assignment.Strategy may be.
+// Strategies returns the values allowed in Assignment.Strategy.
 func Strategies() []string { return []string{StrategyMirrored, StrategyMultiWorker, StrategyTPU} }
 
-// MaxWorkers keeps a slip of the pen from filling a machine: each worker is a process with a TensorFlow of its own.
+// MaxWorkers keeps a typing error from overloading a machine: each worker is a process with its own
+// TensorFlow.
 const MaxWorkers = 64
 
-// indifferent are the keys of a builtin module's custom_config that say how its result comes about, and change nothing of it.
+// indifferent are the keys of a builtin module's custom_config that affect how its result is
+// computed, but not the result.
 var indifferent = []string{"checkpoint_every", "checkpoint_seconds", "threads"}
 
-// Deciding is what of a custom_config decides the result of the module at that path: of a builtin one, all but by how many threads it is
-// computed and when it is saved; of any other, which may make anything of it, all. custom stays as it is.
+// Deciding returns the part of a custom_config that affects the result of the module at that path.
+// For a builtin module that is all except the number of threads and the times of checkpoints; for
+// any other module it is all. custom is not modified.
 func Deciding(path string, custom map[string]any) map[string]any {
 	if !strings.HasPrefix(path, BuiltinPrefix) {
 		return custom

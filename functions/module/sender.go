@@ -9,12 +9,12 @@ import (
 	"sync"
 )
 
-// sender writes messages, one whole line each.
+// sender writes messages, one complete line each.
 type sender struct {
 	mu       sync.Mutex
 	w        io.Writer
-	result   map[string]float64 // goes with the next done
-	settings bool               // some were sent since the last done
+	result   map[string]float64 // sent with the next done
+	settings bool               // sent since the last done
 }
 
 func newSender(w io.Writer) *sender { return &sender{w: w} }
@@ -31,7 +31,7 @@ func (s *sender) send(m Message) error {
 	return s.write(m)
 }
 
-// sendSettings writes values, which JSON has as an object.
+// sendSettings writes values, which must marshal to a JSON object.
 func (s *sender) sendSettings(values any) error {
 	text, err := json.Marshal(values)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *sender) sendSettings(values any) error {
 	return s.send(Message{Type: MessageSettings, Settings: text})
 }
 
-// saidSettings reports whether the assignment that is worked on has sent its settings.
+// saidSettings reports whether the current assignment has sent its settings.
 func (s *sender) saidSettings() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *sender) write(m Message) error {
 	return nil
 }
 
-// finite leaves out what JSON can't hold.
+// finite returns the metrics that JSON can hold.
 func finite(metrics map[string]float64) map[string]float64 {
 	var kept map[string]float64
 	for name, value := range metrics {

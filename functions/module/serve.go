@@ -15,9 +15,9 @@ import (
 // maxAssignmentBytes bounds one line of standard input.
 const maxAssignmentBytes = 64 << 20
 
-// Serve works on the assignments that come from in, one after another, until in ends or one of them fails. Whatever goes
-// wrong is reported on progress before it is returned. If ctx ends, the error has ErrStopped in its chain, whatever the
-// module's function made of it.
+// Serve works on the assignments from in, one at a time, until in ends or one of them fails. Each
+// error is reported on progress before it is returned. If ctx ends, the error has ErrStopped in its
+// chain, whatever the module's function returned.
 func Serve(ctx context.Context, in io.Reader, progress io.Writer, m Module) error {
 	lines := bufio.NewReader(in)
 	out := newSender(progress)
@@ -26,7 +26,7 @@ func Serve(ctx context.Context, in io.Reader, progress io.Writer, m Module) erro
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil && ctx.Err() == nil { // it may have been asked to leave while it waited
+		if err == nil && ctx.Err() == nil { // ctx may have ended while it waited
 			err = m.work(ctx, a, out)
 		}
 		switch {
@@ -46,7 +46,7 @@ func Serve(ctx context.Context, in io.Reader, progress io.Writer, m Module) erro
 	}
 }
 
-// readAssignment reads and checks one line. io.EOF means that there are no more.
+// readAssignment reads and checks one line. It returns io.EOF at the end.
 func readAssignment(in *bufio.Reader) (Assignment, error) {
 	line, err := readLine(in)
 	if err != nil {
@@ -81,7 +81,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// work calls the function that the assignment asks for. A panic there is an error like any other.
+// work calls the function for the assignment's call. It returns a panic as an error.
 func (m Module) work(ctx context.Context, a Assignment, out *sender) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -103,7 +103,7 @@ func (m Module) work(ctx context.Context, a Assignment, out *sender) (err error)
 	return m.Train(ctx, args)
 }
 
-// study reports what the module wants to search for.
+// study sends the search of the module.
 func (m Module) study(ctx context.Context, a *Args) error {
 	config, err := m.Tune(ctx, a)
 	if err != nil {
@@ -116,7 +116,7 @@ func (m Module) study(ctx context.Context, a *Args) error {
 	return a.out.send(Message{Type: MessageStudy, Study: text})
 }
 
-// answer checks what is asked, and sends what was found.
+// answer runs the check, and sends the result.
 func (m Module) answer(ctx context.Context, a *Args) error {
 	found, err := m.Check(ctx, a.Question)
 	if err != nil {
@@ -129,7 +129,7 @@ func (m Module) answer(ctx context.Context, a *Args) error {
 	return a.out.send(Message{Type: MessageAnswer, Answer: text})
 }
 
-// panicSite keeps the frames of a stack next to the panic: those of the code that raised it.
+// panicSite returns the frames of a stack next to the panic: those of the code that raised it.
 func panicSite(stack []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(stack)), "\n")
 	for i, line := range lines {

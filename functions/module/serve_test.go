@@ -193,7 +193,7 @@ func ExampleServe() {
 			a.Report(step, *a.TrainSteps, map[string]float64{"loss": 1 / float64(step)})
 		}
 		a.Result(map[string]float64{"accuracy": 0.875})
-		return nil // a real one has written a SavedModel to a.ServingModelDir
+		return nil // a real module has written a SavedModel to a.ServingModelDir
 	}
 	assignment := `{"version":1,"module":"/modules/mine","call":"train","train_files":["/data/Split-train/*"],` +
 		`"train_steps":2,"serving_model_dir":"/out/Format-Serving","custom_config":{"units":16}}` + "\n"
@@ -207,7 +207,7 @@ func ExampleServe() {
 	// <nil>
 }
 
-// Whatever comes in, only a valid assignment reaches the function, and nothing else is answered with done.
+// Only a valid assignment reaches the function, and only that is answered with done.
 func FuzzServe(f *testing.F) {
 	text, err := json.Marshal(assignment())
 	if err != nil {
@@ -260,7 +260,7 @@ func TestAModuleSaysWhatItTrainsWith(t *testing.T) {
 	calls := 0
 	said, err := serve(t.Context(), line(t, assignment())+line(t, assignment()), func(_ context.Context, a *module.Args) error {
 		if calls++; calls == 2 {
-			return nil // the first call's are not this one's
+			return nil // not called for the first one
 		}
 		for _, wrong := range []any{[]int{1}, "text", nil, math.NaN(), map[string]string{"long": strings.Repeat("x", module.MaxMessageBytes)}} {
 			if err := a.Settings(wrong); err == nil {

@@ -7,37 +7,40 @@ import (
 	"reflect"
 )
 
-// Source says what is run and how it is called. In JSON it is the Path alone, a string, where nothing else is said.
+// Source says which code runs and how it is called. If only Path is set, the JSON form is the path
+// alone, a string.
 type Source struct {
-	// Path is builtin:<name>; or a file, folder or archive: of this machine where a module is run, at an address (s3://...) where a
-	// pipeline names it. A Go program is a folder of source or a built binary. A TFX module is a .py file, a folder, or an archive
-	// (.zip, .whl, .tar.gz, .tgz) of one that has siblings.
+	// Path is builtin:<name>; or a file, folder or archive: a local path where the module runs, an
+	// address (s3://...) where a pipeline names it. A Go program is a folder of source or a built
+	// binary. A TFX module is a .py file, a folder, or an archive (.zip, .whl, .tar.gz, .tgz) of
+	// one with siblings.
 	Path string `json:"path" jsonschema:"required,description=builtin:<name>\\, or a file\\, folder or archive here or at an address"`
 
-	// Of TFX modules alone.
+	// For TFX modules only.
 
 	RunFn        string   `json:"run_fn,omitempty" jsonschema:"description=Of a TFX module: dotted name of the function. Left out: run_fn or trainer_fn of the module file"`                                                               // dotted name, my_module.fn; "": run_fn, else trainer_fn, of the one module file
 	TunerFn      string   `json:"tuner_fn,omitempty" jsonschema:"description=Of a TFX module: dotted name of the function. Left out: tuner_fn of the module file"`                                                                         // the same; "": tuner_fn
-	Python       string   `json:"python,omitempty" jsonschema:"description=Interpreter with TensorFlow\\, or the folder of its environment. Left out: STOKER_PYTHON\\, else what stoker python setup made"`                                // interpreter with TensorFlow, or the folder of its environment; "": STOKER_PYTHON, else the one made by stoker python setup
+	Python       string   `json:"python,omitempty" jsonschema:"description=Interpreter with TensorFlow\\, or the folder of its environment. Left out: STOKER_PYTHON\\, else what stoker python setup made"`                                // interpreter with TensorFlow, or the folder of its environment; "": STOKER_PYTHON, else the one of stoker python setup
 	Keras        string   `json:"keras,omitempty" jsonschema:"enum=auto,enum=2,enum=3,default=auto"`                                                                                                                                       // "2" or "3"; "" or "auto": what the module needs
-	Requirements []string `json:"requirements,omitempty" jsonschema:"description=Packages in addition to those of the environment\\, as in requirements.txt"`                                                                              // packages beside those of the environment, as in requirements.txt
-	Autograph    string   `json:"autograph,omitempty" jsonschema:"enum=user,enum=all,default=user,description=What AutoGraph converts: the module's own code\\, or also that of TFT and tfx_bsl\\, which takes longer and gives the same"` // what AutoGraph converts: "" or "user": the module's code, not TFT's and tfx_bsl's; "all": theirs too
+	Requirements []string `json:"requirements,omitempty" jsonschema:"description=Packages in addition to those of the environment\\, as in requirements.txt"`                                                                              // packages in addition to those of the environment, as in requirements.txt
+	Autograph    string   `json:"autograph,omitempty" jsonschema:"enum=user,enum=all,default=user,description=What AutoGraph converts: the module's own code\\, or also that of TFT and tfx_bsl\\, which takes longer and gives the same"` // the code that AutoGraph converts: "" or "user": the module's, not that of TFT and tfx_bsl; "all": theirs too
 }
 
-// Source.Keras.
+// Values of Source.Keras.
 const (
 	KerasAuto = "auto"
 	Keras2    = "2"
 	Keras3    = "3"
 )
 
-// Source.Autograph.
+// Values of Source.Autograph.
 const (
 	AutographUser = "user"
 	AutographAll  = "all"
 )
 
-// PythonKeys are the keys that are set and that only a TFX module has a use for, as a pipeline writes them.
+// PythonKeys returns the keys that are set and that apply only to TFX modules, as a pipeline writes
+// them.
 func (s Source) PythonKeys() []string {
 	var keys []string
 	for _, k := range []struct {
@@ -54,10 +57,11 @@ func (s Source) PythonKeys() []string {
 	return keys
 }
 
-// String is for messages.
+// String returns the path, for messages.
 func (s Source) String() string { return s.Path }
 
-// Function is the name that a pipeline gives the function for a call, dotted or not; "" where it names none.
+// Function returns the name that a pipeline gives the function for a call, dotted or not; "" if it
+// gives none.
 func (s Source) Function(call Call) string {
 	if call == CallTrain {
 		return s.RunFn
@@ -65,10 +69,10 @@ func (s Source) Function(call Call) string {
 	return s.TunerFn
 }
 
-// plain is Source without its way of being written.
+// plain is Source without its methods.
 type plain Source
 
-// MarshalJSON writes a string where the path is all there is.
+// MarshalJSON writes a string if only the path is set.
 func (s Source) MarshalJSON() ([]byte, error) {
 	if reflect.DeepEqual(s, Source{Path: s.Path}) {
 		return json.Marshal(s.Path)
@@ -76,7 +80,7 @@ func (s Source) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(s))
 }
 
-// UnmarshalJSON takes both forms.
+// UnmarshalJSON accepts both forms.
 func (s *Source) UnmarshalJSON(text []byte) error {
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte(`"`)) {
 		*s = Source{}

@@ -128,7 +128,7 @@ func TestABadTuneOrTrialNamesItsField(t *testing.T) {
 	}
 }
 
-// A module that tunes says what it varies, and trains once for each trial.
+// A module that tunes defines its search space, and trains once for each trial.
 func ExampleModule_tune() {
 	m := module.Module{
 		Tune: func(context.Context, *module.Args) (tune.Config, error) {
@@ -146,7 +146,7 @@ func ExampleModule_tune() {
 				return err
 			}
 			a.Result(map[string]float64{"accuracy": 1 - 1/float64(tried.Units)})
-			return nil // what is no trial has written a SavedModel to a.ServingModelDir
+			return nil // outside of trials, it has written a SavedModel to a.ServingModelDir
 		},
 	}
 	trial := `{"version":1,"module":"/modules/mine","call":"trial","trial":{"study":"c0ffee","id":"0007"},` +

@@ -15,7 +15,8 @@ import (
 //go:embed testdata/analyse.py
 var analyseScript string
 
-// analysis asks TensorFlow Model Analysis for metrics of a model on raw examples, of all and by the values of a feature.
+// analysis asks TensorFlow Model Analysis for metrics of a model on raw examples: of all of them,
+// and by the values of a feature.
 type analysis struct {
 	Model    string `json:"model"`
 	Examples string `json:"examples"` // pattern
@@ -25,12 +26,13 @@ type analysis struct {
 	Config   string `json:"config"` // more of the model's spec
 }
 
-// task is what is predicted, so which metrics there are.
+// task is the kind of prediction, which determines the metrics.
 type task string
 
-// Every metric that ModelTrained has is what TensorFlow Model Analysis finds for the exported models on the raw examples.
-// The label is transformed by the graph where there is one. Tolerance: 1e-6, relative where values are over 1. Both add up
-// 100 to 4966 numbers, Keras's losses and errors in float32; probabilities are clipped at 1e-7 there.
+// Every metric in ModelTrained has the value that TensorFlow Model Analysis computes for the
+// exported models on the raw examples. The graph transforms the label if there is one. Tolerance:
+// 1e-6, relative for values over 1. Both sum 100 to 4966 numbers, Keras's losses and errors in
+// float32; probabilities are clipped at 1e-7 there.
 func TestModelAnalysisFindsTheSameMetrics(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -56,9 +58,9 @@ func TestModelAnalysisFindsTheSameMetrics(t *testing.T) {
 			ask.Model = a.EvalModelDir
 			analysed(t, ask, want)
 			if name == "classes that are words" {
-				return // the served model doesn't give the words
+				return // the served model does not return the words
 			}
-			ask.Model = a.ServingModelDir // what TFX's Evaluator reads by default
+			ask.Model = a.ServingModelDir // TFX's Evaluator reads it by default
 			if c.transformed {
 				ask.Config = `preprocessing_function_names: "transform_features"`
 			}
@@ -67,7 +69,7 @@ func TestModelAnalysisFindsTheSameMetrics(t *testing.T) {
 	}
 }
 
-// analysed compares, and makes sure that the slices are parts of the whole.
+// analysed compares, and checks that the slices are parts of the whole.
 func analysed(t *testing.T, ask analysis, want map[string]float64) {
 	t.Helper()
 	var got struct {
@@ -76,7 +78,7 @@ func analysed(t *testing.T, ask analysis, want map[string]float64) {
 	}
 	tftest.RunAnalysis(t, analyseScript, ask, &got)
 	want = maps.Clone(want)
-	delete(want, "keras_auc") // Keras's own, of which there is one already
+	delete(want, "keras_auc") // Keras's own, which is there already
 	if len(got.All) != len(want) {
 		t.Errorf("metrics %v, TensorFlow Model Analysis has %v", want, got.All)
 	}
@@ -94,7 +96,7 @@ func analysed(t *testing.T, ask analysis, want map[string]float64) {
 	}
 }
 
-// What TensorFlow 2.21 does in the first tier, 2.16 does too.
+// The results of TensorFlow 2.21 in the first tier hold for 2.16 too.
 func TestOlderLoadersServeWhatWasTransformedAndTrained(t *testing.T) {
 	t.Parallel()
 	servedByAll(t, tftest.RunAnalysis, "2.16.2")

@@ -57,7 +57,7 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 		"unknown activation": {set("activation", "gelu"), `custom_config: activation: unknown activation "gelu"`},
 		"adam mistyped":      {set("optimizer", "adm"), `custom_config: optimizer: unknown optimizer "adm": expected sgd, `},
 		"relu mistyped":      {set("activation", "rellu"), `custom_config: activation: unknown activation "rellu": expected relu, tanh, sigmoid, softmax, softplus or linear; did you mean relu?`},
-		"no rate":            {set("learning_rate", 0), "custom_config: learning_rate: expected a number above 0, got 0: nothing would be learnt"},
+		"no rate":            {set("learning_rate", 0), "custom_config: learning_rate: expected a number above 0, got 0: nothing would be learned"},
 		"negative rate":      {set("learning_rate", -1), "learning rate -1: expected a number above 0, at most 1e+06"},
 		"empty layer":        {set("hidden_units", []any{8, 0}), "custom_config: hidden_units: expected 1 to 1048576 units in a layer, got 0"},
 		"too few classes":    {set("num_classes", 2), `label "species_xf": bad input: has the value 2, expected 0 to 1`},
@@ -95,13 +95,14 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 	}
 }
 
-// bird is a raw penguin record.
+// bird builds a raw penguin record.
 func bird() *example.Builder {
 	return new(example.Builder).Float("body_mass_g", 0.3).Float("culmen_depth_mm", 0.5).Float("culmen_length_mm", 0.2).
 		Float("flipper_length_mm", 0.1).Int64("species", 1)
 }
 
-// withTrain has a train split of the records, after two good ones in a file of their own.
+// withTrain returns an assignment with a train split of the records, after two good ones in a
+// separate file.
 func withTrain(t *testing.T, records ...[]byte) module.Assignment {
 	t.Helper()
 	a := assignment(t, "penguin", false, penguin())
@@ -146,7 +147,7 @@ func TestBadDataIsAnInputErrorThatNamesFileRecordAndFeature(t *testing.T) {
 		`label "species": bad input: has values that are no classes`:                                                bird().Int64("species", -1).Build(),
 		`label "species": bad input: has values up to 5000: set custom_config num_classes if they are classes, or `: bird().Int64("species", 5000).Build(),
 	} {
-		records := slices.Repeat([][]byte{bird().Build()}, 300) // more than are surveyed at a time
+		records := slices.Repeat([][]byte{bird().Build()}, 300) // more than are surveyed at once
 		err := fail(t, "dnn", withTrain(t, append(records, record)...))
 		bad, ok := errors.AsType[*module.Error](err)
 		if !ok || bad.Kind != module.KindInput || !strings.Contains(err.Error(), want) {

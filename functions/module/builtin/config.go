@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/training"
 )
 
-// config is custom_config and what hyperparameters make of it; see the package comment.
+// config is custom_config, with the hyperparameters applied; see the package comment.
 type config struct {
 	Label           string  `json:"label"`
 	LabelKey        string  `json:"label_key"`
@@ -39,7 +39,7 @@ type config struct {
 	Threads         int     `json:"threads,omitempty"`
 
 	WarmStart warmstart.Rules `json:"warm_start"`
-	Space     any             `json:"space,omitempty"` // of a search: it decides nothing of one training
+	Space     any             `json:"space,omitempty"` // of a search: it does not affect a single training
 	layersConfig
 	lossConfig
 	stepsConfig
@@ -66,7 +66,7 @@ type tuned struct {
 	LinearOptimizer    *string  `json:"linear_optimizer"`
 }
 
-// task is what is predicted.
+// task is the kind of prediction.
 type task string
 
 const (
@@ -85,7 +85,7 @@ func newConfig(name string, a module.Assignment, log *slog.Logger) (config, erro
 		return c, err
 	}
 	if c.EvalBatchSize == 0 {
-		c.EvalBatchSize = c.BatchSize // whatever a search makes of that: eval_args count batches, and all trials are measured by the same
+		c.EvalBatchSize = c.BatchSize // even if a search varies it: eval_args count batches, and all trials are measured by the same
 	}
 	if err := c.tune(name, a, log); err != nil {
 		return c, err
@@ -119,14 +119,14 @@ func (c *config) fill() {
 	}
 }
 
-// CheckConfig says what is wrong with a pipeline's custom_config for the builtin module of that name, as far as can be seen
-// without its data: nil, or an error that names the key.
+// CheckConfig validates a pipeline's custom_config for the builtin module of that name, as far as
+// possible without its data. The error names the key.
 func CheckConfig(name string, customConfig map[string]any) error {
 	name = strings.TrimPrefix(name, module.BuiltinPrefix)
 	if err := checkName(name); err != nil {
 		return err
 	}
-	one := 1 // when to stop is not for custom_config alone to say
+	one := 1 // when to stop is not up to custom_config alone
 	c, err := newConfig(name, module.Assignment{CustomConfig: customConfig, TrainSteps: &one}, slog.New(slog.DiscardHandler))
 	if err == nil && c.Label == "" {
 		err = fmt.Errorf("custom_config: label: missing, expected the feature to predict")
@@ -137,8 +137,9 @@ func CheckConfig(name string, customConfig map[string]any) error {
 	return err
 }
 
-// Metrics returns the metrics that the builtin modules may report with a custom_config. The task decides which: that of the keys task and
-// num_classes, or, where neither is given, that of the label, so that the metrics of all tasks are returned.
+// Metrics returns the metrics that the builtin modules may report with a custom_config. They depend
+// on the task: that of the keys task and num_classes, or, if neither is given, that of the label,
+// so then the metrics of all tasks are returned.
 func Metrics(customConfig map[string]any) []string {
 	var c config
 	if (module.Assignment{CustomConfig: customConfig}).Config(&c) != nil {
@@ -161,7 +162,8 @@ func Metrics(customConfig map[string]any) []string {
 	return append(metrics, "example_count", "train_loss")
 }
 
-// CheckSteps says whether a training that CheckConfig finds right ends: nil, or an error that names the keys.
+// CheckSteps checks that a training with a custom_config that CheckConfig accepts ends. The error
+// names the keys.
 func CheckSteps(customConfig map[string]any, trainSteps int) error {
 	if _, epochs := customConfig["epochs"]; trainSteps == 0 && !epochs {
 		return errNoEnd
@@ -171,16 +173,16 @@ func CheckSteps(customConfig map[string]any, trainSteps int) error {
 
 var errNoEnd = errors.New("neither train_args.num_steps nor custom_config.epochs says when to stop training")
 
-// tune lets hyperparameters override.
+// tune applies the hyperparameters.
 func (c *config) tune(name string, a module.Assignment, log *slog.Logger) error {
 	var t tuned
-	values, _ := a.Hyperparameters["values"].(map[string]any) // without a search there are none
+	values, _ := a.Hyperparameters["values"].(map[string]any) // nil without a search
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(hyperparameters(name), key) {
-			log.Warn("hyperparameter is not one of this module's and changes nothing",
+			log.Warn("hyperparameter unknown to the module ignored",
 				"module", module.BuiltinPrefix+name, "hyperparameter", key)
 		} else if err := c.varies(key); err != nil {
-			log.Warn("hyperparameter changes nothing", "module", module.BuiltinPrefix+name, "hyperparameter", key, "why", err)
+			log.Warn("hyperparameter ignored", "module", module.BuiltinPrefix+name, "hyperparameter", key, "why", err)
 		}
 	}
 	if err := a.Tuned(&t); err != nil {
@@ -242,7 +244,7 @@ func override[T any](value, by *T) {
 	}
 }
 
-// check says what is wrong with the values.
+// check validates the values.
 func (c config) check() error {
 	for _, n := range []struct {
 		key             string
@@ -250,7 +252,7 @@ func (c config) check() error {
 	}{
 		{"num_classes", c.NumClasses, 0, 1 << 20}, {"epochs", c.Epochs, 0, 1 << 24}, {"checkpoint_every", c.CheckpointEvery, 0, 1 << 24},
 		{"histograms", c.Histograms, 0, 1 << 24}, {"threads", c.Threads, 0, 1 << 10},
-		// A batch is held in memory whole, however few rows the data has.
+		// A whole batch is held in memory, even if the data has few rows.
 		{"batch_size", c.BatchSize, 1, 1 << 16}, {"eval_batch_size", c.EvalBatchSize, 1, 1 << 16},
 		{"embedding_dim", c.EmbeddingDim, 1, 1 << 16}, {"hash_buckets", c.HashBuckets, 1, 1 << 24},
 	} {
@@ -290,8 +292,8 @@ func checkOptimizer(prefix, name string, rate float64, over schedule) error {
 	if _, err := optim.New(name, 0); err != nil {
 		return fmt.Errorf("custom_config: %soptimizer: %w%s", prefix, err, spelling.Suggestion(name, optim.Names()))
 	}
-	if rate == 0 && over == nil { // 0 is where a schedule that warms up may start from
-		return fmt.Errorf("custom_config: %slearning_rate: expected a number above 0, got 0: nothing would be learnt", prefix)
+	if rate == 0 && over == nil { // 0 is allowed as the start of a schedule that warms up
+		return fmt.Errorf("custom_config: %slearning_rate: expected a number above 0, got 0: nothing would be learned", prefix)
 	}
 	if _, err := optim.New(name, rate); err != nil {
 		return fmt.Errorf("custom_config: %slearning_rate: %w", prefix, err)
@@ -301,7 +303,7 @@ func checkOptimizer(prefix, name string, rate float64, over schedule) error {
 
 const maxCheckpointSeconds = 7 * 24 * 3600
 
-// interval is the time between checkpoints, 0 for none by time.
+// interval returns the time between checkpoints, 0 if they don't depend on time.
 func (c config) interval() time.Duration {
 	return time.Duration(c.CheckpointAfter * float64(time.Second))
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/training"
 )
 
-// data is what reading a job's data once has found.
+// data is the result of reading a job's data once.
 type data struct {
 	dataset
 	survey *survey
@@ -41,15 +41,16 @@ func newData(ctx context.Context, c config, a module.Assignment) (*data, error) 
 	return &data{dataset: d, survey: s}, nil
 }
 
-// dataCache holds the data of the last study, for a process that runs several of its trials. It is safe for
-// concurrent use.
+// dataCache holds the data of the last study, for a process that runs several of its trials. It is
+// safe for concurrent use.
 type dataCache struct {
 	mu   sync.Mutex
 	key  string
 	data *data
 }
 
-// read returns the data of an assignment, from the cache if it is a trial of the same study and data.
+// read returns the data of an assignment, from the cache if it is a trial of the same study and
+// data.
 func (k *dataCache) read(ctx context.Context, c config, a module.Assignment) (*data, error) {
 	if a.Trial == nil || a.Trial.Study == "" {
 		return newData(ctx, c, a)
@@ -71,8 +72,8 @@ func (k *dataCache) read(ctx context.Context, c config, a module.Assignment) (*d
 	return d, err
 }
 
-// keyOf returns equal keys for two trials only if they read the same data. A study is known by a digest of
-// its inputs; sizes and times show that the files are still the same.
+// keyOf returns equal keys for two trials only if they read the same data. A study is known by a
+// digest of its inputs; sizes and times show that the files are still the same.
 func keyOf(c config, a module.Assignment) (string, error) {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%s %q %q %d %d %d %s %t %q %q", a.Trial.Study, c.Label, c.Task, c.NumClasses, c.EvalBatchSize, training.Steps(a.EvalSteps),
@@ -92,8 +93,9 @@ func keyOf(c config, a module.Assignment) (string, error) {
 	return key.String(), nil
 }
 
-// transform has raw examples go through the transform graph as they are read. The result is what Transform
-// would have written, so that the same is learned as from transformed examples.
+// transform makes raw examples pass through the transform graph as they are read. The result is
+// what Transform would have written, so training on them gives the same model as on transformed
+// examples.
 func (d *dataset) transform() (err error) {
 	if d.raw, err = transform.Open(d.graph); err != nil {
 		return err
@@ -107,7 +109,7 @@ func (d *dataset) transform() (err error) {
 	return nil
 }
 
-// open reads examples as the model takes them; o.Spec is ignored.
+// open returns a reader of examples in the form that the model takes; o.Spec is ignored.
 func (d dataset) open(o example.Options) (transform.Reader, error) {
 	if d.raw == nil {
 		o.Spec = d.spec
@@ -121,20 +123,21 @@ func (d dataset) open(o example.Options) (transform.Reader, error) {
 	return d.raw.Source(r), nil
 }
 
-// samples returns the first rows, as the model takes them.
+// samples returns the first rows in the form that the model takes.
 func (d dataset) samples(patterns []string, feed train.Feed) func(context.Context) (map[string]nn.Value, error) {
 	return export.FirstRowsOf(func(batchSize int) (export.Rows, error) {
 		return d.open(example.Options{Patterns: patterns, BatchSize: batchSize, Epochs: 1})
 	}, feed)
 }
 
-// maxHeldBytes bounds the evaluation rows that are held in memory, approximately. More are read each time.
+// maxHeldBytes is the approximate limit of the evaluation rows that are kept in memory. Larger ones
+// are read each time.
 const maxHeldBytes = 64 << 20
 
-// heldRows are evaluation rows as models take them, the same for all trials of a study.
+// heldRows are evaluation rows in the form that models take, the same for all trials of a study.
 type heldRows struct {
 	batches []nn.Batch // nil: too many to hold
-	rows    int        // that an evaluation takes
+	rows    int        // in one evaluation
 	open    func() (train.CloseSource, error)
 }
 
@@ -162,7 +165,7 @@ func (d *data) evaluation(ctx context.Context, c config, n network, a module.Ass
 	return h, nil
 }
 
-// read takes at most that many batches, 0 for all.
+// read reads at most that many batches, 0 for all.
 func (h *heldRows) read(ctx context.Context, source train.Source, most int) error {
 	bytes := 0
 	for taken := 0; most == 0 || taken < most; taken++ {

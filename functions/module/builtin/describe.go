@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// effective returns what a training of this configuration uses, in custom_config's words. The loop's own
-// values are added by package training.
+// effective returns the settings of a training with this configuration, in the terms of
+// custom_config. Package training adds the loop's own values.
 func (c config) effective(name string, d dataset, n network) (map[string]any, error) {
 	text, err := json.Marshal(c)
 	all := map[string]any{}
@@ -20,7 +20,7 @@ func (c config) effective(name string, d dataset, n network) (map[string]any, er
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range []string{"label_key", "space", "exclude_features"} { // by another name below, or of no effect
+	for _, key := range []string{"label_key", "space", "exclude_features"} { // present under another name, or without effect
 		delete(all, key)
 	}
 	var features []string
@@ -33,7 +33,8 @@ func (c config) effective(name string, d dataset, n network) (map[string]any, er
 	return all, nil
 }
 
-// normalized returns the methods by which raw numbers are scaled, by feature; nil if there are none.
+// normalized returns the methods by which raw numbers are scaled, by feature; nil if there are
+// none.
 func (d dataset) normalized() any {
 	if d.transformed || !slices.ContainsFunc(d.inputs, isNumber) {
 		return nil
@@ -47,14 +48,15 @@ func (d dataset) normalized() any {
 	return methods
 }
 
-// logged are the keys of the configuration that decide what is learned.
+// logged are the keys of the configuration that affect the training.
 var logged = []string{
 	"activation", "batch_normalization", "batch_size", "clip_norm", "clip_value", "cross_buckets", "dropout", "embedding_dim", "epochs",
 	"global_clip_norm", "hash_buckets", "hidden_units", "huber_delta", "initializer", "l1", "l2", "label", "label_smoothing", "learning_rate",
 	"linear_learning_rate", "linear_optimizer", "loss", "optimizer", "seed", "task",
 }
 
-// describe returns the configuration as hyperparameters of the run log, lists being JSON, and as Markdown.
+// describe returns the configuration as hyperparameters of the run log, with lists as JSON, and as
+// Markdown.
 func (c config) describe(name string) (values map[string]any, markdown string) {
 	text, err := json.MarshalIndent(c, "", "  ")
 	var all map[string]any
@@ -68,13 +70,13 @@ func (c config) describe(name string) (values map[string]any, markdown string) {
 	for _, key := range logged {
 		value, ok := all[key]
 		if !ok {
-			continue // another module's
+			continue // of another module
 		}
 		switch value := value.(type) {
 		case nil:
 			values[key] = "[]"
 		case []any:
-			list, _ := json.Marshal(value) // it was JSON a moment ago
+			list, _ := json.Marshal(value) // it was just decoded from JSON
 			values[key] = string(list)
 		case string:
 			if value != "" {

@@ -15,26 +15,27 @@ import (
 //go:embed testdata/exports.py
 var exportsScript string
 
-// exported asks the runtimes of each file, fed as inputs.json says, for the answers that TensorFlow serves on the same rows.
+// exported asks the runtime of each file, fed as inputs.json says, for its predictions on the rows
+// for which TensorFlow serves the model.
 type exported struct {
 	Model string   `json:"model"` // the artifact's folder
 	Files []string `json:"files"` // below it
-	Rows  string   `json:"rows"`  // pattern of what the files are fed from
+	Rows  string   `json:"rows"`  // pattern of the input rows of the files
 	Raw   string   `json:"raw"`   // pattern of the same rows as requests
 	Label string   `json:"label"` // which requests lack
 }
 
-// likeness says how far a file's answers are from those served: the largest and the mean difference, absolute up to 1 and
-// relative above, and the share of rows with the same class.
+// likeness is how far a file's predictions are from those served: the largest and the mean
+// difference, absolute up to 1 and relative above, and the share of rows with the same class.
 type likeness struct {
 	Rows                 int
 	Largest, Mean, Agree float64
 }
 
-// closeness is what each format is held to on every eval row. All but int8 compute in float32, in another order than
-// TensorFlow; what is kept in float16 has 11 bits, so that weights are off by 1/2048 of themselves. int8 has 256 steps from
-// the smallest to the largest number of the sample rows, and cuts off what is beyond: a fare unlike all of those may be far
-// off.
+// closeness is the bound for each format on every eval row. All but int8 compute in float32, in
+// another order than TensorFlow. float16 has 11 bits, so weights have a relative error of 1/2048.
+// int8 has 256 steps from the smallest to the largest number of the sample rows, and clips numbers
+// beyond: a fare outside of that range may be far off.
 var closeness = map[string]likeness{
 	"onnx":           {Largest: 1e-5, Mean: 1e-6, Agree: 0.999},
 	"tflite":         {Largest: 1e-5, Mean: 1e-6, Agree: 0.999},

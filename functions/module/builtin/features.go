@@ -15,19 +15,20 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// dataset is what the schema says of the examples: which features are learnt from, and which is to be predicted.
+// dataset is the part of the schema that matters here: which features are inputs, and which is the
+// label.
 type dataset struct {
 	spec        example.Spec // all of them, the label too
 	inputs      []example.Feature
 	label       example.Feature
-	weight      example.Feature  // how much each row counts; without a name: all the same
-	transformed bool             // what is learnt from went through the transform graph, before or here
+	weight      example.Feature  // weight of each row; without a name: all equal
+	transformed bool             // the inputs went through the transform graph, before or here
 	graph       string           // folder of the transform graph, "" for none
 	ranged      map[string]bool  // raw numbers that are scaled by their range, not standardized
-	raw         *transform.Graph // that raw examples go through here; nil if they are read as they are
+	raw         *transform.Graph // for raw examples, which pass through it here; nil if they are read as they are
 }
 
-// transformedSuffix is what TFX's examples end the names of transformed features with.
+// transformedSuffix is the suffix of the names of transformed features in TFX's examples.
 const transformedSuffix = "_xf"
 
 func newDataset(c config, a module.Assignment) (dataset, error) {
@@ -61,7 +62,7 @@ func newDataset(c config, a module.Assignment) (dataset, error) {
 	return d, d.normalize(c.normalizeConfig)
 }
 
-// choose takes the label, and what is left out, out of the features.
+// choose removes the label and the excluded features from the inputs.
 func (d *dataset) choose(c config) error {
 	label := c.Label
 	var ok bool
@@ -95,7 +96,8 @@ func (d *dataset) choose(c config) error {
 	return nil
 }
 
-// nearest suggests a feature for a label that is none: by its own name, or by that which it had before it was transformed.
+// nearest suggests a feature for an unknown label: by its own name, or by the name that it had
+// before it was transformed.
 func (d dataset) nearest(label string) string {
 	names := d.spec.Names()
 	for _, name := range d.spec.Names() {
@@ -104,7 +106,8 @@ func (d dataset) nearest(label string) string {
 	return spelling.Suggestion(label, names)
 }
 
-// labelNames are the names of the label and the weight among the raw features: requests do not have them.
+// labelNames returns the names of the label and the weight among the raw features: requests do not
+// have them.
 func (d dataset) labelNames() []string {
 	names := []string{d.label.Name, strings.TrimSuffix(d.label.Name, transformedSuffix)}
 	if d.weight.Name != "" {
@@ -113,10 +116,10 @@ func (d dataset) labelNames() []string {
 	return names
 }
 
-// width is how many places a row has for a feature.
+// width returns how many values a row has for a feature.
 func width(f example.Feature) int { return max(f.Size(), 1) }
 
-// chosenConfig says which features are learnt from, and how.
+// chosenConfig says which features are inputs, and how.
 type chosenConfig struct {
 	Features        []string   `json:"features,omitempty"`
 	ExcludeFeatures []string   `json:"exclude_features,omitempty"`
@@ -125,7 +128,7 @@ type chosenConfig struct {
 	WeightColumn    string     `json:"weight_column,omitempty"`
 }
 
-// defaultCrossBuckets is for one cross: more than are one-hot.
+// defaultCrossBuckets is the number for one cross: it is more than are one-hot encoded.
 const defaultCrossBuckets = 1000
 
 func (c *chosenConfig) check() error {
@@ -133,7 +136,7 @@ func (c *chosenConfig) check() error {
 		return fmt.Errorf("custom_config: features and exclude_features: expected at most one of them")
 	}
 	if c.Features != nil && len(c.Features) == 0 {
-		return fmt.Errorf("custom_config: features: expected one or more, got none; left out, all are learnt from")
+		return fmt.Errorf("custom_config: features: expected one or more, got none; left out, all are used")
 	}
 	if c.CrossBuckets != 0 && len(c.Crosses) == 0 {
 		return fmt.Errorf("custom_config: cross_buckets: there are no crosses")
@@ -146,16 +149,16 @@ func (c *chosenConfig) check() error {
 			return fmt.Errorf("custom_config: crosses: expected lists of two or more features, got %q", cross)
 		}
 		if slices.ContainsFunc(c.Crosses[:i], func(other []string) bool { return slices.Equal(other, cross) }) {
-			return fmt.Errorf("custom_config: crosses: %q stands there twice", cross)
+			return fmt.Errorf("custom_config: crosses: duplicate of %q", cross)
 		}
 	}
 	return nil
 }
 
-// crossPrefix begins the names of what belongs to crosses.
+// crossPrefix begins the names of the parts of crosses.
 const crossPrefix = "crosses/"
 
-// find is the feature of that name, or of that name with what Transform's examples end names with.
+// find returns the feature of that name, or of that name with the suffix of Transform's examples.
 func (d dataset) find(name string) (example.Feature, bool) {
 	if f, ok := d.spec.Find(name); ok {
 		return f, true
@@ -163,7 +166,7 @@ func (d dataset) find(name string) (example.Feature, bool) {
 	return d.spec.Find(name + transformedSuffix)
 }
 
-// input is find for a feature of custom_config's key that is learnt from.
+// input is find for an input feature that custom_config names by key.
 func (d dataset) input(key, name string) (example.Feature, error) {
 	f, ok := d.find(name)
 	switch {
@@ -173,12 +176,12 @@ func (d dataset) input(key, name string) (example.Feature, error) {
 	case f.Name == d.label.Name:
 		return f, fmt.Errorf("custom_config: %s: %q is the label", key, name)
 	case f.Name == d.weight.Name:
-		return f, fmt.Errorf("custom_config: %s: %q is the weight_column, and not learnt from", key, name)
+		return f, fmt.Errorf("custom_config: %s: %q is the weight_column, and no input of the model", key, name)
 	}
 	return f, nil
 }
 
-// weigh finds the feature that says how much each row counts, which is not learnt from.
+// weigh finds the feature with the weight of each row, which is not an input.
 func (d *dataset) weigh(c chosenConfig) error {
 	if c.WeightColumn == "" {
 		return nil
@@ -191,7 +194,8 @@ func (d *dataset) weigh(c chosenConfig) error {
 	return err
 }
 
-// narrow removes features that custom_config excludes: they are not read, whatever they hold.
+// narrow removes the features that custom_config excludes: they are not read, whatever their
+// values.
 func (d *dataset) narrow(c chosenConfig) error {
 	key, list := "exclude_features", c.ExcludeFeatures
 	if len(c.Features) > 0 {
@@ -214,7 +218,7 @@ func (d *dataset) narrow(c chosenConfig) error {
 	return nil
 }
 
-// crossed are the features of each cross, in the order in which they are given.
+// crossed returns the features of each cross, in the order given.
 func (d dataset) crossed(c chosenConfig) ([][]example.Feature, error) {
 	var all [][]example.Feature
 	for _, names := range c.Crosses {
@@ -234,8 +238,8 @@ func (d dataset) crossed(c chosenConfig) ([][]example.Feature, error) {
 	return all, nil
 }
 
-// normalizeConfig says how raw numbers are brought to a common scale. The constants are those of the train split and become part of
-// the model.
+// normalizeConfig says how raw numbers are normalized. The constants are those of the train split
+// and become part of the model.
 type normalizeConfig struct {
 	Normalize any `json:"normalize,omitempty"` // a method, or an object of a method for some features
 }
@@ -256,7 +260,7 @@ func (c normalizeConfig) check() error {
 	return err
 }
 
-// methods are that of all features, which is zscore where nothing is said, and those of features by name.
+// methods returns the method of all features, zscore by default, and those of features by name.
 func (c normalizeConfig) methods() (all string, of map[string]string, err error) {
 	const expected = `custom_config: normalize: expected zscore, minmax, or an object of these by feature, like {"age": "minmax"}`
 	switch given := c.Normalize.(type) {
@@ -281,12 +285,12 @@ func (c normalizeConfig) methods() (all string, of map[string]string, err error)
 	return "", nil, fmt.Errorf("%s; got %v", expected, c.Normalize)
 }
 
-// isNumber reports whether a feature is a quantity, which is what can be normalized.
+// isNumber reports whether a feature is a quantity, which can be normalized.
 func isNumber(f example.Feature) bool {
 	return f.Kind == example.Float || f.Kind == example.Int64 && !f.Categorical
 }
 
-// normalize finds out which features are scaled by their range.
+// normalize marks the features that are scaled by their range.
 func (d *dataset) normalize(c normalizeConfig) error {
 	if c.Normalize == nil {
 		return nil
@@ -307,7 +311,7 @@ func (d *dataset) normalize(c normalizeConfig) error {
 		}
 	}
 	if len(numbers) == 0 {
-		return fmt.Errorf("custom_config: normalize: no feature that is learnt from is a number")
+		return fmt.Errorf("custom_config: normalize: no input feature is a number")
 	}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		f, err := d.input("normalize", name)
@@ -315,14 +319,15 @@ func (d *dataset) normalize(c normalizeConfig) error {
 			return err
 		}
 		if !slices.Contains(numbers, f.Name) {
-			return fmt.Errorf("custom_config: normalize: feature %q is not a number that is learnt from, expected some of %s", name, strings.Join(numbers, ", "))
+			return fmt.Errorf("custom_config: normalize: feature %q is not a numeric input, expected some of %s", name, strings.Join(numbers, ", "))
 		}
 		d.ranged[f.Name] = of[name] == minmax
 	}
 	return nil
 }
 
-// scaled normalizes a number by the method of its feature. NaN, which stands for a missing float, becomes what the mean becomes.
+// scaled normalizes a number by the method of its feature. NaN, which stands for a missing float,
+// gets the value of the mean.
 //
 //	minmax: DropNaN((x - mean) / (max - min)) + (mean - min) / (max - min)
 func (b networkBuilder) scaled(layer string, f example.Feature, x nn.Ref) nn.Ref {
@@ -337,7 +342,7 @@ func (b networkBuilder) scaled(layer string, f example.Feature, x nn.Ref) nn.Ref
 	return b.Normalize(layer+"/range", b.fill(layer, f, b.Normalize(layer, x, mean, scale)), shift, one)
 }
 
-// fill makes NaN 0.
+// fill replaces NaN by 0.
 func (b networkBuilder) fill(layer string, f example.Feature, x nn.Ref) nn.Ref {
 	if f.Kind != example.Float {
 		return x
@@ -345,7 +350,8 @@ func (b networkBuilder) fill(layer string, f example.Feature, x nn.Ref) nn.Ref {
 	return b.DropNaN(layer+"/fill", x)
 }
 
-// rangeScale is 1 / (max - min); 0 if all numbers are the same to float32, or there are none, as scale has it.
+// rangeScale returns 1 / (max - min); 0 if all numbers are the same in float32, or there are none,
+// like scale.
 func (m *moments) rangeScale() float64 {
 	width := m.max - m.min
 	if width <= 1e-7*max(math.Abs(m.min), math.Abs(m.max)) || width < math.SmallestNonzeroFloat32 {

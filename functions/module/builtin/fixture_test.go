@@ -11,13 +11,14 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
 
-// The corpus: what real TFX pipelines wrote.
+// The corpus: artifacts written by real TFX pipelines.
 const (
 	examples = "../../../compute/data/example/testdata"
 	graphs   = "../../../compute/tf/savedmodel/testdata"
 )
 
-// assignment is for the raw or the transformed examples of penguin or taxi. Of taxi there is the eval split alone.
+// assignment returns an assignment for the raw or the transformed examples of penguin or taxi. Of
+// taxi there is only the eval split.
 func assignment(t testing.TB, data string, transformed bool, config map[string]any) module.Assignment {
 	t.Helper()
 	train, folder := "train", "examples"
@@ -49,7 +50,8 @@ func abs(t testing.TB, elem ...string) string {
 	return path
 }
 
-// penguin is the configuration of the stock penguin example: batches of 20, one hidden layer of 8, Adam at 0.01.
+// penguin returns the configuration of the stock penguin example: batches of 20, one hidden layer
+// of 8, Adam at 0.01.
 func penguin() map[string]any {
 	return map[string]any{"label": "species", "batch_size": 20, "hidden_units": []any{8}, "optimizer": "adam", "learning_rate": 0.01}
 }
@@ -84,7 +86,7 @@ func without(a module.Assignment, key string) module.Assignment {
 	return a
 }
 
-// files are the contents of a folder by path.
+// files returns the contents of a folder by path.
 func files(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -29,10 +29,11 @@ var (
 
 const frozenFile = "testdata/frozen.json"
 
-// frozen has the digest of the weights by level of kernels and by model.
+// frozen has the digest of the weights by instruction set of the kernels and by model.
 type frozen map[string]map[string]string
 
-// frozenModels use what kernels do: products, softmax, embeddings, sparse features, dropout, batch normalization and several optimizers.
+// frozenModels exercise the kernels: products, softmax, embeddings, sparse features, dropout, batch
+// normalization and several optimizers.
 var frozenModels = map[string]struct {
 	module  string
 	threads int
@@ -45,8 +46,9 @@ var frozenModels = map[string]struct {
 	"linear, big batches": {"linear", 1, map[string]any{"batch_size": 500}},
 }
 
-// The same training makes the same bits on every x86-64 processor, Intel's or AMD's, with the same level of kernels: the digests of
-// testdata/frozen.json were made on one machine and hold on all. Each level that the processor has is tried in a process of its own.
+// The same training gives the same bits on every x86-64 processor, Intel or AMD, with the same
+// instruction set of the kernels: the digests of testdata/frozen.json were made on one machine and
+// hold on all. Each instruction set that the processor has is tested in a separate process.
 func TestWeightsAreTheSameBitsOnEveryMachine(t *testing.T) {
 	t.Parallel()
 	if runtime.GOARCH != "amd64" || fuses() {
@@ -69,7 +71,8 @@ func TestWeightsAreTheSameBitsOnEveryMachine(t *testing.T) {
 	}
 }
 
-// fuses reports whether the compiler was allowed to fuse floating-point operations (GOAMD64=v3 or higher).
+// fuses reports whether the compiler was allowed to fuse floating-point operations (GOAMD64=v3 or
+// higher).
 func fuses() bool {
 	info, _ := debug.ReadBuildInfo()
 	return info != nil && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "GOAMD64" && s.Value > "v2" })
@@ -113,7 +116,7 @@ func checkFrozen(t *testing.T, level string) {
 	}
 }
 
-// weightsDigest is the SHA-256 of a model's float32 variables: names, shapes and bits.
+// weightsDigest returns the SHA-256 of a model's float32 variables: names, shapes and bits.
 func weightsDigest(t *testing.T, model string) string {
 	t.Helper()
 	weights, err := tensorbundle.Open(filepath.Join(model, "variables", "variables"))
@@ -124,7 +127,7 @@ func weightsDigest(t *testing.T, model string) string {
 	for _, v := range weights.Variables() {
 		values, exact, err := weights.Numbers(v.Key)
 		if err != nil || !exact {
-			continue // text, or integers
+			continue // strings or integers
 		}
 		fmt.Fprintln(digest, v.Key, v.Shape)
 		for _, value := range values {

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/internal/spelling"
 )
 
-// goal is what is predicted, and how that is measured.
+// goal is the prediction to learn, and how it is measured.
 type goal struct {
 	task  task
 	label train.Label
@@ -26,7 +26,8 @@ type goal struct {
 // width of the logits.
 func (g goal) width() int { return max(g.label.Classes, 1) }
 
-// maxInferred is how many classes may be inferred from values: beyond, a number was likely meant.
+// maxInferred is how many classes may be inferred from values: with more, a number was probably
+// meant.
 const maxInferred = 1000
 
 func newGoal(c config, d dataset, s *survey) (goal, error) {
@@ -68,7 +69,7 @@ func taskOf(classes int) task {
 	return classification
 }
 
-// countClasses is 0 for a number.
+// countClasses returns 0 for a number.
 func countClasses(c config, d dataset, s *survey) (int, error) {
 	if c.Task == regression || c.Task == "" && c.NumClasses == 0 && d.label.Kind == example.Float {
 		if d.label.Kind == example.Bytes {
@@ -100,7 +101,7 @@ func countClasses(c config, d dataset, s *survey) (int, error) {
 	return int(classes), nil
 }
 
-// lossConfig says what is minimised. The zero value is what suits the task.
+// lossConfig selects the loss. The zero value is the loss that suits the task.
 type lossConfig struct {
 	Loss           string  `json:"loss,omitempty"`
 	HuberDelta     float64 `json:"huber_delta,omitempty"`
@@ -110,13 +111,14 @@ type lossConfig struct {
 
 const balanced = "balanced"
 
-// What huber_delta is at least, for less is nothing in float32, and at most, for the loss has its square.
+// Bounds of huber_delta: a smaller one is nothing in float32, and of a larger one the square
+// overflows.
 const (
 	minDelta = 1e-30
 	maxDelta = 1e15
 )
 
-// lossNames are the losses of a task, the first of them its own. Keras's short names are known too.
+// lossNames are the losses of a task, the default first. Keras's short names are accepted too.
 var lossNames = map[task][]string{
 	classification: {"categorical_crossentropy"},
 	binary:         {"binary_crossentropy"},
@@ -139,13 +141,13 @@ func (l lossConfig) check() error {
 	return err
 }
 
-// of is the loss of a task.
+// of returns the loss of a task.
 func (l lossConfig) of(t task) (nn.Loss, error) {
 	if l.Loss != "" && !slices.Contains(lossNames[t], l.Loss) {
 		return nil, fmt.Errorf("custom_config: loss: %s is no loss of task %s, expected one of %s", l.Loss, t, strings.Join(lossNames[t], ", "))
 	}
 	if t == regression && l.LabelSmoothing != 0 {
-		return nil, fmt.Errorf("custom_config: label_smoothing: a number to be predicted has no classes")
+		return nil, fmt.Errorf("custom_config: label_smoothing: a numeric label has no classes")
 	}
 	switch {
 	case t == binary:
@@ -162,7 +164,7 @@ func (l lossConfig) of(t task) (nn.Loss, error) {
 	return nn.MeanSquaredError{}, nil
 }
 
-// classWeights are those that are given, by class; nil for none, and for balanced ones.
+// classWeights returns the given weights, by class; nil if there are none, or balanced ones.
 func (l lossConfig) classWeights() (map[string]float64, error) {
 	const expected = `expected "balanced", or an object of a number for each class, like {"0": 1, "1": 5}`
 	switch given := l.ClassWeights.(type) {
@@ -189,10 +191,10 @@ func (l lossConfig) classWeights() (map[string]float64, error) {
 	return nil, fmt.Errorf("custom_config: class_weights: %s, got %v", expected, l.ClassWeights)
 }
 
-// maxWeight is what an example or a class counts at most.
+// maxWeight is the largest weight of an example or a class.
 const maxWeight = 1e9
 
-// number is a number as YAML or JSON has read it.
+// number returns v, as decoded from YAML or JSON, as a number.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
@@ -205,14 +207,15 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// weigh gives each class the weight that custom_config has for it, by its name or its number, 1 where it has none. Balanced ones are
-// rows / (classes x rows of the class), as scikit-learn has them: all classes count the same.
+// weigh returns the weight of each class that custom_config gives, by its name or its number, 1 for
+// others. Balanced weights are rows / (classes x rows of the class), as in scikit-learn: all
+// classes have the same total weight.
 func (l lossConfig) weigh(g goal, s *survey) ([]float32, error) {
 	if l.ClassWeights == nil {
 		return nil, nil
 	}
 	if g.task == regression {
-		return nil, fmt.Errorf("custom_config: class_weights: a number to be predicted has no classes")
+		return nil, fmt.Errorf("custom_config: class_weights: a numeric label has no classes")
 	}
 	given, err := l.classWeights()
 	if err != nil {
@@ -226,7 +229,7 @@ func (l lossConfig) weigh(g goal, s *survey) ([]float32, error) {
 	for class := range weights {
 		weights[class] = 1
 	}
-	names := map[int]string{} // that have been given
+	names := map[int]string{} // that were given
 	for _, class := range slices.Sorted(maps.Keys(given)) {
 		at := slices.Index(g.label.Vocabulary, class)
 		if at < 0 {
@@ -240,12 +243,12 @@ func (l lossConfig) weigh(g goal, s *survey) ([]float32, error) {
 		names[at], weights[at] = class, float32(given[class])
 	}
 	if slices.Max(weights) == 0 {
-		return nil, fmt.Errorf("custom_config: class_weights: 0 of all classes, so that nothing would be learnt, expected one above 0")
+		return nil, fmt.Errorf("custom_config: class_weights: 0 of all classes, so that nothing would be learned, expected one above 0")
 	}
 	return weights, nil
 }
 
-// named lists the names of classes, if they have some.
+// named lists the names of classes, if they have names.
 func named(classes []string) string {
 	if len(classes) == 0 {
 		return ""
@@ -253,7 +256,8 @@ func named(classes []string) string {
 	return ", or of " + strings.Join(classes[:min(len(classes), 20)], ", ")
 }
 
-// balance fills in the weights by how many rows of the train split each class has. One without rows weighs nothing.
+// balance sets the weights by the number of rows of each class in the train split. A class without
+// rows gets weight 0.
 func (s *survey) balance(weights []float32) {
 	rows := 0.0
 	for _, n := range s.classes {

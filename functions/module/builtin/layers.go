@@ -19,7 +19,8 @@ type layersConfig struct {
 	Initializer        string  `json:"initializer,omitempty"`
 }
 
-// maxPenalty is where an eventor is a mistake: a weight of 1 would outweigh any loss.
+// maxPenalty is the limit beyond which a factor is a mistake: a weight of 1 would outweigh any
+// loss.
 const maxPenalty = 1e6
 
 func (l layersConfig) check() error {
@@ -40,7 +41,7 @@ func (l layersConfig) check() error {
 	return nil
 }
 
-// checkHidden refuses what only hidden layers have a use for.
+// checkHidden returns an error for keys that only apply to hidden layers.
 func (l layersConfig) checkHidden(custom map[string]any) error {
 	for _, key := range []string{"hidden_units", "dropout", "batch_normalization"} {
 		if custom[key] != nil {
@@ -50,8 +51,8 @@ func (l layersConfig) checkHidden(custom map[string]any) error {
 	return nil
 }
 
-// dense is a dense layer with a kernel as custom_config has it. Biases, embeddings and the wide part's weights, which learn by an
-// optimizer of their own, have no penalty.
+// dense adds a dense layer with a kernel as custom_config describes it. Biases, embeddings and the
+// wide part's weights, which have an optimizer of their own, have no penalty.
 func (b networkBuilder) dense(name string, x nn.Ref, units int, activation nn.Op) nn.Ref {
 	c := b.config
 	return b.DenseWith(name, x, units, nn.DenseOptions{Activation: activation, Kernel: nn.ParamOptions{
@@ -59,7 +60,8 @@ func (b networkBuilder) dense(name string, x nn.Ref, units int, activation nn.Op
 	}})
 }
 
-// hidden is a hidden layer: dense, normalized where that is asked for, activated, and with dropout in training.
+// hidden adds a hidden layer: dense, normalized if configured, activated, and with dropout in
+// training.
 func (b networkBuilder) hidden(name string, x nn.Ref, units int, activation nn.Op) nn.Ref {
 	if !b.config.BatchNormalization {
 		x = b.dense(name, x, units, activation)
@@ -72,30 +74,32 @@ func (b networkBuilder) hidden(name string, x nn.Ref, units int, activation nn.O
 	return b.Dropout(name+"/dropout", x, b.config.Dropout)
 }
 
-// initializer is nil for a dense layer's own.
+// initializer returns nil for the default of a dense layer.
 func (l layersConfig) initializer() initializer.Func {
 	if l.Initializer == "" {
 		return nil
 	}
-	init, _ := initializer.Named(l.Initializer) // check has found it
+	init, _ := initializer.Named(l.Initializer) // check has validated it
 	return init
 }
 
-// wideDeep is the module whose logits are those of a dnn and of a linear model over classes, added up (Cheng et al. 2016).
-// Each part has an optimizer of its own.
+// wideDeep is the module whose logits are the sum of those of a dnn and of a linear model over
+// classes (Cheng et al. 2016). Each part has its own optimizer.
 const wideDeep = "wide_deep"
 
-// widePrefix begins the names of the linear part's weights, which are all others' rest.
+// widePrefix begins the names of the weights of the linear part; all others belong to the deep
+// part.
 const widePrefix = "linear/"
 
-// class is a feature as ids, which the wide part has a weight for each of.
+// class is a feature as ids; the wide part has a weight for each.
 type class struct {
 	layer string
 	ids   nn.Ref
 	depth int
 }
 
-// wide adds the linear part to the logits: a weight from 0 for each class of each feature, and for each bucket of a cross.
+// wide adds the linear part to the logits: a weight, initially 0, for each class of each feature,
+// and for each bucket of a cross.
 func (b networkBuilder) wide(logits nn.Ref, crosses []class) (nn.Ref, error) {
 	if len(*b.seen)+len(crosses) == 0 {
 		return nn.Ref{}, fmt.Errorf("no feature has classes, of which the wide part of %s%s learns: %sdnn is the same without it",
@@ -104,12 +108,12 @@ func (b networkBuilder) wide(logits nn.Ref, crosses []class) (nn.Ref, error) {
 	return b.weighed(logits, widePrefix, slices.Concat(*b.seen, crosses)), nil
 }
 
-// weighed adds to the logits a weight from 0 for each class.
+// weighed adds to the logits a weight, initially 0, for each class.
 func (b networkBuilder) weighed(logits nn.Ref, prefix string, of []class) nn.Ref {
 	units := logits.Type.Width
 	for _, f := range of {
 		weights := b.Table(prefix+f.layer+"/lookup", prefix+f.layer+"/weights", initializer.Zeros, f.ids, f.depth, units)
-		for i := range f.ids.Type.Width { // a feature may have several places
+		for i := range f.ids.Type.Width { // a feature may have several values
 			place := fmt.Sprintf("%s%s/%d", prefix, f.layer, i)
 			logits = b.Add(place+"/sum", logits, b.Slice(place, weights, i*units, (i+1)*units))
 		}
@@ -117,14 +121,14 @@ func (b networkBuilder) weighed(logits nn.Ref, prefix string, of []class) nn.Ref
 	return logits
 }
 
-// wideConfig says how the linear part is trained.
+// wideConfig configures the training of the linear part.
 type wideConfig struct {
 	LinearOptimizer    string   `json:"linear_optimizer,omitempty"`
 	LinearLearningRate float64  `json:"linear_learning_rate,omitempty"`
 	LinearSchedule     schedule `json:"linear_learning_rate_schedule,omitempty"`
 }
 
-// wideOf is what the module of that name takes where nothing is said.
+// wideOf returns the defaults of the module of that name.
 func wideOf(name string) wideConfig {
 	if name != wideDeep {
 		return wideConfig{}
@@ -132,7 +136,8 @@ func wideOf(name string) wideConfig {
 	return wideConfig{LinearOptimizer: "ftrl", LinearLearningRate: 0.05}
 }
 
-// check refuses what can't be, and of other modules than wide_deep what they have no use for.
+// check returns an error for invalid values, and, in other modules than wide_deep, for keys that
+// don't apply.
 func (w wideConfig) check(name string) error {
 	if name != wideDeep {
 		if w.LinearOptimizer != "" || w.LinearLearningRate != 0 || w.LinearSchedule != nil {
@@ -159,7 +164,7 @@ func (w wideConfig) optimizer() (optim.Optimizer, error) {
 	}
 	if single, ok := o.(*optim.Single); ok {
 		if ftrl, ok := single.Algorithm().(*optim.FTRL); ok {
-			ftrl.Warm = true // a base model's weights count
+			ftrl.Warm = true // keep the weights of a base model
 		}
 	}
 	schedule, err := w.linearSchedule()
@@ -169,7 +174,7 @@ func (w wideConfig) optimizer() (optim.Optimizer, error) {
 	return optim.WithSettings(o, optim.Settings{Schedule: schedule})
 }
 
-// optimizerOf is one for all of a model, or one for each part.
+// optimizerOf returns one optimizer for the whole model, or one for each part.
 func (c config) optimizerOf(m *nn.Model) (optim.Optimizer, error) {
 	deep, err := c.optimizer()
 	if err != nil {

@@ -29,10 +29,11 @@ feature { name: "count" type: FLOAT presence { min_fraction: 1 } shape { dim { s
 feature { name: "broken" type: FLOAT }
 `
 
-// counts is how much each fruit's rows weigh.
+// counts is the weight of each fruit's rows.
 var counts = map[string]any{"apple": 0.5, "pear": 2.0, "plum": 3.0}
 
-// fruits are rows of three classes, each of which says in count what it weighs; broken holds numbers that can't be learnt from.
+// fruits returns an assignment with rows of three classes, whose feature count is their weight;
+// broken holds numbers that can't be used for training.
 func fruits(t *testing.T, config map[string]any) module.Assignment {
 	t.Helper()
 	a := assignment(t, "penguin", false, map[string]any{"label": "fruit", "exclude_features": []any{"broken"}})
@@ -45,7 +46,7 @@ func fruits(t *testing.T, config map[string]any) module.Assignment {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(8, 5))
-	for _, split := range []string{"train", "eval"} { // in this order: one source of randomness makes both
+	for _, split := range []string{"train", "eval"} { // in this order: both use one source of randomness
 		patterns := map[string]*[]string{"train": &a.TrainFiles, "eval": &a.EvalFiles}[split]
 		var records [][]byte
 		for range 100 {
@@ -72,8 +73,8 @@ func variables(t *testing.T, a module.Assignment) string {
 	return string(data)
 }
 
-// Weights of classes and of rows are one thing: where they are the same, so are the models, to the bit. Evaluation counts rows by their
-// own weights alone, as Keras does.
+// Weights of classes and of rows are equivalent: if they are the same, so are the models, to the
+// bit. Evaluation uses only the weights of rows, as Keras does.
 func TestClassesAndExamplesAreWeighedAlike(t *testing.T) {
 	t.Parallel()
 	byRow := fruits(t, map[string]any{"weight_column": "count"})
@@ -93,7 +94,8 @@ func TestClassesAndExamplesAreWeighedAlike(t *testing.T) {
 	}
 }
 
-// Twice as much for all classes is no other model for Adam, but for rounding; balanced weights are one for classes of the same size.
+// Doubling the weights of all classes does not change the model for Adam, except for rounding;
+// balanced weights are 1 for classes of the same size.
 func TestBalancedWeightsAreThoseOfTheTrainSplit(t *testing.T) {
 	t.Parallel()
 	balanced := fruits(t, map[string]any{"class_weights": "balanced", "exclude_features": []any{"broken", "count"}})
@@ -123,7 +125,7 @@ func TestARequestNeedsNoWeightAndNothingThatIsLeftOut(t *testing.T) {
 	}
 }
 
-// The transform graph takes the weight too, which is no more in a request than the label is.
+// The transform graph also takes the weight, which, like the label, is not in a request.
 func TestARequestToATransformedModelNeedsNoWeight(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, "penguin", true, map[string]any{"label": "body_mass_g", "weight_column": "species"}) // 0, 1 or 2
@@ -148,7 +150,7 @@ func TestARequestToATransformedModelNeedsNoWeight(t *testing.T) {
 	}
 }
 
-// What is left out may hold anything; it is refused where it is learnt from.
+// Excluded features may hold anything; used as an input, they are an error.
 func TestWhatIsLeftOutIsNotLookedAt(t *testing.T) {
 	t.Parallel()
 	a := fruits(t, map[string]any{"exclude_features": []any{"size"}})
@@ -158,7 +160,7 @@ func TestWhatIsLeftOutIsNotLookedAt(t *testing.T) {
 	}
 }
 
-// Dropout's draws, moving averages, the schedule and the optimizer go on from where they were.
+// The draws of dropout, moving averages, the schedule and the optimizer resume from their state.
 func TestEveryKindOfLayerGoesOnFromACheckpoint(t *testing.T) {
 	t.Parallel()
 	whole, cut := everything(t), everything(t)
@@ -220,9 +222,9 @@ func TestWhatCantBeLearntSoIsNamed(t *testing.T) {
 		`weight_column: "fruit" is the label`:                                                                             {"weight_column": "fruit"},
 		`crosses: expected lists of two or more features, got ["size"]`:                                                   {"crosses": []any{[]any{"size"}}},
 		`crosses: feature "size" is a number with fractions, expected words or whole numbers`:                             {"crosses": []any{[]any{"size", "price"}}},
-		`crosses: "count" is the weight_column, and not learnt from`:                                                      {"weight_column": "count", "crosses": []any{[]any{"count", "size"}}},
+		`crosses: "count" is the weight_column, and no input of the model`:                                                {"weight_column": "count", "crosses": []any{[]any{"count", "size"}}},
 		`crosses: expected a list of lists of strings like ["a"], got ["size"]`:                                           {"crosses": []any{"size"}},
-		`crosses: ["count" "broken"] stands there twice`:                                                                  {"crosses": []any{[]any{"count", "broken"}, []any{"count", "broken"}}},
+		`crosses: duplicate of ["count" "broken"]`:                                                                        {"crosses": []any{[]any{"count", "broken"}, []any{"count", "broken"}}},
 		`learning_rate_schedule: expected an object, got "CosineDecay"`:                                                   {"learning_rate_schedule": "CosineDecay"},
 		"features: expected one or more, got none":                                                                        {"features": []any{}},
 		"exclude_features: there is no other feature to learn from":                                                       {"exclude_features": []any{"broken", "count", "price", "size"}},
@@ -252,7 +254,7 @@ func TestWhatCantBeLearntSoIsNamed(t *testing.T) {
 	for key, value := range map[string]any{"class_weights": "balanced", "label_smoothing": 0.1} {
 		a := fruits(t, numbers)
 		a.CustomConfig[key] = value
-		if err := fail(t, "dnn", a); !strings.Contains(err.Error(), "custom_config: "+key+": a number to be predicted has no classes") {
+		if err := fail(t, "dnn", a); !strings.Contains(err.Error(), "custom_config: "+key+": a numeric label has no classes") {
 			t.Errorf("%s of a number: %v", key, err)
 		}
 	}
@@ -282,7 +284,7 @@ func TestAWeightThatCantBeIsBadInput(t *testing.T) {
 	}
 }
 
-// Each loss learns a number: the median where errors count by their size.
+// Each loss learns a number: the median if errors count by their size.
 func TestEveryLossOfANumberLearns(t *testing.T) {
 	t.Parallel()
 	for _, loss := range []string{"mse", "mae", "huber", "mean_absolute_error"} {
@@ -302,7 +304,8 @@ func TestEveryLossOfANumberLearns(t *testing.T) {
 	}
 }
 
-// Without this a key that nobody reads would pass unseen. What does not decide an execution changes nothing.
+// Without this, a key that no code reads would pass unnoticed. A key that is not part of the
+// execution's identity changes nothing.
 func TestEveryKeyChangesTheModel(t *testing.T) {
 	t.Parallel()
 	config := func(more map[string]any) map[string]any {
@@ -331,7 +334,7 @@ func TestEveryKeyChangesTheModel(t *testing.T) {
 	}
 }
 
-// A search varies dropout and penalties, and has none of another module's.
+// A search varies dropout and penalties, but not those of other modules.
 func TestDropoutAndPenaltiesAreTuned(t *testing.T) {
 	t.Parallel()
 	values := func(value float64) module.Assignment {

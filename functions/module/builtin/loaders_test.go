@@ -11,7 +11,7 @@ import (
 //go:embed testdata/loaders.py
 var loadersScript string
 
-// loaders is how a model is served to all rows in every way that TensorFlow has.
+// loaders is a model served for all rows by every loader of TensorFlow.
 type loaders struct {
 	Version, Shown string
 	Rows           int
@@ -19,12 +19,13 @@ type loaders struct {
 	Losses         []float64          // of three epochs of further training
 }
 
-// runScript is tftest.RunLive, or another TensorFlow's.
+// runScript is tftest.RunLive, or the same with another TensorFlow.
 type runScript func(t testing.TB, script string, in, out any)
 
-// Every loader answers to raw rows, without their label, as the model answers to what TFX transformed them into: the rows of the
-// taxi data lack values, and have words out of the vocabularies. Tolerance: 1e-5, relative where values are over 1, since the
-// loaders optimise graphs each in its own way, and so add up in another order.
+// Every loader answers raw rows, without their label, like the model answers the rows as TFX
+// transformed them: rows of the taxi data lack values, and have words outside the vocabularies.
+// Tolerance: 1e-5, relative for values over 1, since each loader optimizes graphs differently, and
+// so sums in another order.
 func TestEveryLoaderServesWhatWasTransformedAndTrained(t *testing.T) {
 	t.Parallel()
 	servedByAll(t, tftest.RunLive, "2.21.0")

@@ -19,8 +19,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// Models that were trained for 250,000 steps, with logits in the hundreds and thousands, answer from their files as from memory but for
-// rounding, and are not refused for it. Each of them is refused once its files are another model's in one respect.
+// Models that were trained for 250,000 steps, with logits in the hundreds and thousands, give the
+// same predictions from their files as in memory, except for rounding, and pass the check. Each of
+// them fails it once its files are changed in one respect.
 func TestModelsThatWereTrainedForLongAreNotRefused(t *testing.T) {
 	beyond := 0
 	for seed := range 50 {
@@ -58,7 +59,7 @@ func TestModelsThatWereTrainedForLongAreNotRefused(t *testing.T) {
 	}
 }
 
-// injected are the ways in which the files of a model are made another model's.
+// injected are the ways in which the files of a model are changed.
 var injected = map[string]func(t *testing.T, model string){
 	"one weight changed by 1 %": func(t *testing.T, model string) {
 		changeWeights(t, model, func(name string, weights []float32) {
@@ -108,7 +109,7 @@ var injected = map[string]func(t *testing.T, model string){
 	},
 }
 
-// changeWeights writes the variables of a model anew. change gets each one's name and values.
+// changeWeights rewrites the variables of a model. change gets the name and values of each.
 func changeWeights(t *testing.T, model string, change func(name string, weights []float32)) {
 	t.Helper()
 	prefix := filepath.Join(model, "variables", "variables")
@@ -139,7 +140,7 @@ func changeWeights(t *testing.T, model string, change func(name string, weights 
 	}
 }
 
-// changeNodes writes the graph of a model anew. change gets each node, with the name of its function.
+// changeNodes rewrites the graph of a model. change gets each node, with the name of its function.
 func changeNodes(t *testing.T, model string, change func(function string, n *nodepb.NodeDef)) {
 	t.Helper()
 	path := filepath.Join(model, "saved_model.pb")

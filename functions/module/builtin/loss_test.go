@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// rows / (classes x rows of the class), as sklearn.utils.class_weight.compute_class_weight has it.
+// rows / (classes x rows of the class), as in sklearn.utils.class_weight.compute_class_weight.
 func TestBalancedWeightsLetClassesCountTheSame(t *testing.T) {
 	t.Parallel()
 	g := goal{task: classification, label: train.Label{Classes: 4}}

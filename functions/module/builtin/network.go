@@ -10,22 +10,22 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// network is a model made for a dataset.
+// network is a model for a dataset.
 type network struct {
 	model    *nn.Model
 	defaults map[string]example.Default // for raw features that a row lacks
 	feed     train.Feed
-	classes  []string // their names; nil for a number, and where they aren't known
+	classes  []string // their names; nil for a number, and if they are unknown
 	task     task
 }
 
-// Up to maxOneHot classes stand as one-hot, more as embeddings. A feature has at most maxClasses.
+// Up to maxOneHot classes are one-hot encoded, more are embedded. A feature has at most maxClasses.
 const (
 	maxOneHot  = 100
 	maxClasses = 1 << 20
 )
 
-// networkBuilder puts the layers together.
+// networkBuilder assembles the layers.
 type networkBuilder struct {
 	*nn.Builder
 	config   config
@@ -61,7 +61,7 @@ func newNetwork(c config, d dataset, s *survey) (network, error) {
 	}}, nil
 }
 
-// layers goes from the features to the logits.
+// layers builds the network from the features to the logits.
 func (b networkBuilder) layers(g goal) (nn.Ref, error) {
 	var columns []nn.Ref
 	for _, f := range b.data.inputs {
@@ -75,7 +75,7 @@ func (b networkBuilder) layers(g goal) (nn.Ref, error) {
 	if err != nil {
 		return nn.Ref{}, err
 	}
-	ofClasses := len(b.config.HiddenUnits) == 0 || b.config.LinearOptimizer != "" // a linear part learns of crosses, where there is one
+	ofClasses := len(b.config.HiddenUnits) == 0 || b.config.LinearOptimizer != "" // a linear part, if any, learns the crosses
 	for _, cross := range crosses {
 		if !ofClasses {
 			columns = append(columns, b.classColumn(cross))
@@ -102,7 +102,7 @@ func (b networkBuilder) layers(g goal) (nn.Ref, error) {
 	return logits, nil
 }
 
-// crosses are the buckets of the features that are crossed.
+// crosses returns the buckets of the crossed features.
 func (b networkBuilder) crosses() ([]class, error) {
 	crossed, err := b.data.crossed(b.config.chosenConfig)
 	var all []class
@@ -154,8 +154,8 @@ func (b networkBuilder) column(f example.Feature) (nn.Ref, error) {
 	return b.scaled(layer, f, x), nil
 }
 
-// identity is a class for each integer of the domain from 0. -1 is what tf.Transform makes of a word outside its vocabulary, and
-// stands among all others.
+// identity returns a class for each integer of the domain from 0. -1, to which tf.Transform maps a
+// word outside its vocabulary, counts as one of all other values.
 func (b networkBuilder) identity(layer string, f example.Feature) (nn.Ref, error) {
 	first, last := domain(f, b.survey.numbers[f.Name])
 	if first < -1 || last >= maxClasses-1 {
@@ -167,7 +167,7 @@ func (b networkBuilder) identity(layer string, f example.Feature) (nn.Ref, error
 	return b.classes(layer, b.Clamp(layer+"/clamp", b.feature(f, nn.Int64), depth), depth), nil
 }
 
-// domain is the range the schema gives, its open ends closed by what was seen.
+// domain returns the range in the schema, with open ends closed by the values seen.
 func domain(f example.Feature, seen []moments) (first, last float64) {
 	for i, m := range seen {
 		if i == 0 {
@@ -190,7 +190,7 @@ func (b networkBuilder) classes(layer string, ids nn.Ref, depth int) nn.Ref {
 	return b.classColumn(c)
 }
 
-// classColumn is what a deep network takes for classes.
+// classColumn returns the input of a deep network for classes.
 func (b networkBuilder) classColumn(c class) nn.Ref {
 	if c.depth <= maxOneHot {
 		return b.OneHot(c.layer+"/one_hot", c.ids, c.depth)
@@ -198,7 +198,7 @@ func (b networkBuilder) classColumn(c class) nn.Ref {
 	return b.Embedding(c.layer, c.ids, c.depth, b.config.EmbeddingDim)
 }
 
-// feature is the input of a feature.
+// feature returns the input of a feature.
 func (b networkBuilder) feature(f example.Feature, kind nn.ValueKind) nn.Ref {
 	b.inputs[f.Name] = b.Input(f.Name, kind, width(f))
 	return b.inputs[f.Name]
@@ -212,7 +212,7 @@ func (b networkBuilder) standardized(layer string, f example.Feature, x nn.Ref) 
 	return b.Normalize(layer, x, mean, scale)
 }
 
-// absent says what fills a feature that a row may lack: one with a shape must be there.
+// absent sets the default of a feature that a row may lack: one with a shape must be present.
 func (b networkBuilder) absent(f example.Feature, d example.Default) {
 	if f.VarLen() {
 		b.defaults[f.Name] = d

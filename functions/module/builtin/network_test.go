@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// raw is a dataset of every kind of feature, each seen with the numbers 1 and 4.
+// raw returns a dataset of every kind of feature, each seen with the numbers 1 and 4.
 func raw() (dataset, *survey) {
 	d := dataset{
 		inputs: example.Spec{
@@ -98,7 +98,7 @@ func TestNumbersAreScaledAsNormalizeSays(t *testing.T) {
 	}
 }
 
-// tf.Transform's vocabularies without OOV buckets have a domain from -1.
+// Vocabularies of tf.Transform without OOV buckets have a domain from -1.
 func TestAWordOutsideItsVocabularyStandsAmongAllOthers(t *testing.T) {
 	t.Parallel()
 	d, s := raw()

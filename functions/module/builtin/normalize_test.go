@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// A model that scales raw numbers by their range answers raw rows, missing values included, from its files as it did in memory.
+// A model that scales raw numbers by their range gives the same predictions for raw rows, missing
+// values included, from its files as in memory.
 func TestAModelThatNormalizesHasNoSkew(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"minmax", "zscore"} {
@@ -41,10 +42,10 @@ func TestATransformGraphLeavesNothingToNormalize(t *testing.T) {
 func TestOnlyNumbersThatAreLearntFromAreNormalized(t *testing.T) {
 	t.Parallel()
 	for want, config := range map[string]map[string]any{
-		"custom_config: normalize: no feature that is learnt from is a number":                                              {"features": []any{"payment_type", "company"}, "normalize": "minmax"},
-		`custom_config: normalize: feature "payment_type" is not a number that is learnt from, expected some of fare, trip`: {"normalize": map[string]any{"payment_type": "minmax"}, "features": []any{"payment_type", "fare", "trip_miles"}},
-		`custom_config: normalize: there is no feature "fares" to learn from`:                                               {"normalize": map[string]any{"fares": "minmax"}},
-		`custom_config: normalize: "tips" is the label`:                                                                     {"normalize": map[string]any{"tips": "minmax"}},
+		"custom_config: normalize: no input feature is a number":                                               {"features": []any{"payment_type", "company"}, "normalize": "minmax"},
+		`custom_config: normalize: feature "payment_type" is not a numeric input, expected some of fare, trip`: {"normalize": map[string]any{"payment_type": "minmax"}, "features": []any{"payment_type", "fare", "trip_miles"}},
+		`custom_config: normalize: there is no feature "fares" to learn from`:                                  {"normalize": map[string]any{"fares": "minmax"}},
+		`custom_config: normalize: "tips" is the label`:                                                        {"normalize": map[string]any{"tips": "minmax"}},
 	} {
 		config["label"] = "tips"
 		if err := fail(t, "dnn", assignment(t, "taxi", false, config)); !strings.HasPrefix(err.Error(), want) {

@@ -22,9 +22,10 @@ import (
 //go:embed testdata/old_graph.py
 var oldGraphScript string
 
-// A model is trained on raw rows behind a graph of TensorFlow 1 (force_tf_compat_v1), with tables, buckets and sparse features, and
-// TensorFlow, in both its ways of loading, and Go answer from its files as it did in memory. Tolerance: 1e-5 of numbers up to 1, as
-// all add up in float32, each in its own order.
+// A model is trained on raw rows with a graph of TensorFlow 1 (force_tf_compat_v1), with tables,
+// buckets and sparse features. TensorFlow, with both of its loaders, and Go give the same
+// predictions from its files as the model in memory. Tolerance: 1e-5 of numbers up to 1, as all sum
+// in float32, each in its own order.
 func TestAModelBehindAGraphOfTensorFlow1IsServed(t *testing.T) {
 	t.Parallel()
 	a, rows := withOldGraph(t)
@@ -51,7 +52,8 @@ func TestAModelBehindAGraphOfTensorFlow1IsServed(t *testing.T) {
 	}
 }
 
-// apartInGo is how far answers of Go's own reader are from what the model in memory said.
+// apartInGo returns how far the predictions of Go's own reader are from those of the model in
+// memory.
 func apartInGo(t *testing.T, a module.Assignment, rows []string) float64 {
 	t.Helper()
 	model, err := savedmodel.Open(a.ServingModelDir)
@@ -83,7 +85,8 @@ func apartInGo(t *testing.T, a module.Assignment, rows []string) float64 {
 	return apart
 }
 
-// withOldGraph is an assignment of raw rows as old_everything of compute/tf/transform takes them, and those to evaluate on.
+// withOldGraph returns an assignment with raw rows as old_everything of compute/tf/transform takes
+// them, and the rows to evaluate on.
 func withOldGraph(t *testing.T) (a module.Assignment, evalRows []string) {
 	t.Helper()
 	archive, err := zip.OpenReader(filepath.Join("..", "..", "..", "compute", "tf", "transform", "testdata", "graphs", "old_everything.zip"))
@@ -95,7 +98,7 @@ func withOldGraph(t *testing.T) (a module.Assignment, evalRows []string) {
 	if err := os.CopyFS(dir, archive); err != nil {
 		t.Fatal(err)
 	}
-	withoutFeature(t, filepath.Join(dir, "transformed_metadata", "schema.pbtxt"), "ss") // sparse ones aren't fed to models
+	withoutFeature(t, filepath.Join(dir, "transformed_metadata", "schema.pbtxt"), "ss") // sparse features aren't inputs of models
 	a = assignment(t, "penguin", false, map[string]any{"label": "n"})
 	a.TransformGraphPath, a.SchemaPath = dir, filepath.Join(dir, "metadata", "schema.pbtxt")
 	for split, patterns := range map[string]*[]string{"train": &a.TrainFiles, "eval": &a.EvalFiles} {
@@ -117,7 +120,7 @@ func withOldGraph(t *testing.T) (a module.Assignment, evalRows []string) {
 	return a, evalRows
 }
 
-// withoutFeature takes a feature out of a schema.
+// withoutFeature removes a feature from a schema.
 func withoutFeature(t *testing.T, schema, name string) {
 	t.Helper()
 	text, err := os.ReadFile(schema)
@@ -130,7 +133,8 @@ func withoutFeature(t *testing.T, schema, name string) {
 	}
 }
 
-// oldRow has words of the vocabularies, and for s, which has buckets for them, others; now and then nothing of what may be missing.
+// oldRow returns a row with words of the vocabularies, others for s, which has buckets for them,
+// and sometimes without the optional values.
 func oldRow(rng *rand.Rand) []byte {
 	words := []string{"a", "b", "Taxi", "taxi 9", "12", fmt.Sprint(rng.IntN(99))}
 	b := new(example.Builder).Float("x", float32(rng.NormFloat64())).Int64("n", rng.Int64N(20)).String("s", words[rng.IntN(6)])

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// rawWithAGraph is an assignment whose examples are still to be transformed.
+// rawWithAGraph returns an assignment whose examples are not yet transformed.
 func rawWithAGraph(t *testing.T, data string, config map[string]any) module.Assignment {
 	t.Helper()
 	a := assignment(t, data, false, config)
@@ -17,8 +17,8 @@ func rawWithAGraph(t *testing.T, data string, config map[string]any) module.Assi
 	return a
 }
 
-// Raw examples with a transform graph train the model that the transformed examples train, bit for bit: weights, metrics and
-// what is said of evaluation rows.
+// Raw examples with a transform graph give the same model as the transformed examples, bit for bit:
+// weights, metrics and predictions of evaluation rows.
 func TestRawExamplesWithAGraphTrainTheSameModel(t *testing.T) {
 	t.Parallel()
 	for data, label := range map[string]string{"penguin": "species", "taxi": "tips"} {

@@ -24,8 +24,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/training"
 )
 
-// Digests returns the builtin modules by name, each with what stands for the digest of its code. The
-// number goes up whenever the same assignment may give another model, or metrics with other bits.
+// Digests returns the builtin modules by name, each with a constant in place of the digest of its
+// code. The number increases whenever the same assignment may give another model, or metrics with
+// other bits.
 func Digests() map[string]string {
 	digests := map[string]string{}
 	for name, number := range map[string]string{"dnn": "8", "linear": "8", wideDeep: "6"} {
@@ -47,7 +48,7 @@ func checkName(name string) error {
 // Module serves every builtin module; the assignment names one.
 func Module() module.Module { return ModuleOn(nil) }
 
-// ModuleOn is Module with every training on what machines makes, a device.
+// ModuleOn is Module with every training on the devices of machines.
 func ModuleOn(machines autodiff.Machines) module.Module {
 	cache := &dataCache{}
 	return module.Module{
@@ -65,10 +66,11 @@ func nameOf(a module.Assignment) string {
 	return strings.TrimPrefix(a.Module.Path, module.BuiltinPrefix)
 }
 
-// Run trains the builtin module of that name as the assignment says. report is called on the caller's
-// goroutine, some 20 times a second at most, and last with "done". If ctx ends, a checkpoint is left
-// below the working directory, and the error has context.Cause(ctx) in its chain. An error that the data
-// cause is a module.Error of kind input. Run logs to standard error, which is the job's log.
+// Run trains the builtin module of that name on an assignment. It calls report on the caller's
+// goroutine, about 20 times a second at most, and last with "done". If ctx ends, it leaves a
+// checkpoint below the working directory, and the error has context.Cause(ctx) in its chain. An
+// error caused by the data is a module.Error of kind input. Run logs to standard error, which is
+// the job's log.
 func Run(ctx context.Context, name string, a module.Assignment, report func(module.Message)) error {
 	return run(ctx, name, a, runner{report: report, cache: &dataCache{}})
 }
@@ -78,12 +80,12 @@ func run(ctx context.Context, name string, a module.Assignment, r runner) error 
 	return training.BadInput(ctx, r.run(ctx, name, a))
 }
 
-// runner holds what a run needs besides its assignment.
+// runner holds the inputs of a run besides its assignment.
 type runner struct {
 	log      *slog.Logger
 	report   func(module.Message)
 	cache    *dataCache
-	machines autodiff.Machines // that train; nil: the CPU
+	machines autodiff.Machines // for training; nil: the CPU
 }
 
 // run reads the configuration and the data, builds the network, trains it, and exports the model.
@@ -132,12 +134,12 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	return nil
 }
 
-// servedNetwork returns a network that can be served, with the names of its classes if anything needs
-// them.
+// servedNetwork returns a network that can be served, with the names of its classes if they are
+// needed.
 func servedNetwork(c config, d *data, a module.Assignment) (network, error) {
 	n, err := newNetwork(c, d.dataset, d.survey)
 	if err == nil {
-		err = savedmodel.Writable(exported(d.dataset, n)) // before a search trains what can't be served
+		err = savedmodel.Writable(exported(d.dataset, n)) // before a search trains models that can't be served
 	}
 	forMetrics := a.Trial != nil && a.ServingModelDir == "" && a.BaseModel == ""
 	if label := n.feed.Label; err == nil && !forMetrics && label.Classes > 0 {
@@ -146,7 +148,7 @@ func servedNetwork(c config, d *data, a module.Assignment) (network, error) {
 	return n, err
 }
 
-// training returns how the network is trained.
+// training returns the configuration of the training of the network.
 func (r runner) training(name string, c config, d *data, n network, a module.Assignment) (*training.Training, error) {
 	optimizer, err := c.optimizerOf(n.model)
 	if err != nil {
@@ -176,7 +178,8 @@ func (r runner) training(name string, c config, d *data, n network, a module.Ass
 	return t, err
 }
 
-// writeModel writes the metrics, then the model's files: what the worker waits for comes last.
+// writeModel writes the metrics, then the model's files: the files for which the worker waits come
+// last.
 func writeModel(ctx context.Context, d dataset, n network, a module.Assignment, result train.Result) error {
 	if err := training.WriteMetrics(a, n.classes, result); err != nil {
 		return err
@@ -188,7 +191,7 @@ func writeModel(ctx context.Context, d dataset, n network, a module.Assignment, 
 	return export.Write(ctx, targets, export.Model{Model: exported(d, n), Samples: d.samples(a.TrainFiles, n.feed)})
 }
 
-// exported is the model as its files have it.
+// exported returns the model for its files.
 func exported(d dataset, n network) savedmodel.Model {
 	m := savedmodel.Model{Graph: n.model.Graph, TransformGraph: d.graph, Labels: d.labelNames(), Classes: d.label.Vocabulary, ClassNames: n.classes}
 	if !d.transformed {
@@ -197,8 +200,8 @@ func exported(d dataset, n network) savedmodel.Model {
 	return m
 }
 
-// predict writes the predictions of the model in memory for evaluation rows, and the names of labels, if
-// the assignment asks for them.
+// predict writes the predictions of the model in memory for evaluation rows, and the names of
+// labels, if the assignment asks for them.
 func predict(ctx context.Context, d dataset, n network, a module.Assignment) (err error) {
 	p := a.Predictions
 	if p == nil || len(a.EvalFiles) == 0 {

@@ -51,7 +51,7 @@ func TestPenguinIsLearnt(t *testing.T) {
 	}
 }
 
-// confusionOfPenguins is the matrix of three named species, whose diagonal is the accuracy.
+// confusionOfPenguins returns the matrix of three named species, whose diagonal gives the accuracy.
 func confusionOfPenguins(t *testing.T, dir string, metrics map[string]float64) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "confusion_matrix.json"))
@@ -77,7 +77,8 @@ func confusionOfPenguins(t *testing.T, dir string, metrics map[string]float64) {
 	}
 }
 
-// Where logits of different rows drift far apart, a softmax that mixes rows up ends in NaN: after 5956 steps here.
+// If the logits of different rows drift far apart, a softmax that confuses rows ends in NaN: here
+// after 5956 steps.
 func TestALongTrainingStaysFinite(t *testing.T) {
 	t.Parallel()
 	steps := 10000
@@ -98,7 +99,7 @@ func TestALongTrainingStaysFinite(t *testing.T) {
 	}
 }
 
-// Each label of taxi asks for another task.
+// Each label of taxi implies another task.
 func TestTheTaskFollowsFromTheLabel(t *testing.T) {
 	t.Parallel()
 	for label, c := range map[string]struct {
@@ -211,7 +212,8 @@ func TestLabelKeyIsASynonymOfLabel(t *testing.T) {
 	done(t, run(t, "linear", a))
 }
 
-// The module is served as the worker does it: an assignment as a line of JSON, messages as lines of JSON.
+// The module is served as the worker does it: an assignment as a line of JSON, messages as lines of
+// JSON.
 func TestModuleIsServed(t *testing.T) {
 	t.Parallel()
 	line, err := json.Marshal(assignment(t, "penguin", true, penguin()))

@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
 
-// points are what a log folder's curves hold: step and value by run and tag.
+// points returns the curves of a log folder: step and value by run and tag.
 func points(t testing.TB, dir string) map[string][][2]float64 {
 	t.Helper()
 	log, err := tfevents.Load(dir)
@@ -72,7 +72,7 @@ func TestATrainingLeavesALogForTensorBoard(t *testing.T) {
 	}
 }
 
-// The second attempt is on another worker: it has the working folder of the checkpoint, and nothing else.
+// The second attempt is on another worker: it has only the working folder of the checkpoint.
 func TestALogContinuesWithItsTraining(t *testing.T) {
 	t.Parallel()
 	config := penguin()
@@ -111,7 +111,7 @@ func TestALogThatCanNotBeWrittenEndsAndTheTrainingDoesNot(t *testing.T) {
 	if err := os.MkdirAll(a.ModelRunDir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(a.ModelRunDir, "train"), nil, 0o644); err != nil { // where a folder should be
+	if err := os.WriteFile(filepath.Join(a.ModelRunDir, "train"), nil, 0o644); err != nil { // in place of a folder
 		t.Fatal(err)
 	}
 	messages := run(t, "dnn", a)

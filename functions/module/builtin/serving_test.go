@@ -17,17 +17,17 @@ import (
 //go:embed testdata/serve.py
 var serveScript string
 
-// served asks TensorFlow to serve a model on raw examples and to measure its answers.
+// served asks TensorFlow to serve a model on raw examples and to measure its predictions.
 type served struct {
 	Model    string `json:"model"`
 	Examples string `json:"examples"` // pattern of the raw examples
 	RawLabel string `json:"raw_label"`
-	Labels   string `json:"labels"` // pattern of the examples trained on
+	Labels   string `json:"labels"` // pattern of the training examples
 	Label    string `json:"label"`
 }
 
-// TensorFlow's answers to raw requests without a label are as good as the training's own: same loss, same accuracy. That
-// holds for each row together, missing values and unknown words included.
+// TensorFlow's predictions for raw requests without a label are as good as the training's own: same
+// loss, same accuracy. That includes rows with missing values and unknown words.
 func TestWhatTensorFlowServesIsWhatWasTrained(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -60,7 +60,7 @@ func TestHashedAndEmbeddedFeaturesAreServedAlike(t *testing.T) {
 	}
 }
 
-// everything is words with all that changes a network, and how it learns.
+// everything is words with every key that changes the network or the training.
 func everything(t *testing.T) module.Assignment {
 	t.Helper()
 	a := words(t)
@@ -90,8 +90,8 @@ func TestEveryKindOfLayerIsServedAlike(t *testing.T) {
 	checkServed(t, linear, served{Examples: linear.EvalFiles[0], RawLabel: "y", Label: "y"})
 }
 
-// checkServed trains, serves and compares. Both compute in float32, and Keras adds up losses in it: 5000 rows of 6e-8 each
-// are 3e-4 at worst, some 1e-6 as seen.
+// checkServed trains, serves and compares. Both compute in float32, and Keras sums losses in it:
+// 5000 rows of 6e-8 each are 3e-4 at worst, about 1e-6 in practice.
 func checkServed(t *testing.T, a module.Assignment, s served) {
 	t.Helper()
 	want := done(t, run(t, a.Module.Path[len(module.BuiltinPrefix):], a))
@@ -118,8 +118,9 @@ feature { name: "word" type: BYTES }
 feature { name: "y" type: FLOAT presence { min_fraction: 1 } shape { dim { size: 1 } } }
 `
 
-// words is data with what the corpus lacks: strings without a domain, more identities than are one-hot, identities whose
-// domain is open, values outside of it, features of two places; and each feature without a shape is missing now and then.
+// words returns data that the corpus lacks: strings without a domain, more identities than are
+// one-hot encoded, identities with an open domain, values outside of it, features of two values;
+// and each feature without a shape is missing in some rows.
 func words(t *testing.T) module.Assignment {
 	t.Helper()
 	a := assignment(t, "penguin", false, map[string]any{"label": "y", "hash_buckets": 200, "embedding_dim": 3})
@@ -129,7 +130,7 @@ func words(t *testing.T) module.Assignment {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
-	for _, split := range []string{"train", "eval"} { // in this order: one source of randomness makes both
+	for _, split := range []string{"train", "eval"} { // in this order: both use one source of randomness
 		patterns := map[string]*[]string{"train": &a.TrainFiles, "eval": &a.EvalFiles}[split]
 		var records [][]byte
 		for range 300 {

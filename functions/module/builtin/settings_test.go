@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// settingsOf are those of a training, as its last message of that kind has them.
+// settingsOf returns the settings of a training from its last message of that type.
 func settingsOf(t *testing.T, messages []module.Message) map[string]any {
 	t.Helper()
 	var all map[string]any
@@ -29,8 +29,8 @@ func settingsOf(t *testing.T, messages []module.Message) map[string]any {
 	return all
 }
 
-// A pipeline that says everything which another one leaves to defaults makes the same model, to the byte: nothing that decides the
-// training is missing from what it reports, and nothing in it is made up.
+// A pipeline that sets everything that another one leaves to defaults gives the same model, to the
+// byte: the reported settings are complete and true.
 func TestATrainingFromTheSettingsThatWereReportedIsTheSame(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]map[string]any{
@@ -49,7 +49,7 @@ func TestATrainingFromTheSettingsThatWereReportedIsTheSame(t *testing.T) {
 				t.Errorf("huber_delta is %v, want Keras's 1", delta)
 			}
 			second := assignment(t, data, false, maps.Clone(settings))
-			for _, reported := range []string{"module", "optimizer_config", "train_steps", "eval_steps", "shuffle_buffer"} { // no keys of custom_config
+			for _, reported := range []string{"module", "optimizer_config", "train_steps", "eval_steps", "shuffle_buffer"} { // not keys of custom_config
 				if settings[reported] == nil {
 					t.Errorf("%s is not reported: %v", reported, settings)
 				}
@@ -67,14 +67,14 @@ func TestATrainingFromTheSettingsThatWereReportedIsTheSame(t *testing.T) {
 	}
 }
 
-// What is reported is what the training does, whatever the defaults are.
+// The reported value is the one used, whatever the defaults are.
 func TestTheBatchSizeThatIsReportedIsTheOneOfTheSteps(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, "penguin", false, map[string]any{"label": "species", "epochs": 1})
 	a.TrainSteps = nil
 	messages := run(t, "dnn", a)
 	size := settingsOf(t, messages)["batch_size"].(float64)
-	const rows = 234 // of the train split
+	const rows = 234 // in the train split
 	if steps := messages[len(messages)-1].Step; steps != int(math.Ceil(rows/size)) {
 		t.Errorf("batches of %v, and %d steps for %d rows", size, steps, rows)
 	}

@@ -19,7 +19,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/training"
 )
 
-// hyperparameters are what a search may vary of the module of that name, in the order in which a space has them.
+// hyperparameters returns those that a search may vary for the module of that name, in the order of
+// a space.
 func hyperparameters(name string) []string {
 	all := []string{"learning_rate", "optimizer"}
 	if name != "linear" {
@@ -32,7 +33,7 @@ func hyperparameters(name string) []string {
 	return append(all, "batch_size", "embedding_dim", "seed")
 }
 
-// kindOf is the kind of a hyperparameter's numbers; "" for one of words.
+// kindOf returns the kind of a hyperparameter's numbers; "" for strings.
 func kindOf(hyperparameter string) space.Kind {
 	switch hyperparameter {
 	case "learning_rate", "linear_learning_rate", "dropout", "l1", "l2":
@@ -43,7 +44,7 @@ func kindOf(hyperparameter string) space.Kind {
 	return space.Int
 }
 
-// space is what a search varies: custom_config's, or one that suits the module.
+// space returns the search space: custom_config's, or one that suits the module.
 func (c config) space(name string) (space.Space, error) {
 	s, err := c.readSpace(name)
 	if err == nil && len(s) == 0 {
@@ -88,7 +89,7 @@ func (c config) readSpace(name string) (space.Space, error) {
 	return nil, fmt.Errorf(`expected an object like {"units": {"min": 8, "max": 64}}, or a list as KerasTuner's get_config has it`)
 }
 
-// knows says whether the module of that name reads a hyperparameter.
+// knows reports an error unless the module of that name reads a hyperparameter.
 func knows(name, hyperparameter string) error {
 	known := hyperparameters(name)
 	if slices.Contains(known, hyperparameter) {
@@ -98,8 +99,8 @@ func knows(name, hyperparameter string) error {
 		strings.Join(known, ", "), spelling.Suggestion(hyperparameter, known))
 }
 
-// checkParameter refuses a parameter that the module doesn't read, or can't be trained with: its ends, or each of its choices, are
-// tried on the configuration.
+// checkParameter returns an error for a parameter that the module doesn't read, or can't be trained
+// with: it validates the configuration with each end of a range, or each choice.
 func (c config) checkParameter(name string, p space.Parameter) error {
 	if err := knows(name, p.Name); err != nil {
 		return err
@@ -125,7 +126,7 @@ func (c config) checkParameter(name string, p space.Parameter) error {
 	return nil
 }
 
-// between is a range as people write it: {min: 8, max: 64, step: 8}.
+// between is the short form of a range: {min: 8, max: 64, step: 8}.
 type between struct {
 	Min      *float64       `json:"min"`
 	Max      *float64       `json:"max"`
@@ -134,8 +135,8 @@ type between struct {
 	Default  *float64       `json:"default"`
 }
 
-// shortSpace reads a space as people write it: of each hyperparameter a range, a list to choose from, or a value that is fixed. Parameters come
-// in the module's order, since an object has none.
+// shortSpace reads the short form of a space: for each hyperparameter a range, a list of choices,
+// or a fixed value. Parameters are in the module's order, since an object has none.
 func (c config) shortSpace(name string, given map[string]any) (space.Space, error) {
 	var s space.Space
 	for _, key := range slices.Sorted(maps.Keys(given)) {
@@ -200,7 +201,7 @@ func shortRange(name string, given map[string]any) (space.Parameter, error) {
 	return typed(p)
 }
 
-// typed gives numbers the kind that their hyperparameter has: JSON knows one kind alone.
+// typed converts numbers to the kind of their hyperparameter: JSON has only one kind.
 func typed(p space.Parameter) (_ space.Parameter, err error) {
 	p.Choices = slices.Clone(p.Choices)
 	for i := range p.Choices {
@@ -240,8 +241,8 @@ func valueOf(name string, value any) (any, error) {
 	return nil, fmt.Errorf("is a whole number, got %v", value)
 }
 
-// usualSpace is what a search varies of a module where nobody says. Its first trial is what custom_config has, or what is nearest
-// to it in the space.
+// usualSpace returns the default search space of a module. Its first trial has the values of
+// custom_config, or those nearest to them in the space.
 func (c config) usualSpace(name string) space.Space {
 	rate := space.Parameter{Name: "learning_rate", Kind: space.Float, Min: 1e-4, Max: 1e-1, Sampling: space.Log}
 	var s space.Space
@@ -268,7 +269,8 @@ func (c config) usualSpace(name string) space.Space {
 	return s
 }
 
-// fromConfig makes the configured value a parameter's default, if nothing else is said: the value of the parameter that is nearest.
+// fromConfig makes the configured value the default of a parameter that has none: the nearest value
+// of the parameter.
 func (c config) fromConfig(p space.Parameter) space.Parameter {
 	if p.Default != nil || p.Kind == space.Fixed || p.Check() != nil {
 		return p
@@ -286,7 +288,7 @@ func (c config) fromConfig(p space.Parameter) space.Parameter {
 	return p
 }
 
-// value is what the configuration has for a hyperparameter: a word, or a number.
+// value returns the configured value of a hyperparameter: a string or a number.
 func (c config) value(hyperparameter string) any {
 	units := 8.0
 	if len(c.HiddenUnits) > 0 {
@@ -299,7 +301,8 @@ func (c config) value(hyperparameter string) any {
 	}[hyperparameter]
 }
 
-// nearest is the value of a parameter that is nearest to a number; nil for one among its choices that isn't there.
+// nearest returns the value of a parameter that is nearest to a number; nil if it is not among the
+// choices.
 func nearest(p space.Parameter, value float64) any {
 	switch {
 	case p.Kind == space.Float && p.Step == 0:
@@ -317,11 +320,11 @@ func nearest(p space.Parameter, value float64) any {
 	return p.At(p.Place(min(max(value, p.Min), p.Max)))
 }
 
-// defaultTrials is how many a search has that nobody says more of.
+// defaultTrials is the number of trials of a search that does not set it.
 const defaultTrials = 20
 
-// study says what a search for a builtin module's hyperparameters is: over custom_config's space, or one that suits the module, for the
-// best of what suits the label.
+// study returns the search for a builtin module's hyperparameters: over custom_config's space, or
+// one that suits the module, with the objective that suits the label.
 func study(ctx context.Context, name string, a module.Assignment) (tune.Config, error) {
 	config, err := newStudy(ctx, name, a)
 	return config, training.BadInput(ctx, err)
@@ -356,7 +359,7 @@ func newStudy(ctx context.Context, name string, a module.Assignment) (tune.Confi
 	}, nil
 }
 
-// objective is the metric of the evaluation data that suits the task.
+// objective returns the metric of the evaluation data that suits the task.
 func (g goal) objective() tune.Objective {
 	switch g.task {
 	case regression:

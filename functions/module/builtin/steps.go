@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
-// stepsConfig configures what surrounds the optimizer's formula.
+// stepsConfig configures everything around the formula of the optimizer.
 type stepsConfig struct {
 	ClipValue      float64  `json:"clip_value,omitempty"`
 	ClipNorm       float64  `json:"clip_norm,omitempty"`
@@ -16,7 +16,7 @@ type stepsConfig struct {
 	Schedule       schedule `json:"learning_rate_schedule,omitempty"`
 }
 
-// keyed is a number of custom_config.
+// keyed is a number of custom_config with its key.
 type keyed struct {
 	key    string
 	number float64
@@ -39,12 +39,12 @@ func (s stepsConfig) check(rate float64) error {
 	return err
 }
 
-// schedule is that of the learning rate, or of the deep part's; nil for none.
+// schedule returns the schedule of the learning rate, or of the deep part's; nil if there is none.
 func (s stepsConfig) schedule(rate float64) (optim.Schedule, error) {
 	return s.Schedule.of("learning_rate", rate)
 }
 
-// rateOf is the learning rate that a step, from 1, was taken with.
+// rateOf returns the learning rate of a step, from 1.
 func (c config) rateOf(step int) float64 {
 	schedule, err := c.schedule(c.LearningRate)
 	if schedule == nil || err != nil {
@@ -53,7 +53,7 @@ func (c config) rateOf(step int) float64 {
 	return schedule.Rate(int64(max(step-1, 0)))
 }
 
-// settings of the optimizer.
+// settings returns those of the optimizer.
 func (s stepsConfig) settings(rate float64) (optim.Settings, error) {
 	schedule, err := s.schedule(rate)
 	return optim.Settings{Schedule: schedule, Clip: optim.Clip{
@@ -61,16 +61,18 @@ func (s stepsConfig) settings(rate float64) (optim.Settings, error) {
 	}}, err
 }
 
-// schedule is how a learning rate changes from step to step, by Keras's name and arguments: {"name": "CosineDecay", "decay_steps": 1000}. nil:
-// not at all. A config's copies share it: it is never changed.
+// schedule is how the learning rate changes with the steps, by Keras's name and arguments: {"name":
+// "CosineDecay", "decay_steps": 1000}. nil means a constant rate. Copies of a config share it: it
+// is never modified.
 type schedule map[string]any
 
 const (
 	initialRate = "initial_learning_rate"  // Keras's argument
-	givenRates  = "PiecewiseConstantDecay" // the one schedule that has none
+	givenRates  = "PiecewiseConstantDecay" // the only schedule without one
 )
 
-// of makes the schedule of the rate that custom_config calls key, and starts from it unless it says otherwise; nil for none.
+// of returns the schedule of the rate that custom_config calls key. It starts from rate unless it
+// has an initial rate; nil if there is none.
 func (s schedule) of(key string, rate float64) (optim.Schedule, error) {
 	if s == nil {
 		return nil, nil
@@ -95,14 +97,15 @@ func (s schedule) of(key string, rate float64) (optim.Schedule, error) {
 	return made, nil
 }
 
-// from is the schedule that starts from the given rate: one that a search has found goes before what the schedule itself has.
+// from returns the schedule with the given initial rate: one found by a search overrides that of
+// the schedule.
 func (s schedule) from() schedule {
 	s = maps.Clone(s)
 	delete(s, initialRate)
 	return s
 }
 
-// initial is the rate of the first step, rate being that of the configuration.
+// initial returns the rate of the first step; rate is the configured one.
 func (s schedule) initial(rate float64) float64 {
 	if own, given := s[initialRate].(float64); given {
 		return own
@@ -110,10 +113,11 @@ func (s schedule) initial(rate float64) float64 {
 	return rate
 }
 
-// varies returns an error if the schedule gives the rate of every step, so that a search can't vary it.
+// varies returns an error if the schedule gives the rate of every step, so that a search can't vary
+// it.
 func (s schedule) varies(key string) error {
 	if s["name"] == givenRates {
-		return fmt.Errorf("%s of %s_schedule gives the rate of every step, and leaves none to vary", givenRates, key)
+		return fmt.Errorf("%s of %s_schedule gives the rate of every step, so it can't be varied", givenRates, key)
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ func TestABadSpaceIsRefusedByName(t *testing.T) {
 	}
 }
 
-// What is varied is where the schedule begins: its own initial rate too, which the first trial has.
+// A search varies the initial rate of the schedule, also its own, which the first trial uses.
 func TestASearchVariesTheInitialRateOfASchedule(t *testing.T) {
 	t.Parallel()
 	scheduled := func(schedule map[string]any, values map[string]any) module.Assignment {
@@ -159,7 +159,7 @@ func TestASearchVariesTheInitialRateOfASchedule(t *testing.T) {
 	}
 }
 
-// A schedule of given rates has none to vary.
+// A schedule that lists its rates has none to vary.
 func TestRatesOfAScheduleThatAreGivenAreNotVaried(t *testing.T) {
 	t.Parallel()
 	given := map[string]any{"name": "PiecewiseConstantDecay", "boundaries": []any{10}, "values": []any{0.1, 0.01}}
@@ -173,7 +173,7 @@ func TestRatesOfAScheduleThatAreGivenAreNotVaried(t *testing.T) {
 		t.Errorf("%s is varied", first)
 	}
 	a.CustomConfig["space"] = map[string]any{"learning_rate": map[string]any{"min": 0.1, "max": 0.2}}
-	want := "custom_config: space: learning_rate: PiecewiseConstantDecay of learning_rate_schedule gives the rate of every step, and leaves none to vary"
+	want := "custom_config: space: learning_rate: PiecewiseConstantDecay of learning_rate_schedule gives the rate of every step, so it can't be varied"
 	if err := builtin.CheckConfig("dnn", a.CustomConfig); err == nil || err.Error() != want {
 		t.Errorf("apply says %v, want %s", err, want)
 	}
@@ -195,7 +195,7 @@ func withSpace(t *testing.T, text string) module.Assignment {
 	return a
 }
 
-// study asks a builtin module what to search for, as a worker does.
+// study asks a builtin module for its search, as a worker does.
 func study(t testing.TB, name string, a module.Assignment) (config tune.Config, err error) {
 	t.Helper()
 	a.Call, a.ServingModelDir, a.Module.Path = module.CallTune, "", module.BuiltinPrefix+name
@@ -219,7 +219,7 @@ func line(t testing.TB, a module.Assignment) string {
 	return string(text) + "\n"
 }
 
-// discard is where nobody listens.
+// discard ignores all messages.
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }

@@ -12,23 +12,24 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// survey is what one pass over the train split finds. It also finds every bad value, by file and record, before
-// training begins.
+// survey is the result of one pass over the train split. The pass also finds every bad value, by
+// file and record, before training begins.
 type survey struct {
 	rows    int64
 	numbers map[string][]moments // of float and integer features, by place
 	labels  bounds
-	weight  float64           // of all rows that say how much they count
-	classes map[int64]float64 // how many rows have each whole label; nil: nobody asks
+	weight  float64           // of all rows that have a weight
+	classes map[int64]float64 // number of rows with each integer label; nil: not counted
 }
 
 // bounds are the smallest and largest whole number seen.
 type bounds struct {
 	min, max int64
-	fraction bool // a number that isn't whole was seen
+	fraction bool // there was a number that is not an integer
 }
 
-// surveyRows is how many rows are looked at a time: enough to make calls cheap, few enough for the cache.
+// surveyRows is how many rows are processed at a time: enough to make calls cheap, few enough for
+// the cache.
 const surveyRows = 256
 
 func newSurvey(ctx context.Context, d dataset, patterns []string, countClasses bool) (*survey, error) {
@@ -79,7 +80,8 @@ func (s *survey) file(ctx context.Context, d dataset, path string) (err error) {
 	}
 }
 
-// locate says where in which file a bad value is. A file is named with its split, without the folders above.
+// locate adds the file and position of a bad value. A file is named with its split, without the
+// folders above.
 func locate(err error, path string, first int64) error {
 	if bad, ok := errors.AsType[*example.Error](err); ok {
 		bad.File = filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
@@ -112,7 +114,7 @@ func (s *survey) batch(d dataset, b *example.Batch) error {
 	return nil
 }
 
-// row takes the values from up to to, of one feature of one row.
+// row adds the values [from, to) of one feature of one row.
 func (s *survey) row(d dataset, c *example.Column, from, to int) error {
 	if places := width(c.Feature); to-from > places {
 		return fmt.Errorf("%d values, expected at most %d", to-from, places)
@@ -161,7 +163,8 @@ func (s *survey) label(d dataset, c *example.Column, from, to int) error {
 
 func (b *bounds) add(x int64) { b.min, b.max = min(b.min, x), max(b.max, x) }
 
-// maxCounted is how many labels are counted: there are no more classes, and a number has no end of values.
+// maxCounted is how many labels are counted: there are no more classes, and a number may have any
+// number of values.
 const maxCounted = maxClasses
 
 func (s *survey) countLabel(x int64) {
@@ -171,7 +174,7 @@ func (s *survey) countLabel(x int64) {
 	}
 }
 
-// weigh takes how much a row counts.
+// weigh adds the weight of a row.
 func (s *survey) weigh(c *example.Column, from, to int) error {
 	if to-from != 1 {
 		return fmt.Errorf("the weight has %d values, expected 1", to-from)
@@ -189,7 +192,7 @@ func (s *survey) weigh(c *example.Column, from, to int) error {
 	return nil
 }
 
-// moments are the mean and the spread of numbers, and their range, in one pass (Welford 1962):
+// moments are the mean, the spread and the range of numbers, computed in one pass (Welford 1962):
 //
 //	mean += (x - mean) / n;  squares += (x - old mean)(x - new mean)
 type moments struct {
@@ -209,8 +212,8 @@ func (m *moments) add(x float64) {
 	m.squares += (x - old) * (x - m.mean)
 }
 
-// scale is 1 / standard deviation; 0 if all numbers are the same, or there are none: nothing was learnt of any other, so that one
-// that is met when the model is served must change nothing.
+// scale returns 1 / standard deviation. It returns 0 if all numbers are the same, or there are
+// none: nothing was learned about other values, so they must not change a prediction.
 func (m *moments) scale() float64 {
 	deviation := math.Sqrt(m.squares / float64(max(m.n, 1)))
 	if deviation <= 1e-7*math.Abs(m.mean) || deviation < math.SmallestNonzeroFloat32 {

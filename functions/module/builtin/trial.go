@@ -16,16 +16,16 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/training"
 )
 
-// A trial is evaluated at most maxEvaluations times while it trains, and checks every stopCheck steps
-// whether it is to stop.
+// A trial is evaluated at most maxEvaluations times during its training. It checks every stopCheck
+// steps whether it should stop.
 const (
 	maxEvaluations = 8
 	stopCheck      = 10
 )
 
-// asTrial makes a training one of a trial: the same weights to the bit, evaluated while it trains, so that
-// a trial that does worse than others can be stopped, and with a checkpoint at its end if others may
-// continue it.
+// asTrial turns a training into that of a trial: the same weights to the bit, evaluated during the
+// training, so that a trial that does worse than others can be stopped, and with a checkpoint at
+// its end if others may resume from it.
 func (r runner) asTrial(ctx context.Context, of *training.Training, c config, d *data, n network) error {
 	a := of.Assignment
 	if len(a.EvalFiles) == 0 {
@@ -60,27 +60,27 @@ func evaluate(ctx context.Context, n network, rows *heldRows, most int) (_ map[s
 	return train.Evaluate(ctx, n.model, source, most)
 }
 
-// trial is one under way.
+// trial is a running trial.
 type trial struct {
 	assignment module.Assignment
 	dir        string // of its checkpoints; "": none
 	report     func(module.Message)
 	evaluate   func(context.Context) (map[string]float64, error)
 
-	first, last, every int // steps: after the first until the last, with an evaluation each every steps
+	first, last, every int // steps: after the first until the last, with an evaluation every so many steps
 	course             []evaluation
-	resumed            bool // the evaluations of an earlier attempt are reported
+	resumed            bool // the evaluations of an earlier attempt have been reported
 }
 
-// evaluation is the metrics after a step.
+// evaluation holds the metrics after a step.
 type evaluation struct {
 	Step    int                `json:"step"`
 	Metrics map[string]float64 `json:"metrics"`
 }
 
-// plan decides when the trial is evaluated: so often that it costs less than the training, whose rows take
-// about three times as long each. It depends on the trial and its data alone, so that another attempt
-// evaluates at the same steps.
+// plan decides when the trial is evaluated: rarely enough that evaluation costs less than the
+// training, whose rows take about three times as long. It depends only on the trial and its data,
+// so that another attempt evaluates at the same steps.
 func (t *trial) plan(c config, trainRows int64, evalRows int) error {
 	t.last = training.Steps(t.assignment.TrainSteps)
 	if epochs := (int(trainRows)*c.Epochs + c.BatchSize - 1) / c.BatchSize; t.last == 0 || epochs > 0 && epochs < t.last {
@@ -118,7 +118,7 @@ func (t *trial) evaluateAt(ctx context.Context, step int) error {
 	return nil
 }
 
-// end returns the metrics of the trial: those after its last step.
+// end returns the metrics after the last step of the trial.
 func (t *trial) end(ctx context.Context, step int) (map[string]float64, error) {
 	t.reportEarlier(step)
 	if last := len(t.course) - 1; last < 0 || t.course[last].Step != step {
@@ -133,8 +133,8 @@ func (t *trial) send(e evaluation) {
 	t.report(module.Message{Type: module.MessageProgress, Phase: string(train.Training), Step: e.Step, Steps: t.last, Metrics: e.Metrics})
 }
 
-// reportEarlier reports the evaluations of an earlier attempt, once it is known which step this one takes
-// first: those behind its checkpoint will be done again.
+// reportEarlier reports the evaluations of an earlier attempt, once the first step of this one is
+// known. Those after its checkpoint will be repeated.
 func (t *trial) reportEarlier(step int) {
 	if t.resumed {
 		return
@@ -146,11 +146,11 @@ func (t *trial) reportEarlier(step int) {
 	}
 }
 
-// courseFile is kept with a trial's checkpoints, so that an attempt that resumes from one of them knows the
-// evaluations before it.
+// courseFile is kept with a trial's checkpoints, so that an attempt that resumes from one of them
+// knows the evaluations before it.
 const courseFile = "course.json"
 
-// savedCourse is its content. The trial's ID distinguishes it from a parent's.
+// savedCourse is the content of courseFile. The trial's ID distinguishes it from a parent's.
 type savedCourse struct {
 	Trial  string       `json:"trial"`
 	Course []evaluation `json:"course"`
@@ -178,8 +178,8 @@ func (t *trial) load() error {
 	return nil
 }
 
-// save writes the evaluations that belong to a checkpoint, atomically. Without them another attempt reports
-// fewer evaluations, and ends with the same metrics.
+// save writes the evaluations that belong to a checkpoint, atomically. Without them another attempt
+// reports fewer evaluations, and ends with the same metrics.
 func (t *trial) save() {
 	if t.dir == "" {
 		return

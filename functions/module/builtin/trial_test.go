@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
 
-// trial is a trial of the penguin search.
+// trial returns a trial of the penguin search.
 func trial(t testing.TB, values map[string]any) module.Assignment {
 	t.Helper()
 	a := assignment(t, "penguin", true, penguin())
@@ -69,7 +69,8 @@ func TestATrialIsMeasuredOnItsWay(t *testing.T) {
 	}
 }
 
-// Twice half of the steps are the whole, Adam's state and the order of the data included: to the bit.
+// Two halves of the steps give the same bits as all of them, including Adam's state and the order
+// of the data.
 func TestATrialGoesOnFromItsParent(t *testing.T) {
 	t.Parallel()
 	whole := trial(t, nil)
@@ -110,7 +111,7 @@ func TestAnAttemptContinuesTheCourseOfTheOneBefore(t *testing.T) {
 	}
 }
 
-// course is what was measured at which step.
+// course returns the metric measured at each step.
 func course(messages []module.Message) map[int]float64 {
 	measured := map[int]float64{}
 	for _, m := range messages {
@@ -161,7 +162,7 @@ func TestATrialNeedsEvaluationData(t *testing.T) {
 	}
 }
 
-// Trials of different batch sizes are measured on the same rows.
+// Trials of different batch sizes are evaluated on the same rows.
 func TestEvaluationBatchesAreNotWhatASearchVaries(t *testing.T) {
 	t.Parallel()
 	for _, size := range []float64{5, 40} {
@@ -173,7 +174,8 @@ func TestEvaluationBatchesAreNotWhatASearchVaries(t *testing.T) {
 	}
 }
 
-// What a trial costs besides its steps: in a process that has served one of its study, the data are known.
+// The cost of a trial besides its steps: in a process that has run a trial of the study, the data
+// are known.
 func BenchmarkTrial(b *testing.B) {
 	a := trial(b, map[string]any{"units": 16.0})
 	a.TrainSteps = new(20)

@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
 
-// Transformed examples can be learned from without reading the graph: that it can't be served is an error before that begins.
+// Transformed examples can be used without reading the graph: that it can't be served is an error
+// before training begins.
 func TestWhatCannotBeServedIsNotTrained(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, "penguin", true, penguin())

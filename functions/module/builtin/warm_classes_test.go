@@ -10,13 +10,13 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// payment is an assignment whose label is a word: how a taxi was paid.
+// payment returns an assignment whose label is a string: how a taxi was paid.
 func payment(t *testing.T) module.Assignment {
 	t.Helper()
 	return assignment(t, "taxi", false, map[string]any{"label": "payment_type", "hash_buckets": 100})
 }
 
-// withSchema has an assignment read another schema.
+// withSchema makes an assignment read another schema.
 func withSchema(t *testing.T, a *module.Assignment, by func(string) string) {
 	t.Helper()
 	text, err := os.ReadFile(a.SchemaPath)
@@ -33,7 +33,8 @@ func withSchema(t *testing.T, a *module.Assignment, by func(string) string) {
 	}
 }
 
-// startedFrom is the loss of a model with the weights of another, and the table of what it took.
+// startedFrom returns the loss of a model with the weights of another, and the table of the weights
+// that were loaded.
 func startedFrom(t *testing.T, name string, a, base module.Assignment) (loss float64, table string) {
 	t.Helper()
 	still(&a)
@@ -50,8 +51,8 @@ const paid = `  value: "Cash"
   value: "Credit Card"
 `
 
-// The same words in another order are the same classes: the loss is that of the base model. Softmax adds its terms in another
-// order, which float32 rounds to 6e-8 of the sum.
+// The same words in another order are the same classes: the loss is that of the base model. Softmax
+// adds its terms in another order, which float32 rounds to 6e-8 of the sum.
 func TestClassesKeepTheirWeightsWhenTheirWordsStandInAnotherOrder(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"dnn", "linear", "wide_deep"} {
@@ -77,7 +78,7 @@ func TestClassesKeepTheirWeightsWhenTheirWordsStandInAnotherOrder(t *testing.T) 
 	}
 }
 
-// A class more starts from nothing, and one that is gone takes its weights along.
+// A new class starts with initial weights, and the weights of a removed class are dropped.
 func TestNewClassesStartFromNothing(t *testing.T) {
 	t.Parallel()
 	first := payment(t)
@@ -92,7 +93,7 @@ func TestNewClassesStartFromNothing(t *testing.T) {
 	}
 }
 
-// Classes that are numbers are themselves, whatever their number.
+// Integer classes are identified by their value, however many there are.
 func TestIntegerClassesMayGrow(t *testing.T) {
 	t.Parallel()
 	first := assignment(t, "penguin", false, penguin())
@@ -105,7 +106,7 @@ func TestIntegerClassesMayGrow(t *testing.T) {
 	}
 }
 
-// TensorFlow's model says nothing of its classes: they are taken in order, with a note.
+// TensorFlow's model does not name its classes: they are matched by position, with a note.
 func TestUnknownClassesAreNoted(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, "penguin", true, penguin())
@@ -117,7 +118,7 @@ func TestUnknownClassesAreNoted(t *testing.T) {
 	}
 }
 
-// A label that a transform graph made a number of its vocabulary is known by its tokens.
+// A label that a transform graph mapped to the index of its vocabulary is identified by its token.
 func TestClassesOfAVocabularyThatGrewAreItsTokens(t *testing.T) {
 	t.Parallel()
 	config := func() map[string]any { return map[string]any{"label": "company_xf"} }

@@ -16,17 +16,19 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
 
-// kerasModel is the Model artifact that TFX's Trainer made of penguin's data.
+// kerasModel is the Model artifact of TFX's Trainer on penguin's data.
 const kerasModel = "../../../compute/tf/warmstart/testdata/penguin/model"
 
-// still has an assignment leave weights as they are: one step so small that float32 doesn't show it.
+// still makes an assignment leave weights unchanged: one step that is too small to matter in
+// float32.
 func still(a *module.Assignment) {
 	one := 1
 	a.TrainSteps, a.CustomConfig["optimizer"], a.CustomConfig["learning_rate"] = &one, "sgd", 1e-30
 }
 
-// TensorFlow's own answers of that model say what its loss is on the evaluation split: features in another order, or a
-// weight in another place, would give another. The tolerance is that of sums of products in float32, in another order.
+// TensorFlow's own answers of that model determine its loss on the evaluation split: features in
+// another order, or a weight at another position, would give another. The tolerance is that of sums
+// of products in float32, in another order.
 func TestAWarmStartHasTheLossOfTensorFlowsModel(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, "penguin", true, penguin())
@@ -51,7 +53,8 @@ func TestAWarmStartHasTheLossOfTensorFlowsModel(t *testing.T) {
 	}
 }
 
-// kerasLoss is the mean of -log softmax(logits)[label] over the evaluation split, from what TensorFlow answered.
+// kerasLoss returns the mean of -log softmax(logits)[label] over the evaluation split, from the
+// answers of TensorFlow.
 func kerasLoss(t *testing.T) float64 {
 	t.Helper()
 	file, err := os.Open(filepath.Join(examples, "penguin", "golden.jsonl"))
@@ -86,7 +89,7 @@ func kerasLoss(t *testing.T) float64 {
 	return sum / rows
 }
 
-// A model of our own comes back to the bit, with features raw and transformed.
+// A model of our own is loaded to the bit, with raw and with transformed features.
 func TestAWarmStartGoesOnFromOurOwnModel(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -130,7 +133,7 @@ func TestABaseModelOfAnotherShapeIsBadInput(t *testing.T) {
 	}
 }
 
-// wantInput fails unless the run ends with an error that says text and lays it on the input.
+// wantInput fails unless the run ends with an error that contains text and is of kind input.
 func wantInput(t *testing.T, a module.Assignment, text string) {
 	t.Helper()
 	if failure, ok := errors.AsType[*module.Error](wantError(t, a, text)); !ok || failure.Kind != module.KindInput {
@@ -147,8 +150,8 @@ func wantError(t *testing.T, a module.Assignment, text string) error {
 	return err
 }
 
-// A run's transform graph has a vocabulary in another order, with a token more: each token keeps the weights that it had,
-// buckets for others too, and the new one starts from nothing.
+// The transform graph of a run has a vocabulary in another order, with one more token: each token
+// keeps its weights, including the buckets for other words, and the new one is initialized.
 func TestTokensKeepTheirWeightsWhenTheirVocabularyGrows(t *testing.T) {
 	t.Parallel()
 	config := func() map[string]any { return map[string]any{"label": "tips_xf"} }
@@ -176,7 +179,7 @@ func TestTokensKeepTheirWeightsWhenTheirVocabularyGrows(t *testing.T) {
 	}
 }
 
-// firstKernel is the rows of a model's first kernel, by what they stand for.
+// firstKernel returns the rows of a model's first kernel, by the value that each stands for.
 func firstKernel(t *testing.T, model string) map[string][]float32 {
 	t.Helper()
 	s, err := warmstart.Open(model)
@@ -195,7 +198,7 @@ func firstKernel(t *testing.T, model string) map[string][]float32 {
 	return rows
 }
 
-// grown is taxi's transform graph after one more company was seen, more often than all others.
+// grown returns taxi's transform graph after one more company was seen, more often than all others.
 func grown(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "transform_graph")

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
 
-// taxi is a training on TFX's taxi data, which has five features with classes.
+// taxi returns a training on TFX's taxi data, which has five features with classes.
 func taxi(t *testing.T) module.Assignment {
 	t.Helper()
 	data, err := filepath.Abs("../../../local/examples/taxi/data")
@@ -33,7 +33,7 @@ func TestWideAndDeepLearnsFromClassesAndNumbers(t *testing.T) {
 	t.Parallel()
 	a := taxi(t)
 	a.Module.Path = "builtin:wide_deep"
-	// Seen: 0.941, and 0.887 accuracy, where always no is right in 0.771.
+	// Observed: 0.941, and 0.887 accuracy, where always "no" is right in 0.771.
 	metrics := done(t, run(t, "wide_deep", a))
 	if metrics["auc"] < 0.93 || metrics["accuracy"] < 0.85 {
 		t.Errorf("metrics are %v", metrics)
@@ -52,7 +52,7 @@ func TestWideAndDeepLearnsFromClassesAndNumbers(t *testing.T) {
 	}
 }
 
-// Each part's optimizer goes on from where it was.
+// The optimizer of each part resumes from its state.
 func TestWideAndDeepGoesOnFromACheckpoint(t *testing.T) {
 	t.Parallel()
 	whole, cut := taxi(t), taxi(t)
@@ -77,7 +77,7 @@ func TestWideAndDeepGoesOnFromACheckpoint(t *testing.T) {
 	}
 }
 
-// A constant schedule is the rate itself, and each part has its own.
+// A constant schedule gives the rate itself, and each part has its own.
 func TestEachPartHasItsSchedule(t *testing.T) {
 	t.Parallel()
 	model := func(more map[string]any) string {
@@ -109,7 +109,8 @@ func TestAWidePartKeepsABaseModelsWeights(t *testing.T) {
 	before := done(t, run(t, "wide_deep", first))
 	a := taxi(t)
 	a.BaseModel, a.TrainSteps, a.Seed = first.ServingModelDir, new(1), 99
-	// One step of Adam raises the loss by 0.001; it is 0.008 higher where FTRL forgets what the wide part knew.
+	// One step of Adam raises the loss by 0.001; it is 0.008 higher if FTRL forgets the wide part's
+	// weights.
 	after := done(t, run(t, "wide_deep", a))
 	if math.Abs(after["loss"]-before["loss"]) > 0.004 {
 		t.Errorf("loss was %v, and is %v after one step from there", before["loss"], after["loss"])

@@ -36,7 +36,7 @@ func TestASpecThatCantBeIsRefused(t *testing.T) {
 			func(s spec, _ model) { s.Eval.Steps = new(-5) }},
 		{`trainer: eval spec: no exporter: there would be no model to serve`,
 			func(s spec, _ model) { s.Eval.Exporters = nil }},
-		{`trainer: eval spec: an exporter is called "../x": its exports stand in a folder of that name`,
+		{`trainer: eval spec: an exporter is called "../x", which can't be the name of a folder`,
 			func(s spec, _ model) { s.Eval.Exporters[0] = FinalExporter{Name: "../x"} }},
 		{`trainer: eval spec: exporter "x": serving input: expected either a transform graph or raw`,
 			func(s spec, _ model) { s.Eval.Exporters[0] = FinalExporter{Name: "x"} }},
@@ -91,12 +91,12 @@ func TestWithoutASchemaThereIsNothingToHandATrainer(t *testing.T) {
 	a := assignment(t, 10)
 	a.TransformGraphPath = ""
 	_, err := serve(t.Context(), t, a, small(nil), &stopAt{})
-	if err == nil || !strings.Contains(err.Error(), "is handed the schema of the examples") {
+	if err == nil || !strings.Contains(err.Error(), "needs the schema of the examples") {
 		t.Errorf("error is %v", err)
 	}
 }
 
-// A row that is no good is the data's fault, and named.
+// An invalid row is the data's fault, and the error names it.
 func TestBadRowsAreBadInput(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, 10)

@@ -5,14 +5,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
-// Estimator is a model to be built and trained: one of the canned ones.
+// Estimator is a model to build and train: one of the canned ones.
 type Estimator interface {
-	// plan says what is built.
+	// plan describes the network to build.
 	plan() (plan, error)
 }
 
-// DNNLinearCombinedClassifier is wide & deep (Cheng et al. 2016): the logits of a linear model and of a deep one, added up. Two
-// classes have one logit.
+// DNNLinearCombinedClassifier is wide & deep (Cheng et al. 2016): its logits are the sum of those
+// of a linear model and of a deep one. Two classes have one logit.
 type DNNLinearCombinedClassifier struct {
 	LinearFeatureColumns []LinearColumn
 	LinearOptimizer      optim.Optimizer // nil: FTRL with the rate 0.005, or 1/sqrt(columns) if that is less
@@ -20,10 +20,10 @@ type DNNLinearCombinedClassifier struct {
 	DNNOptimizer         optim.Optimizer // nil: Adagrad with the rate 0.001
 	DNNHiddenUnits       []int
 	DNNActivation        nn.Op    // "": relu
-	DNNDropout           float64  // share of each hidden layer's outputs that a step leaves out, from 0 to below 1
+	DNNDropout           float64  // share of each hidden layer's outputs that a training step leaves out, from 0 to below 1
 	NClasses             int      // 0: 2, or as many as LabelVocabulary has
-	LabelVocabulary      []string // the names of the classes, where the label is a string
-	WeightColumn         string   // feature that says how much a row counts, see the package comment; "": all count the same
+	LabelVocabulary      []string // the names of the classes, if the label is a string
+	WeightColumn         string   // feature with the weight of a row, see the package comment; "": all weigh the same
 	Config               RunConfig
 }
 
@@ -46,7 +46,7 @@ type DNNLinearCombinedRegressor struct {
 	DNNHiddenUnits       []int
 	DNNActivation        nn.Op
 	DNNDropout           float64
-	WeightColumn         string // feature that says how much a row counts, see the package comment; "": all count the same
+	WeightColumn         string // feature with the weight of a row, see the package comment; "": all weigh the same
 	Config               RunConfig
 }
 
@@ -65,10 +65,10 @@ type DNNClassifier struct {
 	Optimizer       optim.Optimizer // nil: Adagrad with the rate 0.001
 	HiddenUnits     []int
 	Activation      nn.Op    // "": relu
-	Dropout         float64  // share of each hidden layer's outputs that a step leaves out, from 0 to below 1
+	Dropout         float64  // share of each hidden layer's outputs that a training step leaves out, from 0 to below 1
 	NClasses        int      // 0: 2, or as many as LabelVocabulary has
-	LabelVocabulary []string // the names of the classes, where the label is a string
-	WeightColumn    string   // feature that says how much a row counts, see the package comment; "": all count the same
+	LabelVocabulary []string // the names of the classes, if the label is a string
+	WeightColumn    string   // feature with the weight of a row, see the package comment; "": all weigh the same
 	Config          RunConfig
 }
 
@@ -87,7 +87,7 @@ type DNNRegressor struct {
 	HiddenUnits    []int
 	Activation     nn.Op
 	Dropout        float64
-	WeightColumn   string // feature that says how much a row counts, see the package comment; "": all count the same
+	WeightColumn   string // feature with the weight of a row, see the package comment; "": all weigh the same
 	Config         RunConfig
 }
 
@@ -103,8 +103,8 @@ type LinearClassifier struct {
 	FeatureColumns  []LinearColumn
 	Optimizer       optim.Optimizer // nil: FTRL with the rate 0.2, or 1/sqrt(columns) if that is less
 	NClasses        int             // 0: 2, or as many as LabelVocabulary has
-	LabelVocabulary []string        // the names of the classes, where the label is a string
-	WeightColumn    string          // feature that says how much a row counts, see the package comment; "": all count the same
+	LabelVocabulary []string        // the names of the classes, if the label is a string
+	WeightColumn    string          // feature with the weight of a row, see the package comment; "": all weigh the same
 	Config          RunConfig
 }
 
@@ -117,7 +117,7 @@ func (e LinearClassifier) plan() (plan, error) {
 type LinearRegressor struct {
 	FeatureColumns []LinearColumn
 	Optimizer      optim.Optimizer
-	WeightColumn   string // feature that says how much a row counts, see the package comment; "": all count the same
+	WeightColumn   string // feature with the weight of a row, see the package comment; "": all weigh the same
 	Config         RunConfig
 }
 

@@ -9,16 +9,17 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Identity is a categorical_column_with_identity: the feature's integers are the ids 0..NumBuckets-1, and any other counts as
-// Default, but for -1: that is no value, as in TensorFlow, and so is one that a row lacks. TensorFlow's None, for which any
-// other is an error, isn't here: a served model should answer.
+// Identity is a categorical_column_with_identity: the feature's integers are the ids
+// 0..NumBuckets-1, and any other counts as Default, except -1: that is a missing value, as in
+// TensorFlow, like one that a row lacks. TensorFlow's default of None, with which other integers
+// are errors, is not supported: a served model should answer.
 type Identity struct {
 	Key        string
 	NumBuckets int
 	Default    int
 }
 
-// Name is the key.
+// Name returns the key.
 func (i Identity) Name() string { return i.Key }
 
 func (i Identity) ids(c *columns) (categories, error) {
@@ -40,14 +41,14 @@ func (i Identity) ids(c *columns) (categories, error) {
 
 func (i Identity) weigh(c *columns, units int) (nn.Ref, error) { return weighIDs(c, i, units) }
 
-// Hash is a categorical_column_with_hash_bucket over strings: the id is a hash of the string, the same as TensorFlow's.
-// The empty string is no value, as in TensorFlow.
+// Hash is a categorical_column_with_hash_bucket over strings: the id is a hash of the string, the
+// same as TensorFlow's. The empty string is a missing value, as in TensorFlow.
 type Hash struct {
 	Key         string
 	HashBuckets int
 }
 
-// Name is the key.
+// Name returns the key.
 func (h Hash) Name() string { return h.Key }
 
 func (h Hash) ids(c *columns) (categories, error) {
@@ -63,15 +64,15 @@ func (h Hash) ids(c *columns) (categories, error) {
 
 func (h Hash) weigh(c *columns, units int) (nn.Ref, error) { return weighIDs(c, h, units) }
 
-// Vocabulary is a categorical_column_with_vocabulary_list over strings, with one bucket for all others: num_oov_buckets=1.
-// Without Words they are those that the schema knows of the feature, its string domain. The empty string is no value, as in
-// TensorFlow.
+// Vocabulary is a categorical_column_with_vocabulary_list over strings, with one bucket for all
+// other words: num_oov_buckets=1. Without Words, the vocabulary is the feature's string domain in
+// the schema. The empty string is a missing value, as in TensorFlow.
 type Vocabulary struct {
 	Key   string
 	Words []string
 }
 
-// Name is the key.
+// Name returns the key.
 func (v Vocabulary) Name() string { return v.Key }
 
 func (v Vocabulary) ids(c *columns) (categories, error) {
@@ -95,14 +96,14 @@ func (v Vocabulary) ids(c *columns) (categories, error) {
 
 func (v Vocabulary) weigh(c *columns, units int) (nn.Ref, error) { return weighIDs(c, v, units) }
 
-// Bucketized is a bucketized_column: the id is in which of the ranges (-inf, b0), [b0, b1), ... [bn, inf) a number is. In a deep
-// model it is one-hot.
+// Bucketized is a bucketized_column: the id is the index of the range (-inf, b0), [b0, b1), ...
+// [bn, inf) that holds the number. In a deep model it is one-hot.
 type Bucketized struct {
 	Source     Numeric
-	Boundaries []float32 // rising
+	Boundaries []float32 // ascending
 }
 
-// Name is the source's, and _bucketized.
+// Name returns the source's name, and _bucketized.
 func (b Bucketized) Name() string { return b.Source.Name() + "_bucketized" }
 
 func (b Bucketized) ids(c *columns) (categories, error) {
@@ -125,15 +126,17 @@ type categories struct {
 	ids   nn.Ref // [b, w], of 0..depth-1
 	depth int
 
-	// present [b, w] is 1 for a value and 0 where there is none, whatever ids holds there. Without a name: there always is one.
+	// present [b, w] is 1 for a value and 0 for a missing one, whatever ids holds there. Without a
+	// name: no value is missing.
 	present nn.Ref
 }
 
-// present says where a feature has a value: TensorFlow's columns take -1 and the empty string for none.
+// present returns which values of a feature are present: TensorFlow's columns treat -1 and the
+// empty string as missing.
 func (c *columns) present(key string, x nn.Ref) nn.Ref {
 	scope := "features/" + key + "/present"
 	return c.once(scope, func(name string) nn.Ref {
-		if x.Type.Kind == nn.String { // 0 for the one word, 1 for others
+		if x.Type.Kind == nn.String { // 0 for that word, 1 for others
 			return c.Cast(name, c.Vocabulary(name+"/not_empty", x, []string{""}))
 		}
 		one := c.one()
@@ -141,7 +144,8 @@ func (c *columns) present(key string, x nn.Ref) nn.Ref {
 	})
 }
 
-// sum adds up the parts of x that belong to the places of a feature, each of that width, but for those without a value.
+// sum adds the parts of x that belong to the values of a feature, each of that width, except for
+// missing values.
 func (c *columns) sum(x nn.Ref, width int, of categories, name string) (sum nn.Ref) {
 	places := of.ids.Type.Width
 	for i := range places {
@@ -164,7 +168,7 @@ func (c *columns) sum(x nn.Ref, width int, of categories, name string) (sum nn.R
 	return sum
 }
 
-// mean is sum over the number of values; 0 where there is none.
+// mean is sum divided by the number of values; 0 if all are missing.
 func (c *columns) mean(x nn.Ref, width int, of categories, name string) nn.Ref {
 	sum, places := c.sum(x, width, of, name), of.ids.Type.Width
 	switch {
@@ -181,26 +185,29 @@ func (c *columns) one() nn.Ref {
 	return c.once("features/one", func(name string) nn.Ref { return c.Constant(name, 1) })
 }
 
-// Crossed is a crossed_column: the id is a hash of the values that a row has in two or more keys, the same as TensorFlow's. It is for a
-// linear model, and in a deep one for Indicator and Embedding.
+// Crossed is a crossed_column: the id is a hash of the values that a row has in two or more keys,
+// the same as TensorFlow's. A linear model uses it directly, a deep one through Indicator and
+// Embedding.
 type Crossed struct {
 	Keys        []CrossKey // Feature, Identity, Vocabulary or Bucketized
 	HashBuckets int
 }
 
-// CrossKey is what Crossed takes: a feature as it stands, or the ids of a column. Of a Hash take its Feature: its ids say less.
+// CrossKey is an input of Crossed: a feature itself, or the ids of a column. In place of a Hash use
+// its Feature: its ids carry less information.
 type CrossKey interface {
 	Name() string
 
-	// crossed gives the values, and whether TensorFlow has them as a sparse tensor: those it crosses first.
+	// crossed returns the values, and whether TensorFlow has them as a sparse tensor: it crosses
+	// those first.
 	crossed(c *columns) (values categories, sparse bool, err error)
 }
 
-// Feature is the key of a feature of words or whole numbers, as a Crossed names it. Of one without a shape, the empty string and -1
-// stand for what a row lacks.
+// Feature is the key of a feature of strings or integers in a Crossed. If the feature has no shape,
+// the empty string and -1 stand for a missing value.
 type Feature string
 
-// Name is the key.
+// Name returns the key.
 func (f Feature) Name() string { return string(f) }
 
 func (f Feature) crossed(c *columns) (categories, bool, error) {
@@ -223,13 +230,13 @@ func (b Bucketized) crossed(c *columns) (categories, bool, error) { return spars
 
 func sparseIDs(c *columns, column CategoricalColumn) (categories, bool, error) {
 	of, err := column.ids(c)
-	if err == nil && of.present.Name == "" && of.ids.Type.Width > 1 { // TensorFlow numbers the buckets of each place apart
+	if err == nil && of.present.Name == "" && of.ids.Type.Width > 1 { // TensorFlow numbers the buckets of each value separately
 		err = fmt.Errorf("column %q has %d numbers in a row, and a cross takes one", column.Name(), of.ids.Type.Width)
 	}
 	return of, true, err
 }
 
-// Name is the keys' names, sorted, with _X_ between them.
+// Name returns the keys' names, sorted, joined by _X_.
 func (x Crossed) Name() string {
 	var names []string
 	for _, key := range x.Keys {

@@ -12,34 +12,35 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
-// LinearColumn is a feature column that a linear model takes: Numeric, and what gives ids.
+// LinearColumn is a feature column of a linear model: Numeric, and the categorical ones.
 type LinearColumn interface {
-	// Name is TensorFlow's for the column, and part of the names of its variables.
+	// Name returns TensorFlow's name of the column, which is part of the names of its variables.
 	Name() string
 
-	// weigh gives the column's share of the logits [b, units].
+	// weigh returns the column's share of the logits [b, units].
 	weigh(c *columns, units int) (nn.Ref, error)
 }
 
-// DenseColumn is a feature column that a deep model takes: Numeric, Indicator, Embedding and Bucketized.
+// DenseColumn is a feature column of a deep model: Numeric, Indicator, Embedding and Bucketized.
 type DenseColumn interface {
-	// Name is TensorFlow's for the column, and part of the names of its variables.
+	// Name returns TensorFlow's name of the column, which is part of the names of its variables.
 	Name() string
 
-	// numbers gives the column as numbers [b, n].
+	// numbers returns the column as numbers [b, n].
 	numbers(c *columns) (nn.Ref, error)
 }
 
-// CategoricalColumn is a feature column that gives ids: Identity, Hash, Vocabulary, Bucketized and Crossed.
+// CategoricalColumn is a feature column with ids: Identity, Hash, Vocabulary, Bucketized and
+// Crossed.
 type CategoricalColumn interface {
 	LinearColumn
 
-	// ids gives the column as ids.
+	// ids returns the column as ids.
 	ids(c *columns) (categories, error)
 }
 
-// columns is a network under construction, and what features it has taken so far: a feature is an input once, however many
-// columns take it.
+// columns is a network under construction, with its inputs so far: a feature is one input, however
+// many columns use it.
 type columns struct {
 	*nn.Builder
 	spec   example.Spec
@@ -47,7 +48,7 @@ type columns struct {
 	made   map[string]nn.Ref // by name, or what they are
 	named  map[string]bool
 
-	defaults map[string]example.Default // for what a row lacks of a feature without a shape
+	defaults map[string]example.Default // for missing values of a feature without a shape
 }
 
 func newColumns(b *nn.Builder, spec example.Spec) *columns {
@@ -57,7 +58,8 @@ func newColumns(b *nn.Builder, spec example.Spec) *columns {
 	}
 }
 
-// feature is the input of that key, which must be of one of those kinds. One without a shape has one place, as has a scalar.
+// feature returns the input of that key, which must be of one of those kinds. A feature without a
+// shape has one value, like a scalar.
 func (c *columns) feature(key string, kinds ...example.Kind) (nn.Ref, error) {
 	f, ok := c.spec.Find(key)
 	switch {
@@ -84,7 +86,7 @@ func kindOf(k example.Kind) nn.ValueKind {
 	return nn.Float32
 }
 
-// once makes a value of that name the first time it is asked for.
+// once returns the value of that name, and makes it at the first call.
 func (c *columns) once(name string, make func(name string) nn.Ref) nn.Ref {
 	if _, ok := c.made[name]; !ok {
 		c.made[name] = make(name)
@@ -92,8 +94,8 @@ func (c *columns) once(name string, make func(name string) nn.Ref) nn.Ref {
 	return c.made[name]
 }
 
-// shared makes what columns that are the same have in common, as the linear and the deep part may, and what differs twice
-// although it has one name.
+// shared returns the part that equal columns have in common, for example in the linear and the deep
+// part. Different columns of one name are kept apart.
 func (c *columns) shared(column CategoricalColumn, what string, make func(name string) nn.Ref) nn.Ref {
 	key := fmt.Sprintf("%s %#v", what, column)
 	if ref, ok := c.made[key]; ok {
@@ -109,8 +111,8 @@ func (c *columns) shared(column CategoricalColumn, what string, make func(name s
 	return c.made[key]
 }
 
-// byName sorts columns as TensorFlow does before it puts them side by side, so that rows of a kernel mean the same here and
-// there. A name must not stand twice.
+// byName sorts columns as TensorFlow does before it concatenates them, so that the rows of a kernel
+// have the same meaning. A duplicate name is an error.
 func byName[T interface{ Name() string }](columns []T) ([]T, error) {
 	sorted := slices.SortedFunc(slices.Values(columns), func(a, b T) int { return cmp.Compare(a.Name(), b.Name()) })
 	for i := 1; i < len(sorted); i++ {
@@ -121,10 +123,11 @@ func byName[T interface{ Name() string }](columns []T) ([]T, error) {
 	return sorted, nil
 }
 
-// Numeric is a numeric_column: the feature's numbers as they are, integers too. Its width is that of the feature.
+// Numeric is a numeric_column: the feature's numbers unchanged, also integers. Its width is that of
+// the feature.
 type Numeric struct{ Key string }
 
-// Name is the key.
+// Name returns the key.
 func (n Numeric) Name() string { return n.Key }
 
 func (n Numeric) numbers(c *columns) (nn.Ref, error) {
@@ -135,7 +138,7 @@ func (n Numeric) numbers(c *columns) (nn.Ref, error) {
 	return c.once("features/"+n.Key+"/float", func(name string) nn.Ref { return c.Cast(name, x) }), nil
 }
 
-// weigh is x W, with W [width, units] from 0.
+// weigh returns x W, with W [width, units] initially 0.
 func (n Numeric) weigh(c *columns, units int) (nn.Ref, error) {
 	x, err := n.numbers(c)
 	if err != nil {
@@ -144,10 +147,11 @@ func (n Numeric) weigh(c *columns, units int) (nn.Ref, error) {
 	return c.Matrix(linearScope+n.Name()+"/product", linearWeights(n), initializer.Zeros, x, units), nil
 }
 
-// Indicator is an indicator_column: one-hot. A feature with several places has how often each id is there.
+// Indicator is an indicator_column: one-hot. For a feature with several values it is the count of
+// each id.
 type Indicator struct{ Of CategoricalColumn }
 
-// Name is the categorical column's, and _indicator.
+// Name returns the categorical column's name, and _indicator.
 func (i Indicator) Name() string { return i.Of.Name() + "_indicator" }
 
 func (i Indicator) numbers(c *columns) (nn.Ref, error) {
@@ -158,7 +162,7 @@ func (i Indicator) numbers(c *columns) (nn.Ref, error) {
 	return c.shared(i.Of, "indicator", func(name string) nn.Ref { return c.sum(x, of.depth, of, name) }), nil
 }
 
-// oneHot is TensorFlow's way with buckets: the places of a feature stay side by side.
+// oneHot encodes buckets like TensorFlow: the values of a feature are concatenated.
 func oneHot(c *columns, of CategoricalColumn) (nn.Ref, error) {
 	x, _, err := c.oneHots(of)
 	return x, err
@@ -172,14 +176,15 @@ func (c *columns) oneHots(column CategoricalColumn) (nn.Ref, categories, error) 
 	return c.shared(column, "one_hot", func(name string) nn.Ref { return c.OneHot(name, of.ids, of.depth) }), of, nil
 }
 
-// Embedding is an embedding_column with the combiner mean: a trained vector for each id. The vectors begin as TensorFlow's do,
-// normal with deviation 1/sqrt(Dimension), cut off at two deviations.
+// Embedding is an embedding_column with the combiner mean: a trained vector for each id. As in
+// TensorFlow, the initial vectors are normal with deviation 1/sqrt(Dimension), truncated at two
+// deviations.
 type Embedding struct {
 	Of        CategoricalColumn
 	Dimension int
 }
 
-// Name is the categorical column's, and _embedding.
+// Name returns the categorical column's name, and _embedding.
 func (e Embedding) Name() string { return e.Of.Name() + "_embedding" }
 
 func (e Embedding) numbers(c *columns) (nn.Ref, error) {
@@ -196,7 +201,7 @@ func (e Embedding) numbers(c *columns) (nn.Ref, error) {
 	return c.mean(x, e.Dimension, of, scope), nil
 }
 
-// truncatedNormal draws anew what is beyond two deviations, as tf.random.truncated_normal does.
+// truncatedNormal redraws values beyond two deviations, as tf.random.truncated_normal does.
 func truncatedNormal(deviation float64) initializer.Func {
 	return func(values []float32, _ []int, rng *rand.Rand) {
 		for i := range values {

@@ -43,7 +43,7 @@ var everyFeature = example.Spec{
 	{Name: "tips", Kind: example.Int64, Shape: []int{1}},
 }
 
-// rowsOfAll have values at every edge: on a boundary, outside of the buckets, words not known.
+// rowsOfAll have edge cases: values on a boundary, outside of the buckets, unknown words.
 var rowsOfAll = map[string]any{
 	"age": [][]float32{{9.99}, {10}, {64.9}, {65}}, "areas": [][]int64{{0, 4}, {4, 4}, {9, -1}, {2, 3}},
 	"company": [][]string{{"Taxi"}, {""}, {"Ümit"}, {"Taxi Two"}}, "hour": [][]int64{{0}, {23}, {24}, {-7}},
@@ -65,7 +65,8 @@ func inputsOfAll() map[string]nn.Value {
 	return in
 }
 
-// TensorFlow's own feature columns give the same numbers in the same order, by variables of the same names.
+// TensorFlow's own feature columns give the same numbers in the same order, with variables of the
+// same names.
 func TestColumnsAreTensorFlows(t *testing.T) {
 	t.Parallel()
 	e := everyColumn()

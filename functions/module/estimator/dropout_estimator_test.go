@@ -18,8 +18,9 @@ import (
 //go:embed testdata/dropout.py
 var dropoutScript string
 
-// What is left out is drawn by chance, so the chances are compared: over the same rows again and again, with weights that a step as good as
-// doesn't move, losses spread around the same mean here and there. Without dropout in one of the layers, that mean would be another.
+// Dropout is random, so the distributions are compared: over the same rows repeatedly, with weights
+// that a step hardly changes, the losses have the same mean here and in TensorFlow. Without dropout
+// in one of the layers, that mean would differ.
 func TestDropoutIsThatOfAnEstimator(t *testing.T) {
 	t.Parallel()
 	const steps, rate = 3000, 0.4
@@ -44,7 +45,7 @@ func TestDropoutIsThatOfAnEstimator(t *testing.T) {
 			if !w.Trainable {
 				continue
 			}
-			for i := range w.Values { // far from 0, so that what is left out shows
+			for i := range w.Values { // far from 0, so that dropout has a visible effect
 				w.Values[i] = float32((i*7)%11-4) / 8
 			}
 			start[w.Name] = weights{w.Shape, slices.Clone(w.Values)}
@@ -77,7 +78,7 @@ func TestDropoutIsThatOfAnEstimator(t *testing.T) {
 	}
 }
 
-// again gives the first batch of a source, over and over.
+// again repeats the first batch of a source.
 type again struct {
 	train.Source
 	first *nn.Batch

@@ -20,10 +20,11 @@ import (
 //go:embed testdata/estimator.py
 var estimatorScript string
 
-// The real thing: from the checkpoint that TensorFlow's own DNNLinearCombinedClassifier wrote before its first step, training
-// here ends with the weights and the metrics that it ended with. Sums of float32 are in another order, and its Adagrad adds
-// epsilon behind the root: weights were seen to differ by 4e-8, the loss of an example by 2e-7. Rows weigh the same, or as much as
-// a feature of theirs says, 0 to 23.
+// From the checkpoint that TensorFlow's own DNNLinearCombinedClassifier wrote before its first
+// step, training here ends with the same weights and metrics. Sums of float32 are in another order,
+// and its Adagrad adds epsilon after the root: observed differences are 4e-8 for weights and 2e-7
+// for the loss of an example. Rows weigh the same, or as much as one of their features says, 0 to
+// 23.
 func TestTrainingIsThatOfAnEstimator(t *testing.T) {
 	t.Parallel()
 	for name, weight := range map[string]string{"unweighted": "", "weighted": "trip_start_hour_xf"} {
@@ -76,7 +77,8 @@ func trainsAsAnEstimator(t *testing.T, weight string) {
 		t.Errorf("%d of TensorFlow's %d variables have a namesake", found, len(want.Weights))
 	}
 	for name, tolerance := range map[string]float64{
-		// loss is the mean over batches there, of which the last is short; the others are float32.
+		// In TensorFlow, loss is the mean over batches, of which the last is short; the others are
+		// float32.
 		"loss": 1e-2 * want.Metrics["loss"] / want.Metrics["average_loss"], "average_loss": 1e-5, "accuracy": 1e-6, "precision": 1e-6, "recall": 1e-6, "global_step": 0,
 		"auc": 2e-3, // 200 thresholds there, 10000 here
 	} {
@@ -108,7 +110,7 @@ func answersOf(t *testing.T, a module.Assignment, want []string) {
 		}
 	}
 	slices.Sort(got)
-	// What every row has alike is left out, as the package comment says.
+	// Outputs that are equal for every row are left out, as the package comment says.
 	want = slices.DeleteFunc(want, func(name string) bool { return name == "all_class_ids" || name == "all_classes" })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("predict - serving_default +\n%s", diff)

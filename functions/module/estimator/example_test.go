@@ -15,7 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/estimator"
 )
 
-// tippers is a trainer: will a passenger tip well? A linear model over the payment and the company.
+// tippers is a trainer: will a passenger tip well? It is a linear model over the payment and the
+// company.
 func tippers(args *module.Args, _ *example.Schema) (estimator.Spec, error) {
 	features, err := estimator.TransformedFeatures(args)
 	if err != nil {
@@ -40,7 +41,8 @@ func tippers(args *module.Args, _ *example.Schema) (estimator.Spec, error) {
 	}, nil
 }
 
-// A program has only estimator.Main(tippers). A test calls Run, with a clock of its own, since exports are called by the time.
+// A program needs only estimator.Main(tippers). A test calls Run, with its own clock, since exports
+// are named after the time.
 func Example() {
 	out, err := os.MkdirTemp("", "tippers-")
 	if err != nil {
@@ -61,7 +63,7 @@ func Example() {
 	// model_run/Format-Serving/export/best/1577836802/saved_model.pb
 }
 
-// train works on an assignment as a worker's process does: one line of JSON in, progress out.
+// train runs an assignment like a worker's process: one line of JSON in, progress out.
 func train(out string, m module.Module) error {
 	data, err := filepath.Abs("../../../local/examples/taxi/data")
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// Exporter says after which evaluations the model is exported, and how many exports are kept: FinalExporter, LatestExporter,
-// BestExporter.
+// Exporter decides after which evaluations the model is exported, and how many exports are kept:
+// FinalExporter, LatestExporter, BestExporter.
 type Exporter interface {
-	// about is its name and what its exports take.
+	// about returns its name and the input of its exports.
 	about() (name string, input ServingInput)
 
-	// wants says whether the model that the last of these evaluations was of is to be exported.
+	// wants reports whether to export the model of the last of these evaluations.
 	wants(all []train.Evaluation) bool
 
-	// keeps is how many exports stay: the newest. Below 0: all.
+	// keeps returns how many of the newest exports are kept. Below 0: all.
 	keeps() int
 }
 
@@ -48,14 +48,15 @@ func (e LatestExporter) wants([]train.Evaluation) bool { return true }
 
 func (e LatestExporter) keeps() int { return cmp.Or(e.ExportsToKeep, defaultExportsToKeep) }
 
-// BestExporter exports the model after each evaluation that is better than all before it, also those before a lost worker.
+// BestExporter exports the model after each evaluation that is better than all earlier ones,
+// including those of a lost worker.
 type BestExporter struct {
 	Name          string
 	ServingInput  ServingInput
 	ExportsToKeep int // 0: 5; below 0: all
 
-	// Compare says whether the second evaluation's metrics are better than the first's: those of train.Evaluate, average_loss and
-	// global_step. nil: its loss is smaller.
+	// Compare reports whether the second evaluation's metrics are better than the first's: those of
+	// train.Evaluate, average_loss and global_step. nil: its loss is smaller.
 	Compare func(best, current map[string]float64) bool
 }
 
@@ -81,13 +82,13 @@ const defaultExportsToKeep = 5
 
 func smallerLoss(best, current map[string]float64) bool { return current["loss"] < best["loss"] }
 
-// checkExporters also finds out whose exports are served.
+// checkExporters also determines whose exports are served.
 func (s Spec) checkExporters() error {
 	var names []string
 	for _, e := range s.Eval.Exporters {
 		name, input := e.about()
 		if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
-			return fmt.Errorf("eval spec: an exporter is called %q: its exports stand in a folder of that name", name)
+			return fmt.Errorf("eval spec: an exporter is called %q, which can't be the name of a folder", name)
 		}
 		if err := input.check(); err != nil {
 			return fmt.Errorf("eval spec: exporter %q: %w", name, err)
@@ -112,7 +113,7 @@ func (s Spec) checkExporters() error {
 	return nil
 }
 
-// served is the exporter whose newest export is served.
+// served returns the exporter whose newest export is served.
 func (s Spec) served() Exporter {
 	for _, e := range s.Eval.Exporters {
 		if name, _ := e.about(); s.Serve == "" || name == s.Serve {
@@ -122,7 +123,7 @@ func (s Spec) served() Exporter {
 	return nil
 }
 
-// transformGraph is the folder of the transform graph that is served, "" for none.
+// transformGraph returns the folder of the transform graph that is served, "" for none.
 func (s Spec) transformGraph() string {
 	_, input := s.served().about()
 	return input.TransformGraph

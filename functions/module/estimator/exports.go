@@ -19,10 +19,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// exports are the exports of a training under way, in a folder of the working directory, so that they outlive a lost worker:
+// exports are the exports of a running training, in a folder of the working directory, so that they
+// survive the loss of a worker:
 //
-//	exports.json                            what each is of
-//	<exporter>/<unix seconds>/Format-...    the model, and what else is asked for of the one that is served
+//	exports.json                            the evaluation of each
+//	<exporter>/<unix seconds>/Format-...    the model; of the served one, all other formats
 type exports struct {
 	dir  string
 	spec Spec
@@ -30,7 +31,7 @@ type exports struct {
 
 	args *module.Args
 
-	model func(ServingInput) export.Model   // as it is now
+	model func(ServingInput) export.Model   // the current one
 	rows  func() (train.CloseSource, error) // of the evaluation data
 
 	kept []exported
@@ -39,7 +40,7 @@ type exports struct {
 // exported is one export.
 type exported struct {
 	Exporter string `json:"exporter"`
-	Version  int64  `json:"version"` // unix seconds, or more where two would be the same
+	Version  int64  `json:"version"` // unix seconds, or more if two would be equal
 	Step     int    `json:"step"`
 }
 
@@ -54,7 +55,8 @@ func (e *exports) folder(x exported) string {
 	return filepath.Join(e.dir, x.Exporter, strconv.FormatInt(x.Version, 10))
 }
 
-// resume takes up the exports of an earlier attempt, but for what was dropped while its working directory was being copied.
+// resume restores the exports of an earlier attempt, except those that were removed while its
+// working directory was copied.
 func (e *exports) resume() error {
 	text, err := os.ReadFile(filepath.Join(e.dir, exportsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,8 +74,8 @@ func (e *exports) resume() error {
 	return nil
 }
 
-// after asks each exporter after an evaluation. What exports there are of evaluations that never were, because an attempt was lost,
-// goes first.
+// after asks each exporter after an evaluation. It first removes the exports of evaluations that a
+// lost attempt made and that are repeated now.
 func (e *exports) after(ctx context.Context, all []train.Evaluation) error {
 	e.kept = slices.DeleteFunc(e.kept, func(x exported) bool {
 		return !slices.ContainsFunc(all[:len(all)-1], func(one train.Evaluation) bool { return one.Step == x.Step })
@@ -96,7 +98,7 @@ func (e *exports) export(ctx context.Context, exporter Exporter, step int) error
 		x.Version = max(x.Version, newest.Version+1)
 	}
 	folder := e.folder(x)
-	if err := os.RemoveAll(folder); err != nil { // of an attempt that was lost in the middle of it
+	if err := os.RemoveAll(folder); err != nil { // of a lost attempt, incomplete
 		return err
 	}
 	write := e.write
@@ -111,7 +113,7 @@ func (e *exports) export(ctx context.Context, exporter Exporter, step int) error
 	return nil
 }
 
-// newest is the exporter's last export.
+// newest returns the exporter's last export.
 func (e *exports) newest(name string) (exported, bool) {
 	of := e.of(name)
 	if len(of) == 0 {
@@ -120,7 +122,7 @@ func (e *exports) newest(name string) (exported, bool) {
 	return of[len(of)-1], true
 }
 
-// of are the exporter's exports, the oldest first.
+// of returns the exporter's exports, the oldest first.
 func (e *exports) of(name string) (of []exported) {
 	for _, x := range e.kept {
 		if x.Exporter == name {
@@ -131,7 +133,7 @@ func (e *exports) of(name string) (of []exported) {
 	return of
 }
 
-// forget drops the exporter's oldest exports beyond those that it keeps.
+// forget drops the exporter's oldest exports beyond the number that it keeps.
 func (e *exports) forget(exporter Exporter) {
 	name, _ := exporter.about()
 	of, keeps := e.of(name), exporter.keeps()
@@ -143,7 +145,8 @@ func (e *exports) forget(exporter Exporter) {
 	}
 }
 
-// save writes down what there is, then removes what is no longer: whoever comes after a crash in between removes it.
+// save writes the list of exports, then removes the others: after a crash in between, the next
+// attempt removes them.
 func (e *exports) save() error {
 	text, err := json.Marshal(e.kept)
 	if err == nil {
@@ -165,7 +168,7 @@ func (e *exports) save() error {
 	return nil
 }
 
-// sweep removes every folder that is no export which is kept.
+// sweep removes every folder that is not an export in the list.
 func (e *exports) sweep() error {
 	folders, err := filepath.Glob(filepath.Join(e.dir, "*", "*"))
 	if err != nil {
@@ -181,12 +184,12 @@ func (e *exports) sweep() error {
 	return nil
 }
 
-// write writes the SavedModel alone.
+// write writes only the SavedModel.
 func (e *exports) write(ctx context.Context, folder string, m export.Model) error {
 	return export.Write(ctx, export.Targets{Serving: filepath.Join(folder, servingFolder)}, m)
 }
 
-// writeAll writes all that is asked for of the model that is served.
+// writeAll writes all formats of the served model.
 func (e *exports) writeAll(ctx context.Context, folder string, m export.Model) error {
 	if err := e.predict(ctx, folder, m); err != nil {
 		return err
@@ -207,7 +210,7 @@ func (e *exports) writeEval(folder string, m export.Model) error {
 	return savedmodel.WriteEval(filepath.Join(folder, evalFolder), m.Model)
 }
 
-// predict writes what the model says of evaluation rows, if that is asked for.
+// predict writes the model's predictions of evaluation rows, if the assignment asks for them.
 func (e *exports) predict(ctx context.Context, folder string, m export.Model) (err error) {
 	if e.args.Predictions == nil {
 		return nil
@@ -223,8 +226,9 @@ func (e *exports) predict(ctx context.Context, folder string, m export.Model) (e
 	return export.Predict(ctx, filepath.Join(folder, predictions), m.Graph, source, e.args.Predictions.Rows)
 }
 
-// publish lays the exports out as TFX's Trainer leaves them: all of them where Estimators write them, below model_run, and
-// the served one flat in the model. The SavedModel that is served comes last: a folder that has it has all.
+// publish arranges the exports as TFX's Trainer does: all of them below model_run, where Estimators
+// write them, and the served one directly in the model. The served SavedModel comes last: a folder
+// that has it is complete.
 func (e *exports) publish() error {
 	if err := e.layOut(e.args.ModelRunDir); err != nil {
 		return fmt.Errorf("publish exports: %w", err)
@@ -232,7 +236,7 @@ func (e *exports) publish() error {
 	name, _ := e.spec.served().about()
 	served, ok := e.newest(name)
 	if !ok {
-		return fmt.Errorf("exporter %q exported nothing, and so there is no model to serve", name)
+		return fmt.Errorf("exporter %q exported nothing: there is no model to serve", name)
 	}
 	from, to := e.folder(served), filepath.Dir(e.args.ServingModelDir)
 	parts, err := os.ReadDir(from)
@@ -250,7 +254,8 @@ func (e *exports) publish() error {
 	return nil
 }
 
-// place copies one part of the served export, but the SavedModel, to where it is asked for.
+// place copies one part of the served export, other than the SavedModel, to the folder of the
+// assignment.
 func (e *exports) place(part, model string) error {
 	switch name := filepath.Base(part); name {
 	case servingFolder:
@@ -290,7 +295,7 @@ func (e *exports) layOut(modelRun string) error {
 	return nil
 }
 
-// copyFolder copies a folder to where there is none, or an empty one.
+// copyFolder copies a folder to a path that does not exist, or is an empty folder.
 func copyFolder(to, from string) error {
 	err := os.Remove(to)
 	if err == nil || errors.Is(err, os.ErrNotExist) {

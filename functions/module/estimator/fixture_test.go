@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// assignment is a training on the taxi data, in new folders.
+// assignment returns a training on the taxi data, in new folders.
 func assignment(t *testing.T, steps int) module.Assignment {
 	t.Helper()
 	graph, err := filepath.Abs(filepath.Join(taxiData, "transform_graph"))
@@ -35,7 +35,7 @@ func assignment(t *testing.T, steps int) module.Assignment {
 	}
 }
 
-// small is a trainer of a small taxi model that evaluates every tenth step.
+// small returns a trainer of a small taxi model that evaluates every tenth step.
 func small(change func(*Spec, *DNNLinearCombinedClassifier)) Trainer {
 	return func(args *module.Args, _ *example.Schema) (Spec, error) {
 		features, err := TransformedFeatures(args)
@@ -67,7 +67,7 @@ func transformed(args *module.Args) ServingInput {
 	return ServingInput{TransformGraph: args.TransformGraphPath, Labels: []string{"tips"}}
 }
 
-// stopAt ends a training when a message says that the step is reached.
+// stopAt ends a training when a message reports the step.
 type stopAt struct {
 	bytes.Buffer
 	kind module.MessageType
@@ -83,7 +83,8 @@ func (s *stopAt) Write(line []byte) (int, error) {
 	return s.Buffer.Write(line)
 }
 
-// serve works on an assignment in this process and returns the metrics reported at the end. The clock is at 1700000000.
+// serve runs an assignment in this process and returns the final metrics. The clock is at
+// 1700000000.
 func serve(ctx context.Context, t *testing.T, a module.Assignment, trainer Trainer, out *stopAt) (map[string]float64, error) {
 	t.Helper()
 	line, err := json.Marshal(a)
@@ -103,7 +104,7 @@ func serve(ctx context.Context, t *testing.T, a module.Assignment, trainer Train
 	return last.Metrics, err
 }
 
-// files are the digests of all files below a folder.
+// files returns the digests of all files below a folder.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -122,7 +123,7 @@ func files(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// exportsIn are the exports below a model_run folder.
+// exportsIn returns the exports below a model_run folder.
 func exportsIn(t *testing.T, modelRun string) string {
 	t.Helper()
 	folders, err := filepath.Glob(filepath.Join(modelRun, "Format-Serving", "export", "*", "*"))

@@ -16,7 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// shop has raw examples without any transform graph: what a customer pays depends on age and city, and some cells are missing.
+// shop has raw examples without a transform graph: the amount that a customer pays depends on age
+// and city, and some cells are missing.
 const shop = `
 feature { name: "age" type: FLOAT presence { min_fraction: 1 } shape { dim { size: 1 } } }
 feature { name: "city" type: BYTES domain: "cities" }
@@ -82,7 +83,7 @@ func selling(label string, e Estimator) Trainer {
 	}
 }
 
-// Every canned Estimator learns the shop, which without learning gives the figures in the comments.
+// Every canned Estimator learns the shop. Untrained models have the figures in the comments.
 func TestEveryEstimatorLearns(t *testing.T) {
 	t.Parallel()
 	age, city, visits := Bucketized{Numeric{"age"}, []float32{20, 40, 60}}, Vocabulary{Key: "city"}, Identity{Key: "visits", NumBuckets: 4}
@@ -135,13 +136,13 @@ func atLeast(least float64) func(float64) bool { return func(x float64) bool { r
 
 func atMost(most float64) func(float64) bool { return func(x float64) bool { return x <= most } }
 
-// quick is an optimizer that needs no thousands of steps.
+// quick returns an optimizer that does not need thousands of steps.
 func quick() optim.Optimizer {
 	return optim.NewSingle(&optim.Adam{LearningRate: 0.03, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7})
 }
 
-// compareServed asks the model in its file with the raw rows, missing cells and all, and compares with the predictions of the
-// one that was in memory.
+// compareServed compares the predictions of the model in its file for the raw rows, missing cells
+// included, with those of the model in memory.
 func compareServed(t *testing.T, a module.Assignment) {
 	t.Helper()
 	want := predicted(t, a.Predictions.Path)

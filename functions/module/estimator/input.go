@@ -14,19 +14,19 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/training"
 )
 
-// Input is an input_fn: batches of features and their label, out of files of tf.Examples.
+// Input is an input_fn: batches of features and their label, from files of tf.Examples.
 type Input struct {
 	Files     []string     // patterns: args.TrainFiles or args.EvalFiles
-	Features  example.Spec // what is read; the label too
+	Features  example.Spec // what is read, including the label
 	Label     string       // one of them
 	BatchSize int          // rows
 
 	Epochs        int // how often the data are read; 0: forever in training, once in evaluation
-	ShuffleBuffer int // from how many records the next is drawn; 0: 10000 in training, in evaluation they stay in order; 1: in order
+	ShuffleBuffer int // how many records are shuffled at a time; 0: 10000 in training, 1 in evaluation; 1: in order
 }
 
-// TransformedFeatures are the features of transformed examples, as in the transform graph's transformed_metadata:
-// TFTransformOutput.transformed_feature_spec.
+// TransformedFeatures returns the features of transformed examples, from the transform graph's
+// transformed_metadata: TFTransformOutput.transformed_feature_spec.
 func TransformedFeatures(args *module.Args) (example.Spec, error) {
 	if !args.Transformed || args.TransformGraphPath == "" {
 		return nil, errors.New("this module learns from transformed examples: it needs them with their transform graph")
@@ -64,16 +64,18 @@ func (in Input) evaluation(log *slog.Logger) example.Options {
 	}
 }
 
-// feed says how rows become what the model takes. Rows of weight 0 may fill a batch: its loss is 0 then, as in TensorFlow.
+// feed returns how rows become inputs of the model. A batch may have only rows of weight 0: then
+// its loss is 0, as in TensorFlow.
 func (in Input) feed(n network, p plan) train.Feed {
 	return train.Feed{Inputs: n.Graph.Inputs, Defaults: n.defaults, Label: p.head.label(in.Label), Weight: p.weight, AllowIdle: true}
 }
 
-// ServingInput is what an exported model takes: serialized tf.Examples of raw features, a serving_input_receiver_fn.
+// ServingInput is the input of an exported model: serialized tf.Examples of raw features, a
+// serving_input_receiver_fn.
 type ServingInput struct {
-	TransformGraph string       // the folder of the transform graph that makes features of them: args.TransformGraphPath
+	TransformGraph string       // the folder of the transform graph that computes the features: args.TransformGraphPath
 	Features       example.Spec // without a transform graph: how they are parsed
-	Labels         []string     // raw features that a request may leave out, although the transform graph takes them
+	Labels         []string     // raw features that a request may leave out, although they are inputs of the transform graph
 }
 
 func (s ServingInput) check() error {

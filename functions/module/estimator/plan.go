@@ -14,11 +14,11 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// plan is what the canned Estimators come down to: a wide part, a deep part, or both, and a head.
+// plan is the common form of the canned Estimators: a wide part, a deep part, or both, and a head.
 type plan struct {
 	config RunConfig
 	head   head
-	weight string // feature; "": all rows count the same
+	weight string // feature; "": all rows weigh the same
 
 	linear          []LinearColumn
 	linearOptimizer optim.Optimizer
@@ -31,22 +31,23 @@ type plan struct {
 	dropout       float64
 }
 
-// The learning rates of TensorFlow's canned Estimators; its comments call them a historical artifact.
+// The learning rates of TensorFlow's canned Estimators; its comments call them a historical
+// artifact.
 const (
 	combinedLinearRate = 0.005
 	linearAloneRate    = 0.2
 	deepRate           = 0.001
 )
 
-// network is a plan that was built: the model, and the optimizer of each part.
+// network is a built plan: the model, and the optimizer of each part.
 type network struct {
 	*nn.Model
 	optimizer optim.Optimizer
-	defaults  map[string]example.Default // for what a row lacks of a feature
-	classes   []string                   // their names; nil for a number, and where they aren't known
+	defaults  map[string]example.Default // for missing values of a feature
+	classes   []string                   // their names; nil for a number, and if they are unknown
 }
 
-// build makes the network: logits = wide + deep.
+// build builds the network: logits = wide + deep.
 func (p plan) build(spec example.Spec, seed int64) (network, error) {
 	c := newColumns(nn.NewBuilder(nn.NewRand(seed)), spec)
 	logits, err := p.logits(c)
@@ -62,7 +63,7 @@ func (p plan) build(spec example.Spec, seed int64) (network, error) {
 	if err != nil {
 		return network{}, err
 	}
-	m.Reduction = nn.SumOverBatchSize // that of TensorFlow's heads
+	m.Reduction = nn.SumOverBatchSize // the reduction of TensorFlow's heads
 	o, err := p.optimizer(m)
 	return network{Model: m, optimizer: o, defaults: c.defaults}, err
 }
@@ -88,7 +89,7 @@ func (p plan) logits(c *columns) (nn.Ref, error) {
 	return c.Add("head/logits", narrow, wide), nil
 }
 
-// optimizer is one for each part that is there.
+// optimizer returns one optimizer for each part that exists.
 func (p plan) optimizer(m *nn.Model) (optim.Optimizer, error) {
 	var parts []optim.Part
 	if len(p.deep) > 0 {
@@ -113,7 +114,8 @@ func (p plan) optimizer(m *nn.Model) (optim.Optimizer, error) {
 	return o, nil
 }
 
-// narrow is the deep part: columns side by side, dense hidden layers, each with its dropout, logits.
+// narrow builds the deep part: concatenated columns, dense hidden layers, each with its dropout,
+// logits.
 func (p plan) narrow(c *columns) (nn.Ref, error) {
 	sorted, err := byName(p.deep)
 	if err != nil {
@@ -141,7 +143,7 @@ func (p plan) narrow(c *columns) (nn.Ref, error) {
 	return c.Dense(deepPrefix+"logits", x, p.head.units(), ""), nil
 }
 
-// deepActivation is that of the hidden layers.
+// deepActivation returns the activation of the hidden layers.
 func (p plan) deepActivation() nn.Op {
 	if p.activation == "" {
 		return nn.OpRelu
@@ -149,7 +151,7 @@ func (p plan) deepActivation() nn.Op {
 	return p.activation
 }
 
-// The names of variables are those that TensorFlow's canned Estimators give them.
+// The names of variables in TensorFlow's canned Estimators.
 const (
 	linearPrefix = "linear/"
 	linearScope  = linearPrefix + "linear_model/"
@@ -159,7 +161,7 @@ const (
 
 func linearWeights(column LinearColumn) string { return linearScope + column.Name() + "/weights" }
 
-// linear is the wide part: logits = sum over columns of their weights + bias, all from 0.
+// linear builds the wide part: logits = sum over columns of their weights + bias, all initially 0.
 func linear(c *columns, of []LinearColumn, units int) (nn.Ref, error) {
 	sorted, err := byName(of)
 	if err != nil {
@@ -180,7 +182,8 @@ func linear(c *columns, of []LinearColumn, units int) (nn.Ref, error) {
 	return c.Bias(linearScope+"logits", linearScope+"bias_weights", sum), nil
 }
 
-// weighIDs looks up a weight for each id, of each place of the feature, and adds them up: the combiner sum.
+// weighIDs looks up a weight for the id of each value of the feature, and sums them: the combiner
+// sum.
 func weighIDs(c *columns, column CategoricalColumn, units int) (nn.Ref, error) {
 	of, err := column.ids(c)
 	if err != nil {
@@ -190,13 +193,13 @@ func weighIDs(c *columns, column CategoricalColumn, units int) (nn.Ref, error) {
 	return c.sum(c.Table(scope+"/lookup", linearWeights(column), initializer.Zeros, of.ids, of.depth, units), units, of, scope), nil
 }
 
-// head is what TensorFlow calls so: what the logits mean, how wrong they are, and what is answered.
+// head is TensorFlow's term for the meaning of the logits, their loss, and the outputs.
 type head struct {
-	classes    int // 0: a number is predicted
+	classes    int // 0: the label is a number
 	vocabulary []string
 }
 
-// classifierHead has 2 classes if nothing is said.
+// classifierHead has 2 classes by default.
 func classifierHead(classes int, vocabulary []string) (head, error) {
 	if classes == 0 {
 		classes = max(2, len(vocabulary))
@@ -208,7 +211,7 @@ func classifierHead(classes int, vocabulary []string) (head, error) {
 	return head{classes, vocabulary}, nil
 }
 
-// units is the width of the logits.
+// units returns the width of the logits.
 func (h head) units() int {
 	if h.classes <= 2 {
 		return 1
@@ -234,7 +237,7 @@ func (h head) label(feature string) train.Label {
 	return l
 }
 
-// answer names the outputs, as Estimators' predict signature has them.
+// answer names the outputs like the predict signature of Estimators.
 func (h head) answer(b *nn.Builder, logits nn.Ref) {
 	if h.classes == 0 {
 		b.Output("predictions", logits)
@@ -243,7 +246,7 @@ func (h head) answer(b *nn.Builder, logits nn.Ref) {
 	b.Output("logits", logits)
 	two := logits
 	switch h.classes {
-	case 2: // softmax(0, z) = (sigmoid(-z), sigmoid(z)); z > -z just where z > 0
+	case 2: // softmax(0, z) = (sigmoid(-z), sigmoid(z)); z > -z if and only if z > 0
 		logistic, negative := b.Activation("head/logistic", logits, nn.OpSigmoid), b.Apply("head/negative", logits, nn.OpNeg)
 		b.Output("logistic", logistic)
 		b.Output("probabilities", b.Concat("head/probabilities", b.Activation("head/other", negative, nn.OpSigmoid), logistic))
@@ -256,7 +259,7 @@ func (h head) answer(b *nn.Builder, logits nn.Ref) {
 	b.Output("classes", b.Label("head/classes", ids, h.names()))
 }
 
-// classNames are what the classes stand for, of which the label is a number in a vocabulary, perhaps.
+// classNames returns the names of the classes. The label may be an index into a vocabulary.
 func (h head) classNames(label, transformGraph string) ([]string, error) {
 	if h.classes == 0 {
 		return nil, nil
@@ -264,7 +267,7 @@ func (h head) classNames(label, transformGraph string) ([]string, error) {
 	return warmstart.ClassNames(h.classes, h.vocabulary, label, transformGraph)
 }
 
-// names of the classes: 0, 1, 2 ... where there are no others.
+// names returns the names of the classes: 0, 1, 2 ... if there are no others.
 func (h head) names() []string {
 	if h.vocabulary != nil {
 		return h.vocabulary

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A worker may be lost while an export that is no longer kept is being removed, and its folder be copied in the middle of it.
+// A worker may be lost while an export is being removed, and its folder may be copied at that
+// moment.
 func TestHalfAnExportIsNotTakenUp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -23,14 +23,14 @@ import (
 // return.
 func Main(t Trainer) { module.Main(Module(t)) }
 
-// Module makes a module of a Trainer.
+// Module returns the module of a Trainer.
 func Module(t Trainer) module.Module {
 	return module.Module{Train: func(ctx context.Context, args *module.Args) error { return Run(ctx, args, t, time.Now) }}
 }
 
-// Run trains, evaluates and exports as t says, like tf.estimator.train_and_evaluate and TFX's Trainer. The
-// clock decides when checkpoints by time and evaluations are due, and names exports. An error that the
-// data cause is a module.Error of kind input.
+// Run trains, evaluates and exports the Spec of t, like tf.estimator.train_and_evaluate and TFX's
+// Trainer. The clock determines when checkpoints by time and evaluations are due, and the names of
+// exports. An error caused by the data is a module.Error of kind input.
 func Run(ctx context.Context, args *module.Args, t Trainer, now func() time.Time) error {
 	r := runner{args: args, now: now, log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	err := withWorkingDir(args.WorkingDir, func(dir string) error {
@@ -40,8 +40,8 @@ func Run(ctx context.Context, args *module.Args, t Trainer, now func() time.Time
 	return training.BadInput(ctx, err)
 }
 
-// withWorkingDir calls do with dir, or if that is empty, as for a module that is started by hand, with a
-// temporary directory.
+// withWorkingDir calls do with dir, or with a temporary directory if dir is empty, as for a module
+// that is started by hand.
 func withWorkingDir(dir string, do func(dir string) error) (err error) {
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "estimator-"); err != nil {
@@ -52,7 +52,7 @@ func withWorkingDir(dir string, do func(dir string) error) (err error) {
 	return do(dir)
 }
 
-// runner holds what a run needs.
+// runner holds the inputs of a run.
 type runner struct {
 	args    *module.Args
 	working string // directory of checkpoints and exports
@@ -60,8 +60,8 @@ type runner struct {
 	log     *slog.Logger
 }
 
-// run reads the schema, calls the Trainer, builds the network, trains it with evaluations and exports, and
-// publishes the exports.
+// run reads the schema, calls the Trainer, builds the network, trains it with evaluations and
+// exports, and publishes the exports.
 func (r runner) run(ctx context.Context, t Trainer) error {
 	schema, err := readSchema(r.args)
 	if err != nil {
@@ -100,7 +100,8 @@ func (r runner) run(ctx context.Context, t Trainer) error {
 	return e.publish()
 }
 
-// readSchema returns the schema of the raw examples: the assignment's, or the one in the transform graph.
+// readSchema returns the schema of the raw examples: the assignment's, or the one in the transform
+// graph.
 func readSchema(args *module.Args) (*example.Schema, error) {
 	switch {
 	case args.SchemaPath != "":
@@ -108,7 +109,7 @@ func readSchema(args *module.Args) (*example.Schema, error) {
 	case args.TransformGraphPath != "":
 		return example.ReadSchema(filepath.Join(args.TransformGraphPath, "metadata", "schema.pbtxt"))
 	}
-	return nil, errors.New("an Estimator-style module is handed the schema of the examples, and this training has none")
+	return nil, errors.New("an Estimator-style module needs the schema of the examples, and this training has none")
 }
 
 // network plans and builds the network of the spec's Estimator.
@@ -127,7 +128,7 @@ func (r runner) network(spec Spec) (plan, network, error) {
 	return p, n, err
 }
 
-// training returns how the network is trained, as train_and_evaluate does it.
+// training returns the configuration of the training, like that of train_and_evaluate.
 func (r runner) training(spec Spec, p plan, n network, e *exports) *training.Training {
 	in, seed := spec.Train.Input, p.config.seed(r.args)
 	return &training.Training{
@@ -155,7 +156,7 @@ func (r runner) training(spec Spec, p plan, n network, e *exports) *training.Tra
 	}
 }
 
-// settings returns what a training uses. The loop's own values are added by package training.
+// settings returns the settings of a training. Package training adds the loop's own values.
 func (r runner) settings(spec Spec, p plan) map[string]any {
 	all := map[string]any{"estimator": fmt.Sprintf("%T", spec.Estimator), "eval_batch_size": spec.Eval.Input.BatchSize}
 	if p.head.classes > 0 {
@@ -179,13 +180,13 @@ func (r runner) settings(spec Spec, p plan) map[string]any {
 	return all
 }
 
-// warmStart copies weights of the model that the run config names, if it names one.
+// warmStart copies the weights of the model that the run config names, if any.
 func (r runner) warmStart(t *training.Training, c RunConfig, transformGraph string) error {
 	if c.WarmStartFrom != "" {
 		return t.WarmStart("run config", c.WarmStartFrom, transformGraph, warmstart.Rules{})
 	}
 	if r.args.BaseModel != "" {
-		r.log.Warn("there is a base model, and this module doesn't start from it: its run config has no WarmStartFrom",
+		r.log.Warn("base model not used: the run config has no WarmStartFrom",
 			"base_model", r.args.BaseModel)
 	}
 	return nil
@@ -213,16 +214,15 @@ func (r runner) open(in Input, p plan, n network) (train.CloseSource, error) {
 	return training.Source(reader, in.feed(n, p)), nil
 }
 
-// predicted returns the rows whose predictions are asked for: the assignment's evaluation files, in their
-// order.
+// predicted returns the rows to predict: the assignment's evaluation files, in their order.
 func (r runner) predicted(spec Spec) Input {
 	in := spec.Eval.Input
 	in.Files, in.ShuffleBuffer, in.Epochs = r.args.EvalFiles, 1, 1
 	return in
 }
 
-// complete adds Estimators' metrics to those of an evaluation. If rows have weights, the loss is divided by
-// how many there are, and the average loss by their weights.
+// complete adds Estimators' metrics to those of an evaluation. If rows have weights, the loss is
+// divided by the number of rows, and the average loss by the sum of their weights.
 func complete(e train.Evaluation) train.Evaluation {
 	e.Metrics = maps.Clone(e.Metrics)
 	e.Metrics["average_loss"], e.Metrics["global_step"] = e.Metrics["loss"], float64(e.Step)

@@ -17,13 +17,14 @@ import (
 //go:embed testdata/served.py
 var servedScript string
 
-// The raw rows of which taxiData's evaluation split was made, in the same order.
+// The raw rows from which taxiData's evaluation split was made, in the same order.
 const rawTaxi = "../../../compute/data/example/testdata/taxi/examples/Split-eval/data_tfrecord-00000-of-00001.gz"
 
 const taxiEvalRows = 4966
 
-// TensorFlow, asked with raw rows through the transform graph, answers for each evaluation row what the model in memory said
-// of the transformed one. The tolerance is the project's for predictions: sums of float32 in another order, seen 5e-7.
+// TensorFlow, given raw rows through the transform graph, predicts for each evaluation row the same
+// as the model in memory for the transformed one. The tolerance is the project's for predictions:
+// sums of float32 in another order; 5e-7 was observed.
 func TestTheServedModelAnswersAsTheOneInMemory(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, 300)
@@ -31,7 +32,7 @@ func TestTheServedModelAnswersAsTheOneInMemory(t *testing.T) {
 	large := func(_ *Spec, e *DNNLinearCombinedClassifier) {
 		e.Config = RunConfig{SaveCheckpointsSteps: 1000}
 		e.DNNHiddenUnits = []int{100, 70, 48, 34}
-		e.LinearOptimizer = optim.NewSingle(&optim.FTRL{LearningRate: 0.2, InitialAccumulator: 0.1}) // fast enough for both classes to be answered
+		e.LinearOptimizer = optim.NewSingle(&optim.FTRL{LearningRate: 0.2, InitialAccumulator: 0.1}) // fast enough to predict both classes
 	}
 	if _, err := serve(t.Context(), t, a, small(large), &stopAt{}); err != nil {
 		t.Fatal(err)

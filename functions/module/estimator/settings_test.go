@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// reported are the settings of a training, as its messages have them.
+// reported are the settings of a training in its messages.
 type reported struct {
 	Activation    nn.Op   `json:"dnn_activation"`
 	Dropout       float64 `json:"dnn_dropout"`
@@ -29,7 +29,7 @@ type reported struct {
 	CustomConfig map[string]any `json:"custom_config"`
 }
 
-// heard keeps the settings that come.
+// heard keeps the settings in messages.
 type heard struct {
 	stopAt
 	settings reported
@@ -45,7 +45,8 @@ func (h *heard) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// An Estimator that says all that another one leaves to defaults makes the same model, to the byte.
+// An Estimator that sets everything that another one leaves to defaults gives the same model, to
+// the byte.
 func TestATrainingFromTheSettingsThatWereReportedIsTheSame(t *testing.T) {
 	t.Parallel()
 	train := func(change func(*Spec, *DNNLinearCombinedClassifier)) (reported, map[string]string) {
@@ -72,7 +73,7 @@ func TestATrainingFromTheSettingsThatWereReportedIsTheSame(t *testing.T) {
 		s.Train.Input.ShuffleBuffer = defaults.ShuffleBuffer
 		e.DNNActivation, e.DNNDropout, e.DNNHiddenUnits, e.NClasses = defaults.Activation, defaults.Dropout, defaults.HiddenUnits, defaults.NClasses
 		e.DNNOptimizer, e.LinearOptimizer = optim.NewSingle(&defaults.Optimizers.DNN), optim.NewSingle(&defaults.Optimizers.Linear)
-		defaults.Optimizers.Linear.Warm = true // a base model's weights count
+		defaults.Optimizers.Linear.Warm = true // keep the weights of a base model
 		e.Config.Seed = &defaults.Seed
 	})
 	if again.Activation != defaults.Activation || again.Optimizers.DNN.LearningRate != defaults.Optimizers.DNN.LearningRate || defaults.Optimizers.Linear.LearningRate == 0 {

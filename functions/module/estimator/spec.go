@@ -11,60 +11,62 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/training"
 )
 
-// Trainer is TFX's trainer_fn: it says what is to be trained, and trains nothing itself. The schema is that of the raw examples.
+// Trainer is TFX's trainer_fn: it returns what to train, and trains nothing itself. The schema is
+// that of the raw examples.
 type Trainer func(args *module.Args, schema *example.Schema) (Spec, error)
 
-// Spec is what a Trainer says.
+// Spec is the result of a Trainer.
 type Spec struct {
 	Estimator Estimator
 	Train     TrainSpec
 	Eval      EvalSpec
 
-	// EvalReceiver is what the model takes that TensorFlow Model Analysis evaluates: eval_input_receiver_fn. nil: what the exporter
-	// whose export is served has.
+	// EvalReceiver is the input of the model for TensorFlow Model Analysis: eval_input_receiver_fn.
+	// nil: the input of the exporter that is served.
 	EvalReceiver *ServingInput
 
-	// Serve is the name of the exporter whose newest export is served; it may be left out where there is one only.
+	// Serve is the name of the exporter whose newest export is served; optional if there is only
+	// one.
 	Serve string
 }
 
-// TrainSpec says what is trained on, and how long.
+// TrainSpec is the training data and the length of the training.
 type TrainSpec struct {
 	Input    Input
-	MaxSteps *int // batches in all, those before a resumed checkpoint included; nil or 0: until the data end, after Input.Epochs
+	MaxSteps *int // batches in total, including those before a resumed checkpoint; nil or 0: until the data end, after Input.Epochs
 }
 
 // EvalSpec says how the model is evaluated and exported.
 type EvalSpec struct {
 	Input     Input
-	Steps     *int   // batches; nil or 0: all there are
-	Name      string // of the evaluation, for more than one kind of it
+	Steps     *int   // batches; nil or 0: all data
+	Name      string // of the evaluation, if there are several kinds
 	Exporters []Exporter
 
-	// Throttle is how long at least one evaluation begins after the one before. 0: 10 minutes, as in TensorFlow; NoThrottle: every
-	// checkpoint is evaluated. The one at the end always is.
+	// Throttle is the minimum time between the starts of two evaluations. 0: 10 minutes, as in
+	// TensorFlow; NoThrottle: every checkpoint is evaluated. The final evaluation is always made.
 	Throttle time.Duration
 }
 
-// NoThrottle lets every checkpoint be evaluated.
+// NoThrottle makes every checkpoint be evaluated.
 const NoThrottle time.Duration = -1
 
 const defaultThrottle = 10 * time.Minute
 
-// RunConfig says when checkpoints are written, which are what a training goes on from when it was cut off, and what is
-// evaluated; how steps are taken; and where weights come from.
+// RunConfig configures when checkpoints are written, from which an interrupted training resumes,
+// and which are evaluated; how steps are computed; and the source of initial weights.
 type RunConfig struct {
 	SaveCheckpointsSteps int           // steps between two; not both
 	SaveCheckpointsEvery time.Duration // of training between two, save_checkpoints_secs; both 0: 10 minutes
-	KeepCheckpointMax    int           // how many are kept; 0: 5; below 0: all
+	KeepCheckpointMax    int           // how many checkpoints are kept; 0: 5; below 0: all
 	Seed                 *int64        // of initial weights and shuffling, tf_random_seed; nil: the assignment's
 
-	// Threads take a step together, and change no result; 0: 1, since a worker's slots share its cores. More pay off where layers and
-	// batches are large.
+	// Threads share the work of a step, and don't change the result; 0: 1, since a worker's slots
+	// share its cores. Use more if layers and batches are large.
 	Threads int
 
-	// WarmStartFrom is a model or a checkpoint whose weights the new model starts with, by variable name: warm_start_from, and as a
-	// rule args.BaseModel. "": nothing.
+	// WarmStartFrom is a model or a checkpoint whose weights initialize the new model, by variable
+	// name: warm_start_from, usually args.BaseModel. "": none.
 	WarmStartFrom string
 }
 
@@ -73,11 +75,11 @@ const (
 	defaultKeepCheckpoints = 5
 )
 
-// check says what TensorFlow or TFX would, or would find out too late.
+// check returns the errors that TensorFlow or TFX would return, or would detect too late.
 func (s Spec) check() error {
 	switch {
 	case s.Estimator == nil:
-		return errors.New("the trainer gave no estimator")
+		return errors.New("the trainer returned no estimator")
 	case training.Steps(s.Train.MaxSteps) == 0 && s.Train.Input.Epochs == 0:
 		return errors.New("train spec: neither max steps (train_args: num_steps) nor the input's epochs say when to stop training")
 	case training.Steps(s.Train.MaxSteps) < 0 || training.Steps(s.Eval.Steps) < 0:
@@ -107,7 +109,8 @@ func (c RunConfig) check() error {
 	return nil
 }
 
-// checkWeight refuses a weight column that is no single number, in training or in evaluation.
+// checkWeight returns an error unless the weight column is a single number, in training and in
+// evaluation.
 func (p plan) checkWeight(s Spec) error {
 	if p.weight == "" {
 		return nil

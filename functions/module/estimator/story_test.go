@@ -12,13 +12,13 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// threeExporters has one of each, and serves the best.
+// threeExporters has one of each kind, and serves the best.
 func threeExporters(s *Spec, _ *DNNLinearCombinedClassifier) {
 	_, in := s.Eval.Exporters[0].about()
 	s.Eval.Exporters = []Exporter{
 		FinalExporter{Name: "final", ServingInput: in},
 		LatestExporter{Name: "latest", ServingInput: in, ExportsToKeep: 2},
-		// What is best is the second and the third of five: not by loss, which may as well fall all the time.
+		// The best are the second and the third of five: not by loss, which may always decrease.
 		BestExporter{Name: "best", ServingInput: in, Compare: func(_, current map[string]float64) bool {
 			return current["global_step"] <= 30
 		}},
@@ -55,7 +55,8 @@ func TestExportsStandWhereTFXLeavesThem(t *testing.T) {
 	}
 }
 
-// Wherever a training is cut off, and with a new model_run folder, it leaves what an undisturbed one leaves, byte for byte.
+// Wherever a training is interrupted, and with a new model_run folder, it leaves the same files as
+// an uninterrupted one, byte for byte.
 func TestAResumedTrainingLeavesTheSameBytes(t *testing.T) {
 	t.Parallel()
 	story := small(func(s *Spec, e *DNNLinearCombinedClassifier) {
@@ -93,8 +94,8 @@ func TestAResumedTrainingLeavesTheSameBytes(t *testing.T) {
 	}
 }
 
-// An attempt was lost after it had exported, and its newest checkpoint with it: what it exported of steps that are taken
-// again goes.
+// An attempt was lost after it had exported, and its newest checkpoint with it: the exports of
+// steps that are repeated are removed.
 func TestExportsOfALostAttemptGo(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, 50)
@@ -105,7 +106,7 @@ func TestExportsOfALostAttemptGo(t *testing.T) {
 	if err := os.Remove(filepath.Join(a.WorkingDir, "checkpoints", "step-20.ckpt")); err != nil {
 		t.Fatal(err)
 	}
-	half := filepath.Join(a.WorkingDir, "exports", "latest", "1700000077") // cut off in the middle
+	half := filepath.Join(a.WorkingDir, "exports", "latest", "1700000077") // incomplete
 	if err := os.MkdirAll(half, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func TestExportsOfALostAttemptGo(t *testing.T) {
 	}
 }
 
-// A copy of the working directory was made just when an old export was dropped.
+// The working directory was copied just when an old export was removed.
 func TestAnExportThatIsNotThereIsForgotten(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, 50)

@@ -64,8 +64,9 @@ type weights struct {
 	Values []float32 `json:"values"`
 }
 
-// From the same weights over the same batches, the same optimizers of TensorFlow go the same way. Only sums of float32 are in
-// another order: losses were seen to differ by 2.4e-7 at most, weights by 2.2e-8; ten times that is asked.
+// From the same weights, over the same batches, the same optimizers of TensorFlow give the same
+// steps. Only sums of float32 are in another order: observed differences are at most 2.4e-7 for
+// losses and 2.2e-8 for weights; the bound is ten times that.
 func TestTheTaxiModelLearnsAsInTensorFlow(t *testing.T) {
 	t.Parallel()
 	const steps = 250
@@ -106,7 +107,7 @@ func TestTheTaxiModelLearnsAsInTensorFlow(t *testing.T) {
 		near(t, w.Name, w.Values, want.Weights[w.Name], 2.5e-7)
 	}
 	t.Logf("after %d steps AUC is %.5f, TensorFlow's %.5f", steps, result.Metrics["auc"], want.AUC)
-	if math.Abs(result.Metrics["auc"]-want.AUC) > 1e-4 || want.AUC < 0.9 { // a row next to a threshold of the curve may change sides
+	if math.Abs(result.Metrics["auc"]-want.AUC) > 1e-4 || want.AUC < 0.9 { // a row close to a threshold of the curve may change sides
 		t.Errorf("AUC is %v, TensorFlow's %v", result.Metrics["auc"], want.AUC)
 	}
 }
@@ -136,7 +137,8 @@ func near[T float32 | float64](t *testing.T, what string, got, want []T, toleran
 	}
 }
 
-// Variables are called as TensorFlow's canned Estimators call them, so that weights go from one to the other by name.
+// Variables have the names of TensorFlow's canned Estimators, so that weights can be copied in both
+// directions by name.
 func TestVariablesHaveTheNamesOfEstimators(t *testing.T) {
 	t.Parallel()
 	e := taxi()

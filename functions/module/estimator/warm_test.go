@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// A training that starts from a model, here with a learning rate next to nothing, ends where that one was: every weight was
-// taken, and FTRL kept those of the wide part.
+// A training that starts from a model, here with a tiny learning rate, ends with the same loss:
+// every weight was loaded, and FTRL kept those of the wide part.
 func TestAWarmStartTakesEveryWeight(t *testing.T) {
 	t.Parallel()
 	first := assignment(t, 60)
@@ -26,13 +26,14 @@ func TestAWarmStartTakesEveryWeight(t *testing.T) {
 	a.BaseModel = first.ServingModelDir
 	warmly := func(_ *Spec, e *DNNLinearCombinedClassifier) {
 		e.Config.WarmStartFrom = a.BaseModel
-		e.Config.Seed = new(int64(99)) // other weights, were they not taken
+		e.Config.Seed = new(int64(99)) // other weights, if they were not loaded
 	}
 	after, err := serve(t.Context(), t, a, small(warmly), &stopAt{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One step of the usual rates changes the loss in the third digit; a model of its own has a loss of 0.69.
+	// One step of the usual rates changes the loss in the third digit; a new model has a loss of
+	// 0.69.
 	if math.Abs(after["loss"]-before["loss"]) > 0.01 {
 		t.Errorf("loss was %v, and is %v after one step from there", before["loss"], after["loss"])
 	}
@@ -61,8 +62,8 @@ func allKinds(from string, classes ...string) Estimator {
 	}
 }
 
-// Every row of every column is found. Where the two classes change places, the single logit, which speaks for the second one, is the
-// negative of what it was.
+// Every row of every column is found. If the two classes change places, the single logit, which is
+// that of the second one, is negated.
 func TestAWarmStartFindsTheRowsOfEveryColumn(t *testing.T) {
 	t.Parallel()
 	first := shopping(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// Each canned Estimator has what its fields say of dropout and weights.
+// Each canned Estimator applies its fields for dropout and weights.
 func TestEveryEstimatorTakesDropoutAndWeights(t *testing.T) {
 	t.Parallel()
 	for _, e := range []Estimator{
@@ -27,7 +27,8 @@ func TestEveryEstimatorTakesDropoutAndWeights(t *testing.T) {
 	}
 }
 
-// The loss of an evaluation is divided by rows, as that of a step is, and the average loss by weights: those whose ages are 0 to 80.
+// The loss of an evaluation is divided by rows, like that of a step, and the average loss by
+// weights: the ages, which are 0 to 80.
 func TestMetricsAreByWeight(t *testing.T) {
 	t.Parallel()
 	for _, weight := range []string{"", "age"} {
@@ -58,7 +59,7 @@ func TestAWeightIsASingleNumber(t *testing.T) {
 	}
 }
 
-// A served model has no dropout in it, and asks for no weight.
+// A served model has no dropout, and does not need a weight.
 func TestWhatIsServedHasNoDropoutAndNoWeight(t *testing.T) {
 	t.Parallel()
 	a := shopping(t)

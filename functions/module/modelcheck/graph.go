@@ -8,10 +8,11 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// modelFiles are the names under which TensorFlow looks for a SavedModel.
+// modelFiles are the file names by which TensorFlow recognizes a SavedModel.
 var modelFiles = []string{"saved_model.pb", "saved_model.pbtxt", "saved_model.cpb"}
 
-// checkGraph refuses operations outside of those that models need, in each SavedModel below the folder of a graph.
+// checkGraph returns an error for operations that models don't need, in each SavedModel below the
+// folder of a graph.
 func checkGraph(g Graph, extra []string) error {
 	var models []string
 	err := filepath.WalkDir(g.Dir, func(path string, entry fs.DirEntry, err error) error {

@@ -1,8 +1,10 @@
-// Package modelcheck reads and executes models and graphs that others made: those that a module left, and those that events name.
+// Package modelcheck reads and executes models and graphs that others made: those that modules
+// wrote, and those that events name.
 //
-// Its functions are called in a child process of the worker, by the module protocol's call "check", and not in the worker itself: a
-// model is code, and the child has a clean environment, the job's memory and time limits, and the rights of a module. The worker
-// sends a Question and gets an Answer; see runner.Host.Check.
+// Its functions run in a child process of the worker, by the call "check" of the module protocol,
+// and not in the worker itself: a model is code, and the child has a clean environment, the job's
+// memory and time limits, and the rights of a module. The worker sends a Question and gets an
+// Answer; see runner.Host.Check.
 package modelcheck
 
 import (
@@ -23,11 +25,11 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/skew"
 )
 
-// Question says what is checked, in this order: Graphs, Schema, Shape, Statistics, Drift, Synthesis, Model, Exports, Skew. Paths are
-// local and absolute.
+// Question lists the checks, in this order: Graphs, Schema, Shape, Statistics, Drift, Synthesis,
+// Model, Exports, Skew. Paths are local and absolute.
 type Question struct {
-	Graphs   []Graph  `json:"graphs,omitempty"`    // that may have no operations but the usual ones
-	ExtraOps []string `json:"extra_ops,omitempty"` // operations that the operator allows besides
+	Graphs   []Graph  `json:"graphs,omitempty"`    // graphs that may have only the usual operations
+	ExtraOps []string `json:"extra_ops,omitempty"` // further operations that the operator allows
 	Schema   string   `json:"schema,omitempty"`    // a schema file, which must parse; "": none
 
 	Shape     *Shape          `json:"shape,omitempty"`
@@ -47,32 +49,32 @@ type Graph struct {
 	Name string `json:"name"` // in messages: transform_graph
 }
 
-// Shape asks for the drift.Shape of a Schema and a TransformGraph artifact that an event names. A directory that does not exist is an
-// artifact that the run does not have.
+// Shape asks for the drift.Shape of a Schema and a TransformGraph artifact that an event names. If
+// a directory does not exist, the run does not have the artifact.
 type Shape struct {
 	Schema         string `json:"schema"`
 	TransformGraph string `json:"transform_graph"`
 }
 
-// Model is what a module left.
+// Model is the output of a module.
 type Model struct {
 	Dir string `json:"dir"` // Format-Serving
-	Any bool   `json:"any"` // files of any kind will do, not only a SavedModel
+	Any bool   `json:"any"` // accept files of any kind, not only a SavedModel
 }
 
-// Answer is what was found.
+// Answer is the result of the checks.
 type Answer struct {
-	Refused string       `json:"refused,omitempty"` // why a graph, an artifact or the model is refused; what comes after it was not checked
+	Refused string       `json:"refused,omitempty"` // why a graph, an artifact or the model is refused; later checks were not made
 	Shape   *drift.Shape `json:"shape,omitempty"`
 
 	NumExamples map[string]int64 `json:"num_examples,omitempty"` // of each split of Statistics
-	Drift       []drift.Distance `json:"drift,omitempty"`        // the farthest feature of each split of Drift, in their order
+	Drift       []drift.Distance `json:"drift,omitempty"`        // the most distant feature of each split of Drift, in their order
 
 	Synthetic *skew.Synthetic `json:"synthetic,omitempty"`
 	Skew      *skew.Report    `json:"skew,omitempty"`
 }
 
-// Serve is module.Module's Check.
+// Serve is the Check of a module.Module.
 func Serve(ctx context.Context, question json.RawMessage) (any, error) {
 	var q Question
 	if err := json.Unmarshal(question, &q); err != nil {
@@ -81,7 +83,8 @@ func Serve(ctx context.Context, question json.RawMessage) (any, error) {
 	return Do(ctx, q)
 }
 
-// Do checks. What is wrong with the files is in the answer; an error is one of checking.
+// Do runs the checks. Faults of the files are in the answer; an error means that a check could not
+// be made.
 func Do(ctx context.Context, q Question) (Answer, error) {
 	for _, g := range q.Graphs {
 		if err := checkGraph(g, q.ExtraOps); err != nil {
@@ -133,7 +136,7 @@ func Do(ctx context.Context, q Question) (Answer, error) {
 	if q.Skew == nil {
 		return answer, nil
 	}
-	q.Skew.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil)) // which is the log of the check
+	q.Skew.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil)) // the log of the check
 	report, err := skew.Check(ctx, *q.Skew)
 	if ctx.Err() != nil {
 		return Answer{}, context.Cause(ctx)
@@ -145,10 +148,12 @@ func Do(ctx context.Context, q Question) (Answer, error) {
 	return answer, nil
 }
 
-// longestReason is in bytes. An answer is one message of the module protocol, which has at most 64 KiB, and a byte takes up to 6 in JSON.
+// longestReason is in bytes. An answer is one message of the module protocol, which has at most 64
+// KiB, and a byte takes up to 6 in JSON.
 const longestReason = 8 << 10
 
-// refused is the answer for files that are not accepted. An error may quote any amount of their text.
+// refused returns the answer for files that are not accepted. It shortens err, which may quote any
+// amount of their text.
 func refused(err error) (Answer, error) {
 	text := err.Error()
 	if len(text) > longestReason {
@@ -157,9 +162,9 @@ func refused(err error) (Answer, error) {
 	return Answer{Refused: text}, nil
 }
 
-// CheckModel refuses what a training left in the folder of its model. A SavedModel must be one that can be served. A
-// model of another kind passes where any is wanted: there must be something in it, and nobody here can say whether that is
-// any good.
+// CheckModel checks the files that a training left in the folder of its model. A SavedModel must be
+// servable. If any is true, a model of another kind passes if it has a file with content: its
+// format is not checked.
 func CheckModel(serving string, any bool) error {
 	name := filepath.Base(serving)
 	found, err := survey(serving)
@@ -167,7 +172,7 @@ func CheckModel(serving string, any bool) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", name, err)
 	case found.files == 0:
-		return fmt.Errorf("run_fn failed to generate model. %s holds no file", name) // so says TFX where that folder is missing
+		return fmt.Errorf("run_fn failed to generate model. %s holds no file", name) // TFX's message if that folder is missing
 	case found.saved:
 		if err := savedmodel.Check(serving); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -181,9 +186,9 @@ func CheckModel(serving string, any bool) error {
 	return nil
 }
 
-// content is what lies in a model's folder.
+// content describes the files in a model's folder.
 type content struct {
-	saved bool   // a SavedModel, by its file
+	saved bool   // it is a SavedModel, by its file
 	first string // of the files
 	files int
 	bytes int64
@@ -212,7 +217,7 @@ func survey(dir string) (content, error) {
 	return found, err
 }
 
-// IsSavedModel says whether a folder means to be a SavedModel.
+// IsSavedModel reports whether a folder has the files of a SavedModel.
 func IsSavedModel(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "saved_model.pb"))
 	return err == nil

@@ -12,7 +12,8 @@ import (
 
 const penguin = "../../../compute/data/example/testdata/penguin"
 
-// The process of the check answers with the shape that compute/tf/drift reads, and refuses what it can't read.
+// The process of the check answers with the shape that compute/tf/drift reads, and refuses
+// artifacts that it can't read.
 func TestTheCheckReadsShapes(t *testing.T) {
 	t.Parallel()
 	broken := filepath.Join(t.TempDir(), "transform_graph")

@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/drift"
 )
 
-// Drift asks how far apart two ExampleStatistics artifacts that events name are, in some of their splits.
+// Drift asks for the distance between two ExampleStatistics artifacts that events name, for some of
+// their splits.
 type Drift struct {
 	Before string   `json:"before"`
 	After  string   `json:"after"`
@@ -24,7 +25,7 @@ const (
 	statisticsFile = "FeatureStats.pb"
 )
 
-// distances are those of the farthest features, one for each split.
+// distances returns the distance of the most distant feature of each split.
 func (d Drift) distances() ([]drift.Distance, error) {
 	var found []drift.Distance
 	for _, split := range d.Splits {
@@ -45,7 +46,7 @@ func readSplit(artifact, split string) (drift.Statistics, error) {
 	return drift.ReadStatistics(filepath.Join(artifact, splitFolder+split, statisticsFile))
 }
 
-// numExamples is how many records each split has.
+// numExamples returns the number of records of each split.
 func numExamples(artifact string) (map[string]int64, error) {
 	folders, err := os.ReadDir(artifact)
 	if err != nil {

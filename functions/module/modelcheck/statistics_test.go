@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 )
 
-// artifact is an ExampleStatistics artifact with a split, of a data set with so many examples and a feature that is a or b so often.
+// artifact writes an ExampleStatistics artifact with one split, of a data set with this many
+// examples and a feature that is a or b that often.
 func artifact(t *testing.T, examples uint64, a, b float64) string {
 	t.Helper()
 	field := func(number protowire.Number, text []byte) []byte {

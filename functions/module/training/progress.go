@@ -7,13 +7,13 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// progress reports what the loop reports, at most 20 times a second.
+// progress forwards the reports of the loop, at most 20 times a second.
 type progress struct {
 	report func(module.Message)
 	now    func() time.Time
 	last   time.Time
 	phase  train.Phase
-	trial  bool // metrics are those of evaluations, which have a loss too
+	trial  bool // metrics are those of evaluations, which include a loss
 }
 
 const progressPause = 50 * time.Millisecond

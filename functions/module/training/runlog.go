@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// Log says what the event files for TensorBoard hold besides losses and metrics.
+// Log configures the contents of the event files for TensorBoard, besides losses and metrics.
 type Log struct {
 	Off          bool                   // a search logs its trials itself
 	EpochRows    int64                  // rows of training data; 0: the whole training is one epoch
@@ -19,16 +19,16 @@ type Log struct {
 	Config       string                 // the configuration in Markdown
 }
 
-// runLog writes event files. If that fails, the log ends and the training goes on: the module's log says
-// why.
+// runLog writes event files. If that fails, the log ends and the training continues; the error is
+// in the module's log.
 type runLog struct {
-	training    *tfevents.Training // nil: there is no log, or no more of it
+	training    *tfevents.Training // nil: no log, or it has ended
 	log         *slog.Logger
 	step        int  // the last one
-	evaluations bool // metrics of the result are logged already
+	evaluations bool // the metrics of the result have been logged
 }
 
-// openLog returns a log below model_run_dir, if there is one, which is kept with the checkpoints.
+// openLog returns a log below model_run_dir, if that is set. The log is kept with the checkpoints.
 func (t *Training) openLog() *runLog {
 	l := &runLog{log: t.Logger, evaluations: t.Options.Evaluations.Open != nil}
 	if t.Assignment.ModelRunDir == "" || t.Log.Off {
@@ -71,7 +71,7 @@ func (l *runLog) evaluated(e train.Evaluation) {
 	l.do(func(t *tfevents.Training) error { return t.Evaluated(int64(e.Step), ofModel(e.Metrics)) })
 }
 
-// finish logs how the training ended, unless it failed with err, and closes the log.
+// finish logs the end of the training, unless it failed with err, and closes the log.
 func (l *runLog) finish(result train.Result, err error) {
 	if err == nil {
 		if result.Metrics != nil && !l.evaluations {
@@ -82,7 +82,7 @@ func (l *runLog) finish(result train.Result, err error) {
 	l.do((*tfevents.Training).Close)
 }
 
-// ofModel leaves out what says nothing of the model.
+// ofModel returns the metrics that describe the model.
 func ofModel(metrics map[string]float64) map[string]float64 {
 	metrics = maps.Clone(metrics)
 	delete(metrics, "example_count")
@@ -95,8 +95,8 @@ func (l *runLog) do(write func(*tfevents.Training) error) {
 		return
 	}
 	if err := write(l.training); err != nil {
-		l.log.Warn("the run log ends here", "error", err)
-		_ = l.training.Close() // its error is the one that was logged
+		l.log.Warn("run log stopped", "error", err)
+		_ = l.training.Close() // the error is the one that was logged
 		l.training = nil
 	}
 }

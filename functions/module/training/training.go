@@ -24,38 +24,39 @@ import (
 // ShuffleBuffer is that of TensorFlow's make_batched_features_dataset and of TFX's DataAccessor.
 const ShuffleBuffer = 10000
 
-// Training is a network and all that decides how it is trained. It is for one Run.
+// Training is a network and the configuration of its training. It is for one Run.
 type Training struct {
 	Assignment module.Assignment
-	Dir        string // of checkpoints and the run log, below it; "": there are none
+	Dir        string // of checkpoints and the run log, below it; "": none
 	Report     func(module.Message)
 	Logger     *slog.Logger
 	Now        func() time.Time
 
 	Model   *nn.Model
 	Feed    train.Feed
-	Classes []string // names of the label's classes; nil for a number, and where they aren't known
+	Classes []string // names of the label's classes; nil for a number, and if they are unknown
 
-	// Rows are the examples to learn from, Open a reader of examples.
+	// Rows are the training examples; Open opens a reader of examples.
 	Rows example.Options
 	Open func(example.Options) (transform.Reader, error)
-	// Eval are the rows that the trained model is evaluated on; nil: none.
+	// Eval are the rows on which the trained model is evaluated; nil: none.
 	Eval *example.Options
-	// Measure returns the metrics of the trained model in place of an evaluation on Eval. It may be nil.
+	// Measure returns the metrics of the trained model in place of an evaluation on Eval. It may be
+	// nil.
 	Measure func(ctx context.Context, steps int) (map[string]float64, error)
 
 	// Options are those of the loop. Run adds the callbacks of the run log and of reports, and the
 	// directory of checkpoints.
 	Options train.Options
 
-	// Settings are reported as what the training uses, with those that are read from the fields above.
-	// nil: nothing is reported, since they are a trial's.
+	// Settings are reported as the settings of the training, together with those from the fields
+	// above. nil: nothing is reported, as for a trial.
 	Settings map[string]any
 
 	Log Log
 }
 
-// Source is a reader's rows as a model takes them. Closing it closes the reader.
+// Source returns a reader's rows in the form that a model takes. Closing it closes the reader.
 func Source(r transform.Reader, feed train.Feed) train.CloseSource {
 	return source{train.FromExamples(r, feed), r}
 }
@@ -65,10 +66,10 @@ type source struct {
 	io.Closer
 }
 
-// WarmStart copies weights of the model or checkpoint at from into the network, by rules. The table of what
-// was copied is printed to standard error, and written as warm_start.txt and warm_start.json into the
-// assignment's model_run_dir. A model that can't be read, or of which nothing fits, is bad input, whose
-// error begins with the name of the setting.
+// WarmStart copies weights of the model or checkpoint at from into the network, by rules. It prints
+// the table of copied weights to standard error, and writes it as warm_start.txt and
+// warm_start.json to the assignment's model_run_dir. If the model can't be read, or none of its
+// weights fits, the error is of kind input and begins with the name of the setting.
 func (t *Training) WarmStart(setting, from, transformGraph string, rules warmstart.Rules) error {
 	table, err := warmstart.StartFrom(from, warmstart.Network{
 		Graph: t.Model.Graph, TransformGraph: transformGraph, Logits: "logits", Classes: t.Classes,
@@ -77,15 +78,15 @@ func (t *Training) WarmStart(setting, from, transformGraph string, rules warmsta
 		return module.BadInput(fmt.Errorf("%s: %w", setting, err))
 	}
 	t.Logger.Info("warm start", "from", table.From, "params", len(table.Params), "taken", table.Taken(), "left", len(table.Left))
-	fmt.Fprint(os.Stderr, table) // the job's log, where a table is a table
+	fmt.Fprint(os.Stderr, table) // the job's log keeps the table's layout
 	if t.Assignment.ModelRunDir == "" {
 		return nil
 	}
 	return table.Keep(t.Assignment.ModelRunDir)
 }
 
-// Run trains the network, from the newest checkpoint below Dir if there is one, and evaluates it. If ctx
-// ends, a checkpoint is left and the error has context.Cause(ctx) in its chain.
+// Run trains the network, from the newest checkpoint below Dir if there is one, and evaluates it.
+// If ctx ends, it leaves a checkpoint, and the error has context.Cause(ctx) in its chain.
 func (t *Training) Run(ctx context.Context) (result train.Result, err error) {
 	if err := t.reportSettings(); err != nil {
 		return result, err
@@ -113,8 +114,8 @@ func (t *Training) Run(ctx context.Context) (result train.Result, err error) {
 	return result, err
 }
 
-// options returns those of the loop. A worker copies a checkpoint while the training goes on, so that
-// the run log of a checkpoint is kept before there is one, and once more after its evaluation.
+// options returns those of the loop. A worker copies a checkpoint while the training continues, so
+// the run log is saved before the checkpoint, and again after its evaluation.
 func (t *Training) options(log *runLog) train.Options {
 	o, p := t.Options, progress{report: t.Report, now: t.Now, trial: t.Assignment.Trial != nil}
 	o.Logger, o.Now, o.Report, o.Stepped = t.Logger, t.Now, p.send, log.stepped
@@ -144,7 +145,8 @@ func (t *Training) options(log *runLog) train.Options {
 	return o
 }
 
-// reportSettings reports what the training uses. Each value is read from where the training reads it.
+// reportSettings reports the settings of the training. Each value is read where the training reads
+// it.
 func (t *Training) reportSettings() error {
 	if t.Settings == nil {
 		return nil
@@ -168,7 +170,7 @@ func (t *Training) reportSettings() error {
 	return nil
 }
 
-// WriteMetrics writes metrics.json and confusion_matrix.json, of what the result has.
+// WriteMetrics writes metrics.json and, if the result has one, confusion_matrix.json.
 func WriteMetrics(a module.Assignment, classes []string, result train.Result) error {
 	if result.Metrics != nil {
 		if err := a.WriteMetrics(result.Metrics); err != nil {
@@ -181,7 +183,8 @@ func WriteMetrics(a module.Assignment, classes []string, result train.Result) er
 	return nil
 }
 
-// BadInput makes an error of the data, unless ctx has ended, a module.Error of kind input.
+// BadInput turns an error caused by the data into a module.Error of kind input, unless ctx has
+// ended.
 func BadInput(ctx context.Context, err error) error {
 	if errors.Is(err, example.ErrInput) && ctx.Err() == nil {
 		return module.BadInput(err)
@@ -189,7 +192,7 @@ func BadInput(ctx context.Context, err error) error {
 	return err
 }
 
-// Steps is 0 for Python's None.
+// Steps returns 0 for Python's None.
 func Steps(n *int) int {
 	if n == nil {
 		return 0

@@ -1,4 +1,5 @@
-// Package modelchecktest checks models in the test's own process, for tests that run no module processes.
+// Package modelchecktest checks models in the test's own process, for tests without module
+// processes.
 package modelchecktest
 
 import (
@@ -9,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// Here is the method Check of an execution.Runner.
+// Here implements the method Check of execution.Runner.
 type Here struct{}
 
 // Check implements execution.Runner.
