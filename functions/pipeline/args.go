@@ -16,14 +16,14 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// Args are TFX's TrainArgs and EvalArgs. A file may have them as a mapping, or as TFX users have them: a text that is the message
-// in JSON ('{"num_steps": 100}') or in proto text ("num_steps: 100 splits: 'train'").
+// Args are TFX's TrainArgs and EvalArgs. In a file they are a mapping, or, as in TFX, the text of
+// the message in JSON ('{"num_steps": 100}') or in proto text ("num_steps: 100 splits: 'train'").
 type Args struct {
 	NumSteps int      `json:"num_steps,omitempty" jsonschema:"minimum=1,description=Steps. Left out: the module decides"`
 	Splits   []string `json:"splits" jsonschema:"description=Splits read. Every listed one must exist in every Examples artifact"`
 }
 
-// long reads a text as the message it stands for.
+// long parses a text as the message that it holds.
 func (a *Args) long(n node) (node, error) {
 	text, ok := n.value.(string)
 	if !ok {
@@ -64,8 +64,8 @@ func nodeValue(f protoreflect.FieldDescriptor, v protoreflect.Value, at position
 	return list
 }
 
-// argsMessage is TrainArgs, and but for its name EvalArgs, as tfx/proto/trainer.proto has it; of version 2, which distinguishes a number that
-// is 0 from one that is left out.
+// argsMessage is TrainArgs, and except for its name EvalArgs, as in tfx/proto/trainer.proto; of
+// version 2, which distinguishes 0 from a missing number.
 var argsMessage = func() protoreflect.MessageDescriptor {
 	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
 		Name: proto.String("functions/pipeline/args.proto"), Package: proto.String("stoker.pipeline"), Syntax: proto.String("proto2"),
@@ -86,12 +86,12 @@ var argsMessage = func() protoreflect.MessageDescriptor {
 	return file.Messages().Get(0)
 }()
 
-// place is where the protobuf library says that a text is wrong.
+// place matches the position of an error in messages of the protobuf library.
 var place = regexp.MustCompile(` ?\(line ([0-9]+):[0-9]+\)`)
 
-// inText says what is wrong with a text inside the file, at the line of the file where it is.
+// inText returns an error of a text inside the file, at the line of the file.
 func (n node) inText(expected string, err error) error {
-	message := strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0") // which of the two blanks is left to chance
+	message := strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0") // the library chooses one of the two blanks at random
 	at := n.at
 	if found := place.FindStringSubmatch(message); found != nil && at != (position{}) {
 		line, _ := strconv.Atoi(found[1])
@@ -101,7 +101,7 @@ func (n node) inText(expected string, err error) error {
 	return failAt(at, "%s; expected %s", message, expected)
 }
 
-// addAt notes a problem with key that has a place of its own.
+// addAt adds a problem with key at the position of err.
 func (r *report) addAt(key string, err error) {
 	known, ok := errors.AsType[problemAt](err)
 	if !ok || known.Line == 0 {

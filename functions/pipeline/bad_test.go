@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Each text is a file p.yaml; head stands for the two keys that every pipeline needs.
+// Each text is a file p.yaml; head stands for the two required keys.
 func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 	t.Parallel()
 	const head = "pipeline: p\nmodule: builtin:dnn\n"

@@ -11,19 +11,21 @@ import (
 	"github.com/stoker-ml/stoker/functions/internal/spelling"
 )
 
-// shorthand is a type that has a short way to be written.
+// shorthand is a type with a short form.
 type shorthand interface {
-	long(n node) (node, error) // n itself if it is written in full
-	forms() string             // what may be written, in an error
+	long(n node) (node, error) // n itself if it is in the full form
+	forms() string             // the forms allowed, for an error
 }
 
-// decode fills target, a struct with json tags, from n. What is left out, or null, stays as it is in target. Unknown
-// keys and values of another type are problems in r; the rest is read on.
+// decode fills target, a struct with json tags, from n. Keys that are missing or null leave the
+// value in target unchanged. Unknown keys and values of another type are problems in r; decode
+// continues with the rest.
 //
-// The strict decoding of goccy/go-yaml v1.19.2 can't replace it: it takes '1' and 1.5 for the integer 1, a number or a
-// boolean for text, an empty element of a list and merge keys; it reads 1e-3 as text; an error of UnmarshalText has no
-// position; it ends at the first problem. JSON Schema reports all problems, but of a value with a short form only that
-// none of its alternatives fits.
+// The strict decoding of goccy/go-yaml v1.19.2 can't replace it: it takes '1' and 1.5 for the
+// integer 1, a number or a boolean for text, an empty element of a list and merge keys; it reads
+// 1e-3 as text; an error of UnmarshalText has no position; it ends at the first problem. JSON
+// Schema reports all problems, but for a value with a short form it only reports that no
+// alternative fits.
 func (r *report) decode(n node, target reflect.Value, key string) {
 	if n.value == nil {
 		return
@@ -103,7 +105,7 @@ func (r *report) decodeText(n node, target encoding.TextUnmarshaler, key string)
 	}
 }
 
-// plainWord is what YAML took for a number or a truth, as it was written.
+// plainWord returns, as it was written, a word that YAML parsed as a number or a boolean.
 func plainWord(n node) (string, bool) {
 	switch v := n.value.(type) {
 	case json.Number:
@@ -142,7 +144,7 @@ func (r *report) decodeMap(n node, target reflect.Value, key string) {
 	target.Set(reflect.ValueOf(mapping))
 }
 
-// noteAll remembers where the keys of a mapping stand that is handed on unread.
+// noteAll records the positions of the keys of a mapping that is passed on unparsed.
 func (r *report) noteAll(n node, key string) {
 	fields, _ := n.value.([]field)
 	for _, f := range fields {
@@ -181,14 +183,14 @@ func (r *report) decodeFloat(n node, target reflect.Value, key string) {
 	target.SetFloat(value)
 }
 
-// note remembers where a key stands.
+// note records the position of a key.
 func (r *report) note(key string, at position) {
 	if at != (position{}) {
 		r.places[key] = at
 	}
 }
 
-// fieldsOf are a struct's keys: their fields by index, and their names in order.
+// fieldsOf returns a struct's keys: their fields by index, and their names in order.
 func fieldsOf(t reflect.Type) (index map[string]int, names []string) {
 	index = make(map[string]int, t.NumField())
 	for i := range t.NumField() {

@@ -13,12 +13,12 @@ import (
 // Change is a key that differs between two pipelines.
 type Change struct {
 	Key  string          `json:"key"`            // its path: trainer.train_args.num_steps
-	From json.RawMessage `json:"from,omitempty"` // left out: the first pipeline lacks it
-	To   json.RawMessage `json:"to,omitempty"`   // left out: the second one lacks it
+	From json.RawMessage `json:"from,omitempty"` // missing: not in the first pipeline
+	To   json.RawMessage `json:"to,omitempty"`   // missing: not in the second pipeline
 }
 
-// Diff returns what differs from one pipeline to another, by key of Effective: a key that was left out equals one that sets
-// its default. A list is one value. Secrets are compared, and hidden in the result.
+// Diff returns the differences between two pipelines, by key of Effective: a missing key equals one
+// that sets its default. A list is one value. Secrets are compared, and hidden in the result.
 func Diff(from, to Pipeline) ([]Change, error) {
 	before, err := from.values()
 	if err != nil {
@@ -44,13 +44,13 @@ func Diff(from, to Pipeline) ([]Change, error) {
 	return changes, nil
 }
 
-// leaf is a value of a pipeline that is no mapping.
+// leaf is a value of a pipeline that is not a mapping.
 type leaf struct {
 	json   json.RawMessage
-	secret bool // a key on the way to it has the name of a secret
+	secret bool // a key on its path has the name of a secret
 }
 
-// masked is nil for a value that isn't there.
+// masked returns nil for a missing value.
 func (l leaf) masked() json.RawMessage {
 	switch {
 	case l.json == nil:
@@ -61,7 +61,7 @@ func (l leaf) masked() json.RawMessage {
 	return mask.JSON(l.json)
 }
 
-// values are a pipeline's effective values by the paths of their keys.
+// values returns a pipeline's effective values by the paths of their keys.
 func (p Pipeline) values() (map[string]leaf, error) {
 	text, err := p.Effective()
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 // DefaultMaxLost is max_lost if neither the trainer nor the tuner sets it.
 const DefaultMaxLost = 5
 
-// effective is a pipeline for readers. Its Trainer, Tuner and Study write the defaults that the canonical JSON leaves out.
+// effective is a pipeline for readers. Its Trainer, Tuner and Study include the defaults that the
+// canonical JSON leaves out.
 type effective struct {
 	Name        string           `json:"pipeline"`
 	Module      Module           `json:"module"`
@@ -39,10 +40,11 @@ type effectiveStudy struct {
 	BestModel Switch `json:"best_model"`
 }
 
-// Effective returns the pipeline as JSON with the value of every key that counts: defaults, values that the tuner takes
-// from the trainer, and the policy that hyperparameters: auto stands for. A key that it lacks sets no limit, or leaves the
-// choice to the module. FromJSON reads it as a pipeline that trains and searches in the same way. It is a view: JSON,
-// which is shorter, identifies and stores a pipeline.
+// Effective returns the pipeline as JSON with the value of every key that has an effect: defaults,
+// values that the tuner takes from the trainer, and the policy that hyperparameters: auto means. A
+// missing key sets no limit, or leaves the choice to the module. FromJSON reads the result as a
+// pipeline that trains and searches in the same way. It is a view: a pipeline is identified and
+// stored by JSON, which is shorter.
 func (p Pipeline) Effective() ([]byte, error) {
 	shown := effective{Name: p.Name, Module: p.Module, Concurrency: p.Concurrency, Trainer: effectiveTrainer{
 		Trainer: p.Trainer, Window: p.Trainer.Window, Deterministic: p.Trainer.Deterministic,
@@ -66,7 +68,8 @@ func (p Pipeline) Effective() ([]byte, error) {
 	return text, nil
 }
 
-// effectiveTuner fills in what Search takes from the trainer. What a study leaves out is the module's choice.
+// effectiveTuner adds the values that Search takes from the trainer. Keys missing in a study are
+// the module's choice.
 func (p Pipeline) effectiveTuner() *effectiveTuner {
 	search := p.Search()
 	t := effectiveTuner{Tuner: *p.Tuner}
@@ -90,7 +93,8 @@ func (p Pipeline) effectiveTuner() *effectiveTuner {
 	return &t
 }
 
-// Masked returns Effective without its secrets. FromJSON refuses the placeholders that it writes; see package mask.
+// Masked returns Effective without its secrets. FromJSON rejects the placeholders in the result;
+// see package mask.
 func (p Pipeline) Masked() (json.RawMessage, error) {
 	text, err := p.Effective()
 	if err != nil {
@@ -99,7 +103,7 @@ func (p Pipeline) Masked() (json.RawMessage, error) {
 	return mask.JSON(text), nil
 }
 
-// defaults is the pipeline that a file fills in. Splits are TFX's.
+// defaults returns the pipeline with the defaults of a file. The splits are TFX's.
 func defaults() Pipeline {
 	return Pipeline{Trainer: Trainer{
 		TrainArgs:       Args{Splits: []string{"train"}},
@@ -115,7 +119,7 @@ func defaults() Pipeline {
 	}}
 }
 
-// infer fills in what follows from other keys.
+// infer sets the values that follow from other keys.
 func (p *Pipeline) infer() {
 	t := &p.Trainer
 	if len(t.TrainArgs.Splits) == 0 {
@@ -142,7 +146,7 @@ func (p *Pipeline) infer() {
 	}
 }
 
-// ownHyperparameters says whether a run can't train before its own hyperparameters are there.
+// ownHyperparameters reports whether a run can't train before its own hyperparameters exist.
 func (p *Pipeline) ownHyperparameters() bool {
 	policy := p.Trainer.Hyperparameters
 	return policy == HyperparametersRun || policy == HyperparametersAuto && p.Tuner != nil

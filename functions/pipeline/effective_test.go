@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// effective parses a pipeline and returns its effective form, after it has made sure that this one can be applied again.
+// effective parses a pipeline and returns its effective form, after checking that this can be
+// applied again.
 func effective(t *testing.T, text string) string {
 	t.Helper()
 	p := parse(t, text)

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/infra/compat"
 )
 
-// PIPELINES keeps every revision, and a join keeps the one that it was completed with.
+// PIPELINES keeps every revision, and a join keeps the revision with which it was completed.
 func TestPipelinesOfEarlierVersionsAreRead(t *testing.T) {
 	t.Parallel()
 	compat.Format{Name: "pipeline", Of: pipeline.Pipeline{}, Again: func(text []byte) ([]byte, error) {

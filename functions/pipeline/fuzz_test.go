@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Whatever comes in, Parse gives a pipeline whose JSON reads back to the same JSON, or an *Error.
+// Whatever the input, Parse returns a pipeline whose JSON reads back to the same JSON, or an
+// *Error.
 func FuzzParse(f *testing.F) {
 	full, err := os.ReadFile("testdata/full.yaml")
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// Module is what a pipeline trains with: a word (module: ./penguin_utils.py), or a mapping where a TFX module file
-// needs more said.
+// Module is the module of a pipeline: a string (module: ./penguin_utils.py), or a mapping if a TFX
+// module file needs further keys.
 type Module module.Source
 
-// Source is what functions/runner runs.
+// Source returns the form that functions/runner runs.
 func (m Module) Source() module.Source { return module.Source(m) }
 
-// IsBuiltin says whether the module is compiled in.
+// IsBuiltin reports whether the module is compiled in.
 func (m Module) IsBuiltin() bool { return strings.HasPrefix(m.Path, module.BuiltinPrefix) }
 
-// MarshalJSON writes a word where that says it all, as pipelines have always been written.
+// MarshalJSON writes a string if only the path is set, as in earlier versions.
 func (m Module) MarshalJSON() ([]byte, error) { return m.Source().MarshalJSON() }
 
 func (m *Module) long(n node) (node, error) {
@@ -27,7 +27,7 @@ func (m *Module) long(n node) (node, error) {
 		return node{at: n.at, value: []field{{key: "path", at: n.at, node: n}}}, nil
 	case []field:
 		for i, f := range v {
-			if word, ok := plainWord(f.node); ok && f.key == "keras" { // 3 is a number to YAML
+			if word, ok := plainWord(f.node); ok && f.key == "keras" { // YAML parses 3 as a number
 				v[i].node.value = word
 			}
 		}
@@ -75,7 +75,7 @@ func (r *report) module(m Module) {
 	}
 }
 
-// dottedName is how Python writes a function: run_fn, my_module.run_fn, models.wide.run_fn.
+// dottedName is the form of a function in Python: run_fn, my_module.run_fn, models.wide.run_fn.
 var dottedName = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_]*(\.[\p{L}_][\p{L}\p{N}_]*)*$`)
 
 func (r *report) dotted(key, name string) {

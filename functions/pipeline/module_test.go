@@ -56,7 +56,7 @@ func TestABadModuleNamesLineColumnAndKey(t *testing.T) {
 	const head = "pipeline: p\nmodule:\n  path: m.py\n"
 	for _, tt := range []struct {
 		name, text, want string
-		schemaTakes      bool // what the schema has no words for
+		schemaTakes      bool // forms that the schema can't express
 	}{
 		{"nothing", "pipeline: p\nmodule:\n", "p.yaml:2:1: module: missing, expected builtin:<name>, a TFX module file, a folder with a Go program, or a built one", false},
 		{"a list", "pipeline: p\nmodule: [m.py]\n",

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// node is a value of a YAML or JSON text with the place where it stands. value is nil, bool, string, json.Number,
-// []node or []field.
+// node is a value of a YAML or JSON text with its position. value is nil, bool, string,
+// json.Number, []node or []field.
 type node struct {
 	at    position
 	value any
@@ -28,7 +28,7 @@ type field struct {
 	node node
 }
 
-// what names the kind of value in an error.
+// what returns the kind of value, for an error.
 func (n node) what() string {
 	switch v := n.value.(type) {
 	case nil:
@@ -46,7 +46,7 @@ func (n node) what() string {
 	}
 }
 
-// plain is the value without its places, for what is handed on unread.
+// plain returns the value without positions, for values that are passed on unparsed.
 func (n node) plain() any {
 	switch v := n.value.(type) {
 	case []node:
@@ -66,7 +66,7 @@ func (n node) plain() any {
 	}
 }
 
-// readJSON reads one JSON value, numbers as they stand.
+// readJSON reads one JSON value, with numbers as written.
 func readJSON(text []byte) (node, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -102,7 +102,7 @@ func fromPlain(value any) node {
 	}
 }
 
-// canonicalNumber writes equal numbers equally, and keeps 1.0 apart from 1, as Python does.
+// canonicalNumber writes equal numbers equally, and distinguishes 1.0 from 1, as Python does.
 func canonicalNumber(n json.Number) json.Number {
 	if !strings.ContainsAny(n.String(), ".eE") {
 		return n
@@ -123,7 +123,7 @@ func floatNumber(f float64) json.Number {
 	return json.Number(text)
 }
 
-// shorten keeps an error readable whatever the file holds.
+// shorten bounds the length of a text in an error.
 func shorten(s string) string {
 	const limit = 60
 	if len(s) <= limit {

@@ -7,7 +7,7 @@ import (
 	"reflect"
 )
 
-// File is a pipeline file that was read.
+// File is a parsed pipeline file.
 type File struct {
 	Pipeline Pipeline
 
@@ -15,7 +15,7 @@ type File struct {
 	report *report
 }
 
-// ReadFile is Parse for whoever checks more of a pipeline than Parse does, and has to say where in the file something is wrong.
+// ReadFile is Parse for callers that make further checks and report their position in the file.
 func ReadFile(name string, text []byte) (File, error) {
 	root, err := readYAML(text)
 	if err != nil {
@@ -25,7 +25,8 @@ func ReadFile(name string, text []byte) (File, error) {
 	return File{p, name, r}, err
 }
 
-// At returns an error with the file, line and column of a key, or of the nearest one above it that the file has.
+// At returns an error with the file, line and column of a key, or of its nearest ancestor in the
+// file.
 func (f File) At(key string, err error) error {
 	at := f.report.place(key)
 	if at == (position{}) {
@@ -34,14 +35,14 @@ func (f File) At(key string, err error) error {
 	return fmt.Errorf("%s:%d:%d: %w", f.name, at.line, at.column, err)
 }
 
-// Parse reads a pipeline file. name is the file's, for errors alone. The error is an *Error with everything that is
-// wrong; only a file that is not YAML ends at its first problem.
+// Parse reads a pipeline file. name is the file's name, for errors only. The error is an *Error
+// with every problem of the file; only a file that is not YAML ends at its first problem.
 func Parse(name string, text []byte) (Pipeline, error) {
 	file, err := ReadFile(name, text)
 	return file.Pipeline, err
 }
 
-// FromJSON reads what JSON wrote, or a pipeline that came inline with an event. It is as strict as Parse.
+// FromJSON reads the result of JSON, or a pipeline inside an event. It is as strict as Parse.
 func FromJSON(text []byte) (Pipeline, error) {
 	const name = "pipeline"
 	root, err := readJSON(text)
@@ -52,7 +53,7 @@ func FromJSON(text []byte) (Pipeline, error) {
 	return p, err
 }
 
-// build turns a tree into a valid pipeline, and says where its keys stand.
+// build turns a tree into a valid pipeline, and records the positions of its keys.
 func build(name string, root node) (Pipeline, *report, error) {
 	r := &report{places: map[string]position{"": root.at}}
 	p := defaults()
@@ -64,7 +65,7 @@ func build(name string, root node) (Pipeline, *report, error) {
 		return Pipeline{}, r, err
 	}
 	if t := p.Tuner; t != nil && t.Study.empty() {
-		t.Study = nil // after the checks: a key that says 0 is refused
+		t.Study = nil // after the checks: an explicit 0 is an error
 	}
 	return p, r, nil
 }
@@ -79,8 +80,9 @@ func unreadable(name string, err error) error {
 //go:generate go test -run ^TestTheSchemaIsThatOfTheTypes$ -update .
 
 //go:embed pipeline.v1.json
-var schema []byte // never changed
+var schema []byte // never modified
 
-// Schema is the JSON Schema (2020-12) of a pipeline file, made from Pipeline, for editors: a first line
-// `# yaml-language-server: $schema=<its path>` gives completion. Parse says more than it does.
+// Schema returns the JSON Schema (2020-12) of a pipeline file, generated from Pipeline, for
+// editors: a first line `# yaml-language-server: $schema=<its path>` enables completion. Parse
+// checks more than the schema.
 func Schema() []byte { return append([]byte(nil), schema...) }

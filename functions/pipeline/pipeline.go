@@ -1,8 +1,10 @@
-// Package pipeline holds the pipeline file: what is trained, by which module, on which events, with which arguments. It
-// reads YAML, fills in defaults, and says everything that is wrong with a file at once, each with its line and column.
+// Package pipeline defines the pipeline file: what to train, by which module, on which events, with
+// which arguments. It reads YAML, sets defaults, and reports all problems of a file at once, each
+// with its line and column.
 //
-// It knows no bus and no store: functions/stoker puts a Pipeline into the KV bucket, functions/dispatch/join makes jobs of it, and
-// functions/execution/trainer reads its own Pipeline back out of a job. Read Pipeline first, then Parse.
+// It uses neither bus nor store: functions/stoker puts a Pipeline into the KV bucket,
+// functions/dispatch/join makes jobs from it, and functions/execution/trainer reads the Pipeline in
+// a job. Read Pipeline first, then Parse.
 package pipeline
 
 import (
@@ -10,8 +12,8 @@ import (
 	"fmt"
 )
 
-// Pipeline is the deployed description of one model's training. One that came from Parse or FromJSON is valid and has
-// every default filled in.
+// Pipeline is the deployed description of one model's training. A Pipeline returned by Parse or
+// FromJSON is valid, with every default set.
 type Pipeline struct {
 	Name        string       `json:"pipeline" jsonschema:"required,pattern=^[a-z0-9][a-z0-9-]*$,maxLength=63,description=Name of the pipeline: events name it"`
 	Module      Module       `json:"module" jsonschema:"required,description=Who trains: builtin:<name>\\, a TFX module file\\, a folder with a Go program or a built one"`
@@ -20,7 +22,7 @@ type Pipeline struct {
 	Concurrency *Concurrency `json:"concurrency,omitempty" jsonschema:"description=Runs that are worked on at once. Left out: any number"`
 }
 
-// Trainer says how a run's model is trained.
+// Trainer configures the training of a run's model.
 type Trainer struct {
 	WaitFor         []string       `json:"wait_for" jsonschema:"description=Events that a run needs before its training starts. Left out: transform\\, and hparams where this run tunes"`
 	TrainArgs       Args           `json:"train_args"`
@@ -42,7 +44,7 @@ type Trainer struct {
 	Deterministic   Switch         `json:"deterministic,omitempty" jsonschema:"default=off,description=on: a TFX module's training gives the same bits each time\\, by TensorFlow's deterministic ops. Builtin modules always do"`
 }
 
-// Resources says what a job needs and where it runs.
+// Resources are the requirements of a job, which determine where it runs.
 type Resources struct {
 	Class    string   `json:"class" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,description=Only workers that serve this class take the job. gpu\\, and every class that begins with gpu-\\, asks for a GPU. Left out: cpu\\, or tpu for the strategy tpu"`
 	Memory   Size     `json:"memory,omitempty" jsonschema:"description=Limit for the module's processes. Left out: none"`
@@ -51,7 +53,7 @@ type Resources struct {
 	Strategy string   `json:"strategy,omitempty" jsonschema:"enum=mirrored,enum=multi_worker,enum=tpu,description=Of a TFX module: how tf.distribute spreads one model. Left out: multi_worker for several workers\\, else what the module does"`
 }
 
-// Words of WaitFor that have a meaning here. events.WaitWords lists all of them.
+// Values of WaitFor that this package treats specially. events.WaitWords lists all of them.
 const (
 	WaitExamples  = "examples"
 	WaitTransform = "transform"
@@ -60,28 +62,29 @@ const (
 
 // Policies of Trainer.Hyperparameters.
 const (
-	HyperparametersNone   = "none"   // never any, not even those that a run brings
-	HyperparametersRun    = "run"    // this run's; it waits for them
-	HyperparametersLatest = "latest" // this run's if it brings them, else the newest of the pipeline, else none
+	HyperparametersNone   = "none"   // never any, not even those of the run
+	HyperparametersRun    = "run"    // this run's; the run waits for them
+	HyperparametersLatest = "latest" // this run's if there are any, else the newest of the pipeline, else none
 	HyperparametersAuto   = "auto"   // run if this run tunes, else latest
 )
 
-// Policies of Trainer.BaseModel. Anything else is the address of a model.
+// Policies of Trainer.BaseModel. Any other value is the address of a model.
 const (
 	BaseModelNone    = "none"
 	BaseModelLatest  = "latest"  // the newest model of the pipeline, else none
-	BaseModelBlessed = "blessed" // the one of which model.blessed says so last, else none
+	BaseModelBlessed = "blessed" // the one named by the last model.blessed, else none
 )
 
-// What Trainer.Model asks for. The first is "" in a Pipeline, so that one without the key is what it was before there
-// was the key.
+// Values of Trainer.Model. The first is "" in a Pipeline, so that the JSON without the key is the
+// same as before the key existed.
 const (
 	ModelSaved = "saved_model"
 	ModelAny   = "any"
 )
 
-// JSON is the canonical form: keys in a fixed order, no white space. Equal pipelines have equal JSON. Defaults that came with
-// later keys are left out, so that stored revisions stay what they are; Effective has them.
+// JSON returns the canonical form: keys in a fixed order, no white space. Equal pipelines have
+// equal JSON. Defaults of keys that were added later are left out, so that stored revisions remain
+// the same; Effective has them.
 func (p Pipeline) JSON() ([]byte, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -90,23 +93,23 @@ func (p Pipeline) JSON() ([]byte, error) {
 	return text, nil
 }
 
-// Concurrency bounds how many runs of a pipeline are worked on at once. The runs beyond wait, oldest first
-// (functions/dispatch/join.Admission).
+// Concurrency limits how many runs of a pipeline are processed at once. Further runs wait, oldest
+// first (functions/dispatch/join.Admission).
 type Concurrency struct {
 	Runs   int    `json:"runs"`
 	Newest string `json:"newest"`
 }
 
-// What a run that becomes ready does to those that wait before it.
+// The effect of a run that becomes ready on the runs that wait.
 const (
-	NewestQueue     = "queue"     // it waits behind them
-	NewestSupersede = "supersede" // they end, cancelled, and it takes their place; runs that have begun go on to their end
+	NewestQueue     = "queue"     // it waits after them
+	NewestSupersede = "supersede" // they end, cancelled, and it takes their place; running ones continue
 )
 
-// maxRuns keeps the list of those that run at once short enough for one entry of a kv.
+// maxRuns keeps the list of concurrent runs short enough for one entry of a KV bucket.
 const maxRuns = 1000
 
-// long lets `concurrency: 1` stand for `concurrency: {runs: 1}`.
+// long accepts `concurrency: 1` for `concurrency: {runs: 1}`.
 func (c *Concurrency) long(n node) (node, error) {
 	if _, short := n.value.(json.Number); !short {
 		return n, nil

@@ -186,7 +186,7 @@ func TestArgsAreTakenAsTFXUsersHaveThem(t *testing.T) {
 		"\"num_steps: 100 splits: 'train' splits: 'more'\"",
 		"'splits: [\"train\", \"more\"], num_steps: 100 # all'",
 		`'{"splits": ["train", "more"], "num_steps": 100}'`,
-		`'{"numSteps": "100", "splits": ["train", "more"]}'`, // as protobuf's JSON mapping allows
+		`'{"numSteps": "100", "splits": ["train", "more"]}'`, // allowed by protobuf's JSON mapping
 		"|\n    num_steps: 100\n    splits: \"train\"\n    splits: \"more\"\n",
 		"|\n    {\n      \"num_steps\": 100,\n      \"splits\": [\"train\", \"more\"]\n    }\n",
 	} {

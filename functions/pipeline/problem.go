@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Error is everything that is wrong with one pipeline, in the order of the file.
+// Error lists every problem of one pipeline, in the order of the file.
 type Error struct {
-	File     string // as handed to Parse; "pipeline" for FromJSON
+	File     string // as passed to Parse; "pipeline" for FromJSON
 	Problems []Problem
 }
 
-// Problem is one thing that is wrong.
+// Problem is one problem of a pipeline.
 type Problem struct {
-	Line, Column int    // from 1; 0 where there is no text
+	Line, Column int    // from 1; 0 if there is no text
 	Key          string // path of the key: trainer.train_args.num_steps; "" for the whole file
 	Message      string
 }
@@ -40,17 +40,18 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d:%d:%s", p.Line, p.Column, text)
 }
 
-// position is a place in the text, from 1; zero where there is none.
+// position is a position in the text, from 1; zero if there is none.
 type position struct{ line, column int }
 
-// report gathers problems, and knows where each key stands.
+// report collects problems, and knows the position of each key.
 type report struct {
 	places   map[string]position
 	problems []Problem
 }
 
-// add notes a problem with key, at the place of the key or of the nearest one above it. The first problem of a key, or of
-// one above it, counts: what follows from it would only confuse.
+// add adds a problem with key, at the position of the key or of its nearest ancestor in the file.
+// Only the first problem of a key, or of an ancestor, is kept: problems that follow from it would
+// be confusing.
 func (r *report) add(key, format string, args ...any) {
 	if r.blames(key) {
 		return
@@ -66,7 +67,7 @@ func (r *report) blames(key string) bool {
 	return key != "" && r.blames(above(key))
 }
 
-// blamesWithin says whether an element of the list at key has a problem.
+// blamesWithin reports whether an element of the list at key has a problem.
 func (r *report) blamesWithin(key string) bool {
 	return slices.ContainsFunc(r.problems, func(p Problem) bool { return strings.HasPrefix(p.Key, key+"[") })
 }
@@ -78,10 +79,10 @@ func (r *report) place(key string) position {
 	return r.place(above(key))
 }
 
-// above is the key that holds key.
+// above returns the key that holds key.
 func above(key string) string { return key[:max(strings.LastIndexAny(key, ".["), 0)] }
 
-// err is nil if there is no problem.
+// err returns nil if there is no problem.
 func (r *report) err(file string) error {
 	if len(r.problems) == 0 {
 		return nil

@@ -42,7 +42,8 @@ func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
 	}
 }
 
-// What Parse takes, the schema takes, but for keys without a value; of what Parse refuses, the schema refuses the plain mistakes.
+// The schema accepts everything that Parse accepts, except keys without a value; it rejects the
+// simple mistakes that Parse rejects.
 func TestTheSchemaAgreesWithParse(t *testing.T) {
 	t.Parallel()
 	compiled := compile(t)
@@ -113,7 +114,7 @@ func plain(t *testing.T, text string) any {
 	return value
 }
 
-// concurrency has a short form, which reflection does not see.
+// concurrency has a short form, which reflection does not find.
 func concurrency() *jsonschema.Schema {
 	runs := &jsonschema.Schema{Type: "integer", Minimum: "1", Maximum: "1000"}
 	properties := jsonschema.NewProperties()
@@ -137,17 +138,17 @@ func skew() *jsonschema.Schema {
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{word, long}}
 }
 
-// moduleForms: a module may be a word.
+// moduleForms: a module may be a string.
 func moduleForms() *jsonschema.Schema {
 	long := (&jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true}).Reflect(module.Source{})
 	long.Version, long.ID = "", ""
-	if keras, ok := long.Properties.Get("keras"); ok { // YAML takes 3 for a number
+	if keras, ok := long.Properties.Get("keras"); ok { // YAML parses 3 as a number
 		keras.Type, keras.Enum = "", []any{"auto", "2", "3", 2, 3}
 	}
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string", MinLength: new(uint64(1))}, long}}
 }
 
-// exportForms: an export may be a word.
+// exportForms: an export may be a string.
 func exportForms() *jsonschema.Schema {
 	format := &jsonschema.Schema{Type: "string", Enum: []any{"tflite", "tflite-float16", "tflite-int8", "onnx"}}
 	properties := jsonschema.NewProperties()
@@ -158,7 +159,7 @@ func exportForms() *jsonschema.Schema {
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{format, long}}
 }
 
-// args may be a text, TFX's message, which reflection does not see.
+// args may be a text, TFX's message, which reflection does not find.
 func args() *jsonschema.Schema {
 	long := (&jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true}).Reflect(pipeline.Args{})
 	long.Version, long.ID = "", ""

@@ -11,7 +11,7 @@ import (
 
 const duration = `([0-9]+d)?([0-9.]+(ns|us|µs|ms|s|m|h))*`
 
-// Forms that reflection does not see.
+// Forms that reflection does not find.
 
 func whenForms() *jsonschema.Schema {
 	word := &jsonschema.Schema{Type: "string", Pattern: `^(never|always|changed|every: *` + duration + `)$`}
@@ -64,7 +64,7 @@ func atLeast(least int, description string) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "integer", Minimum: json.Number(fmt.Sprint(least)), Description: description}
 }
 
-// mapping takes names and their schemas in turn.
+// mapping takes names and their schemas alternately.
 func mapping(pairs ...any) *jsonschema.Schema {
 	properties := jsonschema.NewProperties()
 	for i := 0; i < len(pairs); i += 2 {

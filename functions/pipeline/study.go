@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/internal/spelling"
 )
 
-// Study says how a search goes, where that is not left to the module: each key that is there takes the place of what the module says.
-// compute/tune has what they mean.
+// Study configures a search, as far as that is not left to the module: each key that is set
+// overrides the module's value. compute/tune documents their meaning.
 type Study struct {
 	Algorithm   *Algorithm       `json:"algorithm,omitempty"`
 	Objective   Objectives       `json:"objective,omitempty"`
@@ -34,7 +34,7 @@ type Study struct {
 // FromLatest is Study.From for the last search of the pipeline.
 const FromLatest = "latest"
 
-// Algorithm says how the next trial is chosen. In a file a word stands for its name.
+// Algorithm selects the next trial. In a file a string stands for its name.
 type Algorithm struct {
 	Name          string  `json:"name,omitempty"` // "": the module's
 	MaxEpochs     int     `json:"max_epochs,omitempty"`
@@ -46,23 +46,24 @@ type Algorithm struct {
 	Beta          float64 `json:"beta,omitempty"`
 }
 
-// Objectives are metrics to make small or large. A file may give one without a list, and its name alone.
+// Objectives are metrics to minimize or maximize. A file may give a single one without a list, and
+// its name alone.
 type Objectives []Objective
 
-// Objective is one of them.
+// Objective is one of the Objectives.
 type Objective struct {
 	Name      string `json:"name"`
-	Direction string `json:"direction,omitempty"` // min or max; "": as its name says
+	Direction string `json:"direction,omitempty"` // min or max; "": the usual one of the metric
 }
 
-// Constraint is a metric that must stay within bounds.
+// Constraint is a metric with bounds.
 type Constraint struct {
 	Name string   `json:"name" jsonschema:"required,minLength=1"`
 	Max  *float64 `json:"max,omitempty"`
 	Min  *float64 `json:"min,omitempty"`
 }
 
-// Stopping ends trials early that do worse than others. In a file a word stands for its rule.
+// Stopping ends trials early if they do worse than others. In a file a string stands for its rule.
 type Stopping struct {
 	Rule       string  `json:"rule,omitempty"` // "": the module's
 	Percentile float64 `json:"percentile,omitempty"`
@@ -70,7 +71,7 @@ type Stopping struct {
 	MinStep    int     `json:"min_step,omitempty"`
 }
 
-// StoppingNone is the rule that stops nothing, whatever the module says.
+// StoppingNone is the rule that stops no trials, whatever the module sets.
 const StoppingNone = "none"
 
 func (a *Algorithm) long(n node) (node, error) { return named(n, "name") }
@@ -97,7 +98,7 @@ func (o *Objectives) long(n node) (node, error) {
 
 func (o *Objectives) forms() string { return (&Objective{}).forms() + ", or a list of these" }
 
-// named lets a word stand for a mapping with that one key.
+// named accepts a string for a mapping with that one key.
 func named(n node, key string) (node, error) {
 	if _, word := n.value.(string); !word {
 		return n, nil
@@ -105,7 +106,8 @@ func named(n node, key string) (node, error) {
 	return node{at: n.at, value: []field{{key: key, at: n.at, node: n}}}, nil
 }
 
-// similarMetric is the suggestion of a metric whose direction is known, for the end of an error about one that has none.
+// similarMetric returns a suggestion of a metric with a known direction, for the end of an error
+// about one without.
 func similarMetric(name string) string {
 	known := tune.Metrics()
 	if strings.HasPrefix(name, "val_") {
@@ -116,7 +118,8 @@ func similarMetric(name string) string {
 	return spelling.Suggestion(name, known)
 }
 
-// study refuses what no module could bring right. What depends on the module's space is seen when it says that.
+// study reports values that are invalid for every module. Those that depend on the module's space
+// are checked when that is known.
 func (r *report) study(s *Study) {
 	const key = "tuner.study."
 	r.algorithm(key+"algorithm", s.Algorithm)
@@ -183,7 +186,7 @@ func (r *report) stopping(key string, s *Stopping) {
 	r.given(key+".min_step", s.MinStep, 0)
 }
 
-// points refuses values that are no hyperparameter's, whatever the space.
+// points reports values that no hyperparameter can have, in any space.
 func (r *report) points(key string, points []map[string]any) {
 	for i, point := range points {
 		for name, value := range point {
@@ -196,14 +199,14 @@ func (r *report) points(key string, points []map[string]any) {
 	}
 }
 
-// given checks a number that is there.
+// given checks a number that is set.
 func (r *report) given(key string, value, least int) {
 	if _, said := r.places[key]; (said || value != 0) && value < least {
 		r.add(key, "expected at least %d, got %d", least, value)
 	}
 }
 
-// there refuses a name that no metric can have.
+// there reports a name that no metric can have.
 func (r *report) there(key, value string) {
 	switch {
 	case value == "":
@@ -213,5 +216,5 @@ func (r *report) there(key, value string) {
 	}
 }
 
-// empty says whether nothing is asked for.
+// empty reports whether no key is set.
 func (s *Study) empty() bool { return s == nil || reflect.ValueOf(*s).IsZero() }

@@ -80,7 +80,7 @@ func TestAStudyHasShortForms(t *testing.T) {
 	}
 }
 
-// The pipeline is part of what decides a search: to say nothing in more words must not be another search.
+// The pipeline is part of the identity of a search: an empty study must be the same search as none.
 func TestAStudyThatAsksForNothingIsNone(t *testing.T) {
 	t.Parallel()
 	const head = "pipeline: p\nmodule: m\ntuner:\n  when: always\n"

@@ -10,21 +10,21 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// Export is a format to write in addition to the SavedModel: a word (tflite), or a mapping ({format: tflite, required:
-// true}).
+// Export is a format to write in addition to the SavedModel: a string (tflite), or a mapping
+// ({format: tflite, required: true}).
 //
-// Modules that write their files themselves, builtin and Go ones, fail where one is missing. For a TFX module the files are
-// made of its SavedModel, which not every format can hold: one that could not be made is noted in ModelTrained, and fails
-// the job only if it is required.
+// Modules that write their files themselves, builtin and Go ones, fail if one is missing. For a TFX
+// module the files are converted from its SavedModel, which is not possible for every model and
+// format: a missing file is noted in ModelTrained, and fails the job only if it is required.
 type Export struct {
 	Format   string `json:"format"`
 	Required Switch `json:"required,omitempty"`
 }
 
-// plainExport is Export without its way of being written.
+// plainExport is Export without its methods.
 type plainExport Export
 
-// MarshalJSON writes a word where that says it all, as pipelines have always been written.
+// MarshalJSON writes a string if only the format is set, as in earlier versions.
 func (e Export) MarshalJSON() ([]byte, error) {
 	if !e.Required {
 		return json.Marshal(e.Format)
@@ -43,7 +43,7 @@ func (e *Export) forms() string {
 	return "a format, or a mapping like {format: tflite, required: true}"
 }
 
-// Formats are those that are asked for.
+// Formats returns the formats of exports.
 func Formats(exports []Export) []string {
 	var names []string
 	for _, e := range exports {
@@ -63,23 +63,24 @@ func (r *report) exports(exports []Export) {
 	}
 }
 
-// Skew says how a model in its files is compared with the one that was trained, before it is published.
+// Skew configures the comparison of a model in its files with the trained model in memory, before
+// it is published.
 type Skew struct {
 	Check     Switch  `json:"check"`
 	Rows      int     `json:"rows"`
 	Tolerance float64 `json:"tolerance"`
 }
 
-// What a comparison takes where nothing is said; package compute/tf/skew has the reasons.
+// Defaults of a comparison; package compute/tf/skew has the reasons.
 const (
 	skewRows      = 100
 	skewTolerance = 1e-5
 )
 
-// maxSkewRows keeps a check short, and what it holds in memory small.
+// maxSkewRows bounds the time and the memory of a check.
 const maxSkewRows = 100_000
 
-// long lets `skew: off` stand for `skew: {check: off}`.
+// long accepts `skew: off` for `skew: {check: off}`.
 func (s *Skew) long(n node) (node, error) {
 	switch n.value.(type) {
 	case string, bool:
@@ -99,22 +100,24 @@ func (r *report) skew(s Skew) {
 	}
 }
 
-// Classes of jobs whose pipelines name none.
+// Default classes of jobs.
 const (
 	classCPU = "cpu"
 	classTPU = "tpu"
 )
 
-// classGPU is the class of jobs that train on a GPU. Classes that begin with it and a hyphen, as gpu-a100, name kinds of GPUs.
+// classGPU is the class of jobs that train on a GPU. Classes that begin with it and a hyphen, like
+// gpu-a100, name kinds of GPUs.
 const classGPU = "gpu"
 
-// WantsGPU reports whether the job asks for a GPU: its class is gpu or begins with "gpu-". On a worker without a GPU it
-// trains on the CPU, and the model says so.
+// WantsGPU reports whether the job requests a GPU: its class is gpu or begins with "gpu-". On a
+// worker without a GPU it trains on the CPU, and the model records that.
 func (r Resources) WantsGPU() bool {
 	return r.Class == classGPU || strings.HasPrefix(r.Class, classGPU+"-")
 }
 
-// infer fills in what follows from the strategy, and the strategy where it follows from the workers.
+// infer sets the values that follow from the strategy, and the strategy if it follows from the
+// workers.
 func (r *Resources) infer() {
 	if r.Strategy == "" && r.Workers > 1 {
 		r.Strategy = module.StrategyMultiWorker
@@ -128,8 +131,8 @@ func (r *Resources) infer() {
 	}
 }
 
-// strategy refuses what tf.distribute has no way for, and what builtin modules have none for. Whether another module is a
-// TFX module is seen by the worker that opens it.
+// strategy reports combinations that tf.distribute, or a builtin module, does not support. Whether
+// another module is a TFX module is known only to the worker that opens it.
 func (r *report) strategy(p Pipeline) {
 	const strategy, workers = "trainer.resources.strategy", "trainer.resources.workers"
 	asked := p.Trainer.Resources
@@ -155,7 +158,7 @@ func (r *report) strategy(p Pipeline) {
 	}
 }
 
-// alone is what is left of the resources of several processes for one of them.
+// alone reduces the resources of several processes to those of one of them.
 func (r *Resources) alone() {
 	r.Workers = 1
 	if r.Strategy == module.StrategyMultiWorker {

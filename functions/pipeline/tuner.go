@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// Tuner says when hyperparameters are searched for before training, and how. What it leaves out of how is the trainer's: see
-// Pipeline.Search.
+// Tuner configures when and how hyperparameters are searched for before training. Missing values of
+// how are the trainer's: see Pipeline.Search.
 type Tuner struct {
 	When         When           `json:"when" jsonschema:"required"`
 	Drift        *float64       `json:"drift,omitempty" jsonschema:"minimum=0,maximum=1,description=With when: changed and statistics\\, how far the values of a feature may move before another search is made: Jensen-Shannon divergence of numbers\\, L-infinity distance of strings. Left out: 0.1; 1: any distance"`
@@ -32,7 +32,7 @@ type TuneArgs struct {
 	NumParallelTrials int `json:"num_parallel_trials,omitempty" jsonschema:"minimum=0,maximum=1000,description=Trials at once\\, on as many slots of workers as there are. 0 or 1: one after the other"`
 }
 
-// maxParallel keeps the log of a study readable: each of so many writes to it.
+// maxParallel keeps the log of a study readable: each of so many workers writes to it.
 const maxParallel = 1000
 
 // Tuner.OnFailed.
@@ -41,12 +41,12 @@ const (
 	OnFailedFail   = "fail"   // the run ends
 )
 
-// Search is how a run's hyperparameters are searched for, with everything filled in.
+// Search is the search for a run's hyperparameters, with every value set.
 type Search struct {
 	TrainArgs    Args
 	EvalArgs     Args
 	TuneArgs     TuneArgs
-	Study        *Study // nil: all is left to the module
+	Study        *Study // nil: the module decides
 	CustomConfig map[string]any
 	Resources    Resources // of one process
 	MaxAttempts  int
@@ -55,13 +55,16 @@ type Search struct {
 	Seed         int64
 }
 
-// AwaitsTuning says whether a run's training waits for the outcome of its tuning, be it hyperparameters or a failure.
+// AwaitsTuning reports whether a run's training waits for the result of its tuning, be it
+// hyperparameters or a failure.
 func (p Pipeline) AwaitsTuning() bool { return p.Tuner != nil && p.ownHyperparameters() }
 
-// Tunes says whether there is a search for the hyperparameters of runs: for each, or as Tuner.When says.
+// Tunes reports whether there is a search for the hyperparameters of runs: for each, or as
+// Tuner.When says.
 func (p Pipeline) Tunes() bool { return p.AwaitsTuning() && p.Tuner.When.Searches() }
 
-// Search is that of a pipeline with a tuner. What the tuner leaves out is the trainer's, as one sets both alike in TFX.
+// Search returns the search of a pipeline with a tuner. Missing values are the trainer's, since in
+// TFX one sets both alike.
 func (p Pipeline) Search() Search {
 	tuner, trainer := p.Tuner, p.Trainer
 	s := Search{
@@ -89,10 +92,12 @@ func (p Pipeline) Search() Search {
 	return s
 }
 
-// defaultDrift is the distance from which TensorFlow's own examples call data of another day drifted.
+// defaultDrift is the distance from which TensorFlow's own examples regard data of another day as
+// drifted.
 const defaultDrift = 0.1
 
-// DriftAllowed is how far a feature's distribution may be from that of the last search before when: changed makes another.
+// DriftAllowed returns how far a feature's distribution may be from that of the last search before
+// `when: changed` starts another.
 func (t Tuner) DriftAllowed() float64 {
 	if t.Drift == nil {
 		return defaultDrift
@@ -100,7 +105,7 @@ func (t Tuner) DriftAllowed() float64 {
 	return *t.Drift
 }
 
-// infer fills in what follows from other keys. Splits are the trainer's.
+// infer sets the values that follow from other keys. The splits are the trainer's.
 func (t *Tuner) infer(trainer Trainer) {
 	t.OnFailed = cmp.Or(t.OnFailed, OnFailedLatest)
 	if t.TrainArgs != nil && len(t.TrainArgs.Splits) == 0 {
@@ -136,7 +141,7 @@ func (r *report) tuner(p Pipeline) {
 	r.search(p)
 }
 
-// tuning refuses a search that nobody waits for.
+// tuning reports a search whose result no run uses.
 func (r *report) tuning(p Pipeline) {
 	const key = "tuner.when"
 	policy := p.Trainer.Hyperparameters
@@ -145,7 +150,7 @@ func (r *report) tuning(p Pipeline) {
 	}
 }
 
-// search refuses what is wrong with how a search is made.
+// search reports invalid values of a search.
 func (r *report) search(p Pipeline) {
 	t := p.Tuner
 	if t.TrainArgs != nil {
@@ -174,21 +179,21 @@ func (r *report) search(p Pipeline) {
 	}
 }
 
-// When says when hyperparameters are searched for: one of the words below, or "every: 168h" for a duration. In a file the last may be a
-// mapping too, {every: 7d}.
+// When is the condition for a search for hyperparameters: one of the constants below, or "every:
+// 168h" for a duration. In a file the last may also be a mapping, {every: 7d}.
 type When string
 
-// The words of When.
+// The values of When.
 const (
-	TuneNever   When = "never"   // each run gets the last best hyperparameters of the pipeline, as reused
+	TuneNever   When = "never"   // each run reuses the last best hyperparameters of the pipeline
 	TuneAlways  When = "always"  // for each run
-	TuneChanged When = "changed" // where the module, the structure of schema or transform graph, or the distribution of the data are not those of the last search; else its best are reused
-	tuneEvery        = "every"   // where the last search is so long ago; else its best ones are reused
+	TuneChanged When = "changed" // if the module, the structure of schema or transform graph, or the distribution of the data differ from those of the last search; else its best are reused
+	tuneEvery        = "every"   // if the last search is that old; else its best are reused
 )
 
 const everyForm = "every: 7d, or another duration above 0"
 
-// UnmarshalText reads what When may be. Which words there are is checked with the rest of the pipeline.
+// UnmarshalText reads any value of When. The values are checked with the rest of the pipeline.
 func (w *When) UnmarshalText(text []byte) error {
 	word, after, timed := strings.Cut(string(text), ":")
 	if word != tuneEvery {
@@ -203,7 +208,7 @@ func (w *When) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// long lets {every: 7d} stand for what YAML takes for a text only in quotes.
+// long accepts {every: 7d} for the text that YAML requires to be quoted.
 func (w *When) long(n node) (node, error) {
 	fields, ok := n.value.([]field)
 	if !ok {
@@ -221,13 +226,14 @@ func (w *When) forms() string {
 	return fmt.Sprintf("%s, %s, %s or %s", TuneNever, TuneAlways, TuneChanged, everyForm)
 }
 
-// word is what stands before the duration.
+// word returns the part before the duration.
 func (w When) word() string {
 	word, _, _ := strings.Cut(string(w), ":")
 	return word
 }
 
-// Every is how old the last search may be before another is made; false if that is not by its age.
+// Every returns the age of the last search from which another is made; false if that does not
+// depend on its age.
 func (w When) Every() (time.Duration, bool) {
 	word, after, _ := strings.Cut(string(w), ": ")
 	var d Duration
@@ -235,8 +241,8 @@ func (w When) Every() (time.Duration, bool) {
 	return d.Duration(), word == tuneEvery && err == nil
 }
 
-// Searches says whether there is ever a search.
+// Searches reports whether there is ever a search.
 func (w When) Searches() bool { return w != TuneNever }
 
-// Reuses says whether a run that could be searched for may get what an earlier search has found.
+// Reuses reports whether a run may get the result of an earlier search in place of its own.
 func (w When) Reuses() bool { return w.Searches() && w != TuneAlways }

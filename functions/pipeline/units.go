@@ -16,7 +16,7 @@ type Size int64
 
 var sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]+)$`)
 
-// sizeUnits are those of IEC 80000-13 and of the SI, largest first within each.
+// sizeUnits are the units of IEC 80000-13 and of the SI, largest first within each.
 var sizeUnits = []struct {
 	name  string
 	bytes int64
@@ -49,7 +49,7 @@ func (s *Size) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown unit %q in size %q, expected one of TiB, GiB, MiB, KiB, TB, GB, MB, kB, B", m[2], text)
 }
 
-// Bytes is the number itself.
+// Bytes returns the number of bytes.
 func (s Size) Bytes() int64 { return int64(s) }
 
 // MarshalText writes the size with the largest binary unit that divides it.
@@ -91,10 +91,10 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Duration is the value in the standard library's type.
+// Duration returns the value in the standard library's type.
 func (d Duration) Duration() time.Duration { return time.Duration(d) }
 
-// MarshalText writes the duration as time.Duration does, without zero units at its end.
+// MarshalText writes the duration like time.Duration, without trailing zero units.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 func (d Duration) String() string {
@@ -108,8 +108,8 @@ func (d Duration) String() string {
 	return text
 }
 
-// Switch is on or off. YAML 1.2, unlike 1.1, reads those words as text; a tool that still writes 1.1 makes true and false
-// of them, so these are read too.
+// Switch is on or off. YAML 1.2, unlike 1.1, reads those words as text; a tool that still writes
+// 1.1 turns them into true and false, so these are accepted too.
 type Switch bool
 
 // UnmarshalText reads on, off, true or false.
@@ -135,8 +135,8 @@ func (s Switch) String() string {
 	return "off"
 }
 
-// Expiry is for how long a run waits for its events: a Duration above zero, or the word never, which is the zero value. A
-// duration of 0 is refused: it might be meant either way.
+// Expiry is how long a run waits for its events: a Duration above zero, or the word never, which is
+// the zero value. A duration of 0 is an error, because it is ambiguous.
 type Expiry Duration
 
 const never = "never"
@@ -158,7 +158,7 @@ func (e *Expiry) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// After is how long that is; false if it is forever.
+// After returns that duration; false if it is forever.
 func (e Expiry) After() (time.Duration, bool) { return time.Duration(e), e != 0 }
 
 // MarshalText writes never, or the duration.

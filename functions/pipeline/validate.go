@@ -17,7 +17,7 @@ var (
 	splitPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 )
 
-// validate checks every value of p that its type alone doesn't make right.
+// validate checks every value of p whose type alone does not make it valid.
 func (r *report) validate(p Pipeline) {
 	r.name("pipeline", p.Name)
 	r.module(p.Module)
@@ -53,7 +53,7 @@ func (r *report) trainer(p Pipeline) {
 	}
 }
 
-// customConfig refuses what `stoker pipelines show` has printed instead of a secret.
+// customConfig reports placeholders that `stoker pipelines show` prints instead of secrets.
 func (r *report) customConfig(key string, config map[string]any) {
 	for name, value := range config {
 		if text, err := json.Marshal(value); err == nil && strings.Contains(string(text), mask.Hidden) {
@@ -71,7 +71,7 @@ func (r *report) name(key, value string) {
 	}
 }
 
-// waitFor refuses what could never start, or would not get what the policy promises.
+// waitFor reports combinations with which no run could start, or the policy would not be met.
 func (r *report) waitFor(p Pipeline) {
 	const key = "trainer.wait_for"
 	words := p.Trainer.WaitFor
@@ -111,7 +111,7 @@ func (r *report) args(key string, a Args) {
 	}
 }
 
-// unbounded says what no num_steps means.
+// unbounded explains the effect of a missing num_steps.
 func unbounded(key string) string {
 	if strings.HasSuffix(key, "eval_args") {
 		return "the whole split is evaluated"
@@ -140,8 +140,8 @@ func (r *report) atLeastOne(key string, value int) {
 	}
 }
 
-// refuseUnsupported refuses what a pipeline may say and Stoker can't do yet, so that nothing a user asks for is passed
-// over in silence. Whoever builds one of these deletes its line.
+// refuseUnsupported reports valid keys that Stoker does not implement yet, so that they are not
+// silently ignored. When one is implemented, remove its line.
 func (r *report) refuseUnsupported(p Pipeline) {
 	if p.Tuner != nil {
 		r.refuse("tuner.resources.workers", p.Tuner.Resources != nil && p.Tuner.Resources.Workers > 1, ": a search runs in one process")

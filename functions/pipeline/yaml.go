@@ -15,14 +15,14 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of a file, so that no text, however made, costs more than it is worth.
+// Bounds of a file, so that parsing any text is cheap.
 const (
 	maxBytes = 256 << 10
 	maxDepth = 50
 	maxNodes = 10_000 // after aliases are followed
 )
 
-// problemAt is a Problem that ends the reading of a text.
+// problemAt is a Problem that ends the parsing of a text.
 type problemAt struct{ Problem }
 
 func (p problemAt) Error() string { return p.String() }
@@ -31,7 +31,7 @@ func failAt(at position, format string, args ...any) error {
 	return problemAt{Problem{Line: at.line, Column: at.column, Message: fmt.Sprintf(format, args...)}}
 }
 
-// readYAML reads the one document of a YAML 1.2 text.
+// readYAML reads a YAML 1.2 text of one document.
 func readYAML(text []byte) (node, error) {
 	if len(text) > maxBytes {
 		return node{}, failAt(position{}, "longer than %d KiB", maxBytes>>10)
@@ -61,8 +61,9 @@ func readYAML(text []byte) (node, error) {
 	return r.node(body)
 }
 
-// checkDepth refuses what would make the recursive parser deep: nested flow collections, and openings of block
-// collections on one line. Other nesting costs indentation, which the file's size bounds.
+// checkDepth returns an error for a text on which the recursive parser would recurse deeply: nested
+// flow collections, and nested block collections on one line. Other nesting requires indentation,
+// which the file's size bounds.
 func checkDepth(tokens token.Tokens) error {
 	flow, opened, line := 0, 0, 0
 	for _, t := range tokens {
@@ -84,7 +85,8 @@ func checkDepth(tokens token.Tokens) error {
 	return nil
 }
 
-// syntaxProblem keeps the place and the words of the library's error, without its excerpt of the source.
+// syntaxProblem keeps the position and the text of the library's error, without its excerpt of the
+// source.
 func syntaxProblem(err error) error {
 	known, ok := errors.AsType[yaml.Error](err)
 	if !ok {
@@ -93,7 +95,7 @@ func syntaxProblem(err error) error {
 	return failAt(tokenPosition(known.GetToken()), "%s", known.GetMessage())
 }
 
-// yamlReader turns the library's tree into ours, and follows aliases.
+// yamlReader converts the library's tree to nodes, and resolves aliases.
 type yamlReader struct {
 	anchors map[string]node
 	nodes   int
@@ -165,7 +167,8 @@ func (r *yamlReader) anchor(n *ast.AnchorNode) (node, error) {
 	return value, err
 }
 
-// alias hands out what the anchor named, and counts it again: a few aliases can stand for very many values.
+// alias returns the value of the anchor, and counts it again: a few aliases can stand for very many
+// values.
 func (r *yamlReader) alias(at position, n *ast.AliasNode) (node, error) {
 	name := n.Value.GetToken().Value
 	value, ok := r.anchors[name]
@@ -225,7 +228,7 @@ func scalar(at position, n ast.Node) (any, error) {
 	}
 }
 
-// exponent is a float of YAML 1.2's core schema (10.3.2) that the library takes for text: 1e-3.
+// exponent is a float of YAML 1.2's core schema (10.3.2) that the library parses as text: 1e-3.
 var exponent = regexp.MustCompile(`^[-+]?[0-9]+[eE][-+]?[0-9]+$`)
 
 func plainText(at position, n *ast.StringNode) (any, error) {
@@ -240,7 +243,8 @@ func plainText(at position, n *ast.StringNode) (any, error) {
 	return floatNumber(f), nil
 }
 
-// positionOf is where a value begins. The token of a mapping is its first colon, so the key's is taken.
+// positionOf returns where a value begins. The token of a mapping is its first colon, so the key's
+// is used.
 func positionOf(n ast.Node) position {
 	switch n := n.(type) {
 	case *ast.MappingNode:

@@ -2,5 +2,5 @@ package tfxdsl_test
 
 import "github.com/stoker-ml/stoker/functions/runner/process"
 
-// confines reports whether this kernel can keep a process from files.
+// confines reports whether this kernel can restrict a process's access to files.
 func confines() bool { return process.CanSandbox() == nil }

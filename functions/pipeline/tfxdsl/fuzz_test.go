@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Whatever a file says that it called becomes a valid pipeline or an error.
+// Whatever calls a file reports, they become a valid pipeline or an error.
 func FuzzPipeline(f *testing.F) {
 	for _, text := range []string{
 		`{"calls": [{"name": "tfx.Trainer", "line": 1, "kwargs": {"module_file": "m.py", "train_args": {"$call": 1}, "examples": {"$channel": "x", "of": 1}}}, {"name": "tfx.TrainArgs", "kwargs": {"num_steps": 1}}]}`,

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// guidePrelude makes the names that the blocks of TFX's guide take for granted.
+// guidePrelude defines the names that the blocks of TFX's guide assume.
 const guidePrelude = `
 from tfx import v1 as tfx
 from tfx.components import CsvExampleGen, SchemaGen, Transform, Trainer, Tuner
@@ -27,8 +27,8 @@ module_file = "penguin_utils.py"
 
 // The blocks of docs/guide/trainer.md and docs/guide/tuner.md of TFX that call Trainer or Tuner,
 // without their comments. A bare ... between lines is Python and stays. Between arguments it is a
-// SyntaxError in the guide as it stands: there stock stands for the arguments that the guide leaves
-// out, which are those of the block before it.
+// SyntaxError in the guide itself: there, stock stands for the arguments that the guide leaves out,
+// which are those of the block before it.
 func TestTheBlocksOfTFXsGuide(t *testing.T) {
 	t.Parallel()
 	const stock = `module_file=module_file, examples=transform.outputs['transformed_examples'], transform_graph=transform.outputs['transform_graph'],
@@ -184,7 +184,7 @@ tuner:
 	}
 }
 
-// The examples of TFX read flags of absl, whose values are the defaults when no argument is given.
+// The examples of TFX read flags of absl, which have their defaults if no argument is given.
 func TestFlagsHaveTheirDefaults(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -262,7 +262,7 @@ trainer:
 	}
 }
 
-// A RuntimeParameter of Kubeflow's examples is its default.
+// A RuntimeParameter of Kubeflow's examples has its default.
 func TestARuntimeParameterIsItsDefault(t *testing.T) {
 	t.Parallel()
 	got, err := translate(t, `from tfx import v1 as tfx
@@ -280,8 +280,7 @@ tfx.components.Trainer(module_file='m.py', train_args=tfx.dsl.experimental.Runti
 	}
 }
 
-// What needs the value of something that is only recorded is refused by the name that the file has
-// for it.
+// An expression that needs the value of a recorded object is an error that names the object.
 func TestSaysWhatHasNoValue(t *testing.T) {
 	t.Parallel()
 	const head = "from tfx import v1 as tfx\nimport unknown_package\nimport os\n"
@@ -304,7 +303,7 @@ func TestSaysWhatHasNoValue(t *testing.T) {
 			t.Errorf("%s: got %v, want %s\n%s", c.text, err, c.want, got)
 		}
 	}
-	// Predicates and pipes make no value, and stop nothing.
+	// Predicates and pipes have no value, and are no error.
 	if got, err := translate(t, head+`
 evaluator = tfx.components.Evaluator()
 with tfx.dsl.Cond(evaluator.outputs['blessing'].future()[0].value >= 0.5):

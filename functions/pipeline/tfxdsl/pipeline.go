@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// translation gathers what becomes of a Trainer and a Tuner.
+// translation collects the result of translating a Trainer and a Tuner.
 type translation struct {
 	r        *Recorded
 	trainer  map[string]any
@@ -27,8 +27,9 @@ type translation struct {
 	warnings []string
 }
 
-// Pipeline returns the pipeline file: YAML that pipeline.Parse takes, with a comment for each
-// argument that it can't express. An *Error says which argument at which line leaves no pipeline.
+// Pipeline returns the pipeline file: YAML that pipeline.Parse accepts, with a comment for each
+// argument that it can't express. If there can be no pipeline, the error is an *Error that names
+// the argument and its line.
 func (r *Recorded) Pipeline() ([]byte, error) {
 	t := &translation{r: r, trainer: map[string]any{}, module: map[string]any{}}
 	trainers, tuners := r.find("Trainer"), r.find("Tuner")
@@ -74,7 +75,7 @@ func (t *translation) fail(c call, format string, args ...any) error {
 	return &Error{File: t.r.path, Line: c.Line, Err: fmt.Errorf("%s: %w", c.base(), fmt.Errorf(format, args...))}
 }
 
-// sharedArguments are those of a Tuner that a Trainer has too, and that mean the same there.
+// sharedArguments are the arguments that Tuner and Trainer have in common, with the same meaning.
 var sharedArguments = []string{"base_model", "custom_config", "eval_args", "examples", "module_file", "schema", "train_args", "transform_graph"}
 
 // trainAs fills the trainer from a Tuner's arguments.
@@ -91,8 +92,8 @@ func (t *translation) trainAs(tuner call) error {
 	return nil
 }
 
-// arguments are those by name; the first of Trainer and Tuner may be given by its place. The value
-// of a RuntimeParameter is its default.
+// arguments returns the arguments by name; the first of Trainer and Tuner may be positional. The
+// value of a RuntimeParameter is its default.
 func (t *translation) arguments(c call) (map[string]any, error) {
 	all := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(c.Kwargs)) {
@@ -205,7 +206,7 @@ func (t *translation) tune(c call) error {
 	return nil
 }
 
-// called is the call behind a channel or a call's value.
+// called returns the call behind a channel or a call's value.
 func (t *translation) called(value any) (call, bool) {
 	object, _ := value.(map[string]any)
 	text, ok := object["of"].(json.Number)
@@ -219,7 +220,7 @@ func (t *translation) called(value any) (call, bool) {
 	return t.r.Calls[number], true
 }
 
-// source is the component that a channel comes from.
+// source returns the component that a channel comes from.
 func (t *translation) source(value any) string {
 	c, _ := t.called(value)
 	return c.base()
@@ -260,13 +261,13 @@ func (t *translation) steps(c call, to map[string]any, name string, value any) e
 	return t.message(c, to, name, value, "num_steps", "splits")
 }
 
-// mapping is a value that is one, or JSON of one, which is what a RuntimeParameter has for a
-// message. It is nil for others.
+// mapping returns a value that is a mapping, or the JSON of one, as a RuntimeParameter has for a
+// message. It returns nil for others.
 func mapping(value any) map[string]any {
 	object, ok := value.(map[string]any)
 	if text, is := value.(string); is {
 		decoder := json.NewDecoder(strings.NewReader(text))
-		decoder.UseNumber() // a whole number stays one
+		decoder.UseNumber() // keeps integers
 		ok = decoder.Decode(&object) == nil
 	}
 	if !ok {
@@ -275,7 +276,7 @@ func mapping(value any) map[string]any {
 	return object
 }
 
-// message takes the fields of a message like TrainArgs(num_steps=1), or of a mapping.
+// message reads the fields of a message like TrainArgs(num_steps=1), or of a mapping.
 func (t *translation) message(c call, to map[string]any, name string, value any, fields ...string) error {
 	given := mapping(value)
 	if made, ok := t.called(value); ok {
@@ -328,7 +329,7 @@ func (t *translation) config(c call, to map[string]any, value any) error {
 	return nil
 }
 
-// unknown is what in a value is no JSON, "" for nothing.
+// unknown returns the part of a value that JSON can't express, "" for none.
 func unknown(value any) string {
 	switch v := value.(type) {
 	case map[string]any:
@@ -407,7 +408,7 @@ func (t *translation) executor(c call, value any) {
 	}
 }
 
-// shown is a value for people.
+// shown returns a value for display.
 func shown(value any) string {
 	switch v := value.(type) {
 	case map[string]any:
@@ -431,7 +432,7 @@ func shown(value any) string {
 
 var notName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// name is the pipeline's, in letters that pipelines have.
+// name returns the pipeline's name, in the characters that pipelines allow.
 func (t *translation) name() string {
 	for _, c := range t.r.find("Pipeline") {
 		given := c.Kwargs["pipeline_name"]
@@ -453,7 +454,7 @@ func clean(text string) string {
 	return text
 }
 
-// first is the call of the Trainer, or of the Tuner where there is none.
+// first returns the call of the Trainer, or of the Tuner if there is none.
 func (t *translation) first() call { return slices.Concat(t.r.find("Trainer"), t.r.find("Tuner"))[0] }
 
 func (t *translation) text() ([]byte, error) {
@@ -478,7 +479,7 @@ func (t *translation) text() ([]byte, error) {
 		}
 		text, err := json.Marshal(map[string]any{part.key: part.value})
 		if err == nil {
-			text, err = yaml.JSONToYAML(text) // numbers as they stand
+			text, err = yaml.JSONToYAML(text) // keeps numbers as written
 		}
 		if err != nil {
 			return nil, fmt.Errorf("write pipeline: %w", err)
@@ -495,13 +496,13 @@ func (t *translation) text() ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// acts reports whether a character acts on a terminal, ends a line for some readers of YAML alone,
-// or changes the order in which text is shown.
+// acts reports whether a character controls a terminal, ends a line for some YAML readers only, or
+// changes the order in which text is displayed.
 func acts(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
-// shownSafely is text with such characters escaped.
+// shownSafely returns text with such characters escaped.
 func shownSafely(text string) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -514,7 +515,7 @@ func shownSafely(text string) string {
 	return out.String()
 }
 
-// Warnings are the comments of the pipeline file.
+// Warnings returns the comments of the pipeline file.
 func Warnings(text []byte) (warnings []string) {
 	for line := range strings.Lines(string(text)) {
 		if warning, ok := strings.CutPrefix(line, "# warning: "); ok {

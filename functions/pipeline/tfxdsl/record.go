@@ -19,17 +19,17 @@ var recordScript string
 
 const (
 	maxRecorded = 16 << 20 // bytes of JSON
-	maxPrinted  = 64 << 10 // bytes that the file prints, of which the last are shown
+	maxPrinted  = 64 << 10 // bytes that the file prints, of which the last are reported
 )
 
-// Options say how a file is run.
+// Options configure the run of a file.
 type Options struct {
 	Python  string                // the interpreter
 	Timeout time.Duration         // for the whole file
-	Run     func(*exec.Cmd) error // confines a command, whose HOME it keeps, gives it a folder as TMPDIR, and runs it to its end
+	Run     func(*exec.Cmd) error // runs a command to its end in a sandbox, keeps its HOME, and sets TMPDIR to a folder for it
 }
 
-// Recorded is what a file called of tfx.
+// Recorded is the list of calls of a file to tfx.
 type Recorded struct {
 	Isolated bool   `json:"isolated"` // it ran without a network
 	Calls    []call `json:"calls"`
@@ -46,17 +46,17 @@ type failure struct {
 
 // call is one call of something in a stubbed package.
 type call struct {
-	Name   string         `json:"name"` // dotted, without what an import calls it
+	Name   string         `json:"name"` // dotted, without import aliases
 	Line   int            `json:"line"`
 	Args   []any          `json:"args"`
 	Kwargs map[string]any `json:"kwargs"`
-	Gone   []string       `json:"gone"` // temporary files and folders in its arguments that the file made, and that are removed
+	Gone   []string       `json:"gone"` // temporary files and folders in its arguments that the file made, and that have been removed
 }
 
-// base is the last part of the name.
+// base returns the last part of the name.
 func (c call) base() string { return c.Name[strings.LastIndex(c.Name, ".")+1:] }
 
-// Error says where a file is wrong.
+// Error is an error at a line of a file.
 type Error struct {
 	File string
 	Line int // 0 for none
@@ -89,9 +89,9 @@ func Record(ctx context.Context, path string, o Options) (*Recorded, error) {
 	cmd.Stdout, cmd.Stderr = out, printed
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
 	if home, err := os.UserHomeDir(); err == nil {
-		cmd.Env = append(cmd.Env, "HOME="+home) // module files are often named from it
+		cmd.Env = append(cmd.Env, "HOME="+home) // module files are often named relative to it
 	}
-	cmd.WaitDelay = 5 * time.Second // what it has left running may hold the pipes
+	cmd.WaitDelay = 5 * time.Second // processes that it left running may hold the pipes
 	err = o.Run(cmd)
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout):
@@ -109,12 +109,11 @@ func Record(ctx context.Context, path string, o Options) (*Recorded, error) {
 		Failed *failure `json:"failed"`
 	}{Recorded: r}
 	decoder := json.NewDecoder(&out.kept)
-	decoder.UseNumber() // a whole number stays one
+	decoder.UseNumber() // keeps integers
 	if err := decoder.Decode(&said); err != nil {
 		return nil, &Error{File: path, Err: fmt.Errorf("what it called could not be read: %w", err)}
 	}
-	// A pipeline that was put together before something failed, like a runner, is there all the
-	// same.
+	// A pipeline that was composed before something else failed, like a runner, is returned.
 	if r.failed = said.Failed; r.failed != nil && (r.failed.Syntax || len(r.find("Trainer"))+len(r.find("Tuner")) == 0) {
 		return nil, &Error{File: path, Line: r.failed.Line, Err: errors.New(r.failed.Message)}
 	}
@@ -137,7 +136,7 @@ func (r *Recorded) find(base string) (found []call) {
 type tail struct {
 	kept bytes.Buffer // not embedded: its ReadFrom has no bound
 	most int
-	all  bool // the first: the rest is cut
+	all  bool // the first: later bytes are dropped
 	cut  bool
 }
 
@@ -153,7 +152,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last is the last line.
+// last returns the last line.
 func (t *tail) last() string {
 	lines := strings.Split(strings.TrimSpace(t.kept.String()), "\n")
 	return lines[len(lines)-1]

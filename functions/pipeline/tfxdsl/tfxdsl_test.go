@@ -266,8 +266,8 @@ func TestSaysAtWhichLineAFileIsWrong(t *testing.T) {
 	}
 }
 
-// Text of a file cannot control the terminal on which its pipeline file is shown, nor look like
-// another one.
+// The text of a file can neither control the terminal on which its pipeline file is displayed, nor
+// look like another file.
 func TestAPipelineFileHoldsNothingThatActsOnATerminal(t *testing.T) {
 	t.Parallel()
 	got, err := translate(t, channels+`Trainer(module_file=module_file, **{"a\x1b[2J\u202eb": 1})`)
@@ -285,7 +285,7 @@ func TestAPipelineFileHoldsNothingThatActsOnATerminal(t *testing.T) {
 	}
 }
 
-// A loop without an end is ended; how long that takes decides nothing.
+// An endless loop is stopped; the result does not depend on how long that takes.
 func TestEndsAnEndlessLoop(t *testing.T) {
 	t.Parallel()
 	_, err := record(t, "while True: pass\n", time.Second)
@@ -295,7 +295,7 @@ func TestEndsAnEndlessLoop(t *testing.T) {
 	}
 }
 
-// A file that writes and connects is kept from both, and may look at what is there.
+// A file can't write or connect, and may read existing files.
 func TestAFileIsConfined(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -331,7 +331,7 @@ Trainer(module_file=module_file, custom_config=said, train_args=trainer_pb2.Trai
 	}
 }
 
-// What a file leaves running ends with it, and no process of it can reach the terminal of this one.
+// Processes that a file starts end with it, and none can access the terminal of this one.
 func TestAFileLeavesNothingRunning(t *testing.T) {
 	t.Parallel()
 	text := channels + `
@@ -366,7 +366,7 @@ Trainer(module_file=module_file, custom_config=said, train_args=trainer_pb2.Trai
 	}
 }
 
-// What a file writes is held in memory as far as it is bounded.
+// Only a bounded part of a file's output is kept in memory.
 func TestAFileThatWritesWithoutEndIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := record(t, `
