@@ -9,18 +9,19 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// AnyPipeline as the only pipeline of a Rule allows all.
+// AnyPipeline, as the only pipeline of a Rule, allows all pipelines.
 const AnyPipeline = "*"
 
-// Rule names the pipelines that markers below a prefix start.
+// Rule names the pipelines that markers below a prefix may start.
 type Rule struct {
 	Prefix    storage.Ref // a bucket, or a folder in one
-	Pipelines []string    // names, or AnyPipeline alone
+	Pipelines []string    // names, or only AnyPipeline
 }
 
 func (r Rule) String() string { return r.Prefix.String() + "=" + strings.Join(r.Pipelines, ",") }
 
-// covers reports whether the object lies below the prefix: a folder, not the beginning of a name.
+// covers reports whether the object is below the prefix, which is a folder, not the beginning of a
+// name.
 func (r Rule) covers(at storage.Ref) bool {
 	_, below := at.Below(r.Prefix)
 	return below
@@ -40,13 +41,14 @@ func checkRules(rules []Rule) error {
 			}
 		}
 		if slices.ContainsFunc(rules[:i], func(other Rule) bool { return other.Prefix.Folder() == rule.Prefix.Folder() }) {
-			return fmt.Errorf("%s is there twice: name all its pipelines at once", rule.Prefix)
+			return fmt.Errorf("%s: duplicate prefix: list all its pipelines in one rule", rule.Prefix)
 		}
 	}
 	return nil
 }
 
-// allowed returns nil if a marker may start the pipeline. Of several rules that cover it, the longest prefix counts.
+// allowed returns nil if a marker may start the pipeline. If several rules cover it, the longest
+// prefix counts.
 func (b *Bridge) allowed(marker storage.Ref, pipeline string) error {
 	if len(b.opts.Allow) == 0 {
 		return nil
@@ -69,7 +71,7 @@ func (b *Bridge) allowed(marker storage.Ref, pipeline string) error {
 	return refusal
 }
 
-// ParseRule reads s3://BUCKET/PREFIX=PIPELINE,PIPELINE.
+// ParseRule parses s3://BUCKET/PREFIX=PIPELINE,PIPELINE.
 func ParseRule(text string) (Rule, error) {
 	i := strings.LastIndexByte(text, '=')
 	if i < 0 {

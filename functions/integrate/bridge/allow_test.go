@@ -14,7 +14,7 @@ func allow(at string, pipelines ...string) bridge.Rule {
 	return bridge.Rule{Prefix: storage.Ref{Bucket: bucket, Key: key}, Pipelines: pipelines}
 }
 
-// TestAMarkerStartsThePipelinesOfItsPrefixAlone has teams share a bucket, each with a prefix of its own.
+// Several teams share a bucket, each with its own prefix.
 func TestAMarkerStartsThePipelinesOfItsPrefixAlone(t *testing.T) {
 	t.Parallel()
 	teams := []bridge.Rule{allow("data/etl", "penguin", "fish"), allow("data/ads", "taxi"), allow("data/ads/shared", bridge.AnyPipeline)}
@@ -84,7 +84,7 @@ func TestRulesAreChecked(t *testing.T) {
 		"at least one pipeline": {allow("data/etl")},
 		"1 to 63 of a-z":        {allow("data/etl", "A B")},
 		"bucket":                {allow("", "penguin")},
-		"there twice":           {allow("data/etl", "penguin"), allow("data/etl", "taxi")},
+		"duplicate prefix":           {allow("data/etl", "penguin"), allow("data/etl", "taxi")},
 	} {
 		if _, err := bridge.New(nil, nil, bridge.Options{Allow: rules}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v, want %q", rules, err, want)

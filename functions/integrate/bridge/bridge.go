@@ -16,29 +16,30 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Reader is the name under which bridges share their place among the notifications.
+// Reader is the name of the consumer that all bridges share.
 const Reader = "bridge"
 
-// DefaultMarker is the name of the object that says that a folder is complete.
+// DefaultMarker is the name of the object that marks a folder as complete.
 const DefaultMarker = "_SUCCESS"
 
-// Options of a Bridge. Zero values are the defaults.
+// Options are the options of a Bridge. Zero values are the defaults.
 type Options struct {
 	Marker   string       // the marker's name, without its folder; default DefaultMarker
-	Pipeline string       // of markers that name none; "" refuses those
+	Pipeline string       // of markers that name none; "" rejects those
 	Logger   *slog.Logger // nil logs nothing
 
-	// Allow narrows which pipelines markers start, by prefix. Without rules each marker starts the pipeline that it names; with rules a
-	// marker that none covers is refused.
+	// Allow restricts which pipelines markers start, by prefix. Without rules each marker starts
+	// the pipeline that it names; with rules, a marker that none covers is rejected.
 	Allow []Rule
 
-	// Checker checks what an event will do before it is published; nil publishes events without effect too.
+	// Checker predicts the effect of an event before it is published; nil publishes events without
+	// effect too.
 	Checker *submit.Checker
 
-	Telemetry *telemetry.Telemetry // counts markers; nil: not counted
+	Telemetry *telemetry.Telemetry // counts markers; nil: no metrics
 }
 
-// Bridge turns notifications of a bucket into events. Any number may run.
+// Bridge turns notifications of a bucket into events. Any number of bridges may run.
 type Bridge struct {
 	bus   Bus
 	store storage.Store
@@ -46,13 +47,13 @@ type Bridge struct {
 	log   *slog.Logger
 }
 
-// Bus is what a bridge needs of an events.Bus.
+// Bus is the part of events.Bus that a bridge uses.
 type Bus interface {
 	events.BucketNotifications
 	Publish(ctx context.Context, f events.Event) (events.Receipt, error) // of events.Log
 }
 
-// New returns a bridge that reads markers in store. It says which option is wrong.
+// New returns a bridge that reads markers in store. The error names the invalid option.
 func New(bus Bus, store storage.Store, opts Options) (*Bridge, error) {
 	opts.Marker = cmp.Or(opts.Marker, DefaultMarker)
 	if err := checkMarker(opts.Marker); err != nil {
@@ -73,7 +74,8 @@ func New(bus Bus, store storage.Store, opts Options) (*Bridge, error) {
 	return &Bridge{bus: bus, store: store, opts: opts, log: log}, nil
 }
 
-// checkMarker refuses a name that no object that is read can have, so that no marker would ever be seen.
+// checkMarker returns an error for a name that no readable object can have, since no marker would
+// ever be found.
 func checkMarker(name string) error {
 	if strings.Contains(name, "/") {
 		return fmt.Errorf("marker %q: expected the name of an object without its folder", name)
@@ -85,13 +87,14 @@ func checkMarker(name string) error {
 }
 
 const (
-	followWait = 5 * time.Second // how long one look at the notifications may last
-	retryDelay = time.Second     // after the bus or the store said no
+	followWait = 5 * time.Second // how long one request for notifications may last
+	retryDelay = time.Second     // after an error of the bus or the store
 )
 
-// Run handles one notification after another until ctx ends, and returns nil then. It returns an error when the bus is
-// closed for good. It pauses while the bus delivers none. A notification that can't be handled because bus or store did not answer may be
-// the only such notification: Run pauses for a millisecond then, and for longer if the next ones fail like this too.
+// Run handles notifications one at a time until ctx ends, and then returns nil. It returns an error
+// when the bus is closed permanently. It pauses while the bus delivers none. If bus or store did
+// not answer, Run hands the notification back and pauses for a millisecond, since other
+// notifications may succeed, and for longer if the next ones fail in the same way.
 func (b *Bridge) Run(ctx context.Context) error {
 	var pause events.Pause
 	for ctx.Err() == nil {
@@ -99,7 +102,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		back, delayed := errors.AsType[handedBack](err)
 		switch {
 		case delayed && back.away:
-			_ = pause.Wait(ctx) // longer with each in a row
+			_ = pause.Wait(ctx) // longer after each failure in a row
 			continue
 		case err == nil, delayed, errors.Is(err, events.ErrEmpty), ctx.Err() != nil:
 			pause = events.Pause{}
@@ -107,7 +110,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		case errors.Is(err, events.ErrClosed):
 			return err
 		}
-		b.log.WarnContext(ctx, "notifications are not followed; trying again", "error", err)
+		b.log.WarnContext(ctx, "subscription to notifications failed; retrying", "error", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(retryDelay):
@@ -124,7 +127,7 @@ type handedBack struct {
 
 func (h handedBack) Unwrap() error { return h.error }
 
-// Next handles the next notification, waiting up to wait for one; then events.ErrEmpty.
+// Next handles the next notification. It waits up to wait for one, then returns events.ErrEmpty.
 func (b *Bridge) Next(ctx context.Context, wait time.Duration) error {
 	delivery, err := b.bus.FollowBuckets(ctx, Reader, wait)
 	if err != nil {
@@ -141,11 +144,12 @@ func (b *Bridge) Next(ctx context.Context, wait time.Duration) error {
 	return delivery.Ack(ctx)
 }
 
-// handBack returns a notification to the bus that could not be handled. Others are delivered meanwhile. While bus or store do not answer,
-// each is tried again soon. One that a stopping bridge was handling is free for others at once.
+// handBack returns a notification that could not be handled to the bus. Others are delivered
+// meanwhile. While bus or store do not answer, it is redelivered soon. A notification of a stopping
+// bridge is redelivered at once.
 func (b *Bridge) handBack(ctx context.Context, delivery events.Delivery, why error) error {
 	if ctx.Err() != nil {
-		b.log.InfoContext(ctx, "notification handed back: this bridge stops", "sequence", delivery.Message().Sequence)
+		b.log.InfoContext(ctx, "notification handed back: bridge is stopping", "sequence", delivery.Message().Sequence)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 		defer cancel()
 		return errors.Join(why, delivery.Nak(ctx, 0))
@@ -163,11 +167,11 @@ func (b *Bridge) handBack(ctx context.Context, delivery events.Delivery, why err
 	return handedBack{why, away}
 }
 
-// settleTime bounds handing back a notification when the bridge itself is stopping.
+// settleTime is the time limit to hand back a notification when the bridge itself is stopping.
 const settleTime = 5 * time.Second
 
-// handle brings one notification to its effect. It may name several objects: one that fails keeps none of the others
-// back.
+// handle processes one notification. It may name several objects: a failure of one does not prevent
+// the others.
 func (b *Bridge) handle(ctx context.Context, message events.Message) error {
 	uploads, err := parse(message.Body)
 	if err != nil {
@@ -185,7 +189,7 @@ func (b *Bridge) handle(ctx context.Context, message events.Message) error {
 	return refused(errors.Join(never...))
 }
 
-// publishUpload publishes the event of one upload, where it is a marker.
+// publishUpload publishes the event of one upload, if it is a marker.
 func (b *Bridge) publishUpload(ctx context.Context, u upload) (err error) {
 	if _, name := path.Split(u.at.Key); name != b.opts.Marker {
 		b.pass(ctx, u, name)
@@ -215,11 +219,11 @@ func (b *Bridge) publishUpload(ctx context.Context, u upload) (err error) {
 	return nil
 }
 
-// pass leaves out an upload that is no marker. One whose name could be meant as one is worth a warning.
+// pass skips an upload that is no marker. It logs a warning if its name was probably meant as one.
 func (b *Bridge) pass(ctx context.Context, u upload, name string) {
 	level := slog.LevelDebug
 	if strings.EqualFold(strings.TrimSpace(name), b.opts.Marker) {
 		level = slog.LevelWarn
 	}
-	b.log.Log(ctx, level, "no marker: its name is another", "bucket", u.at.Bucket, "key", u.at.Key, "marker", b.opts.Marker)
+	b.log.Log(ctx, level, "upload ignored: its name is not that of a marker", "bucket", u.at.Bucket, "key", u.at.Key, "marker", b.opts.Marker)
 }

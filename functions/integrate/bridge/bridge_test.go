@@ -20,7 +20,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// world is a bridge between a bucket and a bus in memory.
+// world is a bridge between a bucket and an in-memory bus.
 type world struct {
 	*testing.T
 	bus    *bustest.Memory
@@ -53,7 +53,7 @@ func (w world) put(key, body string) {
 	}
 }
 
-// folder uploads an artifact with two splits, as yet without a marker.
+// folder uploads an artifact with two splits, without a marker.
 func (w world) folder(name string) {
 	w.Helper()
 	for _, split := range []string{"train", "eval"} {
@@ -63,7 +63,7 @@ func (w world) folder(name string) {
 	w.put(name+"/Splitter/a", "x")
 }
 
-// message is the notification of one key as it is now, as MinIO does.
+// message returns the current notification of one key, as MinIO sends it.
 func (w world) message(key, version string, metadata map[string]string) string {
 	w.Helper()
 	encoded, err := json.Marshal(metadata)
@@ -87,7 +87,7 @@ func (w world) notify(body string) {
 	}
 }
 
-// drain handles every notification that waits.
+// drain handles every waiting notification.
 func (w world) drain() {
 	w.Helper()
 	for {
@@ -128,7 +128,7 @@ func (w world) dead() []events.DeadLetter {
 	return deadLetters
 }
 
-// only is the one event there is.
+// only returns the only event there is.
 func (w world) only() events.Event {
 	w.Helper()
 	evs := w.events()
@@ -250,7 +250,7 @@ func TestAMarkerInAnOutputOfATunerAnnouncesItsHyperparameters(t *testing.T) {
 	}
 }
 
-// Names that only begin like those of TFX's are no artifact.
+// Names that only begin like TFX's are no artifact.
 func TestAFolderThatHoldsNoArtifactAnnouncesNothing(t *testing.T) {
 	t.Parallel()
 	w := setup(t, bridge.Options{Pipeline: "penguin"})
@@ -263,7 +263,7 @@ func TestAFolderThatHoldsNoArtifactAnnouncesNothing(t *testing.T) {
 	w.wantDeadLetter("got none of them", "")
 }
 
-// What a producer may have meant for a bridge, and is none for it, is logged.
+// Input that a producer may have meant for a bridge, and that it does not use, is logged.
 func TestWhatIsNotUsedIsLogged(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
@@ -275,7 +275,7 @@ func TestWhatIsNotUsedIsLogged(t *testing.T) {
 	w.notify(w.message("monday/data.gz", "1", nil))
 	w.drain()
 	w.only()
-	for _, want := range []string{"metadata of a marker not used", "name=source", "no marker: its name is another", "key=monday/_success marker=_SUCCESS"} {
+	for _, want := range []string{"metadata of a marker not used", "name=source", "upload ignored: its name is not that of a marker", "key=monday/_success marker=_SUCCESS"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &log)
 		}
@@ -285,7 +285,7 @@ func TestWhatIsNotUsedIsLogged(t *testing.T) {
 	}
 }
 
-// An event without what a producer said in metadata that it mistyped would start the wrong pipeline.
+// An event without the metadata that a producer mistyped would start the wrong pipeline.
 func TestMetadataThatWouldBeDroppedIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, reason := range map[string]string{
@@ -352,7 +352,8 @@ func TestMetadataComesBeforeBodyBeforeDefaults(t *testing.T) {
 	}
 }
 
-// Who marks a folder may say in which trace the run goes on: in the object's metadata, or in its body.
+// A producer can set the trace in which the run continues: in the object's metadata, or in its
+// body.
 func TestAMarkerSaysTheTraceOfItsRun(t *testing.T) {
 	t.Parallel()
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -391,7 +392,8 @@ func TestOneNotificationIsOneEventHoweverOftenItComes(t *testing.T) {
 	}
 }
 
-// Each notification is about the body that it named: a bridge that was away reads no newer one in its place.
+// Each notification refers to the body that it named: a bridge that was down does not read a newer
+// one in its place.
 func TestAMarkerThatWasOverwrittenIsADeadLetterOfItsOwn(t *testing.T) {
 	t.Parallel()
 	w := setup(t, bridge.Options{Pipeline: "penguin"})
@@ -445,10 +447,10 @@ func TestWhatCanNeverBeAnEventBecomesADeadLetterWithItsReason(t *testing.T) {
 		"transformed, without a graph":  {key: key, option: "p", body: `{"transformed_examples": [{"uri": "."}]}`, reason: "none in a marker of examples.ready", field: "transformed_examples"},
 		"another world":                 {key: key, option: "p", body: `{"examples": [{"uri": "gs://bkt/x"}]}`, reason: "gs://bkt/x", field: "data.examples[0].uri"},
 		"no splits":                     {key: "empty/_SUCCESS", option: "p", reason: "expected Split-<name> folders with files, transform_fn or best_hyperparameters.txt in s3://data/empty"},
-		"no folder":                     {key: "_SUCCESS", option: "p", reason: "a whole bucket is no artifact"},
+		"no folder":                     {key: "_SUCCESS", option: "p", reason: "a whole bucket is not an artifact"},
 		"no such thing":                 {key: "monday//_SUCCESS", option: "p", body: "-", reason: "holds an empty element"},
 		"too long":                      {key: key, option: "p", body: strings.Repeat(" ", 513<<10), reason: "at most 524288 bytes, got 525312"},
-		"gone":                          {key: key, option: "p", body: "-", reason: "s3://data/penguin/monday/_SUCCESS: it is gone"},
+		"gone":                          {key: key, option: "p", body: "-", reason: "s3://data/penguin/monday/_SUCCESS: it does not exist any more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -464,7 +466,7 @@ func TestWhatCanNeverBeAnEventBecomesADeadLetterWithItsReason(t *testing.T) {
 	}
 }
 
-// wantDeadLetter wants one dead letter and no event.
+// wantDeadLetter checks that there is one dead letter and no event.
 func (w world) wantDeadLetter(reason, field string) {
 	w.Helper()
 	deadLetters := w.dead()
@@ -491,7 +493,7 @@ func TestForeignMessagesBecomeDeadLetters(t *testing.T) {
 	}
 }
 
-// A message may name several objects. One that is refused keeps none of the others back.
+// A message may name several objects. If one is rejected, the others are handled.
 func TestOneBadMarkerKeepsNoOtherBack(t *testing.T) {
 	t.Parallel()
 	w := setup(t, bridge.Options{Pipeline: "penguin"})
@@ -532,7 +534,7 @@ func TestWhileTheStoreIsAwayNotificationsWait(t *testing.T) {
 	}
 }
 
-// Whoever publishes under the id of a marker's event first must be found out.
+// If another publisher has used the id of a marker's event first, that is detected.
 func TestAnEventOfAnotherPublisherIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	first := setup(t, bridge.Options{Pipeline: "penguin"})
@@ -569,7 +571,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// stuckLog publishes nothing before the request is given up.
+// stuckLog publishes nothing until the request is cancelled.
 type stuckLog struct{ *bustest.Memory }
 
 func (stuckLog) Publish(ctx context.Context, _ events.Event) (events.Receipt, error) {
@@ -577,7 +579,7 @@ func (stuckLog) Publish(ctx context.Context, _ events.Event) (events.Receipt, er
 	return events.Receipt{}, context.Cause(ctx)
 }
 
-// A notification that a bridge was handling when it was stopped is free for another one at once.
+// A notification that a stopped bridge was handling is redelivered to another one at once.
 func TestANotificationOfAStoppingBridgeIsHandledByAnotherAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// patience is how long a real server may take to announce an upload.
+// patience is how long a real server may take to send a notification.
 const patience = 2 * time.Minute
 
 // startBus returns a bus on a real NATS server, and the server's address with its credentials.
@@ -34,7 +34,7 @@ func startBus(t *testing.T) (*jetstream.Bus, *url.URL) {
 	return bus, address
 }
 
-// handle lets a bridge handle so many notifications.
+// handle makes a bridge handle this many notifications.
 func handle(t *testing.T, b *bridge.Bridge, count int) {
 	t.Helper()
 	for i := range count {
@@ -44,7 +44,7 @@ func handle(t *testing.T, b *bridge.Bridge, count int) {
 	}
 }
 
-// again has the first notification of a marker delivered a second time, as another message.
+// again delivers the first notification of a marker a second time, as another message.
 func again(t *testing.T, bus *jetstream.Bus) {
 	t.Helper()
 	for {

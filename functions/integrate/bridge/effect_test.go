@@ -14,7 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// A marker whose event would be ignored is a dead letter with the reason, and one whose notification is delivered again is not.
+// A marker whose event would be ignored becomes a dead letter with the reason; one whose
+// notification is delivered again does not.
 func TestMarkersOfEventsWithoutEffectAreDeadLetters(t *testing.T) {
 	t.Parallel()
 	w := world{T: t, bus: bustest.NewMemory(time.Second), store: storagetest.NewMemory("data")}

@@ -14,7 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// event returns the event of the upload of a marker. An input failure means that there is none.
+// event returns the event of the upload of a marker. A failure of kind input means that there can
+// be none.
 func (b *Bridge) event(ctx context.Context, u upload) (events.Event, error) {
 	if err := cmp.Or(u.badKey, u.at.Validate()); err != nil {
 		return events.Event{}, refused(err)
@@ -54,18 +55,19 @@ var noPipeline = &events.Invalid{
 	Expected: "the name of one in the object's metadata or in its body, for the bridge has no default",
 }
 
-// id is the same whenever and by whomever the notification is read.
+// id is the same for every delivery of the notification and for every bridge.
 func (u upload) id() string {
 	return events.DerivedID("bucket", u.at.Bucket, u.at.Key, u.version, u.etag)
 }
 
-// folder is where the object lies; the key is empty for the top of a bucket.
+// folder returns the folder of the object; the key is empty for the top of a bucket.
 func (u upload) folder() storage.Ref {
 	dir, _ := path.Split(u.at.Key)
 	return storage.Ref{Bucket: u.at.Bucket, Key: strings.TrimSuffix(dir, "/")}
 }
 
-// data returns the data of a marker in a folder: what it names itself, else what lies next to it.
+// data returns the data of a marker in a folder: the artifacts that it names, or else those in the
+// folder.
 func (b *Bridge) data(ctx context.Context, folder storage.Ref, m Marker) (events.Data, error) {
 	kind := m.says()
 	if kind == "" {
@@ -77,17 +79,17 @@ func (b *Bridge) data(ctx context.Context, folder storage.Ref, m Marker) (events
 	return m.data(kind, folder)
 }
 
-// Where TFX's components leave what they make: <pipeline>/<component>/<output>/<execution>/.
+// The layout of TFX's components: <pipeline>/<component>/<output>/<execution>/.
 const (
 	splitPrefix      = "Split-"               // of folders in an Examples artifact
 	graphOutput      = "transform_graph"      // of Transform
 	transformsOutput = "transformed_examples" // of Transform, of the same execution
 )
 
-// find completes a marker that names no artifact with that which is its folder, and returns the kind of event.
+// find sets the artifact of a marker that names none to its folder, and returns the kind of event.
 func (b *Bridge) find(ctx context.Context, folder storage.Ref, m *Marker) (events.Kind, error) {
 	if folder.Key == "" {
-		return "", refused(errors.New("expected examples in its body, or a folder to lie in: a whole bucket is no artifact"))
+		return "", refused(errors.New("expected examples in its body, or a marker in a folder: a whole bucket is not an artifact"))
 	}
 	splits, err := b.splits(ctx, folder)
 	if err != nil {
@@ -118,8 +120,8 @@ func (b *Bridge) find(ctx context.Context, folder storage.Ref, m *Marker) (event
 		splitPrefix, oneOf(folders), folder, oneOf(named)))
 }
 
-// Layouts lists, for people, which content of a folder makes a marker in it one of which kind: one
-// line each.
+// Layouts lists, for people, the folder contents by which a marker announces each kind, one line
+// each.
 func Layouts() string {
 	var lines strings.Builder
 	for _, kind := range events.PublishedBy(events.ByBridge) {
@@ -128,7 +130,7 @@ func Layouts() string {
 	return lines.String()
 }
 
-// oneOf lists words: "a, b or c".
+// oneOf joins words: "a, b or c".
 func oneOf(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -137,9 +139,9 @@ func oneOf(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// complete adds the artifact of a kind that is the marker's folder. Next to a transform graph the
-// same execution of Transform has left the examples that it transformed: they are added too, unless
-// the marker names some.
+// complete sets the artifact of a kind to the marker's folder. For a transform graph it also adds
+// the examples that the same execution of Transform has written next to it, unless the marker names
+// some.
 func (b *Bridge) complete(ctx context.Context, kind events.Kind, folder storage.Ref, m *Marker) error {
 	if err := m.set(kind.Marker().Member, "."); err != nil {
 		return err
@@ -156,7 +158,8 @@ func (b *Bridge) complete(ctx context.Context, kind events.Kind, folder storage.
 	return m.set(transformsOutput, []events.Examples{{URI: at.String(), Splits: splits}})
 }
 
-// holds reports whether a folder has an object of that name, or, of a name that ends in a slash, one below it.
+// holds reports whether a folder has an object of that name, or, if the name ends in a slash, one
+// below it.
 func (b *Bridge) holds(ctx context.Context, folder storage.Ref, name string) (bool, error) {
 	want := folder.Key + "/" + name
 	for object, err := range b.store.List(ctx, folder.Join(strings.TrimSuffix(name, "/"))) {
@@ -171,7 +174,7 @@ func (b *Bridge) holds(ctx context.Context, folder storage.Ref, name string) (bo
 	return false, nil
 }
 
-// splits are the names of the Split-<name> folders that hold files.
+// splits returns the names of the Split-<name> folders that hold files.
 func (b *Bridge) splits(ctx context.Context, folder storage.Ref) ([]string, error) {
 	found := map[string]bool{}
 	for object, err := range b.store.List(ctx, folder.Join(splitPrefix)) {
@@ -186,7 +189,8 @@ func (b *Bridge) splits(ctx context.Context, folder storage.Ref) ([]string, erro
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// within makes an address of what a marker in folder calls one. What comes of a bad one is found by whoever validates the event.
+// within resolves an address of a marker in folder. An invalid one is detected when the event is
+// validated.
 func within(folder storage.Ref, address string) string {
 	if address == "" || strings.Contains(address, "://") {
 		return address

@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Marker is what the body of a marker object may say, as JSON. All of it is optional, and an empty
-// body says nothing.
+// Marker is the body of a marker object, as JSON. All members are optional, and the body may be
+// empty.
 type Marker struct {
 	Pipeline string `json:"pipeline"`
 	Run      string `json:"run"`
@@ -26,29 +26,30 @@ type Marker struct {
 	Trace      string `json:"traceparent"` // in which the run continues: W3C Trace Context
 	TraceState string `json:"tracestate"`
 
-	// PipelineSpec is refused: a client who can write to a bucket must not choose code by it.
+	// PipelineSpec is rejected: write access to a bucket must not permit choosing code.
 	PipelineSpec json.RawMessage `json:"pipeline_spec"`
 
-	// Data are the other members that have a value: those of the data of one kind of event. Their
+	// Data are the other members with a value: those of the data of one kind of event. Their
 	// addresses may be relative to the marker's folder.
 	Data map[string]json.RawMessage `json:"-"`
 }
 
-// membersOf are the members that a marker of a kind may have besides those of all markers.
+// membersOf returns the members that a marker of a kind may have, besides those that all markers
+// may have.
 func membersOf(kind events.Kind) []string {
 	return slices.DeleteFunc(membersOfType(reflect.TypeOf(events.NewData(kind)).Elem()), func(name string) bool {
 		return slices.Contains(markerMembers(), name) || slices.Contains(setByStoker, name)
 	})
 }
 
-// setByStoker are members of data that only Stoker's own events have: a marker that had them would
+// setByStoker are members of data that only Stoker's own events have: with them, a marker would
 // claim that a job made its artifact.
 var setByStoker = []string{"cached", "execution", "generation", "job", "job_request", "reused", "salt"}
 
-// markerMembers are those of all markers.
+// markerMembers returns the members that all markers may have.
 func markerMembers() []string { return membersOfType(reflect.TypeFor[Marker]()) }
 
-// membersOfType are the sorted names of the members that encoding/json reads into a struct.
+// membersOfType returns the sorted names of the members that encoding/json decodes into a struct.
 func membersOfType(of reflect.Type) (names []string) {
 	for _, field := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -60,9 +61,9 @@ func membersOfType(of reflect.Type) (names []string) {
 	return names
 }
 
-// says is the kind that a marker names by its members; "" if it leaves that to its folder. Of two
-// kinds whose artifacts it names it is about the one that has all of its members, and, if none has,
-// about the first whose artifact no other kind names.
+// says returns the kind that a marker's members imply; "" if the folder decides. If it names the
+// artifacts of two kinds, it is of the kind that has all of its members, and, if none has, of the
+// first kind whose artifact no other kind names.
 func (m *Marker) says() events.Kind {
 	var named []events.Kind
 	for _, kind := range events.PublishedBy(events.ByBridge) {
@@ -83,7 +84,7 @@ func (m *Marker) says() events.Kind {
 	return ""
 }
 
-// kindsWith is the number of kinds whose markers may have a member.
+// kindsWith returns the number of kinds whose markers may have a member.
 func kindsWith(member string) (n int) {
 	for _, kind := range events.PublishedBy(events.ByBridge) {
 		if slices.Contains(membersOf(kind), member) {
@@ -93,7 +94,8 @@ func kindsWith(member string) (n int) {
 	return n
 }
 
-// only refuses members that mean nothing in a marker of a kind: they would be left out.
+// only returns an error for members that have no meaning in a marker of a kind: they would be
+// ignored.
 func (m *Marker) only(kind events.Kind) error {
 	known := membersOf(kind)
 	for _, name := range slices.Sorted(maps.Keys(m.Data)) {
@@ -106,7 +108,7 @@ func (m *Marker) only(kind events.Kind) error {
 	return nil
 }
 
-// set gives a member of the data a value.
+// set sets a member of the data.
 func (m *Marker) set(name string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -130,7 +132,7 @@ func (m *Marker) data(kind events.Kind, folder storage.Ref) (events.Data, error)
 	}
 	data, _ := events.WithForce(events.NewData(kind), m.Force)
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields() // of its artifacts: those of the data are known
+	decoder.DisallowUnknownFields() // of its artifacts: the members of the data are known
 	if err := decoder.Decode(data); err != nil {
 		if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
 			return nil, refused(unknownMember(strings.Trim(name, `"`)))
@@ -145,11 +147,11 @@ func (m *Marker) data(kind events.Kind, folder storage.Ref) (events.Data, error)
 	return data, nil
 }
 
-// maxMarker keeps the event that a marker makes below what a bus takes. Bytes.
+// maxMarker, in bytes, keeps the event of a marker below the size limit of the bus.
 const maxMarker = 512 << 10
 
-// read returns what an uploaded marker says, in its metadata or in its body. It reads the body that the notification named, and no newer one: each of
-// those has a notice of its own.
+// read returns the content of an uploaded marker, from its metadata and its body. It reads the body
+// that the notification named, and no newer one: each of those has a notification of its own.
 func (b *Bridge) read(ctx context.Context, u upload) (Marker, error) {
 	body, err := b.body(ctx, u)
 	if err != nil {
@@ -166,7 +168,7 @@ func (b *Bridge) read(ctx context.Context, u upload) (Marker, error) {
 		if err := meantForBridge(name); err != nil {
 			return Marker{}, refused(err)
 		}
-		b.log.WarnContext(ctx, "metadata of a marker not used", "marker", u.at, "name", name) // tools leave some
+		b.log.WarnContext(ctx, "metadata of a marker not used", "marker", u.at, "name", name) // set by other tools
 	}
 	return marker, marker.prefer(u.metadata)
 }
@@ -174,7 +176,7 @@ func (b *Bridge) read(ctx context.Context, u upload) (Marker, error) {
 func (b *Bridge) body(ctx context.Context, u upload) ([]byte, error) {
 	body, object, err := b.store.Open(ctx, u.at, u.etag)
 	if errors.Is(err, storage.ErrNotFound) {
-		return nil, refused(errors.New("it is gone: whoever wrote it has removed it, or its bucket"))
+		return nil, refused(errors.New("it does not exist any more: the object or its bucket was removed"))
 	}
 	if errors.Is(err, storage.ErrChanged) {
 		return nil, refused(fmt.Errorf("it was overwritten after its notification with ETag %s: that body is lost", u.etag))
@@ -193,7 +195,8 @@ func (b *Bridge) body(ctx context.Context, u upload) ([]byte, error) {
 	return text, nil
 }
 
-// parseMarker reads a marker's body. A member that it does not know would be left out in silence, and is refused.
+// parseMarker parses a marker's body. An unknown member is an error, since it would be ignored
+// silently.
 func parseMarker(body []byte) (Marker, error) {
 	var marker Marker
 	if len(bytes.TrimSpace(body)) == 0 || isCommitters(body) {
@@ -210,7 +213,8 @@ func parseMarker(body []byte) (Marker, error) {
 	return marker, refused(marker.readData(body))
 }
 
-// isCommitters reports whether a body is of Hadoop's committers, which Spark runs. Theirs says nothing about an event.
+// isCommitters reports whether a body was written by Hadoop's committers, which Spark uses. It has
+// no fields of an event.
 func isCommitters(body []byte) bool {
 	var success struct {
 		Name string `json:"name"`
@@ -218,8 +222,8 @@ func isCommitters(body []byte) bool {
 	return json.Unmarshal(body, &success) == nil && strings.HasPrefix(success.Name, "org.apache.hadoop.")
 }
 
-// readData reads the members of the body that not all markers have. It returns an *events.Invalid if
-// one of them means nothing in any marker.
+// readData reads the members of the body that not all markers have. It returns an *events.Invalid
+// if one of them has no meaning in any marker.
 func (m *Marker) readData(body []byte) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(body, &all); err != nil {
@@ -256,7 +260,7 @@ func isEmpty(value json.RawMessage) bool {
 	}
 }
 
-// members are the names that the body of a marker may have.
+// members returns the names allowed in the body of a marker.
 func members() (names []string) {
 	for _, kind := range events.PublishedBy(events.ByBridge) {
 		names = append(names, membersOf(kind)...)
@@ -269,7 +273,7 @@ func members() (names []string) {
 // inMetadata are the members that an object's metadata may have.
 var inMetadata = []string{"pipeline", "run", "schema", "statistics", "traceparent", "tracestate"}
 
-// prefer gives members the values that the object's metadata has for them.
+// prefer sets members from the object's metadata, which takes precedence over the body.
 func (m *Marker) prefer(metadata map[string]string) error {
 	fields := map[string]*string{"pipeline": &m.Pipeline, "run": &m.Run, "traceparent": &m.Trace, "tracestate": &m.TraceState}
 	for _, name := range inMetadata {
@@ -288,5 +292,5 @@ func (m *Marker) prefer(metadata map[string]string) error {
 	return nil
 }
 
-// refused marks what no retry mends.
+// refused marks an error that no retry can fix.
 func refused(err error) error { return events.Fail(events.FailureInput, err) }

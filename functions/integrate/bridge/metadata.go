@@ -12,8 +12,9 @@ import (
 // ownPrefix begins the names of metadata that no other tool uses.
 const ownPrefix = "stoker"
 
-// meantForBridge returns an *events.Invalid if a name of metadata that the bridge does not read was probably meant for it: the bridge
-// would publish an event without what its producer said. Other names are those of other tools.
+// meantForBridge returns an *events.Invalid if metadata that the bridge does not read was probably
+// meant for it: otherwise the bridge would publish an event without what its producer set. Other
+// names are those of other tools.
 func meantForBridge(name string) error {
 	expected := "one of " + strings.Join(inMetadata, ", ") + " in a marker's metadata"
 	member := strings.ReplaceAll(name, "-", "_") // headers have hyphens where JSON has underscores
@@ -29,8 +30,8 @@ func meantForBridge(name string) error {
 	return nil
 }
 
-// nearestMember is the member of markers that a word misses by a typing error or two, or "". One error is allowed in a short name: two
-// would make "source" a mistyped "score".
+// nearestMember returns the member of markers that a word misses by one or two typing errors, or
+// "". In a short name only one is allowed: with two, "source" would be a mistyped "score".
 func nearestMember(word string) (nearest string) {
 	best := 3
 	for _, name := range members() {

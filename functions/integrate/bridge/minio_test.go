@@ -50,7 +50,7 @@ func startMinIO(t *testing.T) minio {
 	return m
 }
 
-// watch makes the bucket, and the rule that `mc event add` makes.
+// watch creates the bucket, and the rule that `mc event add` creates.
 func (m minio) watch() {
 	m.Helper()
 	if err := m.store.EnsureBucket(m.Context(), "data"); err != nil {
@@ -65,7 +65,7 @@ func (m minio) watch() {
 			}}},
 		}}},
 	}
-	// MinIO answers a moment before it knows its notification targets.
+	// MinIO answers shortly before its notification targets are ready.
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		_, err := m.tool.PutBucketNotificationConfiguration(m.Context(), rule)
 		if err == nil {

@@ -12,21 +12,21 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// upload is an object that was created, as a notification names it. Its address is as foreign as the rest: at.Validate says
-// whether anything can lie there.
+// upload is a created object, as a notification names it. Its address is not trusted: at.Validate
+// checks it.
 type upload struct {
 	at       storage.Ref
 	version  string // distinguishes the objects written under this key
 	etag     string // without quotes
 	metadata map[string]string
 	time     time.Time
-	badKey   error // the key was not escaped as its server escapes keys; at has it as it came
+	badKey   error // the key was not escaped as its server escapes keys; at has it as received
 }
 
-// notification is an S3 event message, as far as a bridge reads it ("Event message structure" in the S3 user guide). Names are
-// matched in any case: servers differ.
+// notification is an S3 event message, as far as a bridge reads it ("Event message structure" in
+// the S3 user guide). Names are matched case-insensitively, because servers differ.
 type notification struct {
-	Event   string   `json:"event"` // of the message that says that notifications were set up
+	Event   string   `json:"event"` // of the message that notifications were set up
 	Records []record `json:"records"`
 }
 
@@ -52,8 +52,8 @@ type object struct {
 
 const testEvent = "s3:TestEvent"
 
-// parse reads a notification, and returns the objects that it says were created: none for other events. An error says that it is
-// no S3 event message. Three servers' messages are understood:
+// parse parses a notification, and returns the objects that were created: none for other events. An
+// error means that it is no S3 event message. It supports the messages of three servers:
 //
 //	           AWS                  MinIO            versitygw
 //	version    2.1 to 2.3           2.0              2.2
@@ -91,8 +91,8 @@ func (r record) upload() upload {
 	}
 }
 
-// unescaping is what versitygw calls its global configurations, for which it leaves keys as they are. Elsewhere an id is chosen
-// by the owner of a bucket.
+// unescaping are versitygw's names of its global configurations, for which it does not escape keys.
+// Other configurations have an id chosen by the owner of a bucket.
 var unescaping = []string{"kafka-global", "nats-global", "rabbitmq-global", "webhook-global"}
 
 func (r record) key() (string, error) {
@@ -107,8 +107,8 @@ func (r record) key() (string, error) {
 	return key, nil
 }
 
-// version is the version's id where the bucket keeps versions. Else it is the event's place among those of its key, with its
-// time: a server may count from 1 again.
+// version returns the version's id if the bucket keeps versions. Otherwise it returns the sequence
+// number of the event for its key, with its time, because a server may count from 1 again.
 func (r record) version() string {
 	if id := r.S3.Object.VersionID; id != "" && id != "null" {
 		return id
@@ -118,7 +118,7 @@ func (r record) version() string {
 
 const metaPrefix = "x-amz-meta-"
 
-// metadata keeps what the uploader chose, by its own names.
+// metadata returns the metadata that the uploader set, under its own names.
 func metadata(sent map[string]string) map[string]string {
 	chosen := map[string]string{}
 	for name, value := range sent {
@@ -129,7 +129,7 @@ func metadata(sent map[string]string) map[string]string {
 	return chosen
 }
 
-// inJSON says what is wrong without Go's names of types.
+// inJSON returns an error without the names of Go types.
 func inJSON(err error) error {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {

@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// captured is a message in testdata, as its server sent it (AWS: as the S3 user guide prints it).
+// captured returns a message in testdata, as its server sent it (AWS: as printed in the S3 user
+// guide).
 func captured(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name+".json"))

@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	poisonName         = "poison" // the pipeline, and the begin of the folders, whose notifications fail
+	poisonName         = "poison" // the pipeline, and the prefix of the folders, whose notifications fail
 	poisonMarkers      = 3
 	otherMarkers       = 200
 	requestTime        = time.Millisecond       // of each request, on the bubble's clock
 	longestPause       = 375 * time.Millisecond // of Run, while bus or store do not answer: see events.Pause
-	poisonedFor        = time.Hour              // before the others come
+	poisonedFor        = time.Hour              // before the others arrive
 	fewestDeliveries   = 10                     // of a notification that failed for that long
 	mostDeliveries     = 40
-	mostDeliveriesAway = 1000 // where bus or store do not answer: at most five seconds apart
+	mostDeliveriesAway = 1000 // while bus or store do not answer: at most five seconds apart
 )
 
-// poisoned is a bus that counts deliveries, and fails what one pipeline needs.
+// poisoned is a bus that counts deliveries, and fails the requests for one pipeline.
 type poisoned struct {
 	*bustest.Memory
 	publish error
@@ -73,12 +73,12 @@ func (s settled) Nak(ctx context.Context, delay time.Duration) error {
 	return s.Delivery.Nak(ctx, delay)
 }
 
-// poison is a class of errors, made permanent for the notifications of one pipeline.
+// poison is a class of errors, permanent for the notifications of one pipeline.
 type poison struct {
 	publish error          // of its events
 	op      storagetest.Op // of the store
 	store   error
-	away    bool // bus or store do not answer: each is delivered again sooner
+	away    bool // bus or store do not answer: redelivery is sooner
 }
 
 var poisons = map[string]poison{
@@ -94,8 +94,9 @@ var poisons = map[string]poison{
 	"an error of no known kind":             {op: storagetest.OpList, store: errors.New("internal error")},
 }
 
-// A notification that fails for good, for whatever reason, must not hold up those of other pipelines. Time is the bubble's, in which each
-// request takes a fixed time, so that the throughput is the same on every machine.
+// A notification that always fails, for any reason, must not delay those of other pipelines. Time
+// is the bubble's, in which each request takes a fixed time, so that the throughput is the same on
+// every machine.
 func TestNotificationsThatAlwaysFailHoldUpNoOthers(t *testing.T) {
 	t.Parallel()
 	undisturbed := timeOfOthers(t, nil)
@@ -104,7 +105,7 @@ func TestNotificationsThatAlwaysFailHoldUpNoOthers(t *testing.T) {
 			t.Parallel()
 			most := undisturbed * 6 / 5
 			if p.away {
-				most += longestPause // that the bridge may have begun just before the others came
+				most += longestPause // that the bridge may have begun just before the others arrived
 			}
 			if took := timeOfOthers(t, &p); took > most {
 				t.Errorf("%d events of other pipelines took %v, %v without failing notifications", otherMarkers, took, undisturbed)
@@ -113,7 +114,8 @@ func TestNotificationsThatAlwaysFailHoldUpNoOthers(t *testing.T) {
 	}
 }
 
-// timeOfOthers is how long the notifications of another pipeline take while some fail; p is nil if none do.
+// timeOfOthers returns how long the notifications of another pipeline take while some fail; p is
+// nil if none do.
 func timeOfOthers(t *testing.T, p *poison) (took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

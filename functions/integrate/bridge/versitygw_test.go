@@ -23,7 +23,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// TestMain is also a versitygw as others run it, in a process of its own: it changes the working directory.
+// TestMain also runs versitygw, as others run it, in a separate process: it changes the working
+// directory.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 5 && os.Args[1] == "versitygw" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

@@ -1,5 +1,6 @@
-// Package mask hides secrets in what is shown to people and programs: configurations, messages and logs. It recognizes a secret by
-// the name it is stored under and by its form, and is the only place that decides what a secret is. Start with JSON.
+// Package mask hides secrets in output: configurations, messages and logs. It recognizes a secret
+// by its name and by its form, and is the only package that decides what a secret is. Start with
+// JSON.
 package mask
 
 import (
@@ -15,15 +16,16 @@ const Hidden = "••••••"
 // secret matches the names of secrets: db_password, apiToken, AWS_SECRET_ACCESS_KEY.
 var secret = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|api_?-?key|access_?-?key|private_?-?key|auth$|authorization|cookie|dsn$`)
 
-// userinfo matches the part of an address before its host, up to the last @: postgres://user:word@host.
+// userinfo matches the part of an address before its host, up to the last @:
+// postgres://user:word@host.
 var userinfo = regexp.MustCompile(`([a-z][a-z0-9+.-]*://)[^/\s"']+@`)
 
-// Name reports whether a value under this name is a secret.
+// Name reports whether a value with this name is a secret.
 func Name(name string) bool { return secret.MatchString(name) }
 
-// JSON returns a JSON text, compact, with its secrets replaced by Hidden: every value under the name of a secret, except short
-// numbers, booleans and null (max_tokens: 512), and the passwords in addresses. Keys keep their order. Text that is not one JSON
-// value is replaced as a whole.
+// JSON returns a JSON text, compact, with its secrets replaced by Hidden: every value under the
+// name of a secret, except short numbers, booleans and null (max_tokens: 512), and the passwords in
+// addresses. Keys keep their order. Text that is not a single JSON value is replaced as a whole.
 func JSON(text []byte) json.RawMessage {
 	if !json.Valid(text) { // this also bounds the nesting
 		return hidden
@@ -97,8 +99,8 @@ func writeSecret(out *bytes.Buffer, in *json.Decoder) error {
 	return nil
 }
 
-// Secret returns what is shown of a JSON value that has the name of a secret: Hidden, or the value itself if it can't open
-// anything. A number of few digits can't, nor can true, false and null.
+// Secret returns the visible form of a JSON value that has the name of a secret: Hidden, or the
+// value itself if it can't be a secret: a number of few digits, true, false or null.
 func Secret(value json.RawMessage) json.RawMessage {
 	const harmless = 5 // digits
 	number := json.Number("")
@@ -119,7 +121,8 @@ func encode(out *bytes.Buffer, value any) error {
 	return err
 }
 
-// Text returns the text of a log or a message: in lines such as "password=..." the rest of the word is replaced.
+// Text masks the text of a log or a message: in lines such as "password=..." it replaces the rest
+// of the word.
 func Text(text string) string {
 	text = userinfo.ReplaceAllString(text, "${1}"+Hidden+"@")
 	return assigned.ReplaceAllString(text, "${1}"+Hidden)

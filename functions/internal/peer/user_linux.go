@@ -13,20 +13,22 @@ import (
 	"strings"
 )
 
-// Supported reports whether this system names the user of a socket.
+// Supported reports whether this system lists the user of a socket.
 const Supported = true
 
-// unmapped is the user that Linux shows in place of each that the user namespace of this process does not map (user_namespaces(7)).
+// unmapped is the user that Linux reports for each user that the user namespace of this process
+// does not map (user_namespaces(7)).
 const unmapped = 65534
 
-// isUsers reports whether the socket with these addresses is of the user of this process.
+// isUsers reports whether the socket with these addresses belongs to the user of this process.
 func isUsers(local, remote *net.TCPAddr) bool {
 	user, err := userOf(local, remote)
 	return err == nil && user == os.Geteuid() && (user != unmapped || mapsEveryUser())
 }
 
-// userOf is the user of the open socket with these two addresses. The tables are /proc/net/tcp and, for sockets of IPv6 and those that
-// reach IPv4 by mapped addresses, as KerasTuner's do, /proc/net/tcp6.
+// userOf returns the user of the open socket with these two addresses. The tables are /proc/net/tcp
+// and, for sockets of IPv6 and those that reach IPv4 by mapped addresses, as KerasTuner's do,
+// /proc/net/tcp6.
 func userOf(local, remote *net.TCPAddr) (int, error) {
 	for table, form := range map[string]func(*net.TCPAddr) string{"/proc/net/tcp": inTable, "/proc/net/tcp6": inTable6} {
 		here, there := form(local), form(remote)
@@ -48,8 +50,9 @@ const (
 	fieldInode  = 9
 )
 
-// lookUp is the user of the socket with two addresses in a table; -1 if it is not in there. A socket without an inode was closed by its
-// process; Linux shows root as its user, so that it counts as not there.
+// lookUp returns the user of the socket with two addresses in a table; -1 if it is not there. A
+// socket without an inode was closed by its process; Linux reports root as its user, so it counts
+// as not there.
 func lookUp(path, local, remote string) (int, error) {
 	table, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) { // a kernel without IPv6
@@ -72,13 +75,15 @@ func lookUp(path, local, remote string) (int, error) {
 	return -1, nil
 }
 
-// mapsEveryUser reports whether the user namespace of this process maps all users, as the machine's own does.
+// mapsEveryUser reports whether the user namespace of this process maps all users, like the
+// machine's own.
 func mapsEveryUser() bool {
 	text, err := os.ReadFile("/proc/self/uid_map")
 	return err == nil && slices.Equal(strings.Fields(string(text)), []string{"0", "0", "4294967295"})
 }
 
-// inTable is an address of IPv4 as the table has it: 0100007F:1F90 on a machine whose lowest byte comes first. It is empty for others.
+// inTable returns an IPv4 address in the form of the table: 0100007F:1F90 on a little-endian
+// machine. It is empty for others.
 func inTable(a *net.TCPAddr) string {
 	ip := a.IP.To4()
 	if ip == nil {
@@ -87,7 +92,8 @@ func inTable(a *net.TCPAddr) string {
 	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(ip), a.Port)
 }
 
-// inTable6 is an address in words of four bytes; one of IPv4 is mapped into IPv6, ::ffff:127.0.0.1.
+// inTable6 returns an address in words of four bytes; an IPv4 address is mapped into IPv6,
+// ::ffff:127.0.0.1.
 func inTable6(a *net.TCPAddr) string {
 	ip := a.IP.To16()
 	if ip == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/internal/peer/peertest"
 )
 
-// listen returns a listener at an address; the test is skipped where this machine has no such address.
+// listen returns a listener at an address. It skips the test if this machine has no such address.
 func listen(t *testing.T, address string) net.Listener {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
@@ -43,7 +43,8 @@ func dial(t *testing.T, listener net.Listener) (client, accepted net.Conn) {
 	return client, accepted
 }
 
-// KerasTuner's gRPC reaches 127.0.0.1 by sockets of both kinds of addresses, which stand in another table.
+// KerasTuner's gRPC reaches 127.0.0.1 by sockets of both kinds of addresses, which are in different
+// tables.
 func TestASocketOfBothKindsOfAddressesIsKnown(t *testing.T) {
 	t.Parallel()
 	listener := listen(t, "127.0.0.1:0")
@@ -90,7 +91,8 @@ func TestAConnectionOfThisUserIsKnown(t *testing.T) {
 	}
 }
 
-// Linux shows root as the user of a socket that its process has closed: a server of root's must not take it for its own.
+// Linux reports root as the user of a socket that its process has closed: a server of root's must
+// not accept it as its own.
 func TestAClosedConnectionIsNobodys(t *testing.T) {
 	t.Parallel()
 	client, accepted := dial(t, listen(t, "127.0.0.1:0"))

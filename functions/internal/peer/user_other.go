@@ -4,7 +4,7 @@ package peer
 
 import "net"
 
-// Supported reports whether this system names the user of a socket.
+// Supported reports whether this system lists the user of a socket.
 const Supported = false
 
 func isUsers(_, _ *net.TCPAddr) bool { return false }

@@ -1,8 +1,8 @@
-// Package spelling finds the known word that somebody probably meant.
+// Package spelling finds the known word that was probably meant.
 package spelling
 
-// Suggestion is "; did you mean <known>?" for the known word that is nearest to one which is unknown, or "" where none is near. It
-// goes at the end of the error that refuses the word.
+// Suggestion returns "; did you mean <known>?" for the known word that is nearest to an unknown
+// one, or "" if none is near. It goes at the end of the error that reports the unknown word.
 func Suggestion(word string, known []string) string {
 	best, bestDistance := "", 3
 	for _, candidate := range known {
@@ -16,8 +16,8 @@ func Suggestion(word string, known []string) string {
 	return "; did you mean " + best + "?"
 }
 
-// Distance is the optimal string alignment distance: the insertions, deletions and replacements of bytes, and the exchanges of two neighbors,
-// that turn a into b.
+// Distance returns the optimal string alignment distance: the number of insertions, deletions and
+// replacements of bytes, and exchanges of two neighbors, that turn a into b.
 func Distance(a, b string) int {
 	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

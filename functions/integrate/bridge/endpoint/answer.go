@@ -8,19 +8,19 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// problem is the answer to a request, as RFC 9457 has errors. Of status 202 it has no body.
+// problem is the answer to a request in the form of RFC 9457. With status 202 it has no body.
 type problem struct {
 	Title  string       `json:"title"`
 	Status int          `json:"status"`
 	Detail string       `json:"detail"`
 	Stored int          `json:"stored"`           // events of the request that are stored
-	Errors []eventError `json:"errors,omitempty"` // one for each event that is not
+	Errors []eventError `json:"errors,omitempty"` // one for each event that was not stored
 }
 
-// eventError says why an event is not stored.
+// eventError is the reason why an event was not stored.
 type eventError struct {
 	Index  int    `json:"index"`           // in the batch, from 0
-	ID     string `json:"id,omitempty"`    // of the event, where it could be read
+	ID     string `json:"id,omitempty"`    // of the event, if it could be read
 	Field  string `json:"field,omitempty"` // attribute, or path below data
 	Detail string `json:"detail"`
 }
@@ -35,7 +35,7 @@ func (p *problem) add(index int, f events.Event, err error) {
 	p.Errors = append(p.Errors, failed)
 }
 
-// problemOf is the answer to a request that could not be read.
+// problemOf returns the answer to a request that could not be read.
 func problemOf(err error) problem {
 	p := problem{Status: http.StatusBadRequest, Detail: err.Error()}
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)

@@ -14,7 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
-// checked is an endpoint that checks what events will do. Runs of its pipeline wait for examples.
+// checked returns an endpoint that checks the effect of events. Runs of its pipeline wait for
+// examples.
 func checked(t *testing.T, anyway bool, see func(events.Bus) events.Bus) world {
 	t.Helper()
 	return setup(t, func(opts *endpoint.Options, w *world) {
@@ -66,7 +67,7 @@ func TestEventsWithoutEffectAreRefused(t *testing.T) {
 	w.wantIDs("only what has an effect, or repeats data", "1", "2")
 }
 
-// The events of a batch are checked in order: what one does depends on those before it.
+// The events of a batch are checked in order: the effect of one depends on those before it.
 func TestABatchIsCheckedInOrder(t *testing.T) {
 	t.Parallel()
 	w := checked(t, false, all)
@@ -94,14 +95,15 @@ func TestEventsWithoutEffectAreStoredAnyway(t *testing.T) {
 	}
 }
 
-// closed is a bus whose key-value buckets the credentials permit nobody to read, as those of an upstream.
+// closed is a bus whose credentials do not permit reading key-value buckets, like those of an
+// upstream.
 type closed struct{ events.Bus }
 
 func (closed) KV(context.Context, string) (events.KV, error) {
 	return nil, events.ErrRefused
 }
 
-// away is a bus that does not answer about its key-value buckets.
+// away is a bus that does not answer requests for key-value buckets.
 type away struct{ events.Bus }
 
 func (away) KV(context.Context, string) (events.KV, error) {

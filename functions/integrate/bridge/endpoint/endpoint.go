@@ -14,41 +14,44 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
-// Bounds of a request.
+// Limits of a request.
 const (
 	MaxBody  = 1 << 20 // bytes of a request's body
 	MaxBatch = 128     // events of a batch
 
-	maxInProgress = 32               // requests whose body is read or whose events are stored
+	maxInProgress = 32               // requests whose body is being read or whose events are being stored
 	storeTime     = 15 * time.Second // for all events of one request
 	retryAfter    = "2"              // seconds
 )
 
-// anyway is the parameter of a request, anyway=true, whose events are stored whether or not they have an effect.
+// anyway is a parameter of a request: with anyway=true its events are stored even if they have no
+// effect.
 const anyway = "anyway"
 
-// noteHeader of an answer says what an event that is stored doesn't do.
+// noteHeader is the header of an answer that describes the missing effect of a stored event.
 const noteHeader = "Stoker-Note"
 
-// Options of an Endpoint.
+// Options are the options of an Endpoint.
 type Options struct {
-	// Token returns the bearer token that requests must have now; nil asks for none.
+	// Token returns the bearer token that requests must currently have; nil requires none.
 	Token func() string
-	// Certificates says that clients have shown a certificate, so that names of the host are not checked.
+	// Certificates means that clients authenticate by certificate, so the names of the host are not
+	// checked.
 	Certificates bool
-	// Pipelines are those that events may be for; empty allows all.
+	// Pipelines are the pipelines allowed in events; empty allows all.
 	Pipelines []string
-	// Checker checks what an event will do before it is stored; nil stores events without effect too.
+	// Checker predicts the effect of an event before it is stored; nil stores events without effect
+	// too.
 	Checker *submit.Checker
 	Logger  *slog.Logger // nil logs nothing
 }
 
-// Log is what an endpoint needs of an events.Log.
+// Log is the part of events.Log that an endpoint uses.
 type Log interface {
 	Publish(ctx context.Context, f events.Event) (events.Receipt, error)
 }
 
-// Endpoint is the HTTP handler. Any number may run; it keeps no state.
+// Endpoint is the HTTP handler. Any number may run; it is stateless.
 type Endpoint struct {
 	log      Log
 	opts     Options
@@ -57,7 +60,7 @@ type Endpoint struct {
 	guarded  http.Handler
 }
 
-// New returns an endpoint that publishes to log. It returns an error if an option is wrong.
+// New returns an endpoint that publishes to log. It returns an error if an option is invalid.
 func New(log Log, opts Options) (*Endpoint, error) {
 	for _, name := range opts.Pipelines {
 		if err := events.CheckName("pipeline", name); err != nil {
@@ -68,7 +71,7 @@ func New(log Log, opts Options) (*Endpoint, error) {
 	if e.logger == nil {
 		e.logger = slog.New(slog.DiscardHandler)
 	}
-	// Browsers say where a request comes from: pages of other sites must not make them publish.
+	// Browsers send the origin of a request: pages of other sites must not be able to publish.
 	e.guarded = http.NewCrossOriginProtection().Handler(http.HandlerFunc(e.handle))
 	return e, nil
 }
@@ -80,7 +83,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.guarded.ServeHTTP(w, r)
 }
 
-// handle is one request, from its first check to its answer.
+// handle handles one request, from its first check to its answer.
 func (e *Endpoint) handle(w http.ResponseWriter, r *http.Request) {
 	if refusal := e.refuse(w, r); refusal != nil {
 		e.answer(w, r, *refusal)
@@ -114,10 +117,10 @@ func (e *Endpoint) refuse(w http.ResponseWriter, r *http.Request) *problem {
 	switch {
 	case e.opts.Token != nil && !authorized(r, e.opts.Token()):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="stoker"`)
-		w.Header().Set("Connection", "close") // others may need its place
+		w.Header().Set("Connection", "close") // others may need the connection slot
 		return &problem{Status: http.StatusUnauthorized, Detail: "expected Authorization: Bearer with the endpoint's token"}
 	case e.opts.Token == nil && !e.opts.Certificates && !isLoopbackName(r.Host):
-		// Without this a site whose name is pointed at this machine could publish from its pages.
+		// Without this, a site whose name resolves to this machine could publish from its pages.
 		return &problem{Status: http.StatusMisdirectedRequest, Detail: "expected a request for localhost, since this endpoint does not authenticate its clients"}
 	case r.URL.Path != "/":
 		return &problem{Status: http.StatusNotFound, Detail: "events are posted to /"}
@@ -128,7 +131,7 @@ func (e *Endpoint) refuse(w http.ResponseWriter, r *http.Request) *problem {
 	return nil
 }
 
-// check returns what is wrong with events before any of them is stored, or nil.
+// check returns the faults of events before any of them is stored, or nil.
 func (e *Endpoint) check(candidates []candidate) *problem {
 	var bad problem
 	for i, c := range candidates {
@@ -149,7 +152,7 @@ func (e *Endpoint) check(candidates []candidate) *problem {
 	return &bad
 }
 
-// permits returns why an event must not be published, and with which status.
+// permits returns why an event must not be published, with the status.
 func (e *Endpoint) permits(f events.Event) (status int, err error) {
 	if !slices.Contains(events.PublishedBy(events.ByUpstream), f.Data.Kind()) {
 		return http.StatusBadRequest, &events.Invalid{Field: "type", Expected: "one that pipelines take: " + types(), Got: f.Data.Kind().Type()}
@@ -173,11 +176,12 @@ func (e *Endpoint) permits(f events.Event) (status int, err error) {
 	return 0, nil
 }
 
-// types names those that the endpoint accepts.
+// types lists the types of events that the endpoint accepts.
 func types() string { return strings.Join(events.Types(events.PublishedBy(events.ByUpstream)), ", ") }
 
-// store publishes events in order, and returns the answer to their request, with what those don't do that are stored. Each is checked
-// just before it is published: what it does may depend on those before it.
+// store publishes events in order, and returns the answer to their request, with notes on stored
+// events without effect. Each is checked just before it is published, because its effect may depend
+// on those before it.
 func (e *Endpoint) store(ctx context.Context, candidates []candidate, anyway bool) (failed problem, notes []string) {
 	ctx, cancel := context.WithTimeoutCause(ctx, storeTime, errSlow)
 	defer cancel()
@@ -209,8 +213,8 @@ func (e *Endpoint) store(ctx context.Context, candidates []candidate, anyway boo
 
 var errSlow = fmt.Errorf("%w within %s", events.ErrUnavailable, storeTime)
 
-// statusOf is the status of an event that was not stored. The largest of a batch is that of the request, so that a bus that is away
-// decides: its request is to be repeated.
+// statusOf returns the status of an event that was not stored. The largest of a batch is that of
+// the request, so an unavailable bus decides: the request must be repeated.
 func statusOf(err error) int {
 	_, invalid := errors.AsType[*events.Invalid](err)
 	none, ignored := errors.AsType[*submit.NoEffect](err)
@@ -231,7 +235,8 @@ func statusOf(err error) int {
 	return http.StatusServiceUnavailable
 }
 
-// shown is what a client learns of an error of the bus: which of the documented ones it is. Names of servers and subjects are in the log.
+// shown returns the error of the bus for a client: which of the documented ones it is. Names of
+// servers and subjects are only in the log.
 func shown(err error) error {
 	if _, invalid := errors.AsType[*events.Invalid](err); invalid {
 		return err

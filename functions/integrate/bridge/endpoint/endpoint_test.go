@@ -25,7 +25,7 @@ import (
 
 const token = "a-token-of-some-length"
 
-// world is an endpoint before a bus in memory.
+// world is an endpoint with an in-memory bus.
 type world struct {
 	*testing.T
 	log     endpoint.Log
@@ -51,7 +51,7 @@ func setup(t *testing.T, change func(*endpoint.Options, *world)) world {
 
 const data = `{"examples":[{"uri":"s3://data/penguin/monday"}]}`
 
-// structured is an event with more members, which replace those of the same name.
+// structured returns an event with more members, which replace those of the same name.
 func structured(id string, members ...string) string {
 	all := map[string]any{
 		"specversion": "1.0", "type": "dev.stoker.examples.ready.v1", "id": id, "source": "/etl", "subject": "penguin", "run": "monday", "data": json.RawMessage(data),
@@ -388,7 +388,7 @@ func TestAnEndpointPublishesForItsPipelinesAlone(t *testing.T) {
 	}
 }
 
-// Pages that a browser shows reach loopback, too.
+// Pages displayed by a browser can reach loopback, too.
 func TestPagesOfOtherSitesPublishNothing(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(o *endpoint.Options, _ *world) { o.Token = nil })

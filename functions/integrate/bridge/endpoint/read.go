@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// candidate is one event of a request, or why it is none.
+// candidate is one event of a request, or the reason why it is invalid.
 type candidate struct {
 	event events.Event
 	err   error
@@ -25,7 +25,8 @@ type candidate struct {
 
 const eventPrefix = "Ce-"
 
-// read returns the events of a request in any content mode. An error is about the request as a whole.
+// read returns the events of a request in any content mode. An error is one of the request as a
+// whole.
 func read(w http.ResponseWriter, r *http.Request) ([]candidate, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	if err != nil {
@@ -46,7 +47,8 @@ func read(w http.ResponseWriter, r *http.Request) ([]candidate, error) {
 	return []candidate{traced(received, err, r.Header)}, nil
 }
 
-// eventHeader is the header as the SDK may see it: it panics on one named "ce-", and takes the first of several values.
+// eventHeader returns the header for the SDK, which panics on a header named "ce-", and uses the
+// first of several values.
 func eventHeader(from http.Header) (http.Header, error) {
 	header := from.Clone()
 	for name, values := range header {
@@ -58,7 +60,7 @@ func eventHeader(from http.Header) (http.Header, error) {
 	return header, nil
 }
 
-// readBatch reads one event after another, so that one that is wrong is named by its place.
+// readBatch reads the events one at a time, so that an error gives the index of an invalid one.
 func readBatch(header http.Header, body []byte) ([]candidate, error) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('[') {
@@ -87,7 +89,7 @@ func readBatch(header http.Header, body []byte) ([]candidate, error) {
 
 var errLongBatch = fmt.Errorf("expected at most %d events in a batch", MaxBatch)
 
-// traced gives an event without a place in a trace that of its request (W3C Trace Context).
+// traced gives an event without a trace the one of its request (W3C Trace Context).
 func traced(received events.Event, err error, header http.Header) candidate {
 	if err == nil && received.Trace == "" {
 		withTrace := received
@@ -107,12 +109,13 @@ func mediaOf(header http.Header) string {
 	return media
 }
 
-// formatError says that the event format is none that is read.
+// formatError means that the event format is not supported.
 type formatError struct{ *events.Invalid }
 
 func (e formatError) Unwrap() error { return e.Invalid }
 
-// unknownEncoding says of a request that is no event by its header which header is missing.
+// unknownEncoding returns the error for a request whose header is not that of an event: which
+// header is missing.
 func unknownEncoding(header http.Header, media string) error {
 	const modes = cloudevents.ApplicationCloudEventsJSON + ", " + cloudevents.ApplicationCloudEventsBatchJSON + ", or headers ce-specversion, ce-id and so on"
 	version := header.Get("ce-specversion")

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Bounds of connections.
+// Limits of connections.
 const (
 	maxConnections = 512
 	maxHeader      = 32 << 10 // bytes
@@ -26,8 +26,8 @@ const (
 	shutdownTime   = storeTime + 5*time.Second
 )
 
-// Serve answers requests on a listener until ctx ends, then those in progress, and returns nil. It closes the listener. With config it speaks
-// TLS.
+// Serve answers requests on a listener until ctx ends, then completes those in progress, and
+// returns nil. It closes the listener. With config it uses TLS.
 func (e *Endpoint) Serve(ctx context.Context, listener net.Listener, config *tls.Config) error {
 	server := &http.Server{
 		Handler:           e,
@@ -37,7 +37,7 @@ func (e *Endpoint) Serve(ctx context.Context, listener net.Listener, config *tls
 		WriteTimeout:      answerTime,
 		IdleTimeout:       idleTime,
 		TLSConfig:         config,
-		ErrorLog:          slog.NewLogLogger(e.logger.Handler(), slog.LevelDebug), // handshakes that fail
+		ErrorLog:          slog.NewLogLogger(e.logger.Handler(), slog.LevelDebug), // failed handshakes
 	}
 	bounded := &limited{Listener: listener, slots: make(chan struct{}, maxConnections), closed: make(chan struct{})}
 	served := make(chan error, 1)
@@ -62,7 +62,8 @@ func (e *Endpoint) Serve(ctx context.Context, listener net.Listener, config *tls
 	return err
 }
 
-// limited accepts a connection once fewer than cap(slots) are open. The others wait in the kernel's queue.
+// limited accepts a connection only while fewer than cap(slots) are open. Others wait in the
+// kernel's queue.
 type limited struct {
 	net.Listener
 	slots  chan struct{}
@@ -100,8 +101,9 @@ func (s *slot) Close() error {
 	return s.Conn.Close()
 }
 
-// authorized reports whether a request has the token: as a bearer token, or as the password of basic authentication, for clients that can
-// be given a URL and nothing else. The comparison takes the same time for all of them. An empty token fits nobody.
+// authorized reports whether a request has the token: as a bearer token, or as the password of
+// basic authentication, for clients that only accept a URL. The comparison takes constant time. An
+// empty token matches no request.
 func authorized(r *http.Request, token string) bool {
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if _, password, ok := r.BasicAuth(); ok {
@@ -111,7 +113,8 @@ func authorized(r *http.Request, token string) bool {
 	return subtle.ConstantTimeCompare(is[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// isLoopbackName reports whether a request was made for this machine by a name that no other site can have.
+// isLoopbackName reports whether the host of a request names this machine by a name that no other
+// site can have.
 func isLoopbackName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/integrate/bridge/endpoint"
 )
 
-// slow is a log that stores an event once the test permits it.
+// slow is a log that stores an event once the test allows it.
 type slow struct {
 	endpoint.Log
 	began, goOn chan struct{}
@@ -56,7 +56,7 @@ func send(t *testing.T, url, body string) (*http.Response, error) {
 	return answer, err
 }
 
-// What is in progress when the endpoint stops is stored, and answered.
+// A request in progress when the endpoint stops is stored, and answered.
 func TestAnEndpointThatStopsAnswersWhatIsInProgress(t *testing.T) {
 	t.Parallel()
 	log := slow{began: make(chan struct{}), goOn: make(chan struct{})}
@@ -72,7 +72,7 @@ func TestAnEndpointThatStopsAnswersWhatIsInProgress(t *testing.T) {
 	}()
 	<-log.began
 	stop()
-	for { // until it takes no connections any more
+	for { // until it accepts no more connections
 		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 		if err != nil {
 			break
@@ -110,7 +110,8 @@ func TestTooManyRequestsAreRefusedForNow(t *testing.T) {
 	}
 }
 
-// A client without the token keeps no connection: there is a place for so many, and one that is idle has it for minutes.
+// A client without the token can't keep a connection: their number is limited, and an idle one
+// stays open for minutes.
 func TestAConnectionOfAStrangerIsClosed(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)

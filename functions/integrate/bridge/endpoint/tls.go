@@ -11,16 +11,18 @@ import (
 	"time"
 )
 
-// TLS names the files by which an endpoint speaks TLS. They are read again while it runs, so that certificates can be renewed.
+// TLS names the files for TLS. They are read again at run time, so that certificates can be
+// renewed.
 type TLS struct {
 	Cert, Key string // certificate and key, in PEM
-	ClientCA  string // certificates that sign those of clients; "" asks clients for none
+	ClientCA  string // certificates that sign those of clients; "" requires none of clients
 }
 
-// rereadTime is how old the files in use may be.
+// rereadTime is the maximum age of the files in use.
 const rereadTime = 10 * time.Second
 
-// Config reads the files. Where they can't be read again later, those of before stay, and logger says so.
+// Config reads the files. If they can't be read again later, the earlier ones stay in use, and
+// logger reports it.
 func (t TLS) Config(logger *slog.Logger) (*tls.Config, error) {
 	first, err := t.read()
 	if err != nil {
@@ -38,7 +40,7 @@ func (t TLS) read() (*tls.Config, error) {
 		MinVersion:             tls.VersionTLS12,
 		Certificates:           []tls.Certificate{pair},
 		NextProtos:             []string{"h2", "http/1.1"},
-		SessionTicketsDisabled: true, // a resumed session would outlive the authority that its client is known by
+		SessionTicketsDisabled: true, // a resumed session would outlive the authority of the client's certificate
 	}
 	if t.ClientCA == "" {
 		return config, nil
@@ -54,7 +56,7 @@ func (t TLS) read() (*tls.Config, error) {
 	return config, nil
 }
 
-// tlsFiles are the files as they were read last.
+// tlsFiles are the files as last read.
 type tlsFiles struct {
 	TLS
 	logger *slog.Logger
@@ -65,7 +67,7 @@ type tlsFiles struct {
 	read   time.Time
 }
 
-// server is the configuration of a server that takes each connection by the files as they are then.
+// server returns the configuration of a server that uses the current files for each connection.
 func (f *tlsFiles) server() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -83,7 +85,7 @@ func (f *tlsFiles) get() *tls.Config {
 	f.read = f.now()
 	config, err := f.TLS.read()
 	if err != nil {
-		f.logger.Warn("certificates not read again; those of before stay", "error", err)
+		f.logger.Warn("certificates not reloaded; the previous ones stay in use", "error", err)
 		return f.config
 	}
 	f.config = config

@@ -58,7 +58,7 @@ func (a *authority) sign(template x509.Certificate) (*x509.Certificate, *ecdsa.P
 	return cert, key
 }
 
-// issue is a certificate for one end of a connection.
+// issue returns a certificate for one end of a connection.
 func (a *authority) issue() tls.Certificate {
 	cert, key := a.sign(x509.Certificate{
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
@@ -66,7 +66,7 @@ func (a *authority) issue() tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key, Leaf: cert}
 }
 
-// write puts the authority and a server's certificate into files of dir.
+// write writes the authority and a server's certificate to files in dir.
 func (a *authority) write(dir string) TLS {
 	a.Helper()
 	pair := a.issue()
@@ -87,7 +87,8 @@ func (a *authority) write(dir string) TLS {
 
 const testEvent = `{"specversion":"1.0","type":"dev.stoker.transform.ready.v1","id":"1","source":"/etl","subject":"penguin","run":"r","data":{"transform_graph":"s3://data/g"}}`
 
-// status is the answer to an event from a client that trusts an authority and has certificates, or 0 where there is none.
+// status returns the status of an event from a client that trusts an authority and has
+// certificates, or 0 if there is none.
 func status(t *testing.T, address string, trusts *authority, has ...tls.Certificate) int {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -116,7 +117,7 @@ func TestClientsWithoutACertificateOfTheAuthorityAreNotHeard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := make(chan time.Time, 1) // the time that the next connection sees
+	clock := make(chan time.Time, 1) // the time for the next connection
 	clock <- time.Now()
 	now := func() time.Time { at := <-clock; clock <- at; return at }
 	used := &tlsFiles{TLS: files, logger: slog.New(slog.DiscardHandler), now: now, config: config, read: now()}
@@ -142,7 +143,7 @@ func TestClientsWithoutACertificateOfTheAuthorityAreNotHeard(t *testing.T) {
 		}
 	}
 
-	// Files that were replaced count from the next connection on, once they are looked at again; bad ones never.
+	// Replaced files are used from the next connection on, after rereadTime; bad ones never.
 	later := func(d time.Duration) { at := <-clock; clock <- at.Add(d) }
 	theirs.write(dir)
 	if got := status(t, address, ours, mine); got != 202 {

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// User is the user as which requests are sent: nobody.
+// User is the user that sends the requests: nobody.
 const User = 65534
 
-// variable names the requests of the process that sends them.
+// variable holds the requests of the process that sends them.
 const variable = "STOKER_PEERTEST_REQUESTS"
 
 // Request is a GET request of the other user.
@@ -25,7 +25,7 @@ type Request struct {
 	Open   bool // leave the connection open, and the body unread, until the test ends
 }
 
-// Answer is what the other user gets for a request.
+// Answer is the answer to a request of the other user.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -43,7 +43,8 @@ func init() {
 	}
 }
 
-// send sends each request on a connection of its own, writes the answers, and waits until its input ends.
+// send sends each request on a separate connection, writes the answers, and waits until its input
+// ends.
 func send(text string) error {
 	var requests []Request
 	if err := json.Unmarshal([]byte(text), &requests); err != nil {
@@ -82,7 +83,8 @@ func ask(request Request) Answer {
 	return Answer{Status: answer.StatusCode, Header: answer.Header, Body: string(body)}
 }
 
-// Send sends requests as User, one after another, and returns their answers. It skips the test where it is not run by root.
+// Send sends requests as User, one at a time, and returns their answers. It skips the test if it
+// does not run as root.
 func Send(t testing.TB, requests ...Request) []Answer {
 	t.Helper()
 	if os.Geteuid() != 0 {
