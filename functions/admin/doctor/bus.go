@@ -13,11 +13,11 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// makes is the command that makes streams, KV buckets and consumers as they are defined.
+// makes is the command that creates streams, KV buckets and consumers as defined.
 const makes = "`stoker streams apply` makes it"
 
-// Bus looks at the bus: whether it answers, what it is, its streams, KV buckets and consumers against their definition, its clock.
-// unreachable says what to do where it does not answer.
+// Bus checks the bus: whether it answers, its version, its streams, KV buckets and consumers
+// against their definition, and its clock. unreachable is the advice if it does not answer.
 func Bus(survey func(context.Context) (jetstream.Surveyed, error), unreachable func(error) string) Check {
 	return Func("bus", func(ctx context.Context) []Finding {
 		found, err := survey(ctx)
@@ -49,7 +49,7 @@ func jetStream(s jetstream.Surveyed) Finding {
 	case errors.Is(s.JetStream, events.ErrRefused):
 		f.Found = "on; no permission to read its limits"
 	case s.JetStream != nil:
-		f.Level, f.Found, f.Do = Fault, s.JetStream.Error(), "look at the server's log"
+		f.Level, f.Found, f.Do = Fault, s.JetStream.Error(), "see the server's log"
 	default:
 		f.Found = fmt.Sprintf("on; storage %s, memory %s", usage(s.Storage), usage(s.Memory))
 		if full(s.Storage) {
@@ -59,7 +59,8 @@ func jetStream(s jetstream.Surveyed) Finding {
 	return f
 }
 
-// ofParts has a line for each part that is not as it is defined, and one for those that are.
+// ofParts returns a finding for each part that differs from its definition, and one for those that
+// don't.
 func ofParts(s jetstream.Surveyed) (all []Finding) {
 	var fine, unknown []string
 	var clock *time.Duration
@@ -98,10 +99,10 @@ func ofPart(p jetstream.Part) (found []Finding) {
 	case errors.Is(p.Err, events.ErrNotFound):
 		return []Finding{Wrong(makes, "is missing")}
 	case p.Err != nil:
-		return []Finding{Wrong("look at the server's log", "%v", p.Err)}
+		return []Finding{Wrong("see the server's log", "%v", p.Err)}
 	}
 	for _, d := range p.Differences {
-		found = append(found, Wrong("`stoker streams apply` brings it up to date; what can't be changed, its error names",
+		found = append(found, Wrong("`stoker streams apply` updates it; its error names what can't be changed",
 			"%s is %s, and defined as %s", d.Field, d.Is, d.Defined))
 	}
 	if p.Redelivered > 0 {
@@ -116,13 +117,13 @@ func ofPart(p jetstream.Part) (found []Finding) {
 		found = append(found, Warn("`stoker streams apply --replicas 3`", "has one copy in a cluster: events are lost with a server's disk"))
 	}
 	if full(p.Bytes) || full(p.Messages) {
-		found = append(found, Warn("raise its limit, or move what is old: a full stream refuses new messages",
+		found = append(found, Warn("raise its limit, or delete old messages: a full stream refuses new messages",
 			"is nearly full: %s, %d messages", usage(p.Bytes), p.Messages.Used))
 	}
 	return found
 }
 
-// full says whether nine tenths are taken.
+// full reports whether nine tenths are used.
 func full(u jetstream.Usage) bool { return u.Limit > 0 && u.Used >= u.Limit/10*9 }
 
 func usage(u jetstream.Usage) string {
@@ -132,7 +133,7 @@ func usage(u jetstream.Usage) string {
 	return fmt.Sprintf("%s of %s used", size(uint64(max(u.Used, 0))), size(uint64(u.Limit)))
 }
 
-// size is bytes for people.
+// size formats bytes for people.
 func size(bytes uint64) string {
 	const kilo = 1024
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
@@ -146,15 +147,16 @@ func size(bytes uint64) string {
 	return fmt.Sprintf("%.1f %s", n, units[unit])
 }
 
-// How far a clock may be off: certificates, credentials and deadlines are compared with it, and S3 refuses what is signed 15 minutes off.
+// How far a clock may be off: it is compared with certificates, credentials and deadlines, and S3
+// rejects requests signed 15 minutes off.
 const (
-	exact      = 2 * time.Second // as answers have it: whole seconds, of a clock that servers look at once a second
+	exact      = 2 * time.Second // the resolution of answers: whole seconds, of a clock that servers read once a second
 	skewed     = 5 * time.Second
 	farSkewed  = 5 * time.Minute
 	setYourOwn = "have this machine's clock and the server's set by NTP"
 )
 
-// skew is what there is to say of a clock that is ahead of ours.
+// skew returns the finding for a clock that is ahead of ours.
 func skew(check string, ahead time.Duration) Finding {
 	word, off := "ahead of", ahead
 	if ahead < 0 {
@@ -172,7 +174,7 @@ func skew(check string, ahead time.Duration) Finding {
 	return Finding{Check: check, Level: OK, Found: found}
 }
 
-// syncs is what a NATS server's /varz says of when it writes to disk.
+// syncs is when a NATS server writes to disk, from its /varz.
 type syncs struct {
 	JetStream struct {
 		Config struct {
@@ -182,8 +184,8 @@ type syncs struct {
 	} `json:"jetstream"`
 }
 
-// Durable asks a NATS server's monitoring endpoint whether what it acknowledges is on its disk. Clients of the bus can't ask
-// that. Where no endpoint is named it finds nothing.
+// Durable asks a NATS server's monitoring endpoint whether acknowledged data is on its disk.
+// Clients of the bus can't ask that. Without an endpoint it returns no finding.
 func Durable(monitor string) Check {
 	return Func("durability", func(ctx context.Context) []Finding {
 		if monitor == "" {
@@ -200,7 +202,7 @@ func Durable(monitor string) Check {
 			return []Finding{Warn("jetstream { sync_interval: always } in the server's configuration",
 				"events of the last %s may be lost when the machine loses power", config.SyncInterval)}
 		}
-		return []Finding{Fine("what is acknowledged is on the disk")}
+		return []Finding{Fine("acknowledged messages are on disk")}
 	})
 }
 

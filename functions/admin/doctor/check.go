@@ -9,10 +9,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/admin/access"
 )
 
-// Level says how bad a finding is.
+// Level is the severity of a finding.
 type Level string
 
-// The levels. A Fault stops Stoker from working; a Warning may, or stops a part of it that not everybody needs.
+// The levels. A Fault stops Stoker from working; a Warning may, or stops a part of it that not
+// everyone needs.
 const (
 	OK      Level = "ok"
 	Warning Level = "warning"
@@ -21,19 +22,19 @@ const (
 
 // Finding is a line of the report.
 type Finding struct {
-	Check string `json:"check"` // what was looked at
+	Check string `json:"check"` // what was checked
 	Level Level  `json:"level"`
 	Found string `json:"found"`
-	Do    string `json:"do,omitempty"` // what helps
+	Do    string `json:"do,omitempty"` // what to do
 }
 
-// Check looks at one thing, and says what it found: a line or more. It ends when ctx does.
+// Check checks one thing, and returns one or more findings. It ends when ctx does.
 type Check interface {
 	Name() string
 	Look(ctx context.Context) []Finding
 }
 
-// Func makes a check of a function. The findings need not name it.
+// Func makes a check from a function. The findings need not name it.
 func Func(name string, look func(context.Context) []Finding) Check { return check{name, look} }
 
 type check struct {
@@ -44,28 +45,29 @@ type check struct {
 func (c check) Name() string                       { return c.name }
 func (c check) Look(ctx context.Context) []Finding { return c.look(ctx) }
 
-// Fine is a finding that is OK; what is found is formatted as Sprintf does, here and below.
+// Fine returns a finding that is OK. The text is formatted as by Sprintf, here and below.
 func Fine(format string, args ...any) Finding {
 	return Finding{Level: OK, Found: fmt.Sprintf(format, args...)}
 }
 
-// Warn is a Warning, and do what helps.
+// Warn returns a Warning; do is what to do.
 func Warn(do, format string, args ...any) Finding {
 	return Finding{Level: Warning, Found: fmt.Sprintf(format, args...), Do: do}
 }
 
-// Wrong is a Fault, and do what helps.
+// Wrong returns a Fault; do is what to do.
 func Wrong(do, format string, args ...any) Finding {
 	return Finding{Level: Fault, Found: fmt.Sprintf(format, args...), Do: do}
 }
 
-// Examine runs checks at once, each for no longer than limit, and reports each finding in the order of the checks, as soon as it is
-// known. It returns how many faults there are. A check that ends by ctx alone is a fault of its own.
+// Examine runs checks concurrently, each for at most limit, and reports the findings in the order
+// of the checks, as soon as they are known. It returns the number of faults. A check that ends only
+// because of ctx is a fault itself.
 func Examine(ctx context.Context, limit time.Duration, checks []Check, report func(Finding)) (faults int) {
 	looked := make([]chan []Finding, len(checks))
 	for i, check := range checks {
 		looked[i] = make(chan []Finding, 1)
-		go func() { looked[i] <- look(ctx, limit, check) }() // each is waited for below
+		go func() { looked[i] <- look(ctx, limit, check) }() // awaited below
 	}
 	for i, check := range checks {
 		for _, finding := range <-looked[i] {
@@ -86,22 +88,23 @@ func look(ctx context.Context, limit time.Duration, check Check) []Finding {
 	defer cancel()
 	found := check.Look(ctx)
 	if ctx.Err() != nil && len(found) == 0 {
-		return []Finding{Wrong("try again; if it stays so, look at what it asks", "no answer within %s", limit)}
+		return []Finding{Wrong("try again; if it persists, examine the service that it asks", "no answer within %s", limit)}
 	}
 	return found
 }
 
-// Role checks whether the bus permits this client what the programs of a role do, a line for each. refused asks the bus.
+// Role checks whether the bus permits this client the requests of a role's programs, one finding
+// each. refused asks the bus.
 func Role(role access.Role, scope access.Scope, refused func(context.Context, jetstream.Permits) (jetstream.Permits, error)) Check {
 	return Func("role "+string(role), func(ctx context.Context) (all []Finding) {
 		needs, err := role.Needs(scope)
 		if err != nil {
-			return []Finding{Warn("--role, --pipeline and --class say more of it", "not known what it may: %v", err)}
+			return []Finding{Warn("--role, --pipeline and --class say which permissions it needs", "permissions unknown: %v", err)}
 		}
 		for _, need := range needs {
 			no, err := refused(ctx, jetstream.Permits{Publish: need.Publish, Subscribe: need.Subscribe})
 			if err != nil {
-				return append(all, Wrong("look at what is said of the bus", "not known whether it may %s: %v", need.To, err))
+				return append(all, Wrong("see the findings of the bus", "unknown whether it may %s: %v", need.To, err))
 			}
 			all = append(all, ofNeed(role, need, no))
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// examined returns the findings of an examination, a line each.
+// examined returns the findings of an examination, one per line.
 func examined(t *testing.T, limit time.Duration, checks ...Check) (lines []string, faults int) {
 	t.Helper()
 	faults = Examine(t.Context(), limit, checks, func(f Finding) {
@@ -80,7 +80,7 @@ func TestTheBusIsExamined(t *testing.T) {
 	}
 }
 
-// deaf is a store on which conditions are not heeded.
+// deaf is a store that ignores conditions.
 type deaf struct{ storage.Store }
 
 func (d deaf) PutIf(ctx context.Context, ref storage.Ref, body []byte, _ storage.Condition) (storage.Object, error) {
@@ -104,9 +104,9 @@ func TestTheStoreIsExamined(t *testing.T) {
 		with func(context.Context, func(context.Context, storage.Store, storage.Ref) error) error
 		want []string
 	}{
-		"well":           {lend(store, root.Bucket), []string{"ok store: " + store.String() + " writes, reads and decides races in " + root.String(), "ok clock of the store: "}},
+		"well":           {lend(store, root.Bucket), []string{"ok store: " + store.String() + " reads, writes and honors conditions in " + root.String(), "ok clock of the store: "}},
 		"no bucket":      {lend(store, "nowhere"), []string{"fault store: ", "| make the bucket nowhere"}},
-		"no conditions":  {lend(deaf{store}, root.Bucket), []string{"fault store: deaf store can't decide races", "| use a store that honors If-None-Match"}},
+		"no conditions":  {lend(deaf{store}, root.Bucket), []string{"fault store: deaf store does not honor conditional writes", "| use a store that honors If-None-Match"}},
 		"no credentials": {away, []string{"fault store: no credentials"}},
 	} {
 		lines, _ := examined(t, time.Minute, Store(tc.with))

@@ -14,7 +14,7 @@ import (
 func TestTheDurabilityOfABusIsExamined(t *testing.T) {
 	t.Parallel()
 	for always, want := range map[bool]string{
-		true:  "ok durability: what is acknowledged is on the disk",
+		true:  "ok durability: acknowledged messages are on disk",
 		false: "warning durability: events of the last 2m0s may be lost when the machine loses power | jetstream { sync_interval: always }",
 	} {
 		server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir(), Monitor: true, SyncAlways: always})

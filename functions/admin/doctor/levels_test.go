@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// What this machine has too little of can't be taken from it in a test: what is said of it is asked by the figure.
+// A test can't reduce the resources of this machine, so the findings are tested by their figures.
 func TestWhatIsSaidAtEachLevel(t *testing.T) {
 	t.Parallel()
 	at := storage.Ref{Bucket: "b"}

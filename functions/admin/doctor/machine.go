@@ -23,7 +23,8 @@ const (
 	fewFiles    = 1024      // open at once: connections, inputs and children's pipes count
 )
 
-// Space looks at what is free on the disk of a folder, which need not be there yet. what says what it is for.
+// Space checks the free space on the disk of a folder, which need not exist yet. what is the
+// purpose of the folder.
 func Space(what, folder string) Check {
 	return Func("disk for "+what, func(context.Context) []Finding {
 		at := existing(folder)
@@ -45,7 +46,7 @@ func ofSpace(folder string, free uint64) Finding {
 	return Fine("%s: %s free", folder, size(free))
 }
 
-// existing is the nearest folder above a path that is there.
+// existing returns the nearest existing folder above a path.
 func existing(path string) string {
 	for {
 		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
@@ -55,7 +56,7 @@ func existing(path string) string {
 	}
 }
 
-// Files looks at how many files a process may have open.
+// Files checks how many files a process may have open.
 func Files() Check {
 	return Func("open files", func(context.Context) []Finding {
 		var limit unix.Rlimit
@@ -73,11 +74,11 @@ func ofFiles(most uint64) Finding {
 	return Fine("%d at once", most)
 }
 
-// Processor looks at what modules compute with.
+// Processor checks the processor on which modules compute.
 func Processor() Check {
 	return Func("processor", func(context.Context) []Finding {
 		if err := kernel.CheckLevel(); err != nil {
-			return []Finding{Wrong("unset STOKER_KERNELS, or set it to a level that there is", "%v", err)}
+			return []Finding{Wrong("unset STOKER_KERNELS, or set it to a level that this processor has", "%v", err)}
 		}
 		if err := tfrecord.CheckLimit(); err != nil {
 			return []Finding{Wrong("unset "+tfrecord.EnvLimit+", or set it to a number of MiB", "%v", err)}
@@ -105,15 +106,16 @@ func Secrets(what, file string) Check {
 		case info.Mode().Perm()&0o077 != 0:
 			return []Finding{Warn("chmod 600 "+file, "%s holds a secret, and others may read it", file)}
 		}
-		return []Finding{Fine("%s is its owner's alone", file)}
+		return []Finding{Fine("only its owner can read %s", file)}
 	})
 }
 
-// driver is what NVIDIA's driver on Linux puts there for its first GPU.
+// driver is the device that NVIDIA's driver on Linux creates for its first GPU.
 const driver = "/dev/nvidia0"
 
-// GPU looks for one that builtin modules can train on. probe asks the program for GPUs which one there is; a program that is missing is
-// fs.ErrNotExist, and no trouble on a machine without a GPU.
+// GPU checks for a GPU on which builtin modules can train. probe asks the program for GPUs which
+// one there is. It returns fs.ErrNotExist if the program is missing, which is no fault on a machine
+// without a GPU.
 func GPU(probe func(context.Context) (device string, err error)) Check { return gpuBy(probe, driver) }
 
 func gpuBy(probe func(context.Context) (string, error), driver string) Check {
@@ -132,16 +134,17 @@ func gpuBy(probe func(context.Context) (string, error), driver string) Check {
 	})
 }
 
-// Python looks at the environment that TFX module files run in, and imports what they import, TensorFlow first.
+// Python checks the environment of TFX module files, and imports the packages that they import,
+// TensorFlow first.
 func Python(options python.Options) Check {
 	return Func("python", func(ctx context.Context) []Finding {
 		environment, err := python.Find(ctx, options)
 		if err != nil {
-			return []Finding{Warn("TFX module files alone need it: `stoker python setup`", "%s", line(err))}
+			return []Finding{Warn("only TFX module files need it: `stoker python setup`", "%s", line(err))}
 		}
 		checked, err := python.Check(ctx, environment)
 		if err != nil {
-			return []Finding{Warn("TFX module files alone need it: `stoker python setup`", "%s: %s", environment.Interpreter, line(err))}
+			return []Finding{Warn("only TFX module files need it: `stoker python setup`", "%s: %s", environment.Interpreter, line(err))}
 		}
 		return ofPackages(checked)
 	})
@@ -149,7 +152,7 @@ func Python(options python.Options) Check {
 
 func ofPackages(c python.Checked) (found []Finding) {
 	if err := c.Usable(); err != nil {
-		found = append(found, Warn("TFX module files alone need it: `stoker python setup --force` makes it again", "%s", line(err)))
+		found = append(found, Warn("only TFX module files need it: `stoker python setup --force` creates it again", "%s", line(err)))
 	} else {
 		found = append(found, Fine("Python %s, TensorFlow %s, %s: %s", c.Python, version(c, "tensorflow"), gpus(c.GPUs), c.Interpreter))
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/process"
 )
 
-// Modules checks what keeps modules, which are programs of others, apart from each other and from the worker's credentials on this machine.
+// Modules checks the isolation of modules, which are programs of others, from each other and from
+// the worker's credentials on this machine.
 func Modules() Check {
 	return Func("modules", func(context.Context) []Finding {
 		version, _ := os.ReadFile("/proc/version") // on Linux only
@@ -21,20 +22,21 @@ func Modules() Check {
 	})
 }
 
-// guards are the defenses of a machine. A nil error says that one holds.
+// guards are the isolation mechanisms of a machine. A nil error means that one works.
 type guards struct {
 	sandbox error    // files that modules read and write
 	lacks   []string // of the sandbox
-	off     bool     // the sandbox is switched off by the environment
-	network error    // modules without one
-	orphans bool     // what a module leaves running is found without a cgroup
+	off     bool     // the environment turns the sandbox off
+	network error    // modules without network access
+	orphans bool     // processes that a module leaves running are found without a cgroup
 	root    bool     // this user is root
-	users   string   // that modules have, off: that of their worker
-	noUsers error    // why modules can't have the users that the environment asks for
+	users   string   // of modules, off: that of their worker
+	noUsers error    // why modules can't have the users that the environment configures
 	gvisor  bool     // the kernel is gVisor's
 }
 
-// isGVisor reports whether a /proc/version is one of gVisor's. Old releases have a constant one without their name.
+// isGVisor reports whether a /proc/version is one of gVisor's. Old releases have a constant version
+// without their name.
 func isGVisor(version string) bool {
 	return strings.Contains(strings.ToLower(version), "gvisor") || strings.Contains(version, "#1 SMP Sun Jan 10 15:06:54 PST 2016")
 }
@@ -51,10 +53,10 @@ func ofModules(g guards) (found []Finding) {
 		found = append(found, Warn("run each worker in a container, with a kernel that has Landlock (Linux 5.19) or a sandbox around it (gVisor)",
 			open, g.sandbox))
 	case len(g.lacks) > 0:
-		found = append(found, Warn("a newer kernel holds modules to that too",
-			"modules write to their own folders alone and read no credentials, but %s", strings.Join(g.lacks, "; ")))
+		found = append(found, Warn("a newer kernel enforces that too",
+			"modules write only to their own folders and read no credentials, but %s", strings.Join(g.lacks, "; ")))
 	default:
-		found = append(found, Fine("they write to their own folders alone, and read no credentials (Landlock)"))
+		found = append(found, Fine("they write only to their own folders, and read no credentials (Landlock)"))
 	}
 	found = append(found, ofUsers(g))
 	if g.gvisor {
@@ -63,18 +65,19 @@ func ofModules(g guards) (found []Finding) {
 		found = append(found, Fine("gVisor is between modules and this machine's kernel: unknown, /proc/version does not name it"))
 	}
 	if !g.orphans {
-		found = append(found, Warn("give workers a cgroup to divide: STOKER_CGROUP", "what a module leaves running may outlive its job"))
+		found = append(found, Warn("give workers a cgroup to divide: STOKER_CGROUP", "processes that a module leaves running may outlive its job"))
 	}
 	if g.network != nil {
-		found = append(found, Warn("that is for STOKER_MODULE_NETWORK=none alone", "they can't be run without a network: %s", line(g.network)))
+		found = append(found, Warn("only STOKER_MODULE_NETWORK=none needs it", "they can't be run without a network: %s", line(g.network)))
 	}
 	return found
 }
 
-// usersOff is Users.String where there are none.
+// usersOff is Users.String if there are none.
 const usersOff = "off"
 
-// ofUsers says whether the kernel keeps modules from their worker and from each other by their users.
+// ofUsers reports whether modules have users of their own, so that the kernel isolates them from
+// their worker and from each other.
 func ofUsers(g guards) Finding {
 	switch {
 	case g.noUsers != nil:

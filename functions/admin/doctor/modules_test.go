@@ -18,17 +18,17 @@ func TestTheIsolationOfModulesIsExamined(t *testing.T) {
 		guards guards
 		want   []string
 	}{
-		"all": {guards{orphans: true}, []string{"ok they write to their own folders alone, and read no credentials (Landlock)", shared, unknown}},
-		"gVisor": {guards{orphans: true, gvisor: true}, []string{"ok they write to their own folders alone, and read no credentials (Landlock)", shared,
+		"all": {guards{orphans: true}, []string{"ok they write only to their own folders, and read no credentials (Landlock)", shared, unknown}},
+		"gVisor": {guards{orphans: true, gvisor: true}, []string{"ok they write only to their own folders, and read no credentials (Landlock)", shared,
 			"ok gVisor is between modules and this machine's kernel: yes"}},
 		"switched off": {guards{orphans: true, off: true}, []string{
 			"warning a module reads what this user can, credentials among it, and can change what other jobs run: STOKER_MODULE_SANDBOX=off", shared, unknown,
 		}},
-		"an older kernel": {guards{orphans: true, lacks: []string{"files can be cut off"}}, []string{"warning modules write to their own folders alone and read no credentials, but files can be cut off", shared, unknown}},
+		"an older kernel": {guards{orphans: true, lacks: []string{"files can be cut off"}}, []string{"warning modules write only to their own folders and read no credentials, but files can be cut off", shared, unknown}},
 		"none": {guards{sandbox: errors.New("no Landlock"), network: errors.New("no namespaces"), root: true}, []string{
 			"warning a module reads what this user can, credentials among it, and can change what other jobs run: no Landlock",
 			"warning modules share the user of their worker: yes. That is root, whom limits of processes do not hold", unknown,
-			"warning what a module leaves running may outlive its job",
+			"warning processes that a module leaves running may outlive its job",
 			"warning they can't be run without a network: no namespaces",
 		}},
 		"users": {guards{sandbox: errors.New("no Landlock"), orphans: true, root: true, users: "60600-61099"}, []string{
@@ -36,7 +36,7 @@ func TestTheIsolationOfModulesIsExamined(t *testing.T) {
 			"ok each process of a module has a user of its own: 60600-61099", unknown,
 		}},
 		"no users": {guards{orphans: true, noUsers: errors.New("only root can")}, []string{
-			"ok they write to their own folders alone, and read no credentials (Landlock)",
+			"ok they write only to their own folders, and read no credentials (Landlock)",
 			"fault modules can't have users of their own, and workers do not start: only root can", unknown,
 		}},
 	} {
@@ -56,7 +56,7 @@ func TestTheIsolationOfModulesIsExamined(t *testing.T) {
 	}
 }
 
-// Whatever this machine has, the report says so.
+// On any machine, the report has its findings.
 func TestTheReportSaysWhetherThisMachineKeepsModulesApart(t *testing.T) {
 	t.Setenv(process.SandboxEnv, "")
 	lines, _ := examined(t, time.Minute, Modules())

@@ -50,7 +50,7 @@ func TestMissingPermissionsAreNamedByWhatNeedsThem(t *testing.T) {
 		t.Errorf("of a bus that is away: %d faults, %q", faults, lines)
 	}
 	lines, faults = examined(t, time.Minute, Role(access.Upstream, access.Scope{}, away))
-	if faults != 0 || len(lines) != 1 || !strings.HasPrefix(lines[0], "warning role upstream: not known what it may: role upstream: expected at least one pipeline") {
+	if faults != 0 || len(lines) != 1 || !strings.HasPrefix(lines[0], "warning role upstream: permissions unknown: role upstream: expected at least one pipeline") {
 		t.Errorf("of an upstream of nobody knows what: %q", lines)
 	}
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// clocked is a store that can say what time it is there.
+// clocked is a store that can return its server's time.
 type clocked interface {
 	Clock(ctx context.Context) (time.Duration, error)
 }
 
-// Store looks at the object store: whether it answers, takes what is written below root, and decides races. What it writes, it removes.
-// with lends the store.
+// Store checks the object store: whether it answers, accepts writes below root, and honors
+// conditional writes. It removes what it writes. with provides the store for the duration of a
+// call.
 func Store(with func(context.Context, func(context.Context, storage.Store, storage.Ref) error) error) Check {
 	return Func("store", func(ctx context.Context) (found []Finding) {
 		err := with(ctx, func(ctx context.Context, store storage.Store, root storage.Ref) error {
@@ -37,9 +38,9 @@ func Store(with func(context.Context, func(context.Context, storage.Store, stora
 func probed(store storage.Store, root storage.Ref, err error) Finding {
 	switch name := fmt.Sprint(store); {
 	case err == nil:
-		return Fine("%s writes, reads and decides races in %s", name, root)
+		return Fine("%s reads, writes and honors conditions in %s", name, root)
 	case errors.Is(err, storage.ErrNoConditions):
-		return Wrong("use a store that honors If-None-Match and If-Match: MinIO, Amazon S3, versitygw", "%s can't decide races: %v", name, err)
+		return Wrong("use a store that honors If-None-Match and If-Match: MinIO, Amazon S3, versitygw", "%s does not honor conditional writes: %v", name, err)
 	case errors.Is(err, storage.ErrNotFound):
 		return Wrong("make the bucket "+root.Bucket+", or name another with --root (STOKER_ROOT)", "%v", err)
 	case errors.Is(err, storage.ErrDenied):
