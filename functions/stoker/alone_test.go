@@ -19,8 +19,9 @@ import (
 	"github.com/stoker-ml/stoker/local"
 )
 
-// alone checks that a stack is its user's own: alone LOG. No other user reads its data folder, no other machine reaches a port of its
-// process, and a page that a browser was led to by another name gets nothing of its servers.
+// alone checks that a stack is accessible only to its user: alone LOG. No other user can read its
+// data folder, no other machine can reach a port of its process, and a page that a browser reached
+// by another host name gets nothing from its servers.
 func alone(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: alone LOG")
@@ -56,7 +57,8 @@ func alone(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// ownersAlone says what in the data folder others than its owner may enter, or read from outside.
+// ownersAlone returns an error if users other than the owner may enter, or read from outside,
+// anything in the data folder.
 func ownersAlone(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -70,13 +72,14 @@ func ownersAlone(dir string) error {
 			return fmt.Errorf("%s is %s: others may look into it", path, info.Mode())
 		}
 		if entry.IsDir() && path != dir {
-			return fs.SkipDir // what is below a folder that nobody else enters is nobody else's
+			return fs.SkipDir // files below a folder that nobody else can enter are private
 		}
 		return nil
 	})
 }
 
-// rebound asks a server by a name that is not its own, as a browser does whose page has changed its address (DNS rebinding).
+// rebound requests a server by another host name, like a browser whose page has changed its address
+// (DNS rebinding).
 func rebound(ts *testscript.TestScript, url string, status int) {
 	answer, err := asked(url)
 	ts.Check(err)
@@ -98,7 +101,8 @@ func asked(url string) (*http.Response, error) {
 	return (&http.Client{Timeout: 2 * time.Minute}).Do(request)
 }
 
-// listening are the addresses at which a process takes connections, as Linux lists them (proc_pid_fd(5), proc_net_tcp(5)).
+// listening returns the addresses on which a process accepts connections, as Linux lists them
+// (proc_pid_fd(5), proc_net_tcp(5)).
 func listening(pid int) (at []net.IP, err error) {
 	ours := map[string]bool{}
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
@@ -106,7 +110,7 @@ func listening(pid int) (at []net.IP, err error) {
 		return nil, err
 	}
 	for _, file := range files {
-		name, _ := os.Readlink(file) // one may be closed by now
+		name, _ := os.Readlink(file) // one may have been closed
 		ours[strings.TrimSuffix(strings.TrimPrefix(name, "socket:["), "]")] = true
 	}
 	for _, table := range []string{"tcp", "tcp6"} {
@@ -128,7 +132,7 @@ func listening(pid int) (at []net.IP, err error) {
 	return at, nil
 }
 
-// kernelsIP reads an address in words of 32 bits as the machine has them.
+// kernelsIP parses an address in 32-bit words in the byte order of the machine.
 func kernelsIP(text string) (net.IP, error) {
 	digits, _, _ := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(digits)

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/internal/peer/peertest"
 )
 
-// page is the console of a local stack that runs in this process.
+// page is the console of a local stack in this process.
 type page struct {
 	*testing.T
 	url, dataDir string
@@ -50,7 +50,7 @@ func startPage(t *testing.T, dataDir string, command ...string) page {
 		n, err := out.Read(part)
 		said.Write(part[:n])
 		if at := printedConsole.FindStringSubmatch(said.String()); at != nil {
-			go func() { _, _ = io.Copy(io.Discard, out) }() // it ends with the command
+			go func() { _, _ = io.Copy(io.Discard, out) }() // ends with the command
 			p.url = at[1]
 			return p
 		}
@@ -60,7 +60,7 @@ func startPage(t *testing.T, dataDir string, command ...string) page {
 	}
 }
 
-// get asks as the user of the stack.
+// get sends a request as the user of the stack.
 func (p page) get(path string) int {
 	p.Helper()
 	answer, err := http.Get(p.url + path)
@@ -80,7 +80,7 @@ func (p page) token() string {
 	return strings.TrimSpace(string(text))
 }
 
-// post sends a form, without following the answer.
+// post sends a form, without following the redirect.
 func (p page) post(path string, form url.Values, cookies ...*http.Cookie) *http.Response {
 	p.Helper()
 	request, err := http.NewRequestWithContext(p.Context(), http.MethodPost, p.url+path, strings.NewReader(form.Encode()))
@@ -99,7 +99,7 @@ func (p page) post(path string, form url.Values, cookies ...*http.Cookie) *http.
 	return answer
 }
 
-// login enters a token; without a session the token was refused.
+// login enters a token; it returns no session if the token was rejected.
 func (p page) login(token string) *http.Cookie {
 	p.Helper()
 	if cookies := p.post("/token", url.Values{"token": {token}}).Cookies(); len(cookies) == 1 {
@@ -108,13 +108,13 @@ func (p page) login(token string) *http.Cookie {
 	return nil
 }
 
-// acts reports whether a session may act: what it would pause is not there.
+// acts reports whether a session may act: the pipeline that it would pause does not exist.
 func (p page) acts(session *http.Cookie) bool {
 	p.Helper()
 	return p.post("/pause", url.Values{"pipeline": {"nosuch"}}, session).StatusCode != http.StatusUnauthorized
 }
 
-// endsSoon waits until a session has ended, as it does for another token.
+// endsSoon waits until a session has ended, as it does after a change of the token.
 func (p page) endsSoon(session *http.Cookie) {
 	p.Helper()
 	const patience = 20 * time.Second
@@ -125,7 +125,7 @@ func (p page) endsSoon(session *http.Cookie) {
 	}
 }
 
-// Another user of the machine reads nothing of a laptop's stack without the token.
+// Another user of the machine can read nothing of a laptop's stack without the token.
 func TestOtherUsersNeedTheTokenToRead(t *testing.T) {
 	p := startUp(t)
 	reads := []string{"/", "/dead", "/pipelines", "/studies", "/run?pipeline=a&run=b", "/artifact?ref=s3://stoker/x", "/download?ref=s3://stoker/x",
@@ -164,7 +164,7 @@ func TestOtherUsersNeedTheTokenToRead(t *testing.T) {
 	}
 }
 
-// However many streams another user opens, the stack's own user reads pages and follows them.
+// However many streams another user opens, the stack's own user can read pages and follow them.
 func TestStreamsOfAnotherUserDoNotLockOutTheOwner(t *testing.T) {
 	p := startUp(t)
 	requests := make([]peertest.Request, 600)
@@ -179,7 +179,7 @@ func TestStreamsOfAnotherUserDoNotLockOutTheOwner(t *testing.T) {
 	}
 }
 
-// A new token in the data folder ends the sessions of the old one, while the stack runs.
+// A new token in the data folder ends the sessions of the old one while the stack runs.
 func TestANewTokenEndsAllSessions(t *testing.T) {
 	p := startUp(t)
 	old, session := p.token(), p.login(p.token())
@@ -199,7 +199,8 @@ func TestANewTokenEndsAllSessions(t *testing.T) {
 	}
 }
 
-// A console by itself has the same rules, on loopback; its token is that of a file, which may change.
+// A separate console has the same rules, on loopback; its token is that of a file, which may
+// change.
 func TestAConsoleByItselfKeepsOtherUsersOutToo(t *testing.T) {
 	stack := startUp(t)
 	file := filepath.Join(t.TempDir(), "token")
@@ -225,7 +226,7 @@ func TestAConsoleByItselfKeepsOtherUsersOutToo(t *testing.T) {
 	}
 	write("the-second-token-of-all")
 	p.endsSoon(session)
-	open := startPage(t, stack.dataDir, "console", "--listen", "127.0.0.1:0", "--read-only", "--open") // as the chart's, behind a port-forward
+	open := startPage(t, stack.dataDir, "console", "--listen", "127.0.0.1:0", "--read-only", "--open") // as in the chart, behind a port-forward
 	if answer := peertest.Send(t, peertest.Request{URL: open.url + "/"})[0]; answer.Status != http.StatusOK {
 		t.Errorf("another user reads what is open to everybody: %d %s", answer.Status, answer.Error)
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 )
 
-// documented is what a command states of the document that it prints.
+// documented is a command's description of the document that it prints.
 type documented struct {
 	command           []string
 	list              bool
 	always, sometimes []string
 }
 
-// allDocumented are those of all commands with an Output.
+// allDocumented returns the descriptions of all commands with an Output.
 func allDocumented() (all []documented) {
 	for _, cmd := range app.AllCommands(testRoot()) {
 		if i := app.InfoOf(cmd); i.Output != "" {
@@ -32,9 +32,10 @@ func allDocumented() (all []documented) {
 	return all
 }
 
-// documents runs each command that states its output with -o json and -o yaml. Standard output must be one document with the stated
-// names, and at least one element; the other format must say the same. WORD=VALUE says what a word of the commands stands for:
-// documents RUN=monday.
+// documents runs each command that describes its output with -o json and -o yaml. Standard output
+// must be one document with the described names, and at least one element; the other format must
+// have the same content. WORD=VALUE gives the value of a word in the commands: documents
+// RUN=monday.
 func documents(ts *testscript.TestScript, neg bool, args []string) {
 	all := allDocumented()
 	if neg || len(all) < 10 {
@@ -68,10 +69,10 @@ func documents(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// check holds one document to what is documented of it.
+// check compares one document with its description.
 func (d documented) check(document []byte) error {
 	var found any
-	if err := json.Unmarshal(document, &found); err != nil { // refuses what comes behind a document
+	if err := json.Unmarshal(document, &found); err != nil { // rejects data after a document
 		return err
 	}
 	elements, isList := found.([]any)

@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// A flag that is a setting has the default that `stoker config` shows, and each setting of workers and of the console is a flag somewhere.
+// A flag that is a setting has the default that `stoker config` shows, and each setting of workers
+// and of the console is the flag of a command.
 func TestFlagsThatAreSettingsHaveTheirDefaults(t *testing.T) {
 	t.Parallel()
 	standard, flagged := map[string]string{}, map[string]bool{}

@@ -15,7 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// A file of TFX's is foreign code: what the settings name as credentials and those of the local stack are hidden from it.
+// A TFX file is untrusted code: credentials named by the settings, and those of the local stack,
+// are hidden from it.
 func TestAFileOfTFXReadsNoCredentials(t *testing.T) {
 	t.Parallel()
 	tftest.Python3(t)
@@ -48,8 +49,8 @@ tfx.components.Trainer(module_file="m.py", custom_config=said)
 	}
 }
 
-// A module that is named from the user's home directory is there when the pipeline file is used. The file sees the name of the directory, writes
-// nothing there, and reads no credentials in it.
+// A module named relative to the user's home directory exists when the pipeline file is used. The
+// file sees the name of the directory, but can't write there or read credentials in it.
 func TestAFileOfTFXNamesTheUsersHome(t *testing.T) {
 	home, temporary, dir := t.TempDir(), t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)
@@ -97,7 +98,7 @@ tfx.components.Trainer(module_file=os.path.join(` + name + `, "taxi", "utils.py"
 			t.Errorf("%s: it read or wrote in the home directory: %s", name, out)
 		}
 	}
-	// A file that the pipeline's file writes to its temporary folder is gone.
+	// A file written to the temporary folder of the pipeline's file is gone.
 	_, _, err := fromTFX("tfx.components.Trainer(module_file=os.path.join(tempfile.mkdtemp(), 'utils.py'))\n")
 	if err == nil || !strings.Contains(err.Error(), "p.py:3: Trainer: module_file "+temporary) || !strings.Contains(err.Error(), "is removed: write the module to a file that stays") {
 		t.Errorf("got %v", err)

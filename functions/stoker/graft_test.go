@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graphtest"
 )
 
-// graft adds operations to a transform graph that copy one file to another: graft SAVED_MODEL FROM TO.
+// graft adds operations to a transform graph that copy one file to another: graft SAVED_MODEL FROM
+// TO.
 func graft(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: graft SAVED_MODEL FROM TO")

@@ -18,8 +18,9 @@ import (
 	"github.com/stoker-ml/stoker/local"
 )
 
-// hostile publishes a file on the local stack's bus as a client that keeps to no convention, and waits until so many dead letters are
-// there: hostile SUBJECT FILE LETTERS. The subject is written with Go's escapes.
+// hostile publishes a file on the local stack's bus as a client that violates the conventions, and
+// waits for a number of dead letters: hostile SUBJECT FILE LETTERS. The subject is written with
+// Go's escapes.
 func hostile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: hostile SUBJECT FILE LETTERS")
@@ -38,7 +39,8 @@ func hostile(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%s dead letters did not come", args[2])
 }
 
-// publishRaw publishes by the lines of the protocol alone: a client library may refuse a subject that the server takes.
+// publishRaw publishes with the plain protocol: a client library may reject a subject that the
+// server accepts.
 func publishRaw(server, subject string, body []byte) error {
 	at, err := url.Parse(server)
 	if err != nil {
@@ -75,7 +77,8 @@ func publishRaw(server, subject string, body []byte) error {
 	}
 }
 
-// refuser starts a server that refuses everything in words that act on a terminal, and puts its address into a variable: refuser NAME.
+// refuser starts a server that rejects everything with a text that controls a terminal, and puts
+// its address into a variable: refuser NAME.
 func refuser(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: refuser NAME")
@@ -87,10 +90,11 @@ func refuser(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], server.URL)
 }
 
-// unprintable is what no command may print of what others sent.
+// unprintable matches characters that no command may print of foreign text.
 var unprintable = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{ad}\x{61c}\x{200b}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{feff}\x{e0000}-\x{e007f}]`)
 
-// printable checks that files hold only what a terminal shows, in lines of at most so many bytes: printable BYTES stdout stderr.
+// printable checks that files hold only printable text, in lines of at most this many bytes:
+// printable BYTES stdout stderr.
 func printable(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: printable BYTES FILE...")
@@ -113,7 +117,8 @@ func printable(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// generate writes a file of a prefix, so many repetitions of a text, and a suffix, with Go's escapes: generate FILE PREFIX COUNT TEXT SUFFIX.
+// generate writes a file of a prefix, repetitions of a text, and a suffix, with Go's escapes:
+// generate FILE PREFIX COUNT TEXT SUFFIX.
 func generate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 5 {
 		ts.Fatalf("usage: generate FILE PREFIX COUNT TEXT SUFFIX")
@@ -125,7 +130,7 @@ func generate(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
-// unescaped is a text in which Go's escapes stand for bytes and characters.
+// unescaped returns a text with Go's escapes replaced by bytes and characters.
 func unescaped(text string) (string, error) {
 	var out []byte
 	for text != "" {

@@ -18,8 +18,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// mirrors is a TFX module that trains on batches of 32, however many hosts share them. It fits epoch by epoch, so that a checkpoint is kept
-// of each, and waits at each for as long as a file says so.
+// mirrors is a TFX module that trains on batches of 32, however many hosts share them. It fits
+// epoch by epoch, so that a checkpoint is kept of each, and waits in each epoch while a file tells
+// it to.
 const mirrors = `
 import os
 import time
@@ -52,11 +53,13 @@ def run_fn(fn_args):
     model.save(fn_args.serving_model_dir)
 `
 
-// float32 sums in another order: a batch's gradient is the mean of two halves' then. Over 100 steps that stays far below this.
+// float32 sums are in another order: a batch's gradient is the mean of two halves. Over 100 steps
+// the difference stays far below this.
 const lossTolerance = 1e-5
 
-// TestWorkersOnTwoHosts has two processes with an address each train what one process trains; then the member is killed in the middle of a
-// training, and the leader in another: each goes on from its checkpoint with the same result.
+// Two processes with an address each train the same model as one process. Then the member is killed
+// in the middle of a training, and the leader in another one: each training resumes from its
+// checkpoint with the same result.
 func TestWorkersOnTwoHosts(t *testing.T) {
 	t.Parallel()
 	s := newIdleStack(t)
@@ -97,8 +100,8 @@ func newIdleStack(t *testing.T) *idleStack {
 	return s
 }
 
-// train has a pipeline of its own trained by so many hosts, and returns the loss. disturb is called in the third epoch; what it killed is
-// started again, as by Kubernetes.
+// train trains a separate pipeline on this many hosts, and returns the loss. disturb is called in
+// the third epoch; processes that it killed are restarted, as by Kubernetes.
 func (s *idleStack) train(name string, workers int, disturb func([]*started)) float64 {
 	s.t.Helper()
 	s.write(name+".yaml", fmt.Sprintf(`
@@ -121,7 +124,7 @@ trainer:
 		s.until("a checkpoint", func() bool { return strings.Contains(s.said(hosts[0]), "checkpoint saved") || hosts[0].ended() })
 		disturb(hosts)
 		s.must(errors.Join(os.Remove(s.hold), os.Remove(s.hold+".reached")))
-		for _, h := range hosts { // of a Job: one that fails takes the others with it
+		for _, h := range hosts { // of a Job: if one fails, the others are stopped
 			<-h.gone
 		}
 		hosts = s.group(workers)
@@ -142,7 +145,7 @@ func (s *idleStack) group(workers int) (hosts []*started) {
 	}
 	s.starts++
 	var names []string
-	for rank := range workers { // ports of their own: TensorFlow listens at every address of the machine
+	for rank := range workers { // separate ports: TensorFlow listens on every address of the machine
 		names = append(names, fmt.Sprintf("127.0.0.%d:%d", rank+1, 18470+100*s.starts+10*rank))
 	}
 	for rank := range workers {
@@ -152,7 +155,7 @@ func (s *idleStack) group(workers int) (hosts []*started) {
 	return hosts
 }
 
-// loss is that of the one model that there is.
+// loss returns the loss of the only model.
 func (s *idleStack) loss(name string, hosts []*started, workers int, resumed bool) float64 {
 	s.t.Helper()
 	log := s.stoker("logs", "r", "--pipeline", name)
@@ -178,12 +181,12 @@ func (s *idleStack) checkSame(name string, want, got float64) {
 	s.t.Logf("%s: loss %v, of one process %v", name, got, want)
 }
 
-// started is a process of this binary's.
+// started is a running process of this binary.
 type started struct {
 	cmd  *exec.Cmd
 	log  string
 	gone chan struct{}
-	err  error // readable after gone
+	err  error // valid after gone
 }
 
 func (s *idleStack) start(args ...string) *started {

@@ -12,12 +12,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// testRoot is the command tree of a program whose output is discarded.
+// testRoot returns the command tree of a program whose output is discarded.
 func testRoot() *cobra.Command {
 	return newRoot(&app.App{Self: "stoker", Stdout: terminal.NewStream(io.Discard), Stderr: terminal.NewStream(io.Discard)})
 }
 
-// Each command states the role that runs it, or that it needs none; and each role has a command.
+// Each command states the role that can run it, or that it needs none; and each role has a command.
 func TestEachCommandHasItsRole(t *testing.T) {
 	t.Parallel()
 	has := map[access.Role]bool{}
@@ -55,7 +55,7 @@ func TestTheHelpOfACommandHasItsOutput(t *testing.T) {
 	}
 }
 
-// Help texts are a verb and its object, short enough for one line of a list of commands.
+// Summaries are a verb and its object, short enough for one line of a list of commands.
 func TestSummariesAreShort(t *testing.T) {
 	t.Parallel()
 	const most = 60

@@ -1,7 +1,9 @@
-// Command stoker is the one binary: bus, store, functions and tool on a laptop, a worker in production.
+// Command stoker is the only binary: bus, store, functions and command line on a laptop, a worker
+// in production.
 //
-// Each group of commands is a package below this one and hangs its commands on the root; what they share is app.App. Commands
-// compose other packages and print: results to standard output, everything else to standard error. Read newRoot first.
+// Each group of commands is a package below this one that adds its commands to the root; they share
+// app.App. Commands compose other packages and print: results to standard output, everything else
+// to standard error. Read newRoot first.
 package main
 
 import (
@@ -34,13 +36,15 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/try"
 )
 
-// The linker sets these: version for releases, commit where the toolchain does not record it, so that all builds of one commit are equal.
+// The linker sets these: version for releases, commit if the toolchain does not record it, so that
+// all builds of one commit are equal.
 var (
 	version = "dev"
 	commit  string
 )
 
-// thirdParty names the components that this binary is linked from, with their licences, sources and notices.
+// thirdParty lists the components linked into this binary, with their licenses, sources and
+// notices.
 //
 //go:generate go run ../../infra/licenses third_party.txt
 //go:embed third_party.txt
@@ -49,19 +53,19 @@ var thirdParty string
 func main() {
 	if entered, err := process.Enter(os.Args); entered {
 		fmt.Fprintln(terminal.NewStream(os.Stderr), "stoker:", err)
-		os.Exit(126) // as shells say that a program can't be executed
+		os.Exit(126) // the status of shells for a program that can't be executed
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	log.SetOutput(terminal.NewStream(os.Stderr)) // of libraries
+	log.SetOutput(terminal.NewStream(os.Stderr)) // used by libraries
 	os.Exit(execute(ctx, os.Args, os.Stdout, os.Stderr))
 }
 
-// execute is main with its world handed in; the first of args is how the program was called. It returns the exit status. All that the command
-// prints goes through a terminal.Stream.
+// execute is main with its environment as arguments; the first of args is the name of the program.
+// It returns the exit status. All output of the command passes through a terminal.Stream.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &app.App{Self: args[0], Version: version, Commit: commit, ThirdParty: thirdParty, Stdout: terminal.NewStream(stdout), Stderr: terminal.NewStream(stderr)}
-	defer func() { _ = errors.Join(a.Stdout.Flush(), a.Stderr.Flush()) }() // a stream that is gone is no other's failure
+	defer func() { _ = errors.Join(a.Stdout.Flush(), a.Stderr.Flush()) }() // a closed stream does not fail the other
 	root := newRoot(a)
 	root.SetArgs(args[1:])
 	root.InitDefaultCompletionCmd(args[1:]...)

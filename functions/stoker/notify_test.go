@@ -18,7 +18,8 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// The command follows failures on its bus, posts them as text for a chat room, and ends well when it is interrupted.
+// The command follows failures on its bus, posts them as text for a chat room, and exits with
+// success when it is interrupted.
 func TestNotifyPostsToAChatRoom(t *testing.T) {
 	t.Parallel()
 	said := make(chan string, 1)
@@ -41,7 +42,7 @@ func TestNotifyPostsToAChatRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = bus.Close() })
-	if _, err := bus.ListenDead(t.Context(), "notify-default", 0); err == nil { // it is there from here on
+	if _, err := bus.ListenDead(t.Context(), "notify-default", 0); err == nil { // it exists from here on
 		t.Fatal("a letter that nobody dead-lettered")
 	}
 

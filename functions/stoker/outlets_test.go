@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// outlets are the ways to print past terminal.Stream that the product's code may use: "file: way", with the reason.
+// outlets are the ways to print without terminal.Stream that the product's code may use: "file:
+// way", with the reason.
 var outlets = map[string]string{
 	"functions/stoker/main.go: os.Stdout":              "run wraps it",
 	"functions/stoker/main.go: os.Stderr":              "run wraps it",
@@ -35,7 +36,7 @@ var outlets = map[string]string{
 	"functions/stoker/try/tune.go: Data":             "a study's configuration, in JSON",
 	"functions/stoker/terminal/print.go: Data":       "results in JSON and YAML",
 
-	// Programs of their own. A module's standard error is the job's log, which `stoker logs` prints.
+	// Separate programs. A module's standard error is the job's log, which `stoker logs` prints.
 	"functions/module/module.go: os.Stderr":            "the job's log",
 	"functions/module/serve.go: os.Stderr":             "the job's log",
 	"functions/module/estimator/run.go: os.Stderr":     "the job's log",
@@ -97,7 +98,8 @@ func TestNothingIsPrintedPastTheTerminalPackage(t *testing.T) {
 	}
 }
 
-// printers are functions and variables of the standard library that print on the process's own streams, by package; * is all.
+// printers are functions and variables of the standard library that print on the process's own
+// streams, by package; * means all.
 var printers = map[string][]string{
 	"os":                    {"Stdout", "Stderr", "NewFile"},
 	"fmt":                   {"Print", "Printf", "Println"},
@@ -107,7 +109,7 @@ var printers = map[string][]string{
 	"golang.org/x/sys/unix": {"Stdout", "Stderr", "Write"},
 }
 
-// findOutlets lists the ways to print past terminal.Stream in a source file: "file: way".
+// findOutlets lists the ways to print without terminal.Stream in a source file: "file: way".
 func findOutlets(name string, source []byte) (found []string, err error) {
 	file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
 	if err != nil {

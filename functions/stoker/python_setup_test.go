@@ -17,7 +17,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
-// What users type, with nothing in any cache, gives environments in which all can be imported. It takes 3 GB and some minutes.
+// The documented commands, with empty caches, create environments in which everything can be
+// imported. It downloads 3 GB and takes some minutes.
 func TestPythonSetupMakesEnvironmentsThatWork(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
@@ -44,8 +45,8 @@ func TestPythonSetupMakesEnvironmentsThatWork(t *testing.T) {
 	}
 }
 
-// requirementsComeFromTheRegistry takes one that needs TensorFlow by its other name, and the pkg_resources of an older
-// setuptools.
+// requirementsComeFromTheRegistry installs a package that needs TensorFlow under its other name,
+// and the pkg_resources of an older setuptools.
 func requirementsComeFromTheRegistry(t *testing.T, made python.Made) {
 	t.Helper()
 	cache := t.TempDir()

@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// servers are a bus and a store that go away and come back, each on its own port with what it has.
+// servers are a bus and a store that stop and restart, each on its own port with its data.
 type servers struct {
 	*testing.T
 	bus    natsserver.Options
@@ -66,7 +66,7 @@ func portIn(t *testing.T, address string) int {
 	return port
 }
 
-// operating runs a command until the test ends, and returns where it serves how it is.
+// operating runs a command until the test ends, and returns the address of its probes.
 func (s *servers) operating(args ...string) string {
 	s.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -85,7 +85,7 @@ func (s *servers) operating(args ...string) string {
 
 var probesAddress = regexp.MustCompile(`probes and metrics are served.*address=(\S+)`)
 
-// addressIn reads a log until it says where probes are served, and goes on reading then.
+// addressIn reads a log until it has the address of the probes, and then discards the rest.
 func addressIn(t *testing.T, log *io.PipeReader) string {
 	t.Helper()
 	var said strings.Builder
@@ -94,7 +94,7 @@ func addressIn(t *testing.T, log *io.PipeReader) string {
 		n, err := log.Read(part)
 		said.Write(part[:n])
 		if at := probesAddress.FindStringSubmatch(said.String()); at != nil {
-			go func() { _, _ = io.Copy(io.Discard, log) }() // it ends with the command
+			go func() { _, _ = io.Copy(io.Discard, log) }() // ends with the command
 			return "http://" + at[1]
 		}
 		if err != nil {
@@ -103,7 +103,8 @@ func addressIn(t *testing.T, log *io.PipeReader) string {
 	}
 }
 
-// expect asks until a path answers with a status and a text. All the while the process lives.
+// expect requests a path until it answers with a status and a text. The process must live all the
+// time.
 func (s *servers) expect(address, path string, status int, text string) {
 	s.Helper()
 	const patience = 2 * time.Minute
@@ -133,8 +134,9 @@ func (s *servers) ask(url string) string {
 	return fmt.Sprintf("%d %s", answer.StatusCode, body)
 }
 
-// A worker and a dispatcher are ready while what they need answers, and again once it is back; they live all the while. A dispatcher reports
-// the queues of jobs, and needs no store.
+// A worker and a dispatcher are ready while the services they need answer, and again after these
+// have returned; they live all the time. A dispatcher reports the queues of jobs, and needs no
+// store.
 func TestWhoIsReadyFollowsBusAndStore(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	s := startServers(t)
@@ -167,7 +169,8 @@ func TestWhoIsReadyFollowsBusAndStore(t *testing.T) {
 	s.expect(worker, "/readyz", 200, "ok")
 }
 
-// Notifiers and exporters are ready once they have their consumers, while the bus answers, and report their lag.
+// Notifiers and exporters are ready once they have their consumers, while the bus answers, and
+// report their lag.
 func TestListenersAreReadyWhileTheyListen(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	s := startServers(t)
@@ -195,7 +198,7 @@ func TestListenersAreReadyWhileTheyListen(t *testing.T) {
 	}
 }
 
-// prepare makes streams and a bucket.
+// prepare creates streams and a bucket.
 func (s *servers) prepare() {
 	s.Helper()
 	if status := execute(context.Background(), []string{"stoker", "streams", "apply", "--nats", s.at.URL()}, io.Discard, s.Output()); status != 0 {

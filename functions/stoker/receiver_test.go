@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// receiver takes whatever is sent by HTTP, and writes it into FILE, without the headers in which a sender shows who it is: receiver FILE.
-// Its address is in $RECEIVER.
+// receiver accepts any HTTP request, and writes it to FILE, without the headers that identify the
+// sender: receiver FILE. Its address is in $RECEIVER.
 func receiver(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: receiver FILE")

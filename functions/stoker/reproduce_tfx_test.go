@@ -15,7 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// drawing is a TFX module whose weights, dropout, order of data and noise come from random numbers that it does not seed.
+// drawing is a TFX module whose weights, dropout, order of data and noise come from random numbers
+// without a seed.
 const drawing = `
 import numpy as np
 import tensorflow as tf
@@ -32,8 +33,8 @@ def FUNCTION(fn_args):
         signatures=tf.function(lambda x: {"y": model(x)}).get_concrete_function(tf.TensorSpec([None, 6], tf.float32)))
 `
 
-// TestReproduceMakesADeterministicTFXModelAgain trains TFX modules with trainer.deterministic, and has `stoker reproduce` train them
-// again in other processes: no weight and no metric differs by a bit.
+// The test trains TFX modules with trainer.deterministic, and trains them again with `stoker
+// reproduce` in other processes: weights and metrics are equal bit for bit.
 func TestReproduceMakesADeterministicTFXModelAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

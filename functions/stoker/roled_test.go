@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/local"
 )
 
-// roled runs a bus that knows a user for each role and nobody else, and writes the settings of each to ROLE.yaml:
-// roled PIPELINE. The store is the local stack's.
+// roled runs a bus with one user for each role and no others, and writes the settings of each to
+// ROLE.yaml: roled PIPELINE. The store is the local stack's.
 func roled(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: roled PIPELINE")
@@ -50,7 +50,7 @@ func roled(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// serveAccount runs a bus by the configuration that operators are given.
+// serveAccount runs a bus with the configuration that operators get.
 func serveAccount(ts *testscript.TestScript, account access.Account) (address string) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "jetstream { store_dir: %q }\n", ts.MkAbs("roled"))

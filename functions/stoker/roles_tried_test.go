@@ -21,20 +21,20 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
-// deed is how a command is run that needs a role's key.
+// deed is how to run a command that needs a role's key.
 type deed struct {
-	args  string        // $ROLE is who runs it
-	until string        // it stays: it works once it says this, or, where this is empty and stays is true, once it is ready
+	args  string        // $ROLE is the role that runs it
+	until string        // it keeps running: it works once it prints this, or, if this is empty and stays is true, once it is ready
 	stays bool          // until it is interrupted
-	moves bool          // it changes what the others look at, so they go first
-	ends  int           // the exit status under the key that is enough
-	also  []access.Role // roles that may run it too, or so much of it that nothing is refused
+	moves bool          // it changes data that the others read, so they run first
+	ends  int           // the exit status with a sufficient key
+	also  []access.Role // roles that may run it too, or at least the part that the bus checks
 }
 
-// everybody may what asks nothing of the bus.
+// everybody may run commands that don't use the bus.
 var everybody = access.Roles()
 
-// triedCommands are all that need a key, in the world that roles.txtar makes.
+// triedCommands returns all commands that need a key, for the data of roles.txtar.
 func triedCommands() map[string]deed {
 	const console, dispatcher, worker, bridge, exporter = access.Console, access.Dispatcher, access.Worker, access.Bridge, access.Exporter
 	also := func(roles ...access.Role) []access.Role { return append(roles, access.Operator) }
@@ -47,7 +47,7 @@ func triedCommands() map[string]deed {
 		"watch":          {stays: true, args: "--all --run monday", until: "model.trained", also: also(bridge, dispatcher, exporter, worker)},
 		"lineage export": {args: "--to -", also: also(bridge, console, dispatcher, worker)},
 		"publish":        {args: "transform.json --kind transform.ready --pipeline penguin --run monday", also: also(bridge)},
-		"upload":         {args: "events s3://stoker/events-$ROLE", also: everybody}, // it asks the store alone
+		"upload":         {args: "events s3://stoker/events-$ROLE", also: everybody}, // uses only the store
 		"inspect":        {args: "s3://stoker/penguin-data/schema", also: everybody},
 		"schema infer":   {args: "s3://stoker/penguin-data/examples", also: everybody},
 		"doctor":         {args: "--quick", also: everybody},
@@ -57,7 +57,7 @@ func triedCommands() map[string]deed {
 		"pipelines":      {also: also(bridge, dispatcher, exporter)},
 		"pipelines list": {also: also(bridge, dispatcher, exporter)},
 		"pipelines show": {args: "penguin", also: also(bridge, dispatcher, exporter)},
-		"pipelines remove": { // which the role before may have done
+		"pipelines remove": { // which the previous role may have done
 			moves: true, args: "$ROLE-gone",
 			ends: exit.Missing, also: also(dispatcher, console, exporter, worker),
 		},
@@ -83,13 +83,13 @@ func triedCommands() map[string]deed {
 		"replay":        {moves: true, args: "--run monday --force"},
 		"reproduce":     {args: "penguin"},
 		"gc":            {also: also(console, dispatcher)},
-		"studies stop": { // of a search that is over, a reader gets that answer
+		"studies stop": { // the answer to a reader about a search that has ended
 			args: "penguin/monday", ends: exit.Failed, also: also(console, exporter),
 		},
 	}
 }
 
-// attempt is a command that a role runs, and what came of it.
+// attempt is a command that a role runs, and its result.
 type attempt struct {
 	deed
 	command string
@@ -98,7 +98,8 @@ type attempt struct {
 	said    *heard
 }
 
-// roletries runs each command that needs a role's key: under keys that are not enough, and then under its own.
+// roletries runs each command that needs a role's key: with insufficient keys, and then with its
+// own.
 func roletries(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: roletries")
@@ -139,7 +140,7 @@ func roletries(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// atOnce runs some at a time.
+// atOnce runs some concurrently.
 func atOnce(ts *testscript.TestScript, all []*attempt) []*attempt {
 	const slots = 4
 	var running sync.WaitGroup
@@ -155,7 +156,7 @@ func atOnce(ts *testscript.TestScript, all []*attempt) []*attempt {
 	return all
 }
 
-// patience is how long any of them may take. What is refused ends long before: nothing of it waits.
+// patience bounds the time of each command. A rejected command ends long before: it does not wait.
 const patience = 2 * time.Minute
 
 func (a *attempt) run(ts *testscript.TestScript) {
@@ -188,7 +189,7 @@ func (a *attempt) run(ts *testscript.TestScript) {
 		a.status = ended.ExitCode()
 	}
 	if a.stays && a.status == exit.OK && !a.said.works() {
-		a.status = -1 // it ended without an error, but only as nobody had more patience
+		a.status = -1 // it ended without an error, but only because its time was over
 	}
 	cancel()
 	watching.Wait()
@@ -225,7 +226,7 @@ func (a *attempt) works() bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// heard is what a program says, while it does.
+// heard is the output of a running program.
 type heard struct {
 	mu      sync.Mutex
 	text    bytes.Buffer

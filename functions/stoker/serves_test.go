@@ -13,8 +13,8 @@ import (
 
 var consoleAddress = regexp.MustCompile(`console:? +(http://\S+)/`)
 
-// serves asks the console whose address a command has written into LOG, until it answers with a status and a text:
-// serves LOG PATH STATUS PATTERN.
+// serves requests the console whose address a command has written into LOG, until it answers with a
+// status and a text: serves LOG PATH STATUS PATTERN.
 func serves(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: serves LOG PATH STATUS PATTERN")
@@ -22,7 +22,7 @@ func serves(ts *testscript.TestScript, neg bool, args []string) {
 	var last string
 	const patience = 2 * time.Minute
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
-		log, _ := os.ReadFile(ts.MkAbs(args[0])) // it may still come
+		log, _ := os.ReadFile(ts.MkAbs(args[0])) // it may not exist yet
 		at := consoleAddress.FindSubmatch(log)
 		if at == nil {
 			continue

@@ -17,7 +17,8 @@ import (
 	"github.com/stoker-ml/stoker/local"
 )
 
-// Each asks a real shell what it offers for a line that is being typed, one candidate a line; candidates may carry a description.
+// Each runs a real shell and prints its completions of a line, one per line; candidates may have a
+// description.
 var shells = map[string]struct{ script string }{
 	"bash": {`
 source /usr/share/bash-completion/bash_completion
@@ -31,7 +32,8 @@ printf '%s\n' "${COMPREPLY[@]}"`},
 	"fish": {`
 stoker completion fish | source
 complete --do-complete "$LINE"`},
-	// zsh completes in its line editor alone: it gets a terminal, where every candidate is printed as it is added.
+	// zsh completes only in its line editor: it gets a terminal, where every candidate is printed
+	// as it is added.
 	"zsh": {`
 zmodload zsh/zpty
 zpty typed zsh -f -i
@@ -45,8 +47,8 @@ zpty -d typed
 sed -n 's/^FOUND //p' $FOUND`},
 }
 
-// What a user sees who presses the tabulator in bash, zsh and fish. PowerShell is in no registry that tests may use: its script is looked at
-// by no shell.
+// The completions that a user gets in bash, zsh and fish. PowerShell is in no registry that tests
+// may use: its script is not tested in a shell.
 func TestShellsCompleteWhatThereIs(t *testing.T) {
 	t.Parallel()
 	environ := machine(t)
@@ -82,7 +84,7 @@ func TestShellsCompleteWhatThereIs(t *testing.T) {
 	}
 }
 
-// offers are the candidates without their descriptions.
+// offers returns the candidates without their descriptions.
 func offers(t *testing.T, shell, script, line string, environ []string) (all []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -104,7 +106,8 @@ func offers(t *testing.T, shell, script, line string, environ []string) (all []s
 	return all
 }
 
-// machine is the environment of one that has stoker on its PATH, a stack that runs, a pipeline, a run and a context.
+// machine returns the environment of a machine with stoker on its PATH, a running stack, a
+// pipeline, a run and a context.
 func machine(t *testing.T) []string {
 	t.Helper()
 	home := t.TempDir()

@@ -22,12 +22,12 @@ import (
 	"github.com/stoker-ml/stoker/storage/backend"
 )
 
-// TestMain lets the scripts run this binary under the name stoker, child processes included.
+// TestMain lets the scripts run this binary under the name stoker, including in child processes.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"stoker": main})
 }
 
-// TestScripts are stories of the command line, each on an empty machine of its own.
+// TestScripts runs stories of the command line, each on an empty machine.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -41,7 +41,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			return err
 		},
-		// [python3] is whether there is one: an error where scripts that need it may not be skipped.
+		// [python3] is true if Python is installed; an error if scripts that need it must not be
+		// skipped.
 		Condition: func(name string) (bool, error) {
 			if name != "python3" {
 				return false, fmt.Errorf("no condition %q", name)
@@ -53,7 +54,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// waitFor waits until a file is there: what a background command writes once it is ready.
+// waitFor waits until a file exists, which a background command writes when it is ready.
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: waitfor FILE")
@@ -67,7 +68,7 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%s did not come", args[0])
 }
 
-// waitRun waits until stoker says that a run is in a state: waitrun RUN STATE [PIPELINE].
+// waitRun waits until stoker reports a run in a state: waitrun RUN STATE [PIPELINE].
 func waitRun(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: waitrun RUN STATE [PIPELINE]")
@@ -86,7 +87,8 @@ func waitRun(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("run %s did not become %s", args[0], args[1])
 }
 
-// wipe removes every object below a prefix from the local stack's bucket, as a client with its keys may.
+// wipe removes every object below a prefix from the local stack's bucket, as any client with its
+// keys can.
 func wipe(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: wipe PREFIX")
@@ -104,7 +106,7 @@ func wipe(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// forget loses the KV bucket of joins of the local stack.
+// forget deletes the KV bucket of joins of the local stack.
 func forget(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: forget")

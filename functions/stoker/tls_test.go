@@ -36,7 +36,7 @@ type authority struct {
 	key  crypto.Signer
 }
 
-// newAuthority makes one, and leaves its certificate in NAME.pem.
+// newAuthority creates an authority, and writes its certificate to NAME.pem.
 func newAuthority(ts *testscript.TestScript, name string) *authority {
 	a := &authority{ts: ts, name: name}
 	_, a.cert, a.key = a.sign(x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, NotAfter: time.Now().Add(time.Hour)})
@@ -44,7 +44,7 @@ func newAuthority(ts *testscript.TestScript, name string) *authority {
 	return a
 }
 
-// sign signs what template says; an authority that has no certificate yet, with the key itself.
+// sign signs a certificate by template; an authority without a certificate signs its own.
 func (a *authority) sign(template x509.Certificate) (tls.Certificate, *x509.Certificate, crypto.Signer) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	a.ts.Check(err)
@@ -64,7 +64,7 @@ func (a *authority) write(file, kind string, text []byte) {
 	a.ts.Check(os.WriteFile(a.ts.MkAbs(file), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: text}), 0o600))
 }
 
-// server is a certificate for a server on this machine.
+// server returns a certificate for a server on this machine.
 func (a *authority) server(change func(*x509.Certificate)) tls.Certificate {
 	template := x509.Certificate{
 		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -74,7 +74,7 @@ func (a *authority) server(change func(*x509.Certificate)) tls.Certificate {
 	return pair
 }
 
-// client leaves a client's certificate and its key in NAME.pem and NAME.key.
+// client writes a client's certificate and its key to NAME.pem and NAME.key.
 func (a *authority) client(name string) {
 	_, cert, key := a.sign(x509.Certificate{NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
@@ -83,9 +83,11 @@ func (a *authority) client(name string) {
 	a.write(name+".key", "PRIVATE KEY", secret)
 }
 
-// secured starts a bus and a store that are reached by TLS alone. The bus asks for a client's certificate. Their addresses are $BUS and
-// $STORE, $BUS_EXPIRED and $STORE_EXPIRED where the server's certificate has expired, $BUS_OTHER and $STORE_OTHER where it is another host's; $STORE_HOST is $STORE without a scheme.
-// ours.pem has signed all of them, and me.pem, stranger.pem was signed by theirs.pem; $ACCESS_KEY and $SECRET_KEY are the store's, and its bucket is lab.
+// secured starts a bus and a store that require TLS. The bus requires a client certificate. Their
+// addresses are $BUS and $STORE; $BUS_EXPIRED and $STORE_EXPIRED with an expired server
+// certificate; $BUS_OTHER and $STORE_OTHER with that of another host; $STORE_HOST is $STORE without
+// a scheme. ours.pem has signed all of them, and me.pem; theirs.pem has signed stranger.pem.
+// $ACCESS_KEY and $SECRET_KEY are the store's, and its bucket is lab.
 func secured(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: secured")
@@ -136,7 +138,8 @@ func securedBus(ts *testscript.TestScript, clients *authority, pair tls.Certific
 	return "tls://" + running.Addr().String()
 }
 
-// securedStore stands before a store as a proxy does that ends TLS: the name by which it was asked is signed, and stays.
+// securedStore is a proxy in front of a store that terminates TLS. It keeps the host name of
+// requests, which is signed.
 func securedStore(ts *testscript.TestScript, endpoint string, pair tls.Certificate) string {
 	to, err := url.Parse(endpoint)
 	ts.Check(err)
@@ -145,7 +148,7 @@ func securedStore(ts *testscript.TestScript, endpoint string, pair tls.Certifica
 		r.Out.Host = r.In.Host
 	}})
 	proxy.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-	proxy.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that go away are the test's
+	proxy.Config.ErrorLog = log.New(io.Discard, "", 0) // the test causes disconnects of clients
 	proxy.StartTLS()
 	ts.Defer(proxy.Close)
 	return proxy.URL

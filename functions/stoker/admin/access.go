@@ -33,7 +33,7 @@ func newAccess(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// madeKey is what access key reports. The seed stays in its file.
+// madeKey is the result of access key. The seed stays in its file.
 type madeKey struct {
 	Public string `json:"public"`
 	File   string `json:"file"`
@@ -57,7 +57,7 @@ func newAccessKey(a *app.App) *cobra.Command {
 	}
 }
 
-// accessFlags narrow users on the bus. Values are [USER=]VALUE.
+// accessFlags restrict users on the bus. Values are [USER=]VALUE.
 type accessFlags struct {
 	tenant                    string
 	pipelines, kinds, classes []string
@@ -106,7 +106,7 @@ func newAccessNATS(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// account reads ROLE[:USER][=KEY]... and the flags.
+// account parses ROLE[:USER][=KEY]... and the flags.
 func (f accessFlags) account(args []string) (access.Account, error) {
 	account := access.Account{Name: f.tenant, Limits: f.limits}
 	for _, arg := range args {
@@ -137,7 +137,8 @@ func (f accessFlags) account(args []string) (access.Account, error) {
 	return account, nil
 }
 
-// narrow adds [USER=]VALUE to the scope of that user; without USER to that of the only one of each role.
+// narrow adds [USER=]VALUE to the scope of that user; without USER to that of the only user of each
+// role.
 func narrow(users []access.User, roles []access.Role, given string, add func(*access.Scope, string)) error {
 	title, value, named := strings.Cut(given, "=")
 	if !named {
@@ -160,7 +161,7 @@ func narrow(users []access.User, roles []access.Role, given string, add func(*ac
 	return nil
 }
 
-// user reads ROLE[:USER][=KEY].
+// user parses ROLE[:USER][=KEY].
 func (f accessFlags) user(arg string) (access.User, error) {
 	title, key, given := strings.Cut(arg, "=")
 	name, own, _ := strings.Cut(title, ":")
@@ -189,7 +190,7 @@ func printAccount(a *app.App, account access.Account) error {
 	return a.Print(permissions, nil)
 }
 
-// asUsage: whatever is wrong here was given.
+// asUsage makes an error one of usage: all input here is from the command line.
 func asUsage(err error) error {
 	if err == nil {
 		return nil
@@ -197,7 +198,7 @@ func asUsage(err error) error {
 	return exit.Usage(err)
 }
 
-// accessS3Flags say where things are, and for which bucket a policy is.
+// accessS3Flags name the servers, and the bucket of a policy.
 type accessS3Flags struct {
 	bucket  string
 	listAll bool
@@ -270,7 +271,7 @@ func buckets(at access.Place) []string {
 	return slices.Compact(names)
 }
 
-// accessPlace reads the addresses that flags name.
+// accessPlace returns the addresses that flags name.
 func accessPlace(a *app.App, f accessS3Flags) (access.Place, error) {
 	found, err := a.Settings()
 	if err != nil {
@@ -288,7 +289,7 @@ func accessPlace(a *app.App, f accessS3Flags) (access.Place, error) {
 	return at, nil
 }
 
-// printPolicy prints JSON, whatever else is asked for but YAML: policies are JSON.
+// printPolicy prints JSON, unless YAML was requested: policies are JSON.
 func printPolicy(a *app.App, policy access.Policy) error {
 	if a.Output != terminal.Table {
 		return a.Print(policy, nil)

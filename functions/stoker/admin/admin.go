@@ -1,5 +1,5 @@
-// Package admin has the commands of operators: dead letters, replay, garbage collection, access, streams, Python environments,
-// diagnosis.
+// Package admin has the commands of operators: dead letters, replay, garbage collection, access,
+// streams, Python environments, diagnosis.
 package admin
 
 import (

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// configured is what `stoker config` reports.
+// configured is the result of `stoker config`.
 type configured struct {
 	File     string        `json:"file,omitempty"` // the configuration file, if there is one
 	Settings []settingLine `json:"settings"`
@@ -20,14 +20,14 @@ type configured struct {
 	Store    place         `json:"store"`
 }
 
-// settingLine is one setting. A secret's value is left out.
+// settingLine is one setting. The value of a secret is left out.
 type settingLine struct {
 	Key   settings.Key `json:"key"`
 	Value string       `json:"value"`
 	From  string       `json:"from,omitempty"`
 }
 
-// place is which server commands talk to, and why.
+// place is a server that commands use, and which setting names it.
 type place struct {
 	Address string `json:"address,omitempty"`
 	Why     string `json:"why"`
@@ -90,7 +90,7 @@ func (c configured) table(w io.Writer) {
 	terminal.Row(w, "store", dash(c.Store.Address), c.Store.Why)
 }
 
-// dash stands for what there is not.
+// dash replaces an empty text.
 func dash(text string) string {
 	if text == "" {
 		return "-"
@@ -98,7 +98,7 @@ func dash(text string) string {
 	return text
 }
 
-// places are the servers that commands would talk to.
+// places returns the servers that commands would use.
 func places(a *app.App) (bus, store place) {
 	at, err := a.Target()
 	switch {
@@ -119,7 +119,7 @@ func places(a *app.App) (bus, store place) {
 	if at.IsLocal {
 		return bus, place{config.Endpoint, "the local stack on " + a.DataDir}
 	}
-	named, err := a.Found.Store() // once more, for who named it
+	named, err := a.Found.Store() // again, for the setting that names it
 	if err != nil {
 		return bus, place{Why: err.Error()}
 	}

@@ -102,7 +102,8 @@ func deadTable(w io.Writer, deadLetters []replay.DeadLetter) {
 	}
 }
 
-// shownBody is a message's body for people, without its secrets: a job holds its whole pipeline.
+// shownBody returns a message's body for display, without its secrets: a job holds its whole
+// pipeline.
 func shownBody(body []byte) string {
 	if json.Valid(body) {
 		body = mask.JSON(body)
@@ -163,7 +164,7 @@ func newDeadRetry(a *app.App) *cobra.Command {
 	})
 }
 
-// settled is what became of one dead letter.
+// settled is the result for one dead letter.
 type settled struct {
 	Number   uint64 `json:"number"`
 	Pipeline string `json:"pipeline,omitempty"`
@@ -182,7 +183,7 @@ func newDeadDrop(a *app.App) *cobra.Command {
 		Long:              "Removes dead letters for good. An event stays in the log, and the outcome of a job does not change.",
 	}, func(ctx context.Context, bus events.Bus) (settle, error) {
 		return settle{"dropped", func(line replay.DeadLetter) error {
-			if err := bus.DeleteDeadLetter(ctx, line.Number); !errors.Is(err, events.ErrNotFound) { // who dropped it too was sooner
+			if err := bus.DeleteDeadLetter(ctx, line.Number); !errors.Is(err, events.ErrNotFound) { // somebody else dropped it first
 				return err
 			}
 			return nil
@@ -190,7 +191,7 @@ func newDeadDrop(a *app.App) *cobra.Command {
 	})
 }
 
-// settle is one way to be done with a dead letter.
+// settle is one way to settle a dead letter.
 type settle struct {
 	done string
 	do   func(replay.DeadLetter) error

@@ -25,7 +25,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// doctorFlags say what is looked at, and for how long.
+// doctorFlags select the checks, and their time limit.
 type doctorFlags struct {
 	quick   bool
 	limit   time.Duration
@@ -66,7 +66,7 @@ func newDoctor(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// checks are what is looked at. Those of other packages are added here.
+// checks returns the checks of this command. Checks of other packages are added here.
 func checks(a *app.App, f doctorFlags) ([]doctor.Check, error) {
 	found, err := a.Settings()
 	if err != nil {
@@ -95,7 +95,7 @@ func checks(a *app.App, f doctorFlags) ([]doctor.Check, error) {
 	return append(checks, doctor.Python(python.Options{Default: os.Getenv(runner.PythonEnv)}), doctor.GPU(gpu)), nil
 }
 
-// checkSettings says which servers are meant, and why.
+// checkSettings reports which servers are selected, and by which settings.
 func checkSettings(a *app.App, found *settings.Settings) doctor.Check {
 	return doctor.Func("settings", func(context.Context) []doctor.Finding {
 		if _, err := found.Values(); err != nil {
@@ -106,7 +106,7 @@ func checkSettings(a *app.App, found *settings.Settings) doctor.Check {
 	})
 }
 
-// secretFile is the configuration file where it holds a secret; else "".
+// secretFile returns the configuration file if it holds a secret; else "".
 func secretFile(found *settings.Settings) string {
 	values, err := found.Values()
 	if err != nil {
@@ -136,13 +136,13 @@ func checkBus(a *app.App) doctor.Check {
 	})
 }
 
-// diagnosis is what `stoker doctor` reports to programs.
+// diagnosis is the result of `stoker doctor` for programs.
 type diagnosis struct {
 	Faults   int              `json:"faults"`
 	Findings []doctor.Finding `json:"findings"`
 }
 
-// examine prints each finding as it comes, or all of them for programs.
+// examine prints each finding as soon as it is known, or all of them at the end for programs.
 func examine(ctx context.Context, a *app.App, checks []doctor.Check, limit time.Duration) error {
 	d := diagnosis{Findings: []doctor.Finding{}}
 	d.Faults = doctor.Examine(ctx, limit, checks, func(f doctor.Finding) {
@@ -167,7 +167,7 @@ func examine(ctx context.Context, a *app.App, checks []doctor.Check, limit time.
 	return nil
 }
 
-// findingLine aligns what doctor prints as it comes, which no table could.
+// findingLine aligns the output of doctor line by line, which a table can't do.
 func findingLine(w io.Writer, f doctor.Finding) {
 	const levels, checks = 9, 22 // columns
 	fmt.Fprintf(w, "%-*s%-*s %s\n", levels, f.Level, checks, f.Check, terminal.Line(runs.FirstLine(f.Found)))
@@ -176,7 +176,7 @@ func findingLine(w io.Writer, f doctor.Finding) {
 	}
 }
 
-// roleFlags say as whom the bus is asked.
+// roleFlags select the role whose permissions are checked.
 type roleFlags struct {
 	role                      string
 	pipelines, classes, names []string
@@ -189,11 +189,11 @@ func (f *roleFlags) add(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.names, "name", nil, "of role notifier or exporter: the --name of its command (default that command's)")
 }
 
-// checkRole is nothing where no role is meant.
+// checkRole returns nothing if no role is given.
 func checkRole(a *app.App, f roleFlags) ([]doctor.Check, error) {
 	at, err := a.Target()
 	if err != nil {
-		return nil, nil // what is wrong with the bus is reported by its own check
+		return nil, nil // its own check reports errors of the bus
 	}
 	scope := access.Scope{Pipelines: f.pipelines, Classes: f.classes, Names: f.names, Inbox: at.Bus.InboxPrefix}
 	role, err := access.ParseRole(f.role)

@@ -29,7 +29,7 @@ type collected struct {
 	Bytes     int64       `json:"bytes"`
 }
 
-// garbage is what gc reports.
+// garbage is the result of gc.
 type garbage struct {
 	DryRun  bool        `json:"dry_run"`
 	Removed []collected `json:"removed"`
@@ -73,7 +73,7 @@ func newGC(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// collect prints what is gone also when it could not go on: that much is done.
+// collect prints the removed objects even if it ended with an error.
 func collect(ctx context.Context, a *app.App, l app.Link, opts gc.Options) (err error) {
 	opts.Root = l.Root
 	opts.Keep = func(ctx context.Context) ([]storage.Ref, error) { return query.ModelsInUse(ctx, l.Bus) }
@@ -93,7 +93,7 @@ func garbageTable(w io.Writer, g garbage) {
 	fmt.Fprintf(w, "%s %d objects, %d bytes\n", verb, g.Objects, g.Bytes)
 }
 
-// shortExecution is the prefix of an execution that distinguishes it from others.
+// shortExecution returns the prefix of an execution that distinguishes it from others.
 func shortExecution(execution string) string {
 	const enough = len("sha256:") + 12
 	return execution[:min(len(execution), enough)]

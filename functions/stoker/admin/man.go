@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 )
 
-// newMan is for those who make packages, and hidden from all others.
+// newMan is for packagers, and hidden.
 func newMan(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "man FOLDER",
@@ -59,7 +59,7 @@ func writeManPages(dir string, cmd *cobra.Command, date string) error {
 
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage is a command's help in man's macros: man(7).
+// manPage converts a command's help to man's macros: man(7).
 func manPage(cmd *cobra.Command, date string) string {
 	var b strings.Builder
 	section := func(title string) { fmt.Fprintf(&b, ".SH %s\n", title) }
@@ -92,7 +92,7 @@ func manPage(cmd *cobra.Command, date string) string {
 	return b.String()
 }
 
-// manFlags leaves out what flags are set to without being given: some of it is of the machine that writes the page.
+// manFlags leaves out the default values of flags: some depend on the machine that writes the page.
 func manFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 	if !flags.HasAvailableFlags() {
 		return
@@ -115,7 +115,7 @@ func manFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 	})
 }
 
-// manLines writes paragraphs, and what is indented as it stands.
+// manLines writes paragraphs, and indented text unchanged.
 func manLines(b *strings.Builder, text string) {
 	literal := false
 	for line := range strings.Lines(text) {
@@ -136,7 +136,7 @@ func manLines(b *strings.Builder, text string) {
 	}
 }
 
-// manText escapes what roff would read as its own.
+// manText escapes characters that are special in roff.
 func manText(text string) string {
 	text = strings.ReplaceAll(text, `\`, `\e`)
 	text = strings.ReplaceAll(text, "-", `\-`)

@@ -35,8 +35,8 @@ func newPython(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// environmentHomes are the folders with environments of Stoker's making: those of setup, and those that workers and the
-// local stack have made for requirements.
+// environmentHomes returns the folders with environments that Stoker created: those of setup, and
+// those that workers and the local stack created for requirements.
 func environmentHomes(a *app.App) ([]string, error) {
 	home, err := python.Home()
 	if err != nil {
@@ -49,7 +49,7 @@ func environmentHomes(a *app.App) ([]string, error) {
 	return []string{home, python.InCache(cache), python.InCache(filepath.Join(a.DataDir, "modules"))}, nil
 }
 
-// environments are all of Stoker's making.
+// environments returns all environments that Stoker created.
 func environments(a *app.App) ([]python.Made, error) {
 	homes, err := environmentHomes(a)
 	if err != nil {
@@ -66,7 +66,7 @@ func environments(a *app.App) ([]python.Made, error) {
 	return all, nil
 }
 
-// daysAgo says how long ago something was, for people.
+// daysAgo formats an age for people.
 func daysAgo(then, now time.Time) string {
 	switch days := int(now.Sub(then).Hours() / 24); {
 	case days < 1:
@@ -135,7 +135,7 @@ type EnvironmentLine struct {
 	python.Made
 	Bytes   int64 `json:"bytes"`
 	Current bool  `json:"current"` // its packages are those that setup would install today
-	Default bool  `json:"default"` // of modules that name none
+	Default bool  `json:"default"` // for modules that name none
 }
 
 func newPythonList(a *app.App) *cobra.Command {
@@ -194,7 +194,7 @@ func environmentsTable(w io.Writer, lines []EnvironmentLine) {
 	}
 }
 
-// user says what an environment is for.
+// user returns the purpose of an environment.
 func (l EnvironmentLine) user() string {
 	switch {
 	case len(l.Requirements) > 0:
@@ -233,7 +233,7 @@ func newPythonCheck(a *app.App) *cobra.Command {
 	}
 }
 
-// environmentToCheck is the one that is named, or else the one that modules run in.
+// environmentToCheck returns the named environment, or else the one in which modules run.
 func environmentToCheck(ctx context.Context, args []string) (python.Environment, error) {
 	if len(args) > 0 {
 		return python.Look(ctx, args[0])

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// dropped is one environment that remove or prune took away.
+// dropped is one environment that remove or prune has deleted.
 type dropped struct {
 	Dir string `json:"dir"`
 	Why string `json:"why"`
@@ -49,7 +49,8 @@ func newPythonRemove(a *app.App) *cobra.Command {
 	}
 }
 
-// chosenEnvironment is what a user means by a folder, its last part, or an interpreter.
+// chosenEnvironment returns the environment that a user names by its folder, the last part of that,
+// or its interpreter.
 func chosenEnvironment(all []python.Made, named string) (python.Made, error) {
 	path, err := filepath.Abs(named)
 	if err != nil {

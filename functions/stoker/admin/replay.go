@@ -83,7 +83,7 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 	if f.opts.Force && f.opts.Request == "" {
 		f.opts.Request = strings.ToLower(rand.Text())
 	}
-	if err := app.CheckTimeout(true, f.timeout); err != nil { // a run that others depend on is waited for without --wait too
+	if err := app.CheckTimeout(true, f.timeout); err != nil { // a run that others depend on is awaited without --wait too
 		return err
 	}
 	var err error
@@ -91,7 +91,7 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 	return err
 }
 
-// parseFrom reads --from.
+// parseFrom parses --from.
 func parseFrom(text string, now time.Time) (from replay.From, err error) {
 	if text == "" {
 		return from, nil
@@ -108,14 +108,14 @@ func parseFrom(text string, now time.Time) (from replay.From, err error) {
 	return from, exit.Usage(fmt.Errorf("--from %s: expected a sequence like 17, a time like 2026-11-21T09:00:00Z, or a duration ago like 24h", text))
 }
 
-// replayed is what replay reports.
+// replayed is the result of replay.
 type replayed struct {
 	Request string         `json:"request,omitempty"`
 	DryRun  bool           `json:"dry_run"`
 	Runs    []*replayedRun `json:"runs"`
 }
 
-// replayedRun is what was to be done for one run, and what came of it.
+// replayedRun is the planned action for one run, and its result.
 type replayedRun struct {
 	replay.Step
 	Did   replay.Did `json:"did,omitempty"`
@@ -123,10 +123,10 @@ type replayedRun struct {
 	Model string     `json:"model,omitempty"`
 	Error string     `json:"error,omitempty"`
 
-	refused error // what the bus did not permit
+	refused error // by the bus, for missing permissions
 }
 
-// replayEvents says what is to be done, then does it.
+// replayEvents prints the plan, then carries it out.
 func replayEvents(ctx context.Context, a *app.App, l app.Link, f replayFlags) error {
 	r, err := replay.New(ctx, l.Bus, l.Store, a.Logger())
 	if err != nil {
@@ -186,7 +186,7 @@ func sayProgress(a *app.App, p replay.Progress) {
 	fmt.Fprintln(a.Notes(), terminal.Line(line))
 }
 
-// err counts the runs that something went wrong with.
+// err counts the runs that had an error.
 func (r replayed) err() error {
 	failed, refused := 0, error(nil)
 	for _, run := range r.Runs {
@@ -220,7 +220,7 @@ func (r replayed) table(w io.Writer) {
 	}
 }
 
-// why says also what a run waits for.
+// why also says what a run waits for.
 func (r *replayedRun) why() string {
 	why := r.Why
 	if len(r.WaitsFor) > 0 {

@@ -83,7 +83,7 @@ func printStreams(w io.Writer, all []jetstream.Made) {
 	for _, m := range all {
 		replicas := any(m.Replicas)
 		if m.Replicas == 0 {
-			replicas = "" // a consumer has those of its stream
+			replicas = "" // a consumer has the replicas of its stream
 		}
 		terminal.Row(w, m.Kind, m.Name, m.Stream, replicas)
 	}

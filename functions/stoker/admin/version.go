@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 )
 
-// buildInfo says which binary this is.
+// buildInfo describes this binary.
 type buildInfo struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`

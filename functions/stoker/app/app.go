@@ -1,5 +1,5 @@
-// Package app is what all commands share: settings, output, connections to the bus and the store, flags and completion.
-// Read App first.
+// Package app is shared by all commands: settings, output, connections to the bus and the store,
+// flags and completion. Read App first.
 package app
 
 import (
@@ -19,24 +19,26 @@ import (
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// App is what every command shares: the streams it prints to, and what was set that says which Stoker is meant.
+// App is shared by all commands: the streams to which they print, and the settings that select the
+// Stoker to use.
 type App struct {
-	Self            string // how this program was called
+	Self            string // the name with which this program was called
 	Version, Commit string
-	ThirdParty      string // licenses and notices of what the program is made of
+	ThirdParty      string // licenses and notices of the linked components
 	Stdout, Stderr  *terminal.Stream
-	Flags           *pflag.FlagSet // those of all commands
+	Flags           *pflag.FlagSet // the flags of all commands
 
 	configFile     string
 	verbose, quiet bool
 
-	Found   *settings.Settings // by configure
-	log     *slog.Logger       // likewise
+	Found   *settings.Settings // set by Configure
+	log     *slog.Logger       // set by Configure
 	Output  string             // format of results
 	DataDir string             // of the local stack
 }
 
-// AddFlags adds a flag for each setting that has one. What they say is asked of the settings, which know of the other places too.
+// AddFlags adds a flag for each setting that has one. Their help comes from the settings, which
+// also name the other sources.
 func (a *App) AddFlags(flags *pflag.FlagSet) {
 	a.Flags = flags
 	for _, s := range settings.All() {
@@ -54,7 +56,7 @@ func (a *App) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "only results, warnings and errors: no progress, no remarks")
 }
 
-// Settings are what was set. They are looked for once.
+// Settings returns the settings. They are read once.
 func (a *App) Settings() (*settings.Settings, error) {
 	if a.Found != nil {
 		return a.Found, nil
@@ -74,7 +76,8 @@ func (a *App) Settings() (*settings.Settings, error) {
 	return found, nil
 }
 
-// Configure finds what every command needs, and refuses an unknown format before anything is done.
+// Configure reads the settings that every command needs, and rejects an unknown format before
+// anything is done.
 func (a *App) Configure() error {
 	found, err := a.Settings()
 	if err != nil {
@@ -93,15 +96,16 @@ func DefaultDataDir() string {
 	return settings.DataDir(os.Environ(), home)
 }
 
-// Logger writes to standard error, in the format and from the level on that the settings say.
+// Logger returns the logger to standard error, with the format and level of the settings.
 func (a *App) Logger() *slog.Logger {
-	if a.log == nil { // of commands that ask for no settings
+	if a.log == nil { // for commands without settings
 		return slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
 	return a.log
 }
 
-// openLog reads the settings of the log. -v logs everything and -q errors only, whatever the level that is set elsewhere.
+// openLog reads the settings of the log. -v logs everything and -q only errors, whatever the
+// configured level.
 func (a *App) openLog(found *settings.Settings) (*slog.Logger, error) {
 	var level slog.Level
 	asked := found.Value(settings.LogLevel)
@@ -126,7 +130,7 @@ func (a *App) openLog(found *settings.Settings) (*slog.Logger, error) {
 	return slog.New(handler), nil
 }
 
-// Notes is where goes what is neither result nor error.
+// Notes returns the writer for output that is neither result nor error.
 func (a *App) Notes() io.Writer {
 	if a.quiet {
 		return io.Discard
@@ -134,7 +138,8 @@ func (a *App) Notes() io.Writer {
 	return a.Stderr
 }
 
-// Command is how a user types a command of this program so that it finds the same data: called as this one was.
+// Command returns a command of this program for the user to type: called in the same way, so that
+// it finds the same data.
 func (a *App) Command(args string) string {
 	words := []string{Invocation(a.Self), args}
 	if a.DataDir != DefaultDataDir() {
@@ -143,7 +148,7 @@ func (a *App) Command(args string) string {
 	return strings.Join(words, " ")
 }
 
-// CommandOf is command for words that are not quoted yet.
+// CommandOf is Command for words that are not yet quoted.
 func (a *App) CommandOf(words ...string) string {
 	quotedWords := make([]string, len(words))
 	for i, word := range words {
@@ -152,8 +157,8 @@ func (a *App) CommandOf(words ...string) string {
 	return a.Command(strings.Join(quotedWords, " "))
 }
 
-// Invocation is what to type for a program that was called as self. go run starts one that lies in a folder of its own
-// making, or in its cache, where nobody would look for it.
+// Invocation returns what to type for a program that was called as self. go run starts a binary in
+// a temporary folder, or in its cache, which nobody would type.
 func Invocation(self string) string {
 	if strings.Contains(filepath.ToSlash(self), "/go-build") {
 		return "go run ./functions/stoker"
@@ -161,7 +166,7 @@ func Invocation(self string) string {
 	return Quoted(self)
 }
 
-// Quoted is a word as a shell takes it.
+// Quoted quotes a word for a shell.
 func Quoted(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=+@%,"
 	if word != "" && strings.Trim(word, plain) == "" {
@@ -170,7 +175,7 @@ func Quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// checkOutput refuses an unknown format.
+// checkOutput rejects an unknown format.
 func checkOutput(format settings.Value) error {
 	if slices.Contains(terminal.Formats(), format.Text) {
 		return nil
@@ -182,15 +187,15 @@ func checkOutput(format settings.Value) error {
 	return exit.Usage(fmt.Errorf("%s %s: expected table, json or yaml", named, format.Text))
 }
 
-// ForPrograms says whether results are read by programs.
+// ForPrograms reports whether results are read by programs.
 func (a *App) ForPrograms() bool { return terminal.ForPrograms(a.Output) }
 
-// Print writes a result in the format that was asked for.
+// Print writes a result in the selected format.
 func (a *App) Print(v any, table func(w io.Writer)) error {
 	return terminal.Print(a.Stdout, a.Output, v, table)
 }
 
-// Display shows progress on standard error; none with -q.
+// Display returns a display of progress on standard error; none with -q.
 func (a *App) Display() terminal.Display {
 	if a.quiet {
 		return terminal.NoDisplay{}

@@ -15,7 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// Complete lists for shells the values flags of several commands. Arguments are completed by their command.
+// Complete registers the completions of flags that several commands have. Arguments are completed
+// by their command.
 func (a *App) Complete(root *cobra.Command) {
 	values := map[string]cobra.CompletionFunc{
 		"output":     only(terminal.Formats()...),
@@ -30,13 +31,13 @@ func (a *App) Complete(root *cobra.Command) {
 	for _, cmd := range AllCommands(root) {
 		for flag, values := range values {
 			if cmd.Flags().Lookup(flag) != nil || cmd.PersistentFlags().Lookup(flag) != nil {
-				_ = cmd.RegisterFlagCompletionFunc(flag, values) // fails only for a flag that isn't there, or has its own
+				_ = cmd.RegisterFlagCompletionFunc(flag, values) // fails only if the flag does not exist, or has its own completion
 			}
 		}
 	}
 }
 
-// PublishedKinds are the kinds that upstream publishes.
+// PublishedKinds returns the kinds of events that upstream publishes.
 func PublishedKinds() []string {
 	var names []string
 	for _, kind := range events.PublishedBy(events.ByUpstream) {
@@ -45,7 +46,7 @@ func PublishedKinds() []string {
 	return names
 }
 
-// CompleteFlag sets the words that a flag of a command takes.
+// CompleteFlag sets the values allowed for a flag of a command.
 func CompleteFlag(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, only(values...)); err != nil {
 		panic(err) // the command lacks the flag
@@ -56,8 +57,8 @@ func only(values ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// completed is what was found of what a shell asks for; where it can't be had, the shell completes nothing. What is asked of the bus is
-// bounded: who presses a key waits.
+// completed returns the completions that find returns; none after an error. Requests to the bus
+// have a time limit, since the user waits.
 func (a *App) completed(cmd *cobra.Command, find func(context.Context, events.Bus) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	const patience = 2 * time.Second
 	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
@@ -77,7 +78,7 @@ func (a *App) completed(cmd *cobra.Command, find func(context.Context, events.Bu
 	return safeNames(names), cobra.ShellCompDirectiveNoFileComp
 }
 
-// safeNames leaves out names that a shell would type with escapes in them, as another name, and makes descriptions safe.
+// safeNames leaves out names that a shell would change by escaping, and makes descriptions safe.
 func safeNames(names []string) (safe []string) {
 	for _, candidate := range names {
 		name, description, described := strings.Cut(candidate, "\t")
@@ -98,7 +99,8 @@ func (a *App) PipelineNames(cmd *cobra.Command, args []string, _ string) ([]stri
 	})
 }
 
-// RunNames are those of the pipeline that --pipeline names, or else of all; the newest first, as far as a screen goes.
+// RunNames returns the runs of the pipeline that --pipeline names, or else of all; newest first, as
+// many as a screen holds.
 func (a *App) RunNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -117,7 +119,7 @@ func (a *App) RunNames(cmd *cobra.Command, args []string, _ string) ([]string, c
 	})
 }
 
-// DeadNumbers are those of dead letters, with why each is one.
+// DeadNumbers returns the numbers of dead letters, each with its reason.
 func (a *App) DeadNumbers(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return a.completed(cmd, func(ctx context.Context, bus events.Bus) (numbers []string, err error) {
 		deadLetters, err := replay.DeadLetters(ctx, bus)
@@ -128,7 +130,7 @@ func (a *App) DeadNumbers(cmd *cobra.Command, _ []string, _ string) ([]string, c
 	})
 }
 
-// contextNames are the nats tool's contexts.
+// contextNames returns the contexts of the nats tool.
 func (a *App) contextNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	found, err := a.Settings()
 	if err != nil {

@@ -18,14 +18,14 @@ import (
 	"github.com/stoker-ml/stoker/storage/backend"
 )
 
-// Link is a connection to both halves of one Stoker.
+// Link is a connection to the bus and the store of one Stoker.
 type Link struct {
 	Bus   *jetstream.Bus
 	Store storage.Store
 	Root  storage.Ref
 }
 
-// WithBus connects to the bus alone for as long as do runs.
+// WithBus connects only to the bus while do runs.
 func (a *App) WithBus(ctx context.Context, do func(context.Context, events.Bus) error) error {
 	return a.WithJetStream(ctx, func(ctx context.Context, bus *jetstream.Bus) error { return do(ctx, bus) })
 }
@@ -47,7 +47,7 @@ func (a *App) WithJetStream(ctx context.Context, do func(context.Context, *jetst
 	return do(ctx, bus)
 }
 
-// WithStore opens the store alone for as long as do runs. root is where artifacts go.
+// WithStore opens only the store while do runs. root is the place of artifacts.
 func (a *App) WithStore(ctx context.Context, do func(ctx context.Context, store storage.Store, root storage.Ref) error) error {
 	at, err := a.StoreTarget()
 	if err != nil {
@@ -68,7 +68,7 @@ func (a *App) WithStore(ctx context.Context, do func(ctx context.Context, store 
 	return target.WithStoreHelp(do(ctx, store, at.Root))
 }
 
-// WithLink connects to both for as long as do runs.
+// WithLink connects to both while do runs.
 func (a *App) WithLink(ctx context.Context, do func(context.Context, Link) error) error {
 	return a.WithStore(ctx, func(ctx context.Context, store storage.Store, root storage.Ref) error {
 		return a.WithJetStream(ctx, func(ctx context.Context, bus *jetstream.Bus) error {
@@ -84,7 +84,7 @@ func (a *App) SayStarted(what string, how ...string) {
 	}
 }
 
-// Target is the Stoker that is meant.
+// Target returns the Stoker that the settings select.
 func (a *App) Target() (target.Target, error) {
 	found, err := a.Settings()
 	if err != nil {
@@ -93,7 +93,7 @@ func (a *App) Target() (target.Target, error) {
 	return target.Find(a.targets(found))
 }
 
-// StoreTarget is target for those who need the store alone.
+// StoreTarget is Target for commands that need only the store.
 func (a *App) StoreTarget() (target.Target, error) {
 	found, err := a.Settings()
 	if err != nil {
@@ -106,13 +106,14 @@ func (a *App) targets(found *settings.Settings) target.Sources {
 	return target.Sources{Settings: found, DataDir: a.DataDir, Up: a.Command("up")}
 }
 
-// NoPipeline is the error for a pipeline that is not applied, with the one that may be meant.
+// NoPipeline returns the error for a pipeline that is not applied, with a similar name if there is
+// one.
 func (a *App) NoPipeline(ctx context.Context, bus runs.Source, name string) error {
-	known, _ := runs.Pipelines(ctx, bus) // for a hint: an error does no harm
+	known, _ := runs.Pipelines(ctx, bus) // only for a hint: errors are ignored
 	return exit.NotFound(fmt.Errorf("no pipeline %s is applied%s; `%s` lists them", name, spelling.Suggestion(name, known), a.Command("pipelines list")))
 }
 
-// Inputs are the places that the settings name, separated by commas.
+// Inputs returns the places that the settings name, separated by commas.
 func (a *App) Inputs() (places []storage.Ref, err error) {
 	found, err := a.Settings()
 	if err != nil {
@@ -132,7 +133,8 @@ func (a *App) Inputs() (places []storage.Ref, err error) {
 	return places, nil
 }
 
-// SecretFiles are those with credentials that the settings name, and those of the local stack.
+// SecretFiles returns the files with credentials that the settings name, and those of the local
+// stack.
 func (a *App) SecretFiles() ([]string, error) {
 	found, err := a.Settings()
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 	AnyCount = math.MaxInt32
 )
 
-// Within refuses a number that a flag can't have.
+// Within returns an error for a number outside of the range of a flag.
 func Within(flag string, value, low, high int) error {
 	switch {
 	case value >= low && value <= high:
@@ -33,7 +33,8 @@ func Within(flag string, value, low, high int) error {
 	}
 }
 
-// CheckCompute refuses settings of the environment that modules could not work with, before one of them is started.
+// CheckCompute returns an error for settings of the environment with which modules could not work,
+// before one is started.
 func CheckCompute() error {
 	if err := errors.Join(kernel.CheckLevel(), tfrecord.CheckLimit()); err != nil {
 		return exit.Usage(err)
@@ -41,7 +42,7 @@ func CheckCompute() error {
 	return nil
 }
 
-// Exactly checks the number of arguments, and says what they are.
+// Exactly checks the number of arguments; the error names them.
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -51,7 +52,7 @@ func Exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// Together refuses flags of which some are given and some are not.
+// Together returns an error if only some of the flags are given.
 func Together(cmd *cobra.Command, names ...string) error {
 	var missing []string
 	for _, name := range names {
@@ -67,7 +68,7 @@ func Together(cmd *cobra.Command, names ...string) error {
 		strings.Join(names[:last], ", --"), names[last], strings.Join(missing, ", ")))
 }
 
-// AtLeastOne wants an argument or more, and says what they are.
+// AtLeastOne requires one or more arguments; the error names them.
 func AtLeastOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -77,7 +78,8 @@ func AtLeastOne(what string) cobra.PositionalArgs {
 	}
 }
 
-// NoArguments refuses arguments of a command that takes none. cobra would call each an unknown command, also where there are none.
+// NoArguments returns an error for arguments of a command without any. cobra would call each an
+// unknown command, even if there are no subcommands.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -88,7 +90,7 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s: expected no arguments, got %q", cmd.CommandPath(), args[0])
 }
 
-// CheckTimeout refuses a --timeout of nothing, or of no wait.
+// CheckTimeout returns an error for a --timeout of zero, or without waiting.
 func CheckTimeout(wait bool, timeout time.Duration) error {
 	switch {
 	case timeout < 0:
@@ -99,11 +101,11 @@ func CheckTimeout(wait bool, timeout time.Duration) error {
 	return nil
 }
 
-// SettingOf is the annotation of a command's own flag that names the setting which it is.
+// SettingOf is the annotation of a command's own flag with the setting that it sets.
 const SettingOf = "stoker.dev/setting"
 
-// SetElsewhere makes a setting of a flag that is the command's own: where it is not given, the environment or the configuration file says what it
-// is. Its default is the setting's.
+// SetElsewhere makes a command's own flag a setting: if it is not given, the environment or the
+// configuration file sets it. Its default is the setting's.
 func SetElsewhere(cmd *cobra.Command, flag string, key settings.Key) {
 	f := cmd.Flags().Lookup(flag)
 	f.Annotations = map[string][]string{SettingOf: {string(key)}}
@@ -114,7 +116,7 @@ func SetElsewhere(cmd *cobra.Command, flag string, key settings.Key) {
 	}
 }
 
-// SetFlags gives flags that are settings what is said elsewhere.
+// SetFlags sets flags that are settings from the other sources.
 func SetFlags(cmd *cobra.Command, found *settings.Settings) (err error) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		key := f.Annotations[SettingOf]

@@ -12,26 +12,27 @@ import (
 	"github.com/stoker-ml/stoker/functions/admin/access"
 )
 
-// Roles that are none of package access.
+// Roles that are not in package access.
 const (
-	NoRole  access.Role = "none" // of commands that need no credentials
-	AnyRole access.Role = "any"  // of commands that ask what each role may, or as little
+	NoRole  access.Role = "none" // for commands that need no credentials
+	AnyRole access.Role = "any"  // for commands that need only permissions that every role has
 )
 
-// Shapes of a document that -o json prints.
+// Forms of a document that -o json prints.
 const (
 	Object = "object"
 	List   = "list"
 )
 
-// Info is what a command states of itself. It is kept as annotations of the command, and read by the help, by errors and by tests.
+// Info is a command's description of itself. It is kept as annotations of the command, and read by
+// the help, by errors and by tests.
 type Info struct {
-	Role access.Role // the least role whose credentials can run it; an operator may run all but what stays running
+	Role access.Role // the role with the fewest permissions that can run it; an operator may run everything but long-running commands
 
-	Output   string // shape of the document that -o json prints; "" if it is none, or not promised
+	Output   string // form of the document that -o json prints; "" if there is none, or none is promised
 	With     string // arguments with which it prints that document
 	Always   string // names in each object of the document
-	Optional string // names that are left out where they do not apply
+	Optional string // names that are left out if they do not apply
 }
 
 const prefix = "stoker.dev/"
@@ -44,7 +45,7 @@ func (i Info) Annotations() map[string]string {
 	}
 }
 
-// InfoOf returns what a command states of itself; its Role is "" if that is nothing.
+// InfoOf returns a command's description; its Role is "" if it has none.
 func InfoOf(cmd *cobra.Command) Info {
 	value := func(name string) string { return cmd.Annotations[prefix+name] }
 	return Info{
@@ -53,7 +54,7 @@ func InfoOf(cmd *cobra.Command) Info {
 	}
 }
 
-// Path is the words of a command without the program's name.
+// Path returns the words of a command without the program's name.
 func Path(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
@@ -69,7 +70,7 @@ func Roles(root *cobra.Command) map[string]access.Role {
 	return roles
 }
 
-// outputHelp describes the document of a command, for its help.
+// outputHelp returns the description of a command's document, for its help.
 func (i Info) outputHelp() string {
 	kind := map[string]string{Object: "an object", List: "a list of objects"}[i.Output]
 	if i.With != "" && strings.Contains(i.With, "--") {
@@ -82,7 +83,7 @@ func (i Info) outputHelp() string {
 	return text
 }
 
-// AddOutputHelp adds to the help of each command which document it prints for programs.
+// AddOutputHelp adds to the help of each command the document that it prints for programs.
 func AddOutputHelp(root *cobra.Command) {
 	for _, cmd := range AllCommands(root) {
 		if i := InfoOf(cmd); i.Output != "" {

@@ -10,8 +10,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
-// RefusalsAreUsage makes wrong usage of whatever cobra refuses before a command begins: unknown commands, arguments and
-// flags; and of settings that can't be used. refused says whether it was cobra, which names no next step.
+// RefusalsAreUsage turns every error of cobra before a command begins into one of usage: unknown
+// commands, arguments and flags; and errors of unusable settings. refused reports whether it was
+// cobra, whose errors give no next step.
 func RefusalsAreUsage(root *cobra.Command) (refused func() bool) {
 	began := false
 	configure := root.PersistentPreRunE
@@ -23,7 +24,7 @@ func RefusalsAreUsage(root *cobra.Command) (refused func() bool) {
 		return err
 	}
 	for _, cmd := range AllCommands(root) {
-		if cmd != root && cmd.HasSubCommands() && !cmd.Runnable() { // cobra shows its help for what it does not know, and calls that a success
+		if cmd != root && cmd.HasSubCommands() && !cmd.Runnable() { // cobra prints its help for unknown words, and reports success
 			cmd.Args, cmd.RunE = NoArguments, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 		if do := cmd.RunE; do != nil {
@@ -33,7 +34,8 @@ func RefusalsAreUsage(root *cobra.Command) (refused func() bool) {
 	return func() bool { return !began }
 }
 
-// Suggestion returns what an unknown command or flag may have been meant to be, for the end of the error that cobra refuses it with.
+// Suggestion returns the command or flag that was probably meant by an unknown one, for the end of
+// the error of cobra.
 func Suggestion(cmd *cobra.Command, refused error) string {
 	var unknown string
 	var known []string

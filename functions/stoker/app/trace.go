@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// GoOn has an event go on in the trace that the environment names, where it says nothing of one itself. What can't be read there is said,
-// and no reason to keep an event back.
+// GoOn puts an event into the trace of the environment, unless it has one. It prints a note if that
+// trace is invalid, and continues.
 func (a *App) GoOn(event *events.Event) {
 	here := a.here()
 	if event.Trace == "" && here.Parent != "" {
@@ -21,7 +21,7 @@ func (a *App) GoOn(event *events.Event) {
 	}
 }
 
-// here is where in a trace whoever called this program is.
+// here returns the position in the trace of the caller of this program.
 func (a *App) here() telemetry.Place {
 	here, err := telemetry.FromEnviron(os.Getenv)
 	if err != nil {
@@ -30,7 +30,7 @@ func (a *App) here() telemetry.Place {
 	return here
 }
 
-// TraceOfModule is the same for a module that is run here; nil for none.
+// TraceOfModule returns the same for a module that runs here; nil for none.
 func (a *App) TraceOfModule() *module.Trace {
 	here := a.here()
 	if here.Parent == "" {
@@ -39,7 +39,8 @@ func (a *App) TraceOfModule() *module.Trace {
 	return &module.Trace{Parent: here.Parent, State: here.State}
 }
 
-// TraceID is that of the run that an event is of: the event's own, else the one that follows from the run's name.
+// TraceID returns the trace of an event's run: the event's own, else the one derived from the run's
+// name.
 func TraceID(event events.Event) string {
 	return cmp.Or(telemetry.Place{Parent: event.Trace}.TraceID(), telemetry.TraceOf(event.Pipeline, event.Run))
 }

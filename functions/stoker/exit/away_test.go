@@ -19,7 +19,8 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// mute stands before a NATS server whose connections are well while none of its messages reach the client: JetStream without quorum.
+// mute is a proxy for a NATS server whose connections work, but none of whose messages reach the
+// client: JetStream without quorum.
 type mute struct {
 	url    string
 	silent atomic.Bool
@@ -73,7 +74,7 @@ func (m *mute) forward(client net.Conn, server string) {
 	}
 }
 
-// frameOf reads what a server says next: a line, and behind that of a message its payload.
+// frameOf reads the next protocol message of a server: a line, and the payload if there is one.
 func frameOf(from *bufio.Reader) (frame []byte, message bool, err error) {
 	line, err := from.ReadString('\n')
 	if err != nil {
@@ -92,7 +93,7 @@ func frameOf(from *bufio.Reader) (frame []byte, message bool, err error) {
 	return append([]byte(line), payload...), true, err
 }
 
-// asked is what commands ask of a bus.
+// asked are the requests of commands to a bus.
 var asked = map[string]func(context.Context, *jetstream.Bus) error{
 	"publish": func(ctx context.Context, bus *jetstream.Bus) error {
 		_, err := bus.Publish(ctx, events.Event{ID: "1", Source: "/test", Pipeline: "penguin", Run: "monday",
@@ -117,7 +118,7 @@ var asked = map[string]func(context.Context, *jetstream.Bus) error{
 	},
 }
 
-// inKV are what commands ask of a KV bucket that was opened before.
+// inKV are the requests of commands to a KV bucket that was opened before.
 var inKV = map[string]func(context.Context, events.KV) error{
 	"get": func(ctx context.Context, r events.KV) error {
 		_, err := r.Get(ctx, "penguin")
@@ -163,7 +164,7 @@ func TestACommandWhoseBusDoesNotAnswerEndsWithAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	line.silent.Store(true)
-	var waiting sync.WaitGroup // each for some seconds, at once
+	var waiting sync.WaitGroup // each takes some seconds, concurrently
 	for name, ask := range asked {
 		waiting.Go(func() { wantAway(t, name, ask(t.Context(), bus)) })
 	}

@@ -1,3 +1,3 @@
-// Package exit says with which status a command ends, for scripts: an error carries the one that it calls for, and Code finds it.
-// Read Help first.
+// Package exit defines the exit statuses of commands, for scripts: an error carries its status, and
+// Code finds it. Read Help first.
 package exit

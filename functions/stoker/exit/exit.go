@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// The statuses. Those beyond 100 are what timeout(1) and shells use.
+// The statuses. Those above 100 are the ones of timeout(1) and shells.
 const (
 	OK         = 0
 	Failed     = 1
@@ -21,12 +21,12 @@ const (
 	Stopped    = 130
 )
 
-// Help says the same to users.
+// Help describes the statuses for users.
 const Help = `Exit status: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 bus or store refused or away, 124 timed out, 130 interrupted.
 What runs until it is interrupted (up, worker, dispatch, bridge, console, notify, watch, lineage export --follow) ends with 0 then;
 what waits for a run or a study with 130, and that goes on.`
 
-// status is an error with the exit status it calls for.
+// status is an error with its exit status.
 type status struct {
 	code int
 	err  error
@@ -35,19 +35,20 @@ type status struct {
 func (s *status) Error() string { return s.err.Error() }
 func (s *status) Unwrap() error { return s.err }
 
-// Usage is for what was asked in a way that no command can do.
+// Usage is the status of a request that no command can carry out.
 func Usage(err error) error { return With(WrongUsage, err) }
 
-// NotFound is for what was named and is not there.
+// NotFound is the status of a name that does not exist.
 func NotFound(err error) error { return With(Missing, err) }
 
-// Unreachable is for a bus or a store that is away or refuses.
+// Unreachable is the status of a bus or a store that is unavailable or refuses.
 func Unreachable(err error) error { return With(Away, err) }
 
 // With gives an error its status.
 func With(code int, err error) error { return &status{code, err} }
 
-// AtMost runs do for no longer than timeout, where that is not 0. Once that is over the error is late, with its exit status.
+// AtMost runs do for at most timeout, unless that is 0. After that, it returns late, with its exit
+// status.
 func AtMost(ctx context.Context, timeout time.Duration, late error, do func(context.Context) error) error {
 	if timeout <= 0 {
 		return do(ctx)
@@ -61,7 +62,7 @@ func AtMost(ctx context.Context, timeout time.Duration, late error, do func(cont
 	return err
 }
 
-// Interrupted says what stays when err is that ctx, which ends on Ctrl-C, has ended.
+// Interrupted adds what continues to run if err means that ctx, which ends on Ctrl-C, has ended.
 func Interrupted(ctx context.Context, err error, stays string) error {
 	if !IsInterrupt(ctx, err) {
 		return err
@@ -74,13 +75,13 @@ func IsInterrupt(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx)))
 }
 
-// Code is the status that err, which is not nil, calls for.
+// Code returns the exit status of err, which must not be nil.
 func Code(err error) int {
 	if s, ok := errors.AsType[*status](err); ok {
 		return s.code
 	}
 	switch {
-	case errors.Is(err, events.ErrUnavailable): // before the deadline that its client had set
+	case errors.Is(err, events.ErrUnavailable): // before the deadline of its client
 		return Away
 	case errors.Is(err, context.DeadlineExceeded):
 		return TimedOut
@@ -92,7 +93,7 @@ func Code(err error) int {
 	return Failed
 }
 
-// ErrOver ends the watching of progress once the outcome is there.
+// ErrOver ends the watching of progress once there is an outcome.
 var ErrOver = errors.New("it is over")
 
 // IgnoreEnd drops the error of a watch that ended because ctx did.

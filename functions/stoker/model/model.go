@@ -1,4 +1,5 @@
-// Package model has the commands of trained models: list and download them, show their lineage, train one again.
+// Package model has the commands of trained models: list and download them, show their lineage,
+// train one again.
 package model
 
 import (

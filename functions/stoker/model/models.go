@@ -64,7 +64,7 @@ func newModels(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// ListModels reads the log for what was trained.
+// ListModels reads the trained models from the log.
 func ListModels(ctx context.Context, bus events.EventLog, query events.Query) ([]modelLine, error) {
 	query.Kinds = []events.Kind{events.KindModelTrained}
 	models := []modelLine{}
@@ -90,12 +90,12 @@ func modelsTable(w io.Writer, models []modelLine) {
 	}
 }
 
-// formatsLine is the formats without what all of them are called: ONNX, Serving.
+// formatsLine lists the formats without their common prefix: ONNX, Serving.
 func formatsLine(folders []string) string {
 	return strings.ReplaceAll(strings.Join(folders, ", "), "Format-", "")
 }
 
-// newest picks the model that a user means by a pipeline's name and perhaps a run.
+// newest returns the newest model of a pipeline and, if given, a run.
 func newest(ctx context.Context, bus events.EventLog, pipelineName, run string) (modelLine, error) {
 	models, err := ListModels(ctx, bus, events.Query{Pipeline: pipelineName, Run: run})
 	if err != nil {
@@ -111,11 +111,11 @@ func newest(ctx context.Context, bus events.EventLog, pipelineName, run string) 
 	return models[0], nil
 }
 
-// pulled is what `models pull` reports.
+// pulled is the result of `models pull`.
 type pulled struct {
 	Model string `json:"model"`
 	Path  string `json:"path"`
-	Run   string `json:"model_run,omitempty"` // where it was copied to
+	Run   string `json:"model_run,omitempty"` // the path of the copy
 }
 
 func newModelsPull(a *app.App) *cobra.Command {
@@ -170,7 +170,8 @@ func newModelsPull(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// pull copies a model, or of it what TensorFlow Serving takes. Of two models of one second the second to come gets the next free version.
+// pull copies a model, or the part of it for TensorFlow Serving. If two models have the same second
+// as version, the second one gets the next free version.
 func pull(ctx context.Context, store storage.Store, model modelLine, to string, serving bool) (got pulled, err error) {
 	got.Model = model.Model
 	if !serving {
@@ -185,7 +186,7 @@ func pull(ctx context.Context, store storage.Store, model modelLine, to string, 
 	}
 }
 
-// pullRun copies a model's model_run, and returns where it is: "" where the store has none.
+// pullRun copies a model's model_run, and returns its path: "" if the store has none.
 func pullRun(ctx context.Context, store storage.Store, model modelLine, to string) (string, error) {
 	if model.ModelRun == "" {
 		return "", nil
@@ -201,12 +202,12 @@ func pullRun(ctx context.Context, store storage.Store, model modelLine, to strin
 	return path, nil
 }
 
-// errOtherFiles says that a destination holds other files than the artifact.
+// errOtherFiles means that a destination holds other files than the artifact.
 var errOtherFiles = errors.New("there are other files already: remove them, or name another folder with --to")
 
-// pullArtifact stages the artifact, or the folder source of it, next to its destination and moves it there in one step, so that a
-// server that watches the folder never sees half a model. A destination that holds the same files is left alone; one that holds
-// others is errOtherFiles.
+// pullArtifact stages the artifact, or its folder source, next to its destination and moves it
+// there in one step, so that a server that watches the folder never sees an incomplete model. A
+// destination with the same files is left unchanged; one with other files is errOtherFiles.
 func pullArtifact(ctx context.Context, store storage.Store, artifact, source, destination string) error {
 	ref, err := storage.ParseRef(artifact)
 	if err != nil {
@@ -240,8 +241,8 @@ func pullArtifact(ctx context.Context, store storage.Store, artifact, source, de
 	return os.Rename(from, destination)
 }
 
-// holdsFiles returns nil if dir holds the files of an artifact that lie below source, with the same content and no others, else
-// errOtherFiles.
+// holdsFiles returns nil if dir holds exactly the files of an artifact below source, with the same
+// content, else errOtherFiles.
 func holdsFiles(dir string, files []storage.File, source string) error {
 	want := map[string]string{} // SHA-256 by path
 	for _, file := range files {

@@ -88,7 +88,7 @@ func reproduceModel(ctx context.Context, a *app.App, l app.Link, model string, f
 	return nil
 }
 
-// cannotReproduce says what can't be had any more.
+// cannotReproduce returns the error that lists what does not exist any more.
 func cannotReproduce(a *app.App, model string, plan reproduce.Plan) error {
 	if err := a.Print(map[string]any{"missing": plan.Missing}, func(w io.Writer) {
 		terminal.Row(w, "WHAT", "STATE", "ADDRESS", "WHY")
@@ -101,7 +101,7 @@ func cannotReproduce(a *app.App, model string, plan reproduce.Plan) error {
 	return fmt.Errorf("%s can't be made again: %d of the things that it was made from are gone or are not what they were", model, len(plan.Missing))
 }
 
-// enqueueAndFollow puts a job on the queue and shows its progress until its outcome is published.
+// enqueueAndFollow enqueues a job and shows its progress until its outcome is published.
 func enqueueAndFollow(ctx context.Context, a *app.App, bus events.Bus, job events.Job) (made *events.ModelTrained, err error) {
 	show := a.Display()
 	defer show.Close()
@@ -129,7 +129,7 @@ func enqueueAndFollow(ctx context.Context, a *app.App, bus events.Bus, job event
 	return made, both.Wait()
 }
 
-// outcomeOf waits for the outcome of a job whose run is its own.
+// outcomeOf waits for the outcome of a job with a run of its own.
 func outcomeOf(ctx context.Context, a *app.App, bus events.EventLog, job events.Job) (*events.ModelTrained, error) {
 	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: job.Pipeline, Run: job.Run, Follow: true}
 	for recorded, err := range bus.Read(ctx, query) {

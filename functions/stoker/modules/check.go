@@ -22,7 +22,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 )
 
-// CheckModule says at once what a worker would find out with the first job that trains, or tunes, or both.
+// CheckModule reports the errors of a module that a worker would find with the first job that
+// trains, or tunes, or both.
 func CheckModule(ctx context.Context, a *app.App, source module.Source, trains, tunes bool) error {
 	if own, ok := strings.CutPrefix(source.Path, module.BuiltinPrefix); ok {
 		return checkBuiltin(own, source)
@@ -42,7 +43,8 @@ func CheckModule(ctx context.Context, a *app.App, source module.Source, trains, 
 	return checkProgram(source.Path)
 }
 
-// checkProgram refuses a path that is neither an executable file nor a folder with the Go files of a program, which are parsed and not built.
+// checkProgram returns an error for a path that is neither an executable file nor a folder with the
+// Go files of a program, which are parsed and not built.
 func checkProgram(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -58,13 +60,13 @@ func checkProgram(path string) error {
 	if err != nil {
 		return err
 	}
-	packages := map[string]string{} // a file of each
+	packages := map[string]string{} // one file of each
 	for _, entry := range entries {
 		name := entry.Name()
 		if entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		if used, err := build.Default.MatchFile(path, name); err == nil && !used { // the go command leaves it out
+		if used, err := build.Default.MatchFile(path, name); err == nil && !used { // the go command ignores it
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(path, name), nil, parser.SkipObjectResolution)
@@ -96,10 +98,11 @@ func checkBuiltin(name string, source module.Source) error {
 	return nil
 }
 
-// maxLeftShown is how many files that stay behind a note names.
+// maxLeftShown is how many omitted files a note names.
 const maxLeftShown = 20
 
-// checkPython takes the module's files as a worker does, has Python read those that hold what is called, and looks for that.
+// checkPython collects the module's files as a worker does, parses with Python those that hold the
+// called functions, and searches for these.
 func checkPython(ctx context.Context, a *app.App, source module.Source, calls []entryPoint) error {
 	files, err := TakeModule(ctx, source.Path)
 	if err != nil {
@@ -141,7 +144,7 @@ func checkPython(ctx context.Context, a *app.App, source module.Source, calls []
 	return nil
 }
 
-// calledFiles are the files that hold what is called.
+// calledFiles returns the files that hold the called functions.
 func calledFiles(files snapshot.Snapshot, calls []entryPoint) []string {
 	var called []string
 	for _, call := range calls {
@@ -156,7 +159,7 @@ func calledFiles(files snapshot.Snapshot, calls []entryPoint) []string {
 	return slices.Compact(called)
 }
 
-// TakeModule keeps the files of a TFX module where modules that are tried here are kept.
+// TakeModule copies the files of a TFX module to the cache for modules that are tried here.
 func TakeModule(ctx context.Context, path string) (snapshot.Snapshot, error) {
 	cache, err := ModuleCache()
 	if err != nil {
@@ -168,8 +171,9 @@ func TakeModule(ctx context.Context, path string) (snapshot.Snapshot, error) {
 // IsPath distinguishes a module on disk from builtin:dnn and s3://bucket/key.
 func IsPath(module string) bool { return !strings.Contains(module, ":") }
 
-// CheckUpload refuses a folder that is a TFX module whose file is no Python: workers would find out with the first job. Any other folder
-// is none of its business, Python files in it or not.
+// CheckUpload returns an error for a folder that is a TFX module whose file has a syntax error,
+// which workers would find with the first job. It accepts any other folder, with or without Python
+// files.
 func CheckUpload(ctx context.Context, a *app.App, folder string) error {
 	path, err := filepath.Abs(folder)
 	if err != nil || !snapshot.IsPython(path) {
@@ -196,8 +200,9 @@ func CheckUpload(ctx context.Context, a *app.App, folder string) error {
 	return nil
 }
 
-// RelativeTo makes the paths of a source absolute: those of a pipeline file are meant relative to its folder, those of
-// a command line to where it is given. An interpreter without a slash is one of the worker's PATH.
+// RelativeTo makes the paths of a source absolute: those in a pipeline file are relative to its
+// folder, those on a command line to the current directory. An interpreter without a slash is on
+// the worker's PATH.
 func RelativeTo(dir string, source module.Source) (module.Source, error) {
 	var failed error
 	from := func(path string) string {

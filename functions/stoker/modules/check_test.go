@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// Not parallel: it has a cache folder of its own.
+// Not parallel: it sets the cache folder.
 func TestASyntaxErrorIsReportedBeforeAnythingIsApplied(t *testing.T) {
 	interpreter := tftest.Python(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -48,7 +48,7 @@ func TestASyntaxErrorIsReportedBeforeAnythingIsApplied(t *testing.T) {
 	}
 }
 
-// Not parallel: it has a cache folder of its own.
+// Not parallel: it sets the cache folder.
 func TestAModuleThatLacksWhatIsCalledIsRefused(t *testing.T) {
 	interpreter := tftest.Python(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -56,8 +56,8 @@ func TestAModuleThatLacksWhatIsCalledIsRefused(t *testing.T) {
 		text   string
 		source module.Source
 		tunes  bool
-		want   string // after the file's name; "": nothing is wrong
-		blind  string // the same where no Python reads it; "=": want
+		want   string // after the file's name; "": no error
+		blind  string // the same without Python; "=": want
 	}{
 		"all there":                 {"def run_fn(fn_args): pass\ndef tuner_fn(fn_args): pass\n", module.Source{}, true, "", ""},
 		"the older way":             {"def trainer_fn(fn_args, schema): pass\n", module.Source{}, false, "", ""},
@@ -114,7 +114,7 @@ func TestAPathThatHoldsNoProgramIsRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		files map[string]string
 		path  string
-		want  string // after the folder's name; "": nothing is wrong
+		want  string // after the folder's name; "": no error
 	}{
 		"nothing":            {nil, "", " holds neither a Go program nor a TFX module: expected Go files of package main in it, or .py files"},
 		"texts":              {map[string]string{"readme.txt": "x"}, "", " holds neither a Go program nor a TFX module"},
@@ -143,7 +143,7 @@ func TestAPathThatHoldsNoProgramIsRefused(t *testing.T) {
 	}
 }
 
-// A machine may have a Python without TensorFlow. Not parallel: it has an environment of its own.
+// A machine may have a Python without TensorFlow. Not parallel: it sets the environment.
 func TestTheMachinesOwnPythonReadsAModule(t *testing.T) {
 	python := tftest.Python3(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -153,7 +153,7 @@ func TestTheMachinesOwnPythonReadsAModule(t *testing.T) {
 	if err := os.WriteFile(path, []byte("def run_fn(a:\n  pass\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	own := t.TempDir() // where python3 is no shim of a home that is another now
+	own := t.TempDir() // a folder in which python3 is not a shim that depends on another home directory
 	real, err := exec.Command(python, "-c", "import sys; print(sys.executable)").Output()
 	if err == nil {
 		err = os.Symlink(strings.TrimSpace(string(real)), filepath.Join(own, "python3"))
@@ -186,7 +186,7 @@ func TestTheMachinesOwnPythonReadsAModule(t *testing.T) {
 	}
 }
 
-// noting returns an app whose remarks go to w.
+// noting returns an app whose notes go to w.
 func noting(w io.Writer) *app.App { return &app.App{Stderr: terminal.NewStream(w)} }
 
 func quiet() *app.App { return noting(io.Discard) }

@@ -21,13 +21,13 @@ import (
 
 // entryPoint is a function of a TFX module that is called.
 type entryPoint struct {
-	key   string   // of the module in a pipeline that names it
-	named string   // what the pipeline says there; "": nothing
-	names []string // what TFX calls it, the first of these that is there
-	args  int      // how many arguments it is called with
+	key   string   // of the module in a pipeline, which names it
+	named string   // the name given there; "": none
+	names []string // TFX's names of it: the first one that exists is called
+	args  int      // number of arguments of the call
 }
 
-// entryPoints are the functions that a worker calls to train, to tune, or both.
+// entryPoints returns the functions that a worker calls to train, to tune, or both.
 func entryPoints(source module.Source, trains, tunes bool) (all []entryPoint) {
 	if trains {
 		all = append(all, entryPoint{"run_fn", source.RunFn, []string{"run_fn", "trainer_fn"}, 1})
@@ -38,7 +38,7 @@ func entryPoints(source module.Source, trains, tunes bool) (all []entryPoint) {
 	return all
 }
 
-// signature is how TFX calls a function.
+// signature returns how TFX calls a function.
 func signature(name string) string {
 	if name == "trainer_fn" {
 		return name + "(fn_args, schema)"
@@ -46,7 +46,8 @@ func signature(name string) string {
 	return name + "(fn_args)"
 }
 
-// argsOf is how many arguments a function is called with at most: trainer_fn also gets the schema if it takes one.
+// argsOf returns the maximum number of arguments of the call: trainer_fn also gets the schema if it
+// accepts it.
 func (e entryPoint) argsOf(name string) int {
 	if name == "trainer_fn" {
 		return 2
@@ -54,7 +55,7 @@ func (e entryPoint) argsOf(name string) int {
 	return e.args
 }
 
-// wanted are the names that are looked for, without their module.
+// wanted returns the names to search for, without their module.
 func (e entryPoint) wanted() []string {
 	if e.named == "" {
 		return e.names
@@ -62,8 +63,8 @@ func (e entryPoint) wanted() []string {
 	return []string{e.named[strings.LastIndexByte(e.named, '.')+1:]}
 }
 
-// readOutlines has Python read files of a module: that which workers of this machine would use, else the machine's own. Without one, the
-// text alone is looked at, and a note says so.
+// readOutlines parses files of a module with the Python of this machine's workers, or else the
+// machine's own. Without Python, it only searches the text, and prints a note.
 func readOutlines(ctx context.Context, a *app.App, source module.Source, files snapshot.Snapshot, paths []string, calls []entryPoint) ([]python.Outline, error) {
 	cache, err := ModuleCache()
 	if err != nil {
@@ -95,8 +96,8 @@ func readOutlines(ctx context.Context, a *app.App, source module.Source, files s
 	return outlinesByText(paths, wanted)
 }
 
-// trustImports takes packages for installed where another Python than the one that read the files may have them, and notes which functions
-// that is said of.
+// trustImports assumes that packages are installed if a Python other than the one that parsed the
+// files may have them, and notes which functions depend on that.
 func trustImports(a *app.App, files snapshot.Snapshot, paths []string, outlines []python.Outline, calls []entryPoint) {
 	for i, outline := range outlines {
 		name := strings.TrimPrefix(strings.TrimPrefix(filepath.ToSlash(paths[i]), filepath.ToSlash(files.Dir)), "/")
@@ -113,7 +114,8 @@ func trustImports(a *app.App, files snapshot.Snapshot, paths []string, outlines 
 	}
 }
 
-// asRead is a syntax error in the module's own path. Another Python than the workers' may not know their syntax.
+// asRead returns a syntax error with the module's own path. A Python other than the workers' may
+// not know their syntax.
 func asRead(a *app.App, files snapshot.Snapshot, wrong *python.SyntaxError, own bool) error {
 	text := files.Theirs(wrong.Error())
 	if !own {
@@ -128,8 +130,8 @@ var (
 	opener     = regexp.MustCompile(`import[ \t]*(?:\([ \t]*)?\*|\b(?:exec|eval|globals|locals|vars|setattr)\b|__getattr__|__dict__`)
 )
 
-// outlinesByText looks for names without Python: what is nowhere in the text of a file is not bound by it. A wanted one that is there
-// counts as bound, though it may stand in a comment.
+// outlinesByText searches for names without Python: a name that is not in the text of a file is not
+// bound by it. One that is there counts as bound, even in a comment.
 func outlinesByText(paths, wanted []string) ([]python.Outline, error) {
 	all := make([]python.Outline, len(paths))
 	for i, path := range paths {
@@ -152,8 +154,9 @@ func outlinesByText(paths, wanted []string) ([]python.Outline, error) {
 	return all, nil
 }
 
-// checkEntry refuses a module whose file has no function to be called, or one that can't be called so. Files that may bind names in other
-// ways, and those that are not the module's own, are left to the workers.
+// checkEntry returns an error for a module whose file lacks the function to call, or has one that
+// can't be called so. Files that may bind names in other ways, and those that are not the module's
+// own, are left to the workers.
 func checkEntry(a *app.App, files snapshot.Snapshot, e entryPoint, outlines map[string]python.Outline) error {
 	for _, name := range files.Called(e.named) {
 		path := filepath.Join(files.Dir, filepath.FromSlash(name))
@@ -179,9 +182,10 @@ func checkEntry(a *app.App, files snapshot.Snapshot, e entryPoint, outlines map[
 	return nil
 }
 
-// checkImports refuses a function that its file imports from a module that is neither in the module's files nor installed. Of several
-// imports, as in try and except, one has to be there. Requirements may bring a module, and the Python that workers don't use knows nothing of
-// theirs: those are left to the workers.
+// checkImports returns an error for a function that its file imports from a module that is neither
+// in the module's files nor installed. Of several imports, as in try and except, one must exist.
+// Requirements may provide a module, and a Python that workers don't use does not have their
+// packages: those cases are left to the workers.
 func checkImports(files snapshot.Snapshot, name, own, wanted string, outline python.Outline) error {
 	var missing error
 	for _, b := range outline.Names {
@@ -197,7 +201,8 @@ func checkImports(files snapshot.Snapshot, name, own, wanted string, outline pyt
 	return missing
 }
 
-// missing says that a file lacks a function, at the place of the one that was meant if there is one.
+// missing returns the error that a file lacks a function, at the position of a similar one if there
+// is one.
 func (e entryPoint) missing(path string, outline python.Outline) error {
 	wanted := e.wanted()
 	for _, found := range outline.Names {
@@ -215,7 +220,8 @@ func (e entryPoint) missing(path string, outline python.Outline) error {
 		path, strings.Join(calls, " or "), e.key, e.key)
 }
 
-// callable refuses a function that can't be called with one argument, or any number of them up to args.
+// callable returns an error for a function that can't be called with one argument, or any number of
+// them up to args.
 func callable(path string, b python.Binding, args int) error {
 	at := fmt.Sprintf("%s:%d:%d: %s", path, b.Line, b.Column, b.Name)
 	switch {

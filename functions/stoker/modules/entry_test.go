@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whatever a module file holds, names are found in it at places that it has.
+// Names are found in any module file at positions within it.
 func FuzzOutlineByText(f *testing.F) {
 	f.Add([]byte("import os\n\nasync def run_fn(a):\n  pass\nclass tuner_fn: pass\n"))
 	f.Add([]byte("from a import (*\n# run_fn\n\xff\x00def \r"))

@@ -1,4 +1,4 @@
-// Package modules checks and runs modules of pipelines for several groups of commands.
+// Package modules checks and runs modules of pipelines, for several groups of commands.
 package modules
 
 import (
@@ -20,7 +20,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
-// NewCommand is the child process in which a compiled-in module runs. functions/runner starts it; people use `stoker try`.
+// NewCommand is the child process in which a compiled-in module runs. functions/runner starts it;
+// users call `stoker try`.
 func NewCommand(*app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "module",
@@ -28,7 +29,7 @@ func NewCommand(*app.App) *cobra.Command {
 		Short:       "Serve compiled-in modules on standard input",
 		Hidden:      true,
 		Args:        app.NoArguments,
-		// It has no settings: a configuration file is none of a module's business.
+		// It has no settings: a module must not use a configuration file.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		Run: func(cmd *cobra.Command, _ []string) {
 			os.Exit(module.Process(cmd.Context(), builtin.Module()))
@@ -36,10 +37,10 @@ func NewCommand(*app.App) *cobra.Command {
 	}
 }
 
-// Builtins are the compiled-in modules and the constants that stand for their code.
+// Builtins returns the compiled-in modules and the constants that stand for their code.
 func Builtins() map[string]string { return builtin.Digests() }
 
-// ModuleCache is where a worker's runner keeps what it builds and installs.
+// ModuleCache returns the folder in which a worker's runner keeps builds and installations.
 func ModuleCache() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -48,10 +49,10 @@ func ModuleCache() (string, error) {
 	return filepath.Join(cache, "stoker", "modules"), nil
 }
 
-// WarmFlags say what is kept ready for jobs to come.
+// WarmFlags select what is kept ready for the next jobs.
 type WarmFlags struct {
 	Processes int
-	Python    string // one of runner.Warmth; "": what suits the machine
+	Python    string // one of runner.Warmth; "": depends on the machine
 	idle      time.Duration
 }
 
@@ -75,7 +76,8 @@ func (w *WarmFlags) Check() error {
 	return err
 }
 
-// NewRunner starts module processes of this same binary, which work below a folder, and keeps built Go modules in the user's cache.
+// NewRunner returns a runner that starts module processes of this same binary, which work below a
+// folder, and keeps built Go modules in the user's cache.
 func NewRunner(a *app.App, warm WarmFlags, slots int, work string) (*runner.Runner, error) {
 	cache, err := ModuleCache()
 	if err != nil {

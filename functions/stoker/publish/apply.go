@@ -28,7 +28,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// applied is what apply reports.
+// applied is the result of apply.
 type applied struct {
 	Pipeline string `json:"pipeline"`
 	Revision uint64 `json:"revision"`
@@ -84,8 +84,9 @@ func newApply(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// orApplied returns the applied pipeline if it has the same effective configuration as spec, as when the output of
-// `stoker pipelines show` is applied: defaults that are written out are no new revision. Otherwise it returns spec.
+// orApplied returns the applied pipeline if it has the same effective configuration as spec, as
+// when the output of `stoker pipelines show` is applied: explicit defaults are no new revision.
+// Otherwise it returns spec.
 func orApplied(ctx context.Context, bus events.KVBuckets, spec pipeline.Pipeline) (pipeline.Pipeline, error) {
 	now, err := dispatch.Spec(ctx, bus, spec.Name)
 	if err != nil {
@@ -102,8 +103,8 @@ func orApplied(ctx context.Context, bus events.KVBuckets, spec pipeline.Pipeline
 	return spec, err
 }
 
-// readPipeline parses a file, and checks what a worker would find out with the first job. skipModule leaves the module's own files to
-// the workers.
+// readPipeline parses a file, and makes the checks that a worker would make with the first job.
+// With skipModule it does not check the files of the module.
 func readPipeline(ctx context.Context, a *app.App, name string, skipModule bool) (pipeline.Pipeline, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -130,7 +131,8 @@ func readPipeline(ctx context.Context, a *app.App, name string, skipModule bool)
 	return spec, checkBuiltinPipeline(file, spec)
 }
 
-// checkBuiltinPipeline refuses what a builtin module could not train or tune with, whatever the data.
+// checkBuiltinPipeline returns an error for settings with which a builtin module could not train or
+// tune on any data.
 func checkBuiltinPipeline(file pipeline.File, spec pipeline.Pipeline) error {
 	if err := checkBuiltinJob(file, "trainer", spec.Module.Path, spec.Trainer.CustomConfig, spec.Trainer.TrainArgs.NumSteps); err != nil {
 		return err
@@ -158,10 +160,10 @@ func checkBuiltinPipeline(file pipeline.File, spec pipeline.Pipeline) error {
 	return nil
 }
 
-// configKey finds the key in what builtin.CheckConfig says of custom_config.
+// configKey matches the key in an error of builtin.CheckConfig.
 var configKey = regexp.MustCompile(`^custom_config: (?:unknown key "([^"]+)"|(\w+):)`)
 
-// checkBuiltinJob checks what the trainer or the tuner hands to a builtin module.
+// checkBuiltinJob checks what the trainer or the tuner passes to a builtin module.
 func checkBuiltinJob(file pipeline.File, part, name string, config map[string]any, steps int) error {
 	if err := builtin.CheckConfig(name, config); err != nil {
 		key := part + ".custom_config"
@@ -176,14 +178,15 @@ func checkBuiltinJob(file pipeline.File, part, name string, config map[string]an
 	return nil
 }
 
-// checkMetric refuses a metric that a builtin module does not report for the task of its custom_config.
+// checkMetric returns an error for a metric that a builtin module does not report for the task of
+// its custom_config.
 func checkMetric(file pipeline.File, key, name string, config map[string]any, metric string) error {
 	known := builtin.Metrics(config)
 	if slices.Contains(known, metric) {
 		return nil
 	}
 	hint := spelling.Suggestion(metric, known)
-	if own, validation := strings.CutPrefix(metric, "val_"); validation && slices.Contains(known, own) { // as Keras calls it
+	if own, validation := strings.CutPrefix(metric, "val_"); validation && slices.Contains(known, own) { // Keras's name
 		hint = "; did you mean " + own + "?"
 	}
 	what := "no metric of that name"
@@ -195,8 +198,9 @@ func checkMetric(file pipeline.File, key, name string, config map[string]any, me
 		key, name, what, strings.Join(known, ", "), metric, hint))
 }
 
-// uploadModule puts a module of this machine into the store, below modules/<digest>, and returns it by its address there. Its content
-// decides the address, so that a pipeline that is applied again unchanged stays what it is, and nothing there ever changes.
+// uploadModule uploads a local module to the store, below modules/<digest>, and returns it with its
+// address there. The address depends only on its content, so that applying a pipeline again makes
+// no new revision, and nothing there ever changes.
 func uploadModule(ctx context.Context, a *app.App, source module.Source) (module.Source, error) {
 	if !modules.IsPath(source.Path) {
 		return source, exit.Usage(fmt.Errorf("--upload: %s is no module of this machine", source.Path))
@@ -230,7 +234,8 @@ func putModule(ctx context.Context, store storage.Store, root storage.Ref, sourc
 	return source, err
 }
 
-// putPython uploads the files of a TFX module as a folder, which does not say by itself which file was named.
+// putPython uploads the files of a TFX module as a folder, which does not record which file was
+// named.
 func putPython(ctx context.Context, store storage.Store, root storage.Ref, source module.Source) (module.Source, error) {
 	files, err := modules.TakeModule(ctx, source.Path)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
-// paused is what pause and resume report.
+// paused is the result of pause and resume.
 type paused struct {
 	Pipeline string `json:"pipeline"`
 	Paused   bool   `json:"paused"`
 	Waiting  int    `json:"waiting"` // runs at the gate
-	WentOn   int    `json:"went_on"` // of those that waited before
+	WentOn   int    `json:"went_on"` // of the waiting runs
 }
 
 func newPause(a *app.App) *cobra.Command {
@@ -61,7 +61,7 @@ func newGateCommand(a *app.App, change gateChange, cmd *cobra.Command) *cobra.Co
 	return cmd
 }
 
-// changeGate says also how many of the runs that waited go on.
+// changeGate also returns how many of the waiting runs continue.
 func changeGate(ctx context.Context, bus events.Bus, name string, change gateChange) (paused, error) {
 	before, err := dispatch.ReadAdmission(ctx, bus, name)
 	if err != nil {
@@ -91,7 +91,7 @@ func (p paused) String() string {
 	return line
 }
 
-// ofRuns says what n runs do.
+// ofRuns returns the text for n runs.
 func ofRuns(n int, one, several string) string {
 	switch n {
 	case 0:

@@ -109,7 +109,7 @@ func newPipelinesRemove(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// removedPipeline is what remove reports.
+// removedPipeline is the result of remove.
 type removedPipeline struct {
 	Pipeline  string   `json:"pipeline"`
 	Revision  uint64   `json:"revision"` // that was applied
@@ -140,19 +140,19 @@ func removePipeline(ctx context.Context, a *app.App, bus events.Bus, name string
 	})
 }
 
-// shownPipeline is what `stoker pipelines show` prints.
+// shownPipeline is the result of `stoker pipelines show`.
 type shownPipeline struct {
 	Pipeline      string            `json:"pipeline"`
 	Revision      uint64            `json:"revision"`
 	Applied       time.Time         `json:"applied"`
-	Current       bool              `json:"current"` // it is the revision that is applied
+	Current       bool              `json:"current"` // it is the applied revision
 	Revisions     []shownRevision   `json:"revisions"`
-	Configuration json.RawMessage   `json:"configuration"` // with every default filled in and secrets hidden
+	Configuration json.RawMessage   `json:"configuration"` // with every default set and secrets hidden
 	Against       uint64            `json:"against,omitempty"`
 	Changes       []pipeline.Change `json:"changes,omitempty"` // from Against to Revision
 }
 
-// shownRevision is one that the pipeline had.
+// shownRevision is one of the pipeline's revisions.
 type shownRevision struct {
 	Revision uint64    `json:"revision"`
 	Applied  time.Time `json:"applied"`
@@ -189,7 +189,8 @@ func newPipelinesShow(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// findPipeline reads a pipeline at a revision, 0 for the last one, and compares it with another one, 0 for none.
+// findPipeline reads a revision of a pipeline, 0 for the last one, and compares it with another
+// one, 0 for none.
 func findPipeline(ctx context.Context, a *app.App, bus runs.Source, name string, revision, against uint64) (shown shownPipeline, err error) {
 	all, err := dispatch.Revisions(ctx, bus, name)
 	if errors.Is(err, events.ErrNotFound) {
@@ -224,7 +225,7 @@ func findPipeline(ctx context.Context, a *app.App, bus runs.Source, name string,
 	return shown, err
 }
 
-// revisionOf is one that can be shown.
+// revisionOf returns a revision that can be shown.
 func revisionOf(all []dispatch.Revision, name string, number uint64) (dispatch.Revision, error) {
 	at := slices.IndexFunc(all, func(r dispatch.Revision) bool { return r.Number == number && !r.Removed })
 	if at >= 0 {
@@ -256,7 +257,7 @@ func (s shownPipeline) table(w io.Writer) {
 	fmt.Fprintf(w, "\n%s", terminal.YAMLOf(s.Configuration))
 }
 
-// changes are the lines of a diff.
+// changes prints the lines of a diff.
 func (s shownPipeline) changes(w io.Writer) {
 	if len(s.Changes) == 0 {
 		fmt.Fprintf(w, "nothing has changed since revision %d\n", s.Against)

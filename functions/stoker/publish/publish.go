@@ -1,4 +1,5 @@
-// Package publish has the commands of upstream and of deployment: pipelines and their modules, artifacts, events.
+// Package publish has the commands of upstream and of deployment: pipelines and their modules,
+// artifacts, events.
 package publish
 
 import (
@@ -38,20 +39,20 @@ func Commands(a *app.App) []*cobra.Command {
 	}
 }
 
-// published is what publish reports.
+// published is the result of publish.
 type published struct {
 	ID        string `json:"id"`
 	Pipeline  string `json:"pipeline"`
 	Run       string `json:"run"`
 	Sequence  uint64 `json:"sequence"`
 	Duplicate bool   `json:"duplicate"`
-	TraceID   string `json:"trace_id"`       // of the run, where it is traced
-	Note      string `json:"note,omitempty"` // what the event does not do
+	TraceID   string `json:"trace_id"`       // of the run, if it is traced
+	Note      string `json:"note,omitempty"` // why the event has no effect, or a part of it
 }
 
 // publishFlags are the flags of `stoker publish`.
 type publishFlags struct {
-	kind, pipeline, run string // of a file that holds data alone
+	kind, pipeline, run string // for a file that holds only data
 	wait, force, anyway bool
 	timeout             time.Duration
 }
@@ -92,7 +93,7 @@ func newPublish(a *app.App) *cobra.Command {
 					}
 				}
 				if note != "" {
-					fmt.Fprintln(a.Stderr, terminal.Line(note)) // also with -q: it says what the event does not do
+					fmt.Fprintln(a.Stderr, terminal.Line(note)) // also with -q: it says that the event has no effect
 				}
 				if !f.wait {
 					return publishEvent(ctx, a, bus, event, note)
@@ -118,7 +119,8 @@ func (f *publishFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long --wait waits; default: forever")
 }
 
-// event is what is to be published: the event in a file, or its data with what the flags say of it.
+// event returns the event to publish: the one in a file, or its data with the attributes of the
+// flags.
 func (f publishFlags) event(cmd *cobra.Command, file string) (events.Event, error) {
 	if err := errors.Join(app.Together(cmd, "kind", "pipeline", "run"), checkKind(f.kind), app.CheckTimeout(f.wait, f.timeout)); err != nil {
 		return events.Event{}, err
@@ -151,7 +153,8 @@ func readInput(stdin io.Reader, name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// readEventOrData parses a whole event, or data whose other attributes are flags. Equal data of one run are one event, published again.
+// readEventOrData parses a whole event, or data whose other attributes are flags. Equal data of one
+// run give the same event.
 func readEventOrData(text []byte, kind, pipeline, run string) (events.Event, error) {
 	if kind == "" {
 		return readEvent(text)
@@ -170,7 +173,8 @@ func readEventOrData(text []byte, kind, pipeline, run string) (events.Event, err
 	return events.Decode(nil, body)
 }
 
-// forced is the event with data.force set. One whose id was derived from its data gets another: it asks for more.
+// forced returns the event with data.force set. An id that was derived from its data changes: it is
+// another request.
 func forced(event events.Event, derived bool) (events.Event, error) {
 	data, ok := events.WithForce(event.Data, true)
 	if !ok {
@@ -183,7 +187,7 @@ func forced(event events.Event, derived bool) (events.Event, error) {
 	return event, nil
 }
 
-// readEvent parses a whole event. Data alone looks like an event that lacks everything.
+// readEvent parses a whole event. Data alone looks like an event without any attributes.
 func readEvent(text []byte) (events.Event, error) {
 	event, err := events.Decode(nil, text)
 	var envelope struct {
@@ -209,8 +213,9 @@ func publishEvent(ctx context.Context, a *app.App, bus events.EventLog, event ev
 	})
 }
 
-// checkEffect refuses an event that its run would ignore, and returns what is worth knowing of another. With anyway nothing is refused.
-// A publisher that may not read gets a note that nothing was checked.
+// checkEffect returns an error for an event that its run would ignore, and notes on others. With
+// anyway there is no error. A publisher without read permission gets a note that nothing was
+// checked.
 func checkEffect(ctx context.Context, a *app.App, bus events.Bus, event events.Event, anyway bool) (note string, err error) {
 	effect, err := submit.Check(ctx, bus, event)
 	none, ignored := errors.AsType[*submit.NoEffect](err)
@@ -234,8 +239,9 @@ func checkEffect(ctx context.Context, a *app.App, bus events.Bus, event events.E
 	return "", err
 }
 
-// checkBlessed refuses a model.blessed whose address is no model of the event's pipeline: no run would start from it. A model
-// that the log announces is one; otherwise the store decides. Without a store the event is published with a note.
+// checkBlessed returns an error for a model.blessed whose address is no model of the event's
+// pipeline, since no run would start from it. A model announced in the log is valid; otherwise the
+// store decides. Without a store the event is published with a note.
 func checkBlessed(ctx context.Context, a *app.App, bus events.EventLog, event events.Event, blessed *events.ModelBlessed) (note string, err error) {
 	models, err := model.ListModels(ctx, bus, events.Query{Pipeline: event.Pipeline})
 	if err != nil && !errors.Is(err, events.ErrRefused) {

@@ -20,7 +20,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// uploaded is what upload reports.
+// uploaded is the result of upload.
 type uploaded struct {
 	To    string `json:"to"`
 	Files int    `json:"files"`
@@ -68,7 +68,8 @@ func newUpload(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// uploadable returns the folder to upload: the one that is named, or that of the Examples made of a table, which remove removes.
+// uploadable returns the folder to upload: the named one, or that of the Examples made from a
+// table, which remove removes.
 func uploadable(ctx context.Context, a *app.App, path string, split table.SplitFlags) (folder string, remove func(), err error) {
 	remove = func() {}
 	info, err := os.Stat(path)
@@ -85,7 +86,8 @@ func uploadable(ctx context.Context, a *app.App, path string, split table.SplitF
 	return path, remove, nil
 }
 
-// checkEmpty refuses an address in use: artifacts never change, and who read one counts on that.
+// checkEmpty returns an error for an address in use: artifacts never change, and their readers rely
+// on that.
 func checkEmpty(ctx context.Context, store storage.Store, to storage.Ref) error {
 	folder := to
 	if folder.Key != "" {
@@ -100,7 +102,8 @@ func checkEmpty(ctx context.Context, store storage.Store, to storage.Ref) error 
 	return nil
 }
 
-// upload sends the files of a folder one after another, and a bridge's marker last. Nothing else announces them until an event is published.
+// upload uploads the files of a folder one at a time, and a bridge's marker last. Nothing else
+// announces them until an event is published.
 func upload(ctx context.Context, store storage.Store, folder string, to storage.Ref) (uploaded, error) {
 	sent := uploaded{To: to.String()}
 	var markers []string

@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// cancelled is what cancel reports.
+// cancelled is the result of cancel.
 type cancelled struct {
 	Pipeline string `json:"pipeline"`
 	Run      string `json:"run"`
@@ -83,7 +83,8 @@ func isCancelled(ctx context.Context, bus events.Bus, key runs.Key) bool {
 	return err == nil && run.Last.State == runs.Cancelled
 }
 
-// awaitEnd waits until something has come of a run that has a job, and says what. A cancelled run is no failure of who cancelled it.
+// awaitEnd waits until a run with a job has an outcome, and prints it. A cancelled run is no
+// failure of the command that cancelled it.
 func awaitEnd(ctx context.Context, a *app.App, bus events.Bus, key runs.Key, timeout time.Duration) error {
 	var recorded events.Recorded
 	late := fmt.Errorf("run %s: no outcome within %s; its job is still stopping", key.Run, timeout)
@@ -104,7 +105,7 @@ func awaitEnd(ctx context.Context, a *app.App, bus events.Bus, key runs.Key, tim
 	return nil
 }
 
-// nextOutcome is the first outcome of the run's last job, which may be there already.
+// nextOutcome returns the first outcome of the run's last job, which may exist already.
 func nextOutcome(ctx context.Context, bus events.Bus, key runs.Key) (events.Recorded, error) {
 	join, err := dispatch.ReadJoin(ctx, bus, key.Pipeline, key.Run)
 	if err != nil {

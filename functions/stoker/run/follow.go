@@ -26,8 +26,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// PublishAndFollow publishes events of one run and shows its progress, until it has ended, or timeout is over and not 0. The run goes on
-// then. An event that turns out to be ignored is an error.
+// PublishAndFollow publishes events of one run and shows its progress until it has ended, or until
+// timeout, unless that is 0; the run then continues. An event that turns out to be ignored is an
+// error.
 func PublishAndFollow(ctx context.Context, a *app.App, bus events.Bus, evs []events.Event, timeout time.Duration) error {
 	var outcome events.Event
 	run := evs[0].Run
@@ -48,7 +49,7 @@ func PublishAndFollow(ctx context.Context, a *app.App, bus events.Bus, evs []eve
 	return endedWell(ctx, a, bus, runs.Outcome(events.Recorded{Event: outcome}))
 }
 
-// Follow publishes the events of a run, and shows how it gets on until something has come of it.
+// Follow publishes the events of a run, and shows its progress until it has an outcome.
 func Follow(ctx context.Context, a *app.App, bus events.Bus, evs []events.Event) (events.Event, error) {
 	show := a.Display()
 	defer show.Close()
@@ -77,7 +78,7 @@ func Refusal(a *app.App, none *submit.NoEffect) error {
 	return fmt.Errorf("%w; publish it under another --run, or start this run's inputs again: `%s`", none, a.Command("runs rerun "+of))
 }
 
-// Describe describes an outcome for people.
+// Describe prints an outcome for people.
 func Describe(w io.Writer, event events.Event) {
 	switch data := event.Data.(type) {
 	case *events.ModelTrained:
@@ -95,7 +96,8 @@ func Describe(w io.Writer, event events.Event) {
 	}
 }
 
-// describeModel says how good a model is, what it started from, how its files compare with it, and whether it was there before.
+// describeModel prints the metrics of a model, what it started from, how its files compare with it,
+// and whether it existed before.
 func describeModel(w io.Writer, data *events.ModelTrained) {
 	terminal.Row(w, "metrics", runs.Metrics(data.Metrics))
 	if values := hyperparametersLine(data.Hyperparameters); values != "" {
@@ -116,7 +118,7 @@ func describeModel(w io.Writer, data *events.ModelTrained) {
 	}
 }
 
-// shownValue is a hyperparameter's value on one line, or mask.Hidden.
+// shownValue returns a hyperparameter's value on one line, or mask.Hidden.
 func shownValue(name string, value any) string {
 	if mask.Name(name) {
 		return mask.Hidden
@@ -124,7 +126,7 @@ func shownValue(name string, value any) string {
 	return mask.Text(runs.FirstLine(fmt.Sprint(value)))
 }
 
-// hyperparametersLine lists values by name, without what a tuner says of its trial; "" of none.
+// hyperparametersLine lists values by name, without the tuner's own entries; "" if there are none.
 func hyperparametersLine(values map[string]any) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -136,7 +138,8 @@ func hyperparametersLine(values map[string]any) string {
 	return strings.Join(all, "  ")
 }
 
-// endedWell is nil for a run that has a model. For another it is why it has none, in one sentence with what to type next.
+// endedWell returns nil for a run that has a model. For another it returns why it has none, in one
+// sentence with the next command to type.
 func endedWell(ctx context.Context, a *app.App, bus events.Bus, ended runs.Summary) error {
 	switch ended.State {
 	case runs.Trained:
@@ -146,13 +149,14 @@ func endedWell(ctx context.Context, a *app.App, bus events.Bus, ended runs.Summa
 	}
 	why := fmt.Sprintf("run %s %s: %s", ended.Run, ended.State, ended.What())
 	detail, err := query.Of(ctx, bus, runs.Key{Pipeline: ended.Pipeline, Run: ended.Run})
-	if err != nil { // the reason counts, even where the way on can't be found out
+	if err != nil { // the reason matters, even if there is no next command
 		return errors.New(why)
 	}
 	return fmt.Errorf("%s; %s", why, wayOn(a, detail))
 }
 
-// wayOn is what to type after a failure: what shows all of it, and what tries the run again.
+// wayOn returns the commands after a failure: one that shows the details, and one that tries the
+// run again.
 func wayOn(a *app.App, d query.Detail) string {
 	name := app.Quoted(d.Pipeline + "@" + d.Run)
 	if d.DeadLetter == 0 {
@@ -166,17 +170,17 @@ func wayOn(a *app.App, d query.Detail) string {
 	return fmt.Sprintf("`%s` shows its log, %s", a.Command("logs "+name), deadLetter)
 }
 
-// PinnedHelp is for whoever means to mend a pipeline and try again.
+// PinnedHelp explains for users who repair a pipeline and try again which revision is used.
 const PinnedHelp = "A job keeps the pipeline as it was when its events had come, whatever was applied since: `stoker runs rerun` starts\n" +
 	"the inputs of a run again with the pipeline as it is now."
 
-// PinnedNote says the same of one job.
+// PinnedNote explains the same for one job.
 func PinnedNote(revision uint64) string {
 	return fmt.Sprintf("a retry uses the pipeline as it was at revision %d; `stoker runs rerun` uses the pipeline as it is now", revision)
 }
 
-// WarnPinned warns who tries a job again that a newer revision of its pipeline is applied: that one will not be used. It is advice
-// alone, and nothing that goes wrong with it holds up the retry.
+// WarnPinned warns a user who tries a job again if a newer revision of its pipeline is applied,
+// which will not be used. Errors are ignored, because it is only advice.
 func WarnPinned(ctx context.Context, a *app.App, bus runs.Source, line replay.DeadLetter) {
 	job, ok := replay.JobOf(line.DeadLetter)
 	if !ok {

@@ -29,7 +29,7 @@ func TestAModelsTableSaysWhatItStartedFromAndHowItsFilesCompare(t *testing.T) {
 	}
 }
 
-// The commands that a failure hints at find the data of the one that failed.
+// The commands in hints after a failure find the data of the command that failed.
 func TestHintsAfterAFailureNameTheDataDirectory(t *testing.T) {
 	t.Parallel()
 	a := &app.App{Self: "stoker", DataDir: "/elsewhere"}

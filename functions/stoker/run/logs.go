@@ -99,7 +99,8 @@ func printLogs(ctx context.Context, a *app.App, l app.Link, key runs.Key, f logs
 	return logs.Copy(ctx, l.Store, address, out)
 }
 
-// followLog prints what is being printed until the run has ended, and says how it did. A run that has ended is printed from the store.
+// followLog prints the log of a running run until it has ended, and then its outcome. It prints
+// that of a run that has ended from the store.
 func followLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, out *logs.Printer) error {
 	detail, err := query.Of(ctx, l.Bus, key)
 	if err != nil {
@@ -115,7 +116,7 @@ func followLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, out *l
 			return err
 		}
 	}
-	if address, err := logs.Address(ctx, l.Bus, detail, false); err == nil && address != "" && !out.Any() { // it ended before it was looked at
+	if address, err := logs.Address(ctx, l.Bus, detail, false); err == nil && address != "" && !out.Any() { // it ended before it was found
 		if err := logs.Copy(ctx, l.Store, address, out); err != nil {
 			fmt.Fprintln(a.Notes(), err)
 		}
@@ -126,7 +127,7 @@ func followLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, out *l
 	return endedWell(ctx, a, l.Bus, ended)
 }
 
-// attemptLog prints the log of one attempt at the execution of which one log is known, or lists them.
+// attemptLog prints the log of one attempt at the execution of a known log, or lists them.
 func attemptLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, known, which string, out *logs.Printer) error {
 	if known == "" {
 		return exit.NotFound(fmt.Errorf("run %s: which attempts there were is known once it has ended with a log", key.Run))

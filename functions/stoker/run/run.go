@@ -1,4 +1,5 @@
-// Package run has the commands that show, follow, repeat and cancel runs. Other groups follow their runs with it.
+// Package run has the commands that show, follow, repeat and cancel runs. Other groups follow their
+// runs with it.
 package run
 
 import (

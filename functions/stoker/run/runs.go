@@ -52,12 +52,12 @@ func runsTable(w io.Writer, runs []runs.Summary) {
 	}
 }
 
-// reran is what rerun reports.
+// reran is the result of rerun.
 type reran struct {
 	Pipeline string        `json:"pipeline"`
 	Run      string        `json:"run"`
 	Of       string        `json:"of"`
-	Revision uint64        `json:"revision"` // of the pipeline as it is now
+	Revision uint64        `json:"revision"` // of the current pipeline
 	Events   []uint64      `json:"events"`   // their sequences
 	WaitsFor []events.Kind `json:"waits_for,omitempty"`
 }
@@ -158,7 +158,7 @@ func kindWords(kinds []events.Kind) string {
 	return strings.Join(words, ", ")
 }
 
-// waitFlags are those of commands that may stay until a run has ended.
+// waitFlags are the flags of commands that may wait until a run has ended.
 type waitFlags struct {
 	wait    bool
 	timeout time.Duration
@@ -171,7 +171,7 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 
 func (f *waitFlags) check() error { return app.CheckTimeout(f.wait, f.timeout) }
 
-// awaitRun waits until a run has ended, and says how. The log has the outcome first.
+// awaitRun waits until a run has ended, and prints its outcome, which is in the log first.
 func awaitRun(ctx context.Context, a *app.App, bus events.Bus, key runs.Key, timeout time.Duration) (ended runs.Summary, err error) {
 	late := fmt.Errorf("run %s: it has not ended within %s; `stoker runs show %[1]s` says what it waits for", key.Run, timeout)
 	err = exit.AtMost(ctx, timeout, late, func(ctx context.Context) error {

@@ -63,7 +63,7 @@ func newRunsShow(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// shownRun is what `stoker runs show` prints of a run.
+// shownRun is the result of `stoker runs show`.
 type shownRun struct {
 	query.Detail
 	Next []string `json:"next,omitempty"` // commands that help
@@ -80,8 +80,8 @@ func showRun(ctx context.Context, a *app.App, bus events.Bus, key runs.Key) erro
 	return a.Print(shown, shown.table)
 }
 
-// findRun is the run that a user means by its name, and perhaps its pipeline's: as a flag, or as PIPELINE@RUN or PIPELINE/RUN.
-// A run whose own name is like that is found first.
+// findRun returns the run that a user names, with its pipeline if given: as a flag, or as
+// PIPELINE@RUN or PIPELINE/RUN. A run whose own name has that form is found first.
 func findRun(ctx context.Context, a *app.App, bus events.Bus, pipeline, name string) (runs.Key, error) {
 	key, err := runNamed(ctx, a, bus, pipeline, name)
 	at := strings.IndexAny(name, "@/")
@@ -166,7 +166,7 @@ func (d shownRun) table(w io.Writer) {
 	}
 }
 
-// indented is a text with two blanks before each line.
+// indented indents each line of a text by two blanks.
 func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
 }
@@ -186,7 +186,7 @@ func attemptLine(lease events.Lease) string {
 	return line
 }
 
-// endedWords says how an attempt ended.
+// endedWords describes how an attempt ended.
 func endedWords(kind events.FailureKind) string {
 	if kind == events.FailureUnavailable {
 		return "handed back or lost"
@@ -202,7 +202,7 @@ func progressLine(p events.Progress) string {
 	return strings.TrimSpace(fmt.Sprintf("%s  %s%s", terminal.Time(p.Time), what, runs.Metrics(p.Metrics)))
 }
 
-// nextSteps are commands that help a run on from its state.
+// nextSteps returns the commands that help a run in its state.
 func nextSteps(a *app.App, d query.Detail) []string {
 	run := app.Quoted(d.Run) + " --pipeline " + d.Pipeline
 	var next []string

@@ -61,7 +61,7 @@ func (f watchFlags) check() error {
 	return nil
 }
 
-// inWords is what is waited for.
+// inWords describes the awaited outcome.
 func (f watchFlags) inWords() string {
 	what, of := "events, runs and progress", "all pipelines"
 	if len(f.Kinds) > 0 {
@@ -78,7 +78,7 @@ func (f watchFlags) inWords() string {
 	return what + " of " + of
 }
 
-// watchRuns prints what happens until ctx ends.
+// watchRuns prints events until ctx ends.
 func watchRuns(ctx context.Context, a *app.App, bus events.Bus, f watchFlags) error {
 	f.Away = func(err error) { fmt.Fprintf(a.Notes(), "the bus is away: %v; waiting for it\n", err) }
 	fmt.Fprintf(a.Notes(), "waiting for %s; Ctrl-C ends it\n", f.inWords())
@@ -91,7 +91,7 @@ func watchRuns(ctx context.Context, a *app.App, bus events.Bus, f watchFlags) er
 	})
 }
 
-// watchedText is the line for people.
+// watchedText returns the line for people.
 func watchedText(l watch.Line) string {
 	return strings.TrimRight(fmt.Sprintf("%s  %-16s %s/%s  %s", l.Time.Local().Format(time.TimeOnly), l.Kind, l.Pipeline, l.Run, l.What), " ")
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// A watch that the bus has left waits for it, and goes on behind the last event that it has shown: none twice, and none of those that
-// came before it was back.
+// A watch that lost the bus waits for it, and continues after the last event that it has shown: it
+// shows none twice, and includes those that arrived before the bus returned.
 func TestAWatchGoesOnWhereItWasWhenTheBusIsBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

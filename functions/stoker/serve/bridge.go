@@ -107,7 +107,8 @@ func runBridge(ctx context.Context, a *app.App, o *operated, opts bridge.Options
 	})
 }
 
-// upBridge adds the flags of a bridge to up. It returns the bridge that they ask for, once they are parsed.
+// upBridge adds the flags of a bridge to up. It returns a function for the options of the bridge
+// that they request, once they are parsed.
 func upBridge(cmd *cobra.Command) func() (*bridge.Options, error) {
 	var wanted bool
 	var opts bridge.Options
@@ -147,7 +148,7 @@ func (f *endpointFlags) add(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.pipelines, "http-pipeline", nil, "pipeline that events may be for (default any)")
 }
 
-// check refuses flags that don't go together.
+// check returns an error for flags that can't be combined.
 func (f *endpointFlags) check(cmd *cobra.Command) error {
 	changed := cmd.Flags().Changed
 	for _, name := range []string{"http-token-file", "http-cert", "http-key", "http-client-ca", "http-pipeline"} {
@@ -166,7 +167,7 @@ func (f *endpointFlags) check(cmd *cobra.Command) error {
 	return app.Together(cmd, "http-cert", "http-key")
 }
 
-// token returns what requests must have, or nil if there is no token.
+// token returns a function for the token that requests must have, or nil if there is no token.
 func (f *endpointFlags) token(logger *slog.Logger) (func() string, error) {
 	if f.tokenFile == "" {
 		token := strings.TrimSpace(os.Getenv(bridgeTokenEnv))
@@ -200,7 +201,7 @@ type fileToken struct {
 	read  time.Time
 }
 
-// get is the token for now. If the file can't be read any more, the token of before stays.
+// get returns the current token. If the file can't be read any more, it returns the previous one.
 func (f *fileToken) get() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -226,7 +227,8 @@ func (f *fileToken) reread() error {
 	return nil
 }
 
-// serveEvents runs the endpoint. It refuses to listen beyond this machine without authentication.
+// serveEvents runs the endpoint. It refuses to listen on other addresses than loopback without
+// authentication.
 func serveEvents(ctx context.Context, a *app.App, f endpointFlags, anyway bool, listen string) error {
 	opts := endpoint.Options{Pipelines: f.pipelines, Certificates: f.tls.ClientCA != "", Logger: a.Logger()}
 	if _, err := endpoint.New(nil, opts); err != nil {
@@ -266,7 +268,7 @@ func serveEvents(ctx context.Context, a *app.App, f endpointFlags, anyway bool, 
 	})
 }
 
-// sayEndpoint says where events are taken, and from whom.
+// sayEndpoint prints where events are accepted, and from whom.
 func sayEndpoint(a *app.App, at net.Addr, secure bool, opts endpoint.Options) {
 	scheme, from := "http", "anybody on this machine"
 	if secure {

@@ -26,7 +26,7 @@ import (
 // consoleTokenEnv is the environment variable with the console's token.
 const consoleTokenEnv = "STOKER_CONSOLE_TOKEN"
 
-// DefaultConsole is where the console listens: on loopback.
+// DefaultConsole is the console's address: on loopback.
 const DefaultConsole = "127.0.0.1:8790"
 
 // consoleFlags are the address of a console and its permissions.
@@ -36,7 +36,8 @@ type consoleFlags struct {
 	readOnly, open    bool
 }
 
-// readers are the users that may read without the token at an address: on loopback processes of this user, elsewhere nobody.
+// readers returns the users that may read without the token at an address: on loopback processes of
+// this user, elsewhere none.
 func readers(at net.Addr, open bool) console.Readers {
 	switch {
 	case open:
@@ -105,10 +106,11 @@ func newConsole(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// minToken is how long a token must be that people choose.
+// minToken is the minimum length of a token chosen by people.
 const minToken = 12
 
-// renewed is the token for now: another one in the token's file takes the place of the first. "" if none can come.
+// renewed returns the current token: a new one in the token's file replaces the first. "" if it
+// can't change.
 func (f consoleFlags) renewed() (string, error) {
 	if f.readOnly || f.tokenFile == "" {
 		return "", nil
@@ -117,7 +119,7 @@ func (f consoleFlags) renewed() (string, error) {
 	return token, err
 }
 
-// token is the one to ask for; "" for nobody. made says that it was made up now.
+// token returns the token to require; "" for none. made reports whether it was generated now.
 func (f consoleFlags) token() (token string, made bool, err error) {
 	if f.readOnly {
 		return "", false, nil
@@ -147,15 +149,16 @@ func consoleOptions(a *app.App, l app.Link) console.Options {
 	return opts
 }
 
-// console serves the page, and how it is. It needs the bus; without the store, most of what it shows is there all the same.
+// console serves the page and the probes. It needs the bus; without the store, most of the page
+// works.
 func (o *operated) console(ctx context.Context, l app.Link, listener net.Listener, opts console.Options, renewed func() (string, error)) error {
 	needs := asOnlooker(l.Bus.EventLag, dispatch.Reader)
 	opts.Probes = o.probes(ctx, needs)
 	return o.while(ctx, needs, func(ctx context.Context) error { return serveConsole(ctx, listener, opts, renewed) })
 }
 
-// serveConsole serves a console, and gives it a new token when renewed returns another one than before. An error of renewed leaves the token
-// as it is.
+// serveConsole serves a console, and gives it a new token when renewed returns another one. An
+// error of renewed leaves the token unchanged.
 func serveConsole(ctx context.Context, listener net.Listener, opts console.Options, renewed func() (string, error)) error {
 	c, err := console.New(opts)
 	if err != nil {

@@ -75,7 +75,7 @@ func NewLineageExport(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// lookup is the environment, with what the configuration file says where that says nothing.
+// lookup returns the environment, completed by the configuration file.
 func (exportFlags) lookup(found *settings.Settings) func(string) string {
 	filed := map[string]settings.Key{
 		"OPENLINEAGE_URL": settings.LineageURL, "OPENLINEAGE_ENDPOINT": settings.LineageEndpoint, "OPENLINEAGE_API_KEY": settings.LineageKey,
@@ -90,7 +90,7 @@ func (exportFlags) lookup(found *settings.Settings) func(string) string {
 	}
 }
 
-// config is where events go: flags before the environment before the file.
+// config returns where events are sent: flags before the environment before the file.
 func (f exportFlags) config(found *settings.Settings) (c openlineage.Config, err error) {
 	if c, err = openlineage.FromEnviron(f.lookup(found)); err != nil {
 		return c, exit.Usage(err)
@@ -113,7 +113,8 @@ func (f exportFlags) config(found *settings.Settings) (c openlineage.Config, err
 	return c, nil
 }
 
-// followLineage goes on until it is interrupted. It needs the bus, and the store for what a model was made of.
+// followLineage runs until it is interrupted. It needs the bus, and the store for the inputs of
+// models.
 func followLineage(ctx context.Context, a *app.App, c openlineage.Config, f exportFlags) error {
 	return operate(ctx, a, "lineage-export", *f.listen, func(ctx context.Context, o *operated) error {
 		return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {
@@ -164,7 +165,7 @@ func whereTo(c openlineage.Config) string {
 	return "standard output"
 }
 
-// newSender is what takes the events, and what is to be closed behind them.
+// newSender returns the receiver of the events, and what must be closed after it.
 func newSender(a *app.App, c openlineage.Config) (openlineage.Sender, io.Closer, error) {
 	switch {
 	case c.URL != "":

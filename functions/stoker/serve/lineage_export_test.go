@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/settings"
 )
 
-// Where lineage is sent: flags before the environment before the configuration file.
+// The receiver of lineage: flags before the environment before the configuration file.
 func TestTheReceiverOfLineageIsASetting(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	text := "openlineage:\n  url: http://by-file:5000\n  api_key: k\n  namespace: prod\n"

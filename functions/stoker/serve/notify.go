@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
-// Where secrets come from that no command line should hold.
+// Sources of secrets, which must not be on a command line.
 const (
 	notifyURLEnv    = "STOKER_NOTIFY_URL"
 	notifySecretEnv = "STOKER_NOTIFY_SECRET"
@@ -101,7 +101,8 @@ func runNotify(ctx context.Context, a *app.App, opts notify.Options, try bool, l
 	})
 }
 
-// secretText is what a flag says, else a file, else the environment. Space around it doesn't count. No error shows it.
+// secretText returns the secret of a flag, else of a file, else of the environment. Surrounding
+// white space is removed. No error contains it.
 func secretText(given, file, env string) (string, error) {
 	if given != "" || file == "" {
 		return strings.TrimSpace(cmp.Or(given, os.Getenv(env))), nil

@@ -19,26 +19,26 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// operated is a command that keeps running, with its probes and metrics.
+// operated is a long-running command, with its probes and metrics.
 type operated struct {
-	*telemetry.Telemetry // nil: nobody asks
+	*telemetry.Telemetry // nil: no telemetry
 	app                  *app.App
 	what                 string
-	listen               string // where it serves how it is; "": nowhere
-	page                 bool   // a page of its own serves that too
+	listen               string // address of its probes; "": none
+	page                 bool   // its own page serves the probes too
 }
 
-// listenFlag adds where a command that stays running serves how it is.
+// listenFlag adds the flag for the address of a long-running command's probes.
 func listenFlag(cmd *cobra.Command) *string {
 	return cmd.Flags().String("listen", "", "host:port where it serves /healthz, /readyz and /metrics; default: nowhere (STOKER_LISTEN)")
 }
 
-// operate runs do, watched as OpenTelemetry's variables and --listen ask for.
+// operate runs do, with the telemetry that OpenTelemetry's variables and --listen configure.
 func operate(ctx context.Context, a *app.App, what, listen string, do func(context.Context, *operated) error) error {
 	return operated{app: a, what: what, listen: listen}.run(ctx, do)
 }
 
-// run is operate of a command that may have a page.
+// run is operate for a command that may have a page.
 func (o operated) run(ctx context.Context, do func(context.Context, *operated) error) (err error) {
 	if o.listen == "" {
 		found, err := o.app.Settings()
@@ -64,13 +64,14 @@ func (o operated) run(ctx context.Context, do func(context.Context, *operated) e
 	return do(ctx, &o)
 }
 
-// asks is what an operated command needs to work, and the queues whose lag it reports.
+// asks are the services that an operated command needs to work, and the queues whose lag it
+// reports.
 type asks struct {
 	needs map[string]telemetry.Need
 	lags  []func(context.Context) ([]jetstream.Lag, error)
 }
 
-// while serves how the command is while do runs.
+// while serves the probes while do runs.
 func (o *operated) while(ctx context.Context, a asks, do func(context.Context) error) error {
 	if err := a.refused(ctx); err != nil {
 		return err
@@ -87,13 +88,14 @@ func (o *operated) while(ctx context.Context, a asks, do func(context.Context) e
 	})
 }
 
-// probes serve how the command is.
+// probes returns the handler of the probes.
 func (o *operated) probes(ctx context.Context, a asks) http.Handler {
 	return o.Probes(ctx, a.needs).Handler()
 }
 
-// refused looks once whether the bus refuses what is needed of it. A command with the wrong credentials fails when it starts, and does not keep running to say
-// it forever; what is refused later may be allowed again.
+// refused checks once whether the bus refuses any needed request. A command with the wrong
+// credentials fails when it starts, instead of reporting that forever; a later refusal may be
+// temporary.
 func (a asks) refused(ctx context.Context) error {
 	for _, need := range a.needs {
 		if err := need(ctx); errors.Is(err, events.ErrRefused) {
@@ -114,7 +116,7 @@ func (a asks) queues(ctx context.Context) (all []telemetry.Queue, err error) {
 	return all, err
 }
 
-// asWorker is what a worker needs: its queues, and the store.
+// asWorker returns what a worker needs: its queues, and the store.
 func asWorker(bus *jetstream.Bus, store storage.Store, root storage.Ref, functions []events.Function, classes []string) asks {
 	jobs := func(ctx context.Context) ([]jetstream.Lag, error) { return bus.JobLags(ctx, functions, classes) }
 	return asks{
@@ -126,7 +128,7 @@ func asWorker(bus *jetstream.Bus, store storage.Store, root storage.Ref, functio
 	}
 }
 
-// asStack is what everything in one process needs.
+// asStack returns what everything in one process needs.
 func asStack(stack *stack.Stack) asks {
 	all := asWorker(stack.Bus, stack.Store, stack.Root, events.Functions(), []string{"cpu"})
 	evs := asDispatcher(stack.Bus)
@@ -134,21 +136,22 @@ func asStack(stack *stack.Stack) asks {
 	return all
 }
 
-// asDispatcher is what a dispatcher needs. It reports the queues of jobs too: workers that are scaled to zero can't.
+// asDispatcher returns what a dispatcher needs. It also reports the queues of jobs, because workers
+// that are scaled to zero can't.
 func asDispatcher(bus *jetstream.Bus) asks {
 	all := asReader(bus.EventLag, bus.MayFollowEvents, dispatch.Reader)
 	all.lags = append(all.lags, bus.QueueLags)
 	return all
 }
 
-// asReader is what a reader of a stream needs: that its place there hands out to it.
+// asReader returns what a reader of a stream needs: that its consumer delivers to it.
 func asReader(lag func(context.Context, string) (jetstream.Lag, error), may func(context.Context, string) error, reader string) asks {
 	all := asOnlooker(lag, reader)
 	all.needs["bus"] = func(ctx context.Context) error { return may(ctx, reader) }
 	return all
 }
 
-// asOnlooker is what one needs who sees how a reader is.
+// asOnlooker returns what a command needs that shows the state of a reader.
 func asOnlooker(lag func(context.Context, string) (jetstream.Lag, error), reader string) asks {
 	ask := func(ctx context.Context) ([]jetstream.Lag, error) {
 		found, err := lag(ctx, reader)
@@ -160,7 +163,7 @@ func asOnlooker(lag func(context.Context, string) (jetstream.Lag, error), reader
 	return asks{needs: map[string]telemetry.Need{"bus": needs(ask)}, lags: []func(context.Context) ([]jetstream.Lag, error){ask}}
 }
 
-// asListener is what one needs who listens: its places in streams.
+// asListener returns what a listener needs: its consumers of streams.
 func asListener(bus *jetstream.Bus, places func() (name string, streams []string)) asks {
 	name, streams := places()
 	ask := func(ctx context.Context) (all []jetstream.Lag, err error) {
@@ -175,7 +178,7 @@ func asListener(bus *jetstream.Bus, places func() (name string, streams []string
 	return asks{needs: map[string]telemetry.Need{"bus": needs(ask)}, lags: []func(context.Context) ([]jetstream.Lag, error){ask}}
 }
 
-// needs makes a need of a look at queues.
+// needs turns a request for the lag of queues into a need.
 func needs(lags func(context.Context) ([]jetstream.Lag, error)) telemetry.Need {
 	return func(ctx context.Context) error {
 		_, err := lags(ctx)
@@ -183,7 +186,7 @@ func needs(lags func(context.Context) ([]jetstream.Lag, error)) telemetry.Need {
 	}
 }
 
-// storeNeed asks for an object that is never there, below the place where artifacts go.
+// storeNeed requests an object that never exists, below the place of artifacts.
 func storeNeed(store storage.Store, root storage.Ref) telemetry.Need {
 	return func(ctx context.Context) error {
 		_, err := store.Stat(ctx, root.Join(".ready"))

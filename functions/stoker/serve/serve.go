@@ -1,5 +1,6 @@
-// Package serve has the commands that stay running: the local stack, workers, the dispatcher, the bridge, the console and the
-// exporters. Read operate first: it serves the probes and metrics of each of them.
+// Package serve has the long-running commands: the local stack, workers, the dispatcher, the
+// bridge, the console and the exporters. Read operate first: it serves the probes and metrics of
+// each of them.
 package serve
 
 import (

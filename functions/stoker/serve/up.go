@@ -86,7 +86,7 @@ func StackOptions(a *app.App) stack.Options {
 	return stack.Options{DataDir: a.DataDir, Logger: a.Logger(), Builtins: modules.Builtins()}
 }
 
-// WithStack runs a stack for as long as do runs, and says what to do where there is one already.
+// WithStack runs a stack while do runs. If there is one already, the error says what to do.
 func WithStack(ctx context.Context, a *app.App, options stack.Options, do func(context.Context, *stack.Stack) error) error {
 	if err := logStderr(a.Logger()); err != nil {
 		return err
@@ -98,7 +98,7 @@ func WithStack(ctx context.Context, a *app.App, options stack.Options, do func(c
 	return err
 }
 
-// Announce says where everything is, and how to reach it from another terminal.
+// Announce prints all addresses, and how to use the stack from another terminal.
 func Announce(a *app.App, stack *stack.Stack, console, token string) {
 	c := stack.Connection()
 	fmt.Fprintf(a.Notes(), "stoker is up: data in %s\n", a.DataDir)
@@ -114,8 +114,9 @@ func Announce(a *app.App, stack *stack.Stack, console, token string) {
 // noConsole is the value of --console for none.
 const noConsole = "off"
 
-// WithConsole runs a console together with do, unless it is off. Its token stays with the data. Another one in its file takes its place while the
-// console runs, and a file that was removed is made again with a new one.
+// WithConsole runs a console together with do, unless it is off. Its token is kept with the data. A
+// new one in its file replaces it while the console runs; if the file is removed, a new one is
+// generated.
 func WithConsole(ctx context.Context, a *app.App, address string, stack *stack.Stack, probes http.Handler, do func(ctx context.Context, url, token string) error) error {
 	if address == noConsole {
 		return do(ctx, "", "")
@@ -140,7 +141,7 @@ func WithConsole(ctx context.Context, a *app.App, address string, stack *stack.S
 	return running.Wait()
 }
 
-// listenConsole takes any port where the default one is taken: two stacks may run at once.
+// listenConsole uses any port if the default one is in use, since two stacks may run at once.
 func listenConsole(a *app.App, address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil && address == DefaultConsole {
@@ -156,7 +157,8 @@ func listenConsole(a *app.App, address string) (net.Listener, error) {
 // tokenFile is the file with the console's token in a data folder.
 func tokenFile(dataDir string) string { return filepath.Join(dataDir, "console.token") }
 
-// renewedToken is the token for now of a console that runs. A file that holds no token may still be being written: it is left as it is.
+// renewedToken returns the current token of a running console. A file without a valid token may
+// still be being written: it is left unchanged.
 func renewedToken(dataDir string) (string, error) {
 	text, err := os.ReadFile(tokenFile(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,7 +171,7 @@ func renewedToken(dataDir string) (string, error) {
 	return token, err
 }
 
-// keptToken is the console's token of a data folder, made the first time.
+// keptToken returns the console's token of a data folder, generated the first time.
 func keptToken(dataDir string) (string, error) {
 	name := tokenFile(dataDir)
 	text, err := os.ReadFile(name)
@@ -183,8 +185,8 @@ func keptToken(dataDir string) (string, error) {
 	return token, os.WriteFile(name, []byte(token+"\n"), 0o600)
 }
 
-// logStderr sends to log what libraries write to os.Stderr by themselves, from now until the process ends. The embedded S3 server
-// reports errors of requests there, in color.
+// logStderr redirects os.Stderr, to which libraries write by themselves, to log until the process
+// ends. The embedded S3 server reports errors of requests there, in color.
 func logStderr(log *slog.Logger) error {
 	r, w, err := os.Pipe()
 	if err != nil {

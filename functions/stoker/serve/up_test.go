@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/console"
 )
 
-// linesTo sends what is written to it, line by line.
+// linesTo sends each line that is written to it.
 type linesTo chan string
 
 func (l linesTo) Write(text []byte) (int, error) {
@@ -38,7 +38,8 @@ func TestWhatLibrariesWriteToStandardErrorIsLogged(t *testing.T) {
 	}
 }
 
-// A token's file that is being written, or gone, neither ends sessions nor leaves the console without a token.
+// A token's file that is being written, or is removed, neither ends sessions nor leaves the console
+// without a token.
 func TestATokenIsRenewedOnlyByAWholeOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -29,7 +29,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// workerFlags say what a worker takes, what it keeps ready, and how it leaves.
+// workerFlags configure which jobs a worker takes, what it keeps ready, and how it stops.
 type workerFlags struct {
 	functions   []string
 	classes     []string
@@ -124,7 +124,7 @@ func work(ctx context.Context, a *app.App, f workerFlags, w *worker.Worker) erro
 	return reportOnce(a, worked)
 }
 
-// handled is what worker --once reports.
+// handled is the result of worker --once.
 type handled struct {
 	Jobs int `json:"jobs"`
 }
@@ -139,7 +139,7 @@ func reportOnce(a *app.App, worked bool) error {
 	return a.Print(handled{map[bool]int{true: 1}[worked]}, nil)
 }
 
-// withWorker puts a worker together for as long as do runs.
+// withWorker creates a worker while do runs.
 func withWorker(ctx context.Context, a *app.App, f workerFlags, o *operated, do func(context.Context, *worker.Worker) error) error {
 	return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {
 		store, err := withinInputs(a, l.Store, l.Root)
@@ -175,7 +175,7 @@ func withWorker(ctx context.Context, a *app.App, f workerFlags, o *operated, do 
 	})
 }
 
-// withExecutor makes an executor, for as long as do runs.
+// withExecutor creates an executor while do runs.
 func withExecutor(a *app.App,
 	f workerFlags, o *operated, store storage.Store, root storage.Ref, leader *multihost.Leader, do func(*execution.Executor, *runner.Runner) error,
 ) (err error) {
@@ -194,7 +194,7 @@ func withExecutor(a *app.App,
 	}), host)
 }
 
-// allFunctions are the kinds of jobs that there are.
+// allFunctions returns the kinds of jobs.
 func allFunctions() (all []string) {
 	for _, function := range events.Functions() {
 		all = append(all, string(function))
@@ -215,7 +215,7 @@ func (f *workerFlags) checkFunctions() error {
 	return nil
 }
 
-// chosen are those of all functions that the worker is to take jobs of.
+// chosen returns the functions whose jobs the worker takes.
 func (f *workerFlags) chosen(all ...worker.Function) (chosen []worker.Function) {
 	for _, function := range all {
 		if slices.Contains(f.functions, string(function.Name())) {
@@ -225,7 +225,7 @@ func (f *workerFlags) chosen(all ...worker.Function) (chosen []worker.Function) 
 	return chosen
 }
 
-// takes says what the worker takes, and how much at once.
+// takes describes which jobs the worker takes, and how many at once.
 func (f *workerFlags) takes() []string {
 	takes := []string{"classes " + strings.Join(f.classes, ", "), fmt.Sprintf("slots %d", f.slots)}
 	if f.several() {
@@ -237,7 +237,7 @@ func (f *workerFlags) takes() []string {
 	return takes
 }
 
-// names are those of functions.
+// names returns the names of functions.
 func names(functions []worker.Function) (all []events.Function) {
 	for _, f := range functions {
 		all = append(all, f.Name())
@@ -245,16 +245,17 @@ func names(functions []worker.Function) (all []events.Function) {
 	return all
 }
 
-// defaultGrace fits into the 30 s that Kubernetes gives a pod, and far into the 90 s of systemd.
+// defaultGrace fits into the 30 s that Kubernetes gives a pod, and into the 90 s of systemd.
 const defaultGrace = 25 * time.Second
 
-// moduleGrace is what a module has of the grace time to write its checkpoint: 3/5 of it, 15 s by default. The trainer sends
-// checkpoints until 3/2 of that are over, 9/10 of the grace time; the rest is for the log, and for handing the job back.
+// moduleGrace is the part of the grace time in which a module writes its checkpoint: 3/5 of it, 15
+// s by default. The trainer uploads checkpoints until 3/2 of that have passed, 9/10 of the grace
+// time; the rest is for the log, and for handing the job back.
 func moduleGrace(grace time.Duration) time.Duration { return grace * 3 / 5 }
 
-// leaveWithin runs do, and once ctx has ended waits no longer than grace for it to return. Nothing is lost by leaving then,
-// for each effect can be cut off anywhere: the job is another worker's when its lease has run out. The process must end with
-// the error that says so, since do may still be running.
+// leaveWithin runs do, and waits at most grace for it to return after ctx has ended. Nothing is
+// lost then, because each effect can be interrupted anywhere: another worker gets the job when its
+// lease has expired. The process must exit with the returned error, since do may still be running.
 func leaveWithin(ctx context.Context, grace time.Duration, do func(context.Context) error) error {
 	returned := make(chan error, 1)
 	go func() { returned <- do(ctx) }()
@@ -281,9 +282,9 @@ type storeProbe struct {
 	passed atomic.Bool
 }
 
-// await probes until the store has answered. A store that is unavailable when the worker starts is
-// waited for; one that refuses, or that does not honor conditions, ends the worker. It returns nil
-// when ctx has ended: that asks a worker to stop, and has no job.
+// await probes until the store has answered. It waits for a store that is unavailable when the
+// worker starts; one that denies access, or that does not honor conditions, ends the worker. It
+// returns nil when ctx has ended: then the worker is stopping, and has no job.
 func (p *storeProbe) await(ctx context.Context) error {
 	err := storage.AwaitProbe(ctx, p.store, p.root, func(err error, wait time.Duration) {
 		p.log.WarnContext(ctx, "object store is not available; probing again", "again_in", wait, "error", err)
@@ -300,7 +301,8 @@ func (p *storeProbe) await(ctx context.Context) error {
 
 var errNotProbed = errors.New("object store is not probed yet")
 
-// need is for readiness: a worker is ready once its store has passed, and while the store answers.
+// need is for readiness: a worker is ready once its store has passed the probe, and while the store
+// answers.
 func (p *storeProbe) need(ctx context.Context) error {
 	if !p.passed.Load() {
 		return errNotProbed
@@ -308,8 +310,8 @@ func (p *storeProbe) need(ctx context.Context) error {
 	return storeNeed(p.store, p.root)(ctx)
 }
 
-// withinInputs keeps a worker's hands off what lies elsewhere than in root and in the places that the settings name, whatever address a
-// event or a pipeline brings. Where they name none, the store's own policy alone decides.
+// withinInputs restricts a worker to root and the places that the settings name, whatever address
+// an event or a pipeline has. If the settings name none, only the store's own policy applies.
 func withinInputs(a *app.App, store storage.Store, root storage.Ref) (storage.Store, error) {
 	places, err := a.Inputs()
 	if err != nil || len(places) == 0 {

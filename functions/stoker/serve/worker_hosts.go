@@ -23,20 +23,20 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// hostsTokenEnv holds what the hosts of a group know, and nobody else.
+// hostsTokenEnv holds the secret that the hosts of a group share.
 const hostsTokenEnv = "STOKER_HOSTS_TOKEN"
 
-// rankEnv is Kubernetes' name for which pod of an Indexed Job this is.
+// rankEnv is Kubernetes' variable with the index of this pod in an Indexed Job.
 const rankEnv = "JOB_COMPLETION_INDEX"
 
-// hostsHelp is what `stoker worker --help` says of groups.
+// hostsHelp is the section on groups of `stoker worker --help`.
 const hostsHelp = "With --hosts a:7070,b:7070 it is one of several hosts that train one model together, a group. Each runs the same command with\n" +
 	"the same hosts, --rank says which one it is. The first, the leader, takes train jobs with as many resources.workers as there\n" +
 	"are hosts, once all of them are there; the others stage the same inputs from the store, run the module and commit nothing.\n" +
 	"TensorFlow listens at the ports that are named, and the leader hears the others at the port behind its own. The hosts share a\n" +
 	"secret of at least 32 characters, STOKER_HOSTS_TOKEN. With --once all of them leave after one job."
 
-// hostsFlags make a worker one of a group.
+// hostsFlags make a worker a member of a group.
 type hostsFlags struct {
 	hosts  []string
 	rank   int
@@ -51,7 +51,7 @@ func (f *hostsFlags) add(cmd *cobra.Command) {
 
 func (f *hostsFlags) several() bool { return len(f.hosts) > 0 }
 
-// checkHosts says what a group can't do.
+// checkHosts returns an error for flags that a group does not support.
 func (f *workerFlags) checkHosts() error {
 	if !f.several() {
 		if f.rank >= 0 {
@@ -83,7 +83,7 @@ func (f *workerFlags) checkHosts() error {
 	return nil
 }
 
-// findRank takes the rank from Kubernetes if no flag has it.
+// findRank uses the rank of Kubernetes if no flag gives it.
 func (f *hostsFlags) findRank() (err error) {
 	if f.rank >= 0 {
 		return nil
@@ -106,7 +106,7 @@ func (f *hostsFlags) group(a *app.App) multihost.Options {
 	return o
 }
 
-// lead has the members of a group heard, for the first of its hosts; nil for a worker that is alone.
+// lead accepts the members of a group, on the first of its hosts; nil for a single worker.
 func (f *hostsFlags) lead(a *app.App) (*multihost.Leader, error) {
 	if !f.several() {
 		return nil, nil
@@ -126,7 +126,7 @@ func (f *hostsFlags) whole(leader *multihost.Leader) func(context.Context) error
 	}
 }
 
-// asMember is the life of a host that is a member: it needs the store, and no bus.
+// asMember runs a host that is a member: it needs the store, and no bus.
 func asMember(ctx context.Context, a *app.App, f workerFlags, o *operated) error {
 	return a.WithStore(ctx, func(ctx context.Context, open storage.Store, root storage.Ref) error {
 		store, err := withinInputs(a, open, root)
@@ -152,5 +152,5 @@ func asMember(ctx context.Context, a *app.App, f workerFlags, o *operated) error
 	})
 }
 
-// isMember says that this host takes no jobs itself.
+// isMember reports whether this host takes no jobs itself.
 func (f *hostsFlags) isMember() bool { return f.several() && f.rank > 0 }

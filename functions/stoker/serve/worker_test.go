@@ -42,7 +42,7 @@ func TestAWorkerLeavesWithinItsGraceTimeWhateverItIsAt(t *testing.T) {
 				if took := time.Since(stopped); took != tc.takes || err == nil || !strings.Contains(err.Error(), tc.says) {
 					t.Errorf("left after %s with %v, want %s and %s", took, err, tc.takes, tc.says)
 				}
-				time.Sleep(tc.needs) // what was left behind ends with the process, or here
+				time.Sleep(tc.needs) // ends with the process, or here
 			})
 		})
 	}
@@ -89,7 +89,7 @@ func TestAWorkerReadsOnlyWhereItMay(t *testing.T) {
 	}
 }
 
-// failing is a store whose first conditional writes fail.
+// failing returns a store whose first conditional writes fail.
 func failing(writes int, err error) storage.Store {
 	return storagetest.Faulty(storagetest.NewMemory(), func(c storagetest.Call) storagetest.Fault {
 		if c.Op == storagetest.OpPutIf && c.N < writes {

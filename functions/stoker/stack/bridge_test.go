@@ -27,7 +27,7 @@ trainer:
   custom_config: {label: species, batch_size: 20, hidden_units: [8]}
 `
 
-// amazon is Amazon's own client, which knows only the keys of the stack.
+// amazon returns Amazon's own client, which has only the keys of the stack.
 func amazon() *s3.Client {
 	c := shared.Connection()
 	return s3.New(s3.Options{
@@ -36,7 +36,7 @@ func amazon() *s3.Client {
 	})
 }
 
-// upload puts the demo's raw examples into a folder, and then the marker.
+// upload uploads the demo's raw examples to a folder, and then the marker.
 func upload(t *testing.T, folder string, metadata map[string]string) {
 	t.Helper()
 	send := func(key string, body string, metadata map[string]string) {
@@ -55,7 +55,7 @@ func upload(t *testing.T, folder string, metadata map[string]string) {
 		}
 		send(folder+"/"+file, string(body), nil)
 	}
-	send(folder+"/Split-later/", "", nil) // as many tools leave one for a folder
+	send(folder+"/Split-later/", "", nil) // many tools write such an object for a folder
 	send(folder+"/_SUCCESS", "", metadata)
 }
 
@@ -71,7 +71,7 @@ func TestAnUploadOfAMarkerStartsOneTraining(t *testing.T) {
 	metadata := map[string]string{"pipeline": "penguin-marked", "schema": penguins().Join("schema").String()}
 	upload(t, "marked/monday", metadata)
 	again(t, "marked%2Fmonday%2F_SUCCESS")
-	upload(t, "marked/tuesday", metadata) // on which the bridge works after what came before
+	upload(t, "marked/tuesday", metadata) // the bridge handles it after the earlier ones
 
 	announced := map[string]int{}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -95,7 +95,7 @@ func TestAnUploadOfAMarkerStartsOneTraining(t *testing.T) {
 	}
 }
 
-// again has the notification about a key delivered a second time, as another message.
+// again delivers the notification of a key a second time, as another message.
 func again(t *testing.T, key string) {
 	t.Helper()
 	for {

@@ -15,7 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// One event: the tuner_fn of a TFX module file, unchanged, searches on two workers at once, and run_fn trains with what they found.
+// One event: the tuner_fn of a TFX module file, unchanged, searches on two workers at once, and
+// run_fn trains with the result.
 func TestKerasTunerSharesASearchAmongWorkers(t *testing.T) {
 	module, err := filepath.Abs("testdata/penguin_tuned.py")
 	if err != nil {
@@ -60,7 +61,8 @@ tuner:
 	}
 }
 
-// trainedWithin is trained for a run of two processes with TensorFlow, and of a third one that trains.
+// trainedWithin is trained for a run of two processes with TensorFlow, and of a third one that
+// trains.
 func trainedWithin(t *testing.T, patience time.Duration, event events.Event) *events.ModelTrained {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// What `stoker pipelines show` prints as max_lost is what workers apply.
+// The max_lost that `stoker pipelines show` prints is the one that workers apply.
 func TestTheDefaultOfMaxLostIsTheWorkers(t *testing.T) {
 	t.Parallel()
 	if pipeline.DefaultMaxLost != worker.DefaultLost {

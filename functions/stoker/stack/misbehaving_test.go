@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/local/demo"
 )
 
-// moduleRun deploys a pipeline for a TFX module whose run_fn has a body, and returns what came of a run of it. settings are
-// more lines of its trainer.
+// moduleRun deploys a pipeline for a TFX module whose run_fn has a body, and returns the outcome of
+// a run of it. settings are more lines of its trainer.
 func moduleRun(t *testing.T, name, body, settings string) events.Event {
 	t.Helper()
 	python, path := tftest.Python(t), filepath.Join(t.TempDir(), "user_module.py")
@@ -80,8 +80,9 @@ func TestAMisbehavingModuleFailsAndTheWorkerLivesOn(t *testing.T) {
 			if !ok {
 				t.Fatalf("it became a model: %+v", event.Data)
 			}
-			// On a loaded machine a lease runs out at times. That attempt has a number too, and the limit does not count it: that
-			// no more than the limit are the module's own is proved with the worker, on a clock that nothing loads.
+			// On a loaded machine a lease sometimes expires. That attempt has a number too, and
+			// does not count for the limit. That no more attempts than the limit are the module's
+			// own is tested with the worker, on a fake clock.
 			if failed.Reason != test.kind || failed.Attempt < test.attempts || !strings.Contains(failed.Message, test.says) {
 				t.Errorf("%s after %d attempts: %s\nwant %s after at least %d: %s",
 					failed.Reason, failed.Attempt, failed.Message, test.kind, test.attempts, test.says)
@@ -93,7 +94,7 @@ func TestAMisbehavingModuleFailsAndTheWorkerLivesOn(t *testing.T) {
 	}
 }
 
-// The model comes of a module that does no more than leave one, on the worker that saw to the others.
+// The model is made by a module that only writes one, on the worker that ran the others.
 func TestATFXModuleBecomesAModelNextToThem(t *testing.T) {
 	t.Parallel()
 	model, err := filepath.Abs("../../../compute/tf/savedmodel/testdata/penguin/model")

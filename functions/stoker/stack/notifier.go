@@ -13,8 +13,9 @@ import (
 	"github.com/stoker-ml/stoker/local/bucket"
 )
 
-// notifier sends the store's notifications of new markers to the bus, where a bridge reads them. The store runs before the bus is
-// connected; until then an upload of a marker fails, so that the uploader tries again.
+// notifier sends the store's notifications of new markers to the bus, where a bridge reads them.
+// The store runs before the bus is connected; until then an upload of a marker fails, so that the
+// client tries again.
 type notifier struct {
 	to atomic.Pointer[jetstream.Bus]
 }
@@ -32,7 +33,8 @@ func (n *notifier) send(ctx context.Context, bucket string, message []byte) erro
 	return bus.Notify(ctx, bucket, message)
 }
 
-// notifications is the configuration of the store. Without a bridge it is the zero value, which sends none.
+// notifications returns the configuration of the store. Without a bridge it is the zero value,
+// which sends none.
 func (n *notifier) notifications(opts *bridge.Options) bucket.Notifications {
 	if opts == nil {
 		return bucket.Notifications{}

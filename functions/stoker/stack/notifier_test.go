@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/integrate/bridge"
 )
 
-// The store may be asked before the bus is open, by an uploader of a stack that was there before: it has to try again.
+// A client of an earlier stack may upload before the bus is open: it has to try again.
 func TestAMarkerIsRefusedUntilTheBusIsOpen(t *testing.T) {
 	t.Parallel()
 	sent := new(notifier).notifications(&bridge.Options{Marker: "READY"})

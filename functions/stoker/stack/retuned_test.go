@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// retuned is a pipeline that searches in so many steps a trial, and more of its tuner's keys.
+// retuned returns a pipeline that searches with this many steps per trial, and more keys of its
+// tuner.
 func retuned(steps int, more string) string {
 	return fmt.Sprintf(`
 pipeline: penguin-retuned
@@ -22,8 +23,8 @@ tuner:
 %s`, steps, more)
 }
 
-// A search is made where there is none yet, reused while what it rests on stays, and made anew, from what the last one learned, when
-// somebody asks for it.
+// A search is made if there is none yet, reused while its inputs stay the same, and made again,
+// using the results of the last one, on request.
 func TestARunIsTunedWhenItIsDue(t *testing.T) {
 	t.Parallel()
 	const changed = "  when: changed\n  study: {algorithm: random, max_trials: 3}\n"

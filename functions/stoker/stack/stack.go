@@ -29,11 +29,11 @@ import (
 // BucketName is the bucket of a stack's artifacts.
 const BucketName = "stoker"
 
-// Options of a stack.
+// Options are the options of a stack.
 type Options struct {
 	DataDir  string            // absolute or relative; created if it does not exist
-	Builtins map[string]string // compiled-in modules and the digests of what they do
-	Slots    int               // jobs at once; default 1
+	Builtins map[string]string // compiled-in modules and the digests of their code
+	Slots    int               // concurrent jobs; default 1
 	Warm     int               // idle module processes, as in runner.Options; default 0
 	NoWorker bool              // leave jobs to workers in other processes
 	Bridge   *bridge.Options   // publishes events of markers that are uploaded to the store; nil: none
@@ -50,14 +50,14 @@ type Options struct {
 type Stack struct {
 	Bus   *jetstream.Bus
 	Store *s3.Store
-	Root  storage.Ref // where artifacts go
+	Root  storage.Ref // place of artifacts
 
 	connection local.Connection
 	address    string
 }
 
-// With runs a stack while do runs. It stops the functions first, then the servers, so that nothing is lost. It returns do's error, or that
-// of the part that failed first.
+// With runs a stack while do runs. It stops the functions first, then the servers, so that nothing
+// is lost. It returns do's error, or that of the part that failed first.
 func With(ctx context.Context, opts Options, do func(context.Context, *Stack) error) (err error) {
 	if opts.DataDir, err = filepath.Abs(opts.DataDir); err != nil {
 		return err
@@ -86,8 +86,8 @@ func (s *Stack) Connection() local.Connection { return s.connection }
 // BusAddress is the URL of the bus without its credentials.
 func (s *Stack) BusAddress() string { return s.address }
 
-// withClients connects to the servers and announces the connection while do runs. It closes the clients before the servers stop: a server
-// with clients stops slowly.
+// withClients connects to the servers and announces the connection while do runs. It closes the
+// clients before the servers stop: a server with clients stops slowly.
 func withClients(ctx context.Context, opts Options, servers *local.Servers, notifier *notifier, do func(*Stack) error) (err error) {
 	root := storage.Ref{Bucket: BucketName}
 	connection := servers.Connection(root.String())
@@ -137,8 +137,8 @@ func (s *Stack) run(ctx context.Context, opts Options, servers *local.Servers, d
 	})
 }
 
-// withFunctions makes the functions that a worker calls with jobs. Working directories that a killed stack left behind are removed first:
-// its jobs are done again, in directories of their own.
+// withFunctions creates the functions for a worker's jobs. It first removes the working directories
+// of a killed stack: its jobs are done again, in new directories.
 func (s *Stack) withFunctions(opts Options, bus events.Bus, do func(...worker.Function) error) (err error) {
 	work := filepath.Join(opts.DataDir, "work")
 	if err := os.MkdirAll(work, 0o700); err != nil {

@@ -26,13 +26,14 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// shared is the stack of all tests: a process can run one embedded S3 server. Each test uses runs of its own.
+// shared is the stack of all tests: a process can run one embedded S3 server. Each test uses its
+// own runs.
 var shared *stack.Stack
 
-// lost is a folder of a stack that was killed.
+// lost is a folder of a killed stack.
 var lost string
 
-// TestMain is also the child process of runner: this test binary stands for stoker.
+// TestMain is also the child process of runner: this test binary replaces stoker.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "module" {
 		os.Exit(module.Process(context.Background(), builtin.Module()))
@@ -66,7 +67,7 @@ func withStack(m *testing.M) (code int) {
 	return code
 }
 
-// prepare deploys the demo's pipeline and uploads its artifacts, as every test needs them.
+// prepare deploys the demo's pipeline and uploads its artifacts, which every test needs.
 func prepare(ctx context.Context) error {
 	spec, err := pipeline.Parse(demo.PipelineFile())
 	if err != nil {
@@ -80,10 +81,11 @@ func prepare(ctx context.Context) error {
 
 func penguins() storage.Ref { return shared.Root.Join("demo", demo.PipelineName) }
 
-// patience bounds how long a test waits for a run; a machine that compiles meanwhile is slow.
+// patience bounds how long a test waits for a run; a machine that compiles at the same time is
+// slow.
 const patience = 2 * time.Minute
 
-// outcome publishes events and returns what came of their run.
+// outcome publishes events and returns the outcome of their run.
 func outcome(t *testing.T, evs ...events.Event) events.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -107,7 +109,7 @@ func outcome(t *testing.T, evs ...events.Event) events.Event {
 	return events.Event{}
 }
 
-// trained is the outcome of events that must lead to a model.
+// trained returns the outcome of events that must lead to a model.
 func trained(t *testing.T, evs ...events.Event) *events.ModelTrained {
 	t.Helper()
 	event := outcome(t, evs...)
@@ -173,7 +175,8 @@ func TestRawExamplesAndASchemaBecomeAModel(t *testing.T) {
 	}
 }
 
-// damaged uploads the demo's transformed examples under another address, with the train split changed.
+// damaged uploads the demo's transformed examples under another address, with the train split
+// changed.
 func damaged(t *testing.T, name string, change func(file []byte) []byte) string {
 	t.Helper()
 	root := shared.Root.Join("damaged", name)
@@ -218,7 +221,7 @@ func rewritten(t *testing.T, file []byte, number int, replace func(payload []byt
 	return out.Bytes()
 }
 
-// ofAnotherType is a penguin whose culmen depth is a whole number.
+// ofAnotherType returns a penguin whose culmen depth is an integer.
 func ofAnotherType() []byte {
 	var b example.Builder
 	return b.Float("body_mass_g_xf", 0).Int64("culmen_depth_mm_xf", 1).Float("culmen_length_mm_xf", 0).
@@ -328,8 +331,9 @@ func deadLetteredWith(t *testing.T, run, reason string) {
 	t.Errorf("no dead letter for run %q", run)
 }
 
-// nothingVisible looks for anything that a reader could take for an artifact of the execution, or that says it is done.
-// A failure without an execution has no place in the store at all: its inputs were refused before.
+// nothingVisible checks that there is nothing that a reader could take for an artifact of the
+// execution, or for its commit. A failure without an execution has no objects in the store: its
+// inputs were rejected before.
 func nothingVisible(t *testing.T, execution string) {
 	t.Helper()
 	if execution == "" {
@@ -386,7 +390,7 @@ func awaitDeadLetter(t *testing.T, subject string) events.DeadLetter {
 				return deadLetter
 			}
 		}
-		time.Sleep(10 * time.Millisecond) // DEAD has no follow: looked at again
+		time.Sleep(10 * time.Millisecond) // DEAD can't be followed: poll
 	}
 	t.Fatal("not dead-lettered")
 	return events.DeadLetter{}

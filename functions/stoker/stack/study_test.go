@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// One event: a builtin module's hyperparameters are searched for, no code needed, and it trains with the best. A second run on the same
-// data has them at once.
+// One event: a builtin module's hyperparameters are searched for, without code, and it trains with
+// the best. A second run on the same data reuses them.
 func TestABuiltinModuleIsTunedWithoutCode(t *testing.T) {
 	t.Parallel()
 	deploy(t, `
@@ -44,7 +44,8 @@ tuner:
 	}
 }
 
-// Of Hyperband, trials go on from one another: the files of the builtin's checkpoints pass through the store, and are gone in the end.
+// With Hyperband, trials resume from one another: the builtin's checkpoints pass through the store,
+// and are removed in the end.
 func TestABuiltinModuleIsTunedByHyperband(t *testing.T) {
 	t.Parallel()
 	deploy(t, `

@@ -15,7 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// One event: a TFX module file's tuner_fn searches, HParamsReady has what it found, and run_fn trains with that.
+// One event: a TFX module file's tuner_fn searches, HParamsReady has the result, and run_fn trains
+// with it.
 func TestARunIsTunedByItsTFXModuleAndTrainedWithWhatThatFound(t *testing.T) {
 	t.Parallel()
 	module, err := filepath.Abs("testdata/penguin_tuned.py")
@@ -62,7 +63,8 @@ func deploy(t *testing.T, text string) {
 	}
 }
 
-// transformOf is the event of the penguins behind their transform graph, whose schema is the one inside it.
+// transformOf returns the event of the transformed penguins with their transform graph, whose
+// schema is inside it.
 func transformOf(pipeline, run string) events.Event {
 	return events.Event{ID: run, Source: "/test", Pipeline: pipeline, Run: run, Data: &events.TransformReady{
 		TransformGraph:      penguins().Join("transform_graph").String(),
@@ -70,7 +72,7 @@ func transformOf(pipeline, run string) events.Event {
 	}}
 }
 
-// tuningOf is what the log says of a run's tuning.
+// tuningOf returns the event of a run's tuning in the log.
 func tuningOf(t *testing.T, pipeline, run string) *events.HParamsReady {
 	t.Helper()
 	query := events.Query{Kinds: []events.Kind{events.KindHParamsReady, events.KindTuningFailed}, Pipeline: pipeline, Run: run}
@@ -88,7 +90,7 @@ func tuningOf(t *testing.T, pipeline, run string) *events.HParamsReady {
 	return nil
 }
 
-// fileOf is a file of an artifact.
+// fileOf returns a file of an artifact.
 func fileOf(t *testing.T, uri, name string) string {
 	t.Helper()
 	ref, err := storage.ParseRef(uri)
@@ -106,7 +108,8 @@ func fileOf(t *testing.T, uri, name string) string {
 	return string(text)
 }
 
-// A run whose pipeline wants no other hyperparameters ends with its search, and says why; the job lies among the dead letters.
+// A run whose pipeline allows no other hyperparameters ends with its search, and reports why; the
+// job is a dead letter.
 func TestASearchThatFailsIsReportedWithItsTraceback(t *testing.T) {
 	t.Parallel()
 	module := filepath.Join(t.TempDir(), "user_module.py")

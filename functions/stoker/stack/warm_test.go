@@ -19,7 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// A process that has trained other models before must not train another one because of it.
+// A model does not depend on models that its process has trained before.
 func TestAModelDoesNotDependOnWhatItsProcessDidBefore(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer

@@ -66,7 +66,8 @@ func bestTable(w io.Writer, d studyDetail, best []report.Row) {
 	}
 }
 
-// atStep is where a trial had its score, which is the best of its course: what it came to in the end is among its metrics.
+// atStep returns the step of a trial's score, which is the best of its course; the final value is
+// among its metrics.
 func atStep(trial report.Row) string {
 	if trial.Step == 0 {
 		return ""
@@ -113,7 +114,8 @@ func newStudiesExport(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// exportStudy fills a folder. One that holds something is left alone: TensorBoard adds up all event files that it finds.
+// exportStudy writes to a folder, which must be empty: TensorBoard merges all event files that it
+// finds.
 func exportStudy(ctx context.Context, bus events.StudyLog, s studies.State, dir string) error {
 	if there, err := os.ReadDir(dir); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return exit.Usage(fmt.Errorf("export to %s: expected a new folder, or an empty one", dir))

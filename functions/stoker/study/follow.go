@@ -22,7 +22,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// studyView shows a study as it changes, and once more when it has ended.
+// studyView displays a study as it changes, and a last time when it has ended.
 type studyView interface {
 	show(d studyDetail)
 	end(d studyDetail) error
@@ -42,7 +42,8 @@ func newStudyView(a *app.App) studyView {
 // redrawn is how often a table is drawn while trials report steps.
 const redrawn = 200 * time.Millisecond
 
-// followStudy shows a study until it has ended. Its log has the state; reports of running trials come separately, and may be missing.
+// followStudy displays a study until it has ended. Its log has the state; reports of running trials
+// are separate, and may be missing.
 func followStudy(ctx context.Context, a *app.App, bus events.Bus, study events.Study) error {
 	var mu sync.Mutex
 	var d studyDetail
@@ -79,7 +80,7 @@ func followStudy(ctx context.Context, a *app.App, bus events.Bus, study events.S
 			mu.Unlock()
 		}
 		if err := watchCtx.Err(); err != nil {
-			return err // it was left, and is not over
+			return err // it was left, and has not ended
 		}
 		return exit.ErrOver
 	})
@@ -92,14 +93,15 @@ func followStudy(ctx context.Context, a *app.App, bus events.Bus, study events.S
 	return failedStudy(d)
 }
 
-// trialOf is the trial that a report is of: its job's, and its phase names it.
+// trialOf returns the trial of a report, which is in the phase of its job.
 func trialOf(s tune.Study, p events.Progress) (string, bool) {
 	id, named := strings.CutPrefix(p.Phase, terminal.TrialPhase)
 	t := s.Of(p.Job)
 	return id, named && t != nil && t.ID == id
 }
 
-// after is a trial's report with the metrics of earlier ones that it leaves out: not every step is evaluated.
+// after returns a trial's report, completed with metrics of earlier reports: not every step is
+// evaluated.
 func after(earlier, p events.Progress) events.Progress {
 	if earlier.Job != p.Job || earlier.Attempt != p.Attempt {
 		return p
@@ -113,14 +115,14 @@ func after(earlier, p events.Progress) events.Progress {
 	return p
 }
 
-// quietStudy prints nothing but the end, for programs.
+// quietStudy prints only the end, for programs.
 type quietStudy struct{ app *app.App }
 
 func (q quietStudy) show(studyDetail) {}
 
 func (q quietStudy) end(d studyDetail) error { return q.app.Print(d, nil) }
 
-// studyLines prints a line for each trial that has ended, and what the study came to.
+// studyLines prints a line for each trial that has ended, and the result of the study.
 type studyLines struct {
 	out   io.Writer
 	shown map[string]bool
@@ -145,14 +147,14 @@ func (l *studyLines) end(d studyDetail) error {
 	return err
 }
 
-// liveStudy draws the table over itself.
+// liveStudy redraws the table in place.
 type liveStudy struct {
 	out   *terminal.Stream
 	size  func() (width, height int, drawable bool)
-	drawn int // lines of what stands there
+	drawn int // lines on the screen
 }
 
-// headLines are those of the table before its trials, about: a Pareto set takes more, and pushes out trials.
+// headLines is about the number of lines above the trials: a larger Pareto set displaces trials.
 const headLines = 8
 
 func (l *liveStudy) show(d studyDetail) {
@@ -162,7 +164,7 @@ func (l *liveStudy) show(d studyDetail) {
 	d.table(table, max(1, height-headLines-len(d.Best)))
 	_ = table.Flush() // to memory
 	lines := strings.Split(strings.TrimRight(frame.String(), "\n"), "\n")
-	if len(lines) > height-1 { // what has left the screen can't be drawn over
+	if len(lines) > height-1 { // lines scrolled off the screen can't be redrawn
 		lines = lines[:max(1, height-1)]
 	}
 	for i, line := range lines {

@@ -21,14 +21,14 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// studyDetail is everything that `stoker studies show` knows of a study.
+// studyDetail is everything that `stoker studies show` prints of a study.
 type studyDetail struct {
 	Study    string `json:"study"`
 	Pipeline string `json:"pipeline"`
 	State    string `json:"state"`
 	report.Report
 
-	steps map[string]events.Progress // what running trials reported last
+	steps map[string]events.Progress // last reports of running trials
 	study tune.Study
 }
 
@@ -68,7 +68,7 @@ func newStudiesShow(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// failedStudy is the error of a study that failed, for who waited for its end.
+// failedStudy returns the error of a failed study, for a command that waited for its end.
 func failedStudy(d studyDetail) error {
 	if d.State != studyFailed {
 		return nil
@@ -76,7 +76,7 @@ func failedStudy(d studyDetail) error {
 	return fmt.Errorf("study %s of pipeline %s failed: %s", terminal.ShortID(d.Study), d.Pipeline, runs.FirstLine(d.Finished.Message))
 }
 
-// table shows a study and its trials, of more than most the newest; 0 is no bound.
+// table prints a study and its newest trials, at most most; 0 is no limit.
 func (d studyDetail) table(w io.Writer, most int) {
 	terminal.Row(w, "study", terminal.ShortID(d.Study)+" of pipeline "+d.Pipeline)
 	terminal.Row(w, "state", d.State+d.what())
@@ -102,7 +102,7 @@ func (d studyDetail) table(w io.Writer, most int) {
 	}
 }
 
-// what says what a study waits for, or why it is over.
+// what describes what a study waits for, or why it has ended.
 func (d studyDetail) what() string {
 	switch d.State {
 	case studyWaiting:
@@ -112,7 +112,7 @@ func (d studyDetail) what() string {
 	case studyFinished, studyFailed:
 		words := ": " + d.Finished.Why.InWords()
 		switch {
-		case d.Finished.Message != "" && d.Finished.Why == tune.Failing: // says so itself, and how many
+		case d.Finished.Message != "" && d.Finished.Why == tune.Failing: // the message includes the number
 			words = ": " + runs.FirstLine(d.Finished.Message)
 		case d.Finished.Message != "":
 			words += ": " + runs.FirstLine(d.Finished.Message)
@@ -122,7 +122,7 @@ func (d studyDetail) what() string {
 	return ""
 }
 
-// trials is how many, in words.
+// trials returns a number of trials in words.
 func trials(n int) string {
 	if n == 1 {
 		return "1 trial"
@@ -130,7 +130,7 @@ func trials(n int) string {
 	return fmt.Sprintf("%d trials", n)
 }
 
-// search is how and for what is searched.
+// search describes the algorithm and the objective of the search.
 func (d studyDetail) search() string {
 	var objectives []string
 	for _, o := range d.Objectives {
@@ -153,7 +153,8 @@ func (d studyDetail) counts() string {
 	return strings.Join(words, ", ")
 }
 
-// unended says of trials that have not ended what becomes of them: where a study is over and nothing runs, nothing.
+// unended describes what happens to trials that have not ended: nothing if the study has ended and
+// none runs.
 func (d studyDetail) unended() string {
 	if d.State == studyFinished || d.State == studyFailed {
 		return "cut short"
@@ -161,7 +162,7 @@ func (d studyDetail) unended() string {
 	return "running"
 }
 
-// promoted are the trials that go on from another. They don't count against the most there may be.
+// promoted counts the trials that resume from another. They don't count against the maximum.
 func promoted(all []report.Row) (n int) {
 	for _, trial := range all {
 		if trial.Parent != "" {
@@ -178,7 +179,7 @@ func (d studyDetail) scoreName() string {
 	return strings.ToUpper(d.Objectives[0].Name)
 }
 
-// score is a trial's; of one that runs, what it reported last.
+// score returns the score of a trial; of a running one, the last report.
 func (d studyDetail) score(trial report.Row) string {
 	if trial.Score != nil {
 		return fmt.Sprintf("%.5g", *trial.Score)
@@ -191,7 +192,7 @@ func (d studyDetail) score(trial report.Row) string {
 	return ""
 }
 
-// status is a trial's status in a word or two, with the step of one that runs.
+// status returns a trial's status in a word or two, with the step of a running one.
 func (d studyDetail) status(trial report.Row) string {
 	p := d.steps[trial.Trial]
 	switch {
@@ -205,7 +206,7 @@ func (d studyDetail) status(trial report.Row) string {
 	return d.InWords(trial)
 }
 
-// whyFailed is what a trial failed of, or fails of and is tried again.
+// whyFailed returns why a trial failed, or fails and is tried again.
 func whyFailed(trial report.Row) string {
 	if trial.Message == "" || trial.Status == tune.Completed || trial.Status == tune.Running {
 		return ""
@@ -223,7 +224,8 @@ func epochs(trial report.Row) string {
 	return fmt.Sprint(trial.Epochs)
 }
 
-// time is how long a trial took; of one that runs, how long it has, up to the last entry of the log or report of the trial.
+// time returns how long a trial took; for a running one, the time up to its last entry in the log
+// or its last report.
 func (d studyDetail) time(trial report.Row) string {
 	until := trial.Ended
 	if until.IsZero() {

@@ -66,8 +66,8 @@ type studyLine struct {
 	Pipeline  string        `json:"pipeline"`
 	State     string        `json:"state"`
 	Algorithm string        `json:"algorithm,omitempty"`
-	Trials    int           `json:"trials"`             // that were begun
-	Promoted  int           `json:"promoted,omitempty"` // those among them that go on from another
+	Trials    int           `json:"trials"`             // that have started
+	Promoted  int           `json:"promoted,omitempty"` // those among them that resume from another
 	MaxTrials int           `json:"max_trials,omitempty"`
 	Counts    report.Counts `json:"counts"`
 	Objective string        `json:"objective,omitempty"`
@@ -118,7 +118,7 @@ func studiesTable(w io.Writer, lines []studyLine) {
 	}
 }
 
-// best is what is known of the best trial, or what is wrong.
+// best describes the best trial known, or the error.
 func (l studyLine) best() string {
 	switch {
 	case l.Error != "":
@@ -129,7 +129,7 @@ func (l studyLine) best() string {
 	return fmt.Sprintf("%s %.5g", l.Objective, *l.Score)
 }
 
-// trialsOf is how many trials there are, of how many that may be begun anew.
+// trialsOf returns how many trials there are, and how many may be started.
 func trialsOf(begun, promoted, most int) string {
 	switch {
 	case most == 0:
@@ -144,7 +144,7 @@ func trialsOf(begun, promoted, most int) string {
 const (
 	studyWaiting  = "waiting" // for a worker
 	studyRunning  = "running"
-	studyEnding   = "ending" // finished, but for trials that run
+	studyEnding   = "ending" // finished, but trials are running
 	studyFinished = "finished"
 	studyFailed   = "failed"
 	studyUnclear  = "unclear" // its log can't be read

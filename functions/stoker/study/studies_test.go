@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// bigStudy has so many trials, all completed but the last, which runs as job "b".
+// bigStudy has this many trials, all completed but the last, which runs as job "b".
 func bigStudy(t *testing.T, trials int) studies.State {
 	t.Helper()
 	s := studies.State{Name: events.Study{Pipeline: "penguin", ID: strings.Repeat("ab", 32)}}

@@ -20,15 +20,16 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 )
 
-// tableMemory is how much address space a child has that reads a file whose memory can't be bounded.
+// tableMemory bounds the address space of a child that reads a file of a format with unbounded
+// memory use.
 const tableMemory = 8 << 30
 
-// tableTime is how long it may take: ten minutes, and a second for each 256 KiB of the file.
+// tableTime bounds the time of a child: ten minutes, and a second for each 256 KiB of the file.
 func tableTime(size int64) time.Duration {
 	return 10*time.Minute + time.Duration(min(size>>18, 1<<30))*time.Second
 }
 
-// tableQuestion goes to the child, tableAnswer comes back.
+// tableQuestion is the input of the child, tableAnswer its output.
 type (
 	tableQuestion struct {
 		Path, Folder string
@@ -74,7 +75,8 @@ func NewCommand() *cobra.Command {
 // tableAnswerFile holds the answer, in the folder of the Examples.
 const tableAnswerFile = ".answer.json"
 
-// convertTable converts a file, in a confined child process with limits of memory and time where it may cost any.
+// convertTable converts a file, in a confined child process with limits of memory and time if its
+// format does not bound them.
 func convertTable(ctx context.Context, path, folder string, o examplegen.Options) (examplegen.Report, error) {
 	if !examplegen.Unbounded(path) {
 		return examplegen.Convert(ctx, path, folder, o)
@@ -101,7 +103,7 @@ func convertTable(ctx context.Context, path, folder string, o examplegen.Options
 	return tableResult(folder)
 }
 
-// runTable runs the child, which reads the question from standard input, and ends it after limit.
+// runTable runs the child, which reads the question from standard input, and kills it after limit.
 func runTable(ctx context.Context, path, folder string, question []byte, limit time.Duration, command ...string) error {
 	late := fmt.Errorf("%s: reading it took more than %s and was stopped: cut the file into several, or write it anew if it should not take that long", path, limit)
 	inTime, cancel := context.WithTimeoutCause(ctx, limit, late)
@@ -131,7 +133,8 @@ func (b *complaint) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// memory says whether the child ended because it got no more memory, in the words of Go's runtime.
+// memory reports whether the child ended because it got no more memory, by the message of Go's
+// runtime.
 func (b *complaint) memory() bool {
 	return slices.ContainsFunc([]string{"out of memory", "cannot allocate memory", "stack overflow"}, func(words string) bool {
 		return bytes.Contains(b.text, []byte(words))

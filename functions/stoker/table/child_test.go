@@ -15,7 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/examplegen"
 )
 
-// TestMain is the command line itself if this binary is called by the program's name: the child process of a conversion.
+// TestMain is the command line itself if this binary is called by the program's name: the child
+// process of a conversion.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "stoker" {
 		os.Exit(m.Run())
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// tableProgram is this binary under the name under which it is the command line.
+// tableProgram returns this binary under the name with which it is the command line.
 func tableProgram(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -70,7 +71,7 @@ func TestTheChildOfATableIsBoundedInTimeAndMemory(t *testing.T) {
 	}
 }
 
-// A page that says that it unpacks to 2 GiB, or has as many values, ends with an error of the file.
+// A page that claims to unpack to 2 GiB, or to have as many values, is an error of the file.
 func TestAHostileParquetFileEndsTheChildOnly(t *testing.T) {
 	t.Parallel()
 	good, err := os.ReadFile("testdata/fruits.parquet")

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// limitMemory ends this process soon after it takes more memory: other systems than Linux do not bound address space. What is allocated
-// at once, and not written to, they do not give.
+// limitMemory ends this process soon after it uses more memory: systems other than Linux do not
+// bound address space. They don't count memory that is allocated but not written to.
 func limitMemory(bytes uint64) error {
 	taken := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	go func() {

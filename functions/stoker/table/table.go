@@ -14,13 +14,13 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
-// TableHelp says what is made of a table.
+// TableHelp describes what is made from a table.
 const TableHelp = "A table (" + examplegen.Formats + ") becomes Examples as TFX's CsvExampleGen makes them: the first row of a CSV file names the columns, a\n" +
 	"type is that of all cells of a column, an empty cell is a missing value, and two of three rows are train, by a hash of the row.\n" +
 	"A Parquet file becomes what ParquetExampleGen makes of it: a column holds primitives or lists of them, a null is a missing value, and times are\n" +
 	"microseconds since 1970. It is read in a process that has 8 GiB of memory, and 10 minutes and a second for each 256 KiB."
 
-// SplitFlags say which row of a table goes to which split.
+// SplitFlags select the split of each row of a table.
 type SplitFlags struct{ split, column string }
 
 func (s *SplitFlags) Add(flags *pflag.FlagSet) {
@@ -30,7 +30,7 @@ func (s *SplitFlags) Add(flags *pflag.FlagSet) {
 
 func (s SplitFlags) Given() bool { return s.split != "" || s.column != "" }
 
-// Lacks is the error of a table that gets no rows in a split that a module is tried on.
+// Lacks returns the error for a table without rows in a split that a module needs.
 func (s SplitFlags) Lacks(table, split string) error {
 	const needed = "%s gets no split %s: a module is tried on the splits train and eval"
 	switch {

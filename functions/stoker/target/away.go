@@ -8,12 +8,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
-// Away is the error for a bus that does not answer, or refuses, with what may help.
+// Away returns the error for a bus that does not answer, or refuses, with advice.
 func (t Target) Away(err error) error {
 	return exit.Unreachable(fmt.Errorf("bus: %w: %s", err, t.Help(err)))
 }
 
-// Help is what may help where the bus does not answer, or refuses.
+// Help returns advice for a bus that does not answer, or refuses.
 func (t Target) Help(err error) string {
 	hint := hint(err, "--nats-ca FILE (NATS_CA)")
 	switch {
@@ -29,7 +29,7 @@ func (t Target) Help(err error) string {
 	return fmt.Sprintf("is %s right? `stoker config` shows where the setting comes from", t.BusName())
 }
 
-// StoreHelp is what may help where the store's certificate is not trusted; "" of other errors.
+// StoreHelp returns advice if the store's certificate is not trusted; "" for other errors.
 func StoreHelp(err error) string { return hint(err, "--s3-ca FILE (AWS_CA_BUNDLE)") }
 
 // WithStoreHelp adds that to an error of the store.

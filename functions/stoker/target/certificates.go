@@ -12,10 +12,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
-// showsSource says how to find a setting that is wrong.
+// showsSource explains how to find a wrong setting.
 const showsSource = "`stoker config` shows where the setting comes from"
 
-// checkFiles refuses files that can't be used before a server is asked, which would say less of it.
+// checkFiles returns an error for unusable files before a server is contacted, whose error would be
+// less clear.
 func checkFiles(bus settings.Bus) error {
 	var pair error
 	if bus.Cert != "" && bus.KeyText != "" {
@@ -32,7 +33,8 @@ func checkFiles(bus settings.Bus) error {
 	return nil
 }
 
-// keyText refuses a certificate and a key that do not belong together, where the key is in no file.
+// keyText returns an error if a certificate and a key do not match, for a key that is not in a
+// file.
 func keyText(bus settings.Bus) error {
 	certificate, err := os.ReadFile(bus.Cert)
 	if err == nil {
@@ -44,7 +46,7 @@ func keyText(bus settings.Bus) error {
 	return nil
 }
 
-// certificates refuses a file without certificates; "" is none.
+// certificates returns an error for a file without certificates; "" is none.
 func certificates(key, file string) error {
 	if file == "" {
 		return nil
@@ -70,7 +72,8 @@ func readable(key, file string) error {
 	return f.Close()
 }
 
-// hint is what to do about a server whose certificate is refused here; "" of other errors. trust is how certificates are named.
+// hint returns advice for a server whose certificate is rejected here; "" for other errors. trust
+// is the setting that names certificates.
 func hint(err error, trust string) string {
 	if other, ok := errors.AsType[x509.HostnameError](err); ok {
 		return fmt.Sprintf("the server's certificate is for %s: reach it by such a name, or have it signed for this one", namesOf(other.Certificate))
@@ -84,7 +87,7 @@ func hint(err error, trust string) string {
 	return ""
 }
 
-// namesOf are those that a certificate is for.
+// namesOf returns the names for which a certificate is valid.
 func namesOf(cert *x509.Certificate) string {
 	names := cert.DNSNames
 	for _, ip := range cert.IPAddresses {
@@ -96,8 +99,8 @@ func namesOf(cert *x509.Certificate) string {
 	return strings.Join(names, ", ")
 }
 
-// asksForCertificate recognizes a bus that wants another certificate of its client, or any: it closes the connection, before its reason is
-// read or after.
+// asksForCertificate recognizes a bus that requires a client certificate, or another one: it closes
+// the connection before or after its reason is read.
 func asksForCertificate(err error) bool {
 	said := err.Error()
 	return strings.Contains(said, "remote error: tls: ") && strings.Contains(said, "certificate") || strings.Contains(said, "closed by remote after TLS handshake")

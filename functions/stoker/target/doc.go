@@ -1,3 +1,4 @@
-// Package target finds the Stoker that a command means: its bus, its store and where its artifacts go, from settings or from the local stack
-// that runs on a folder; and says what may help where one of them does not answer. Read Find first.
+// Package target finds the Stoker that a command uses: its bus, its store and the place of its
+// artifacts, from settings or from the local stack that runs on a folder; and gives advice if one
+// of them does not answer. Read Find first.
 package target

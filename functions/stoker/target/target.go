@@ -14,31 +14,31 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Target says where one Stoker is. Nothing is asked for before a command needs it: a command that reads the log needs no key of the
-// store.
+// Target is the location of one Stoker. Credentials are read only when a command needs them: a
+// command that reads the log needs no key of the store.
 type Target struct {
 	Bus     settings.Bus
-	Store   func() (storage.Access, error) // how the store is reached; an error is wrong usage
-	Root    storage.Ref                    // where artifacts go
+	Store   func() (storage.Access, error) // access to the store; an error is one of usage
+	Root    storage.Ref                    // place of artifacts
 	IsLocal bool                           // found through the data folder
 
-	up string // what starts a local stack
+	up string // the command that starts a local stack
 }
 
-// Sources are where a target is looked for.
+// Sources are where a target is searched for.
 type Sources struct {
 	Settings *settings.Settings
 	DataDir  string // of the local stack
 	Up       string // the command that starts one there, as a user types it
 }
 
-// BusName is where the bus is, without credentials.
+// BusName returns the address of the bus, without credentials.
 func (t Target) BusName() string {
 	return settings.Value{Setting: settings.Setting{Key: settings.BusURL}, Text: t.Bus.URL}.Shown()
 }
 
-// Find finds the bus and the store that are meant: those that somebody named, else the local stack, which also says where its artifacts
-// go, else the context that the nats tool has selected.
+// Find returns the bus and the store: those that are set, else the local stack, which also has the
+// place of its artifacts, else the selected context of the nats tool.
 func Find(from Sources) (Target, error) {
 	found := from.Settings
 	bus, err := found.Bus()
@@ -59,7 +59,7 @@ func Find(from Sources) (Target, error) {
 	return near, err
 }
 
-// FindStore is Find for those who need the store alone: one that somebody named is found without a bus.
+// FindStore is Find for commands that need only the store: one that is set is found without a bus.
 func FindStore(from Sources) (Target, error) {
 	at, err := Find(from)
 	if err == nil || !errors.Is(err, local.ErrNotRunning) {
@@ -88,7 +88,7 @@ func (from Sources) named(bus settings.Bus) (Target, error) {
 	}}, nil
 }
 
-// local is the stack that runs on the data folder.
+// local returns the stack that runs on the data folder.
 func (from Sources) local(timeout time.Duration) (Target, error) {
 	connection, err := local.ReadConnection(from.DataDir)
 	if errors.Is(err, local.ErrNotRunning) {
@@ -102,7 +102,7 @@ func (from Sources) local(timeout time.Duration) (Target, error) {
 	return Target{Bus: settings.Bus{URL: connection.NATS, From: from.DataDir, Timeout: timeout}, Store: store, Root: root, IsLocal: true, up: from.Up}, err
 }
 
-// BusOptions are how the bus is reached.
+// BusOptions returns the options for a connection to the bus.
 func (t Target) BusOptions(log *slog.Logger) jetstream.Options {
 	b := t.Bus
 	return jetstream.Options{
@@ -111,7 +111,7 @@ func (t Target) BusOptions(log *slog.Logger) jetstream.Options {
 	}
 }
 
-// storeAccess returns how the store is reached.
+// storeAccess returns the access to the store.
 func storeAccess(s settings.Store) storage.Access {
 	access := storage.Access{
 		Endpoint: s.Endpoint, Region: s.Region, RootCA: s.CA,

@@ -10,14 +10,14 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// barDisplay draws a bar for the phases that have steps, one line each. The trials of a search, of which many may run at once, have
-// none of their own: the search's bar names the one that reported last.
+// barDisplay draws a bar for phases with steps, one line each. The trials of a search, of which
+// many may run at once, have no bars: the search's bar names the trial that reported last.
 type barDisplay struct {
 	out   io.Writer
 	width int // of the terminal, in columns
 	phase string
 	line  int             // characters of the bar's line; 0: there is no bar
-	drawn events.Progress // what the bar shows
+	drawn events.Progress // the state of the bar
 	trial string
 }
 
@@ -41,7 +41,7 @@ func (d *barDisplay) Progress(p events.Progress) {
 	}
 }
 
-// ofTrial shows a trial on the bar of its search; without a known length there is only its line.
+// ofTrial shows a trial on the bar of its search; if its length is unknown it has only a line.
 func (d *barDisplay) ofTrial(p events.Progress) {
 	d.trial = p.Phase
 	if p.Steps > 0 {
@@ -54,15 +54,16 @@ func (d *barDisplay) ofTrial(p events.Progress) {
 
 const (
 	barWidth    = 20 // columns
-	describedIn = 24 // columns, at least, for the phase and a metric: a bar gives way for them
+	describedIn = 24 // minimum columns for the phase and a metric: the bar shrinks for them
 )
 
-// barIn is how wide a bar is on a terminal: as wide as others if it fits, else what the words and figures leave of it.
+// barIn returns the width of a bar on a terminal: the standard one if it fits, else what the text
+// leaves of the line.
 func (d *barDisplay) barIn(steps int) int {
 	return min(barWidth, max(0, d.width-describedIn-figuresIn(steps)))
 }
 
-// figuresIn is what the figures behind a bar take.
+// figuresIn returns the width of the figures after a bar.
 func figuresIn(steps int) int { return len(fmt.Sprintf(" 100%% || (%d/%d) ", steps, steps)) }
 
 // draw draws the line over the one before.
@@ -77,7 +78,8 @@ func (d *barDisplay) draw(p events.Progress) {
 	d.line = length
 }
 
-// describe names the phase and its metrics, cut to what the bar leaves of the line: one that wraps can't be drawn over.
+// describe returns the phase and its metrics, truncated to what the bar leaves of the line: a line
+// that wraps can't be redrawn.
 func (d *barDisplay) describe(p events.Progress) string {
 	text := []rune(Line(strings.TrimRight(fmt.Sprintf("%-10s %s  %s", p.Phase, runs.Metrics(p.Metrics), d.trial), " ")))
 	return string(text[:min(len(text), max(d.width-d.barIn(p.Steps)-figuresIn(p.Steps)-1, 0))])

@@ -11,13 +11,14 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// Display shows a job's progress: a bar on a terminal, plain lines elsewhere. A report without a phase shows nothing.
+// Display displays a job's progress: a bar on a terminal, plain lines elsewhere. A report without a
+// phase is ignored.
 type Display interface {
 	Progress(p events.Progress)
-	Close() // ends the line that is drawn
+	Close() // ends the line of the bar
 }
 
-// NewDisplay shows progress on out: a bar where that is a terminal.
+// NewDisplay returns a display on out: a bar if that is a terminal.
 func NewDisplay(out *Stream) Display {
 	if width, _, ok := out.Size(); ok {
 		return &barDisplay{out: out.drawing(), width: width}
@@ -25,7 +26,7 @@ func NewDisplay(out *Stream) Display {
 	return &lineDisplay{out: out}
 }
 
-// NoDisplay shows nothing.
+// NoDisplay displays nothing.
 type NoDisplay struct{}
 
 // Progress does nothing.
@@ -40,19 +41,19 @@ func ProgressOf(m module.Message) (events.Progress, bool) {
 	return p, m.Type == module.MessageProgress
 }
 
-// lineDisplay prints one line for each new phase, and about ten lines of steps. Of the trials of a search, which may be hundreds
-// and at once, it prints now and then how one gets on.
+// lineDisplay prints one line for each new phase, and about ten lines of steps. For the trials of a
+// search, of which hundreds may run, it prints a line from time to time.
 type lineDisplay struct {
 	out   io.Writer
 	phase string
-	shown int       // tenths of the steps that have been shown; where nobody knows how many there are, tens
+	shown int       // tenths of the steps that have been shown; tens if the number of steps is unknown
 	trial time.Time // when a trial was shown
 }
 
-// TrialPhase begins the phase of what a trial of a search reports; the trial's id is the rest.
+// TrialPhase begins the phase in reports of a search's trial; the trial's id is the rest.
 const TrialPhase = "trial "
 
-// trialShown is how often a line is printed of a trial.
+// trialShown is how often a line of a trial is printed.
 const trialShown = 5 * time.Second
 
 func (d *lineDisplay) Progress(p events.Progress) {

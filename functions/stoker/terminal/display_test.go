@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// training are the reports of a short job, with a report that has no phase.
+// training returns the reports of a short job, with one that has no phase.
 func training() []events.Progress {
 	metrics := map[string]float64{"loss": 0.25, "sparse_categorical_accuracy": 0.9, "sparse_categorical_crossentropy": 0.2}
 	reports := []events.Progress{{Phase: "staging"}, {}}

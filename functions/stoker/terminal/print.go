@@ -18,13 +18,14 @@ const (
 	YAML  = "yaml"
 )
 
-// Formats are those that there are.
+// Formats returns the formats.
 func Formats() []string { return []string{Table, JSON, YAML} }
 
-// ForPrograms says whether a format is read by programs.
+// ForPrograms reports whether a format is read by programs.
 func ForPrograms(format string) bool { return format == JSON || format == YAML }
 
-// Print writes a result: v as indented JSON, the same as YAML, else what table writes into aligned columns.
+// Print writes a result: v as indented JSON, the same as YAML, else the text that table writes, in
+// aligned columns.
 func Print(out *Stream, format string, v any, table func(w io.Writer)) error {
 	switch format {
 	case JSON:
@@ -39,7 +40,8 @@ func Print(out *Stream, format string, v any, table func(w io.Writer)) error {
 	return w.Flush()
 }
 
-// safely makes text safe before it is aligned, and so counted. What one call writes is whole.
+// safely makes text safe before it is aligned, since that changes its width. Each call must write
+// complete text.
 type safely struct{ to io.Writer }
 
 func (s safely) Write(text []byte) (int, error) {
@@ -49,7 +51,7 @@ func (s safely) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// PrintNext writes one of several results that come one after another: v as JSON on a line of its own, or as a YAML document.
+// PrintNext writes one of several successive results: v as JSON on a line, or as a YAML document.
 func PrintNext(stream *Stream, format string, v any) error {
 	out := stream.Data(format)
 	if format == YAML {
@@ -58,13 +60,13 @@ func PrintNext(stream *Stream, format string, v any) error {
 		if err := printYAML(&document, v); err != nil {
 			return err
 		}
-		_, err := document.WriteTo(out) // in one write, so that the reader has all of it
+		_, err := document.WriteTo(out) // in one write, so that the reader gets all of it
 		return err
 	}
 	return json.NewEncoder(out).Encode(v)
 }
 
-// printYAML goes by way of JSON, so that names and order of what is printed are the same.
+// printYAML converts by way of JSON, so that the names and their order are the same.
 func printYAML(out io.Writer, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -88,13 +90,14 @@ func Row(w io.Writer, cells ...any) {
 	fmt.Fprintln(w)
 }
 
-// Time is a time as people near this computer read it.
+// Time formats a time in the local time zone.
 func Time(t time.Time) string { return t.Local().Format(time.DateTime) }
 
-// ShortID is the part of a study's id that people need.
+// ShortID returns the part of a study's id that people need.
 func ShortID(id string) string { return id[:min(len(id), 12)] }
 
-// YAMLOf returns a JSON text as YAML, as people write pipelines; text itself if it is not JSON.
+// YAMLOf returns a JSON text as YAML, in the style of pipeline files; text itself if it is not
+// JSON.
 func YAMLOf(text json.RawMessage) string {
 	out, err := yaml.JSONToYAML(text)
 	if err != nil {

@@ -8,13 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// LineLimit is how many characters Line keeps of a text, with the remark on what is missing.
+// LineLimit is how many characters Line keeps of a text, including the remark on the rest.
 const LineLimit = 2000
 
-// Safe returns text in which nothing acts on a terminal or hides: control characters (C0 without line feed and tab, DEL, C1), bytes that
-// are not UTF-8, controls of the direction of writing, characters that show nothing, and separators of lines and paragraphs are written
-// as Go writes them, as in \x1b, \u202e and \U000e0041. All else stays: letters of all scripts, combining characters, variation
-// selectors, and joiners within an emoji or a word of a script that needs them. A backslash stays one, so that Safe(Safe(t)) is Safe(t).
+// Safe returns text without characters that control a terminal or are invisible: control characters
+// (C0 without line feed and tab, DEL, C1), bytes that are not UTF-8, controls of the direction of
+// writing, invisible characters, and separators of lines and paragraphs are escaped as in Go, like
+// \x1b, \u202e and \U000e0041. Everything else stays: letters of all scripts, combining characters,
+// variation selectors, and joiners within an emoji or a word of a script that needs them. A
+// backslash stays one, so that Safe(Safe(t)) is Safe(t).
 func Safe(text string) string {
 	if plain(text) {
 		return text
@@ -28,15 +30,15 @@ func Safe(text string) string {
 	return safe.String()
 }
 
-// Line returns Safe text on one line: line feeds and tabs are written \n and \t, and a text of more than LineLimit characters ends with
-// its length, as in "... (469123 bytes)".
+// Line returns Safe text on one line: line feeds and tabs are written \n and \t, and a text of more
+// than LineLimit characters ends with its length, as in "... (469123 bytes)".
 func Line(text string) string {
 	if plain(text) && len(text) <= LineLimit && !strings.ContainsAny(text, "\n\t") {
 		return text
 	}
 	missing := remark(len(text))
 	var safe strings.Builder
-	length, cut := 0, 0 // in characters; in bytes of safe, where the remark fits
+	length, cut := 0, 0 // in characters; in bytes of safe, with room for the remark
 	for e, rest := (escaper{oneLine: true}), text; rest != ""; {
 		token, size := e.next(rest, true)
 		length += utf8.RuneCountInString(token)
@@ -61,7 +63,7 @@ func Lines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// remark says how long a text is that was cut.
+// remark returns the length of a truncated text.
 func remark(bytes int) string { return fmt.Sprintf("... (%d bytes)", bytes) }
 
 // plain reports whether text is printable ASCII, line feeds and tabs.
@@ -76,15 +78,16 @@ func plain(text string) bool {
 
 func printsASCII(b byte) bool { return b >= ' ' && b < 0x7f || b == '\n' || b == '\t' }
 
-// escaper reads a text character by character, and writes those that don't print as escapes.
+// escaper reads a text character by character, and escapes those that are not printable.
 type escaper struct {
-	oneLine bool // line feeds and tabs are escaped too
-	json    bool // escapes are those of JSON strings
-	drawn   bool // carriage returns stay
-	prev    rune // that was printed as it is; 0: none
+	oneLine bool // escape line feeds and tabs too
+	json    bool // use the escapes of JSON strings
+	drawn   bool // keep carriage returns
+	prev    rune // printed unchanged; 0: none
 }
 
-// next returns how the text's first character is printed, and its size in bytes: 0 if that depends on text which is yet to come.
+// next returns the printed form of the text's first character, and its size in bytes: 0 if that
+// depends on text that has not arrived yet.
 func (e *escaper) next(text string, final bool) (token string, size int) {
 	r, size := utf8.DecodeRuneInString(text)
 	switch {
@@ -94,7 +97,7 @@ func (e *escaper) next(text string, final bool) (token string, size int) {
 		}
 		e.prev = 0
 		if e.json {
-			return `\ufffd`, 1 // as a decoder reads it
+			return `\ufffd`, 1 // like a decoder
 		}
 		return fmt.Sprintf(`\x%02x`, text[0]), 1
 	case r == zeroWidthJoiner || r == zeroWidthNonJoiner:
@@ -138,12 +141,13 @@ func (e *escaper) escape(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// prints reports whether a character shows something, or changes how the one before it looks, and does nothing else.
+// prints reports whether a character is visible, or changes the appearance of the one before it,
+// and has no other effect.
 func prints(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r >= ' ' && r < 0x7f
 	}
-	if unicode.Is(unicode.Prepended_Concatenation_Mark, r) { // of the format characters those that show something
+	if unicode.Is(unicode.Prepended_Concatenation_Mark, r) { // the format characters that are visible
 		return true
 	}
 	return !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp,
@@ -156,7 +160,8 @@ const (
 	emojiSelector      = '\ufe0f'
 )
 
-// joins reports whether a joiner does between two characters what it is for: make one emoji of several, or shape the letters of a script.
+// joins reports whether a joiner between two characters has its intended use: to make one emoji
+// from several, or to shape the letters of a script.
 func joins(before, joiner, after rune) bool {
 	if joiner == zeroWidthJoiner && pictograph(after) && (before == emojiSelector || pictograph(before)) {
 		return true
@@ -164,13 +169,14 @@ func joins(before, joiner, after rune) bool {
 	return unicode.In(before, shaped...) && unicode.In(after, shaped...)
 }
 
-// pictograph reports whether r may be part of an emoji. An arrow of which emoji are made counts as mathematics, and the replacement
-// character, which also stands for the end of the text, as a symbol.
+// pictograph reports whether r may be part of an emoji. An arrow that occurs in emoji counts as
+// mathematics, and the replacement character, which also stands for the end of the text, as a
+// symbol.
 func pictograph(r rune) bool {
 	return r != utf8.RuneError && unicode.In(r, unicode.So, unicode.Sk) || r == '↔'
 }
 
-// shaped are the scripts whose spelling has joiners.
+// shaped are the scripts whose spelling uses joiners.
 var shaped = []*unicode.RangeTable{
 	unicode.Arabic, unicode.Syriac, unicode.Mandaic, unicode.Mongolian, unicode.Nko, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi,
 	unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Myanmar,

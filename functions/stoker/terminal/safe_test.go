@@ -32,11 +32,11 @@ func TestSafeShowsWhatActsOnATerminal(t *testing.T) {
 	}
 }
 
-// printable are texts that people write.
+// printable are texts as people write them.
 var printable = []string{
 	"", "penguin@monday: accuracy 0.97", `back\slash "quoted"`, "Grüße, 東京, привет, \u00a0\u2026",
 	"שלום עולם", "مرحبا بالعالم", "می\u200cخواهم", "क्\u200dष श्री\u200cमान्", // right to left, and joiners within words
-	"e\u0301 a\u0308\u0323 o\u0302", "\u0600\u06dd", // combining characters, and format characters that show something
+	"e\u0301 a\u0308\u0323 o\u0302", "\u0600\u06dd", // combining characters, and visible format characters
 	"👍🏽 ❤️ ❤\ufe0e 👩\u200d👩\u200d👧\u200d👦 🏳️\u200d🌈 ❤️\u200d🔥 🙂\u200d↔️ 1️⃣ 🇯🇵", "\ufffd", "葛\U000e0100",
 }
 
@@ -75,7 +75,8 @@ func TestALineIsOneLineOfABoundedLength(t *testing.T) {
 	}
 }
 
-// wantShown fails when a text acts on a terminal or hides. It has a definition of its own: a list of code points and none of Unicode's classes.
+// wantShown fails if a text controls a terminal or is invisible. It has an independent definition:
+// a list of code points, without Unicode's classes.
 func wantShown(t *testing.T, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {
@@ -119,7 +120,8 @@ func FuzzSafe(f *testing.F) {
 	})
 }
 
-// letters reports whether text has only what Go calls printable, and no fillers, which Go counts as letters.
+// letters reports whether text has only characters that Go calls printable, without fillers, which
+// Go counts as letters.
 func letters(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
 		return !unicode.IsPrint(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)

@@ -12,29 +12,30 @@ import (
 	"golang.org/x/term"
 )
 
-// StreamLimit is how many characters of a line a Stream prints; that the line was longer is said behind them.
+// StreamLimit is how many characters of a line a Stream prints; a remark follows if the line was
+// longer.
 const StreamLimit = 10_000
 
-// Stream is a standard stream of the process, and the only way to it. Text that is written to it is made safe as by Safe, in lines of at
-// most StreamLimit characters, wherever it goes: what a pipe takes comes to a terminal too. What is no such text has a method. It is safe
-// for concurrent use.
+// Stream is a standard stream of the process, and the only way to write to it. Text is made safe as
+// by Safe, in lines of at most StreamLimit characters, whatever the destination: a pipe may lead to
+// a terminal too. Other output has methods of its own. A Stream is safe for concurrent use.
 type Stream struct {
 	to       io.Writer
-	terminal *os.File // nil: it is none
+	terminal *os.File // nil: not a terminal
 
 	mu   sync.Mutex
 	as   manner
-	held string // that depends on what comes
+	held string // incomplete: its form depends on the next text
 	esc  escaper
 	line line
 }
 
-// manner is how a Stream treats what is written to it.
+// manner is how a Stream treats text.
 type manner struct {
 	exact, long, json, drawn bool
 }
 
-// line is what was written of a line with a limit.
+// line is the part of a line with a limit that was written.
 type line struct {
 	length int // in characters as printed
 	bytes  int // as written
@@ -56,8 +57,8 @@ func (s *Stream) Write(text []byte) (int, error) { return s.write(text, manner{}
 // Long returns a writer of text for people whose lines have no limit.
 func (s *Stream) Long() io.Writer { return through{s, manner{long: true}} }
 
-// Data returns a writer of what programs read, in one of the Formats or another: it is not changed. On a terminal, where people read it,
-// it is made safe. JSON stays JSON of the same values there.
+// Data returns a writer of data for programs, in one of the Formats or another: it is not changed,
+// except on a terminal, where it is made safe. JSON remains JSON with the same values there.
 func (s *Stream) Data(format string) io.Writer {
 	if s.terminal == nil {
 		return through{s, manner{exact: true}}
@@ -65,20 +66,20 @@ func (s *Stream) Data(format string) io.Writer {
 	return through{s, manner{long: true, json: format == JSON}}
 }
 
-// Raw returns a writer of bytes for whoever asked for them as they are, on a terminal too.
+// Raw returns a writer of unchanged bytes, on a terminal too.
 func (s *Stream) Raw() io.Writer { return through{s, manner{exact: true}} }
 
-// Size returns the size of the terminal that the Stream is, in columns and lines; false if it is none on which lines can be drawn over.
-// Nothing is drawn in color, so that NO_COLOR needs no look.
+// Size returns the size of the Stream's terminal, in columns and lines. drawable is false if it is
+// no terminal on which lines can be redrawn. Nothing is drawn in color, so NO_COLOR is not read.
 func (s *Stream) Size() (width, height int, drawable bool) {
 	if s.terminal == nil || os.Getenv("TERM") == "dumb" {
 		return 0, 0, false
 	}
-	width, height, _ = term.GetSize(int(s.terminal.Fd())) // 0 and 0 where that fails; either may be unknown
+	width, height, _ = term.GetSize(int(s.terminal.Fd())) // 0 and 0 after an error; either may be unknown
 	return cmp.Or(max(width, 0), 80), cmp.Or(max(height, 0), 24), true
 }
 
-// Redraw prints lines in the place of the last ones, so many, of a terminal.
+// Redraw prints lines in place of the last over lines of a terminal.
 func (s *Stream) Redraw(over int, lines []string) error {
 	var text strings.Builder
 	if over > 0 {
@@ -91,10 +92,10 @@ func (s *Stream) Redraw(over int, lines []string) error {
 	return err
 }
 
-// drawing returns a writer of one line that carriage returns begin anew.
+// drawing returns a writer of one line that carriage returns restart.
 func (s *Stream) drawing() io.Writer { return through{s, manner{drawn: true}} }
 
-// Flush prints what waits for more: bytes of a character that is not complete.
+// Flush prints held text: bytes of an incomplete character.
 func (s *Stream) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +123,7 @@ type through struct {
 
 func (t through) Write(text []byte) (int, error) { return t.stream.write(text, t.as) }
 
-// write passes on in one piece what it takes in one, so that lines of several writers stay whole.
+// write writes the text of one call in one piece, so that lines of several writers stay intact.
 func (s *Stream) write(text []byte, as manner) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +144,7 @@ func (s *Stream) write(text []byte, as manner) (int, error) {
 	return len(text), nil
 }
 
-// safe returns what there is to print of a text behind what is held.
+// safe returns the printable form of a text after the held one.
 func (s *Stream) safe(text string, final bool) string {
 	if s.as.long && s.held == "" && plain(text) {
 		if text != "" {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// evil is a text that acts on a terminal in every way.
+// evil is a text that controls a terminal in every way.
 const evil = "red \x1b[31m, title \x1b]0;x\x07, C1 \u009b2J, DEL \x7f, right to left \u202e, tag \U000e0041\n"
 
 func TestAStreamPrintsTextSafelyWhereverItIsCut(t *testing.T) {
@@ -71,7 +71,7 @@ func TestDataIsExactUnlessOnATerminal(t *testing.T) {
 		}
 		out.Reset()
 		s := NewStream(&out)
-		s.terminal = os.Stdout // any file: only that it is one counts
+		s.terminal = os.Stdout // any file: only its presence matters
 		if _, err := s.Data(format).Write(text); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestRawBytesAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	s := NewStream(&out)
-	fmt.Fprint(s, "\xe2\x80") // held, and printed before what comes another way
+	fmt.Fprint(s, "\xe2\x80") // held, and printed before output by another method
 	if _, err := io.WriteString(s.Raw(), "\xae"+evil); err != nil || out.String() != `\xe2\x80`+"\xae"+evil {
 		t.Errorf("%q, %v", out.String(), err)
 	}
@@ -147,7 +147,7 @@ func TestProgressIsSafe(t *testing.T) {
 	}
 }
 
-// broken is a stream whose reader has left.
+// broken is a stream whose reader is gone.
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }

@@ -50,7 +50,7 @@ func newDemo(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// keepDemo goes on behind the demo, as up does.
+// keepDemo keeps the stack running after the demo, like up.
 func keepDemo(ctx context.Context, a *app.App, stack *stack.Stack, console, token string) error {
 	outcome, err := tryDemo(ctx, a, stack)
 	if err == nil {
@@ -71,7 +71,8 @@ func runDemo(ctx context.Context, a *app.App, stack *stack.Stack) error {
 	return reportDemo(a, outcome, "")
 }
 
-// tryDemo acts as upstream: pipeline, artifacts, events; and then waits, as downstream would.
+// tryDemo acts as upstream: pipeline, artifacts, events; and then waits for the outcome, like
+// downstream.
 func tryDemo(ctx context.Context, a *app.App, stack *stack.Stack) (outcome events.Event, err error) {
 	if err := applyDemo(ctx, stack.Bus); err != nil {
 		return outcome, err
@@ -99,8 +100,8 @@ func applyDemo(ctx context.Context, bus events.KVBuckets) error {
 	return err
 }
 
-// reportDemo prints the event that came out, for programs; else eight lines: the run, its model, where everything is, and what to
-// type next. console is the address of the console that runs, "" if none does.
+// reportDemo prints the resulting event for programs; else eight lines: the run, its model, all
+// addresses, and what to type next. console is the address of the console, "" if none runs.
 func reportDemo(a *app.App, outcome events.Event, console string) error {
 	trained, ok := outcome.Data.(*events.ModelTrained)
 	if !ok {
@@ -118,7 +119,7 @@ func reportDemo(a *app.App, outcome events.Event, console string) error {
 	})
 }
 
-// demoNote says of a run that took the model of an earlier one why nothing was trained.
+// demoNote explains, for a run that reused the model of an earlier one, why nothing was trained.
 func demoNote(trained *events.ModelTrained) string {
 	if !trained.Cached {
 		return ""
@@ -126,7 +127,8 @@ func demoNote(trained *events.ModelTrained) string {
 	return " (nothing was trained: an earlier run has the same inputs, module and settings; an empty --data folder trains anew)"
 }
 
-// demoNext is where the console is, and three commands for a newcomer, ready to be typed.
+// demoNext returns the address of the console, and three commands for a newcomer, ready to be
+// typed.
 func demoNext(a *app.App, run, console string) []string {
 	first := a.Command("runs show "+app.Quoted(run)) + "  # the run, its events and its model"
 	if console == "" {

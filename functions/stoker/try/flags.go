@@ -29,11 +29,11 @@ type tryFlags struct {
 	seed                                                                     int64
 	exports                                                                  []string
 	raw, assignmentOnly                                                      bool
-	source                                                                   module.Source // but for its path
+	source                                                                   module.Source // except for its path
 	model                                                                    string
 	force                                                                    bool
 	workers                                                                  int
-	split                                                                    table.SplitFlags // of a table
+	split                                                                    table.SplitFlags // for a table
 	searchFlags
 }
 
@@ -60,7 +60,8 @@ func (t *tryFlags) add(cmd *cobra.Command) {
 	_ = cmd.MarkFlagRequired("examples")
 }
 
-// assignment puts together what a worker would have staged. It makes and reads nothing but the hyperparameters.
+// assignment builds the assignment that a worker would have staged. It reads only the
+// hyperparameters and creates nothing.
 func (t *tryFlags) assignment(name string) (module.Assignment, error) {
 	source, err := t.module(name)
 	if err != nil {
@@ -110,7 +111,7 @@ func positive(n int) *int {
 	return &n
 }
 
-// paths fills in absolute paths.
+// paths makes the paths absolute.
 func (t *tryFlags) paths(a *module.Assignment) error {
 	if t.transformGraph != "" {
 		t.schema = cmp.Or(t.schema, filepath.Join(t.transformGraph, metadata(a.Transformed), schemaFile))
@@ -140,10 +141,10 @@ func (t *tryFlags) paths(a *module.Assignment) error {
 	return nil
 }
 
-// schemaFile is the one file of a Schema artifact.
+// schemaFile is the only file of a Schema artifact.
 const schemaFile = "schema.pbtxt"
 
-// metadata is the folder of a transform graph whose schema fits the examples.
+// metadata returns the folder of a transform graph whose schema fits the examples.
 func metadata(transformed bool) string {
 	if transformed {
 		return "transformed_metadata"
@@ -151,7 +152,7 @@ func metadata(transformed bool) string {
 	return "metadata"
 }
 
-// fileIn is the file of that name in path, where path is the artifact's folder; else path itself.
+// fileIn returns the file of that name in path, if path is the artifact's folder; else path itself.
 func fileIn(path, name string) string {
 	inside := filepath.Join(path, name)
 	if _, err := os.Stat(inside); path == "" || err != nil {
@@ -160,7 +161,7 @@ func fileIn(path, name string) string {
 	return inside
 }
 
-// absolute leaves "" as it is.
+// absolute keeps "".
 func absolute(path string, to *string) (err error) {
 	if path != "" {
 		*to, err = filepath.Abs(path)
@@ -168,7 +169,7 @@ func absolute(path string, to *string) (err error) {
 	return err
 }
 
-// check refuses what can't work before anything is made.
+// check returns the errors that are known before anything is created.
 func (t *tryFlags) check(a module.Assignment) error {
 	if err := t.checkTo(); err != nil {
 		return err
@@ -205,7 +206,8 @@ func (t *tryFlags) check(a module.Assignment) error {
 	return nil
 }
 
-// checkTo refuses a folder that is there already; with --force only one that holds something else than a try.
+// checkTo returns an error if the folder exists; with --force only if it holds something other than
+// a try.
 func (t *tryFlags) checkTo() error {
 	if _, err := os.Lstat(t.to); err != nil {
 		return nil

@@ -64,7 +64,7 @@ func newInspect(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// maxRows is how many rows are shown: they are held in memory.
+// maxRows is how many rows can be shown: they are held in memory.
 const maxRows = 1000
 
 func parseLimit(text string) (int64, error) {
@@ -78,7 +78,8 @@ func parseLimit(text string) (int64, error) {
 	return int64(size), nil
 }
 
-// inspectAt looks at a place in the store, where the argument is an address, or on this machine. Of damaged Examples both results are there.
+// inspectAt inspects a place in the store, if the argument is an address, or on this machine. For
+// damaged Examples it returns both results.
 func inspectAt(ctx context.Context, a *app.App, place string, o inspect.Options) (report *inspect.Report, err error) {
 	if !strings.HasPrefix(place, "s3://") {
 		source, err := inspect.Local(place)

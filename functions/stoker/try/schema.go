@@ -20,7 +20,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// inferredSchema is what `stoker schema infer` reports.
+// inferredSchema is the result of `stoker schema infer`.
 type inferredSchema struct {
 	To       string           `json:"to,omitempty"`
 	Features int              `json:"features"`
@@ -94,8 +94,8 @@ func newSchemaInfer(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// inferSchema reads Examples in the store, where the argument is an address, or on this machine. Of a table on this machine it reads
-// the Examples that try and upload make of it.
+// inferSchema reads Examples in the store, if the argument is an address, or on this machine. For a
+// table on this machine it reads the Examples that try and upload make from it.
 func inferSchema(ctx context.Context, a *app.App, place string, o schemagen.Options) (inferred inferredSchema, err error) {
 	if !strings.HasPrefix(place, "s3://") {
 		if info, err := os.Stat(place); err == nil && !info.IsDir() && examplegen.Known(place) {

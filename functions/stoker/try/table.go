@@ -14,15 +14,15 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/table"
 )
 
-// tryTable replaces a table in --examples by Examples and, where there is none, by the schema of these. What it makes is gone after
-// remove.
+// tryTable replaces a table in --examples by Examples and, if there is none, adds the schema of
+// these. remove removes what it created.
 func tryTable(ctx context.Context, a *app.App, t *tryFlags) (remove func(), err error) {
 	remove = func() {}
 	if info, err := os.Stat(t.examples); err != nil || info.IsDir() {
 		if t.split.Given() && err == nil {
 			return remove, exit.Usage(fmt.Errorf("--split and --split-column are for tables, and %s is a folder", t.examples))
 		}
-		return remove, nil // a folder that is missing is named later
+		return remove, nil // a missing folder is reported later
 	}
 	switch {
 	case !examplegen.Known(t.examples):

@@ -1,5 +1,5 @@
-// Package try has the commands that need no deployed Stoker: train or tune on local files, run the demo, infer a schema,
-// inspect artifacts, convert a TFX pipeline.
+// Package try has the commands that need no deployed Stoker: train or tune on local files, run the
+// demo, infer a schema, inspect artifacts, convert a TFX pipeline.
 package try
 
 import (
@@ -42,13 +42,13 @@ func Commands(a *app.App) []*cobra.Command {
 	}
 }
 
-// tried is what try reports.
+// tried is the result of try.
 type tried struct {
 	Model     string             `json:"model"`
 	Metrics   map[string]float64 `json:"metrics,omitempty"`
 	WarmStart *warmStarted       `json:"warm_start,omitempty"`
-	Unwritten map[string]string  `json:"unwritten,omitempty"` // formats that the model can't be written in, with the reason
-	Log       string             `json:"log,omitempty"`       // what the module printed, if it did
+	Unwritten map[string]string  `json:"unwritten,omitempty"` // formats in which the model can't be written, with the reason
+	Log       string             `json:"log,omitempty"`       // the module's output, if any
 }
 
 // triedLog is the file in --to that holds the module's log.
@@ -94,7 +94,7 @@ func newTry(a *app.App) *cobra.Command {
 			}
 			assignment.Trace = a.TraceOfModule()
 			if t.force {
-				if err := os.RemoveAll(t.to); err != nil { // check has looked into it
+				if err := os.RemoveAll(t.to); err != nil { // check has examined it
 					return err
 				}
 			}
@@ -108,7 +108,8 @@ func newTry(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// tryModule trains in a new folder, and looks for the model that is wanted. What it made of the folder goes again when it fails, so that the next try finds it free.
+// tryModule trains in a new folder, and checks for the wanted model. It removes the folder after an
+// error, so that the next try can use it.
 func tryModule(ctx context.Context, a *app.App, to, wanted string, assignment module.Assignment) (err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
@@ -158,8 +159,8 @@ func (t tried) table(w io.Writer) {
 	}
 }
 
-// checkTried refuses what a worker would. Without a pipeline that requires them, a module may say of formats that its model can't be
-// written so.
+// checkTried returns the errors that a worker would return. Without a pipeline that requires them,
+// a module may leave out formats in which its model can't be written.
 func checkTried(a module.Assignment, wanted string, unwritten map[string]string) error {
 	if err := modelcheck.CheckModel(a.ServingModelDir, wanted == pipeline.ModelAny); err != nil {
 		return fmt.Errorf("the module wrote no model that can be served: %w", err)
@@ -168,8 +169,8 @@ func checkTried(a module.Assignment, wanted string, unwritten map[string]string)
 	return export.Check(filepath.Dir(a.ServingModelDir), there)
 }
 
-// train runs the assignment in a child process, as a worker does, with a file for its log. What the module had to say of a failure
-// is shown once.
+// train runs the assignment in a child process, like a worker, with a file for its log. The
+// module's output about a failure is shown once.
 func train(ctx context.Context, a *app.App, assignment module.Assignment, log string) (runner.Outcome, error) {
 	host, err := modules.NewRunner(a, modules.WarmFlags{}, 1, "")
 	if err != nil {
@@ -186,7 +187,7 @@ func train(ctx context.Context, a *app.App, assignment module.Assignment, log st
 	return outcome, reportedOnce(a, err, assignment)
 }
 
-// reportedOnce prints what a module printed of its failure, and leaves the rest to one line.
+// reportedOnce prints a module's output about its failure, and shortens the error to one line.
 func reportedOnce(a *app.App, err error, assignment module.Assignment) error {
 	failed, ok := errors.AsType[*runner.Error](err)
 	if !ok || failed.Kind == runner.KindStopped {
@@ -198,7 +199,8 @@ func reportedOnce(a *app.App, err error, assignment module.Assignment) error {
 	return runs.OneLine(hinted(err, assignment))
 }
 
-// hinted adds to a feature that no record has what it comes of most often: raw examples where transformed ones were expected.
+// hinted adds to the error of a feature that no record has its most frequent cause: raw examples
+// where transformed ones were expected.
 func hinted(err error, a module.Assignment) error {
 	if a.Transformed && strings.Contains(err.Error(), "value is required but could not be found") {
 		return fmt.Errorf("%w; examples that did not go through the transform graph yet need --raw", err)
@@ -206,16 +208,17 @@ func hinted(err error, a module.Assignment) error {
 	return err
 }
 
-// warmStarted is what came of --base-model.
+// warmStarted is the result of --base-model.
 type warmStarted struct {
 	BaseModel string `json:"base_model"`
 	Params    int    `json:"params"` // of the new model
 	Taken     int    `json:"taken"`  // of these from the base model
-	Table     string `json:"table"`  // file that has them all
+	Table     string `json:"table"`  // file with all of them
 }
 
-// findWarmStart reads the table that compiled-in modules leave in model_run; nil where there is no base model, and with a
-// word of warning where there is no table: then it is the module's alone to know what it started from.
+// findWarmStart reads the table that compiled-in modules write to model_run. It returns nil without
+// a base model, and also, with a warning, if there is no table: then only the module knows what it
+// started from.
 func findWarmStart(a *app.App, assignment module.Assignment) *warmStarted {
 	if assignment.BaseModel == "" {
 		return nil
@@ -237,7 +240,7 @@ func (w warmStarted) String() string {
 	return fmt.Sprintf("%d of %d params taken from %s, see %s", w.Taken, w.Params, w.BaseModel, w.Table)
 }
 
-// addPython adds the flags that a pipeline has as keys of its module.
+// addPython adds the flags for the keys of a module in a pipeline.
 func (t *tryFlags) addPython(flags *pflag.FlagSet) {
 	flags.StringVar(&t.source.RunFn, "run-fn", "", "of a TFX module: dotted name of the function, like my_module.run_fn")
 	flags.StringVar(&t.source.Python, "python", "", "of a TFX module: interpreter with TensorFlow, or its environment's folder; "+
@@ -248,7 +251,7 @@ func (t *tryFlags) addPython(flags *pflag.FlagSet) {
 		"like humanize>=4; may be given again")
 }
 
-// module is what a pipeline would say of it.
+// module returns the module as a pipeline would describe it.
 func (t *tryFlags) module(name string) (module.Source, error) {
 	source := t.source
 	source.Path = name

@@ -56,7 +56,7 @@ func (s *searchFlags) check(a module.Assignment) error {
 	return app.Within("trials", s.trials, 0, app.AnyCount)
 }
 
-// search is what counts in the place of the module's word.
+// search returns the search that overrides the module's.
 func (s *searchFlags) search(a module.Assignment) pipeline.Search {
 	study := &pipeline.Study{MaxTrials: s.trials}
 	if s.algorithm != "" {
@@ -65,7 +65,7 @@ func (s *searchFlags) search(a module.Assignment) pipeline.Search {
 	return pipeline.Search{Study: study, Seed: a.Seed}
 }
 
-// tuning makes a training's assignment that of a search.
+// tuning turns a training's assignment into that of a search.
 func tuning(a module.Assignment) module.Assignment {
 	to := filepath.Dir(a.WorkingDir)
 	a.Call, a.ServingModelDir, a.EvalModelDir, a.ModelRunDir, a.Exports = module.CallTune, "", "", "", nil
@@ -79,15 +79,15 @@ const (
 	triedResults = "tuner_results"
 )
 
-// searched is what try reports of a search.
+// searched is the result of try for a search.
 type searched struct {
 	BestHyperparameters string         `json:"best_hyperparameters"` // folders
 	TunerResults        string         `json:"tuner_results"`
-	Study               *report.Report `json:"study,omitempty"` // not known of a tuner_fn
+	Study               *report.Report `json:"study,omitempty"` // unknown for a tuner_fn
 	Log                 string         `json:"log,omitempty"`
 }
 
-// trySearch searches in a new folder, which goes again when that fails.
+// trySearch searches in a new folder, which it removes after an error.
 func trySearch(ctx context.Context, a *app.App, t *tryFlags, assignment module.Assignment) (err error) {
 	if err := os.MkdirAll(t.to, 0o755); err != nil {
 		return err
@@ -115,7 +115,8 @@ func trySearch(ctx context.Context, a *app.App, t *tryFlags, assignment module.A
 	return searchIn(ctx, a, t, assignment, session)
 }
 
-// searchIn asks the module what to search for, and does, unless that is all that is asked or the module has searched by itself.
+// searchIn asks the module for its search, and runs it, unless only the search was requested or the
+// module has searched by itself.
 func searchIn(ctx context.Context, a *app.App, t *tryFlags, assignment module.Assignment, session *runner.Session) error {
 	show := a.Display()
 	defer show.Close()
@@ -159,7 +160,7 @@ func searchIn(ctx context.Context, a *app.App, t *tryFlags, assignment module.As
 	return errors.Join(a.Print(found, found.table), os.RemoveAll(alone.Dir))
 }
 
-// printConfig prints what would be searched for.
+// printConfig prints the search.
 func printConfig(a *app.App, alone search.Local) error {
 	config, err := alone.Config()
 	if err != nil {
@@ -184,7 +185,7 @@ func (s searched) table(w io.Writer) {
 	}
 }
 
-// trials are rows of the best ones, and of how many there were.
+// trials prints rows of the best trials, and how many there were.
 func (s searched) trials(w io.Writer) {
 	objective := s.Study.Objectives[0]
 	rows := slices.DeleteFunc(slices.Clone(s.Study.Trials), func(r report.Row) bool { return r.Score == nil })
