@@ -9,7 +9,7 @@ import (
 
 var every = flag.Uint("every", 2003, "accuracy is tested with every so many of all 2^32 float32")
 
-// levels are those that this processor has.
+// levels returns the levels of this processor.
 func levels() []Level {
 	var all []Level
 	for l := Portable; l <= processorLevel(); l++ {
@@ -18,7 +18,7 @@ func levels() []Level {
 	return all
 }
 
-// exact is f(x) in float64.
+// exact computes f(x) in float64.
 func exact(f Func, v float64) float64 {
 	switch f {
 	case Sigmoid:
@@ -48,7 +48,7 @@ func exact(f Func, v float64) float64 {
 	panic("not a function of the mathematical library")
 }
 
-// ulps is how many units in the last place got is from want, 0 where both are beyond float32 or
+// ulps returns how many units in the last place got is from want, 0 if both are beyond float32 or
 // NaN.
 func ulps(got float32, want float64) float64 {
 	if math.IsNaN(want) || float64(float32(want)) == float64(got) {
@@ -61,13 +61,13 @@ func ulps(got float32, want float64) float64 {
 	return math.Abs(float64(got)-want) / math.Ldexp(1, max(exponent-24, -149))
 }
 
-// The comment of Func promises 2; a sweep with -every=1 finds the worst of all.
+// The comment of Func promises 2; a sweep with -every=1 finds the worst of all numbers.
 func TestFunctionsAreWithinTwoUnitsInTheLastPlace(t *testing.T) {
 	t.Parallel()
 	for _, f := range []Func{Sigmoid, Tanh, Softplus, Exp, Log, Log1p, Expm1, Sqrt, Square, Inverse} {
 		for _, l := range levels() {
 			if l == Portable && *every > 1 && testing.Short() {
-				continue // it is math itself, and slow
+				continue // it calls math itself, and is slow
 			}
 			t.Run(fmt.Sprint(f, "/", l), func(t *testing.T) {
 				t.Parallel()

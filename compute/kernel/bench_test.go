@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// Lengths: of a small network's layer, and of a large one's, which the second cache holds.
+// Lengths of a layer of a small network, and of a large one, which fits into the L2 cache.
 var benchLengths = []int{8, 160, 131072}
 
-// elements says how many elements a second are done, by the caller alone.
+// elements reports how many elements per second are computed, by the caller's thread alone.
 func elements(b *testing.B, n int, do func(t *Team)) {
 	for b.Loop() {
 		do(nil)
@@ -114,7 +114,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// The slots of weights that no gradient reaches become ever smaller.
+// The slots of weights without a gradient become ever smaller.
 func BenchmarkUpdateOfIdleWeights(b *testing.B) {
 	const n = 4096
 	w, g, slots := random(seeded(1), n), make([]float32, n), [][]float32{make([]float32, n), make([]float32, n)}

@@ -5,15 +5,15 @@ import "math"
 // Binary is a function of two elements.
 type Binary int
 
-// The functions of two elements. Comparisons are 1 where they hold, else 0.
+// The functions of two elements. Comparisons give 1 if they hold, else 0.
 const (
 	Add Binary = iota
 	Sub
 	Mul
 	Div
-	Max // NaN if one of them is; which of two zeros is left open
-	Min // as Max
-	Pow // as math.Pow of the exact numbers
+	Max // NaN if either is; of two zeros either may result
+	Min // like Max
+	Pow // math.Pow of the exact numbers
 	Gt
 	Gte
 	Lt
@@ -22,7 +22,7 @@ const (
 	Ne
 )
 
-// Of is f(x, y), the meaning of all that Combine does.
+// Of returns f(x, y), which defines the results of Combine.
 func (f Binary) Of(x, y float32) float32 {
 	switch f {
 	case Add:
@@ -64,7 +64,7 @@ func (f Binary) holds(x, y float32) bool {
 	panic("kernel: no such function of two elements")
 }
 
-// Shape says how the second operand of Combine broadcasts over the first, [rows, cols].
+// Shape is how the second operand of Combine broadcasts over the first, [rows, cols].
 type Shape int
 
 // The shapes.
@@ -75,7 +75,7 @@ const (
 	Scalar              // [1]
 )
 
-// of is the shape that means the same for so many rows and columns, and is faster.
+// of returns the fastest equivalent shape for this number of rows and columns.
 func (s Shape) of(rows, cols int) Shape {
 	switch {
 	case s == Row && rows == 1, s == Column && cols == 1:
@@ -86,7 +86,7 @@ func (s Shape) of(rows, cols int) Shape {
 	return s
 }
 
-// len is how many elements a second operand has.
+// len returns the number of elements of a second operand.
 func (s Shape) len(rows, cols int) int {
 	switch s {
 	case Row:

@@ -5,12 +5,12 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// BLAS is gonum's, row major, with products of float32 by Gemm, one thread each. It may be used
-// concurrently. Its results are gonum's but for rounding, and but for what gonum leaves out: a zero
-// times an infinity is NaN here.
+// BLAS is gonum's BLAS, row major, with products of float32 by Gemm, in one thread each. It may be
+// used concurrently. Its results are gonum's except for rounding, and except for a term that gonum
+// skips: a zero times an infinity is NaN here.
 type BLAS struct{ gonum.Implementation }
 
-// Sgemm is c = alpha op(a) op(b) + beta c, with op(a) m x k and op(b) k x n.
+// Sgemm computes c = alpha op(a) op(b) + beta c, with op(a) m x k and op(b) k x n.
 func (s BLAS) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	x, xOK := blasMatrix(tA, a, m, k, lda)
 	y, yOK := blasMatrix(tB, b, k, n, ldb)
@@ -22,7 +22,7 @@ func (s BLAS) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float
 	(*Team)(nil).Gemm(z, x, y, Product{TransA: tA != blas.NoTrans, TransB: tB != blas.NoTrans, Add: beta == 1})
 }
 
-// Sgemv is y = alpha op(a) x + beta y, with a m x n.
+// Sgemv computes y = alpha op(a) x + beta y, with a m x n.
 func (s BLAS) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
 	rows, terms := m, n
 	if tA != blas.NoTrans {
@@ -38,11 +38,11 @@ func (s BLAS) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda
 	(*Team)(nil).Gemm(to, matrix, from, Product{TransA: tA != blas.NoTrans, Add: beta == 1})
 }
 
-// blasSimple is what Gorgonia asks for. The rest is gonum's, and so is what is wrong, and the words
-// for it.
+// blasSimple reports whether the call is one that Gorgonia makes. All others are left to gonum, and
+// so are the checks of arguments and their messages.
 func blasSimple(alpha, beta float32) bool { return alpha == 1 && (beta == 0 || beta == 1) }
 
-// blasMatrix is data whose op is rows x cols, if it is one.
+// blasMatrix returns data as a matrix whose op is rows x cols, if the lengths allow it.
 func blasMatrix(op blas.Transpose, data []float32, rows, cols, stride int) (m Matrix, ok bool) {
 	switch op {
 	case blas.NoTrans:

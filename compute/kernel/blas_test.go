@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// Two ways to add up k terms differ by less than 2 k u times the sum of their sizes: below 40 terms
-// of normal numbers by 1e-4.
+// Two ways to sum k terms differ by less than 2 k u times the sum of their magnitudes: for less
+// than 40 terms of normal numbers by 1e-4.
 const blasTolerance = 1e-4
 
 func TestBLASIsGonums(t *testing.T) {
@@ -39,7 +39,7 @@ func TestBLASIsGonums(t *testing.T) {
 		if tA != blas.NoTrans {
 			rows = k
 		}
-		used := max(0, (rows-1)*max(incY, -incY)+1) // gonum clears more, where beta is 0 and a is transposed
+		used := max(0, (rows-1)*max(incY, -incY)+1) // gonum clears more if beta is 0 and a is transposed
 		gonum.Implementation{}.Sgemv(tA, m, k, alpha, a, lda, x, incX, beta, want, incY)
 		BLAS{}.Sgemv(tA, m, k, alpha, a, lda, x, incX, beta, y, incY)
 		closeTo(t, fmt.Sprintf("Sgemv %c %d %d %v %v by %d %d", tA, m, k, alpha, beta, incX, incY), y[:used], want[:used])

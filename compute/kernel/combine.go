@@ -1,7 +1,7 @@
 package kernel
 
-// Combine is z = f(x, y), or f(y, x) where swapped, with x and z [rows, cols] and y of the shape; z
-// may be x, and y where it is Full.
+// Combine computes z = f(x, y), or f(y, x) if swapped, with x and z [rows, cols] and y of the
+// shape; z may be x, and y if that is Full.
 func (t *Team) Combine(f Binary, z, x, y []float32, shape Shape, rows, cols int, swapped bool) {
 	n := rows * cols
 	if n == 0 {
@@ -62,7 +62,7 @@ func combinePortable(f Binary, z, x, y []float32, shape Shape, rows, cols int, s
 	}
 }
 
-// combineFull has loops of their own for what is frequent.
+// combineFull has separate loops for frequent functions.
 func combineFull(f Binary, z, x, y []float32, swapped bool) {
 	z, y = z[:len(x)], y[:len(x)]
 	if swapped {

@@ -5,11 +5,11 @@ import (
 	"math/bits"
 )
 
-// Dropout is the mask of a layer at a step: mask[i] is 0 with probability rate, else 1/(1-rate).
-// What is drawn for i depends on seed, stream, step and i alone: word i mod 4 of Philox 4x32-10
-// (Salmon et al. 2011), uniform = its 24 high bits / 2^24, 0 where uniform < rate. The key is the
-// seed, low half first; the counter's words are i/4, step, stream, each mod 2^32, and the high
-// halves of step and stream, combined by exclusive or.
+// Dropout computes the mask of a layer at a step: mask[i] is 0 with probability rate, else
+// 1/(1-rate). The random number of i depends only on seed, stream, step and i: it is word i mod 4
+// of Philox 4x32-10 (Salmon et al. 2011), uniform = its 24 high bits / 2^24, and mask[i] is 0 if
+// uniform < rate. The key is the seed, low half first; the counter's words are i/4, step, stream,
+// each mod 2^32, and the high halves of step and stream, combined by exclusive or.
 func (t *Team) Dropout(mask []float32, rate float32, seed, stream, step uint64) {
 	m := newMask(rate, seed, stream, step)
 	if t.alone(len(mask), grainSlow) {
@@ -21,11 +21,11 @@ func (t *Team) Dropout(mask []float32, rate float32, seed, stream, step uint64) 
 
 func dropoutPart(j *job, from, to int) { j.mask.draw(j.level, j.y[from:to], from) }
 
-// mask is what a Dropout draws by.
+// mask holds the parameters of a Dropout.
 type mask struct {
 	key       [4]uint32 // its two words, each before a 0
 	counter   [4]uint32 // of element 0
-	threshold uint32    // of the 24 bits: below is dropped
+	threshold uint32    // of the 24 bits: numbers below it are dropped
 	kept      float32
 }
 
@@ -60,7 +60,7 @@ func (m mask) portable(part []float32) {
 	}
 }
 
-// philox is Philox 4x32 of 10 rounds: what the counter becomes under the key.
+// philox computes Philox 4x32 with 10 rounds: the counter encrypted with the key.
 func philox(c [4]uint32, key0, key1 uint32) [4]uint32 {
 	for range 10 {
 		hi0, lo0 := bits.Mul32(0xD2511F53, c[0])

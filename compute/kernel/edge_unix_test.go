@@ -11,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// edge is memory that ends where a page does, with one behind it that nobody may read: who does
-// ends the process.
+// edge is memory that ends at the end of a page, before one that is not readable: a read beyond the
+// end kills the process.
 type edge struct{ all []byte }
 
 func newEdge(t *testing.T, pages int) *edge {
@@ -35,7 +35,7 @@ func newEdge(t *testing.T, pages int) *edge {
 	return &edge{all[size : (pages+1)*size : (pages+1)*size]}
 }
 
-// last is a copy of x at the end, first one at the begin.
+// last returns a copy of x at the end; first one at the beginning.
 func (e *edge) last(x []float32) []float32 { return e.at(len(e.all)-4*len(x), x) }
 
 func (e *edge) first(x []float32) []float32 { return e.at(0, x) }
@@ -58,7 +58,7 @@ func (e *edge) ids(x []int) []int {
 	return y
 }
 
-// edges gives each operand memory of its own, at its end or begin.
+// edges gives each operand separate memory, at its end or beginning.
 type edges struct {
 	t    *testing.T
 	r    *rand.Rand

@@ -2,7 +2,7 @@ package kernel
 
 import "unsafe"
 
-// data is where x begins; it may be empty.
+// data returns a pointer to the first element of x, which may be empty.
 func data[T any](x []T) *T { return unsafe.SliceData(x) }
 
 type unaryKernel = func(y, x *float32, n int)
@@ -14,7 +14,8 @@ var mapKernels = [...][Step + 1]unaryKernel{
 		Exp: expAVX512, Log: logAVX512, Sqrt: sqrtAVX512, Square: squareAVX512, Inverse: inverseAVX512, Sign: signAVX512, Step: stepAVX512},
 }
 
-// mapFast does mapPortable's work and says so, where it can. So do all functions of that name.
+// mapFast does the work of mapPortable and returns true, if it can. The same holds for all
+// functions with such a name.
 func mapFast(l Level, f Func, y, x []float32) bool {
 	do := mapKernels[l][f]
 	if do == nil {
@@ -40,8 +41,8 @@ func slopeFast(l Level, f Func, dx, dy, v []float32) bool {
 	return true
 }
 
-// combineKernels are by Level, by whether the operands are swapped, by Binary; the first has a
-// second operand that is a row, the second one that has a number for each row.
+// combineKernels are indexed by Level, by whether the operands are swapped, and by Binary; in the
+// first function the second operand is a row, in the second one it has a number for each row.
 var combineKernels = [...][2][Ne + 1][2]func(z, x, y *float32, rows, cols int){
 	AVX2: {
 		{
@@ -199,18 +200,18 @@ func rowwiseFast(l Level, w rowwise, y, x, z []float32, cols int) bool {
 	return true
 }
 
-// mostPacked is how many elements a row has at most that shares a register with others: half of
-// what AVX-512 holds.
+// mostPacked is the largest number of elements of a row that shares a register with others: half of
+// an AVX-512 register.
 const mostPacked = lanes / 2
 
-// packing says how rows of some columns lie side by side in a register: for each lane the one in
-// which its row begins; for the folds of a tree by 4, by 2 and by 1 the lane that is added to it,
-// itself where its row has none; and then, for each fold, all ones where its row has one, else 0.
+// packing describes how rows of a number of columns are arranged in a register: for each lane, the
+// lane in which its row begins; for the folds of a tree by 4, by 2 and by 1 the lane that is added
+// to it, itself if its row has none; and then, for each fold, all ones if its row has one, else 0.
 // asm/packed.go reads it.
 type packing [7][lanes]uint32
 
-// packings are by columns. For AVX2 the first half of each row counts: those of up to 4 columns lie
-// there in the same way.
+// packings are indexed by columns. AVX2 uses the first half of each row: rows of up to 4 columns
+// have the same arrangement there.
 var packings = func() (all [mostPacked + 1]packing) {
 	for cols := 1; cols <= mostPacked; cols++ {
 		all[cols] = newPacking(cols)
@@ -232,7 +233,7 @@ func newPacking(cols int) (p packing) {
 	return p
 }
 
-// firstLanes are ones and then zeros: the mask of the first n lanes begins n before the middle.
+// firstLanes are ones followed by zeros: the mask of the first n lanes begins n before the middle.
 var firstLanes = func() (all [2 * lanes]uint32) {
 	for i := range lanes {
 		all[i] = ^uint32(0)
@@ -240,7 +241,7 @@ var firstLanes = func() (all [2 * lanes]uint32) {
 	return all
 }()
 
-// width is how many elements a register holds.
+// width returns how many elements a register holds.
 func (l Level) width() int {
 	if l == AVX512 {
 		return lanes
@@ -250,8 +251,8 @@ func (l Level) width() int {
 
 func packable(l Level, cols int) bool { return 2*cols <= l.width() }
 
-// packedFast does whole registers of rows, and then the rows that are left, which lie in the first
-// lanes of one.
+// packedFast processes whole registers of rows, and then the remaining rows in the first lanes of
+// one.
 func packedFast(l Level, w rowwise, y, x, z []float32, cols int) {
 	each := l.width() / cols * cols
 	whole := len(y) / each * each
@@ -267,7 +268,7 @@ func packedFast(l Level, w rowwise, y, x, z []float32, cols int) {
 	w.packed(l, y[whole:], x[whole:], z, 1, len(y)-whole, cols)
 }
 
-// packed does groups of so many elements, each a register.
+// packed processes groups of elements, each a register.
 func (w rowwise) packed(l Level, y, x, z []float32, groups, elements, cols int) {
 	table, mask := &packings[cols][0][0], &firstLanes[lanes-elements]
 	switch {
@@ -290,7 +291,7 @@ func (w rowwise) packed(l Level, y, x, z []float32, groups, elements, cols int) 
 	}
 }
 
-// The functions on tables return the index of the first id that is outside, or -1.
+// The functions on tables return the index of the first id that is out of range, or -1.
 
 func gatherFast(l Level, y, table []float32, ids []int, width, rows int) (bad int, ok bool) {
 	switch l {
@@ -354,8 +355,8 @@ func (m *mask) fast(l Level, part []float32) bool {
 	return true
 }
 
-// ruleKernels are the steps of a Level, each of n weights and what they need: gradients, slots,
-// numbers as the formulas name them.
+// ruleKernels are the update kernels of a Level. Their arguments are n weights, gradients, slots,
+// and numbers, named as in the formulas.
 type ruleKernels struct {
 	sgd  func(w, g *float32, n int, decay, rate float32)
 	adam func(w, g, m, v *float32, n int, decay, rate, newer1, newer2, epsilon float32)
@@ -369,7 +370,7 @@ type ruleKernels struct {
 
 type rmspropKernel func(w, g, v, m, a *float32, n int, decay, rate, rho, newer, epsilon, mu float32)
 
-// levelRules are by Level.
+// levelRules are indexed by Level.
 var levelRules = [...]ruleKernels{
 	AVX2: {
 		sgd:      sgdAVX2,
@@ -391,8 +392,8 @@ var levelRules = [...]ruleKernels{
 	},
 }
 
-// fast takes the steps of weights from..to with assembly of l. It returns false if there is none
-// for the formula.
+// fast updates the weights from..to with assembly of l. It returns false if there is none for the
+// formula.
 func (s *step) fast(l Level, from, to int) bool {
 	if l == Portable {
 		return false

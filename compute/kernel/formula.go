@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Formula says how an optimizer changes a weight w by its gradient g, the slots that it keeps for
-// each weight, and numbers that all weights share. It is a short program, which every Level and
-// every plan.Machine executes, so that an optimizer is written once. Formulas that this package has
-// assembly for are faster and give the same bits. A Formula is immutable.
+// Formula defines how an optimizer updates a weight w from its gradient g, the slots that it keeps
+// for each weight, and numbers that all weights share. It is a short program that every Level and
+// every plan.Machine can execute, so that an optimizer is written once. Formulas for which this
+// package has assembly are faster and give the same bits. A Formula is immutable.
 type Formula struct {
 	name           string
 	slots, numbers int
@@ -20,7 +20,7 @@ type Formula struct {
 }
 
 // Instruction is To = Op(X, Y) on registers: w, g, MaxSlots slots, MaxNumbers numbers, then
-// intermediate values. Operations of one operand ignore Y.
+// intermediate values. Operations with one operand ignore Y.
 type Instruction struct {
 	Op       FormulaOp
 	To, X, Y uint8
@@ -29,7 +29,7 @@ type Instruction struct {
 // FormulaOp is an operation of a Formula.
 type FormulaOp uint8
 
-// The operations. Those of two operands come first, numbered as Binary.
+// The operations. Those with two operands come first, numbered as in Binary.
 const (
 	OpAdd FormulaOp = iota
 	OpSub
@@ -61,10 +61,10 @@ func (f *Formula) Name() string { return f.name }
 // Slots returns how many slots the formula keeps for each weight.
 func (f *Formula) Slots() int { return f.slots }
 
-// Code returns the formula's instructions, which must not be changed.
+// Code returns the formula's instructions, which must not be modified.
 func (f *Formula) Code() []Instruction { return f.code }
 
-// functions are what a formula may call, unary if it has one operand.
+// functions are the functions that a formula may call; unary ones have one operand.
 var functions = map[string]struct {
 	op       FormulaOp
 	operands int
@@ -98,7 +98,7 @@ type compiler struct {
 	code  []Instruction
 }
 
-// declare gives registers to names and returns how many there are.
+// declare assigns registers to names and returns their number.
 func (c *compiler) declare(list string, first, most int) int {
 	names := strings.Fields(list)
 	if len(names) > most {
@@ -188,15 +188,15 @@ func (c *compiler) emit(op FormulaOp, to *uint8, operands ...ast.Expr) (uint8, e
 	return in.To, nil
 }
 
-// The formulas of Keras 3's optimizers that this package has assembly for. A new optimizer needs no
-// assembly: its formula is defined next to it in compute/nn/optim.
+// The formulas of Keras 3's optimizers for which this package has assembly. A new optimizer needs
+// no assembly: its formula is defined next to it in compute/nn/optim.
 var (
 	SGD      = NewFormula("sgd", "", "rate", "w = w - rate*g")
 	Momentum = NewFormula("momentum", "m", "rate mu", "m = mu*m - rate*g", "w = w + m")
 	Nesterov = NewFormula("nesterov", "m", "rate mu", "change = rate*g", "m = mu*m - change", "w = w + (mu*m - change)")
 
-	// Adam takes a rate that is corrected for the bias of the step, newer1 = 1 - Beta1 and newer2 =
-	// 1 - Beta2.
+	// Adam has a rate that is corrected for the bias of the step, newer1 = 1 - Beta1 and newer2 = 1
+	// - Beta2.
 	Adam = NewFormula("adam", "m v", "rate newer1 newer2 epsilon",
 		"m = m + (g-m)*newer1",
 		"v = v + (g*g-v)*newer2",
@@ -204,7 +204,7 @@ var (
 
 	Adagrad = NewFormula("adagrad", "a", "rate epsilon", "a = a + g*g", "w = w - rate*g/sqrt(a+epsilon)")
 
-	// FTRL takes twiceL2 = 2 L2.
+	// FTRL has twiceL2 = 2 L2.
 	FTRL = NewFormula("ftrl", "a z", "rate l1 twiceL2",
 		"before = sqrt(a)",
 		"a = a + g*g",
@@ -212,8 +212,8 @@ var (
 		"z = z + (g - (now-before)/rate*w)",
 		"w = (max(min(z, l1), -l1) - z) / (now/rate + twiceL2)")
 
-	// RMSprop and its variants take newer = 1 - Rho. All have the same slots, so that a state fits
-	// each.
+	// RMSprop and its variants have newer = 1 - Rho. All have the same slots, so that a state fits
+	// each of them.
 	RMSprop                 = rmsprop("rmsprop", false, false)
 	RMSpropMomentum         = rmsprop("rmsprop momentum", false, true)
 	RMSpropCentered         = rmsprop("rmsprop centered", true, false)
@@ -233,7 +233,7 @@ func rmsprop(name string, centered, momentum bool) *Formula {
 	return NewFormula(name, "v m a", "rate rho newer epsilon mu", lines...)
 }
 
-// Numbers are those of a formula, in the order in which it names them. They are float64, since 1 -
+// Numbers are the numbers of a formula, in the order of their names. They are float64, since 1 -
 // Beta2 of a float32 would be wrong in the fifth digit; they are rounded to float32 for the
 // formula, as in Keras.
 type Numbers [MaxNumbers]float64
@@ -245,7 +245,7 @@ type Rule struct {
 	Decay   float64 // w -= Decay w before the formula: a rate times a weight decay, as in AdamW
 }
 
-// Rounded returns the numbers of the formula and the decay as they enter the arithmetic.
+// Rounded returns the numbers of the formula and the decay, rounded for the arithmetic.
 func (r *Rule) Rounded() (numbers [MaxNumbers]float32, decay float32) {
 	for i, x := range r.Numbers {
 		numbers[i] = float32(x)

@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// Func is a function of each element alone.
+// Func is a function of a single element.
 type Func int
 
 // The functions. Those of the mathematical library are within 2 units in the last place of the
-// exact value at every Level, and exact at 0, infinities and NaN as package math has them.
+// exact value at every Level. At 0, infinities and NaN they are exact, like package math.
 const (
 	Identity Func = iota
 	Relu          // max(x, 0); NaN stays NaN
@@ -26,10 +26,10 @@ const (
 	Square
 	Inverse // 1/x
 	Sign    // -1, 0 or 1; NaN stays NaN
-	Step    // 1 where x > 0, else 0: the slope of Relu
+	Step    // 1 if x > 0, else 0: the slope of Relu
 )
 
-// Of is f(x), the meaning of all that Map does.
+// Of returns f(x), which defines the results of Map.
 func (f Func) Of(x float32) float32 {
 	switch f {
 	case Relu:
@@ -82,8 +82,8 @@ func (f Func) Of(x float32) float32 {
 	return x
 }
 
-// slopeOf is f'(x), for Relu, Sigmoid and Tanh by v = f(x), for Softplus and Abs by v = x. The
-// slopes of Relu and of Abs at 0 are 0, as in TensorFlow.
+// slopeOf returns f'(x), for Relu, Sigmoid and Tanh from v = f(x), for Softplus and Abs from v = x.
+// The slopes of Relu and of Abs at 0 are 0, as in TensorFlow.
 func (f Func) slopeOf(v float32) float32 {
 	switch f {
 	case Identity:

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// floats are the numbers that bytes stand for, all that there are.
+// floats converts bytes to numbers.
 func floats(b []byte) []float32 {
 	x := make([]float32, len(b)/4)
 	for i := range x {

@@ -2,29 +2,29 @@ package kernel
 
 import "fmt"
 
-// Matrix is Rows x Cols numbers, row major: element (r, c) is Data[r*Stride+c].
+// Matrix is a row-major matrix of Rows x Cols numbers: element (r, c) is Data[r*Stride+c].
 type Matrix struct {
 	Data               []float32
 	Rows, Cols, Stride int
 }
 
-// NewMatrix is a Matrix without gaps.
+// NewMatrix returns a Matrix without gaps.
 func NewMatrix(data []float32, rows, cols int) Matrix { return Matrix{data, rows, cols, cols} }
 
-// Product says how Gemm multiplies.
+// Product configures Gemm.
 type Product struct {
-	TransA, TransB bool      // take the operand's transpose
-	Add            bool      // add to c instead of writing over it; then Bias is nil and Then is Identity
+	TransA, TransB bool      // use the operand's transpose
+	Add            bool      // add to c instead of overwriting it; then Bias is nil and Then is Identity
 	Bias           []float32 // [c.Cols], added to each row; nil for none
-	Then           Func      // of each element of the sum
+	Then           Func      // applied to each element of the sum
 }
 
-// Gemm is c = Then(op(a) op(b) + Bias), or c += op(a) op(b). c must not overlap a or b. It panics,
-// before it writes, where the shapes or lengths do not fit.
+// Gemm computes c = Then(op(a) op(b) + Bias), or c += op(a) op(b). c must not overlap a or b. It
+// panics, before it writes, if the shapes or lengths do not fit.
 //
 // With k terms to a sum and u = 2^-24, an element of a product differs from the exact one by at
-// most (k + 8) u sum |a| |b|, and Bias and Add by u of their result more. The order of the terms
-// depends on shapes and Level alone.
+// most (k + 8) u sum |a| |b|; Bias and Add each add u of their result. The order of the terms
+// depends only on shapes and Level.
 func (t *Team) Gemm(c, a, b Matrix, p Product) {
 	multiply(t, level, c, a, b, p)
 }
@@ -43,18 +43,18 @@ func multiply(t *Team, l Level, c, a, b Matrix, p Product) {
 	}
 }
 
-// gemm is a product under way.
+// gemm is a running product.
 type gemm struct {
 	level   Level
 	c, a, b Matrix
 	p       Product
 	k       int  // the terms of each sum
-	dotted  bool // c or its transpose is one column, and what is added up lies side by side
+	dotted  bool // c or its transpose is one column, and the terms of a sum are contiguous
 	byRows  bool // parts are rows of c, else columns
 	pool    *bufferPool
 }
 
-// check finds k, and what is wrong with the operands.
+// check determines k, and panics if the operands are invalid.
 func (g *gemm) check() {
 	rows, k := g.a.Rows, g.a.Cols
 	if g.p.TransA {
@@ -88,7 +88,7 @@ func (m *Matrix) check(what string) {
 	}
 }
 
-// nothing is a product without terms.
+// nothing computes a product without terms.
 func (g *gemm) nothing() {
 	if g.p.Add {
 		return
@@ -104,7 +104,7 @@ func (g *gemm) nothing() {
 	}
 }
 
-// row is a part of row r of c.
+// row returns a part of row r of c.
 func (g *gemm) row(r, from, to int) []float32 {
 	return g.c.Data[r*g.c.Stride+from : r*g.c.Stride+to]
 }
@@ -115,7 +115,7 @@ func (g *gemm) then(row []float32) {
 	}
 }
 
-// divide does g in as many parts as are worth a thread.
+// divide divides g into as many parts as are worth a thread.
 func (g *gemm) divide(t *Team) {
 	n := g.c.Cols
 	if g.byRows = g.c.Rows >= g.c.Cols; g.byRows {
@@ -130,15 +130,15 @@ func (g *gemm) divide(t *Team) {
 	t.divideBy(n, (size+tileMultiple-1)/tileMultiple*tileMultiple, job{do: gemmPart, gemm: *g})
 }
 
-// worthAThread is how many terms a part has at least, by Level: some 20 microseconds.
+// worthAThread is the minimum number of terms of a part, by Level: about 20 microseconds.
 var worthAThread = [...]int{Portable: 50_000, AVX2: 500_000, AVX512: 1_000_000}
 
-// tileMultiple is what parts begin at multiples of: a tile's columns at any Level.
+// tileMultiple divides the start of each part: it is the number of columns of a tile at any Level.
 const tileMultiple = 32
 
 func gemmPart(j *job, from, to int) { j.gemm.part(from, to) }
 
-// part does rows or columns of c.
+// part computes rows or columns of c.
 func (g *gemm) part(from, to int) {
 	r0, r1, c0, c1 := 0, g.c.Rows, from, to
 	if g.byRows {

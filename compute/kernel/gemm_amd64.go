@@ -2,21 +2,22 @@ package kernel
 
 import "unsafe"
 
-// Tiles are the plan of Goto and van de Geijn (2008), Anatomy of High-Performance Matrix
-// Multiplication: a tile of c stays in registers while k goes by; tileK rows and tileCols columns
-// of b are copied once, into panels as wide as a tile, and stay in the second cache; the rows of a
-// that a tile needs stay in the first, while all panels go by. What is copied lies as it is read.
+// Tiles follow Goto and van de Geijn (2008), Anatomy of High-Performance Matrix Multiplication: a
+// tile of c stays in registers during the loop over k; tileK rows and tileCols columns of b are
+// copied once, into panels as wide as a tile, and stay in the L2 cache; the rows of a for a tile
+// stay in the L1 cache during the loop over all panels. Copies have the order in which they are
+// read.
 const (
 	tileK    = 256
 	tileCols = 512
 )
 
-// format is a Level's tile.
+// format is the size of a Level's tile.
 type format struct{ rows, cols int }
 
 var formats = [...]format{AVX2: {6, 16}, AVX512: {14, 32}}
 
-// prepare finds out how g is done, from shapes and level alone.
+// prepare chooses the method for g, from shapes and level alone.
 func (g *gemm) prepare() {
 	if g.level == Portable {
 		return
@@ -27,7 +28,7 @@ func (g *gemm) prepare() {
 	_, _, g.dotted = g.column()
 }
 
-// fast does a part, where the level is not that of Go.
+// fast computes a part, unless the level is Portable.
 func (g *gemm) fast(r0, r1, c0, c1 int) bool {
 	switch {
 	case g.level == Portable:
@@ -40,16 +41,16 @@ func (g *gemm) fast(r0, r1, c0, c1 int) bool {
 	return true
 }
 
-// exchange makes a column that a's rows add up to into a row: c' = b' a, where a isn't transposed.
+// exchange turns a column, as a sum over a's rows, into a row: c' = b' a, if a isn't transposed.
 func (g *gemm) exchange() {
 	g.c = Matrix{g.c.Data, 1, g.c.Rows, g.c.Rows}
 	g.a, g.b, g.p.TransA, g.p.TransB = g.b, g.a, !g.p.TransB, false
 }
 
-// tile is what a tile's assembly needs, in its order; steps are in bytes.
+// tile is the argument of a tile's assembly, in its order; steps are in bytes.
 type tile struct {
 	a           unsafe.Pointer
-	aRow, aNext int // to the next row, and the next k; one of them is 4
+	aRow, aNext int // to the next row, and to the next k; one of them is 4
 	b           unsafe.Pointer
 	bNext       int
 	c           unsafe.Pointer
@@ -58,7 +59,7 @@ type tile struct {
 	k, rows     int
 	masks       unsafe.Pointer // of AVX2
 	flags       int
-	bits        uint32 // the columns there are, of AVX-512
+	bits        uint32 // the valid columns, for AVX-512
 }
 
 const (
@@ -66,7 +67,7 @@ const (
 	tileRelu = 2
 )
 
-// block is a part of c under way, by some of k.
+// block is a running part of c, for some of k.
 type block struct {
 	*gemm
 	r0, r1, c0, c1, k0, k1 int
@@ -76,7 +77,7 @@ type block struct {
 	scratch      *buffers
 }
 
-// tiles goes through k first, then through columns, then through rows.
+// tiles loops over k first, then over columns, then over rows.
 func (g *gemm) tiles(r0, r1, c0, c1 int) {
 	b := block{gemm: g, r0: r0, r1: r1, format: formats[g.level]}
 	b.copyB = g.p.TransB || g.c.Rows > 2*b.rows
@@ -121,7 +122,7 @@ func (b *block) do() {
 	}
 }
 
-// panels does the rows of a tile in all columns.
+// panels computes the rows of a tile in all columns.
 func (b *block) panels(t *tile, r int, last bool) {
 	for c := b.c0; c < b.c1; c += b.cols {
 		cols := min(b.cols, b.c1-c)
@@ -136,7 +137,7 @@ func (b *block) panels(t *tile, r int, last bool) {
 		}
 		if b.level == AVX512 {
 			t.bits = 1<<cols - 1
-			t.runAVX512(b.p.TransA, cols > 16, !b.copyB && cols%16 > 0) // a copy has whole panels
+			t.runAVX512(b.p.TransA, cols > 16, !b.copyB && cols%16 > 0) // a copy has complete panels
 		} else {
 			t.masks = unsafe.Pointer(&maskLanes[16-cols])
 			t.runAVX2(b.p.TransA, cols < 16)
@@ -183,7 +184,7 @@ func (t *tile) runAVX2(across, edge bool) {
 	}
 }
 
-// pointA says where the rows of a tile from r on are, and copies them where that pays.
+// pointA sets the pointers to the rows of a tile from r on, and copies them if that pays.
 func (b *block) pointA(t *tile, r int) {
 	at, from := r*b.a.Stride+b.k0, &b.a
 	if b.p.TransA {
@@ -196,7 +197,8 @@ func (b *block) pointA(t *tile, r int) {
 	if !b.copyA {
 		return
 	}
-	// An odd number of lines from row to row: so rows don't take each other's places in the cache.
+	// An odd number of cache lines from row to row, so that rows don't evict each other from the
+	// cache.
 	step := (t.k+line-1)/line*line | line
 	b.scratch.a = grown(b.scratch.a, max(b.rows*step, line*t.k))
 	t.a = unsafe.Pointer(&b.scratch.a[0])
@@ -211,7 +213,7 @@ func (b *block) pointA(t *tile, r int) {
 	}
 }
 
-// packB copies the block of b into panels: element (k, c) of a panel lies at k*cols + c.
+// packB copies the block of b into panels: element (k, c) of a panel is at k*cols + c.
 func (b *block) packB() {
 	k, from := b.k1-b.k0, &b.gemm.b
 	panels := (b.c1 - b.c0 + b.cols - 1) / b.cols
@@ -227,7 +229,7 @@ func (b *block) packB() {
 	}
 }
 
-// transposeRows is how many columns of a panel are copied at once.
+// transposeRows returns how many columns of a panel are copied at once.
 func transposeRows(l Level, transposed bool) int {
 	if transposed && l == AVX2 {
 		return 8
@@ -251,9 +253,8 @@ func transpose(l Level, to, from []float32, rows, cols, toStep, fromStep int) {
 	}
 }
 
-// column is, where g has one column and the rows that are multiplied with it lie side by side:
-// these rows and that column. So it is where g has one row, with the operands in each other's
-// place.
+// column returns the rows and the column to multiply, if g has one column and contiguous rows. The
+// same holds if g has one row, with the operands exchanged.
 func (g *gemm) column() (rows Matrix, x []float32, ok bool) {
 	switch {
 	case g.c.Cols == 1 && !g.p.TransA && (g.p.TransB || g.b.Stride == 1 || g.k == 1):
@@ -264,7 +265,7 @@ func (g *gemm) column() (rows Matrix, x []float32, ok bool) {
 	return Matrix{}, nil, false
 }
 
-// dots does elements of a column or row, some at a time.
+// dots computes elements of a column or row, several at a time.
 func (g *gemm) dots(from, to int) {
 	rows, x, _ := g.column()
 	var sums [64]float32

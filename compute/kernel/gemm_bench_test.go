@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// processorTime is what this process has used.
+// processorTime returns the processor time of this process.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -17,8 +17,8 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkGemm is of one thread, by the processor's time: other work on the machine shows less in
-// it.
+// BenchmarkGemm measures one thread, by the processor's time, which depends less on other work of
+// the machine.
 func BenchmarkGemm(b *testing.B) {
 	for _, l := range levelsHere() {
 		for _, s := range []struct {

@@ -11,12 +11,12 @@ import (
 
 var nan, inf = float32(math.NaN()), float32(math.Inf(1))
 
-// hostileFactors are numbers that a shortcut would get wrong.
+// hostileFactors are numbers on which a shortcut would fail.
 var hostileFactors = []float32{nan, inf, -inf, 0, float32(math.Copysign(0, -1)), 1, -1, math.MaxFloat32, -math.MaxFloat32,
 	math.SmallestNonzeroFloat32, 1e-40, 0x1p-126}
 
-// kind is what of a number doesn't depend on rounding, nor on the order of a sum of few: NaN, an
-// infinity, or neither.
+// kind returns the class of a number that depends neither on rounding nor on the order of a short
+// sum: NaN, an infinity, or neither.
 func kind(x float32) string {
 	switch {
 	case x != x:
@@ -29,7 +29,7 @@ func kind(x float32) string {
 	return "finite"
 }
 
-// Each sum has one hostile term, or two, among ordinary ones, so that its kind is that of the plain
+// Each sum has one or two hostile terms among ordinary ones, so that its kind is that of the plain
 // formula in any order.
 func TestGemmPassesNaNAndInfinitiesOn(t *testing.T) {
 	t.Parallel()
@@ -128,7 +128,7 @@ func TestGemmRefusesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// FuzzGemm takes shapes, the kind of product, and the numbers' seed.
+// FuzzGemm varies shapes, the kind of product, and the numbers' seed.
 func FuzzGemm(f *testing.F) {
 	f.Add([]byte{20, 4, 8, 9, 1, 3, 2})
 	f.Add([]byte{1, 200, 0, 2, 0, 0, 200})

@@ -1,8 +1,8 @@
 package kernel
 
-// In Go, four rows of c by four columns are added up at once: so each number that is read is used
-// four times. Operands are copied into groups of four rows of a and four columns of b, in which k
-// goes by side by side, with zeros where rows or columns end.
+// In Go, four rows of c by four columns are summed at once, so that each number read is used four
+// times. Operands are copied into groups of four rows of a and four columns of b, interleaved along
+// k, and padded with zeros at the last rows or columns.
 
 // fours sums along k in its order.
 func (g *gemm) fours(r0, r1, c0, c1 int) {
@@ -25,7 +25,7 @@ func (g *gemm) fours(r0, r1, c0, c1 int) {
 	}
 }
 
-// group is to[4*i+j] = element i of line at+j of m; a line is a column where columns, else a row.
+// group sets to[4*i+j] to element i of line at+j of m; a line is a column if columns, else a row.
 // There are lines < 5 of them.
 func group(to []float32, m Matrix, at, lines int, columns bool) {
 	next, step := m.Stride, 1
@@ -46,7 +46,7 @@ func group(to []float32, m Matrix, at, lines int, columns bool) {
 	}
 }
 
-// fourByFour is sums[4*r+c] = sum_k a[4*k+r] b[4*k+c].
+// fourByFour returns sums[4*r+c] = sum_k a[4*k+r] b[4*k+c].
 func fourByFour(a, b []float32) [16]float32 {
 	var s00, s01, s02, s03, s10, s11, s12, s13, s20, s21, s22, s23, s30, s31, s32, s33 float32
 	for len(a) >= 4 && len(b) >= 4 {

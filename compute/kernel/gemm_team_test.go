@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The number of threads never shows, to the last bit.
+// The number of threads does not change a single bit.
 func TestGemmIsTheSameByAnyNumberOfThreads(t *testing.T) {
 	t.Parallel()
 	for _, l := range levelsHere() {
@@ -30,15 +30,15 @@ func TestGemmIsTheSameByAnyNumberOfThreads(t *testing.T) {
 	}
 }
 
-// A thread's memory is allocated when it first has a part; that is some allocations in 20 runs,
-// less than one a run.
+// A thread's memory is allocated for its first part; that is a few allocations in 20 runs, less
+// than one per run.
 func TestGemmAllocatesNothing(t *testing.T) {
 	team := NewTeam(2)
 	defer team.Close()
 	rnd := rand.New(rand.NewPCG(7, 7))
 	for _, l := range levelsHere() {
 		for _, shape := range [][3]int{{20, 8, 3}, {100, 300, 100}, {1, 100, 50}, {200, 100, 1}} {
-			for _, p := range products(rnd, shape[2])[:12] { // TransA or not
+			for _, p := range products(rnd, shape[2])[:12] { // with and without TransA
 				g := newGemmCase(rnd, shape[0], shape[1], shape[2], p, 0)
 				for who, team := range map[string]*Team{"alone": nil, "two": team} {
 					if n := testing.AllocsPerRun(20, func() { multiply(team, l, g.c, g.a, g.b, g.p) }); n > 0 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// levelsHere are the levels that this machine has.
+// levelsHere returns the levels of this machine.
 func levelsHere() []Level {
 	var all []Level
 	for l := Portable; l <= processorLevel(); l++ {
@@ -17,7 +17,7 @@ func levelsHere() []Level {
 	return all
 }
 
-// gemmPlain is what Gemm means: sums along k in its order.
+// gemmPlain defines Gemm: sums along k in its order.
 func gemmPlain(c, a, b Matrix, p Product) {
 	k := a.Cols
 	if p.TransA {
@@ -49,8 +49,7 @@ func (m Matrix) at(r, c int, transposed bool) float32 {
 	return m.Data[r*m.Stride+c]
 }
 
-// bounds are by how much each element of a product may be off the exact one, by the bound that Gemm
-// states, and the exact one.
+// bounds returns each exact element of a product, and the bound of Gemm's error for it.
 func bounds(c, a, b Matrix, p Product, k int) (exact, bound []float64) {
 	const u = 1.0 / (1 << 24)
 	for r := range c.Rows {
@@ -67,7 +66,7 @@ func bounds(c, a, b Matrix, p Product, k int) (exact, bound []float64) {
 			}
 			if p.Add {
 				sum += before
-				off += u * math.Abs(sum) * float64(1+k/200) // c takes part in the sum of each block
+				off += u * math.Abs(sum) * float64(1+k/200) // c is a term of the sum of each block
 			}
 			if p.Then == Relu {
 				sum = max(sum, 0)
@@ -80,7 +79,7 @@ func bounds(c, a, b Matrix, p Product, k int) (exact, bound []float64) {
 
 const canary = float32(-7.25e22)
 
-// gemmCase is operands with gaps that nothing may touch.
+// gemmCase has operands with gaps that must not be written.
 type gemmCase struct {
 	m, k, n int
 	p       Product
@@ -122,7 +121,7 @@ func biasOf(rnd *rand.Rand, n int) []float32 {
 	return bias
 }
 
-// products are all ways to multiply.
+// products returns all variants of Product.
 func products(rnd *rand.Rand, n int) []Product {
 	var all []Product
 	for i := range 4 {

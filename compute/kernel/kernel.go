@@ -1,15 +1,15 @@
-// Package kernel is the arithmetic of training on a processor's cores: products of matrices,
-// functions of each element, sums, softmax, look-ups in tables, and the formulas by which
-// optimizers change weights. All of it is float32, row major, and without allocation.
+// Package kernel is the arithmetic of training on a processor's cores: matrix products, functions
+// of each element, sums, softmax, look-ups in tables, and the formulas of optimizers. All of it is
+// float32, row major, and without allocation.
 //
-// Every function here is written twice at most: in Go, which is what it means and what runs where
-// nothing faster is known, and in assembly for what Level says the processor can do. Both are
-// tested against each other with random and hostile numbers. A result may differ between Levels in
-// its last bits, never between two runs at one Level, and never by the number of threads: a Team
-// divides what is written, and each element is computed by one thread in one order.
+// Every function has at most two implementations: in Go, which defines its result and runs if there
+// is nothing faster, and in assembly for the instruction sets of each Level. Tests compare them
+// with random and hostile numbers. A result may differ between Levels in its last bits, but not
+// between two runs at one Level, nor by the number of threads: a Team divides the output, and each
+// element is computed by one thread in a fixed order.
 //
-// Slices must have the lengths that a comment names; a function panics on shorter ones, before it
-// writes anything. NaN and infinities go through as IEEE 754 says unless a comment says otherwise.
+// Slices must have the documented lengths; a function panics on shorter ones, before it writes
+// anything. NaN and infinities propagate as in IEEE 754 unless documented otherwise.
 //
 //go:generate go -C asm run .
 package kernel
@@ -21,25 +21,25 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Level is what the kernels of a process are made of.
+// Level is the instruction set that the kernels of a process use.
 type Level int
 
-// The levels, from the slowest.
+// The levels, slowest first.
 const (
 	Portable Level = iota // Go, on any processor
 	AVX2                  // amd64 with AVX2 and FMA: 8 numbers at once
 	AVX512                // amd64 with AVX-512 F, BW, DQ and VL: 16 numbers at once
 )
 
-// EnvLevel is the environment variable that asks for a lower level than the processor's: portable,
-// avx2 or avx512. It is for tests, and for those who compare two machines to the last bit. Programs
-// refuse what CheckLevel does.
+// EnvLevel is the environment variable that selects a lower level than the processor's: portable,
+// avx2 or avx512. It is for tests, and to compare two machines to the last bit. Programs report the
+// error of CheckLevel.
 const EnvLevel = "STOKER_KERNELS"
 
 // level is chosen once, at start.
 var level = chooseLevel(os.Getenv(EnvLevel), processorLevel())
 
-// CurrentLevel is the Level of this process.
+// CurrentLevel returns the Level of this process.
 func CurrentLevel() Level { return level }
 
 func (l Level) String() string {
@@ -65,9 +65,9 @@ func processorLevel() Level {
 	return Portable
 }
 
-// CheckLevel says what is wrong with EnvLevel, which the kernels themselves heed only where nothing
-// is: a word that is no level, or one that this processor lacks. It is for programs to ask at their
-// start, before they compute what somebody wanted otherwise.
+// CheckLevel returns an error if EnvLevel is not a level, or one that this processor lacks; the
+// kernels ignore such a value. Programs call it at their start, before they compute at another
+// level than the requested one.
 func CheckLevel() error { return checkLevel(os.Getenv(EnvLevel), processorLevel()) }
 
 func checkLevel(asked string, processor Level) error {
@@ -80,7 +80,7 @@ func checkLevel(asked string, processor Level) error {
 	return fmt.Errorf("%s=%q: expected %v, %v or %v, or nothing for what the processor has", EnvLevel, asked, Portable, AVX2, AVX512)
 }
 
-// chooseLevel is the level that was asked for where the processor has it, else the processor's.
+// chooseLevel returns the requested level if the processor has it, else the processor's.
 func chooseLevel(asked string, processor Level) Level {
 	for l := Portable; l <= processor; l++ {
 		if l.String() == asked {

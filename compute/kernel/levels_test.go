@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// hostile numbers: usual ones, and here and there what goes wrong first.
+// hostile returns ordinary numbers with occasional special values.
 func hostile(r *rand.Rand, n int) []float32 {
 	x := random(r, n)
 	odd := []float32{0, float32(math.Copysign(0, -1)), 1, -1, 1e-45, -1e-45, 1.1754944e-38, 3e38, -3e38, 88.5, -103.9,
@@ -20,7 +20,7 @@ func hostile(r *rand.Rand, n int) []float32 {
 	return x
 }
 
-// guarded is n numbers that begin anywhere, between others that nobody may write to.
+// guarded is n numbers at any offset, between others that must not be written.
 type guarded struct{ all, x []float32 }
 
 const guard = 12345
@@ -46,8 +46,8 @@ func (g guarded) check(t *testing.T, what string) {
 	}
 }
 
-// agree fails where two differ by more than a relative error, with the same bound for what is below
-// 1; signs of zeros don't count.
+// agree fails if two numbers differ by more than a relative error, or by that error for numbers
+// below 1; signs of zeros don't matter.
 func agree(t *testing.T, what string, got, want []float32, within float64) {
 	t.Helper()
 	for i, w := range want {
@@ -107,7 +107,7 @@ func TestSlopeAtEachLevel(t *testing.T) {
 	})
 }
 
-// All functions of two elements are exact, but Pow, which is the same code.
+// All functions of two elements are exact, except Pow, which is the same code.
 func TestCombineAtEachLevel(t *testing.T) {
 	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
 		for f := Add; f <= Ne; f++ {
@@ -116,7 +116,7 @@ func TestCombineAtEachLevel(t *testing.T) {
 				x, y, swapped := hostile(r, rows*cols), hostile(r, shape.len(rows, cols)), r.IntN(2) == 0
 				want, got := make([]float32, rows*cols), newGuarded(r, x)
 				name := fmt.Sprintf("Combine(%d, shape %d, %dx%d, swapped %v)", f, shape, rows, cols, swapped)
-				if shape == Full || shape == Scalar { // as Combine makes it
+				if shape == Full || shape == Scalar { // as Combine does it
 					rows, cols = 1, rows*cols
 				}
 				combinePortable(f, want, x, y, shape, rows, cols, swapped)
@@ -128,7 +128,7 @@ func TestCombineAtEachLevel(t *testing.T) {
 	})
 }
 
-// All levels add in the same order, so that sums are the same to the last bit.
+// All levels add in the same order, so sums are the same to the last bit.
 func TestSumsAtEachLevel(t *testing.T) {
 	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
 		for range 500 {
@@ -174,7 +174,7 @@ func TestRowsAtEachLevel(t *testing.T) {
 				w.do(l, got.x, got.x, z, cols)
 				name := fmt.Sprintf("rows %d of %dx%d", w, rows, cols)
 				got.check(t, name)
-				if w < softmaxSlopeRows { // of huge numbers a slope is what rounding leaves
+				if w < softmaxSlopeRows { // the slope of huge numbers is only rounding
 					agree(t, name, got.x, want, 2e-6)
 				}
 			}
@@ -197,8 +197,8 @@ func TestSlopesOfRowsAtEachLevel(t *testing.T) {
 	})
 }
 
-// Short rows may share a register: none shows in another's result, wherever it stands, not even by
-// what isn't a number.
+// Short rows may share a register: none affects another's result, at any position, not even with
+// NaN or infinities.
 func TestShortRowsStandAlone(t *testing.T) {
 	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
 		for range 600 {
@@ -239,7 +239,7 @@ func TestTablesAtEachLevel(t *testing.T) {
 		for range 300 {
 			width, rows, places, vocabulary := 1+r.IntN(200), 1+r.IntN(6), 1+r.IntN(5), 1+r.IntN(6)
 			if r.IntN(3) == 0 {
-				width = 1 + r.IntN(2) // one column has a way of its own
+				width = 1 + r.IntN(2) // a single column has its own code
 			}
 			name := fmt.Sprintf("%d ids of %d, width %d", rows*places, vocabulary, width)
 			ids, values := make([]int, rows*places), random(r, rows*places)
@@ -294,7 +294,7 @@ func TestDropoutAtEachLevel(t *testing.T) {
 	})
 }
 
-// The rules are the same to the last bit at each level: none of them is fused.
+// The update rules are the same to the last bit at each level: none of them is fused.
 func TestUpdateAtEachLevel(t *testing.T) {
 	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
 		for name, rule := range everyRule() {
@@ -312,7 +312,7 @@ func TestUpdateAtEachLevel(t *testing.T) {
 				want.interpret(Portable, 0, n)
 				got.do(l, 0, n)
 				kept.check(t, name)
-				agree(t, name, got.w, want.w, 1e-37) // what is below 2^-126 may be 0
+				agree(t, name, got.w, want.w, 1e-37) // numbers below 2^-126 may be 0
 				for i := range rule.Formula.Slots() {
 					agree(t, fmt.Sprint(name, " slot ", i), got.slots[i], want.slots[i], 1e-37)
 				}

@@ -1,6 +1,6 @@
 package kernel
 
-// Map is y = f(x); y may be x.
+// Map computes y = f(x); y may be x.
 func (t *Team) Map(f Func, y, x []float32) {
 	n := len(x)
 	y = first("y of Map", y, n)
@@ -25,8 +25,8 @@ func mapPortable(f Func, y, x []float32) {
 	}
 }
 
-// Slope is dx = dy f'(x), for Relu, Sigmoid and Tanh by y = f(x) alone, for Softplus and Abs by x:
-// v is that y or that x. dx may be dy or v.
+// Slope computes dx = dy f'(x), for Relu, Sigmoid and Tanh from y = f(x), for Softplus and Abs from
+// x: v is that y or x. dx may be dy or v.
 func (t *Team) Slope(f Func, dx, dy, v []float32) {
 	n := len(dy)
 	dx, v = first("dx of Slope", dx, n), first("v of Slope", v, n)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// random numbers of both signs, most of them near 1.
+// random returns numbers of both signs, most of them near 1.
 func random(r *rand.Rand, n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {
@@ -18,8 +18,8 @@ func random(r *rand.Rand, n int) []float32 {
 
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 8)) }
 
-// near fails where got is not want within a relative error, or the same error where numbers are
-// below 1.
+// near fails unless got is want within a relative error, or within the same absolute error for
+// numbers below 1.
 func near(t *testing.T, what string, got []float32, want []float64, within float64) {
 	t.Helper()
 	for i, w := range want {

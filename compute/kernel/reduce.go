@@ -1,11 +1,11 @@
 package kernel
 
-// lanes is how many sums run side by side where elements that lie side by side are added up:
-// element i goes to lane i mod 16. So wide is the widest register, and every Level adds in the same
+// lanes is how many sums are computed in parallel when contiguous elements are added: element i
+// goes to lane i mod 16. It is the width of the widest register, and every Level adds in the same
 // order.
 const lanes = 16
 
-// SumRows is sums[c] = sum_r x[r,c], in the order of r; added to sums where add.
+// SumRows computes sums[c] = sum_r x[r,c], in the order of r, and adds it to sums if add.
 func (t *Team) SumRows(sums, x []float32, rows, cols int, add bool) {
 	sums, x = first("sums of SumRows", sums, cols), first("x of SumRows", x, rows*cols)
 	if t.alone(cols, rowsOf(grainFast, rows)) {
@@ -38,7 +38,7 @@ func sumRowsPortable(sums, x []float32, rows, stride int) {
 	}
 }
 
-// SumColumns is sums[r] = sum_c x[r,c], by 16 lanes that are added up as a tree.
+// SumColumns computes sums[r] = sum_c x[r,c], with 16 lanes that are added as a tree.
 func (t *Team) SumColumns(sums, x []float32, rows, cols int) {
 	sums, x = first("sums of SumColumns", sums, rows), first("x of SumColumns", x, rows*cols)
 	if t.alone(rows, rowsOf(grainFast, cols)) {
@@ -65,8 +65,8 @@ func sumColumnsPortable(sums, x []float32, cols int) {
 	}
 }
 
-// Sum is the sum of all, by 16 lanes that are added up in float64. The caller does it alone: memory
-// is what it waits for.
+// Sum returns the sum of all elements, with 16 lanes that are added in float64. It runs in the
+// caller's thread only, because it is limited by memory.
 func (t *Team) Sum(x []float32) float32 {
 	l := laneSums(level, x)
 	return l.total()
@@ -111,8 +111,8 @@ func (l *laneSum) total() float32 {
 	return float32(sum)
 }
 
-// SumSquares is the sum of all squares in float64, by 16 lanes that are added up as a tree. The
-// caller does it alone.
+// SumSquares returns the sum of all squares in float64, with 16 lanes that are added as a tree. It
+// runs in the caller's thread only.
 func (t *Team) SumSquares(x []float32) float64 {
 	return sumSquares(level, x)
 }
@@ -136,8 +136,8 @@ func squaresPortable(l *[lanes]float64, x []float32) {
 	}
 }
 
-// MaxColumns is the largest of each row; NaN if there is one. where, if not nil, takes its column,
-// the first of equal ones. A row has at least one column.
+// MaxColumns computes the maximum of each row; NaN if there is one. where, if not nil, gets its
+// column, the first of equal ones. A row has at least one column.
 func (t *Team) MaxColumns(largest []float32, where []int, x []float32, rows, cols int) {
 	largest, x = first("largest of MaxColumns", largest, rows), first("x of MaxColumns", x, rows*cols)
 	if where != nil {

@@ -2,32 +2,32 @@ package kernel
 
 import "math"
 
-// Softmax is y[r,j] = exp(x[r,j] - m) / sum_k exp(x[r,k] - m), m the largest of the row. y may be
-// x. A row with NaN or +Inf, or with nothing but -Inf, becomes NaN. Sums are as those of
+// Softmax computes y[r,j] = exp(x[r,j] - m) / sum_k exp(x[r,k] - m), m the maximum of the row. y
+// may be x. A row with NaN or +Inf, or with only -Inf, becomes NaN. Sums have the order of
 // SumColumns, here and below.
 func (t *Team) Softmax(y, x []float32, rows, cols int) {
 	t.byRows(softmaxRows, y, x, nil, rows, cols)
 }
 
-// LogSoftmax is y[r,j] = x[r,j] - m - log sum_k exp(x[r,k] - m): finite where Softmax underflows. y
-// may be x.
+// LogSoftmax computes y[r,j] = x[r,j] - m - log sum_k exp(x[r,k] - m): finite where Softmax
+// underflows. y may be x.
 func (t *Team) LogSoftmax(y, x []float32, rows, cols int) {
 	t.byRows(logSoftmaxRows, y, x, nil, rows, cols)
 }
 
-// SoftmaxSlope is dx[j] = (dy[j] - sum_k dy[k] y[k]) y[j] by rows, y = softmax(x). dx may be dy or
-// y.
+// SoftmaxSlope computes dx[j] = (dy[j] - sum_k dy[k] y[k]) y[j] by rows, y = softmax(x). dx may be
+// dy or y.
 func (t *Team) SoftmaxSlope(dx, dy, y []float32, rows, cols int) {
 	t.byRows(softmaxSlopeRows, dx, dy, first("y of SoftmaxSlope", y, rows*cols), rows, cols)
 }
 
-// LogSoftmaxSlope is dx[j] = dy[j] - exp(y[j]) sum_k dy[k] by rows, y = logsoftmax(x). dx may be dy
-// or y.
+// LogSoftmaxSlope computes dx[j] = dy[j] - exp(y[j]) sum_k dy[k] by rows, y = logsoftmax(x). dx may
+// be dy or y.
 func (t *Team) LogSoftmaxSlope(dx, dy, y []float32, rows, cols int) {
 	t.byRows(logSoftmaxSlopeRows, dx, dy, first("y of LogSoftmaxSlope", y, rows*cols), rows, cols)
 }
 
-// rowwise is what each row of y, x and z has for itself.
+// rowwise is a function of each row of y, x and z.
 type rowwise int
 
 const (

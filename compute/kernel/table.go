@@ -2,8 +2,8 @@ package kernel
 
 import "fmt"
 
-// Gather is y[i,:] = table[ids[i],:], with width columns. ids must be within the table: it panics
-// on others.
+// Gather computes y[i,:] = table[ids[i],:], with width columns. It panics if an id is outside of
+// the table.
 func (t *Team) Gather(y, table []float32, ids []int, width int) {
 	n := len(ids)
 	y = first("y of Gather", y, n*width)
@@ -35,7 +35,7 @@ func gather(l Level, y, table []float32, ids []int, width int) {
 	}
 }
 
-// inside panics where bad, which assembly found, is the place of an id that is outside of a table.
+// inside panics if bad, the result of the assembly, is the index of an id outside of a table.
 func inside(ids []int, bad, rows int) {
 	if bad >= 0 {
 		outside(ids[bad], rows)
@@ -46,8 +46,8 @@ func outside(id, rows int) {
 	panic(fmt.Sprintf("kernel: id %d is not in a table of %d rows", id, rows))
 }
 
-// ScatterAdd is table[ids[i],:] += y[i,:] in the order of i, so that ids may repeat. It panics on
-// ids outside of the table.
+// ScatterAdd computes table[ids[i],:] += y[i,:] in the order of i, so that ids may repeat. It
+// panics if an id is outside of the table.
 func (t *Team) ScatterAdd(table, y []float32, ids []int, width int) {
 	n := len(ids)
 	y = first("y of ScatterAdd", y, n*width)
@@ -63,7 +63,7 @@ func (t *Team) ScatterAdd(table, y []float32, ids []int, width int) {
 
 func scatterPart(j *job, from, to int) { scatterAdd(j.level, j.y, j.x, j.ids, j.cols, from, to) }
 
-// scatterAdd does the columns from..to.
+// scatterAdd computes the columns from..to.
 func scatterAdd(l Level, table, y []float32, ids []int, width, from, to int) {
 	rows := len(table) / width
 	if bad, ok := scatterFast(l, table, y, ids, width, from, to, rows); ok {
@@ -81,8 +81,8 @@ func scatterAdd(l Level, table, y []float32, ids []int, width, from, to int) {
 	}
 }
 
-// SparseGemm is y[r,:] = sum_p values[r,p] w[ids[r,p],:] over the places p of a row, in their
-// order, w with width columns. An id below 0 counts as nothing; it panics on ids past the end of w.
+// SparseGemm computes y[r,:] = sum_p values[r,p] w[ids[r,p],:] over the positions p of a row, in
+// their order, w with width columns. An id below 0 is skipped; it panics on ids past the end of w.
 func (t *Team) SparseGemm(y, values []float32, ids []int, w []float32, rows, places, width int) {
 	y = first("y of SparseGemm", y, rows*width)
 	values, ids = first("values of SparseGemm", values, rows*places), first("ids of SparseGemm", ids, rows*places)
@@ -123,7 +123,7 @@ func sparseGemm(l Level, y, values []float32, ids []int, w []float32, places, wi
 	}
 }
 
-// addTimes is y += a x.
+// addTimes computes y += a x.
 func addTimes(y []float32, a float32, x []float32) {
 	y = y[:len(x)]
 	for i, v := range x {
@@ -131,8 +131,8 @@ func addTimes(y []float32, a float32, x []float32) {
 	}
 }
 
-// SparseGemmSlope is dw[ids[r,p],:] += values[r,p] dy[r,:], in the order of r and p, ids as in
-// SparseGemm.
+// SparseGemmSlope computes dw[ids[r,p],:] += values[r,p] dy[r,:], in the order of r and p, with ids
+// as in SparseGemm.
 func (t *Team) SparseGemmSlope(dw, values []float32, ids []int, dy []float32, rows, places, width int) {
 	dy = first("dy of SparseGemmSlope", dy, rows*width)
 	values, ids = first("values of SparseGemmSlope", values, rows*places), first("ids of SparseGemmSlope", ids, rows*places)
@@ -151,7 +151,7 @@ func sparseSlopePart(j *job, from, to int) {
 	sparseGemmSlope(j.level, j.y, j.x, j.ids, j.z, j.places, j.cols, from, to)
 }
 
-// sparseGemmSlope does the columns from..to.
+// sparseGemmSlope computes the columns from..to.
 func sparseGemmSlope(l Level, dw, values []float32, ids []int, dy []float32, places, width, from, to int) {
 	rows := len(dw) / width
 	if bad, ok := sparseSlopeFast(l, dw, values, ids, dy, places, width, from, to, rows); ok {

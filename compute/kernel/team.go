@@ -7,24 +7,24 @@ import (
 	"unsafe"
 )
 
-// Team is the threads that compute one thing together. Work is divided by what is written, so that
-// the number of threads never shows in a result. The zero Team, and a nil one, is the caller alone.
-// Not for concurrent use; Close it.
+// Team is a thread pool for one computation at a time. Work is divided by output elements, so that
+// the number of threads does not affect a result. The zero Team, and a nil one, is the caller
+// alone. It is not safe for concurrent use. Close it after use.
 //
-// Waking a thread costs microseconds, so that what is too small for that is done by the caller
-// alone: each kernel knows its grain.
+// Waking a thread costs microseconds, so small work is done by the caller alone: each kernel knows
+// its grain.
 type Team struct {
 	threads int
 
-	wake  chan struct{} // asks one thread for help
+	wake  chan struct{} // wakes one thread
 	done  chan struct{} // another thread than the caller did the last part
 	ended sync.WaitGroup
 
-	// What is under way: written while no part is, and read after a part was claimed.
+	// The current job: written while no part is running, and read after a part was claimed.
 	job     job
 	n, size int
 
-	claims atomic.Uint64 // how many parts there are, times 2^32, and how many were asked for
+	claims atomic.Uint64 // the number of parts, times 2^32, and how many were claimed
 	left   atomic.Int64  // parts that are not done
 	panics atomic.Pointer[panicked]
 
@@ -33,7 +33,7 @@ type Team struct {
 
 type panicked struct{ value any }
 
-// NewTeam makes a Team of that many threads, the caller's among them; what is below 1 counts as 1.
+// NewTeam returns a Team of that many threads, including the caller's; numbers below 1 count as 1.
 func NewTeam(threads int) *Team {
 	t := &Team{threads: max(threads, 1)}
 	if t.threads == 1 {
@@ -46,7 +46,7 @@ func NewTeam(threads int) *Team {
 	return t
 }
 
-// Threads is how many there are, 1 for a nil Team.
+// Threads returns the number of threads, 1 for a nil Team.
 func (t *Team) Threads() int {
 	if t == nil || t.threads < 1 {
 		return 1
@@ -54,7 +54,8 @@ func (t *Team) Threads() int {
 	return t.threads
 }
 
-// Close ends the threads and returns when they are gone. A Team that is closed computes alone.
+// Close stops the threads and returns when they have ended. A closed Team computes with the
+// caller's thread alone.
 func (t *Team) Close() {
 	if t.Threads() == 1 {
 		return
@@ -64,14 +65,14 @@ func (t *Team) Close() {
 	t.ended.Wait()
 }
 
-// divide does j for parts of 0..n, n > 0, and returns when all are done. The parts together are all
-// of it, each has at least grain elements but the last, and begins at a multiple of 16. What j
-// panics with first, divide panics with, once no part is under way. The Team keeps j meanwhile: one
-// that was handed to threads otherwise would be allocated.
+// divide runs j on parts of 0..n, n > 0, and returns when all are done. The parts cover it; each
+// has at least grain elements, except the last, and begins at a multiple of 16. If j panics, divide
+// panics with the first value, once no part is running. The Team keeps j meanwhile, since passing
+// it to threads in another way would allocate.
 func (t *Team) divide(n, grain int, j job) { t.divideBy(n, t.sizeOf(n, grain), j) }
 
-// sizeOf is the length of a part. There are two parts for each thread, where n is long enough,
-// since threads get on unequally; one, or some threads go without.
+// sizeOf returns the length of a part. There are two parts for each thread, if n is long enough,
+// since threads progress unequally; otherwise one, or some threads get none.
 func (t *Team) sizeOf(n, grain int) int {
 	parts := n / max(grain, 1)
 	for _, most := range []int{2 * t.threads, t.threads} {
@@ -84,7 +85,7 @@ func (t *Team) sizeOf(n, grain int) int {
 	return ((n+parts-1)/parts + lanes - 1) / lanes * lanes
 }
 
-// divideBy does j over parts of that size.
+// divideBy runs j on parts of that size.
 func (t *Team) divideBy(n, size int, j job) {
 	parts := (n + size - 1) / size
 	t.job, t.n, t.size = j, n, size
@@ -100,13 +101,13 @@ func (t *Team) divideBy(n, size int, j job) {
 	}
 }
 
-// call wakes so many threads, or all. Those that are late find nothing to do; what they would have
-// done, the others do.
+// call wakes this many threads, or all. A late one finds nothing to do, because the others have
+// done its part.
 func (t *Team) call(helpers int) {
 	for range min(helpers, t.threads-1) {
 		select {
 		case t.wake <- struct{}{}:
-		default: // all of them are on their way
+		default: // all of them have been woken
 			return
 		}
 	}
@@ -120,9 +121,9 @@ func (t *Team) help() {
 	}
 }
 
-// work does parts as long as there are some, and says whether it did the last one that was left to
-// do. One word holds how many there are and which is next, so that a thread that comes late from
-// one job can't mistake it for another.
+// work runs parts while there are any, and reports whether it finished the last one. A single word
+// holds the number of parts and the next one, so that a thread that is late from one job can't
+// mistake it for another.
 func (t *Team) work() (last bool) {
 	for {
 		claim := t.claims.Add(1) - 1
@@ -144,7 +145,7 @@ func (t *Team) part(i int) {
 	t.job.do(&t.job, i*t.size, min((i+1)*t.size, t.n))
 }
 
-// patience is how often the caller looks whether the others are done, before it sleeps: some
+// patience is how often the caller polls whether the others are done before it sleeps: some
 // microseconds.
 const patience = 300
 
@@ -159,8 +160,8 @@ func (t *Team) wait() {
 	<-t.done
 }
 
-// job is a kernel's work, as the threads of a Team share it: a function, since a closure would be
-// allocated, and what it needs.
+// job is a kernel's work, shared by the threads of a Team: a function, since a closure would be
+// allocated, and its arguments.
 type job struct {
 	do    func(j *job, from, to int)
 	level Level
@@ -180,20 +181,20 @@ type job struct {
 	gemm       gemm
 }
 
-// How many elements are worth a thread: of what is as fast as memory, and of what thinks about
+// How many elements are worth a thread: of work limited by memory, and of work with arithmetic on
 // each.
 const (
 	grainFast = 32768
 	grainSlow = 4096
 )
 
-// alone says whether n things are too few for a second thread.
+// alone reports whether n elements are too few for a second thread.
 func (t *Team) alone(n, grain int) bool { return n < 2*grain || t.Threads() == 1 }
 
-// rowsOf is how many rows of so many columns have that many elements.
+// rowsOf returns how many rows with cols columns have that many elements.
 func rowsOf(elements, cols int) int { return max(1, elements/max(cols, 1)) }
 
-// first is the first n of x; it panics where x is shorter, whatever its capacity.
+// first returns the first n elements of x; it panics if x is shorter, whatever its capacity.
 func first[T any](what string, x []T, n int) []T {
 	if len(x) < n {
 		tooShort(what, len(x), n)
@@ -205,8 +206,8 @@ func tooShort(what string, have, want int) {
 	panic(fmt.Sprintf("kernel: %s has %d elements, %d are needed", what, have, want))
 }
 
-// bufferPool keeps scratch memory between calls, so that a call allocates nothing once there were
-// others like it. It holds as much as was ever in use at once.
+// bufferPool keeps scratch memory between calls, so that a call allocates nothing after similar
+// ones. It keeps as much as was ever in use at once.
 type bufferPool struct {
 	sync.Mutex
 	free []*buffers
@@ -240,7 +241,7 @@ func (p *bufferPool) put(x *buffers) {
 	p.free = append(p.free, x)
 }
 
-// buffers is scratch memory of one thread.
+// buffers is the scratch memory of one thread.
 type buffers struct{ a, b []float32 }
 
 // line is the length of a cache line in elements.

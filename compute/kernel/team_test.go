@@ -25,7 +25,7 @@ func TestPartsAreEachElementOnce(t *testing.T) {
 	checkParts(t, &Team{}, 1000, 1)
 }
 
-// inParts is what a kernel does with its work.
+// inParts divides work as a kernel does.
 func inParts(team *Team, n, grain int, do func(from, to int)) {
 	switch {
 	case n == 0:
@@ -55,7 +55,7 @@ func checkParts(t *testing.T, team *Team, n, grain int) {
 	}
 }
 
-// All threads of a Team work at once: each part waits here until as many have begun.
+// All threads of a Team run concurrently: each part waits here until as many have begun.
 func TestATeamUsesAllThreads(t *testing.T) {
 	t.Parallel()
 	const threads = 3
@@ -111,7 +111,7 @@ func TestATeamOfOneStartsNoGoroutineAndCloseEndsThem(t *testing.T) {
 	checkParts(t, team, 1000, 1)
 	team.Close()
 	team.Close()
-	for range 1000 { // one that has said that it is done may not be gone yet
+	for range 1000 { // one that has reported that it is done may not have ended yet
 		if runtime.NumGoroutine() <= before {
 			return
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// calls are all functions but products, over n numbers: each gives what it wrote.
+// calls returns all functions but products, over n numbers: each returns its output.
 func calls(n int) map[string]func(t *Team) []float32 {
 	r := seeded(uint64(n))
 	rows, cols := n/64, 64

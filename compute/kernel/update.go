@@ -2,9 +2,9 @@ package kernel
 
 import "math"
 
-// Update is one step of weights by their gradients; slots are Formula.Slots slices, each as long as
-// both. An element's step depends on that element alone. A number below 2^-126 may count as 0, as
-// it does in TensorFlow.
+// Update makes one step of weights by their gradients; slots are Formula.Slots slices, each as long
+// as both. The step of an element depends on that element only. A number below 2^-126 may count as
+// 0, as in TensorFlow.
 func (t *Team) Update(r Rule, weights, grads []float32, slots [][]float32) {
 	n := len(weights)
 	s := newStep(r)
@@ -24,7 +24,7 @@ const updateGrain = 8192
 
 func updatePart(j *job, from, to int) { j.step.do(j.level, from, to) }
 
-// step is an Update under way.
+// step is a running Update.
 type step struct {
 	w, g    []float32
 	slots   [MaxSlots][]float32
@@ -45,12 +45,12 @@ func (s *step) do(l Level, from, to int) {
 	}
 }
 
-// formulaBlock is how many weights an instruction is executed on at a time: few enough for the
-// cache, enough to make calls cheap.
+// formulaBlock is how many weights an instruction processes at a time: few enough for the cache,
+// enough to make calls cheap.
 const formulaBlock = 256
 
 // interpret executes the formula block by block. Each operation is one of Combine or Map, so that
-// every processor takes the same step, to the last bit.
+// every processor makes the same step, to the last bit.
 func (s *step) interpret(l Level, from, to int) {
 	memory := sharedBuffers.get()
 	defer sharedBuffers.put(memory)
@@ -98,22 +98,22 @@ func fillWith(to []float32, x float32) {
 	}
 }
 
-// ClipValue keeps each gradient within -bound..bound, as Keras's clipvalue does: g = max(min(g,
-// bound), -bound).
+// ClipValue limits each gradient to -bound..bound, like Keras's clipvalue: g = max(min(g, bound),
+// -bound).
 func (t *Team) ClipValue(grads []float32, bound float32) {
 	for i, g := range grads {
 		grads[i] = max(min(g, bound), -bound)
 	}
 }
 
-// ClipNorm scales gradients to an L2 norm of at most bound, as Keras's clipnorm does: g *= bound /
-// norm where norm > bound. One that isn't finite makes all of them NaN.
+// ClipNorm scales gradients to an L2 norm of at most bound, like Keras's clipnorm: g *= bound /
+// norm if norm > bound. A gradient that isn't finite makes all of them NaN.
 func (t *Team) ClipNorm(grads []float32, bound float32) {
 	norm := math.Sqrt(t.SumSquares(grads))
 	if norm <= float64(bound) {
 		return
 	}
-	by := float32(float64(bound)/norm + (norm - norm)) // NaN where the norm is infinite
+	by := float32(float64(bound)/norm + (norm - norm)) // NaN if the norm is infinite
 	for i := range grads {
 		grads[i] *= by
 	}

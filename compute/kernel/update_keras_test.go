@@ -9,7 +9,7 @@ import (
 
 const kerasSteps = 20
 
-// kerasOptimizers are everyRule in Keras's own words.
+// kerasOptimizers are the rules of everyRule in Keras.
 var kerasOptimizers = map[string]string{
 	"sgd":                       "SGD(0.1, weight_decay=0.1)",
 	"momentum":                  "SGD(0.1, momentum=0.9)",
@@ -55,7 +55,7 @@ def check(given):
 	}
 }
 
-// trained are the weights after all steps, the slots from where Keras's begin.
+// trained returns the weights after all steps, with slots that start as in Keras.
 func trained(l Level, rule Rule, start []float32, grads [][]float32) []float32 {
 	w, slots := append([]float32{}, start...), [MaxSlots][]float32{}
 	for i := range slots {
@@ -76,7 +76,8 @@ func trained(l Level, rule Rule, start []float32, grads [][]float32) []float32 {
 	return w
 }
 
-// kerasAlpha is the rate of Adam at step t as Keras has it: of float32 powers of its default betas.
+// kerasAlpha returns the rate of Adam at step t as Keras computes it: with float32 powers of its
+// default betas.
 func kerasAlpha(rate float64, t int) float64 {
 	power := func(beta float32) float32 { return float32(math.Pow(float64(beta), float64(t))) }
 	return float64(float32(rate) * Sqrt.Of(1-power(0.999)) / (1 - power(0.9)))

@@ -6,17 +6,18 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Elements are done in blocks of 16, and what is left by a block of which only the first rest
-// elements are read and written. So no element takes another way than its neighbours, and short
-// slices take one turn.
+// Elements are processed in blocks of 16, and the remaining ones by a block of which only the first
+// elements are read and written. All elements are computed in the same way, and short slices take
+// one iteration.
 
-// extent is a length that is known at run time: whole blocks, and the mask of what is left.
+// extent is a length that is known at run time: whole blocks, and the mask of the remaining
+// elements.
 type extent struct {
 	whole, rest reg.GPVirtual
 	mask        []operand.Op // by halves
 }
 
-// extentOf is of n elements.
+// extentOf returns the extent of n elements.
 func (f *file) extentOf(n reg.GPVirtual) extent {
 	e := extent{whole: f.GP64(), rest: f.GP64()}
 	f.MOVQ(n, e.whole)
@@ -50,8 +51,8 @@ func (f *file) tableName() string {
 	return "masks_8"
 }
 
-// maskTable holds, for AVX-512, the mask of each rest; for AVX2, a window that slides over 16 lanes
-// of ones and 16 of zeros.
+// maskTable holds, for AVX-512, the mask of each number of remaining elements; for AVX2, a window
+// that slides over 16 lanes of ones and 16 of zeros.
 func (f *file) maskTable() {
 	name := f.tableName()
 	if f.tables[name] {
@@ -80,7 +81,7 @@ type block struct {
 	f     *file
 	index reg.GPVirtual // of the block's first element; nil for 0
 	half  int
-	at    int        // elements beyond
+	at    int        // offset of its elements
 	mask  operand.Op // nil for all
 }
 
@@ -92,7 +93,7 @@ func (b block) of(pointer reg.Register) operand.Mem {
 	return m
 }
 
-// load is 0 beyond the mask.
+// load gives 0 beyond the mask.
 func (b block) load(pointer reg.Register) reg.VecVirtual {
 	r := b.f.vec()
 	switch {
@@ -106,7 +107,7 @@ func (b block) load(pointer reg.Register) reg.VecVirtual {
 	return r
 }
 
-// within is x, and other beyond the mask.
+// within gives x, and other beyond the mask.
 func (b block) within(x, other reg.VecVirtual) reg.VecVirtual {
 	if b.mask == nil {
 		return x
@@ -125,7 +126,7 @@ func (b block) store(x reg.VecVirtual, pointer reg.Register) {
 	}
 }
 
-// blocks does each block of e.
+// blocks emits each block of e.
 func (f *file) blocks(e extent, do func(b block)) {
 	loop, rest, done := f.label("block"), f.label("rest"), f.label("done")
 	i := f.GP64()
@@ -148,7 +149,7 @@ func (f *file) blocks(e extent, do func(b block)) {
 	f.Label(done)
 }
 
-// times does n rounds, n at least 1.
+// times emits a loop of n iterations, n at least 1.
 func (f *file) times(n reg.GPVirtual, do func()) {
 	loop, left := f.label("round"), f.GP64()
 	f.MOVQ(n, left)
@@ -158,15 +159,15 @@ func (f *file) times(n reg.GPVirtual, do func()) {
 	f.JNE(operand.LabelRef(loop))
 }
 
-// advance moves pointers by so many elements.
+// advance moves pointers by that many elements.
 func (f *file) advance(elements reg.GPVirtual, pointers ...reg.GPVirtual) {
 	for _, p := range pointers {
 		f.LEAQ(operand.Mem{Base: p, Index: elements, Scale: 4}, p)
 	}
 }
 
-// tree adds up 16 lanes: the upper half of them to the lower one, until one is left, in lane 0. by
-// is the instruction, of its two operands.
+// tree adds 16 lanes: the upper half to the lower one, until one is left, in lane 0. by is the
+// instruction of the operation.
 func (f *file) tree(by string, acc []reg.VecVirtual) reg.VecVirtual {
 	y := f.YMM()
 	if f.wide {
@@ -185,7 +186,7 @@ func (f *file) tree(by string, acc []reg.VecVirtual) reg.VecVirtual {
 	return x
 }
 
-// accumulators are 16 lanes that start as b.
+// accumulators returns 16 lanes with the initial value b.
 func (f *file) accumulators(b bits) []reg.VecVirtual {
 	acc := make([]reg.VecVirtual, f.halves())
 	for h := range acc {

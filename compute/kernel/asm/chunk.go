@@ -5,14 +5,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// chunk is some columns that are kept in registers while rows go by.
+// chunk is some columns that are kept in registers during a loop over rows.
 type chunk struct {
 	f     *file
 	parts []block
-	len   int // how far the next chunk is
+	len   int // distance of the next chunk
 }
 
-// chunks does e's columns by 64, then by 16, then what is left. Pointers are moved by do.
+// chunks processes e's columns by 64, then by 16, then the rest. do moves the pointers.
 func (f *file) chunks(e extent, do func(c chunk)) {
 	left := f.GP64()
 	f.MOVQ(e.whole, left)

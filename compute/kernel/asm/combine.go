@@ -10,7 +10,8 @@ type binary struct {
 	do   func(f *file, x, y reg.VecVirtual) reg.VecVirtual
 }
 
-// binaries are kernel.Binary, and what they are with the operands swapped where that is another.
+// binaries are the functions of kernel.Binary, and their versions with swapped operands if these
+// differ.
 var binaries = []binary{
 	{"add", func(f *file, x, y reg.VecVirtual) reg.VecVirtual { return f.add(x, y) }},
 	{"sub", func(f *file, x, y reg.VecVirtual) reg.VecVirtual { return f.sub(x, y) }},
@@ -28,7 +29,7 @@ var binaries = []binary{
 	{"ne", comparison(unequal)},
 }
 
-// withNaN is r, and x where that is NaN.
+// withNaN gives r, and x where that is NaN.
 func (f *file) withNaN(r, x reg.VecVirtual) reg.VecVirtual {
 	return f.choose(f.compare(unordered, x, x), x, r)
 }

@@ -1,9 +1,9 @@
-// Command asm writes the assembly of compute/kernel, by avo. It is a module of its own, so that who
-// uses Stoker doesn't need avo:
+// Command asm generates the assembly of compute/kernel, with avo. It is a separate module, so that
+// users of Stoker don't need avo:
 //
 //	go generate ./compute/kernel
 //
-// A family is a file: what Go calls by one switch. Each family says once what is computed, in terms
-// of a register of any width, and is written for AVX2 and for AVX-512. Its test fails where a
-// committed file isn't what the command writes.
+// A family is a file: the functions that one switch in Go selects from. Each family describes the
+// computation once, for a register of any width, and is generated for AVX2 and for AVX-512. A test
+// fails if a committed file differs from the command's output.
 package main

@@ -11,8 +11,8 @@ import (
 //
 //	c = [high(M1 c2) ^ c1 ^ k0, low(M1 c2), high(M0 c0) ^ c3 ^ k1, low(M0 c0)],  then k += W
 //
-// The products of the even words lie as [low, high] of M0 c0, then of M1 c2: reversed, that is what
-// c1 ^ k0 and c3 ^ k1 go to.
+// The products of the even words are [low, high] of M0 c0, then of M1 c2: reversed, they are
+// combined with c1 ^ k0 and c3 ^ k1.
 func writeDropout(f *file) {
 	f.words("philox_factors", 0xD2511F53, 0, 0xCD9E8D57, 0)
 	f.words("philox_steps", 0x9E3779B9, 0, 0xBB67AE85, 0)
@@ -57,7 +57,7 @@ func (f *file) xorInt(x, y reg.VecVirtual) reg.VecVirtual {
 	return f.op("VPXOR", y, x)
 }
 
-// keepAtLeast is x where the integer v is at least as large as least, else 0.
+// keepAtLeast gives x where the integer v is at least least, else 0.
 func (f *file) keepAtLeast(v, least, x reg.VecVirtual) reg.VecVirtual {
 	if f.wide {
 		c := f.K()
@@ -67,7 +67,7 @@ func (f *file) keepAtLeast(v, least, x reg.VecVirtual) reg.VecVirtual {
 	return f.op("VANDNPS", x, f.op("VPCMPGTD", v, least))
 }
 
-// words is data of that name.
+// words defines data of that name.
 func (f *file) words(name string, words ...uint32) {
 	f.StaticGlobal(name)
 	f.DataAttributes(attr.RODATA | attr.NOPTR)
@@ -76,7 +76,7 @@ func (f *file) words(name string, words ...uint32) {
 	}
 }
 
-// fourWords are the four that a pointer points to, in each lane of 128 bits.
+// fourWords loads the four words at a pointer into each lane of 128 bits.
 func (f *file) fourWords(pointer reg.Register) reg.VecVirtual {
 	return f.lanesOf(operand.Mem{Base: pointer})
 }
@@ -95,7 +95,7 @@ func (f *file) lanesOf(m operand.Mem) reg.VecVirtual {
 	return r
 }
 
-// integer is an argument of 32 bits in all lanes.
+// integer loads a 32-bit argument into all lanes.
 func (f *file) integer(name string) reg.VecVirtual {
 	word, low, r := f.GP32(), f.XMM(), f.vec()
 	f.Load(f.Param(name), word)

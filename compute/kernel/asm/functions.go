@@ -2,11 +2,12 @@ package main
 
 import "github.com/mmcloughlin/avo/reg"
 
-// exp is e^x, by 2^n e^r with |r| <= ln(2)/2 and the polynomial of Cephes' expf. What becomes 0 is
-// left out, since an underflow costs a processor a hundred times what a number does.
+// exp computes e^x as 2^n e^r with |r| <= ln(2)/2 and the polynomial of Cephes' expf. Results that
+// underflow to 0 are not computed, since an underflow costs a hundred times as much as an ordinary
+// number.
 func (f *file) exp(x reg.VecVirtual) reg.VecVirtual {
 	there := f.compare(notLess, x, k(-104))
-	x = f.keep(there, f.min(f.all(k(100)), x)) // above is infinite; NaN stays
+	x = f.keep(there, f.min(f.all(k(100)), x)) // larger ones are infinite; NaN stays
 	n := f.round(f.mul(x, k(1.44269504088896341)))
 	r := x
 	f.minus(r, n, k(0.693359375))
@@ -16,7 +17,7 @@ func (f *file) exp(x reg.VecVirtual) reg.VecVirtual {
 	return f.keep(there, f.scale(f.add(p, k(1)), n))
 }
 
-// scale is p 2^n for an integer n of -160 to 150, rounded once.
+// scale computes p 2^n for an integer n of -160 to 150, rounded once.
 func (f *file) scale(p, n reg.VecVirtual) reg.VecVirtual {
 	if f.wide {
 		return f.op("VSCALEFPS", n, p)
@@ -27,12 +28,13 @@ func (f *file) scale(p, n reg.VecVirtual) reg.VecVirtual {
 	return f.mul(f.mul(p, f.powerOf2(half)), f.powerOf2(i))
 }
 
-// powerOf2 is 2^i for an integer i of -126 to 127.
+// powerOf2 computes 2^i for an integer i of -126 to 127.
 func (f *file) powerOf2(i reg.VecVirtual) reg.VecVirtual {
 	return f.shiftLeft(f.addInt(i, bits(127)), 23)
 }
 
-// parts of a positive normal number: u = 2^n (1 + part) with 1 + part from sqrt(1/2) to sqrt(2).
+// parts splits a positive normal number: u = 2^n (1 + part) with 1 + part from sqrt(1/2) to
+// sqrt(2).
 func (f *file) parts(u reg.VecVirtual) (n, part reg.VecVirtual) {
 	const root = bits(0x3f3504f3)
 	i := f.subInt(u, root)
@@ -41,7 +43,7 @@ func (f *file) parts(u reg.VecVirtual) (n, part reg.VecVirtual) {
 	return n, f.sub(m, k(1))
 }
 
-// logOf is log(2^n (1 + part)), by the polynomial of Cephes' logf.
+// logOf computes log(2^n (1 + part)), by the polynomial of Cephes' logf.
 func (f *file) logOf(n, part reg.VecVirtual) reg.VecVirtual {
 	z := f.mul(part, part)
 	y := f.polynomial(part, 7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
@@ -64,7 +66,7 @@ func (f *file) log(x reg.VecVirtual) reg.VecVirtual {
 	return f.choose(f.compare(lessOrNaN, x, k(0)), f.all(bits(0x7fc00000)), y)
 }
 
-// log1p is log(1 + e) for e from 0 to 1: what 1 + e lost goes into the part.
+// log1p computes log(1 + e) for e from 0 to 1: the rounding error of 1 + e is added to the part.
 func (f *file) log1p(e reg.VecVirtual) reg.VecVirtual {
 	u := f.add(e, k(1))
 	lost := f.sub(e, f.sub(u, k(1)))
@@ -75,12 +77,12 @@ func (f *file) log1p(e reg.VecVirtual) reg.VecVirtual {
 	return f.logOf(n, part)
 }
 
-// expOfMinusAbs is exp(-|x|).
+// expOfMinusAbs computes exp(-|x|).
 func (f *file) expOfMinusAbs(x reg.VecVirtual) reg.VecVirtual {
 	return f.exp(f.or(x, bits(0x80000000)))
 }
 
-// sigmoid is 1/(1+e) for x >= 0, else e/(1+e), with e = exp(-|x|).
+// sigmoid computes 1/(1+e) for x >= 0, else e/(1+e), with e = exp(-|x|).
 func (f *file) sigmoid(x reg.VecVirtual) reg.VecVirtual { return f.sigmoidBy(x, f.expOfMinusAbs(x)) }
 
 func (f *file) sigmoidBy(x, e reg.VecVirtual) reg.VecVirtual {
@@ -90,8 +92,8 @@ func (f *file) sigmoidBy(x, e reg.VecVirtual) reg.VecVirtual {
 	return f.quotient(above, sum, f.sub(e, f.sub(sum, one)))
 }
 
-// quotient is x / (d + lost), lost being what d's rounding cost: one step of Newton from x times
-// the rounded 1/d.
+// quotient computes x / (d + lost), where lost is the rounding error of d: one step of Newton from
+// x times the rounded 1/d.
 func (f *file) quotient(x, d, lost reg.VecVirtual) reg.VecVirtual {
 	inverse := f.div(f.all(k(1)), d)
 	y := f.mul(x, inverse)
@@ -102,16 +104,16 @@ func (f *file) quotient(x, d, lost reg.VecVirtual) reg.VecVirtual {
 	return y
 }
 
-// softplus is max(x, 0) + log(1 + exp(-|x|)).
+// softplus computes max(x, 0) + log(1 + exp(-|x|)).
 func (f *file) softplus(x reg.VecVirtual) reg.VecVirtual {
 	y := f.log1p(f.expOfMinusAbs(x))
 	return f.add(f.max(f.zero(), x), y)
 }
 
-// tanh is m/(m+2) of |x|, with m = exp(2|x|) - 1, and x's sign.
+// tanh computes m/(m+2) of |x|, with m = exp(2|x|) - 1, and x's sign.
 func (f *file) tanh(x reg.VecVirtual) reg.VecVirtual {
 	sign := f.and(x, bits(0x80000000))
-	z := f.min(f.all(k(20)), f.mul(f.abs(x), k(2))) // above is 1; NaN stays
+	z := f.min(f.all(k(20)), f.mul(f.abs(x), k(2))) // larger ones give 1; NaN stays
 	n := f.round(f.mul(z, k(1.44269504088896341)))
 	f.minus(z, n, k(0.693359375))
 	f.minus(z, n, k(-2.12194440e-4))

@@ -23,7 +23,7 @@ func main() {
 	}
 }
 
-// families are the files, each by the name of what is in it.
+// families are the files, by name.
 var families = map[string]func(*file){
 	"map":     writeMap,
 	"slope":   writeSlope,
@@ -36,7 +36,7 @@ var families = map[string]func(*file){
 	"dropout": writeDropout,
 }
 
-// files are all that is generated: of each family its assembly, and the declarations for Go.
+// files returns all that is generated: the assembly of each family, and the declarations for Go.
 func files() map[string][]byte {
 	all := map[string][]byte{}
 	for name, write := range families {

@@ -7,7 +7,7 @@ type unary struct {
 	do   func(f *file, x reg.VecVirtual) reg.VecVirtual
 }
 
-// unaries are kernel.Funcs, in a form that needs no branch.
+// unaries are the functions of kernel.Func, in branch-free form.
 var unaries = []unary{
 	{"relu", func(f *file, x reg.VecVirtual) reg.VecVirtual { return f.max(f.zero(), x) }},
 	{"sigmoid", (*file).sigmoid},
@@ -24,12 +24,12 @@ var unaries = []unary{
 	{"step", func(f *file, x reg.VecVirtual) reg.VecVirtual { return f.step(x) }},
 }
 
-// step is 1 where x > 0.
+// step gives 1 where x > 0.
 func (f *file) step(x reg.VecVirtual) reg.VecVirtual {
 	return f.keep(f.compare(greater, x, k(0)), f.all(k(1)))
 }
 
-// sign is x itself where that is 0 or NaN.
+// sign gives x itself where that is 0 or NaN.
 func (f *file) sign(x reg.VecVirtual) reg.VecVirtual {
 	one := f.or(f.and(x, bits(0x80000000)), k(1))
 	return f.choose(f.compare(unorderedOrEqual, x, k(0)), x, one)
@@ -46,7 +46,7 @@ func writeMap(f *file) {
 	})
 }
 
-// slopes are f'(x) by what Slope is given.
+// slopes are f'(x) by the argument v of Slope.
 var slopes = []unary{
 	{"relu", func(f *file, v reg.VecVirtual) reg.VecVirtual { return f.step(v) }},
 	{"sigmoid", func(f *file, v reg.VecVirtual) reg.VecVirtual { return f.mul(v, f.sub(f.all(k(1)), v)) }},

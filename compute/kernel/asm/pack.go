@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// copyRows brings what lies far apart side by side.
+// copyRows copies distant rows into contiguous memory.
 func (f *file) copyRows(suffix string) {
 	f.function("copyRows"+suffix, "is dst[r, 0..16) = src[r, 0..n), and 0 beyond n, which is at most 16; steps are from row to row, in elements. There is at least one row.",
 		"func(dst, src *float32, rows, n, dstStep, srcStep int)")
@@ -22,7 +22,7 @@ func (f *file) copyRows(suffix string) {
 	f.end()
 }
 
-// masksOf are of the first n of 16 lanes, 16 too.
+// masksOf returns the masks of the first n of 16 lanes, n up to 16.
 func (f *file) masksOf(n reg.GPVirtual) []operand.Op {
 	if f.wide {
 		ones, m := f.GP64(), f.K()
@@ -45,7 +45,7 @@ func (f *file) masksOf(n reg.GPVirtual) []operand.Op {
 	return masks
 }
 
-// transpose takes a square of src at a time, as large as a register is long.
+// transpose processes a square of src at a time, as large as the number of lanes of a register.
 func (f *file) transpose(suffix string) {
 	f.function("transpose"+suffix, "is dst[c, r] = src[r, c] for the first cols columns and as many rows as a register has lanes, the last of rows again where there are fewer; "+
 		"steps are from row to row, in elements.",
@@ -68,7 +68,7 @@ func (f *file) transpose(suffix string) {
 	f.end()
 }
 
-// square reads a block of as many rows as it has lanes; from the last of rows on, it reads that
+// square reads a block of as many rows as it has lanes; beyond the last of rows, it reads that
 // again.
 func (f *file) square(b block, src, step, rows reg.GPVirtual) []reg.VecVirtual {
 	at, left, by, none := f.GP64(), f.GP64(), f.GP64(), f.GP64()
@@ -86,8 +86,8 @@ func (f *file) square(b block, src, step, rows reg.GPVirtual) []reg.VecVirtual {
 	return read
 }
 
-// transposed takes 2x2 squares of numbers, then of pairs, then of quadruples, as large as a
-// register's quarter; what follows are quarters, or halves.
+// transposed exchanges 2x2 squares of numbers, then of pairs, then of quadruples, as large as a
+// quarter of the register; the following steps exchange quarters, or halves.
 func (f *file) transposed(r []reg.VecVirtual) []reg.VecVirtual {
 	pairs := make([]reg.VecVirtual, len(r))
 	for i := 0; i < len(r); i += 2 {
@@ -119,7 +119,7 @@ func (f *file) transposed(r []reg.VecVirtual) []reg.VecVirtual {
 	return columns
 }
 
-// dots does four rows at a time, then what is left one by one: each row by the same 16 lanes.
+// dots computes four rows at a time, then the rest one by one: each row with the same 16 lanes.
 func (f *file) dots(suffix string) {
 	f.function("dots"+suffix, "is y[r] = sum_i a[r, i] x[i] for i < n, by 16 lanes that are added up as a tree; aStep is from row to row, in elements.",
 		"func(y, a, x *float32, rows, n, aStep int)")
@@ -139,7 +139,7 @@ func (f *file) dots(suffix string) {
 	f.end()
 }
 
-// dotRows leaves a at the row that follows.
+// dotRows leaves a at the next row.
 func (f *file) dotRows(rows int, y, a, x, step reg.GPVirtual, e extent) {
 	at, acc := make([]reg.GPVirtual, rows), make([][]reg.VecVirtual, rows)
 	for r := range rows {

@@ -5,19 +5,19 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Short rows are packed: as many as a register holds lie there side by side, as they do in memory,
-// and each step is done for all of them at once. Sums are those of tree, within each row.
+// Short rows are packed: a register holds as many as fit, in the order of memory, and each step
+// processes all of them at once. Sums have the order of tree, within each row.
 
-// packed is what the lanes of a register mean: the table that kernel.packing describes.
+// packed describes the lanes of a register: the table of kernel.packing.
 type packed struct {
 	f      *file
-	block  block // the lanes that are there
+	block  block // the lanes in use
 	begins reg.VecVirtual
 	folds  []fold
 }
 
-// fold is a step of a tree: from is the lane that each lane takes, its own where there is none, and
-// there says where there is one.
+// fold is a step of a tree: from is the lane that each lane reads, its own if there is none, and
+// there tells whether there is one.
 type fold struct {
 	from  reg.VecVirtual
 	there operand.Op
@@ -32,12 +32,12 @@ const (
 
 func (f *file) packedBy(table, mask reg.GPVirtual) packed {
 	p := packed{f: f, block: block{f: f, mask: f.mask(operand.Mem{Base: mask})}, begins: f.packedRow(table, packedBegins)}
-	folds := 2 // of up to 4 lanes
+	folds := 2 // for up to 4 lanes
 	if f.wide {
 		folds = 3
 	}
 	for i := 3 - folds; i < 3; i++ {
-		there := operand.Op(operand.Mem{Base: table, Disp: 64 * (packedThere + i)}) // where it is: AVX2 has few registers
+		there := operand.Op(operand.Mem{Base: table, Disp: 64 * (packedThere + i)}) // in memory: AVX2 has few registers
 		if f.wide {
 			there = f.mask(there)
 		}
@@ -56,7 +56,7 @@ func (f *file) inLanes(at operand.Op) reg.VecVirtual {
 	return r
 }
 
-// mask is of the lanes whose words in memory are all ones; those of others are 0.
+// mask gives the lanes whose words in memory are all ones; other words are 0.
 func (f *file) mask(at operand.Op) operand.Op {
 	w := f.inLanes(at)
 	if !f.wide {
@@ -67,7 +67,8 @@ func (f *file) mask(at operand.Op) operand.Op {
 	return m
 }
 
-// largest is that of each row, in all of its lanes. A NaN may get lost, as in the other largest.
+// largest gives the maximum of each row, in all of its lanes. A NaN may get lost, as in the other
+// largest.
 func (p packed) largest(x reg.VecVirtual) reg.VecVirtual {
 	for _, step := range p.folds {
 		x = p.f.op("VMAXPS", p.f.op("VPERMPS", x, step.from), x)
@@ -75,7 +76,7 @@ func (p packed) largest(x reg.VecVirtual) reg.VecVirtual {
 	return p.f.op("VPERMPS", x, p.begins)
 }
 
-// sum is that of each row, in all of its lanes.
+// sum gives the sum of each row, in all of its lanes.
 func (p packed) sum(x reg.VecVirtual) reg.VecVirtual {
 	for _, step := range p.folds {
 		x = p.f.add(x, p.f.keep(step.there, p.f.op("VPERMPS", x, step.from)))
@@ -83,8 +84,8 @@ func (p packed) sum(x reg.VecVirtual) reg.VecVirtual {
 	return p.f.op("VPERMPS", x, p.begins)
 }
 
-// packed writes one function: do makes what is stored at the first operand of what is at the
-// others.
+// packed generates one function: do computes the value to store at the first operand from those at
+// the others.
 func (f *file) packed(name, suffix, doc string, operands []string, do func(p packed, in []reg.GPVirtual) reg.VecVirtual) {
 	signature := "func("
 	for _, o := range operands {

@@ -15,8 +15,8 @@ func writeSoftmax(f *file) {
 	})
 }
 
-// largest is the largest of a row, in all lanes. A NaN may get lost: what is made of it is NaN by
-// the sum of exponentials.
+// largest gives the maximum of a row, in all lanes. A NaN may get lost: the result is still NaN
+// because of the sum of exponentials.
 func (f *file) largest(e extent, x reg.GPVirtual) reg.VecVirtual {
 	acc := f.accumulators(k(-inf))
 	f.blocks(e, func(b block) {
@@ -29,8 +29,8 @@ func (f *file) largest(e extent, x reg.GPVirtual) reg.VecVirtual {
 	return f.spread(f.tree("VMAXPS", acc))
 }
 
-// The rows are at least one, and each has at least one element. Where a row is less than a block,
-// what goes from one pass to the next stays in registers.
+// There is at least one row, with at least one element. If a row is shorter than a block, values
+// stay in registers from one pass to the next.
 func (f *file) softmax(suffix string) {
 	f.function("softmax"+suffix, "is Softmax.", "func(y, x *float32, rows, cols int)")
 	y, x, cols := f.arg("y"), f.arg("x"), f.arg("cols")
@@ -86,7 +86,7 @@ func (f *file) logSoftmax(suffix string) {
 	})
 }
 
-// ifShort does short where an extent is less than a block, else long, and ends the function.
+// ifShort emits short for an extent of less than a block, else long, and ends the function.
 func (f *file) ifShort(e extent, short, long func()) {
 	label := f.label("long")
 	f.TESTQ(e.whole, e.whole)
@@ -98,8 +98,8 @@ func (f *file) ifShort(e extent, short, long func()) {
 	f.end()
 }
 
-// shortRow is a row in registers: how far each element is below the largest, and e to the power of
-// that.
+// shortRow is a row in registers: the distance of each element from the maximum, and e to the power
+// of that.
 type shortRow struct {
 	blocks            []block
 	distances, powers []reg.VecVirtual
@@ -121,7 +121,7 @@ func (f *file) shortRow(e extent, x reg.GPVirtual) shortRow {
 	return r
 }
 
-// inside is x, and 0 beyond the mask.
+// inside gives x, and 0 beyond the mask.
 func (b block) inside(x reg.VecVirtual) reg.VecVirtual {
 	if b.mask == nil {
 		return x

@@ -35,7 +35,7 @@ func (f *file) sumRows(suffix string) {
 	f.end()
 }
 
-// addTo is acc += what is at the pointer.
+// addTo computes acc += the numbers at the pointer.
 func (b block) addTo(acc reg.VecVirtual, pointer reg.Register) {
 	if b.mask == nil {
 		b.f.to(acc, "VADDPS", b.of(pointer), acc)
@@ -93,7 +93,7 @@ func (f *file) squares(suffix string) {
 	f.end()
 }
 
-// twoParts are the lower and the upper half of a register.
+// twoParts returns the lower and the upper half of a register.
 func (f *file) twoParts(v reg.VecVirtual) [2]reg.Register {
 	if f.wide {
 		upper := f.YMM()

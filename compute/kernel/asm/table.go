@@ -16,8 +16,8 @@ func writeTable(f *file) {
 
 const badID = "It stops at the first id that is not below limit, and gives its place, else -1."
 
-// rowOf moves a pointer to the row of a table; where the id is at or beyond limit, or below 0, it
-// goes to bad.
+// rowOf moves a pointer to the row of a table; if the id is at or beyond limit, or below 0, it
+// jumps to bad.
 func (f *file) rowOf(table, id, stride, limit reg.GPVirtual, bad string) reg.GPVirtual {
 	f.CMPQ(id, limit)
 	f.JCC(operand.LabelRef(bad))
@@ -28,7 +28,7 @@ func (f *file) rowOf(table, id, stride, limit reg.GPVirtual, bad string) reg.GPV
 	return row
 }
 
-// answer gives place at the label bad, and before it -1.
+// answer returns place at the label bad, and -1 before it.
 func (f *file) answer(place reg.GPVirtual, bad string) {
 	f.MOVQ(operand.I32(-1), place)
 	f.Label(bad)
@@ -71,7 +71,7 @@ func (f *file) scatter(suffix string) {
 	f.answer(place, "bad")
 }
 
-// sparse does a chunk of columns of all rows, then the next chunk.
+// sparse processes a chunk of columns of all rows, then the next chunk.
 func (f *file) sparse(suffix string) {
 	f.function("sparseGemm"+suffix, "is SparseGemm, of at least one row and one place. "+badID,
 		"func(y, values *float32, ids *int, w *float32, rows, places, width, limit int) int")
@@ -99,8 +99,8 @@ func (f *file) sparse(suffix string) {
 	f.answer(place, "bad")
 }
 
-// place does the next place of values and ids: its value, and the row of the table that its id
-// names. It leaves out an id below 0.
+// place processes the next position of values and ids: its value, and the row of the table for its
+// id. It skips an id below 0.
 func (f *file) place(place, table, stride reg.GPVirtual, do func(value reg.VecVirtual, row reg.GPVirtual)) {
 	id, value, next := f.GP64(), f.vec(), f.label("next")
 	f.MOVQ(operand.Mem{Base: f.arg("ids"), Index: place, Scale: 8}, id)
@@ -138,8 +138,8 @@ func (f *file) sparseSlope(suffix string) {
 	f.answer(place, "bad")
 }
 
-// narrowSlope is sparseSlope of one column: number by number, since what was written by a mask
-// can't be read back at once.
+// narrowSlope is sparseSlope of one column: number by number, since a masked write can't be
+// forwarded to a read.
 func (f *file) narrowSlope(dw, dy, stride reg.GPVirtual) {
 	ids, values, limit, places, place := f.arg("ids"), f.arg("values"), f.arg("limit"), f.arg("places"), f.GP64()
 	f.XORQ(place, place)

@@ -7,17 +7,17 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A tile is some rows of c, and as many columns as two registers hold, all kept in registers while
-// k goes by. For each k, a row's element of a is spread over a register, and two registers of b are
-// multiplied with it:
+// A tile is some rows of c, and as many columns as two registers hold, all kept in registers during
+// the loop over k. For each k, a row's element of a is broadcast to a register, and two registers
+// of b are multiplied by it:
 //
 //	sum[r, 0..w) += a[r, k] b[k, 0..w)
 //
 // Of the 32 registers of AVX-512, 14 rows take 28, b takes two, and a two, in turn; of AVX2's 16, 6
-// rows take 12. What there is less of has a body of its own: rows that are left at the end of c,
-// and columns that one register holds.
+// rows take 12. Smaller tiles have separate bodies: the remaining rows at the end of c, and columns
+// that fit into one register.
 
-// The fields of kernel.tile, in bytes. No product is right where they differ.
+// The fields of kernel.tile, in bytes. Products are wrong if they differ.
 const (
 	tileA     = 0
 	tileARow  = 8
@@ -29,9 +29,9 @@ const (
 	tileBias  = 56
 	tileK     = 64
 	tileRows  = 72
-	tileMasks = 80 // of AVX2: a pointer to the lanes of both registers
+	tileMasks = 80 // for AVX2: a pointer to the lanes of both registers
 	tileFlags = 88
-	tileBits  = 96 // of AVX-512: 16 bits a register
+	tileBits  = 96 // for AVX-512: 16 bits per register
 )
 
 // The bits of tile.flags.
@@ -59,14 +59,14 @@ func writeGemm(f *file) {
 	})
 }
 
-// tileShape is what a function knows beforehand.
+// tileShape is the part of a tile that is known at generation time.
 type tileShape struct {
 	name, suffix string
-	across       bool // the rows of a tile lie side by side in a, and aNext leads to the next k; else aRow leads to the next row
+	across       bool // the rows of a tile are contiguous in a, and aNext leads to the next k; else aRow leads to the next row
 	rows         int
 	registers    int
 	masked       bool // c may be narrower than the registers
-	edge         bool // b ends where c does: beyond the mask nothing is there to read
+	edge         bool // b ends where c does: beyond the mask nothing may be read
 }
 
 func (s tileShape) doc() string {
@@ -77,7 +77,7 @@ func (s tileShape) doc() string {
 	return doc + "a[r, k] lies at aRow r + 4 k."
 }
 
-// tile is a function with a body for each number of rows.
+// tile generates a function with a body for each number of rows.
 func (f *file) tile(s tileShape) {
 	if s.edge {
 		s.name += "Edge"
@@ -100,8 +100,8 @@ func (f *file) tile(s tileShape) {
 	}
 }
 
-// tileBody is one of a tile's bodies on its way. Registers are named, since each body uses nearly
-// all of them.
+// tileBody is one of a tile's bodies during generation. Registers are named, since each body uses
+// nearly all of them.
 type tileBody struct {
 	*file
 	tileShape
@@ -110,11 +110,11 @@ type tileBody struct {
 	masks []operand.Op
 }
 
-// aBases point to rows 0, 3, 6, 9 and 12 of a, where they don't lie side by side: an address
-// reaches two strides from there.
+// aBases point to rows 0, 3, 6, 9 and 12 of a, if they aren't contiguous: an address reaches two
+// strides from there.
 var aBases = []reg.GPPhysical{reg.RSI, reg.R12, reg.R13, reg.RAX, reg.R9}
 
-// aStep is aNext or aRow.
+// aStep holds aNext or aRow.
 var aStep = reg.R8
 
 func (t *tileBody) field(at int, to reg.Register) {
@@ -153,7 +153,7 @@ func (t *tileBody) pointA() {
 	}
 }
 
-// prefetchC asks for c before it is needed.
+// prefetchC prefetches c.
 func (t *tileBody) prefetchC() {
 	t.MOVQ(t.c, reg.R15)
 	for r := range t.rows {
@@ -175,18 +175,18 @@ func (t *tileBody) width() int {
 	return 32
 }
 
-// turnSteps are the values of k of a turn of the loop, so that the loop costs little compared with
-// the products.
+// turnSteps is how many values of k one iteration of the loop processes, so that the loop costs
+// little compared with the products.
 const turnSteps = 4
 
-// Three steps in b and, where rows lie side by side, in a: what an address can't multiply by. cRow
-// comes back after the loop.
+// Three steps in b and, if rows are contiguous, in a, because an address can't multiply by three.
+// cRow is restored after the loop.
 var (
 	bThree = reg.R11
 	aThree = reg.R12
 )
 
-// loop is over k by turns, then what is left.
+// loop loops over k by turnSteps, then over the rest.
 func (t *tileBody) loop() {
 	turn, rest, one, done := t.label("turn"), t.label("rest"), t.label("one"), t.label("summed")
 	t.LEAQ(operand.Mem{Base: t.bNext, Index: t.bNext, Scale: 2}, bThree)
@@ -214,10 +214,10 @@ func (t *tileBody) loop() {
 	t.field(tileCRow, t.cRow)
 }
 
-// ahead is how far in b is asked for, in bytes: some 16 steps of k.
+// ahead is the distance of prefetching in b, in bytes: about 16 steps of k.
 const ahead = 2048
 
-// step is one k of a turn.
+// step computes one k of an iteration.
 func (t *tileBody) step(u int) {
 	for v := range t.registers {
 		t.readB(v, steps(operand.Mem{Base: t.b, Disp: v * t.width()}, u, t.bNext, bThree))
@@ -246,7 +246,7 @@ func (t *tileBody) aAt(r, u int) operand.Mem {
 	return at
 }
 
-// steps is u of them on from at.
+// steps returns the address u steps after at.
 func steps(at operand.Mem, u int, step, three reg.Register) operand.Mem {
 	switch u {
 	case 1, 2:
@@ -257,7 +257,7 @@ func steps(at operand.Mem, u int, step, three reg.Register) operand.Mem {
 	return at
 }
 
-// readB asks for what comes, too, where two registers leave the time for it.
+// readB also prefetches, if two registers leave the time for it.
 func (t *tileBody) readB(v int, at operand.Mem) {
 	if t.edge {
 		t.readMasked(at, v, t.bRegister(v))
@@ -281,7 +281,7 @@ func (t *tileBody) advance(ks int) {
 	}
 }
 
-// vector is a register by its number.
+// vector returns a register by its number.
 func (t *tileBody) vector(i int) reg.VecPhysical {
 	if t.wide {
 		return zmm[i]

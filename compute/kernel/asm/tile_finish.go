@@ -5,15 +5,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// How a tile's sums come to lie in c, and how b and c are read and written where they are narrower
-// than the registers: the lanes beyond the mask are never touched in memory.
+// How a tile's sums are stored in c, and how b and c are read and written if they are narrower than
+// the registers: the lanes beyond the mask are never accessed in memory.
 
 func (t *tileBody) readMasks() {
 	t.masks = nil
 	if !t.masked {
 		return
 	}
-	if !t.wide { // memory, read when it is needed: there is no register left
+	if !t.wide { // in memory, read on demand: no register is left
 		t.field(tileMasks, reg.R15)
 		return
 	}
@@ -25,7 +25,7 @@ func (t *tileBody) readMasks() {
 	}
 }
 
-// readMasked is 0 beyond the mask.
+// readMasked gives 0 beyond the mask.
 func (t *tileBody) readMasked(at operand.Mem, v int, to reg.VecPhysical) {
 	switch {
 	case !t.masked:
@@ -50,7 +50,7 @@ func (t *tileBody) writeMasked(from reg.VecPhysical, v int, at operand.Mem) {
 	}
 }
 
-// finish is c = max(0, sum + c + bias), each of the three where it is asked for.
+// finish computes c = max(0, sum + c + bias), each of the three if requested.
 func (t *tileBody) finish() {
 	t.field(tileFlags, t.k)
 	t.unless(flagAdd, "added", func() {
@@ -64,14 +64,14 @@ func (t *tileBody) finish() {
 	t.unless(flagRelu, "cut", func() {
 		zero := t.spare(0)
 		t.clearSum(zero)
-		t.sums(func(r, v int) { t.VMAXPS(t.sum(r, v), zero, t.sum(r, v)) }, nil) // of two zeros or a NaN, the sum
+		t.sums(func(r, v int) { t.VMAXPS(t.sum(r, v), zero, t.sum(r, v)) }, nil) // of two zeros or with a NaN, the sum
 	})
 	t.sums(func(r, v int) {
 		t.writeMasked(t.sum(r, v), v, operand.Mem{Base: t.c, Disp: v * t.width()})
 	}, t.c)
 }
 
-// unless does what a flag asks for.
+// unless emits code that a flag turns on.
 func (t *tileBody) unless(flag int, name string, do func()) {
 	done := t.label(name)
 	t.TESTQ(operand.I32(flag), t.k)
@@ -92,7 +92,7 @@ func (t *tileBody) addBias() {
 	t.Label(done)
 }
 
-// sums does all of them; row, if there is one, goes along the rows of c.
+// sums processes all of them; row, if given, advances along the rows of c.
 func (t *tileBody) sums(do func(r, v int), row reg.Register) {
 	for r := range t.rows {
 		for v := range t.registers {

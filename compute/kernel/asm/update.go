@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rule is an optimizer's: of a block of weights w, gradients g and slots s, changed in place of the
-// slices, with its numbers.
+// rule is an optimizer's update of a block of weights w, gradients g and slots s, in place, with
+// its numbers.
 type rule struct {
 	name    string
 	slots   []string
@@ -54,7 +54,7 @@ var rules = []rule{
 		}},
 }
 
-// rmsprop is the plain one; with momentum; centered; both.
+// rmsprop returns the plain rule, or that with momentum, centered, or both.
 func rmsprop(centered, momentum bool) rule {
 	r := rule{name: "rmsprop", slots: []string{"v", "m", "a"}, numbers: []string{"rate", "rho", "newer", "epsilon", "mu"}}
 	if centered {
@@ -123,9 +123,9 @@ func (f *file) rule(r rule, suffix string) {
 	f.end()
 }
 
-// flushing has numbers below 2^-126 count as 0 from here, and gives where the usual state is kept.
-// The slots of weights whose gradient stays 0 decay to such numbers, and each would cost a
-// processor a hundred times what another does. TensorFlow does the same.
+// flushing makes numbers below 2^-126 count as 0 from here on, and returns where the usual state is
+// saved. The slots of weights whose gradient stays 0 decay to such numbers, and each would cost a
+// hundred times as much as an ordinary one. TensorFlow does the same.
 func (f *file) flushing() (usual operand.Mem) {
 	const denormalsAreZero, flushToZero = 1 << 6, 1 << 15
 	usual = f.AllocLocal(8)

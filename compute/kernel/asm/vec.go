@@ -11,7 +11,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// file is a family on its way, at one level after the other.
+// file is a family during generation, for one level at a time.
 type file struct {
 	*build.Context
 	wide      bool // AVX-512, else AVX2
@@ -20,7 +20,7 @@ type file struct {
 	labels    int
 }
 
-// each writes f for both levels.
+// each generates f for both levels.
 func (f *file) each(write func(suffix string)) {
 	for _, f.wide = range []bool{false, true} {
 		suffix := "AVX2"
@@ -31,7 +31,7 @@ func (f *file) each(write func(suffix string)) {
 	}
 }
 
-// function begins one.
+// function begins a function.
 func (f *file) function(name, doc, signature string) {
 	f.Function(name)
 	f.Attributes(attr.NOSPLIT)
@@ -56,7 +56,7 @@ func (f *file) arg(name string) reg.GPVirtual {
 	return r
 }
 
-// number is an argument of type float32 in all lanes.
+// number loads a float32 argument into all lanes.
 func (f *file) number(name string) reg.VecVirtual {
 	at, err := f.Param(name).Resolve()
 	if err != nil {
@@ -74,7 +74,7 @@ func (f *file) vec() reg.VecVirtual {
 	return f.YMM()
 }
 
-// halves are the parts of a block of 16 elements: one register, or two.
+// halves returns the number of registers for a block of 16 elements: one or two.
 func (f *file) halves() int {
 	if f.wide {
 		return 1
@@ -102,7 +102,7 @@ func (f *file) constant(b bits) operand.Mem {
 	return operand.NewDataAddr(operand.NewStaticSymbol(name), 0)
 }
 
-// all is a register full of b.
+// all returns a register full of b.
 func (f *file) all(b bits) reg.VecVirtual {
 	r := f.vec()
 	f.VBROADCASTSS(f.constant(b), r)
@@ -125,7 +125,7 @@ func (f *file) copy(x operand.Op) reg.VecVirtual {
 	return r
 }
 
-// to emits an instruction whose last operand is written; one of the others may be bits.
+// to emits an instruction whose last operand is the destination; one of the others may be bits.
 func (f *file) to(dst operand.Op, name string, ops ...any) {
 	args := make([]reflect.Value, 0, len(ops)+1)
 	for _, op := range ops {
@@ -144,7 +144,7 @@ func (f *file) to(dst operand.Op, name string, ops ...any) {
 	method.Call(append(args, reflect.ValueOf(dst)))
 }
 
-// op is to, into a new register.
+// op is to, with a new register as destination.
 func (f *file) op(name string, ops ...any) reg.VecVirtual {
 	dst := f.vec()
 	f.to(dst, name, ops...)
@@ -161,19 +161,19 @@ func (f *file) or(x, y any) reg.VecVirtual  { return f.op("VORPS", y, x) }
 func (f *file) xor(x, y any) reg.VecVirtual { return f.op("VXORPS", y, x) }
 func (f *file) sqrt(x any) reg.VecVirtual   { return f.op("VSQRTPS", x) }
 
-// min and max are y where one is NaN, or where both are 0.
+// min and max give y if one is NaN, or if both are 0.
 func (f *file) min(x, y any) reg.VecVirtual { return f.op("VMINPS", y, x) }
 func (f *file) max(x, y any) reg.VecVirtual { return f.op("VMAXPS", y, x) }
 
-// abs is without the sign's bit.
+// abs clears the sign bit.
 func (f *file) abs(x any) reg.VecVirtual { return f.and(x, bits(0x7fffffff)) }
 
-// Fused, in place: horner is p = p x + c, plus s += x y, minus s -= x y.
+// Fused, in place: horner is p = p x + c, plus is s += x y, minus is s -= x y.
 func (f *file) horner(p operand.Op, x, c any) { f.to(p, "VFMADD213PS", c, x) }
 func (f *file) plus(s operand.Op, x, y any)   { f.to(s, "VFMADD231PS", y, x) }
 func (f *file) minus(s operand.Op, x, y any)  { f.to(s, "VFNMADD231PS", y, x) }
 
-// polynomial is c[0] x^n + ... + c[n].
+// polynomial computes c[0] x^n + ... + c[n].
 func (f *file) polynomial(x reg.VecVirtual, c ...float64) reg.VecVirtual {
 	p := f.all(k(c[0]))
 	for _, next := range c[1:] {
@@ -182,7 +182,7 @@ func (f *file) polynomial(x reg.VecVirtual, c ...float64) reg.VecVirtual {
 	return p
 }
 
-// round is to the nearest integer, even where two are.
+// round rounds to the nearest integer, ties to even.
 func (f *file) round(x any) reg.VecVirtual {
 	if f.wide {
 		return f.op("VRNDSCALEPS", operand.U8(8), x)
@@ -190,7 +190,7 @@ func (f *file) round(x any) reg.VecVirtual {
 	return f.op("VROUNDPS", operand.U8(8), x)
 }
 
-// integers: toInt rounds.
+// toInt converts to integers, rounding to nearest, and fromInt converts back.
 func (f *file) toInt(x any) reg.VecVirtual   { return f.op("VCVTPS2DQ", x) }
 func (f *file) fromInt(x any) reg.VecVirtual { return f.op("VCVTDQ2PS", x) }
 
@@ -202,7 +202,7 @@ func (f *file) shiftRight(x any, by int) reg.VecVirtual {
 }
 func (f *file) shiftLeft(x any, by int) reg.VecVirtual { return f.op("VPSLLD", operand.U8(by), x) }
 
-// The predicates of compare. All but unequal and unordered do not hold where one is NaN.
+// The predicates of compare. All but unequal and unordered are false if one is NaN.
 const (
 	equal            = operand.U8(0x00)
 	less             = operand.U8(0x11)
@@ -216,7 +216,7 @@ const (
 	greater          = operand.U8(0x1e)
 )
 
-// compare says in which lanes x and y are so. y may be bits.
+// compare gives the lanes in which the predicate holds for x and y. y may be bits.
 func (f *file) compare(is operand.U8, x, y any) operand.Op {
 	if f.wide {
 		c := f.K()
@@ -226,7 +226,7 @@ func (f *file) compare(is operand.U8, x, y any) operand.Op {
 	return f.op("VCMPPS", is, y, x)
 }
 
-// choose is yes where c, else no.
+// choose gives yes where c holds, else no.
 func (f *file) choose(c operand.Op, yes, no operand.Op) reg.VecVirtual {
 	r := f.vec()
 	if f.wide {
@@ -237,7 +237,7 @@ func (f *file) choose(c operand.Op, yes, no operand.Op) reg.VecVirtual {
 	return r
 }
 
-// keep is x where c, else 0.
+// keep gives x where c holds, else 0.
 func (f *file) keep(c operand.Op, x operand.Op) reg.VecVirtual {
 	r := f.vec()
 	if f.wide {
@@ -248,7 +248,7 @@ func (f *file) keep(c operand.Op, x operand.Op) reg.VecVirtual {
 	return r
 }
 
-// low is the lower half of the lanes of x, as far as 4.
+// spread broadcasts the first lane of x to all lanes.
 func (f *file) spread(x reg.VecVirtual) reg.VecVirtual {
 	r := f.vec()
 	f.VBROADCASTSS(x.AsX(), r)
