@@ -18,8 +18,8 @@ type claim struct {
 	attempt events.Attempt
 
 	held  holding
-	until time.Time     // provably ours before
-	news  chan struct{} // holds something after Cancel
+	until time.Time     // provably held before
+	news  chan struct{} // holds a value after Cancel
 }
 
 var _ events.Claim = (*claim)(nil)
@@ -36,7 +36,7 @@ func (c *claim) KeepAlive(ctx context.Context, work func(context.Context) error)
 // Left implements events.Heartbeat.
 func (c *claim) Left() time.Duration { return time.Until(c.until) }
 
-// News implements events.Heartbeat.
+// Changed implements events.Heartbeat.
 func (c *claim) Changed() <-chan struct{} { return c.news }
 
 // Prove implements events.Claim.
@@ -49,7 +49,7 @@ func (c *claim) Prove() error {
 	return nil
 }
 
-// Beat implements events.Heartbeat.
+// Send implements events.Heartbeat.
 func (c *claim) Send(ctx context.Context) error {
 	c.bus.mu.Lock()
 	defer c.bus.mu.Unlock()
@@ -65,8 +65,8 @@ func (c *claim) Send(ctx context.Context) error {
 	return nil
 }
 
-// replace writes what change makes of the lease, which others may have written to while it is ours: to cancel the job, or to report
-// that an earlier worker is alive.
+// replace writes the changed lease. Others may have written to it while it is held: to cancel the
+// job, or to report that an earlier worker is alive.
 func (c *claim) replace(change func(events.Lease) events.Lease) error {
 	now := time.Now()
 	if err := c.reread(); err != nil {
@@ -78,7 +78,7 @@ func (c *claim) replace(change func(events.Lease) events.Lease) error {
 	return nil
 }
 
-// reread returns ErrLeaseLost if another attempt has the lease by now.
+// reread returns ErrLeaseLost if another attempt has the lease.
 func (c *claim) reread() error {
 	now := c.bus.holding(c.id())
 	if now.lease.Holder != c.attempt.ID || now.lease.Message != c.message.Sequence {
@@ -126,7 +126,7 @@ func (c *claim) remove() error {
 	return nil
 }
 
-// settle does how if the lease is provably ours.
+// settle calls how if the lease is provably held.
 func (c *claim) settle(ctx context.Context, how func() error) error {
 	c.bus.mu.Lock()
 	defer c.bus.mu.Unlock()

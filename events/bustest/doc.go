@@ -1,3 +1,3 @@
-// Package bustest holds what every bus must do (Run), and a bus in memory (Memory) for fast tests of what
-// stands on one.
+// Package bustest holds the suite that every bus must pass (Run), and an in-memory bus (Memory) for
+// fast tests of its users.
 package bustest

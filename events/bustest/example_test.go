@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/events/bustest"
 )
 
-// Inside testing/synctest the clock is the test's own: a lease of half a minute runs out at once.
+// Inside testing/synctest the clock is the test's own: a lease of half a minute expires at once.
 func TestMemoryOnTheTestsOwnClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,12 +8,12 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// reader is one durable place in a stream that nothing is removed from.
+// reader is one durable position in a stream from which nothing is removed.
 type reader struct {
 	next    uint64               // first message never delivered
-	waiting map[uint64]time.Time // delivered but not settled: when it is delivered again
-	times   map[uint64]int       // how often it was delivered, of those
-	single  bool                 // a listener: nothing while one waits
+	waiting map[uint64]time.Time // delivered but not settled: when it is redelivered
+	times   map[uint64]int       // number of deliveries of each
+	single  bool                 // a listener: nothing is delivered while one waits
 }
 
 // Follow implements events.EventLog.
@@ -61,7 +61,7 @@ func (m *Memory) follow(ctx context.Context, s *stream, name string, wait time.D
 	return found, err
 }
 
-// hand delivers what is next, or says when to look again. It needs m.mu.
+// hand delivers the next message, or returns when to check again. It requires m.mu.
 func (m *Memory) hand(s *stream, r *reader, now time.Time) (found *delivery, again time.Time) {
 	for {
 		sequence, again := r.ready(now, s.last)
@@ -82,7 +82,7 @@ func (m *Memory) hand(s *stream, r *reader, now time.Time) (found *delivery, aga
 	}
 }
 
-// reader needs m.mu.
+// reader requires m.mu.
 func (m *Memory) reader(s *stream, name string) *reader {
 	key := s.name + "/" + name
 	if m.readers[key] == nil {
@@ -91,7 +91,7 @@ func (m *Memory) reader(s *stream, name string) *reader {
 	return m.readers[key]
 }
 
-// ready returns the message to deliver now, or 0 and when one that waits comes again.
+// ready returns the message to deliver now, or 0 and when a waiting one is redelivered.
 func (r *reader) ready(now time.Time, last uint64) (sequence uint64, again time.Time) {
 	for waiting, at := range r.waiting {
 		if !at.After(now) && (sequence == 0 || waiting < sequence) {
@@ -113,7 +113,7 @@ func (r *reader) settled(sequence uint64) {
 	delete(r.times, sequence)
 }
 
-// delivery is one message handed to one reader.
+// delivery is one message delivered to one reader.
 type delivery struct {
 	bus        *Memory
 	reader     *reader

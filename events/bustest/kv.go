@@ -20,7 +20,7 @@ type kv struct {
 	last    uint64 // revision, over all keys
 	newest  map[string]events.Entry
 	history []events.Entry       // every value ever written, and every deletion
-	written map[string]time.Time // when the newest value of a key was
+	written map[string]time.Time // when the newest value of a key was written
 }
 
 // KV implements events.Bus.
@@ -42,7 +42,7 @@ func (r *kv) get(key string) (events.Entry, bool) {
 	return entry, ok
 }
 
-// put replaces what is at revision, 0 for nothing.
+// put replaces the value at revision, 0 for none.
 func (r *kv) put(key string, value []byte, revision uint64) (uint64, error) {
 	if entry := r.newest[key]; entry.Revision != revision {
 		return 0, fmt.Errorf("write %s/%s at revision %d: %w: it is at %d", r.name, key, revision, events.ErrConflict, entry.Revision)
@@ -56,7 +56,7 @@ func (r *kv) put(key string, value []byte, revision uint64) (uint64, error) {
 	r.newest[key] = entry
 	r.history = append(r.history, entry)
 	r.since(key, now)
-	r.bus.wake() // who watches it; leases are written by more than their KV bucket's methods
+	r.bus.wake() // watchers; leases are written by other methods too
 	return entry.Revision, nil
 }
 
@@ -79,7 +79,7 @@ func (r *kv) since(key string, now time.Time) {
 	r.written[key] = now
 }
 
-// guarded is a KV bucket for callers outside: it takes the mutex.
+// guarded is a KV bucket for external callers: it locks the mutex.
 type guarded struct{ r *kv }
 
 var _ events.KV = guarded{}
@@ -167,7 +167,7 @@ func (g guarded) History(ctx context.Context, key string) iter.Seq2[events.Copy,
 		}
 		all := slices.DeleteFunc(slices.Clone(g.r.history), func(e events.Entry) bool { return e.Key != key })
 		unlock()
-		if g.r.name != events.KVPipelines { // the others keep the newest value alone
+		if g.r.name != events.KVPipelines { // the others keep only the newest value
 			all = all[max(0, len(all)-1):]
 		}
 		for _, entry := range all {
@@ -194,7 +194,7 @@ func (g guarded) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	}
 }
 
-// list is the newest value of every key, and how long the history is that these come from.
+// list returns the newest value of every key, and the length of the history that it reflects.
 func (g guarded) list(ctx context.Context) (entries []events.Entry, history int, err error) {
 	unlock, err := g.lock(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Listen implements events.Listeners. Events of other kinds are passed over as they are met.
+// Listen implements events.Listeners. Events of other kinds are skipped.
 func (m *Memory) Listen(ctx context.Context, listener string, kinds []events.Kind, wait time.Duration) (events.EventDelivery, error) {
 	for deadline := time.Now().Add(wait); ; {
 		notice, err := m.listen(ctx, &m.events, listener, time.Until(deadline))
@@ -43,13 +43,13 @@ type deadLetterDelivery struct {
 
 func (b *deadLetterDelivery) DeadLetter() events.DeadLetter { return b.deadLetter }
 
-// listen is follow for one who begins with what comes next.
+// listen is follow for a listener, which begins with the next message.
 func (m *Memory) listen(ctx context.Context, s *stream, listener string, wait time.Duration) (*delivery, error) {
 	m.begin(s, listener)
 	return m.follow(ctx, s, listener, wait)
 }
 
-// begin has a listener hear what comes from now on, if it has not listened before.
+// begin makes a listener receive messages from now on, if it has not listened before.
 func (m *Memory) begin(s *stream, listener string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -55,7 +55,8 @@ func (m *Memory) Read(ctx context.Context, q events.Query) iter.Seq2[events.Reco
 	}
 }
 
-// after returns the first event from sequence on. last says that there is none yet; with follow it is waited for.
+// after returns the first event from sequence on. last means that there is none yet; with follow it
+// is awaited.
 func (m *Memory) after(ctx context.Context, sequence uint64, follow bool) (message events.Message, last bool, err error) {
 	const unbounded = 1 << 62
 	wait := time.Duration(0)

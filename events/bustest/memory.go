@@ -11,13 +11,13 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Memory is a bus in this process. It keeps the whole contract, leases included, and takes its time from package time:
-// inside testing/synctest the clock is the test's own.
+// Memory is a bus in this process. It implements the whole contract, leases included, and uses the
+// clock of package time: inside testing/synctest that is the test's own.
 type Memory struct {
 	terms events.LeaseTerms
 
 	mu       sync.Mutex
-	changed  chan struct{} // closed, and replaced, at every change that someone may wait for
+	changed  chan struct{} // closed, and replaced, at every change that may be awaited
 	events   stream
 	jobs     stream
 	dead     stream
@@ -27,8 +27,8 @@ type Memory struct {
 	kvs      map[string]*kv
 	watchers map[*watcher]struct{}
 	logs     map[string][]events.Progress // the last parts of jobs' logs, by the filter that finds them
-	claims   map[string]*claim            // the last of each job
-	attempts int                          // handed out so far: the next attempt's id
+	claims   map[string]*claim            // the last claim of each job
+	attempts int                          // returned so far: the next attempt's id
 	closed   bool
 	closing  chan struct{} // closed by Close
 }
@@ -61,7 +61,7 @@ func NewMemory(lease time.Duration) *Memory {
 	return m
 }
 
-// Close ends what waits, and everything after it, with events.ErrClosed.
+// Close ends all waiting calls, and every later one, with events.ErrClosed.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,7 +73,7 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// usable needs m.mu.
+// usable requires m.mu.
 func (m *Memory) usable(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -84,7 +84,8 @@ func (m *Memory) usable(ctx context.Context) error {
 	return nil
 }
 
-// Inject appends a message as a foreign publisher would: nothing is checked. The subject says which stream it goes to.
+// Inject appends a message as a foreign publisher would: nothing is checked. The subject determines
+// the stream.
 func (m *Memory) Inject(_ context.Context, subject string, header map[string][]string, body []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,14 +107,14 @@ func (m *Memory) stream(subject string) *stream {
 	return nil
 }
 
-// wake wakes all waiters, which then check again. m.mu is held.
+// wake wakes all waiters, which then check again. It requires m.mu.
 func (m *Memory) wake() {
 	close(m.changed)
 	m.changed = make(chan struct{})
 }
 
-// await calls look, with m.mu held, until it finds something, wait is over (ErrEmpty), ctx ends, or m is closed (ErrClosed). look says when the
-// passing of time alone may change what it finds; zero is never.
+// await calls look, with m.mu held, until it finds something, wait is over (ErrEmpty), ctx ends, or
+// m is closed (ErrClosed). look returns when the result may change just by time; zero means never.
 func (m *Memory) await(ctx context.Context, wait time.Duration, look func(now time.Time) (found bool, again time.Time)) error {
 	deadline := time.Now().Add(wait)
 	for {
@@ -171,7 +172,7 @@ func (m *Memory) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	return nil
 }
 
-// deadLetter appends a dead letter. m.mu is held.
+// deadLetter appends a dead letter. It requires m.mu.
 func (m *Memory) deadLetter(ctx context.Context, d events.DeadLetter) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -192,7 +193,8 @@ func (m *Memory) DeadLetters(ctx context.Context) iter.Seq2[events.DeadLetter, e
 	return m.deadLetters(ctx, (*stream).all)
 }
 
-// deadLetters yields the dead letters in the messages that choose returns, which is called with m.mu held.
+// deadLetters yields the dead letters in the messages that choose returns, which is called with
+// m.mu held.
 func (m *Memory) deadLetters(ctx context.Context, choose func(dead *stream) []events.Message) iter.Seq2[events.DeadLetter, error] {
 	return func(yield func(events.DeadLetter, error) bool) {
 		m.mu.Lock()

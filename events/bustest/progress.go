@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// watcher gets progress that matches its filter. What it doesn't read in time is lost.
+// watcher gets progress that matches its filter. It loses reports that it does not read in time.
 type watcher struct {
 	filter  string
 	reports chan events.Progress
@@ -37,7 +37,7 @@ func (m *Memory) Report(ctx context.Context, p events.Progress) error {
 	return nil
 }
 
-// Watch implements events.Bus. It listens from the moment it is called.
+// Watch implements events.Bus. It listens from the call on.
 func (m *Memory) Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error] {
 	w := &watcher{filter: events.ProgressFilter(pipeline, run), reports: make(chan events.Progress, watcherBuffer)}
 	m.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// keepLog keeps the last events.LogParts parts of each job's log. The lock is held.
+// keepLog keeps the last events.LogParts parts of each job's log. It requires the lock.
 func (m *Memory) keepLog(p events.Progress) {
 	if p.Log == nil {
 		return
@@ -20,7 +20,7 @@ func (m *Memory) keepLog(p events.Progress) {
 	}
 }
 
-// JobLog yields the last parts that are kept of what one job of a run has printed, in the order in which they came.
+// JobLog yields the last parts that are kept of the log of one job of a run, in order of arrival.
 func (m *Memory) JobLog(ctx context.Context, pipeline, run, job string) iter.Seq2[events.Progress, error] {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -109,7 +109,7 @@ func (m *Memory) Queued(ctx context.Context, job string) (events.Message, error)
 	return message, nil
 }
 
-// queued is the newest message of a job. m.mu is held.
+// queued returns the newest message of a job. It requires m.mu.
 func (m *Memory) queued(job string) (events.Message, bool) {
 	return newestOf(m.jobs.messages, job)
 }
@@ -137,7 +137,8 @@ func (m *Memory) cancel(job string, message uint64) {
 	}
 }
 
-// holding is what the lease's entry says, and until when the job is kept from others. m.mu is held, as for all below.
+// holding is the lease's entry, and until when the job is held. It requires m.mu, like everything
+// below.
 type holding struct {
 	lease    events.Lease
 	revision uint64
@@ -150,11 +151,12 @@ func (m *Memory) holding(job string) holding {
 	if !ok {
 		return holding{}
 	}
-	lease, _ := events.DecodeLease(entry) // says whose it is if it can't be read, too
+	lease, _ := events.DecodeLease(entry) // a lease that can't be read has a holder, too
 	return holding{lease: lease, revision: entry.Revision}
 }
 
-// free is when a job can be taken: after the delay it was handed back with, and after the lease has not changed for its length.
+// free returns when a job can be claimed: after its redelivery delay, and after the lease has not
+// changed for its length.
 func (m *Memory) free(message events.Message) time.Time {
 	job := events.JobID(message.Subject)
 	free := m.jobs.delayed[message.Sequence]
@@ -182,11 +184,11 @@ func (m *Memory) claim(message events.Message, now time.Time) *claim {
 	return c
 }
 
-// write replaces the lease at revision; 0 if someone else was quicker.
+// write replaces the lease at revision; it returns 0 after a conflict.
 func (m *Memory) write(job string, lease events.Lease, revision uint64) uint64 {
 	value, err := encode(context.Background(), lease)
 	if err != nil {
-		panic(err) // a lease is always JSON
+		panic(err) // a lease can always be encoded as JSON
 	}
 	next, err := m.leases().put(job, value, revision)
 	if err != nil {

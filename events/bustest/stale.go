@@ -13,16 +13,16 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Stale is a bus of several servers whose copies lag, on top of one that does not lag. A read
-// returns any older state that the contract of package events allows:
+// Stale simulates a bus of several servers whose copies lag, on top of one that does not lag. A
+// read may return any older state that the contract of package events allows:
 //
-//   - A read of any copy (All, Watch of a KV bucket, Studies, Dead) returns the state before some of
-//     the writes, the client's own included. All may mix the states of several moments.
-//   - A read that follows, and a claim of what comes next (Read and ReadStudy with follow, Follow,
-//     FollowBuckets, Listen, ListenDead, Claim), gets what is new up to a second late.
-//   - Read and ReadStudy without follow may omit what no publisher had an acknowledgement of when
-//     they were called. Publish and AppendStudy take up to 50 ms to acknowledge what they stored.
-//   - Get returns for a few calls after ErrConflict what the client knew before.
+//   - A read of any copy (All, Watch of a KV bucket, Studies, DeadLetters) returns the state before
+//     some of the writes, the client's own included. All may mix the states of several moments.
+//   - A read that follows, and a read of the next message (Read and ReadStudy with follow, Follow,
+//     FollowBuckets, Listen, ListenDead, Claim), gets new messages up to a second late.
+//   - Read and ReadStudy without follow may omit messages that were not yet acknowledged at the
+//     call. Publish and AppendStudy take up to 50 ms to acknowledge what they stored.
+//   - After ErrConflict, Get returns for a few calls the value that the client had before.
 //   - Report loses some of the progress.
 //
 // All other reads are linearizable: Get, Revision, Queued, Read and ReadStudy without follow.
@@ -35,12 +35,12 @@ type Stale struct {
 	unacknowledged map[string]map[uint64]bool // by stream: sequences whose publishers wait
 }
 
-// Staleness says which reads of a client break their contract: they return an older state, as
-// direct gets and consumers of replicas do. A test that passes with one of them does not check
-// what depends on that read.
+// Staleness selects reads of a client that break their contract: they return an older state, like
+// direct gets and consumers of replicas. A test that passes with one of them does not check what
+// depends on that read.
 type Staleness uint
 
-// OnlyByContract is a client whose reads are all as their contracts say.
+// OnlyByContract is a client whose reads all keep their contracts.
 const OnlyByContract Staleness = 0
 
 // The reads that break their contract. AnyCopy is all of them.
@@ -54,14 +54,14 @@ const (
 	AnyCopy = OldGets | OldRevisions | OldReads | OldStudies | OldQueue
 )
 
-// NewStale returns a Stale on top of bus. A write that does not go through a client is acknowledged
-// at once.
+// NewStale returns a Stale on top of bus. A write that bypasses the clients is acknowledged at
+// once.
 func NewStale(bus *Memory) *Stale {
 	return &Stale{bus: bus, unacknowledged: map[string]map[uint64]bool{}}
 }
 
-// Client returns the bus as one program sees it. random decides how old its reads are; the client
-// takes care of concurrent use. Closing a client closes the bus.
+// Client returns the bus as one program sees it. random determines how old its reads are; the
+// client synchronizes its use. Closing a client closes the bus.
 func (s *Stale) Client(random *rand.Rand, staleness Staleness) Bus {
 	return &staleClient{Memory: s.bus, stale: s, random: random, staleness: staleness, known: map[string]known{}, behind: map[string]behind{}}
 }
@@ -71,7 +71,7 @@ type staleClient struct {
 	stale     *Stale
 	staleness Staleness
 
-	mu     sync.Mutex // taken after Memory's, if both are
+	mu     sync.Mutex // locked after Memory's, if both are
 	random *rand.Rand
 	known  map[string]known  // by KV bucket and key
 	behind map[string]behind // by KV bucket and key: after a refused write
@@ -88,11 +88,11 @@ func (c *staleClient) number(n int) int {
 const (
 	mostLag        = time.Second
 	mostAnswerTime = 50 * time.Millisecond
-	fewMissing     = 3 // changes that a copy lacks which is only a little behind
+	fewMissing     = 3 // changes missing in a copy that is only a little behind
 )
 
-// cut returns how many of n changes the copy holds that a read is answered by: all, all but the
-// newest few, or any number.
+// cut returns how many of n changes the copy that answers a read holds: all, all but the newest
+// few, or any number.
 func (c *staleClient) cut(n int) int {
 	switch c.number(4) {
 	case 0:
@@ -111,7 +111,7 @@ func (c *staleClient) lag() time.Duration {
 	return time.Duration(1 + c.number(int(mostLag)))
 }
 
-// sleep waits for d, and returns the cause of ctx if that ends before.
+// sleep waits for d, and returns the cause of ctx if that ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -126,7 +126,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// late yields what follow does, each item up to mostLag after it was stored.
+// late yields the items of follow, each up to mostLag after it was stored.
 func late[T any](ctx context.Context, c *staleClient, follow iter.Seq2[T, error], stored func(T) time.Time) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for item, err := range follow {
@@ -162,8 +162,8 @@ func (s *Stale) acknowledged(of string, sequence uint64) {
 	delete(s.unacknowledged[of], sequence)
 }
 
-// complete returns up to which sequence a read yields a stream from which nothing is removed. It is
-// not below the newest acknowledged message, unless the client's reads are old.
+// complete returns the sequence up to which a read yields a stream from which nothing is removed.
+// It is not below the newest acknowledged message, unless the client's reads are old.
 func (c *staleClient) complete(of *stream, old Staleness) uint64 {
 	c.Memory.mu.Lock()
 	last := of.last
@@ -172,7 +172,7 @@ func (c *staleClient) complete(of *stream, old Staleness) uint64 {
 		return uint64(c.cut(int(last)))
 	}
 	if c.number(2) == 0 {
-		return math.MaxUint64 // with what is stored while it reads
+		return math.MaxUint64 // including what is stored during the read
 	}
 	c.stale.mu.Lock()
 	defer c.stale.mu.Unlock()
@@ -238,7 +238,7 @@ func (c *staleClient) ReadStudy(ctx context.Context, study events.Study, after u
 	}
 }
 
-// older returns the messages that a copy of a stream holds. It needs Memory's mu.
+// older returns the messages that a copy of a stream holds. It requires Memory's mu.
 func (c *staleClient) older(s *stream) []events.Message { return s.after(c.cut(len(s.history))) }
 
 // Studies implements events.StudyLog.
@@ -310,7 +310,7 @@ func (c *staleClient) Listen(ctx context.Context, listener string, kinds []event
 	})
 }
 
-// ListenDeadLetters implements events.Listeners.
+// ListenDead implements events.Listeners.
 func (c *staleClient) ListenDead(ctx context.Context, listener string, wait time.Duration) (events.DeadLetterDelivery, error) {
 	c.begin(&c.dead, listener)
 	return next(ctx, c, wait, func(wait time.Duration) (events.DeadLetterDelivery, error) {

@@ -13,14 +13,14 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// known is the newest state of a key that a client has read or written: an entry, or the absence of
-// one as of a revision.
+// known is the newest state of a key that a client has read or written: an entry, or its absence as
+// of a revision.
 type known struct {
-	entry events.Entry // with Revision alone if the key is absent
+	entry events.Entry // with Revision only if the key is absent
 	there bool
 }
 
-// behind is what Get returns for a while after a write was refused.
+// behind is the value that Get returns for a while after a write failed.
 type behind struct {
 	known
 	reads int
@@ -41,7 +41,7 @@ type staleKV struct {
 
 func (s staleKV) id(key string) string { return s.r.name + "/" + key }
 
-// knows notes what the client has read or written.
+// knows records what the client has read or written.
 func (s staleKV) knows(key string, k known) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -50,15 +50,15 @@ func (s staleKV) knows(key string, k known) {
 	}
 }
 
-// absent is the state of a key that is not there now.
+// absent returns the state of a key that does not exist now.
 func (s staleKV) absent() known {
 	s.r.bus.mu.Lock()
 	defer s.r.bus.mu.Unlock()
 	return known{entry: events.Entry{Revision: s.r.last}}
 }
 
-// refused has Get return for a few calls what the client knew when its write at a revision lost: the
-// entry of that revision, or what it has read or written since.
+// refused makes Get return for a few calls what the client knew when its write at a revision
+// failed: the entry of that revision, or what it has read or written since.
 func (s staleKV) refused(key string, revision uint64) {
 	at, found := s.version(key, revision)
 	s.c.mu.Lock()
@@ -81,7 +81,7 @@ func (s staleKV) version(key string, revision uint64) (events.Entry, bool) {
 	return s.r.history[at], true
 }
 
-// wrote forgets what was refused before.
+// wrote clears an earlier conflict.
 func (s staleKV) wrote(key string, k known) {
 	s.knows(key, k)
 	s.c.mu.Lock()
@@ -121,7 +121,7 @@ func (s staleKV) entry(key string, k known) (events.Entry, error) {
 	return k.entry, nil
 }
 
-// before returns what the client knew before a write was refused, if Get returns that still.
+// before returns what the client knew before a write failed, if Get still returns that.
 func (s staleKV) before(key string) (known, bool) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -183,8 +183,8 @@ func (s staleKV) Sync(ctx context.Context) error {
 	return nil
 }
 
-// copied returns the newest change of each key, by revision, as one copy has them or, one time in
-// four, as several do.
+// copied returns the newest change of each key, by revision, from one copy or, one time in four,
+// from several.
 func (s staleKV) copied() []events.Entry {
 	s.r.bus.mu.Lock()
 	defer s.r.bus.mu.Unlock()
@@ -234,8 +234,8 @@ func (s staleKV) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	}
 }
 
-// Watch implements events.KV. It begins with an old copy, the marks of deletions included, and
-// gets the changes behind it late. It leaves out some of those that others of the same key follow.
+// Watch implements events.KV. It begins with an old copy, including the marks of deletions, and
+// gets later changes late. It omits some changes that are followed by others of the same key.
 func (s staleKV) Watch(ctx context.Context) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {
 		err := s.usable(ctx)
@@ -263,7 +263,8 @@ func (s staleKV) Watch(ctx context.Context) iter.Seq2[events.Copy, error] {
 	}
 }
 
-// first returns how many changes the copy holds that a watch begins with, and the newest of each key.
+// first returns how many changes the copy at the beginning of a watch holds, and the newest of each
+// key.
 func (s staleKV) first() (seen int, entries []events.Entry) {
 	s.r.bus.mu.Lock()
 	defer s.r.bus.mu.Unlock()
@@ -275,7 +276,7 @@ func (s staleKV) first() (seen int, entries []events.Entry) {
 	return seen, byRevision(maps.Values(newest))
 }
 
-// behind returns some of the changes behind the first ones, and how many these are in all.
+// behind returns some of the changes after the first seen ones, and the total number of changes.
 func (s staleKV) behind(seen int) (now int, entries []events.Entry) {
 	s.r.bus.mu.Lock()
 	defer s.r.bus.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/events/bustest"
 )
 
-// The suite asks no more of a bus than its contract promises: it passes on copies that lag.
+// The suite requires no more of a bus than its contract: it passes on copies that lag.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(6)
@@ -35,13 +35,13 @@ func runStale(t *testing.T, seeds uint64, staleness bustest.Staleness) {
 	}
 }
 
-// stalenessVariable has this program run the suite on a client with these old reads, and nothing else.
+// stalenessVariable makes this program run only the suite, on a client with these old reads.
 const stalenessVariable = "STOKER_TEST_STALENESS"
 
 var failedTest = regexp.MustCompile(`(?m)^ +--- FAIL: TestTheSuiteFindsReadsThatBreakTheirContract/seed_\d+/(\S+)`)
 
-// The suite fails on a bus one of whose linearizable reads is old. It runs in a process of its own, without the tests of large messages,
-// which take most of its time.
+// The suite fails on a bus one of whose linearizable reads is old. It runs in a separate process,
+// without the tests of large messages, which take most of its time.
 func TestTheSuiteFindsReadsThatBreakTheirContract(t *testing.T) {
 	t.Parallel()
 	if staleness, err := strconv.ParseUint(os.Getenv(stalenessVariable), 10, 0); err == nil {
@@ -50,7 +50,7 @@ func TestTheSuiteFindsReadsThatBreakTheirContract(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		staleness bustest.Staleness
-		fails     string // one of the tests that fail at least
+		fails     string // a test that fails, at least
 	}{
 		"Get":       {bustest.OldGets, "every_KV_bucket_is_there,_and_by_itself"},
 		"Revision":  {bustest.OldRevisions, "an_older_revision_of_a_pipeline_can_be_read"},

@@ -24,7 +24,7 @@ type two struct {
 
 const rounds = 100
 
-// countOld returns how many of the reads of a client miss what was written before, by name.
+// countOld returns how many of the reads of a client miss an earlier write, by name.
 func countOld(t *testing.T, staleness bustest.Staleness) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
@@ -69,7 +69,7 @@ func (b *two) create() (revision uint64) {
 
 func (b *two) joins() events.KV { return b.open(b.reader, events.KVJoins) }
 
-// conflict has a write of the reader refused.
+// conflict makes a write of the reader fail.
 func (b *two) conflict() {
 	b.Helper()
 	if _, err := b.joins().Create(b.Context(), b.key(), nil); !errors.Is(err, events.ErrConflict) {
@@ -115,7 +115,7 @@ func (b *two) deadLetter() events.DeadLetter {
 	return events.DeadLetter{Message: events.Message{Stream: events.StreamEvents, Sequence: uint64(b.n + 1)}}
 }
 
-// lacks says whether none of what is listed is wanted.
+// lacks reports whether no listed item is wanted.
 func lacks[T any](list iter.Seq2[T, error], wanted func(T) bool) bool {
 	for item, err := range list {
 		if err == nil && wanted(item) {
@@ -125,13 +125,13 @@ func lacks[T any](list iter.Seq2[T, error], wanted func(T) bool) bool {
 	return true
 }
 
-// late says whether what was published just now comes after a while only.
+// late reports whether a message that was just published arrives only after a while.
 func late(published time.Time, follow func(context.Context)) bool {
 	follow(context.Background())
 	return time.Since(published) > 0
 }
 
-// firstOf reads until something is wanted.
+// firstOf reads until an item is wanted.
 func firstOf[T any](follow func(context.Context) iter.Seq2[T, error], wanted func(T) bool) func(context.Context) {
 	return func(ctx context.Context) {
 		for item, err := range follow(ctx) {
@@ -142,7 +142,8 @@ func firstOf[T any](follow func(context.Context) iter.Seq2[T, error], wanted fun
 	}
 }
 
-// whileUnacknowledged says whether a read misses what another client has not got its acknowledgement of.
+// whileUnacknowledged reports whether a read misses a message whose publisher has no
+// acknowledgement yet.
 func whileUnacknowledged(write func(), misses func() bool) (missed bool) {
 	wrote := make(chan struct{})
 	go func() {
@@ -155,7 +156,7 @@ func whileUnacknowledged(write func(), misses func() bool) (missed bool) {
 	return missed
 }
 
-// oldReads are the reads of a bus, by what they may miss. Each says whether a read has missed it.
+// oldReads are the reads of a bus that may miss a write. Each reports whether it has.
 var oldReads = map[string]func(b *two) bool{
 	"Get": func(b *two) bool { return b.getMisses(b.create()) },
 	"Get after a conflict": func(b *two) bool {
@@ -371,7 +372,7 @@ var byLeader = map[string]bustest.Staleness{
 	"Read what another caller saw": bustest.OldReads, "ReadStudy": bustest.OldStudies, "Queued": bustest.OldQueue,
 }
 
-// Programs that are tested on a Stale meet old reads wherever the contract allows these, and nowhere else.
+// A Stale gives old reads wherever the contract allows them, and nowhere else.
 func TestAStaleBusIsAsStaleAsItsContractAllows(t *testing.T) {
 	t.Parallel()
 	for _, staleness := range []bustest.Staleness{
@@ -394,7 +395,7 @@ func TestAStaleBusIsAsStaleAsItsContractAllows(t *testing.T) {
 	}
 }
 
-// A watch yields every key that is there in the end, however old the copy is that it begins with.
+// A watch yields every key that exists in the end, however old its first copy is.
 func TestAWatchOfAStaleBusYieldsEveryKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

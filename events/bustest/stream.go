@@ -19,7 +19,7 @@ type stream struct {
 	last     uint64
 	messages []events.Message
 	history  []change             // of messages, oldest first
-	delayed  map[uint64]time.Time // by sequence: handed back, not to be delivered before
+	delayed  map[uint64]time.Time // by sequence: the earliest redelivery
 }
 
 // change is a message that was added to a stream, or removed from it.
@@ -28,7 +28,7 @@ type change struct {
 	removed bool
 }
 
-// after returns the messages that a copy of the stream holds which has the first n changes.
+// after returns the messages in a copy of the stream that has the first n changes.
 func (s *stream) after(n int) (messages []events.Message) {
 	for _, c := range s.history[:n] {
 		if !c.removed {
@@ -55,7 +55,7 @@ func (s *stream) add(subject string, header map[string][]string, body []byte) ev
 	return message
 }
 
-// find returns the message under subject, or nil.
+// find returns the message on subject, or nil.
 func (s *stream) find(subject string) *events.Message {
 	for i := range s.messages {
 		if s.messages[i].Subject == subject {
@@ -91,7 +91,7 @@ func (s *stream) delay(sequence uint64, by time.Duration) {
 
 func (s *stream) all() []events.Message { return slices.Clone(s.messages) }
 
-// maxPayload is what NATS takes as it comes.
+// maxPayload is NATS's default limit.
 const maxPayload = 1 << 20
 
 func checkSize(body []byte) error {
@@ -101,7 +101,7 @@ func checkSize(body []byte) error {
 	return fmt.Errorf("%d bytes, where a message may have %d: %w", len(body), maxPayload, events.ErrTooLarge)
 }
 
-// encode also says no when ctx has ended, as a bus would.
+// encode also fails when ctx has ended, like a bus.
 func encode(ctx context.Context, value any) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

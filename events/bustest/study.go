@@ -52,7 +52,8 @@ func (m *Memory) ReadStudy(ctx context.Context, study events.Study, after uint64
 	}
 }
 
-// studyEntry returns the first entry of a study behind after. last says that there is none yet; with follow it is waited for.
+// studyEntry returns the first entry of a study after after. last means that there is none yet;
+// with follow it is awaited.
 func (m *Memory) studyEntry(ctx context.Context, study events.Study, after uint64, follow bool) (entry events.StudyEntry, last bool, err error) {
 	const unbounded = 1 << 62
 	wait := time.Duration(0)
@@ -80,7 +81,8 @@ func (m *Memory) Studies(ctx context.Context, pipeline string) iter.Seq2[events.
 	return m.listStudies(ctx, pipeline, (*stream).all)
 }
 
-// listStudies yields the newest entries in the messages that choose returns, which is called with m.mu held.
+// listStudies yields the newest entries in the messages that choose returns, which is called with
+// m.mu held.
 func (m *Memory) listStudies(ctx context.Context, pipeline string, choose func(studies *stream) []events.Message) iter.Seq2[events.StudyEntry, error] {
 	return func(yield func(events.StudyEntry, error) bool) {
 		m.mu.Lock()
@@ -116,7 +118,7 @@ func entryOf(study events.Study, message events.Message) events.StudyEntry {
 	return events.StudyEntry{Study: study, Sequence: message.Sequence, Stored: message.Stored, Body: slices.Clone(message.Body)}
 }
 
-// newest is the sequence of the last message under subject, 0 if there is none.
+// newest returns the sequence of the last message on subject, 0 if there is none.
 func (s *stream) newest(subject string) uint64 {
 	for _, message := range slices.Backward(s.messages) {
 		if message.Subject == subject {

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Lease is how long leases of a bus under test must last. It leaves a busy machine time for late heartbeats: tests that
-// wait for a lease to run out take a little longer than this.
+// Lease is the length that leases of a bus under test must have. It leaves a busy machine time for
+// late heartbeats: tests that wait for the expiry of a lease take a little longer than this.
 const Lease = 1500 * time.Millisecond
 
 // Bus is a bus under test.
@@ -22,8 +22,8 @@ type Bus interface {
 	Close() error
 }
 
-// Run checks that the buses which open makes do what events.Bus promises. Each test opens one of its own, empty,
-// with leases of length Lease.
+// Run checks that the buses that open creates keep the contract of events.Bus. Each test opens its
+// own, empty, with leases of length Lease.
 func Run(t *testing.T, open func(t *testing.T) Bus) {
 	for name, test := range tests() {
 		t.Run(name, func(t *testing.T) {
@@ -33,7 +33,7 @@ func Run(t *testing.T, open func(t *testing.T) Bus) {
 	}
 }
 
-// RunInBubble is Run on the clock of testing/synctest, for buses that live in this process: no test waits.
+// RunInBubble is Run on the clock of testing/synctest, for buses in this process: no test waits.
 func RunInBubble(t *testing.T, open func(t *testing.T) Bus) {
 	for name, test := range tests() {
 		t.Run(name, func(t *testing.T) {
@@ -54,8 +54,8 @@ func tests() map[string]func(*testing.T, Bus) {
 }
 
 const (
-	soon = 10 * time.Second       // for what is about to come: only a failure waits so long
-	now  = 300 * time.Millisecond // for what must not come
+	soon = 10 * time.Second       // for messages that will arrive: only a failure waits this long
+	now  = 300 * time.Millisecond // for messages that must not arrive
 )
 
 func must(t *testing.T, err error) {
@@ -79,7 +79,7 @@ func wantInvalid(t *testing.T, err error, field string) {
 	}
 }
 
-// exampleEvent is a valid event of run.
+// exampleEvent returns a valid event of run.
 func exampleEvent(run, id string) events.Event {
 	return events.Event{
 		ID: id, Source: "/upstream/example-gen", Pipeline: "penguin", Run: run,
@@ -87,7 +87,7 @@ func exampleEvent(run, id string) events.Event {
 	}
 }
 
-// exampleJob is a valid train job.
+// exampleJob returns a valid train job.
 func exampleJob(id, class string) events.Job {
 	return events.Job{
 		ID: id, Function: events.FunctionTrain, Class: class, Pipeline: "penguin", Run: "run 1", Spec: []byte(`{}`),

@@ -58,7 +58,7 @@ func bucketsInOrder(t *testing.T, bus Bus) {
 	wantError(t, err, events.ErrEmpty)
 }
 
-// bucketsGoOn leaves the first notice unsettled, as a process that dies does.
+// bucketsGoOn leaves the first notification unsettled, like a process that dies.
 func bucketsGoOn(t *testing.T, bus Bus) {
 	injectNotice(t, bus, "one")
 	first := followBuckets(t, bus, "bridge")

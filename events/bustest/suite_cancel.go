@@ -28,7 +28,7 @@ func cancelTests() map[string]func(*testing.T, Bus) {
 	}
 }
 
-// cancelWhileDone has the cancelling and the end of the work meet in any order.
+// cancelWhileDone runs the cancellation and the end of the work in any order.
 func cancelWhileDone(t *testing.T, bus Bus) {
 	for range 20 {
 		must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
@@ -42,7 +42,8 @@ func cancelWhileDone(t *testing.T, bus Bus) {
 	}
 }
 
-// heldUntilCancelled takes the job, cancels it while it is held, and does settle in what is left of the work.
+// heldUntilCancelled claims the job, cancels it while it is held, and calls settling in the rest of
+// the work.
 func heldUntilCancelled(t *testing.T, bus Bus, settling func(events.Claim)) {
 	t.Helper()
 	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
@@ -56,7 +57,7 @@ func heldUntilCancelled(t *testing.T, bus Bus, settling func(events.Claim)) {
 		case <-time.After(soon):
 		}
 		wantError(t, context.Cause(ctx), events.ErrCancelled)
-		time.Sleep(3 * Lease / 2) // calling it off may take longer than a lease
+		time.Sleep(3 * Lease / 2) // cancelling may take longer than a lease
 		must(t, claim.Prove())
 		return calledOff
 	})
@@ -86,7 +87,7 @@ func cancelHandedBack(t *testing.T, bus Bus) {
 	wantNoLease(t, bus)
 }
 
-// cancelWaiting also wants that the work of telling it is not ended in its turn.
+// cancelWaiting also checks that the work that reports the cancellation is not ended itself.
 func cancelWaiting(t *testing.T, bus Bus) {
 	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
 	must(t, bus.Cancel(t.Context(), "job-1"))
@@ -160,7 +161,8 @@ func cancelNever(t *testing.T, bus Bus) {
 	wantFresh(t, take(t, bus, "cpu"))
 }
 
-// leftOver is the lease of a worker that took its message, the first, off the queue, and died before it removed the lease.
+// leftOver is the lease of a worker that took its message, the first, off the queue, and died
+// before it removed the lease.
 func leftOver(t *testing.T, bus Bus) {
 	t.Helper()
 	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
@@ -212,7 +214,7 @@ func cancelThenDeath(t *testing.T, bus Bus) {
 	}
 }
 
-// wantFresh wants a claim that knows of no attempt before it, and of no cancelling.
+// wantFresh checks that a claim has neither earlier attempts nor a cancellation.
 func wantFresh(t *testing.T, claim events.Claim) {
 	t.Helper()
 	if got := claim.Attempt(); got.Cancelled || got.Number != 1 || len(got.Failures) != 0 {
@@ -220,7 +222,7 @@ func wantFresh(t *testing.T, claim events.Claim) {
 	}
 }
 
-// wantNoLease wants no entry for job-1.
+// wantNoLease checks that there is no entry for job-1.
 func wantNoLease(t *testing.T, bus Bus) {
 	t.Helper()
 	_, err := open(t, bus, events.KVLeases).Get(t.Context(), "job-1")

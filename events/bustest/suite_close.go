@@ -17,7 +17,7 @@ func closeTests() map[string]func(*testing.T, Bus) {
 	}
 }
 
-// closeWhileWaiting has one goroutine in each way to wait.
+// closeWhileWaiting has one goroutine in each call that waits.
 func closeWhileWaiting(t *testing.T, bus Bus) {
 	watch := bus.Watch(t.Context(), "", "")
 	waits := map[string]func() error{
@@ -88,7 +88,7 @@ func closeTwice(t *testing.T, bus Bus) {
 	must(t, bus.Close())
 }
 
-// firstError reads until an error comes, which is nil if none does.
+// firstError reads until an error, and returns nil if there is none.
 func firstError[T any](read iter.Seq2[T, error]) error {
 	for _, err := range read {
 		if err != nil {

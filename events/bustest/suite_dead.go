@@ -28,7 +28,7 @@ func deadLettersOnce(t *testing.T, bus Bus) {
 	wantDead(t, bus, deadLetter)
 }
 
-// deadLetterOf is a dead letter for an event.
+// deadLetterOf returns a dead letter for an event.
 func deadLetterOf(sequence uint64, reason string) events.DeadLetter {
 	return events.DeadLetter{
 		Message: events.Message{Stream: "EVENTS", Sequence: sequence, Subject: "events.x", Body: []byte("x")},
@@ -52,7 +52,8 @@ func dropped(t *testing.T, bus Bus) {
 	}
 }
 
-// deleteThenDeadLetter dead-letters the same message before and after it was dropped: each time it is there once.
+// deleteThenDeadLetter dead-letters the same message before and after its dead letter was deleted:
+// each time there is one.
 func deleteThenDeadLetter(t *testing.T, bus Bus) {
 	var last uint64
 	for _, reason := range []string{"first", "second"} {

@@ -39,7 +39,8 @@ func open(t *testing.T, bus Bus, name string) events.KV {
 	return kv
 }
 
-// race calls write from several goroutines and returns how many won; all others must get ErrConflict.
+// race calls write from several goroutines and returns how many succeeded; all others must get
+// ErrConflict.
 func race(t *testing.T, write func(i int) error) (winners int) {
 	t.Helper()
 	const writers = 16
@@ -190,7 +191,7 @@ func wholeHistory(t *testing.T, bus Bus) {
 	for entry, err := range pipelines.History(t.Context(), "nobody") {
 		t.Errorf("a key that never was has %+v, %v", entry, err)
 	}
-	older, err := pipelines.Revision(t.Context(), "penguin", first) // which deleting leaves
+	older, err := pipelines.Revision(t.Context(), "penguin", first) // which deleting keeps
 	must(t, err)
 	if string(older.Value) != "1" {
 		t.Errorf("revision %d is %s", first, older.Value)
@@ -237,7 +238,7 @@ func eachKV(t *testing.T, bus Bus) {
 	}
 }
 
-// entryWritten writes twice, a while apart, and reads in every way.
+// entryWritten writes twice, some time apart, and reads in every way.
 func entryWritten(t *testing.T, bus Bus) {
 	gates := open(t, bus, events.KVGates)
 	began := time.Now()
@@ -273,7 +274,7 @@ func noKV(t *testing.T, bus Bus) {
 	}
 }
 
-// watchKV reads on after each change of its own. What a watch begins with may be older.
+// watchKV reads on after each change of its own. A watch may begin with an older state.
 func watchKV(t *testing.T, bus Bus) {
 	gates := open(t, bus, events.KVGates)
 	first, err := gates.Create(t.Context(), "a b", []byte("1"))
@@ -311,16 +312,17 @@ func watchKV(t *testing.T, bus Bus) {
 	}
 }
 
-// watched is what a watch of a KV bucket has shown.
+// watched is what a watch of a KV bucket has yielded.
 type watched struct {
 	t      *testing.T
 	next   func() (events.Copy, error, bool)
 	last   uint64 // revision
-	all    bool   // the watch has said that what was there has come
+	all    bool   // the watch has marked the end of the first entries
 	newest map[string]events.Copy
 }
 
-// read reads what comes next. Nothing comes out of order, and the word that this was all comes once.
+// read reads the next item. Nothing is out of order, and the end of the first entries is marked
+// once.
 func (w *watched) read() {
 	w.t.Helper()
 	entry, err, more := w.next()

@@ -66,7 +66,7 @@ func holdWindingDown(t *testing.T, bus Bus) {
 	}
 }
 
-// takeOver lets a worker die: it took the job and it sends no heartbeat.
+// takeOver lets a worker die: it has claimed the job and sends no heartbeat.
 func takeOver(t *testing.T, bus Bus) {
 	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
 	began := time.Now()
@@ -106,7 +106,7 @@ func zombieSettles(t *testing.T, bus Bus) {
 		return nil
 	})
 	must(t, err)
-	must(t, owner.Nak(t.Context(), 0, events.FailureCrash, "why")) // had the zombie removed the message, it could not come back
+	must(t, owner.Nak(t.Context(), 0, events.FailureCrash, "why")) // if the zombie had removed the message, it would not be redelivered
 	if got := take(t, bus, "cpu").Attempt().Failures[events.FailureModule]; got != 0 {
 		t.Error("the zombie's failure was counted")
 	}
@@ -152,7 +152,8 @@ func garbage(t *testing.T, bus Bus) {
 	must(t, next.Ack(t.Context()))
 }
 
-// lostAttempts has the worker of a lost attempt report in the lease, while another one holds it and goes on to.
+// lostAttempts makes the worker of a lost attempt report in the lease while another one holds it,
+// and continues to.
 func lostAttempts(t *testing.T, bus Bus) {
 	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
 	first := take(t, bus, "cpu").Attempt()

@@ -18,7 +18,7 @@ func listenTests() map[string]func(*testing.T, Bus) {
 	}
 }
 
-// listens has a listener there: what is published from here on it hears.
+// listens starts a listener: it receives what is published from here on.
 func listens(t *testing.T, bus Bus, listener string, kinds ...events.Kind) {
 	t.Helper()
 	_, err := bus.Listen(t.Context(), listener, kinds, 0)
@@ -64,7 +64,7 @@ func listenKinds(t *testing.T, bus Bus) {
 	publish(t, bus, "1")
 	must(t, hear(t, bus, "same", kind).Ack(t.Context()))
 	listens(t, bus, "others", others...)
-	for { // it changes its mind; whether it hears of 1, which it had not asked for, is left open
+	for { // its kinds change; whether it receives 1, which it had not requested, is undefined
 		heard := hearNext(t, bus, "others", kind)
 		must(t, heard.Ack(t.Context()))
 		if heard.Recorded().Event.ID == "2" {
@@ -73,7 +73,7 @@ func listenKinds(t *testing.T, bus Bus) {
 	}
 }
 
-// hearNext publishes another event where there is none to hear.
+// hearNext publishes another event when none is waiting.
 func hearNext(t *testing.T, bus Bus, listener string, kinds ...events.Kind) events.EventDelivery {
 	t.Helper()
 	if heard, err := bus.Listen(t.Context(), listener, kinds, now); err == nil {
@@ -102,7 +102,7 @@ func listenInOrder(t *testing.T, bus Bus) {
 	listens(t, bus, "ear")
 }
 
-// listenGoesOn leaves the first event unsettled, as a process that dies does.
+// listenGoesOn leaves the first event unsettled, like a process that dies.
 func listenGoesOn(t *testing.T, bus Bus) {
 	listens(t, bus, "ear")
 	publish(t, bus, "1", "2")

@@ -103,7 +103,8 @@ func publishOtherData(t *testing.T, bus Bus) {
 	wantError(t, err, events.ErrConflict)
 }
 
-// publishResultAgain has a worker that died after it published. The next one publishes the same result, and counts one attempt more.
+// publishResultAgain has a worker that died after it published. The next one publishes the same
+// result, with one attempt more.
 func publishResultAgain(t *testing.T, bus Bus) {
 	failed := func(attempt int) events.Event {
 		return events.Event{
@@ -278,7 +279,7 @@ func followShared(t *testing.T, bus Bus) {
 	}
 	deliveries, errs := make([]events.EventDelivery, 4), make([]error, 4)
 	var group sync.WaitGroup
-	for i := range deliveries { // at once: what is not settled is delivered again after a while
+	for i := range deliveries { // at once: unsettled messages are redelivered after a while
 		group.Go(func() { deliveries[i], errs[i] = bus.Follow(t.Context(), "dispatch", soon) })
 	}
 	group.Wait()
@@ -318,7 +319,7 @@ func followDelivered(t *testing.T, bus Bus) {
 		}
 		delivery, err := bus.Follow(t.Context(), "dispatch", soon)
 		must(t, err)
-		if want == 1 { // one that is not settled counts
+		if want == 1 { // an unsettled one counts
 			must(t, delivery.Ack(t.Context()))
 		}
 	}

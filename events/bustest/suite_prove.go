@@ -21,7 +21,7 @@ func proveTests() map[string]func(*testing.T, Bus) {
 	}
 }
 
-// proveHeld asks from other goroutines than the heart's, for longer than a lease.
+// proveHeld calls Prove from other goroutines than the heartbeat's, for longer than a lease.
 func proveHeld(t *testing.T, bus Bus) {
 	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
 	claim := take(t, bus, "cpu")
@@ -62,7 +62,7 @@ func proveTaken(t *testing.T, bus Bus) {
 	must(t, owner.Prove())
 }
 
-// proveStolen writes another holder into the entry, as nobody may while the lease is held.
+// proveStolen writes another holder into the entry, which is forbidden while the lease is held.
 func proveStolen(t *testing.T, bus Bus) {
 	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
 	claim := take(t, bus, "cpu")
@@ -77,7 +77,7 @@ func proveStolen(t *testing.T, bus Bus) {
 	wantError(t, claim.Ack(t.Context()), events.ErrLeaseLost)
 }
 
-// steal tries until no heartbeat is in its way.
+// steal tries until no heartbeat conflicts.
 func steal(t *testing.T, bus Bus) {
 	t.Helper()
 	leases := open(t, bus, events.KVLeases)
@@ -109,7 +109,8 @@ func proveSettled(t *testing.T, bus Bus) {
 	}
 }
 
-// proveZombie is a process that was frozen in the middle of its work: its ctx is not canceled yet, but Prove returns the error.
+// proveZombie is a process that was frozen in the middle of its work: its ctx is not canceled yet,
+// but Prove returns the error.
 func proveZombie(t *testing.T, bus Bus) {
 	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
 	zombie := take(t, bus, "cpu")

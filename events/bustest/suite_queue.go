@@ -103,7 +103,7 @@ func takeNoMore(t *testing.T, bus Bus) {
 	for i := range 3 {
 		must(t, bus.Enqueue(t.Context(), exampleJob(fmt.Sprintf("job-%d", i), "cpu")))
 	}
-	first := take(t, bus, "cpu") // if it took more than one, the rest would be missing below
+	first := take(t, bus, "cpu") // if it claimed more than one, the rest would be missing below
 	must(t, first.KeepAlive(t.Context(), func(context.Context) error {
 		for range 2 {
 			must(t, take(t, bus, "cpu").Ack(t.Context()))
@@ -119,7 +119,7 @@ func takeClasses(t *testing.T, bus Bus) {
 	for _, job := range []events.Job{tune, exampleJob("job-gpu", "gpu"), exampleJob("job-cpu", "cpu"), exampleJob("job-tpu", "tpu")} {
 		must(t, bus.Enqueue(t.Context(), job))
 	}
-	taken := map[string]bool{} // in any order: a look at one class may come back empty on a busy bus
+	taken := map[string]bool{} // in any order: a request for one class may return nothing on a busy bus
 	for range 2 {
 		claim := take(t, bus, "cpu", "gpu")
 		job, err := claim.Job()
@@ -131,7 +131,7 @@ func takeClasses(t *testing.T, bus Bus) {
 		t.Errorf("took %v, want job-cpu and job-gpu", taken)
 	}
 	takeNothing(t, bus, "cpu", "gpu")
-	claim := take(t, bus, "tpu") // a class that nobody has served before
+	claim := take(t, bus, "tpu") // a class that has had no worker
 	must(t, claim.Ack(t.Context()))
 }
 
@@ -202,7 +202,7 @@ func takeCancelled(t *testing.T, bus Bus) {
 	cancel(cause)
 	wantError(t, <-ended, cause)
 	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
-	take(t, bus, "cpu") // nothing is kept by the one that stopped
+	take(t, bus, "cpu") // the stopped one keeps nothing
 }
 
 func takeNoClass(t *testing.T, bus Bus) {
@@ -265,7 +265,7 @@ func termDeadLetters(t *testing.T, bus Bus) {
 	must(t, claim.Term(t.Context(), reason))
 	wantDead(t, bus, events.DeadLetter{Message: claim.Message(), Reason: reason})
 	takeNothing(t, bus, "cpu")
-	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu"))) // it left the queue, so it may come back
+	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu"))) // it left the queue, so it may be added again
 	take(t, bus, "cpu")
 }
 

@@ -39,8 +39,8 @@ func watchProgress(t *testing.T, bus Bus) {
 	wantReports(t, one, reports, "job-1", "job-4")
 }
 
-// wantReports reads until it has progress of each job, and wants that of no other: as it was
-// reported, in order.
+// wantReports reads until it has progress of each job, in order and as reported, and checks that
+// there is none of others.
 func wantReports(t *testing.T, watch iter.Seq2[events.Progress, error], reports []events.Progress, jobs ...string) {
 	t.Helper()
 	last, seen := -1, map[string]bool{}
@@ -86,7 +86,7 @@ func endedContext(t *testing.T, bus Bus) {
 	}
 }
 
-// tooLarge tries what no bus takes in one message.
+// tooLarge tries messages that no bus accepts.
 func tooLarge(t *testing.T, bus Bus) {
 	joins := open(t, bus, events.KVJoins)
 	revision, err := joins.Create(t.Context(), "k", []byte("small"))

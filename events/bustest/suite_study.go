@@ -80,7 +80,7 @@ func studyReadBack(t *testing.T, bus Bus) {
 	wantEntries(t, readStudy(t, bus, search, 0), sequences, bodies...)
 }
 
-// studyReadOn has more entries than are asked for one by one.
+// studyReadOn has more entries than are requested one by one.
 func studyReadOn(t *testing.T, bus Bus) {
 	var bodies []string
 	for i := range 40 {
@@ -124,7 +124,7 @@ func studyConflict(t *testing.T, bus Bus) {
 	wantError(t, err, events.ErrConflict)
 }
 
-// studyTogether has many count up one log, each by its own reading.
+// studyTogether has many workers count up in one log, each by its own reading.
 func studyTogether(t *testing.T, bus Bus) {
 	const appenders, each = 6, 5
 	var group sync.WaitGroup
@@ -152,11 +152,11 @@ func studyTogether(t *testing.T, bus Bus) {
 	}
 }
 
-// appendReading reads on and appends until it wins: what it appends says how many entries it knew.
+// appendReading reads and appends until it succeeds: its entry holds the number of entries it knew.
 func appendReading(ctx context.Context, bus Bus, study events.Study, body string) error {
 	var after uint64
 	known := 0
-	for range 100 { // each conflict is an append of another, of which there are fewer
+	for range 100 { // each conflict is an append of another worker, of which there are fewer
 		for entry, err := range bus.ReadStudy(ctx, study, after, false) {
 			if err != nil {
 				return err
@@ -245,8 +245,8 @@ func studiesListed(t *testing.T, bus Bus) {
 	wantListed(t, bus, "cola", newest)
 }
 
-// wantListed wants a list of studies, each with its newest entry, as soon as a copy has these. Each
-// list before names a study once, in the order of the entries.
+// wantListed checks that a copy eventually has a list of studies, each with its newest entry. Every
+// earlier list names a study once, in the order of the entries.
 func wantListed(t *testing.T, bus Bus, pipeline string, newest map[events.Study]events.StudyEntry, want ...events.Study) {
 	t.Helper()
 	eventually(t, func() string {

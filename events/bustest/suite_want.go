@@ -73,7 +73,7 @@ func wantEvent(t *testing.T, got, want events.Event) {
 	}
 }
 
-// wantDead wants one dead letter, byte for byte as it came in.
+// wantDead checks that there is one dead letter, byte for byte as received.
 func wantDead(t *testing.T, bus Bus, want events.DeadLetter) {
 	t.Helper()
 	kept := cmpopts.IgnoreFields(events.DeadLetter{}, "Sequence", "Stored")
@@ -82,11 +82,11 @@ func wantDead(t *testing.T, bus Bus, want events.DeadLetter) {
 	}
 }
 
-// markers counts the dead letters by which deadLetters knows a copy that is up to date.
+// markers counts the dead letters by which deadLetters recognizes an up-to-date copy.
 var markers atomic.Uint64
 
-// deadLetters returns the dead letters as they are now. It adds one, and reads until a copy shows
-// that: the copy holds whatever happened before. What this function has added is left out.
+// deadLetters returns the current dead letters. It adds one, and reads until a copy has it: the
+// copy then holds everything before. The added ones are left out.
 func deadLetters(t *testing.T, bus Bus) (all []events.DeadLetter) {
 	t.Helper()
 	const marker = "marker"
