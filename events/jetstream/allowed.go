@@ -9,8 +9,9 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// MayTakeJobs says whether the bus would hand out jobs of some functions and classes to us: nil, or why not, an events.ErrRefused where it
-// is for the key. To see how a queue is, as lags do, is permitted to more than may take from it. Nothing is taken.
+// MayTakeJobs returns nil if the bus would deliver jobs of these functions and classes to this
+// client, else the reason, an events.ErrRefused if permissions are missing. More clients may read
+// the state of a queue, as lags do, than may fetch from it. It fetches nothing.
 func (b *Bus) MayTakeJobs(ctx context.Context, functions []events.Function, classes []string) error {
 	for _, function := range functions {
 		for _, class := range classes {
@@ -32,7 +33,8 @@ func (b *Bus) MayFollowBuckets(ctx context.Context, reader string) error {
 	return b.mayPull(ctx, bucketConsumer(reader))
 }
 
-// MayLookAtEvents returns nil if the leader of the log answers this client, else the reason. Every publisher of events may ask.
+// MayLookAtEvents returns nil if the leader of the log answers this client, else the reason. Every
+// publisher of events may call it.
 func (b *Bus) MayLookAtEvents(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()
@@ -43,8 +45,9 @@ func (b *Bus) MayLookAtEvents(ctx context.Context) error {
 	return nil
 }
 
-// mayPull asks a consumer with a request that can't be read. The server compares permissions first, and the consumer's own answer to it is
-// that it is a bad one: whoever gets that may pull, from a consumer that is there.
+// mayPull sends a consumer a request that can't be parsed. The server checks permissions first, and
+// the consumer's answer is that the request is bad: a client that gets it may pull, and the
+// consumer exists.
 func (b *Bus) mayPull(ctx context.Context, d ConsumerDefinition) error {
 	const unreadable, badRequest = "{", "400"
 	if _, err := b.reach(ctx, d); err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// asking is JetStream whose requests end as soon as the server refuses them, and say so; they would time out, and say nothing. Each
-// method that a bus calls says which subjects it publishes to.
+// asking is JetStream whose requests end with an error as soon as the server refuses them;
+// otherwise they would time out without a reason. Each method that a bus calls lists the subjects
+// on which it publishes.
 type asking struct {
 	jetstream.JetStream
 	refusals *refusals
@@ -24,7 +25,7 @@ func answered[T any](ctx context.Context, r *refusals, request func(context.Cont
 	return answer, refusedElse(ctx, err)
 }
 
-// refusedElse is the refusal that ended a request, else what came of it.
+// refusedElse returns the refusal that ended a request, else its result.
 func refusedElse(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, events.ErrRefused) {
 		return cause
@@ -60,7 +61,8 @@ func (a asking) Consumer(ctx context.Context, stream, name string) (jetstream.Co
 	}, api+"CONSUMER.INFO."+stream+"."+name)
 }
 
-// CreateConsumer is for short-lived ones, whose names nats.go chooses: so all that are made on a stream are ended together.
+// CreateConsumer is for short-lived consumers, whose names nats.go chooses: a refusal ends all that
+// are being created on a stream.
 func (a asking) CreateConsumer(ctx context.Context, stream string, c jetstream.ConsumerConfig) (jetstream.Consumer, error) {
 	return answered(ctx, a.refusals, func(ctx context.Context) (jetstream.Consumer, error) {
 		return a.JetStream.CreateConsumer(ctx, stream, c)
@@ -90,7 +92,7 @@ func (a asking) KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue
 	return askingKV{opened, a.refusals, stream, "$KV." + bucket + "."}, nil
 }
 
-// askingStream is a stream whose single messages are asked for.
+// askingStream is a stream from which single messages are requested.
 type askingStream struct {
 	jetstream.Stream
 	refusals *refusals
@@ -119,7 +121,7 @@ func (s askingStream) DeleteMsg(ctx context.Context, sequence uint64) error {
 type askingKV struct {
 	jetstream.KeyValue
 	refusals     *refusals
-	stream, keys string // keys: what stands before a key in its subject
+	stream, keys string // keys: the prefix of a key's subject
 }
 
 func (r askingKV) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
@@ -134,7 +136,7 @@ func (r askingKV) GetRevision(ctx context.Context, key string, revision uint64) 
 	}, gets(r.stream)...)
 }
 
-// Create reads what is there, too, where something is.
+// Create also reads the value if there is one.
 func (r askingKV) Create(ctx context.Context, key string, value []byte, opts ...jetstream.KVCreateOpt) (uint64, error) {
 	return answered(ctx, r.refusals, func(ctx context.Context) (uint64, error) {
 		return r.KeyValue.Create(ctx, key, value, opts...)
@@ -167,13 +169,14 @@ func (r askingKV) WatchAll(ctx context.Context, opts ...jetstream.WatchOpt) (jet
 	return watcher, refusedElse(watching, err)
 }
 
-// api is what the subjects of requests to JetStream begin with.
+// api is the prefix of the subjects of requests to JetStream.
 const api = "$JS.API."
 
-// gets are what single messages of a stream are asked for by: of any server that has a copy, or of the leader.
+// gets returns the subjects of requests for single messages of a stream: to any server with a copy,
+// and to the leader.
 func gets(stream string) []string {
 	return []string{api + "DIRECT.GET." + stream, api + "STREAM.MSG.GET." + stream}
 }
 
-// nextOf is what the next messages of a consumer are asked for by.
+// nextOf returns the subject of requests for the next messages of a consumer.
 func nextOf(d ConsumerDefinition) string { return api + "CONSUMER.MSG.NEXT." + d.Stream + "." + d.Name }

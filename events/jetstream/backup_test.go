@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// backedUp are the streams that infra/docs/backup.md backs up and restores, in its order.
+// backedUp returns the streams that infra/docs/backup.md backs up and restores, in its order.
 func backedUp(t *testing.T) []string {
 	t.Helper()
 	page, err := os.ReadFile("../../infra/docs/backup.md")
@@ -32,19 +32,19 @@ func backedUp(t *testing.T) []string {
 	return strings.Fields(loops[0][1])
 }
 
-// backedUpOptions have a lease so long that a busy machine takes a job within it: a job that is taken too late is taken again, and its
-// attempts are counted.
+// backedUpOptions have a lease so long that a busy machine claims a job within it: a job that is
+// claimed too late is claimed again, and its attempts are counted.
 var backedUpOptions = jetstream.Options{Create: true, Lease: 6 * time.Second}
 
-// A bus that is gone comes back from what JetStream's own snapshots of its streams hold: `nats stream backup` and `nats stream restore`
-// speak the same requests.
+// A lost bus is restored from JetStream's own snapshots of its streams: `nats stream backup` and
+// `nats stream restore` use the same requests.
 func TestABusComesBackFromABackupOfItsStreams(t *testing.T) {
 	t.Parallel()
 	lost := startBus(t)
 	bus := connectAs(t, lost, backedUpOptions)
 	streams := backedUp(t)
 	for _, stream := range streamsOf(t, lost) {
-		if !slices.Contains(streams, stream) && stream != "PROGRESS" { // which is in memory: JetStream makes no snapshots of that
+		if !slices.Contains(streams, stream) && stream != "PROGRESS" { // which is in memory: JetStream makes no snapshots of it
 			t.Errorf("stream %s is in no backup", stream)
 		}
 	}
@@ -66,8 +66,8 @@ func TestABusComesBackFromABackupOfItsStreams(t *testing.T) {
 	isAsFilled(t, connectAs(t, again, backedUpOptions))
 }
 
-// A restoring that was cut off, after which streams were made all the same: what came back is there, the rest is refused until the empty
-// streams are removed. Then it is whole.
+// A restore was interrupted, and streams were created after it: what was restored is there, the
+// rest is refused until the empty streams are removed. Then it is complete.
 func TestARestoringThatWasCutOffIsFinished(t *testing.T) {
 	t.Parallel()
 	lost := startBus(t)
@@ -95,8 +95,8 @@ func TestARestoringThatWasCutOffIsFinished(t *testing.T) {
 	isAsFilled(t, connectAs(t, again, backedUpOptions))
 }
 
-// What the bus has when it is backed up: an event that was handled and one that was not, a revision that was overwritten, a job that
-// somebody works on, a dead letter and a study.
+// fill gives the bus the content of the backup: a handled event and an unhandled one, an
+// overwritten revision, a running job, a dead letter and a study.
 func fill(t *testing.T, bus events.Bus) {
 	t.Helper()
 	second := plainEvent()

@@ -16,36 +16,36 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Options of a bus. The zero value is good for a client of a bus that is set up.
+// Options are the options of a bus. The zero value is right for a client of a bus that is set up.
 type Options struct {
-	Create   bool          // make streams, KV buckets and consumers, or bring them up to date
-	Replicas int           // of what Create makes; default: as many as there are, else 1
-	Classes  []string      // of workers whose consumers Create makes in addition to those of streams.yaml
-	Lease    time.Duration // how long a job is its worker's without a heartbeat; the same for all workers; default 30 s
-	Margin   time.Duration // how much of that its worker doesn't count on; default a tenth
-	Name     string        // of the connection, as the server shows it
-	Creds    string        // file with a user's JWT and seed, where the URL holds no password
-	JWT      string        // what such a file holds, instead of Creds
+	Create   bool          // create or update streams, KV buckets and consumers
+	Replicas int           // of what Create creates; default: the existing number, else 1
+	Classes  []string      // of workers whose consumers Create creates, in addition to those of streams.yaml
+	Lease    time.Duration // how long a job is held without a heartbeat; the same for all workers; default 30 s
+	Margin   time.Duration // the part of it on which its worker does not rely; default a tenth
+	Name     string        // of the connection, as the server displays it
+	Creds    string        // file with a user's JWT and seed, if the URL holds no password
+	JWT      string        // the content of such a file, instead of Creds
 	NKey     string        // file with a user's nkey seed, likewise
-	Seed     string        // that seed itself, instead of NKey
+	Seed     string        // the seed itself, instead of NKey
 	User     string        // likewise
 	Password string        // of User
-	Token    string        // in the place of a user
-	RootCA   string        // file with the certificates that the server's is checked against; default: the system's
-	Cert     string        // file with the client's certificate, for servers that ask for one
+	Token    string        // instead of a user
+	RootCA   string        // file with the trusted certificates for the server's; default: the system's
+	Cert     string        // file with the client's certificate, for servers that require one
 	Key      string        // file with its key
-	KeyText  string        // that key itself in PEM, instead of Key
-	TLSFirst bool          // TLS begins before the server's first word, as some servers want it
+	KeyText  string        // the key itself in PEM, instead of Key
+	TLSFirst bool          // start TLS before the server's first message, as some servers require
 
 	Domain  string        // of JetStream; default: the server's
-	Timeout time.Duration // of a connection attempt, and of an answer whose request has no deadline; default: nats.go's
+	Timeout time.Duration // of a connection attempt, and of an answer to a request without deadline; default: nats.go's
 
 	Logger *slog.Logger // default: none
 
-	InboxPrefix string // below which answers are heard: permissions may open no other place; default: _INBOX
+	InboxPrefix string // prefix of the subjects for answers, which permissions may restrict; default: _INBOX
 
 	Now   func() time.Time // must carry a monotonic reading; default time.Now
-	NewID func() string    // makes an attempt's id, unique everywhere; default 26 random characters
+	NewID func() string    // returns an attempt's id, globally unique; default 26 random characters
 }
 
 // Bus is the bus on NATS JetStream.
@@ -70,8 +70,8 @@ type Bus struct {
 
 var _ events.Bus = (*Bus)(nil)
 
-// Open makes a bus of a connection, which stays the caller's. It installs an error handler on the connection, and
-// passes on to the one that was there.
+// Open returns a bus on a connection, which the caller keeps. It installs an error handler on the
+// connection, and calls the previous one too.
 func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Bus, error) {
 	js, err := newJetStream(nc, opts)
 	if err != nil {
@@ -123,8 +123,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Close ends what waits or runs in the background, and the connection if Connect made it. Claims that are held are left to
-// others.
+// Close ends all waiting calls and background work, and the connection if Connect made it. Held
+// claims are left to other workers.
 func (b *Bus) Close() error {
 	b.close(events.ErrClosed)
 	if b.owned {
@@ -134,7 +134,8 @@ func (b *Bus) Close() error {
 	return nil
 }
 
-// untilClosed is ctx, which also ends with events.ErrClosed when Close begins. done must be called.
+// untilClosed returns a ctx that also ends with events.ErrClosed when Close begins. done must be
+// called.
 func (b *Bus) untilClosed(ctx context.Context) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(b.closing, func() { cancel(events.ErrClosed) })

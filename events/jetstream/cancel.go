@@ -20,7 +20,7 @@ func (b *Bus) Cancel(ctx context.Context, job string) error {
 		if err == nil && message != 0 {
 			err = b.cancel(ctx, events.Escape(job), job, message)
 		}
-		if errors.Is(err, events.ErrConflict) { // a heartbeat, most likely
+		if errors.Is(err, events.ErrConflict) { // most likely a heartbeat
 			if err = pause.Wait(ctx); err == nil {
 				continue
 			}
@@ -32,8 +32,8 @@ func (b *Bus) Cancel(ctx context.Context, job string) error {
 	}
 }
 
-// cancel marks the lease of a message of the job's. If the message has left the queue by then, its worker may have removed the
-// lease before: then nobody else would remove this.
+// cancel marks the lease of a message of the job. If the message has left the queue by then, its
+// worker may have removed the lease before; then nobody else would remove the mark, so cancel does.
 func (b *Bus) cancel(ctx context.Context, key, job string, message uint64) error {
 	entry, lease, err := b.readLease(ctx, key)
 	if err != nil {
@@ -52,7 +52,7 @@ func (b *Bus) cancel(ctx context.Context, key, job string, message uint64) error
 	}
 	err = b.leases.Purge(ctx, key, jetstream.LastRevision(revision), jetstream.PurgeTTL(markerKept))
 	if err = b.explain(ctx, err); errors.Is(err, events.ErrConflict) {
-		return nil // someone took it up
+		return nil // another attempt claimed it
 	}
 	return err
 }
@@ -73,7 +73,7 @@ func (b *Bus) Queued(ctx context.Context, job string) (events.Message, error) {
 	return messageOf(events.StreamJobs, raw), nil
 }
 
-// queued is the sequence of a job's message on the queue, 0 if there is none.
+// queued returns the sequence of a job's message on the queue, 0 if there is none.
 func (b *Bus) queued(ctx context.Context, job string) (uint64, error) {
 	message, err := b.Queued(ctx, job)
 	if errors.Is(err, events.ErrNotFound) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// The job was on the queue when Cancel looked, and is done, its lease removed, when Cancel writes.
+// The job is on the queue when Cancel reads, and is done, its lease removed, when Cancel writes.
 func TestACancellingThatComesTooLateLeavesNothing(t *testing.T) {
 	t.Parallel()
 	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})

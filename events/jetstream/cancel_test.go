@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// The lease is so long that no heartbeat comes while the test waits.
+// The lease is so long that there is no heartbeat while the test waits.
 func TestAWorkerHearsThatItsJobIsCancelledWithoutWaitingForAHeartbeat(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -38,8 +38,8 @@ func TestAWorkerHearsThatItsJobIsCancelledWithoutWaitingForAHeartbeat(t *testing
 	}
 }
 
-// What a worker writes itself is no news to it: else each heartbeat would lead to the next. The lease is long enough that a busy machine
-// loses none, and what is counted is set against the time that it took.
+// A worker's own write must not count as news: otherwise each heartbeat would cause the next. The
+// lease is long enough for a busy machine, and the count is compared with the elapsed time.
 func TestAHeartBeatsAtItsOwnPace(t *testing.T) {
 	t.Parallel()
 	const lease = 15 * time.Second
@@ -51,7 +51,7 @@ func TestAHeartBeatsAtItsOwnPace(t *testing.T) {
 		for leaseOf(t, bus).Heartbeats == 0 && ctx.Err() == nil {
 			time.Sleep(lease / 100)
 		}
-		time.Sleep(lease / 30) // the first heartbeat's echo would have led to more by now
+		time.Sleep(lease / 30) // the first heartbeat's echo would have caused more by now
 		most := 1 + uint64(time.Since(began)/(lease/3))
 		if beats := leaseOf(t, bus).Heartbeats; beats > most {
 			t.Errorf("%d heartbeats after %s, want at most %d: 3 in a lease of %s", beats, time.Since(began), most, lease)

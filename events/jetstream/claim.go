@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// claim is one delivered job and its lease. KeepAlive is over before Ack, Nak or Term is called, so that nothing in it needs a lock.
+// claim is one delivered job and its lease. KeepAlive has returned before Ack, Nak or Term is
+// called, so it needs no lock.
 type claim struct {
 	bus     *Bus
 	msg     jetstream.Msg
@@ -23,7 +24,7 @@ type claim struct {
 
 var _ events.Claim = (*claim)(nil)
 
-// claim takes the lease of a delivered job. If the job is not free, busy says when to look again.
+// claim claims the lease of a delivered job. If the job is not free, busy is when to check again.
 func (b *Bus) claim(ctx context.Context, msg jetstream.Msg) (_ events.Claim, busy time.Duration, err error) {
 	message, err := received(msg)
 	if err != nil {
@@ -38,7 +39,7 @@ func (b *Bus) claim(ctx context.Context, msg jetstream.Msg) (_ events.Claim, bus
 	return c, 0, nil
 }
 
-// readJob also wants the job to stand where it belongs: subjects are what permissions are about.
+// readJob also checks that the job is on its own subject, since permissions are by subject.
 func readJob(message events.Message) (events.Job, error) {
 	job, err := events.DecodeJob(message.Body)
 	if err != nil {
@@ -73,10 +74,11 @@ type heartbeat struct{ *claim }
 // Left implements events.Heartbeat.
 func (h heartbeat) Left() time.Duration { return h.held.left() }
 
-// News implements events.Heartbeat.
+// Changed implements events.Heartbeat.
 func (h heartbeat) Changed() <-chan struct{} { return h.held.mark.news }
 
-// Beat confirms the lease, and then keeps the bus from delivering the job again. It gives up early enough for another try.
+// Send implements events.Heartbeat: it confirms the lease, and then keeps the bus from redelivering
+// the job. It gives up early enough for another try.
 func (h heartbeat) Send(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, min(h.held.left(), h.bus.terms.HeartbeatInterval()/2))
 	defer cancel()
@@ -93,7 +95,8 @@ func (h heartbeat) Send(ctx context.Context) error {
 	return nil
 }
 
-// Ack implements events.Claim. The lease is removed last: what is left of one whose worker dies in between is waited out.
+// Ack implements events.Claim. The lease is removed last: if the worker dies in between, it
+// expires.
 func (c *claim) Ack(ctx context.Context) error {
 	ctx, cancel, err := c.proven(ctx)
 	if err != nil {
@@ -107,7 +110,8 @@ func (c *claim) Ack(ctx context.Context) error {
 	return nil
 }
 
-// Nak implements events.Claim. The lease is freed first: a job that is delivered again is then free.
+// Nak implements events.Claim. The lease is released first, so that it is free when the job is
+// redelivered.
 func (c *claim) Nak(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
 	ctx, cancel, err := c.proven(ctx)
 	if err != nil {
@@ -124,8 +128,9 @@ func (c *claim) Nak(ctx context.Context, delay time.Duration, cause events.Failu
 	return c.bus.flush(ctx)
 }
 
-// Term implements events.Claim. What is dead-lettered is acknowledged, not terminated: the server confirms that, and its advisories of
-// terminated messages are left for what other clients terminate.
+// Term implements events.Claim. A dead-lettered message is acknowledged, not terminated: the server
+// confirms that, and its advisories of terminated messages remain for those that other clients
+// terminate.
 func (c *claim) Term(ctx context.Context, reason events.DeadReason) error {
 	ctx, cancel, err := c.proven(ctx)
 	if err != nil {
@@ -145,7 +150,7 @@ func (c *claim) Term(ctx context.Context, reason events.DeadReason) error {
 	return nil
 }
 
-// proven returns a ctx that ends no later than the lease, which is provably ours now.
+// proven returns a ctx that ends no later than the lease, which is provably held now.
 func (c *claim) proven(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if err := c.held.prove(); err != nil {
 		return nil, nil, fmt.Errorf("settle job %s: %w", c.id(), err)
@@ -156,7 +161,8 @@ func (c *claim) proven(ctx context.Context) (context.Context, context.CancelFunc
 
 func (c *claim) id() string { return events.JobID(c.message.Subject) }
 
-// drop removes the lease; one that stays is only waited out if the same job is ever offered again.
+// drop removes the lease; if one remains, the same job has to wait for its expiry when it is
+// enqueued again.
 func (c *claim) drop(ctx context.Context) {
 	if err := c.held.drop(ctx); err != nil {
 		c.bus.log.Warn("lease not removed", "job", c.id(), "error", err)

@@ -11,9 +11,10 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// jumping is a clock whose wall time is set to another day at every reading, forward and back, as by a user or a time server. Its
-// monotonic reading goes on as ever. Package time can't make such a reading, so its seconds are put where package time keeps them: in
-// bits 30 to 62 of the first word.
+// jumping returns a clock whose wall time changes to another day at every reading, forward and
+// back, as if set by a user or a time server. Its monotonic reading is normal. Package time can't
+// make such a reading, so the seconds are written where package time keeps them: in bits 30 to 62
+// of the first word.
 func jumping() func() time.Time {
 	var readings atomic.Int64
 	return func() time.Time {
@@ -40,8 +41,8 @@ func TestTheJumpingClockOfTheseTestsJumps(t *testing.T) {
 	}
 }
 
-// No lease is lost, and none is taken over early, whatever the wall clocks of worker and rival say. The rival gets the job's
-// message again and again, because a zombie sends it back.
+// No lease is lost, and none is taken over early, whatever the wall clocks of worker and rival. The
+// rival gets the job's message repeatedly, because a zombie sends it back.
 func TestAWallClockThatJumpsLosesNoLeaseAndDoublesNone(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -66,7 +67,7 @@ func TestAWallClockThatJumpsLosesNoLeaseAndDoublesNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	beat := time.Now() // or a little before: from here on no heartbeat comes
+	beat := time.Now() // or a little earlier: no heartbeat from here on
 	if err := dying.Close(); err != nil {
 		t.Fatal(err)
 	}

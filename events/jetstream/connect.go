@@ -17,7 +17,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Connect opens a bus on the server at address, with a connection of its own that reconnects without limit.
+// Connect opens a bus on the server at address, with its own connection, which reconnects without
+// limit.
 func Connect(ctx context.Context, address string, opts Options) (*Bus, error) {
 	nc, err := dial(address, opts)
 	if err != nil {
@@ -44,8 +45,9 @@ func dial(address string, opts Options) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// pingInterval is how often a connection is looked at. A server whose host has lost its network says nothing: after two pings
-// without an answer it is left for another of its cluster, within the length of a lease. The client's default takes minutes.
+// pingInterval is how often a connection is checked. A server whose host has lost its network sends
+// nothing: after two unanswered pings the client connects to another server of the cluster, within
+// the length of a lease. The client's default takes minutes.
 const pingInterval = 10 * time.Second
 
 func connectOptions(opts Options) ([]nats.Option, error) {
@@ -54,7 +56,7 @@ func connectOptions(opts Options) ([]nats.Option, error) {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(2),
-		nats.ReconnectBufSize(-1), // else a request that has failed is sent once the connection is back: after its caller has lost its lease
+		nats.ReconnectBufSize(-1), // otherwise a failed request is sent after the reconnect, when its caller may have lost its lease
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // nats.go's own prints; Open's logs
 	}
 	if opts.InboxPrefix != "" {
@@ -67,7 +69,7 @@ func connectOptions(opts Options) ([]nats.Option, error) {
 	return opts.identified(options)
 }
 
-// identified adds the name of the client.
+// identified adds the credentials of the client.
 func (o Options) identified(options []nats.Option) ([]nats.Option, error) {
 	if o.User != "" {
 		options = append(options, nats.UserInfo(o.User, o.Password))
@@ -98,7 +100,8 @@ func (o Options) identified(options []nats.Option) ([]nats.Option, error) {
 	return options, nil
 }
 
-// nkeyOption is nats.NkeyOptionFromSeed for a seed that is in no file. Its errors do not contain the seed.
+// nkeyOption is nats.NkeyOptionFromSeed for a seed that is not in a file. Its errors do not contain
+// the seed.
 func nkeyOption(seed []byte) (nats.Option, error) {
 	public := ""
 	pair, err := nkeys.FromSeed(seed)
@@ -111,7 +114,7 @@ func nkeyOption(seed []byte) (nats.Option, error) {
 	return nats.Nkey(public, pair.Sign), nil
 }
 
-// secured is how the connection is secured by TLS, where anything is said of it.
+// secured returns the options for TLS, if any are set.
 func (o Options) secured() []nats.Option {
 	var options []nats.Option
 	if o.RootCA != "" {
@@ -132,7 +135,7 @@ func (o Options) secured() []nats.Option {
 	return options
 }
 
-// keyPair reads a certificate whose key is in no file.
+// keyPair reads a certificate whose key is not in a file.
 func keyPair(file, key string) (tls.Certificate, error) {
 	certificate, err := os.ReadFile(file)
 	if err != nil {
@@ -145,7 +148,7 @@ func keyPair(file, key string) (tls.Certificate, error) {
 	return pair, nil
 }
 
-// withoutSecrets drops the address from an error about it: a password may stand there.
+// withoutSecrets removes the address, which may hold a password, from an error.
 func withoutSecrets(err error) error {
 	if bad, ok := errors.AsType[*url.Error](err); ok {
 		return fmt.Errorf("bad address: %w", bad.Err)

@@ -25,7 +25,7 @@ import (
 
 func dialURL(url string) (*nats.Conn, error) { return nats.Connect(url) }
 
-// runServer runs a server of its own on a port that is free, and returns its address.
+// runServer runs a separate server on a free port, and returns its address.
 func runServer(t *testing.T, o *server.Options) string {
 	t.Helper()
 	o.Host, o.Port, o.NoSigs, o.NoLog, o.StoreDir = "127.0.0.1", server.RANDOM_PORT, true, true, t.TempDir()
@@ -41,7 +41,7 @@ func runServer(t *testing.T, o *server.Options) string {
 	return "nats://" + running.Addr().String()
 }
 
-// papers are a certificate that signs itself, for servers and clients alike, and its key, as files in PEM.
+// papers returns a self-signed certificate for servers and clients, and its key, as PEM files.
 func papers(t *testing.T) (cert, key string, pair tls.Certificate) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

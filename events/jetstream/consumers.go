@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// consumers keeps handles of durable consumers, because looking one up is a question to the server.
+// consumers caches handles of durable consumers, because each look-up is a request to the server.
 type consumers struct {
 	js    jetstream.JetStream
 	lease time.Duration
@@ -19,7 +19,7 @@ type consumers struct {
 	known map[string]jetstream.Consumer // by stream and name
 }
 
-// open finds a consumer, or makes it if nobody has.
+// open finds a consumer, or creates it if it does not exist.
 func (c *consumers) open(ctx context.Context, d ConsumerDefinition) (jetstream.Consumer, error) {
 	c.mu.Lock()
 	consumer, ok := c.known[d.key()]
@@ -42,7 +42,7 @@ func (c *consumers) open(ctx context.Context, d ConsumerDefinition) (jetstream.C
 	return consumer, nil
 }
 
-// forget drops a handle that no longer works; the next open looks again.
+// forget drops a handle that no longer works; the next open looks it up again.
 func (c *consumers) forget(d ConsumerDefinition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

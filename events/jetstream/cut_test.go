@@ -14,7 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// A dispatcher ended when its server's host was cut off in the middle of a flush, for it took its bus for closed.
+// A dispatcher must not mistake its bus for closed when its server's host is cut off in the middle
+// of a flush.
 func TestAConnectionThatBreaksIsNoClosedBus(t *testing.T) {
 	t.Parallel()
 	line := dialThrough(t, startBus(t).URL())
@@ -53,10 +54,10 @@ type line struct {
 	mu     sync.Mutex
 	conns  []net.Conn
 	closed bool          // to new connections
-	pinged chan struct{} // made by silence: closed by the client's next PING, while the server's words are lost
+	pinged chan struct{} // made by silence: closed by the client's next PING, while the server's messages are dropped
 }
 
-// close cuts the line, and keeps new connections out until it is opened again.
+// close cuts the line, and refuses new connections until it is opened again.
 func (l *line) close(closed bool) {
 	l.mu.Lock()
 	l.closed = closed
@@ -111,7 +112,7 @@ func (l *line) silence() (pinged <-chan struct{}) {
 	return l.pinged
 }
 
-// cut breaks what is connected. What comes after is forwarded again.
+// cut breaks the current connections. Later ones are forwarded again.
 func (l *line) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,7 +137,7 @@ func (l *line) copy(to io.Writer, from io.Reader, ofClient bool) {
 	}
 }
 
-// passes says whether words go on, and hears the client's PING.
+// passes reports whether data is forwarded, and detects the client's PING.
 func (l *line) passes(words []byte, ofClient bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -27,13 +27,14 @@ func (b *Bus) DeadLetter(ctx context.Context, d events.DeadLetter) error {
 	return nil
 }
 
-// maxHeader is what the headers of a dead letter take of the payload that the server allows: subject and type of content.
+// maxHeader is the part of the server's payload limit for the headers of a dead letter: subject and
+// content type.
 const maxHeader = 512
 
 // DeadLetters implements events.Bus.
 func (b *Bus) DeadLetters(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
 	return func(yield func(events.DeadLetter, error) bool) {
-		shown := map[about]bool{} // one letter for each message, however often others ended it
+		shown := map[about]bool{} // one dead letter for each message, however often others terminated it
 		scan := scan{bus: b, stream: events.StreamDead, next: 1}
 		for message, err := range scan.messages(ctx) {
 			var deadLetter events.DeadLetter
@@ -52,7 +53,8 @@ func (b *Bus) DeadLetters(ctx context.Context) iter.Seq2[events.DeadLetter, erro
 	}
 }
 
-// deadLetter reads a message of DEAD. again means that another dead letter is about the same message, which is then skipped.
+// deadLetter reads a message of DEAD. again means that another dead letter is about the same
+// message, and is skipped.
 func (b *Bus) deadLetter(ctx context.Context, message events.Message, shown map[about]bool) (deadLetter events.DeadLetter, again bool, err error) {
 	if a, ok := advisory(message); ok {
 		deadLetter, again, err = b.foreign(ctx, a, message.Stored, shown)
@@ -63,8 +65,8 @@ func (b *Bus) deadLetter(ctx context.Context, message events.Message, shown map[
 	return deadLetter, again, err
 }
 
-// foreign is the dead letter of a message that someone else ended at a time, unless it was dead-lettered besides, is among shown, or was ended by
-// the server itself.
+// foreign returns the dead letter of a message that another client terminated at a time, unless it
+// was dead-lettered too, is in shown, or was terminated by the server itself.
 func (b *Bus) foreign(ctx context.Context, a terminated, at time.Time, shown map[about]bool) (deadLetter events.DeadLetter, again bool, err error) {
 	if a.own() {
 		return deadLetter, true, nil
@@ -81,7 +83,8 @@ func (b *Bus) foreign(ctx context.Context, a terminated, at time.Time, shown map
 	return deadLetter, false, err
 }
 
-// isDeadLetter reports whether there is a dead letter of a message. Of several about its sequence, one may be.
+// isDeadLetter reports whether there is a dead letter of a message. There may be several for its
+// sequence, of which one may be its own.
 func (b *Bus) isDeadLetter(ctx context.Context, message about) (bool, error) {
 	for next := uint64(1); ; {
 		found, err := b.leaderMessage(ctx, events.StreamDead, messageRequest{Sequence: next, NextSubject: message.prefix + ".*"})
@@ -99,7 +102,7 @@ func (b *Bus) isDeadLetter(ctx context.Context, message about) (bool, error) {
 	}
 }
 
-// aboutOf is what a message of DEAD is about.
+// aboutOf returns the message that a message of DEAD is about.
 func (b *Bus) aboutOf(ctx context.Context, message events.Message) (about, error) {
 	if a, ok := advisory(message); ok {
 		return b.about(ctx, a.Stream, a.Sequence, message.Stored)
@@ -108,7 +111,8 @@ func (b *Bus) aboutOf(ctx context.Context, message events.Message) (about, error
 	return b.about(ctx, dead.Stream, dead.Sequence, dead.Stored)
 }
 
-// DeleteDeadLetter implements events.Bus. What else DEAD holds about the same message goes first: a drop that is cut off can be repeated.
+// DeleteDeadLetter implements events.Bus. Other entries of DEAD about the same message are removed
+// first, so that an interrupted call can be repeated.
 func (b *Bus) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	err := b.drop(ctx, sequence)
 	if err != nil {
@@ -118,7 +122,7 @@ func (b *Bus) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 }
 
 func (b *Bus) drop(ctx context.Context, sequence uint64) error {
-	if sequence == 0 { // which NATS takes for a bad request
+	if sequence == 0 { // which is a bad request to NATS
 		return events.ErrNotFound
 	}
 	message, err := b.stored(ctx, events.StreamDead, sequence)
@@ -141,7 +145,7 @@ func (b *Bus) drop(ctx context.Context, sequence uint64) error {
 	return nil
 }
 
-// remove takes a message out of DEAD. That it is gone already is success.
+// remove removes a message from DEAD. It succeeds if it is gone already.
 func (b *Bus) remove(ctx context.Context, sequence uint64) error {
 	stream, err := b.js.Stream(ctx, events.StreamDead)
 	if err != nil {
@@ -157,7 +161,7 @@ func (b *Bus) remove(ctx context.Context, sequence uint64) error {
 	return err
 }
 
-// advisories are the places in DEAD of what others did with a message.
+// advisories returns the sequences in DEAD of advisories about a message.
 func (b *Bus) advisories(ctx context.Context, message about) (at []uint64, err error) {
 	scan := scan{bus: b, stream: events.StreamDead, filters: []string{terminatedSubject + ">"}, next: 1}
 	for msg, err := range scan.messages(ctx) {
@@ -179,7 +183,7 @@ func (b *Bus) advisories(ctx context.Context, message about) (at []uint64, err e
 	return at, nil
 }
 
-// written reads what DeadLetter wrote. What someone else put there is shown for what it is.
+// written reads a message of DeadLetter. A foreign message is returned verbatim.
 func written(message events.Message) events.DeadLetter {
 	var deadLetter events.DeadLetter
 	if err := json.Unmarshal(message.Body, &deadLetter); err != nil {

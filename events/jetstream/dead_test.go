@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// The server takes messages of up to 1 MiB; in a dead letter they are larger.
+// The server accepts messages of up to 1 MiB; in a dead letter they are larger.
 func TestAMessageAsLargeAsTheBusTakesCanBeDeadLettered(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -42,7 +42,8 @@ func TestAMessageAsLargeAsTheBusTakesCanBeDeadLettered(t *testing.T) {
 	t.Error("nothing was dead-lettered")
 }
 
-// A stream that was removed and made again counts its messages from 1: a second job that is given up leaves a letter too.
+// A stream that was removed and created again restarts at sequence 1: a second job that is given up
+// leaves a dead letter too.
 func TestAJobGivenUpLeavesADeadLetterThoughItsStreamWasMadeAnew(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -85,7 +86,7 @@ func TestAJobGivenUpLeavesADeadLetterThoughItsStreamWasMadeAnew(t *testing.T) {
 	}
 }
 
-// deleteStream removes a stream as `nats stream rm` does.
+// deleteStream removes a stream like `nats stream rm`.
 func deleteStream(t *testing.T, server *natsserver.Server, name string) js.JetStream {
 	t.Helper()
 	client, err := js.New(dial(t, server))
@@ -98,8 +99,8 @@ func deleteStream(t *testing.T, server *natsserver.Server, name string) js.JetSt
 	return client
 }
 
-// A foreign client ends the first job of a queue that was made anew: the dead letter of another first job, of the queue before, is about
-// that one alone.
+// A foreign client terminates the first job of a queue that was created again: the dead letter of
+// another first job, of the previous queue, is only about that one.
 func TestAForeignEndIsShownBesidesADeadLetterOfTheStreamBefore(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -122,7 +123,8 @@ func TestAForeignEndIsShownBesidesADeadLetterOfTheStreamBefore(t *testing.T) {
 	}
 }
 
-// What a foreign client ended is gone with its stream: a message of the new stream is not it, though it has its number.
+// A message that a foreign client terminated is gone with its stream: a message of the new stream
+// with the same sequence is not it.
 func TestAForeignEndShowsNoMessageOfAnotherStream(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)

@@ -14,7 +14,7 @@ import (
 //go:embed streams.yaml
 var definitionFile []byte
 
-// Definition is what streams.yaml says.
+// Definition is the content of streams.yaml.
 type Definition struct {
 	Streams   []StreamDefinition   `yaml:"streams"`
 	KV        []KVDefinition       `yaml:"kv"`
@@ -32,7 +32,7 @@ type StreamDefinition struct {
 	MaxAge                time.Duration `yaml:"max_age"`
 	MaxMessagesPerSubject int64         `yaml:"max_messages_per_subject"`
 	MaxBytes              int64         `yaml:"max_bytes"`
-	Direct                bool          `yaml:"direct"` // any server that has a copy answers reads of single messages
+	Direct                bool          `yaml:"direct"` // any server with a copy answers reads of single messages
 }
 
 // KVDefinition defines one KV bucket.
@@ -40,7 +40,7 @@ type KVDefinition struct {
 	Name            string `yaml:"name"`
 	Description     string `yaml:"description"`
 	History         int64  `yaml:"history"`
-	ExpiringMarkers bool   `yaml:"expiring_markers"` // what is left of a deleted key may go after a while
+	ExpiringMarkers bool   `yaml:"expiring_markers"` // the marker of a deleted key may expire
 }
 
 // ConsumerDefinition defines one durable pull consumer.
@@ -49,11 +49,11 @@ type ConsumerDefinition struct {
 	Name   string `yaml:"name"`
 	Filter string `yaml:"filter"`
 
-	listens bool     // it begins with what comes next, and has one message at a time
-	filters []string // of one that listens; none: all there is
+	listens bool     // it begins with the next message, and has one at a time
+	filters []string // of a listener; none: all messages
 }
 
-// Definitions reads the definition file that is built in.
+// Definitions reads the embedded definition file.
 func Definitions() (Definition, error) { return definitions(definitionFile) }
 
 func definitions(text []byte) (Definition, error) {
@@ -64,9 +64,10 @@ func definitions(text []byte) (Definition, error) {
 	return d, nil
 }
 
-// duplicateWindow is how long a stream remembers the Nats-Msg-Ids of its messages: the shortest time that the server allows. It compares
-// them whatever the subject, so that one publisher could make it drop the messages of another one. Stoker sets none, and publishes by the
-// expected last sequence of the subject.
+// duplicateWindow is how long a stream remembers the Nats-Msg-Ids of its messages: the shortest
+// time that the server allows. It compares them across subjects, so that one publisher could make
+// it drop the messages of another one. Stoker sets none, and publishes with the expected last
+// sequence of the subject.
 const duplicateWindow = 100 * time.Millisecond
 
 func (d StreamDefinition) config(replicas int) jetstream.StreamConfig {
@@ -93,7 +94,8 @@ func (d StreamDefinition) config(replicas int) jetstream.StreamConfig {
 	return config
 }
 
-// config is that of a bucket as NATS's own KV clients make it, but for the history.
+// config returns the configuration of a bucket as NATS's own KV clients create it, except for the
+// history.
 func (d KVDefinition) config(replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              "KV_" + d.Name,
@@ -135,12 +137,14 @@ func eventConsumer(reader string) ConsumerDefinition {
 	return ConsumerDefinition{Stream: events.StreamEvents, Name: reader, Filter: events.EventsFilter}
 }
 
-// bucketConsumer defines the consumer of one durable reader of buckets' notices. Made on demand: most installations have none.
+// bucketConsumer defines the consumer of one durable reader of bucket notifications. It is created
+// on demand: most installations have none.
 func bucketConsumer(reader string) ConsumerDefinition {
 	return ConsumerDefinition{Stream: events.StreamBuckets, Name: reader, Filter: events.BucketsFilter}
 }
 
-// listenConsumer defines the consumer of one listener. Made on demand, as bucketConsumer is.
+// listenConsumer defines the consumer of one listener. It is created on demand, like that of
+// bucketConsumer.
 func listenConsumer(stream, listener string, filters []string) ConsumerDefinition {
 	return ConsumerDefinition{Stream: stream, Name: listener, listens: true, filters: filters}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// delivery is one message handed to one reader.
+// delivery is one message delivered to one reader.
 type delivery struct {
 	bus     *Bus
 	msg     jetstream.Msg
@@ -105,7 +105,7 @@ func (n *delivery) Nak(ctx context.Context, delay time.Duration) error {
 	return n.bus.flush(ctx)
 }
 
-// Term implements events.Delivery. What is dead-lettered is acknowledged: see Term of claim.
+// Term implements events.Delivery. A dead-lettered message is acknowledged: see Term of claim.
 func (n *delivery) Term(ctx context.Context, reason events.DeadReason) error {
 	if err := n.bus.DeadLetter(ctx, events.DeadLetter{Message: n.message, Reason: reason}); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (n *delivery) failed(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("%s message %d of %s: %w", doing, n.message.Sequence, n.message.Stream, n.bus.explain(ctx, err))
 }
 
-// received turns a delivered message into what events calls one.
+// received converts a delivered message to an events.Message.
 func received(msg jetstream.Msg) (events.Message, error) {
 	meta, err := msg.Metadata()
 	if err != nil {
@@ -133,7 +133,7 @@ func received(msg jetstream.Msg) (events.Message, error) {
 	}, nil
 }
 
-// record reads the event in a message. An event that stands under a subject of another is no valid one.
+// record reads the event in a message. An event on the subject of another one is invalid.
 func record(message events.Message) events.Recorded {
 	event, err := events.Decode(message.Header, message.Body)
 	if err == nil {
@@ -145,7 +145,7 @@ func record(message events.Message) events.Recorded {
 	return events.Recorded{Message: message, Event: event}
 }
 
-// later hands a message back, to be delivered after delay.
+// later returns a message, to be redelivered after delay.
 func later(msg jetstream.Msg, delay time.Duration) error {
 	if delay <= 0 {
 		return msg.Nak()
@@ -153,9 +153,9 @@ func later(msg jetstream.Msg, delay time.Duration) error {
 	return msg.NakWithDelay(delay)
 }
 
-// flush returns when the server has read all that was sent to it so far.
+// flush returns when the server has read everything sent so far.
 func (b *Bus) flush(ctx context.Context) error {
-	if _, ok := ctx.Deadline(); !ok { // nats.go insists on one
+	if _, ok := ctx.Deadline(); !ok { // nats.go requires one
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, b.terms.Length)
 		defer cancel()

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serve runs a bus until the standard input ends, as it does when the test is gone.
+// serve runs a bus until the end of standard input, which is the end of the test.
 func serve(dir string) error {
 	port, err := strconv.Atoi(os.Getenv(servePort))
 	if err != nil {
@@ -61,7 +61,7 @@ func serve(dir string) error {
 	return errors.Join(err, server.Close())
 }
 
-// process is a bus in a process group of its own.
+// process is a bus in a separate process group.
 type process struct {
 	cmd *exec.Cmd
 	url string
@@ -93,7 +93,8 @@ func startProcess(t *testing.T, dir string, port int) *process {
 	return p
 }
 
-// kill ends the whole group at once, as the kernel does when memory is out. Killing again does nothing.
+// kill kills the whole group at once, like the kernel when memory is exhausted. Killing again does
+// nothing.
 func (p *process) kill() {
 	if p.cmd.ProcessState == nil {
 		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
@@ -101,12 +102,12 @@ func (p *process) kill() {
 	}
 }
 
-// publisher publishes events and jobs one after the other, and writes down what the bus acknowledged.
+// publisher publishes events and jobs sequentially, and records what the bus acknowledged.
 type publisher struct {
 	name   string
 	bus    *jetstream.Bus
 	conn   *nats.Conn
-	next   int               // number of the event that comes next
+	next   int               // number of the next event
 	events map[string]uint64 // id to sequence, acknowledged
 	jobs   []string          // likewise
 }
@@ -116,7 +117,8 @@ func (p *publisher) publish(ctx context.Context) {
 	}
 }
 
-// publishOne publishes an event and a job. After an error both are published again, which is success where they had been stored.
+// publishOne publishes an event and a job. After an error both are published again, which succeeds
+// if they had been stored.
 func (p *publisher) publishOne(ctx context.Context) error {
 	event := plainEvent()
 	event.ID = fmt.Sprintf("%s-%d", p.name, p.next)
@@ -140,8 +142,9 @@ func durableJob(id string) events.Job {
 	}
 }
 
-// What the bus has acknowledged outlives a SIGKILL at any moment, with the last write of each stream's file torn. Publishers keep
-// their connections and go on by themselves. (That a disk has what was synced to it when the power fails, no test can show.)
+// Everything that the bus has acknowledged survives a SIGKILL at any moment, with the last write of
+// each stream's file torn. Publishers keep their connections and continue by themselves. (No test
+// can show that a disk has what was synced to it when the power fails.)
 func TestWhatWasAcknowledgedOutlivesAKilledServerAndATornWrite(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -154,7 +157,7 @@ func TestWhatWasAcknowledgedOutlivesAKilledServerAndATornWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	publishers := connectPublishers(t, server.url)
-	if err := publishers[0].publishOne(t.Context()); err != nil { // so that there is something to tear, however slow the machine is
+	if err := publishers[0].publishOne(t.Context()); err != nil { // so that there is something to tear, even on a slow machine
 		t.Fatal(err)
 	}
 	for round := range 4 {
@@ -165,7 +168,7 @@ func TestWhatWasAcknowledgedOutlivesAKilledServerAndATornWrite(t *testing.T) {
 		}
 		time.Sleep(time.Duration(50+random.IntN(300)) * time.Millisecond)
 		server.kill()
-		waitUntilGone(t, publishers) // what was acknowledged has been read by then
+		waitUntilGone(t, publishers) // all acknowledgements have been read by then
 		stop()
 		group.Wait()
 		for _, stream := range []string{"EVENTS", "JOBS"} {
@@ -229,7 +232,8 @@ func lastAcknowledged(publishers []*publisher) (last uint64) {
 	return last
 }
 
-// checkEvents wants every event that was acknowledged under its own sequence, once, and each publisher's in their order.
+// checkEvents checks that every acknowledged event is there once, under its own sequence, and each
+// publisher's in order.
 func checkEvents(t *testing.T, bus events.Bus, round int, publishers []*publisher) {
 	t.Helper()
 	there := map[string]uint64{}
@@ -257,7 +261,8 @@ func checkEvents(t *testing.T, bus events.Bus, round int, publishers []*publishe
 	}
 }
 
-// checkJobs takes all jobs off the queue: each that was acknowledged is there. One may come that nobody knows was accepted.
+// checkJobs claims all jobs on the queue: each acknowledged one is there. There may be one that was
+// not acknowledged.
 func checkJobs(t *testing.T, bus events.Bus, publishers []*publisher) {
 	t.Helper()
 	done := map[string]bool{}

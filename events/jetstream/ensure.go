@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Made is one thing on the bus that streams.yaml defines, as it is once it was made or brought up to date.
+// Made is one stream, KV bucket or consumer that streams.yaml defines, in its state after it was
+// created or updated.
 type Made struct {
 	Kind     string `json:"kind"` // stream, KV bucket or consumer
 	Name     string `json:"name"`
@@ -19,8 +20,8 @@ type Made struct {
 	Replicas int    `json:"replicas"`
 }
 
-// EnsureStreams makes what streams.yaml defines, or brings it up to date, and says what there is then. Many may do so at once.
-// Replicas, Lease and Classes of opts count.
+// EnsureStreams creates or updates everything that streams.yaml defines, and returns the resulting
+// state. Concurrent calls are safe. It uses Replicas, Lease and Classes of opts.
 func EnsureStreams(ctx context.Context, js jetstream.JetStream, opts Options) ([]Made, error) {
 	defined, err := Definitions()
 	if err != nil {
@@ -32,7 +33,7 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream, opts Options) ([
 	return defined.ensure(ctx, js, opts.withDefaults())
 }
 
-// Setup is EnsureStreams by a connection of its own. It asks for no more than that: the bus may hold nothing yet.
+// Setup is EnsureStreams with its own connection. It requires nothing else: the bus may be empty.
 func Setup(ctx context.Context, address string, opts Options) ([]Made, error) {
 	nc, err := dial(address, opts)
 	if err != nil {
@@ -73,13 +74,14 @@ func (d Definition) ensure(ctx context.Context, js jetstream.JetStream, opts Opt
 	return all, nil
 }
 
-// ensureStream makes a stream or brings it up to date. Where nobody says how many replicas there are to be, it has one, and keeps
-// those that it has. What streams.yaml doesn't speak of is the operator's, and stays: limits, placement, compression, where it is copied to.
+// ensureStream creates or updates a stream. If the number of replicas is not set, a new stream has
+// one, and an existing one keeps its number. Settings that streams.yaml does not have are the
+// operator's, and stay: limits, placement, compression, mirrors.
 func ensureStream(ctx context.Context, js jetstream.JetStream, config jetstream.StreamConfig) (jetstream.StreamConfig, error) {
 	found, err := js.Stream(ctx, config.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		config.Replicas = max(config.Replicas, 1)
-		made, err := js.CreateOrUpdateStream(ctx, config) // another may have made it meanwhile, by the same definition
+		made, err := js.CreateOrUpdateStream(ctx, config) // another process may have created it meanwhile, with the same definition
 		if err != nil {
 			return config, err
 		}
@@ -103,10 +105,10 @@ func update(ctx context.Context, js jetstream.JetStream, has, wants jetstream.St
 	return made.CachedInfo().Config, nil
 }
 
-// errFixed says that a stream differs in what is settled when it is made.
+// errFixed means that a stream differs in a setting that can't be changed.
 var errFixed = errors.New("it was made another way")
 
-// unchangeable says in what streams differ that is settled when they are made; "" in nothing.
+// unchangeable returns in which unchangeable settings streams differ; "" for none.
 func unchangeable(has, wants jetstream.StreamConfig) string {
 	switch {
 	case has.Storage != wants.Storage:
@@ -124,14 +126,14 @@ func unchangeable(has, wants jetstream.StreamConfig) string {
 func storage(c jetstream.StreamConfig) string   { return strings.ToLower(c.Storage.String()) }
 func retention(c jetstream.StreamConfig) string { return strings.ToLower(c.Retention.String()) }
 
-// over is what a stream has, with what streams.yaml says in its place.
+// over returns the configuration of a stream with the settings of streams.yaml applied.
 func over(has, wants jetstream.StreamConfig) jetstream.StreamConfig {
 	next := has
 	next.Description, next.Subjects = wants.Description, wants.Subjects
 	next.Retention, next.Discard, next.Storage = wants.Retention, wants.Discard, wants.Storage
 	next.MaxAge, next.MaxMsgsPerSubject, next.Duplicates = wants.MaxAge, wants.MaxMsgsPerSubject, wants.Duplicates
 	next.AllowDirect, next.AllowRollup, next.DenyDelete = wants.AllowDirect, wants.AllowRollup, wants.DenyDelete
-	next.AllowMsgTTL = has.AllowMsgTTL || wants.AllowMsgTTL // it can't be taken back
+	next.AllowMsgTTL = has.AllowMsgTTL || wants.AllowMsgTTL // it can't be turned off
 	if has.MaxBytes <= 0 && wants.MaxBytes > 0 {
 		next.MaxBytes = wants.MaxBytes
 	}
@@ -141,8 +143,8 @@ func over(has, wants jetstream.StreamConfig) jetstream.StreamConfig {
 	return next
 }
 
-// forClasses adds the consumers of other classes than those of streams.yaml: a scaler looks at them before the first worker of
-// the class has come.
+// forClasses adds the consumers of other classes than those of streams.yaml: a scaler reads them
+// before the first worker of the class has started.
 func (d Definition) forClasses(classes []string) (Definition, error) {
 	known := map[string]bool{}
 	for _, consumer := range d.Consumers {

@@ -11,10 +11,10 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// explain puts what the bus says into the words of events. ctx is that of the request.
+// explain converts an error of the bus to those of package events. ctx is that of the request.
 //
-// nats.ErrConnectionClosed is no sign of a closed bus: a flush that waits while the connection breaks ends with it, and the
-// client connects again.
+// nats.ErrConnectionClosed does not mean a closed bus: a flush that waits while the connection
+// breaks ends with it, and the client reconnects.
 func (b *Bus) explain(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case err == nil:
@@ -41,8 +41,9 @@ func (b *Bus) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// isAway says whether an error is that of a bus without connection, leader or quorum. context.DeadlineExceeded is that of nats.go, which
-// waits some seconds for an answer where the request's own ctx has no deadline; explain has dealt with a ctx that has ended.
+// isAway reports whether an error is that of a bus without connection, leader or quorum.
+// context.DeadlineExceeded is that of nats.go, which waits some seconds for an answer if the
+// request's own ctx has no deadline; explain has handled a ctx that has ended.
 func isAway(err error) bool {
 	for _, away := range []error{
 		nats.ErrNoResponders, nats.ErrTimeout, nats.ErrConnectionClosed, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrNoServers,
@@ -54,11 +55,11 @@ func isAway(err error) bool {
 	}
 	const unavailable = 503
 	api, ok := errors.AsType[*jetstream.APIError](err)
-	older, isOlder := errors.AsType[*nats.APIError](err) // watches of a KV bucket subscribe by the client's older interface
+	older, isOlder := errors.AsType[*nats.APIError](err) // watches of a KV bucket subscribe with the client's older interface
 	return ok && api.Code == unavailable || isOlder && older.Code == unavailable
 }
 
-// sized adds to an explained error how large what was too large is.
+// sized adds the size of the message to an explained error.
 func (b *Bus) sized(err error, bytes int) error {
 	if !errors.Is(err, events.ErrTooLarge) {
 		return err
@@ -66,8 +67,8 @@ func (b *Bus) sized(err error, bytes int) error {
 	return fmt.Errorf("%d bytes, where a message may have %d: %w", bytes, b.nc.MaxPayload(), err)
 }
 
-// wrongSequence says whether a write was refused because something else is there. Replicated streams have a code of
-// their own for it.
+// wrongSequence reports whether a write failed because of another message. Replicated streams have
+// a separate error code for it.
 func wrongSequence(err error) bool {
 	return hasCode(err, jetstream.JSErrCodeStreamWrongLastSequence) || hasCode(err, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }

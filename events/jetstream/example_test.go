@@ -47,7 +47,7 @@ func ExampleConnect() {
 	// 1 examples.ready 17
 }
 
-// A worker takes a job, holds its lease while it works, and takes it off the queue.
+// A worker claims a job, holds its lease while it works, and acknowledges it.
 func ExampleBus_Claim() {
 	err := withBus(func(ctx context.Context, url string) error {
 		bus, err := jetstream.Connect(ctx, url, jetstream.Options{Create: true})

@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// EnsureAs makes what another definition file than the one built in says.
+// EnsureAs is EnsureStreams with another definition file than the embedded one.
 func EnsureAs(ctx context.Context, js jetstream.JetStream, file []byte, opts Options) error {
 	defined, err := definitions(file)
 	if err != nil {
@@ -23,5 +23,5 @@ func DefinitionOf(file []byte) (Definition, error) { return definitions(file) }
 // Flush waits until the server has read what was sent.
 func (b *Bus) Flush(ctx context.Context) error { return b.flush(ctx) }
 
-// Connection is the connection to NATS.
+// Connection returns the connection to NATS.
 func (b *Bus) Connection() *nats.Conn { return b.nc }

@@ -11,11 +11,11 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// A faulty upstream publishes the same few events ten thousand times, from eight machines at once: each is stored once, one publisher
-// gets the first receipt, and all get its sequence.
+// A faulty upstream publishes the same few events ten thousand times, from eight machines at once:
+// each is stored once, one publisher gets the first receipt, and all get its sequence.
 func TestOfTenThousandIdenticalEventsOneIsStored(t *testing.T) {
 	t.Parallel()
-	const clients, distinct, times, atOnce = 8, 2, 625, 4 // in all 10,000
+	const clients, distinct, times, atOnce = 8, 2, 625, 4 // 10,000 in total
 	server := startBus(t)
 	bus := connect(t, server, jetstream.Options{Create: true})
 	var published, firsts [distinct]atomic.Int64

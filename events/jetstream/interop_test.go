@@ -21,7 +21,7 @@ func plainEvent() events.Event {
 	}
 }
 
-// The CloudEvents SDK's NATS protocol is what publishers in Go use.
+// Publishers in Go use the CloudEvents SDK's NATS protocol.
 func TestEventsThatTheSDKSendsAreRead(t *testing.T) {
 	t.Parallel()
 	for mode, force := range map[string]func(context.Context) context.Context{"binary": binding.WithForceBinary, "structured": binding.WithForceStructured} {

@@ -38,7 +38,7 @@ func (r kv) Get(ctx context.Context, key string) (events.Entry, error) {
 
 // Revision implements events.KV.
 func (r kv) Revision(ctx context.Context, key string, revision uint64) (events.Entry, error) {
-	if revision == 0 { // which NATS would take for the newest
+	if revision == 0 { // which NATS treats as the newest
 		return events.Entry{}, fmt.Errorf("%s, revision 0: %w", r.name(key), events.ErrNotFound)
 	}
 	found, err := r.bus.leaderRevision(ctx, r.kv.Bucket(), events.Escape(key), revision)
@@ -53,11 +53,11 @@ func (r kv) entry(key string, found events.Entry, err error) (events.Entry, erro
 	return found, nil
 }
 
-// syncKey is the key that Sync writes. No entry of ours begins with a slash.
+// syncKey is the key that Sync writes. No entry has a key that begins with a slash.
 const syncKey = "/sync"
 
-// Sync implements events.KV. The write takes the place of the last one, whatever history the
-// bucket keeps.
+// Sync implements events.KV. The write replaces the previous one, whatever history the bucket
+// keeps.
 func (r kv) Sync(ctx context.Context) error {
 	subject := "$KV." + r.kv.Bucket() + "." + syncKey
 	msg := &nats.Msg{Subject: subject, Header: nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}}, Data: []byte("{}")}
@@ -113,7 +113,7 @@ func (r kv) expect(ctx context.Context, key string) (context.Context, func()) {
 
 func (r kv) name(key string) string { return r.kv.Bucket() + "/" + key }
 
-// All implements events.KV. Keys that a foreign hand wrote unescaped are yielded as they stand.
+// All implements events.KV. Keys that foreign clients wrote unescaped are yielded unchanged.
 func (r kv) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {
 		for entry, err := range r.watch(ctx, jetstream.IgnoreDeletes()) {
@@ -135,7 +135,7 @@ func (r kv) History(ctx context.Context, key string) iter.Seq2[events.Copy, erro
 			yield(events.Copy{}, fmt.Errorf("list the history of %s: %w", r.name(key), r.bus.explain(ctx, err)))
 			return
 		}
-		defer func() { _ = watcher.Stop() }() // what it would still send is not wanted
+		defer func() { _ = watcher.Stop() }() // further messages are not wanted
 		for {
 			entry, err := nextEntry(ctx, watcher.Updates())
 			if err != nil {
@@ -169,7 +169,8 @@ func (r kv) Watch(ctx context.Context) iter.Seq2[events.Copy, error] {
 	}
 }
 
-// watch yields what is there, an entry without revision behind it, and what comes then. It ends with the first error.
+// watch yields the existing entries, then an entry without revision, then new ones. It ends with
+// the first error.
 func (r kv) watch(ctx context.Context, opts ...jetstream.WatchOpt) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {
 		watcher, err := r.kv.WatchAll(ctx, opts...)
@@ -177,10 +178,10 @@ func (r kv) watch(ctx context.Context, opts ...jetstream.WatchOpt) iter.Seq2[eve
 			yield(events.Copy{}, fmt.Errorf("list %s: %w", r.kv.Bucket(), r.bus.explain(ctx, err)))
 			return
 		}
-		defer func() { _ = watcher.Stop() }() // what it would still send is not wanted
+		defer func() { _ = watcher.Stop() }() // further messages are not wanted
 		for {
 			entry, err := nextEntry(ctx, watcher.Updates())
-			if strings.HasPrefix(entry.Key, "/") { // ours: syncKey, placeKey
+			if strings.HasPrefix(entry.Key, "/") { // internal: syncKey, placeKey
 				continue
 			}
 			if !yield(events.Copy(entry), err) || err != nil {
@@ -190,11 +191,11 @@ func (r kv) watch(ctx context.Context, opts ...jetstream.WatchOpt) iter.Seq2[eve
 	}
 }
 
-// errWatchEnded is for a watch whose consumer the server has lost. The bus may be well: who watches
-// begins again.
+// errWatchEnded is for a watch whose consumer the server has lost. The bus may be well: the watcher
+// starts again.
 var errWatchEnded = errors.New("the watch has ended")
 
-// nextEntry returns the zero Entry after the last of what was there when the watch began.
+// nextEntry returns the zero Entry after the last of the existing ones.
 func nextEntry(ctx context.Context, updates <-chan jetstream.KeyValueEntry) (events.Entry, error) {
 	select {
 	case <-ctx.Done():

@@ -9,16 +9,17 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Lag is how much waits for a durable consumer, as its leader has counted: what was published a moment ago may be missing.
+// Lag is how much waits for a durable consumer, as counted by its leader: very recent messages may
+// be missing.
 type Lag struct {
 	Stream, Consumer string
-	Waiting          uint64 // not delivered to anybody yet
+	Waiting          uint64 // not delivered yet
 	Running          uint64 // delivered, and not settled
 	Redelivered      uint64 // of these, delivered more than once
 }
 
-// JobLags returns the lag of the queues of some functions and classes, one for each pair. It needs
-// no more than a worker may: to ask how a consumer is.
+// JobLags returns the lag of the queues of these functions and classes, one for each pair. It only
+// needs a worker's permission to read the state of a consumer.
 func (b *Bus) JobLags(ctx context.Context, functions []events.Function, classes []string) ([]Lag, error) {
 	var lags []Lag
 	for _, function := range functions {
@@ -33,8 +34,9 @@ func (b *Bus) JobLags(ctx context.Context, functions []events.Function, classes 
 	return lags, nil
 }
 
-// QueueLags returns the lag of the queues of all functions and classes, those included that no worker serves: a process that always runs reports them where
-// workers come and go. A queue is there once a worker of its class has been, or streams.yaml names it.
+// QueueLags returns the lag of the queues of all functions and classes, including those without
+// workers: a permanent process reports them if workers come and go. A queue exists once a worker of
+// its class has run, or if streams.yaml names it.
 func (b *Bus) QueueLags(ctx context.Context) ([]Lag, error) {
 	if !b.nc.IsConnected() {
 		return nil, fmt.Errorf("ask for the consumers of %s: the bus is away", events.StreamJobs)
@@ -73,7 +75,8 @@ func (b *Bus) BucketLag(ctx context.Context, reader string) (Lag, error) {
 	return b.lag(ctx, bucketConsumer(reader))
 }
 
-// ListenLag returns the lag of a listener, which exists once it has listened. It makes no consumer.
+// ListenLag returns the lag of a listener, which exists once it has listened. It creates no
+// consumer.
 func (b *Bus) ListenLag(ctx context.Context, stream, listener string) (Lag, error) {
 	if !b.nc.IsConnected() {
 		return Lag{}, fmt.Errorf("ask for consumer %s of %s: the bus is away", listener, stream)
@@ -87,7 +90,8 @@ func (b *Bus) ListenLag(ctx context.Context, stream, listener string) (Lag, erro
 	return lagOf(consumer.CachedInfo()), nil
 }
 
-// reach opens a consumer to read its state. Without a connection it fails at once, because waiting would not help.
+// reach opens a consumer to read its state. Without a connection it fails at once, because waiting
+// would not help.
 func (b *Bus) reach(ctx context.Context, d ConsumerDefinition) (jetstream.Consumer, error) {
 	if !b.nc.IsConnected() {
 		return nil, fmt.Errorf("ask for consumer %s of %s: the bus is away", d.Name, d.Stream)

@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// Lags can be read without a worker, also of classes that streams.yaml does not name. Without a bus the call fails at once.
+// Lags can be read without a worker, also for classes that streams.yaml does not name. Without a
+// bus the call fails at once.
 func TestTheLagOfEveryQueueIsReported(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -47,7 +48,8 @@ func TestTheLagOfEveryQueueIsReported(t *testing.T) {
 	}
 }
 
-// awaitLags asks until it gets what is wanted: a server counts what is published to a stream for the stream's consumers a little later.
+// awaitLags polls until it gets the wanted lags: a server counts the messages of a stream for its
+// consumers a little later.
 func awaitLags(t *testing.T, ask func() ([]jetstream.Lag, error), want ...jetstream.Lag) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
@@ -64,7 +66,8 @@ func awaitLags(t *testing.T, ask func() ([]jetstream.Lag, error), want ...jetstr
 	}
 }
 
-// MayTakeJobs claims nothing, whatever is on the queue; the queue of a class that nobody has served is made.
+// MayTakeJobs claims nothing, whatever is on the queue; it creates the queue of a class without
+// workers.
 func TestMayTakeJobsClaimsNothing(t *testing.T) {
 	t.Parallel()
 	bus := connect(t, startBus(t), jetstream.Options{Create: true})

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// lagging is a copy of a stream that gets its message only when it has been asked for it some times.
+// lagging is a copy of a stream that gets its message only after some requests for it.
 type lagging struct {
 	jetstream.Stream
 	asked, behind int

@@ -12,8 +12,9 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// A worker whose connection breaks between the proof of its lease and its event has failed to publish that event: it is not published when
-// the connection is back, for by then the job may be another worker's.
+// A worker whose connection breaks between the proof of its lease and its event has failed to
+// publish that event: it is not published after the reconnect, because by then another worker may
+// have the job.
 func TestAnEventThatFailedIsNotPublishedLater(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -32,7 +33,7 @@ func TestAnEventThatFailedIsNotPublishedLater(t *testing.T) {
 	}
 	err = claim.KeepAlive(t.Context(), func(ctx context.Context) error {
 		l.close(true)
-		time.Sleep(200 * time.Millisecond) // so that the client has noticed, as a rule
+		time.Sleep(200 * time.Millisecond) // so that the client has usually noticed
 		if err := claim.Prove(); err != nil {
 			t.Errorf("the lease is lost at once: %v", err)
 		}
@@ -48,7 +49,7 @@ func TestAnEventThatFailedIsNotPublishedLater(t *testing.T) {
 	}
 	l.close(false)
 	later := events.Event{ID: "x", Source: "/up", Pipeline: "penguin", Run: "later", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}}
-	receipt, err := cut.Publish(t.Context(), later) // behind all that the connection may have kept
+	receipt, err := cut.Publish(t.Context(), later) // after everything that the connection may have kept
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,8 @@ func TestAnEventThatFailedIsNotPublishedLater(t *testing.T) {
 	}
 }
 
-// A connection that is lost keeps no message for later: publishing fails, and the message is not sent when the connection is back.
+// A lost connection keeps no message for later: publishing fails, and the message is not sent after
+// the reconnect.
 func TestAConnectionThatIsLostKeepsNoMessage(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)

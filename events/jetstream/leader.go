@@ -17,16 +17,16 @@ import (
 //
 // A stream of three replicas answers $JS.API.DIRECT.GET from any of them, and a consumer reads the
 // copy of whichever server it was placed on: both may lack messages that were acknowledged before
-// they were asked. $JS.API.STREAM.MSG.GET is answered by the leader alone, which holds every
-// message that it has acknowledged. What is decided for good is decided by this one.
+// the request. $JS.API.STREAM.MSG.GET is answered only by the leader, which holds every message
+// that it has acknowledged. Irrevocable decisions use this one.
 //
 // A leader that was cut off from the others answers from its copy until it notices, some seconds
-// later. It can't acknowledge a write in that time, so that a decision which a compare-and-swap or
-// a publish makes final fails there. Register.Sync is for decisions that follow from the absence of
+// later. It can't acknowledge a write in that time, so that a decision that a compare-and-swap or a
+// publish makes final fails there. KV.Sync is for decisions that follow from the absence of
 // something.
 
-// messageRequest asks for one message: by sequence, the last of a subject, or the first at or
-// behind a sequence that matches a filter.
+// messageRequest requests one message: by sequence, the last of a subject, or the first at or after
+// a sequence that matches a filter.
 type messageRequest struct {
 	Sequence    uint64 `json:"seq,omitempty"`
 	LastSubject string `json:"last_by_subj,omitempty"`
@@ -45,9 +45,9 @@ type messageResponse struct {
 	} `json:"message"`
 }
 
-// leaderMessage asks the leader of a stream for one message. events.ErrNotFound if the stream has
-// none that fits. It waits for an answer for at most answerTime: a stream that has no leader gives
-// none.
+// leaderMessage requests one message from the leader of a stream. It returns events.ErrNotFound if
+// no message of the stream matches. It waits for at most answerTime: a stream without a leader does
+// not answer.
 func (b *Bus) leaderMessage(ctx context.Context, stream string, request messageRequest) (events.Message, error) {
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -90,8 +90,8 @@ func (b *Bus) readResponse(ctx context.Context, stream string, response messageR
 	return message, nil
 }
 
-// leaderNext is the first message of a stream at or behind a sequence that matches one of several
-// filters; none: any message. events.ErrNotFound if the leader has none.
+// leaderNext returns the first message of a stream at or after a sequence that matches one of
+// several filters; none: any message. It returns events.ErrNotFound if the leader has none.
 func (b *Bus) leaderNext(ctx context.Context, stream string, filters []string, from uint64) (first events.Message, err error) {
 	if len(filters) == 0 {
 		filters = []string{">"}
@@ -112,8 +112,8 @@ func (b *Bus) leaderNext(ctx context.Context, stream string, filters []string, f
 	return first, err
 }
 
-// leaderEntry is the newest value of a key, which is escaped already, as the leader of the bucket
-// has it. events.ErrNotFound if there is none, or if it was deleted.
+// leaderEntry returns the newest value of an escaped key from the leader of the bucket. It returns
+// events.ErrNotFound if there is none, or if it was deleted.
 func (b *Bus) leaderEntry(ctx context.Context, bucket, key string) (events.Entry, error) {
 	message, err := b.leaderMessage(ctx, "KV_"+bucket, messageRequest{LastSubject: "$KV." + bucket + "." + key})
 	if err != nil {
@@ -122,7 +122,7 @@ func (b *Bus) leaderEntry(ctx context.Context, bucket, key string) (events.Entry
 	return entryIn(message, key)
 }
 
-// leaderRevision is the value that a write of a key had left behind.
+// leaderRevision returns the value of a key at a revision.
 func (b *Bus) leaderRevision(ctx context.Context, bucket, key string, revision uint64) (events.Entry, error) {
 	message, err := b.leaderMessage(ctx, "KV_"+bucket, messageRequest{Sequence: revision})
 	if err != nil {
@@ -134,13 +134,14 @@ func (b *Bus) leaderRevision(ctx context.Context, bucket, key string, revision u
 	return entryIn(message, key)
 }
 
-// Headers by which a message of a KV bucket says that its key is gone (NATS ADR-8 and ADR-48).
+// Headers that mark a message of a KV bucket as the deletion of its key (NATS ADR-8 and ADR-48).
 const (
 	operationHeader = "KV-Operation"
 	reasonHeader    = "Nats-Marker-Reason"
 )
 
-// createEntry writes a key that is not there, or that was deleted; events.ErrConflict if it is there.
+// createEntry writes a key that does not exist, or that was deleted; events.ErrConflict if it
+// exists.
 func (b *Bus) createEntry(ctx context.Context, bucket, key string, value []byte) (revision uint64, err error) {
 	subject := "$KV." + bucket + "." + key
 	revision, err = b.behind(ctx, &nats.Msg{Subject: subject, Data: value}, 0)
@@ -154,7 +155,7 @@ func (b *Bus) createEntry(ctx context.Context, bucket, key string, value []byte)
 	return b.behind(ctx, &nats.Msg{Subject: subject, Data: value}, last.Sequence)
 }
 
-// isDeletion says whether a message of a KV bucket is the marker of a key that is gone.
+// isDeletion reports whether a message of a KV bucket is the marker of a deleted key.
 func isDeletion(message events.Message) bool {
 	header := nats.Header(message.Header)
 	return header.Get(operationHeader) != "" || header.Get(reasonHeader) != ""

@@ -13,17 +13,17 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// held is a lease that we wrote last, as far as we know. One goroutine at a time uses it: that of KeepAlive, then whoever settles.
-// until and mark alone are for others too.
+// held is a lease that this process wrote last, as far as known. It is not used concurrently: by
+// KeepAlive, then by the settling call. Only until and mark are shared.
 type held struct {
 	bus   *Bus
 	key   string
 	lease events.Lease
 	mark  *mark
-	until instant // it is provably ours before this, on the monotonic clock
+	until instant // provably held before this time, on the monotonic clock
 }
 
-// instant is a time that the heart sets while work reads it.
+// instant is a time that the heartbeat sets while work reads it.
 type instant struct {
 	mu sync.Mutex
 	at time.Time
@@ -41,14 +41,15 @@ func (i *instant) get() time.Time {
 	return i.at
 }
 
-// races is how often a lease is tried to be written when someone else was quicker. Each time they have moved on; more than a few
-// in a row mean that the job is theirs.
+// races is how often writing a lease is tried after a conflict. Each time the other writer has made
+// progress; more than a few in a row mean that the job is its.
 const races = 3
 
-// lease takes the lease of a job for one message of its. If another attempt may still hold it, busy says when to look again.
+// lease claims the lease of a job for one of its messages. If another attempt may still hold it,
+// busy is when to check again.
 func (b *Bus) lease(ctx context.Context, job string, message uint64) (l *held, busy time.Duration, err error) {
 	key := events.Escape(job)
-	l, err = b.hold(ctx, key, events.Lease{}.For(message).Taken(b.opts.NewID()), events.Entry{}) // mostly there is none
+	l, err = b.hold(ctx, key, events.Lease{}.For(message).Taken(b.opts.NewID()), events.Entry{}) // usually there is none
 	if !errors.Is(err, events.ErrConflict) {
 		return l, 0, err
 	}
@@ -68,7 +69,7 @@ func (b *Bus) lease(ctx context.Context, job string, message uint64) (l *held, b
 	return nil, b.terms.HeartbeatInterval(), nil
 }
 
-// hold writes a lease that is to be ours.
+// hold writes a lease to claim it.
 func (b *Bus) hold(ctx context.Context, key string, lease events.Lease, entry events.Entry) (*held, error) {
 	sent := b.opts.Now()
 	revision, err := b.writeLease(ctx, key, lease, entry)
@@ -80,8 +81,8 @@ func (b *Bus) hold(ctx context.Context, key string, lease events.Lease, entry ev
 	return h, nil
 }
 
-// readLease returns an entry without revision for a job that has no lease yet. One that can't be read is nobody's that we know: its
-// job must not be lost for it.
+// readLease returns an entry without revision for a job that has no lease yet. One that can't be
+// read has an unknown holder: its job must not be lost because of it.
 func (b *Bus) readLease(ctx context.Context, key string) (events.Entry, events.Lease, error) {
 	entry, err := b.leaderEntry(ctx, events.KVLeases, key)
 	if errors.Is(err, events.ErrNotFound) {
@@ -97,9 +98,10 @@ func (b *Bus) readLease(ctx context.Context, key string) (events.Entry, events.L
 	return entry, lease, nil
 }
 
-// busy is how long someone else's lease has to be waited for, at most a heartbeat at a time; 0 if it is free or has been
-// seen unchanged for its whole length. A worker that has just started waits that long for a job whose worker is dead, even if it died
-// yesterday: the entry's own time is by another clock, and trusting that could give a job to two.
+// busy returns how long to wait for another attempt's lease, at most a heartbeat at a time; 0 if it
+// is free or has been seen unchanged for its whole length. A worker that has just started waits
+// that long for a job whose worker is dead, even if it died yesterday: the entry's own time is by
+// another clock, and trusting it could give a job to two workers.
 func (b *Bus) busy(entry events.Entry, lease events.Lease) time.Duration {
 	if entry.Revision == 0 || lease.Holder == "" {
 		return 0
@@ -111,7 +113,8 @@ func (b *Bus) busy(entry events.Entry, lease events.Lease) time.Duration {
 	return min(b.terms.Length-age, b.terms.HeartbeatInterval())
 }
 
-// writeLease replaces entry, or creates the key if that has no revision. ErrConflict if someone else was quicker.
+// writeLease replaces entry, or creates the key if that has no revision. It returns ErrConflict if
+// another process was faster.
 func (b *Bus) writeLease(ctx context.Context, key string, lease events.Lease, entry events.Entry) (revision uint64, err error) {
 	value, err := json.Marshal(lease)
 	if err != nil {
@@ -128,10 +131,10 @@ func (b *Bus) writeLease(ctx context.Context, key string, lease events.Lease, en
 	return revision, nil
 }
 
-// left is for how long the lease is still provably ours.
+// left returns how long the lease is still provably held.
 func (h *held) left() time.Duration { return h.until.get().Sub(h.bus.opts.Now()) }
 
-// prove returns ErrLeaseLost unless the lease is provably ours.
+// prove returns ErrLeaseLost unless the lease is provably held.
 func (h *held) prove() error {
 	if left := h.left(); left <= 0 {
 		return fmt.Errorf("%w: not confirmed for %s", events.ErrLeaseLost, h.bus.terms.Length-h.bus.terms.Margin-left)
@@ -139,13 +142,14 @@ func (h *held) prove() error {
 	return nil
 }
 
-// end gives up all that is ours of the lease in this process.
+// end marks the lease as no longer held in this process.
 func (h *held) end() {
 	h.until.set(time.Time{})
 	h.bus.leaseAges.unwatch(h.key, h.mark)
 }
 
-// beat confirms the lease. ErrLeaseLost if another attempt has it; any other error may pass.
+// beat confirms the lease. It returns ErrLeaseLost if another attempt has it; any other error may
+// be transient.
 func (h *held) beat(ctx context.Context) error {
 	sent := h.bus.opts.Now()
 	if err := h.replace(ctx, func() events.Lease { return h.lease.Renewed() }); err != nil {
@@ -155,15 +159,15 @@ func (h *held) beat(ctx context.Context) error {
 	return nil
 }
 
-// release frees the lease, and counts how the attempt ended.
+// release releases the lease, and counts how the attempt ended.
 func (h *held) release(ctx context.Context, cause events.FailureKind, why string) error {
 	return h.replace(ctx, func() events.Lease { return h.lease.Released(cause, why) })
 }
 
-// markerKept is for how long the bus remembers that a lease was removed, so that who watches hears of it.
+// markerKept is how long the bus remembers that a lease was removed, so that watchers are notified.
 const markerKept = time.Hour
 
-// drop removes the lease of a job that has left the queue. What is left of the key goes after a while.
+// drop removes the lease of a job that has left the queue. The marker of the key expires.
 func (h *held) drop(ctx context.Context) error {
 	err := h.swap(ctx, func(revision uint64) (uint64, error) {
 		return 0, h.bus.leases.Purge(ctx, h.key, jetstream.LastRevision(revision), jetstream.PurgeTTL(markerKept))
@@ -174,7 +178,8 @@ func (h *held) drop(ctx context.Context) error {
 	return nil
 }
 
-// replace writes what next makes of h.lease, which may have been read anew by the time that next is called.
+// replace writes the lease that next returns from h.lease, which may have been read again before
+// next is called.
 func (h *held) replace(ctx context.Context, next func() events.Lease) error {
 	return h.swap(ctx, func(revision uint64) (uint64, error) {
 		lease := next()
@@ -190,8 +195,9 @@ func (h *held) replace(ctx context.Context, next func() events.Lease) error {
 	})
 }
 
-// swap calls write with the revision that the lease has as far as we know. A conflict may only mean that an answer to an earlier
-// write of ours was lost, or that the job was cancelled: while the lease is ours, it is tried again from what is there.
+// swap calls write with the last known revision of the lease. A conflict may only mean that an
+// answer to an earlier write of this process was lost, or that the job was cancelled: while the
+// lease is held, it retries with the current revision.
 func (h *held) swap(ctx context.Context, write func(revision uint64) (uint64, error)) error {
 	var pause events.Pause
 	for range races {
@@ -210,7 +216,8 @@ func (h *held) swap(ctx context.Context, write func(revision uint64) (uint64, er
 	return fmt.Errorf("write lease: %w %d times", events.ErrConflict, races)
 }
 
-// reread distinguishes another attempt's write from one of our own that seemed to have failed, and from a cancellation.
+// reread distinguishes a write of another attempt from one of our own that seemed to have failed,
+// and from a cancellation.
 func (h *held) reread(ctx context.Context) error {
 	entry, lease, err := h.bus.readLease(ctx, h.key)
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// leaseAges remembers since when each lease has been seen unchanged, on our own monotonic clock. A lease is taken over by
-// compare-and-swap on the revision that was seen for a whole lease length: so an observation that is out of date, because a change
-// arrived late or not at all, can only make us wait or lose the swap. Of our own leases it reports writes by others: our next
-// heartbeat would find out too, but later.
+// leaseAges records since when each lease has been seen unchanged, on our own monotonic clock. A
+// lease is taken over by compare-and-swap on the revision that was seen for a whole lease length:
+// so an outdated observation, because a change arrived late or not at all, can only make us wait or
+// fail the swap. For our own leases it reports writes by others, which our next heartbeat would
+// detect later.
 type leaseAges struct {
 	now func() time.Time
 
@@ -27,7 +28,7 @@ type leaseAge struct {
 	since    time.Time
 }
 
-// age says for how long revision of key has been known to be there, and notes it if it is new.
+// age returns how long revision of key has been known, and records it if it is new.
 func (s *leaseAges) age(key string, revision uint64) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +39,8 @@ func (s *leaseAges) age(key string, revision uint64) time.Duration {
 	return 0
 }
 
-// watch makes a mark for a lease that we wrote, and passes it what the watcher sees from then on, or has seen already.
+// watch returns a mark for a lease that we wrote, and passes it the revisions that the watcher sees
+// from then on, or has seen already.
 func (s *leaseAges) watch(key string, revision uint64) *mark {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +58,7 @@ func (s *leaseAges) unwatch(key string, m *mark) {
 	}
 }
 
-// see passes a revision to the mark of a lease that is ours.
+// see passes a revision to the mark of a lease that we hold.
 func (s *leaseAges) see(key string, revision uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +73,8 @@ func (s *leaseAges) forget(key string) {
 	delete(s.seen, key)
 }
 
-// observe starts to watch all leases, at the first Claim. Without it a lease would only be seen when its job is delivered
-// again, and would have to be waited out once more from there.
+// observe starts to watch all leases, at the first Claim. Without it a lease would only be seen
+// when its job is redelivered, and would have to be waited out once more from there.
 func (b *Bus) observe(ctx context.Context) error {
 	b.leaseAges.mu.Lock()
 	defer b.leaseAges.mu.Unlock()
@@ -86,7 +88,7 @@ func (b *Bus) observe(ctx context.Context) error {
 	b.leaseAges.started = true
 	b.background(func(closing context.Context) {
 		b.leaseAges.follow(closing, watcher.Updates())
-		b.leaseAges.ended() // the server may have lost the watch: the next Claim begins another
+		b.leaseAges.ended() // the server may have lost the watch: the next Claim starts another
 	})
 	return nil
 }
@@ -106,7 +108,7 @@ func (s *leaseAges) follow(closing context.Context, updates <-chan jetstream.Key
 			if !ok {
 				return
 			}
-			if entry != nil { // nil: all that was there before has been sent
+			if entry != nil { // nil: the end of the existing entries
 				s.note(entry)
 			}
 		}

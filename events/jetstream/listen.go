@@ -29,7 +29,8 @@ func (b *Bus) Listen(ctx context.Context, listener string, kinds []events.Kind, 
 	return &eventDelivery{delivery: notice, recorded: record(notice.message)}, nil
 }
 
-// ListenDead implements events.Listeners. Advisories of messages that have a dead letter are skipped.
+// ListenDead implements events.Listeners. Advisories of messages that have a dead letter are
+// skipped.
 func (b *Bus) ListenDead(ctx context.Context, listener string, wait time.Duration) (events.DeadLetterDelivery, error) {
 	heard := listenConsumer(events.StreamDead, listener, nil)
 	for deadline := b.opts.Now().Add(wait); ; {
@@ -52,7 +53,7 @@ func (b *Bus) ListenDead(ctx context.Context, listener string, wait time.Duratio
 
 func (b *deadLetterDelivery) DeadLetter() events.DeadLetter { return b.deadLetter }
 
-// listen is follow, for a consumer whose filters may have changed since it was made.
+// listen is follow, for a consumer whose filters may have changed since it was created.
 func (b *Bus) listen(ctx context.Context, d ConsumerDefinition, wait time.Duration) (*delivery, error) {
 	if err := b.consumers.refilter(ctx, d); err != nil {
 		return nil, b.explain(ctx, err)
@@ -60,14 +61,14 @@ func (b *Bus) listen(ctx context.Context, d ConsumerDefinition, wait time.Durati
 	return b.follow(ctx, d, wait)
 }
 
-// refilter gives a consumer that is there the filters that are asked for now. Its place in the stream stays.
+// refilter sets the requested filters on an existing consumer. Its position in the stream stays.
 func (c *consumers) refilter(ctx context.Context, d ConsumerDefinition) error {
 	consumer, err := c.open(ctx, d)
 	if err != nil {
 		return err
 	}
 	config := consumer.CachedInfo().Config
-	if config.MaxAckPending != 1 || config.DeliverPolicy != jetstream.DeliverNewPolicy { // the dispatcher's, say, whose events it would take
+	if config.MaxAckPending != 1 || config.DeliverPolicy != jetstream.DeliverNewPolicy { // like the dispatcher's, whose events it would take
 		c.forget(d)
 		return fmt.Errorf("consumer %s of %s is no listener's: %w; listen by another name", d.Name, d.Stream, events.ErrConflict)
 	}
@@ -83,7 +84,7 @@ func (c *consumers) refilter(ctx context.Context, d ConsumerDefinition) error {
 	return nil
 }
 
-// filtersOf are a consumer's filters in one order, however many they are.
+// filtersOf returns a consumer's filters in a fixed order.
 func filtersOf(config jetstream.ConsumerConfig) []string {
 	filters := slices.Clone(config.FilterSubjects)
 	if config.FilterSubject != "" {

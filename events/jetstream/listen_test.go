@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// Who listens by the dispatcher's name would take its events from it, and change what it hears of: that is refused, and nothing is changed.
+// A listener with the dispatcher's name would take its events and change its filters: that is an
+// error, and nothing is changed.
 func TestNobodyListensByTheNameOfAReader(t *testing.T) {
 	t.Parallel()
 	bus := connect(t, startBus(t), jetstream.Options{Create: true})

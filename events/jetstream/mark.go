@@ -2,14 +2,14 @@ package jetstream
 
 import "sync"
 
-// mark distinguishes our own writes of a lease's entry from those of others; a watcher sees both. There is news when a revision
-// was seen that is newer than the last one that we wrote.
+// mark distinguishes our own writes of a lease's entry from those of others; a watcher sees both.
+// There is news when it saw a revision newer than the last one that we wrote.
 type mark struct {
-	news chan struct{} // holds something when there is
+	news chan struct{} // holds a value when there is news
 
 	mu       sync.Mutex
 	revision uint64 // the last one that is ours
-	busy     bool   // a write of ours is on its way: what is seen may be that
+	busy     bool   // one of our writes is in flight: a seen revision may be that
 	seen     uint64 // the newest
 }
 
@@ -23,7 +23,7 @@ func (m *mark) writing() uint64 {
 	return m.revision
 }
 
-// wrote says which revision is ours by now; 0 if the write failed.
+// wrote sets the revision of our write; 0 if it failed.
 func (m *mark) wrote(revision uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -32,7 +32,7 @@ func (m *mark) wrote(revision uint64) {
 	m.notify()
 }
 
-// see is the watcher's.
+// see is called by the watcher.
 func (m *mark) see(revision uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -40,13 +40,13 @@ func (m *mark) see(revision uint64) {
 	m.notify()
 }
 
-// notify needs mu.
+// notify requires mu.
 func (m *mark) notify() {
 	if m.busy || m.seen <= m.revision {
 		return
 	}
 	select {
 	case m.news <- struct{}{}:
-	default: // it is there
+	default: // it holds one
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// hadNews reports whether there was news, and takes it.
+// hadNews reports whether there was news, and clears it.
 func (m *mark) hadNews() bool {
 	select {
 	case <-m.news:
@@ -44,7 +44,7 @@ func TestAMarkDistinguishesOurOwnWritesFromThoseOfOthers(t *testing.T) {
 	}
 }
 
-// The watcher may be quicker than the answer to our own first write.
+// The watcher may be faster than the answer to our own first write.
 func TestAMarkHearsOfWhatWasSeenBeforeItWasMade(t *testing.T) {
 	t.Parallel()
 	s := testLeaseAges()
@@ -56,7 +56,7 @@ func TestAMarkHearsOfWhatWasSeenBeforeItWasMade(t *testing.T) {
 	if m.hadNews() {
 		t.Error("our own write is news")
 	}
-	s.unwatch("job-1", newMark(8)) // another's, of an earlier attempt: not ours to remove
+	s.unwatch("job-1", newMark(8)) // of an earlier attempt: not ours to remove
 	s.see("job-1", 9)
 	if !m.hadNews() {
 		t.Error("another's write is no news")

@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// An answer that was lost with its server is not waited for as long as the caller would wait.
+// A call does not wait for an answer that was lost with its server as long as the caller would
+// wait.
 func TestAPublishWithoutAnAnswerFails(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -29,7 +30,7 @@ func TestAPublishWithoutAnAnswerFails(t *testing.T) {
 	if err := js.DeleteStream(t.Context(), events.StreamEvents); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Subscribe("events.>", func(*nats.Msg) {}); err != nil { // somebody listens, and says nothing
+	if _, err := conn.Subscribe("events.>", func(*nats.Msg) {}); err != nil { // a subscriber that does not answer
 		t.Fatal(err)
 	}
 	if err := conn.Flush(); err != nil {

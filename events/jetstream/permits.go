@@ -10,14 +10,16 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Permits are subjects, or patterns of them, of the two directions.
+// Permits are subjects, or patterns of them, for the two directions.
 type Permits struct{ Publish, Subscribe []string }
 
-// Refused asks the server which of these are refused to who comes in with opts. A pattern stands for a subject below it that nobody uses.
+// Refused asks the server which of these permissions a client with opts lacks. A pattern stands for
+// an unused subject below it.
 //
-// Nothing is changed by that, whatever is permitted. A server compares the subject before it looks at a message, and each message is of
-// useless to any receiver: a stream refuses it, as it says that it is meant for another stream; the body is no JSON, which requests
-// have and readers of progress pass over; and no answer is asked for, without which no consumer hands out anything.
+// That changes nothing, whatever is permitted. A server checks the subject before the message, and
+// each message is useless to any receiver: a stream rejects it, because its header names another
+// stream; the body is not JSON, which requests require and readers of progress skip; and it has no
+// reply subject, without which no consumer delivers anything.
 func Refused(ctx context.Context, address string, opts Options, asked Permits) (no Permits, err error) {
 	options, err := connectOptions(opts)
 	if err != nil {
@@ -49,17 +51,18 @@ func Refused(ctx context.Context, address string, opts Options, asked Permits) (
 	return no, nil
 }
 
-// nobody stands where a pattern has a wildcard, and for a stream that there is not.
+// nobody replaces a wildcard in a pattern, and names a stream that does not exist.
 const nobody = "stoker-doctor-asks"
 
-// requiredLevel is the header by which a request says what JetStream must be able to do, by the number of its API's level (NATS ADR-44).
+// requiredLevel is the header with which a request states the JetStream API level that it requires
+// (NATS ADR-44).
 const (
 	requiredLevel = "Nats-Required-Api-Level"
 	noLevel       = "1000000000"
 )
 
-// bodyOf is no JSON, but of a request for a consumer, which a server reads before it looks at the level: one of another stream than the
-// subject says is refused.
+// bodyOf returns a body that is not JSON, except for a request for a consumer, which a server
+// parses before it checks the level: a stream other than in the subject is rejected.
 func bodyOf(subject string) []byte {
 	if strings.Contains(subject, ".API.CONSUMER.CREATE.") {
 		return []byte(`{"stream_name": "` + nobody + `"}`)
@@ -67,10 +70,10 @@ func bodyOf(subject string) []byte {
 	return []byte("{")
 }
 
-// permitTime is how long a server may take to say anything.
+// permitTime is how long a server may take to answer.
 const permitTime = 5 * time.Second
 
-// example is a subject that a pattern matches.
+// example returns a subject that a pattern matches.
 func example(pattern string) string {
 	tokens := strings.Split(pattern, ".")
 	for i, token := range tokens {
@@ -81,7 +84,7 @@ func example(pattern string) string {
 	return strings.Join(tokens, ".")
 }
 
-// inDomain is the subject of a request to JetStream in another domain.
+// inDomain returns the subject of a request to JetStream in another domain.
 func (o Options) inDomain(subject string) string {
 	if rest, ok := strings.CutPrefix(subject, api); ok && o.Domain != "" {
 		return "$JS." + o.Domain + ".API." + rest
@@ -115,8 +118,8 @@ func refusesSubscribe(ctx context.Context, nc *nats.Conn, pattern string) (bool,
 	return no, err
 }
 
-// refuses says whether the server has refused what was sent last. It says so before it answers a ping that was sent later, and the
-// client keeps the last that was said.
+// refuses reports whether the server has refused the last message. It reports that before it
+// answers a later ping, and the client keeps the last error.
 func refuses(ctx context.Context, nc *nats.Conn, isIt func(string) bool) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, permitTime)
 	defer cancel()

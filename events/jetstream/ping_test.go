@@ -7,7 +7,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// infra/hosts has the story: functions whose server lost its network stood still for five minutes, though the cluster was well.
+// See infra/hosts: functions whose server lost its network were stuck for five minutes, although
+// the cluster was well.
 func TestASilentServerIsLeftWithinALease(t *testing.T) {
 	t.Parallel()
 	options, err := connectOptions(Options{})

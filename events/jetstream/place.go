@@ -14,25 +14,26 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// A consumer that somebody has deleted, or that a restored backup lacks, would begin at the oldest
-// event when it is made again, and deliver the whole log before anything new. So the place of the
-// dispatcher's consumer is kept in the KV bucket of gates: everything below it has been acknowledged.
-// It is written now and then, and may be old; events behind it are delivered again, which is harmless.
+// A consumer that was deleted, or that a restored backup lacks, would begin at the oldest event
+// when it is created again, and deliver the whole log before anything new. So the position of the
+// dispatcher's consumer is kept in the KV bucket of gates: everything up to it has been
+// acknowledged. It is written from time to time, and may be old; events after it are redelivered,
+// which is harmless.
 
 const (
-	placeKey   = "/place/" // before the consumer's name; keys of ours that begin with a slash are no entries of the KV bucket
+	placeKey   = "/place/" // before the consumer's name; internal keys that begin with a slash are no entries of the KV bucket
 	placeEvery = 30 * time.Second
 	placeAcks  = 1000 // acknowledgements, if that is sooner
 )
 
-// place is what is kept of a consumer. A stream that was removed and made again counts from 1 again: the place is one in the stream
-// that has the same message there, and in no other.
+// place is the stored position of a consumer. A stream that was removed and created again restarts
+// at sequence 1: the position is only valid in the stream that has the same message there.
 type place struct {
 	Sequence uint64    `json:"sequence"` // every message of the stream up to here is acknowledged
 	Stored   time.Time `json:"stored"`   // when that message was stored, to the nanosecond
 }
 
-// places says when the place of a consumer is to be written. It may be used from several goroutines.
+// places decides when the position of a consumer is written. It is safe for concurrent use.
 type places struct {
 	mu   sync.Mutex
 	acks int
@@ -51,10 +52,11 @@ func (p *places) due(now time.Time) bool {
 	return true
 }
 
-// hasPlace says whether the place of a consumer is kept: of those that read all events.
+// hasPlace reports whether the position of a consumer is stored: that of readers of all events.
 func (d ConsumerDefinition) hasPlace() bool { return d.Stream == events.StreamEvents && !d.listens }
 
-// remember writes the place of a consumer now and then. That it can't is no fault of the caller's.
+// remember writes the position of a consumer from time to time. A failure is no error for the
+// caller.
 func (b *Bus) remember(ctx context.Context, d ConsumerDefinition) {
 	if !d.hasPlace() || !b.places.due(b.opts.Now()) {
 		return
@@ -96,8 +98,8 @@ func (b *Bus) writePlace(ctx context.Context, d ConsumerDefinition) error {
 	return nil
 }
 
-// makeConsumer makes a durable consumer, or brings it up to date. One that is there stays where it
-// is; one that is made begins at its place, if that is known.
+// makeConsumer creates or updates a durable consumer. An existing one keeps its position; a new one
+// begins at the stored position, if that is known.
 func makeConsumer(ctx context.Context, js jetstream.JetStream, d ConsumerDefinition, lease time.Duration) (jetstream.Consumer, error) {
 	config := d.config(lease)
 	found, err := js.Consumer(ctx, d.Stream, d.Name)
@@ -115,7 +117,8 @@ func makeConsumer(ctx context.Context, js jetstream.JetStream, d ConsumerDefinit
 	return js.CreateOrUpdateConsumer(ctx, d.Stream, config)
 }
 
-// placeOf is the place that is kept of a consumer; 0 for the beginning, also where the stream has another message there, or none.
+// placeOf returns the stored position of a consumer; 0 for the beginning, also if the stream has
+// another message there, or none.
 func placeOf(ctx context.Context, js jetstream.JetStream, d ConsumerDefinition) uint64 {
 	gates, err := js.KeyValue(ctx, events.KVGates)
 	if err != nil {

@@ -24,7 +24,7 @@ func (b *Bus) Report(ctx context.Context, p events.Progress) error {
 	return nil
 }
 
-// Watch implements events.Bus. It listens from the moment it is called.
+// Watch implements events.Bus. It listens from the call on.
 func (b *Bus) Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error] {
 	subject := events.ProgressFilter(pipeline, run)
 	listening, done := b.refusals.expect(ctx, subject)
@@ -36,7 +36,7 @@ func (b *Bus) Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.
 		done()
 		return failing[events.Progress](fmt.Errorf("watch progress: %w", b.explain(ctx, err)))
 	}
-	stop := context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() }) // the connection may be gone, and the interest with it
+	stop := context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() }) // the connection may be gone, and the subscription with it
 	return func(yield func(events.Progress, error) bool) {
 		defer func() { stop(); done(); _ = sub.Unsubscribe() }()
 		bounded, unbind := b.untilClosed(listening)
@@ -47,7 +47,7 @@ func (b *Bus) Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.
 			case ctx.Err() != nil:
 				return
 			case errors.Is(err, nats.ErrSlowConsumer):
-				continue // some were lost, as they may be
+				continue // some were lost, which is allowed
 			case err != nil:
 				yield(events.Progress{}, fmt.Errorf("watch progress: %w", b.explain(bounded, err)))
 				return

@@ -10,8 +10,8 @@ import (
 
 const streamProgress = "PROGRESS"
 
-// LastProgress is what was reported last of a run's job, for who did not watch then. events.ErrNotFound if nothing was, or it is
-// too long ago.
+// LastProgress returns the last report of a run's job, for a program that did not watch. It returns
+// events.ErrNotFound if there is none, or it is too old.
 func (b *Bus) LastProgress(ctx context.Context, pipeline, run, job string) (events.Progress, error) {
 	var p events.Progress
 	subject := events.ProgressSubject(events.Progress{Pipeline: pipeline, Run: run, Job: job})

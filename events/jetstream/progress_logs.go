@@ -9,15 +9,15 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Logs yields what the jobs of a run have printed, in the order in which it came: of each job the last parts that are kept
-// (events.LogParts), then, with follow, what comes until ctx ends. What was lost, the offsets of the parts say. "" matches any pipeline or
-// run.
+// Logs yields the logs of the jobs of a run, in order of arrival: the last parts kept of each job
+// (events.LogParts), then, with follow, new ones until ctx ends. The offsets of the parts show what
+// was lost. "" matches any pipeline or run.
 func (b *Bus) Logs(ctx context.Context, pipeline, run string, follow bool) iter.Seq2[events.Progress, error] {
 	return b.logs(ctx, events.LogFilter(pipeline, run), follow)
 }
 
-// JobLog yields the last parts that are kept of what one job of a run has printed, in the order in which they came: 256 KiB at most. A
-// search for hyperparameters has a job for each trial, whose logs are not among it.
+// JobLog yields the last parts kept of the log of one job of a run, in order of arrival: 256 KiB at
+// most. A search for hyperparameters has a job for each trial, whose logs are not included.
 func (b *Bus) JobLog(ctx context.Context, pipeline, run, job string) iter.Seq2[events.Progress, error] {
 	return b.logs(ctx, events.JobLogFilter(pipeline, run, job), false)
 }

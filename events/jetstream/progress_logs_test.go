@@ -30,7 +30,7 @@ func TestTheEndOfARunningJobsLogIsThereForWhoComesLate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Log.Number < next { // it came while the parts were being written
+		if p.Log.Number < next { // it arrived while the parts were being written
 			continue
 		}
 		if p.Log.Number != next || p.Log.Text != fmt.Sprint(next) {

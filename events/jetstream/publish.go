@@ -12,8 +12,9 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Publish implements events.EventLog. The bus holds one message for each subject. No message carries Nats-Msg-Id: JetStream compares it within
-// the whole stream, so that a publisher could make it drop the events of another one.
+// Publish implements events.EventLog. The bus holds one message for each subject. No message has a
+// Nats-Msg-Id: JetStream compares it within the whole stream, so that a publisher could make it
+// drop the events of another one.
 func (b *Bus) Publish(ctx context.Context, f events.Event) (events.Receipt, error) {
 	header, body, err := events.Encode(f)
 	if err != nil {
@@ -30,7 +31,7 @@ func (b *Bus) Publish(ctx context.Context, f events.Event) (events.Receipt, erro
 	return events.Receipt{Sequence: sequence}, nil
 }
 
-// duplicate finds the event that was there first.
+// duplicate finds the event that was stored first.
 func (b *Bus) duplicate(ctx context.Context, f events.Event, subject string) (events.Receipt, error) {
 	msg, err := b.first(ctx, events.StreamEvents, subject)
 	if err != nil {
@@ -42,8 +43,9 @@ func (b *Bus) duplicate(ctx context.Context, f events.Event, subject string) (ev
 	return events.Receipt{Sequence: msg.Sequence, Duplicate: true}, nil
 }
 
-// first is the message of a subject that has one. Not everyone who publishes to a stream may ask its leader, for permissions can't say
-// for which subjects: they ask any copy for their own.
+// first returns the message of a subject that has one. Not every publisher to a stream may ask its
+// leader, because permissions can't restrict that to subjects: others ask any copy for their own
+// messages.
 func (b *Bus) first(ctx context.Context, stream, subject string) (events.Message, error) {
 	found, err := b.leaderMessage(ctx, stream, messageRequest{LastSubject: subject})
 	if !errors.Is(err, events.ErrRefused) {
@@ -63,10 +65,12 @@ func (b *Bus) first(ctx context.Context, stream, subject string) (events.Message
 	return messageOf(stream, raw), nil
 }
 
-// copyLag is how long a server's copy of a stream may be behind the leader's before a message that must be there is taken for lost.
+// copyLag is how long a server's copy of a stream may be behind the leader's before a message that
+// must be there counts as lost.
 const copyLag = 2 * time.Second
 
-// lastOf is the last message of a subject that has one: a server that answers from its own copy may not have it yet.
+// lastOf returns the last message of a subject that has one: a server that answers from its own
+// copy may not have it yet.
 func lastOf(ctx context.Context, stream jetstream.Stream, subject string) (*jetstream.RawStreamMsg, error) {
 	for until := time.Now().Add(copyLag); ; {
 		msg, err := stream.GetLastMsgForSubject(ctx, subject)
@@ -83,8 +87,9 @@ func lastOf(ctx context.Context, stream jetstream.Stream, subject string) (*jets
 
 // once appends msg to a stream unless its subject holds a message: then ErrConflict.
 //
-// A stream of several replicas refuses a message also while an equal one is on its way to them, which gets lost if its leader does. So
-// a conflict is believed once the message is there, and until then msg is published again.
+// A stream of several replicas also rejects a message while an equal one is being replicated, which
+// is lost if its leader is. So a conflict only counts once the message is there, and until then msg
+// is published again.
 func (b *Bus) once(ctx context.Context, stream string, msg *nats.Msg) (sequence uint64, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()
@@ -106,8 +111,9 @@ func (b *Bus) once(ctx context.Context, stream string, msg *nats.Msg) (sequence 
 	}
 }
 
-// behind appends msg unless the last message of its subject has another sequence than after, which is 0 for none: then ErrConflict. An
-// answer may be lost with its server: that is reported soon, however long the caller would wait, so that it tries again.
+// behind appends msg unless the last message of its subject has another sequence than after, which
+// is 0 for none: then ErrConflict. An answer may be lost with its server: that is reported soon,
+// whatever the caller's deadline, so that it can retry.
 func (b *Bus) behind(ctx context.Context, msg *nats.Msg, after uint64) (sequence uint64, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()

@@ -29,11 +29,12 @@ func (b *Bus) Enqueue(ctx context.Context, j events.Job) error {
 	return nil
 }
 
-// turn is how long Claim looks at one of several classes before it looks at the next. A single class is waited for without turns.
+// turn is how long Claim waits for one of several classes before the next. A single class is
+// awaited without turns.
 const turn = 100 * time.Millisecond
 
-// Claim implements events.JobQueue. Classes are looked at in the order given, one at a time, so that no second job is ever
-// held; a job of the n-th class may wait for n-1 turns.
+// Claim implements events.JobQueue. It tries the classes in the order given, one at a time, so that
+// it never holds a second job; a job of the n-th class may wait for n-1 turns.
 func (b *Bus) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
 	if err := checkClasses(classes); err != nil {
 		return nil, fmt.Errorf("take a %s job: %w", f, err)
@@ -56,7 +57,7 @@ func (b *Bus) Claim(ctx context.Context, f events.Function, classes []string, wa
 	}
 }
 
-// checkClasses also keeps out what would be more than one token of a subject.
+// checkClasses also rejects what would be more than one token of a subject.
 func checkClasses(classes []string) error {
 	if len(classes) == 0 {
 		return &events.Invalid{Field: "class", Expected: "at least one"}
@@ -69,7 +70,8 @@ func checkClasses(classes []string) error {
 	return nil
 }
 
-// share is how long to wait for one of several classes: not at all in the first round, which finds what lies there.
+// share returns how long to wait for one of several classes: not at all in the first round, which
+// finds waiting jobs.
 func share(left time.Duration, round, classes int) time.Duration {
 	switch {
 	case classes == 1:
@@ -80,14 +82,15 @@ func share(left time.Duration, round, classes int) time.Duration {
 	return min(left, turn)
 }
 
-// takeOne waits for one message and claims its job. A job that someone else may still work on goes back, and there is
-// neither claim nor error.
+// takeOne waits for one message and claims its job. If another attempt may still work on the job,
+// it returns the message, with neither claim nor error.
 func (b *Bus) takeOne(ctx context.Context, d ConsumerDefinition, wait time.Duration) (events.Claim, error) {
 	msg, err := b.next(ctx, d, wait)
 	if err != nil || msg == nil {
 		return nil, err
 	}
-	// From here on the message is ours to hand back, so this goes on for a moment after ctx ends.
+	// From here on this process must settle the message, so ctx continues for a moment after its
+	// end.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.terms.HeartbeatInterval())
 	defer cancel()
 	claim, busy, err := b.claim(ctx, msg)
@@ -101,8 +104,8 @@ func (b *Bus) takeOne(ctx context.Context, d ConsumerDefinition, wait time.Durat
 	return claim, nil
 }
 
-// next pulls one message, waiting up to wait. It returns neither message nor error if none came. When ctx ends first, a message
-// that is already on its way is handed back.
+// next pulls one message, waiting up to wait. It returns neither message nor error if there was
+// none. If ctx ends first, a message in flight is returned to the bus.
 func (b *Bus) next(ctx context.Context, d ConsumerDefinition, wait time.Duration) (jetstream.Msg, error) {
 	ctx, unbind := b.untilClosed(ctx)
 	defer unbind()
@@ -136,7 +139,7 @@ func (b *Bus) next(ctx context.Context, d ConsumerDefinition, wait time.Duration
 	}
 }
 
-const shortestPull = time.Millisecond // of a pull that waits: the server takes no less
+const shortestPull = time.Millisecond // of a pull that waits: the server accepts no less
 
 func pull(consumer jetstream.Consumer, wait time.Duration) (jetstream.MessageBatch, error) {
 	if wait < shortestPull {
@@ -145,12 +148,13 @@ func pull(consumer jetstream.Consumer, wait time.Duration) (jetstream.MessageBat
 	return consumer.Fetch(1, jetstream.FetchMaxWait(wait))
 }
 
-// handBack returns a message that comes after nobody waits for it any more, for as long as the server may send one.
+// handBack returns a message that arrives after its reader has stopped waiting, for as long as the
+// server may send one.
 func handBack(closing context.Context, batch jetstream.MessageBatch) {
 	select {
 	case msg := <-batch.Messages():
 		if msg != nil {
-			_ = msg.Nak() // if the connection is gone, the server delivers it again by itself
+			_ = msg.Nak() // if the connection is gone, the server redelivers it by itself
 		}
 	case <-closing.Done():
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Read implements events.EventLog. Without Follow it ends at the newest event there is when it gets there; with Follow it ends
-// when ctx does.
+// Read implements events.EventLog. Without Follow it ends at the newest event at that time; with
+// Follow it ends when ctx does.
 func (b *Bus) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		scan := scan{bus: b, stream: events.StreamEvents, filters: events.EventFilters(q), next: max(q.From, 1), until: q.Until, follow: q.Follow}
@@ -31,28 +31,29 @@ func (b *Bus) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorde
 	}
 }
 
-// scan reads a stream in order, through a short-lived consumer. It begins again where it was if messages got lost on the way.
+// scan reads a stream in order, through a short-lived consumer. If messages got lost in transit, it
+// resumes at its position.
 //
-// A consumer reads the copy of the server that it was placed on. A scan that is to be complete asks
-// the leader for what is missing at its end, and one that expects few messages asks the leader for
-// those from the start: one request a message, where a consumer takes three in all.
+// A consumer reads the copy of the server that it was placed on. A complete scan asks the leader
+// for the missing messages at its end, and one that expects few messages asks the leader for them
+// from the start: one request per message, where a consumer takes three in total.
 type scan struct {
 	bus      *Bus
 	stream   string
 	filters  []string
-	newest   bool   // of each subject alone: one that is written to meanwhile may come again
+	newest   bool   // only the newest of each subject: one that is written meanwhile may be repeated
 	next     uint64 // sequence
 	until    uint64 // exclusive; 0 for none
 	follow   bool
-	complete bool // ends only where the leader has no more
+	complete bool // ends only when the leader has no more
 	few      bool
 
 	consumer  jetstream.Consumer
 	delivered uint64 // by consumer
-	pending   uint64 // behind the last one delivered
+	pending   uint64 // after the last one delivered
 
-	pause       events.Pause // while our server has not heard of consumer yet
-	silentSince time.Time    // since when; zero: it has
+	pause       events.Pause // while our server does not know consumer yet
+	silentSince time.Time    // since when; zero: it does
 }
 
 func (s *scan) messages(ctx context.Context) iter.Seq2[events.Message, error] {
@@ -84,16 +85,16 @@ func (s *scan) messages(ctx context.Context) iter.Seq2[events.Message, error] {
 	}
 }
 
-// scanState says how a scan goes on after a step.
+// scanState is how a scan continues after a step.
 type scanState int
 
 const (
 	scanMore scanState = iota // there is more than the step has yielded
-	scanRead                  // the copy that was read holds no more
+	scanRead                  // the copy holds no more
 	scanOver                  // the leader holds no more, or the reader wants no more
 )
 
-// fewMessages is up to how many messages are asked for one by one.
+// fewMessages is up to how many messages are requested one by one.
 const fewMessages = 16
 
 // ask yields the first few messages that the leader has from s.next on.
@@ -117,19 +118,19 @@ func (s *scan) ask(ctx context.Context, yield func(events.Message, error) bool) 
 	return scanMore, nil
 }
 
-// passed says that no message below until can come any more.
+// passed reports whether no message below until can follow.
 func (s *scan) passed() bool { return s.until != 0 && s.next >= s.until }
 
 const (
 	batchSize  = 256
 	followWait = 5 * time.Second  // of one pull when all is read
-	scanKept   = 30 * time.Second // how long the server keeps a consumer that nobody reads from
-	answerTime = 5 * time.Second  // what nats.go waits where ctx has no deadline: an answer may be lost with its server
+	scanKept   = 30 * time.Second // how long the server keeps a consumer without a reader
+	answerTime = 5 * time.Second  // nats.go's own wait without a deadline: an answer may be lost with its server
 )
 
 var errNoAnswer = fmt.Errorf("%w within %s", events.ErrUnavailable, answerTime)
 
-// batch yields what one pull brings.
+// batch yields the messages of one pull.
 func (s *scan) batch(ctx context.Context, yield func(events.Message, error) bool) (scanState, error) {
 	if err := s.open(ctx); err != nil {
 		return scanOver, err
@@ -161,7 +162,7 @@ func (s *scan) batch(ctx context.Context, yield func(events.Message, error) bool
 	}
 }
 
-// accept checks that nothing was lost before msg; if so, ok is false and the scan begins again there.
+// accept checks that nothing was lost before msg; if so, ok is false and the scan resumes there.
 func (s *scan) accept(msg jetstream.Msg) (message events.Message, ok bool, err error) {
 	meta, err := msg.Metadata()
 	if err != nil {
@@ -178,8 +179,9 @@ func (s *scan) accept(msg jetstream.Msg) (message events.Message, ok bool, err e
 	return message, true, err
 }
 
-// ended looks at a pull that is over. If the consumer is gone, or short of what was pending, the scan begins again: messages
-// may have got lost on the way, or been removed from the stream.
+// ended handles the end of a pull. If the consumer is gone, or has fewer messages than were
+// pending, the scan starts again: messages may have been lost in transit, or removed from the
+// stream.
 func (s *scan) ended(ctx context.Context, err error, short bool) error {
 	if errors.Is(err, nats.ErrNoResponders) {
 		return s.awaitConsumer(ctx, err)
@@ -195,8 +197,8 @@ func (s *scan) ended(ctx context.Context, err error, short bool) error {
 	return ctx.Err()
 }
 
-// awaitConsumer pauses after a pull that nobody answered: in a cluster, the server that we are
-// connected to hears a moment later of a consumer that was placed on another one.
+// awaitConsumer pauses after an unanswered pull: in a cluster, our server learns a moment later of
+// a consumer that was placed on another one.
 func (s *scan) awaitConsumer(ctx context.Context, err error) error {
 	now := s.bus.opts.Now()
 	if s.silentSince.IsZero() {
@@ -212,7 +214,7 @@ func (s *scan) open(ctx context.Context) error {
 	if s.consumer != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer) // a reader's own may be a day
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer) // the reader's own may be a day
 	defer cancel()
 	config := jetstream.ConsumerConfig{
 		FilterSubjects:    s.filters,
@@ -234,7 +236,7 @@ func (s *scan) open(ctx context.Context) error {
 	return nil
 }
 
-// close gives the consumer back; the server would keep it a while.
+// close deletes the consumer, which the server would keep for a while.
 func (s *scan) close() {
 	if s.consumer == nil {
 		return

@@ -14,13 +14,13 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// refusals turns permission violations into answers. The server reports them apart from the request, which would only
-// time out: so a request waits under the subjects it publishes to, and is ended when one of them is refused. Where no answer may
-// be heard, every request is ended.
+// refusals turns permission violations into answers. The server reports them separately from the
+// request, which would only time out: so a request waits under the subjects on which it publishes,
+// and is ended when one of them is refused. If no answers may be received, every request is ended.
 type refusals struct {
 	mu      sync.Mutex
 	waiting map[*waiter]struct{}
-	deaf    error // what the server said of our inbox, if it refused that
+	deaf    error // the server's error about our inbox, if it refused that
 
 	connection *nats.Conn
 }
@@ -33,7 +33,8 @@ type waiter struct {
 var (
 	// refused finds the subject in: Permissions Violation for Publish to "events.x"
 	refused = regexp.MustCompile(`(?i)permissions violation for publish to "([^"]+)"`)
-	// unsubscribed finds the subject in: Permissions Violation for Subscription to "_INBOX.x.*"
+	// deniedSubscription finds the subject in: Permissions Violation for Subscription to
+	// "_INBOX.x.*"
 	deniedSubscription = regexp.MustCompile(`(?i)permissions violation for subscription to "([^"]+)"`)
 	// domain finds a domain's name in the subject of a request to JetStream.
 	domain = regexp.MustCompile(`^\$JS\.[^.]+\.API\.`)
@@ -55,7 +56,7 @@ func watchRefusals(nc *nats.Conn, log *slog.Logger) *refusals {
 	return r
 }
 
-// fail ends the requests that err is about, and reports whether there were any.
+// fail ends the requests that err refers to, and reports whether there were any.
 func (r *refusals) fail(err error, inbox string) bool {
 	if match := refused.FindStringSubmatch(err.Error()); match != nil {
 		subject := domain.ReplaceAllLiteralString(match[1], api)
@@ -76,7 +77,7 @@ func (r *refusals) fail(err error, inbox string) bool {
 	return r.end(why, func(*waiter) bool { return true })
 }
 
-// end ends some of those who wait, and says whether there were any.
+// end ends some of the waiting requests, and reports whether there were any.
 func (r *refusals) end(why error, who func(*waiter) bool) (any bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +90,7 @@ func (r *refusals) end(why error, who func(*waiter) bool) (any bool) {
 	return any
 }
 
-// asks says whether w waits for subject, or for what is above it.
+// asks reports whether w waits for subject, or for a pattern above it.
 func (w *waiter) asks(subject string) bool {
 	for _, awaited := range w.subjects {
 		if rest, ok := strings.CutPrefix(subject, awaited); ok && (rest == "" || rest[0] == '.') {
@@ -99,8 +100,9 @@ func (w *waiter) asks(subject string) bool {
 	return false
 }
 
-// expect returns a ctx that ends when the server refuses one of subjects, or what is below it. done must be called. While the connection
-// is lost it waits for another one, up to answerTime: what is published without one fails, and is not sent later.
+// expect returns a ctx that ends when the server refuses one of subjects, or a subject below it.
+// done must be called. While the connection is lost it waits for another one, up to answerTime:
+// publishing without one fails, and nothing is sent later.
 func (r *refusals) expect(ctx context.Context, subjects ...string) (_ context.Context, done func()) {
 	r.awaitConnection(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -122,7 +124,7 @@ func (r *refusals) awaitConnection(ctx context.Context) {
 
 const connectionLook = 10 * time.Millisecond
 
-// wait is expect for calls that continue with the ctx that they got, which forget leaves as it is.
+// wait is expect for calls that continue with their own ctx, which forget leaves unchanged.
 func (r *refusals) wait(ctx context.Context, subjects ...string) (_ context.Context, forget func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	return ctx, r.add(&waiter{subjects: subjects, cancel: cancel})

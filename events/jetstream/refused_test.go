@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// restrictedBus has a user "admin" with all permissions, and "uploader", which may publish examples of penguin and wait for answers.
+// restrictedBus has a user "admin" with all permissions, and "uploader", which may publish examples
+// of penguin and wait for answers.
 func restrictedBus(t *testing.T) (urlOf func(user string) string) {
 	t.Helper()
 	allowed := &server.Permissions{
@@ -34,7 +35,7 @@ func restrictedBus(t *testing.T) (urlOf func(user string) string) {
 	return func(user string) string { return "nats://" + user + ":" + user + "@" + nats.Addr().String() }
 }
 
-// quick is far below the time after which a request that nobody answers would end.
+// quick is far below the timeout of an unanswered request.
 const quick = 2 * time.Second
 
 func TestWhatTheBusForbidsIsRefusedAtOnceAndByName(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// Every caller that waits when the server restarts gets what is published after it, on the connection it has. A wait may end with an
-// error, as every caller expects; to wait again is enough.
+// Every call that waits when the server restarts gets what is published after it, on its
+// connection. A wait may end with an error, which every caller expects; waiting again is enough.
 func TestWaitingCallsSurviveARestartOfTheServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -95,7 +95,7 @@ func named(name string, err error) error {
 	return nil
 }
 
-// untilDone tries again for as long as the bus is away, but not what no waiting mends.
+// untilDone retries while the bus is unavailable, but not after permanent errors.
 func untilDone(ctx context.Context, try func() error) error {
 	for {
 		err := try()
@@ -131,7 +131,7 @@ func takeOne(ctx context.Context, bus events.Bus) error {
 	return errors.Join(claim.KeepAlive(ctx, func(context.Context) error { return nil }), claim.Ack(ctx))
 }
 
-// TestAReaderThatWasDeletedGoesOnWhereItWas: whoever makes its consumer again, a dispatcher or `stoker streams apply`.
+// A deleted consumer is created again by a dispatcher or by `stoker streams apply`.
 func TestAReaderThatWasDeletedGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	const handled = 40
@@ -144,7 +144,7 @@ func TestAReaderThatWasDeletedGoesOnWhereItWas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := startBus(t)
-			var minutes atomic.Int64 // each look at the clock is a minute later than the last
+			var minutes atomic.Int64 // each reading of the clock is a minute later than the last
 			began := time.Now()
 			now := func() time.Time { return began.Add(time.Duration(minutes.Add(1)) * time.Minute) }
 			bus := connectAs(t, server, jetstream.Options{Create: true, Now: now})
@@ -197,7 +197,7 @@ func TestAReaderThatWasDeletedGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-// followed is the next event; a reader whose consumer is gone finds that out first.
+// followed returns the next event; a reader whose consumer is gone detects that first.
 func followed(t *testing.T, bus *jetstream.Bus) events.EventDelivery {
 	t.Helper()
 	for range 10 {
@@ -211,7 +211,7 @@ func followed(t *testing.T, bus *jetstream.Bus) events.EventDelivery {
 	return nil
 }
 
-// TestAReaderOfALogThatWasMadeAnewMissesNothing: its place is one in the log before, and the new one has grown past it.
+// Its position is in the previous log, and the new one has grown past it.
 func TestAReaderOfALogThatWasMadeAnewMissesNothing(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -227,7 +227,7 @@ func TestAReaderOfALogThatWasMadeAnewMissesNothing(t *testing.T) {
 		}
 	}
 	publish(1)
-	if err := followed(t, bus).Ack(t.Context()); err != nil { // writes its place
+	if err := followed(t, bus).Ack(t.Context()); err != nil { // writes its position
 		t.Fatal(err)
 	}
 	client, err := js.New(dial(t, server))

@@ -81,8 +81,8 @@ func TestTheBusIsAsTheDefinitionsSay(t *testing.T) {
 	}
 }
 
-// JetStream drops a message whose Nats-Msg-Id was used within the window by any publisher of the stream. Streams of earlier versions have
-// the server's default of two minutes.
+// JetStream drops a message whose Nats-Msg-Id was used within the window by any publisher of the
+// stream. Streams of earlier versions have the server's default of two minutes.
 func TestStreamsRememberMessageIDsAsShortAsTheServerAllows(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -106,7 +106,8 @@ func TestStreamsRememberMessageIDsAsShortAsTheServerAllows(t *testing.T) {
 	}
 }
 
-// Deployments scale workers by the lag of these consumers, so each function has one for the classes there are by default.
+// Deployments scale workers by the lag of these consumers, so each function has one for each
+// default class.
 func TestEveryFunctionHasAConsumerForEachUsualClass(t *testing.T) {
 	t.Parallel()
 	defined, err := jetstream.Definitions()

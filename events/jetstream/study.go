@@ -30,7 +30,7 @@ func (b *Bus) ReadStudy(ctx context.Context, study events.Study, after uint64, f
 	return func(yield func(events.StudyEntry, error) bool) {
 		subject := events.StudySubject(study)
 		scan := scan{bus: b, stream: events.StreamStudies, filters: []string{subject}, next: after + 1, follow: follow}
-		scan.complete, scan.few = !follow, after != 0 && !follow // whoever works on a study reads on often, and finds one entry or none
+		scan.complete, scan.few = !follow, after != 0 && !follow // a worker of a study reads often, and finds one entry or none
 		for message, err := range scan.messages(ctx) {
 			if err != nil {
 				yield(events.StudyEntry{}, fmt.Errorf("read %s: %w", subject, b.explain(ctx, err)))
@@ -43,7 +43,7 @@ func (b *Bus) ReadStudy(ctx context.Context, study events.Study, after uint64, f
 	}
 }
 
-// Studies implements events.StudyLog. Messages that another hand put where no study's log is are passed over.
+// Studies implements events.StudyLog. Foreign messages that are not in a study's log are skipped.
 func (b *Bus) Studies(ctx context.Context, pipeline string) iter.Seq2[events.StudyEntry, error] {
 	return func(yield func(events.StudyEntry, error) bool) {
 		shown := map[events.Study]bool{}

@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// One worker that does nothing but append to a study, as one of no-op trials nearly does; and, between, reads on and finds nothing new.
+// One worker only appends to a study, as with no-op trials; and in between reads and finds nothing
+// new.
 func BenchmarkStudies(b *testing.B) {
 	server, err := natsserver.Start(b.Context(), natsserver.Options{Dir: b.TempDir()})
 	if err != nil {

@@ -24,8 +24,9 @@ func TestBus(t *testing.T) {
 	})
 }
 
-// askNoCopies fails the test if any single message is asked for of a server that may have an old copy of its stream, instead of the
-// stream's leader. One server answers both, so that no other test of one server can distinguish them.
+// askNoCopies fails the test if a single message is requested from any server, which may have an
+// old copy of its stream, instead of from the stream's leader. With one server both are answered
+// alike, so no other test of one server can distinguish them.
 func askNoCopies(t *testing.T, conn *nats.Conn) {
 	t.Helper()
 	asked, err := conn.SubscribeSync("$JS.API.DIRECT.GET.>")
@@ -41,7 +42,7 @@ func askNoCopies(t *testing.T, conn *nats.Conn) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(request.Subject, "/place/") { // a consumer's place may be old
+			if !strings.Contains(request.Subject, "/place/") { // a consumer's position may be old
 				t.Errorf("a message was asked for of any copy by %s %s", request.Subject, request.Data)
 			}
 		}
@@ -80,7 +81,7 @@ func connect(t *testing.T, server *natsserver.Server, opts jetstream.Options) *j
 	return connectAs(t, server, opts)
 }
 
-// connectAs opens a bus of its own connection, as another process would.
+// connectAs opens a bus with its own connection, like another process.
 func connectAs(t *testing.T, server *natsserver.Server, opts jetstream.Options) *jetstream.Bus {
 	t.Helper()
 	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -13,40 +13,41 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Surveyed is the state of a bus as far as the client may read it.
+// Surveyed is the state of a bus, as far as the client may read it.
 type Surveyed struct {
 	Server, Version, Cluster string
 	TLS                      bool
 	RoundTrip                time.Duration
-	JetStream                error // why it can't be used, or can't be asked about: events.ErrRefused; nil: it is on
+	JetStream                error // why it can't be used, or queried: events.ErrRefused; nil: it is on
 	Storage, Memory          Usage
 	Parts                    []Part
 }
 
-// Usage is how much of something an account has taken; a Limit below 1 is none.
+// Usage is how much of a limit an account has used; a Limit below 1 is none.
 type Usage struct{ Used, Limit int64 }
 
-// Part is a stream, a KV bucket or a consumer that streams.yaml defines, as it is.
+// Part is the state of a stream, a KV bucket or a consumer that streams.yaml defines.
 type Part struct {
 	Name        string        // stream EVENTS
 	Err         error         // why its state is unknown; events.ErrNotFound: it is missing; events.ErrRefused: no permission
 	Differences []Difference  // from its definition
 	Replicas    int           // of a stream
-	Clustered   bool          // the server that has it is one of several
+	Clustered   bool          // its server is one of several
 	Messages    Usage         // by the stream's own limit
 	Bytes       Usage         // likewise
 	Redelivered int           // of a reader of events: messages that were delivered more than once and are not settled
-	Oldest      string        // of these: sequence and subject of the first, where it is known
-	Clock       time.Duration // by how much the server's clock is ahead of ours, give or take RoundTrip; of a stream
+	Oldest      string        // of these: sequence and subject of the first, if known
+	Clock       time.Duration // how far the server's clock is ahead of ours, give or take RoundTrip; of a stream
 }
 
-// Difference is a field that is not as it is defined.
+// Difference is a field that differs from its definition.
 type Difference struct{ Field, Defined, Is string }
 
-// ErrNoJetStream is that of a server or an account without JetStream.
+// ErrNoJetStream is the error of a server or an account without JetStream.
 var ErrNoJetStream = errors.New("JetStream is off")
 
-// Survey looks at a bus, and changes nothing. Streams may be missing, or other than they are defined: where Connect fails, this says why.
+// Survey reads the state of a bus, and changes nothing. Streams may be missing, or differ from
+// their definition: if Connect fails, this says why.
 func Survey(ctx context.Context, address string, opts Options) (Surveyed, error) {
 	options, err := connectOptions(opts)
 	if err != nil {
@@ -99,7 +100,7 @@ func (s surveyor) survey(ctx context.Context) (Surveyed, error) {
 	return found, nil
 }
 
-// ask makes a request of JetStream, and says in the words of events what came of it.
+// ask makes a request to JetStream, and converts its error to those of package events.
 func (s surveyor) ask(ctx context.Context, subject string, request func(context.Context) error) error {
 	ctx, done := s.refusals.expect(ctx, api+subject)
 	defer done()
@@ -158,7 +159,7 @@ func (s surveyor) consumer(ctx context.Context, d ConsumerDefinition) Part {
 		}
 		info := consumer.CachedInfo()
 		p.Differences = consumerDifferences(d.config(s.opts.Lease), info.Config)
-		if d.Stream != events.StreamJobs { // where to be delivered again is how a job is tried again
+		if d.Stream != events.StreamJobs { // on which redelivery is how a job is retried
 			p.Redelivered = info.NumRedelivered
 		}
 		if p.Redelivered > 0 {
@@ -169,7 +170,7 @@ func (s surveyor) consumer(ctx context.Context, d ConsumerDefinition) Part {
 	return p
 }
 
-// oldest names the first message that a consumer has not acknowledged; "" if it can't be known.
+// oldest names the first message that a consumer has not acknowledged; "" if unknown.
 func (s surveyor) oldest(ctx context.Context, d ConsumerDefinition, from uint64) string {
 	stream, err := s.js.Stream(ctx, d.Stream)
 	if err != nil {
@@ -182,7 +183,7 @@ func (s surveyor) oldest(ctx context.Context, d ConsumerDefinition, from uint64)
 	return fmt.Sprintf("message %d, %s", message.Sequence, message.Subject)
 }
 
-// streamDifferences leaves out what deployments may choose: replicas, limits of size, placement.
+// streamDifferences ignores what deployments may choose: replicas, size limits, placement.
 func streamDifferences(want, is jetstream.StreamConfig) []Difference {
 	var d differences
 	d.compare("subjects", want.Subjects, is.Subjects)

@@ -72,7 +72,7 @@ func TestASurveyFindsWhatIsMissingAndWhatDiffers(t *testing.T) {
 	}
 }
 
-// change is what somebody does to a bus who doesn't know what rests on it.
+// change changes a bus as a user might who does not know what depends on it.
 func change(t *testing.T, url string) {
 	t.Helper()
 	nc, err := dialURL(url)
@@ -122,7 +122,7 @@ func TestASurveyWithoutPermissionFailsAtOnce(t *testing.T) {
 		t.Errorf("limits: %v", found.JetStream)
 	}
 	for _, p := range found.Parts {
-		want := events.ErrNotFound // it may ask for streams, and there are none
+		want := events.ErrNotFound // it may request streams, and there are none
 		if p.Name[:len("consumer")] == "consumer" {
 			want = events.ErrRefused
 		}

@@ -43,8 +43,9 @@ func takeNothing(t *testing.T, bus events.Bus, wait time.Duration) {
 	}
 }
 
-// A worker that was there all along has watched the lease, so a job whose worker died waits for one lease length only.
-// Without watching it would be two: one until the message comes again, and one to see that no heartbeat comes.
+// A worker that was there all the time has watched the lease, so a job whose worker died waits for
+// one lease length only. Without watching it would be two: one until the message is redelivered,
+// and one to see that there is no heartbeat.
 func TestAWorkerThatWatchedTakesOverAfterOneLease(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -67,8 +68,9 @@ func TestAWorkerThatWatchedTakesOverAfterOneLease(t *testing.T) {
 	}
 }
 
-// A worker that starts when the message is already on its way again knows nothing of the owner, so it must see the lease
-// unchanged for a whole lease length first. The owner, whose message a zombie sent back, goes on undisturbed.
+// A worker that starts when the message is already being redelivered knows nothing of the owner, so
+// it must first see the lease unchanged for a whole lease length. The owner, whose message a zombie
+// sent back, continues undisturbed.
 func TestAWorkerThatCameLaterDoesNotTrustARedelivery(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -78,7 +80,7 @@ func TestAWorkerThatCameLaterDoesNotTrustARedelivery(t *testing.T) {
 	late := connect(t, server, jetstream.Options{})
 	err := claim.KeepAlive(t.Context(), func(ctx context.Context) error {
 		naked := dial(t, server)
-		if err := naked.Publish(ackSubject(t, claim), []byte("-NAK")); err != nil { // what a superseded worker's hand-back is
+		if err := naked.Publish(ackSubject(t, claim), []byte("-NAK")); err != nil { // like that of a superseded worker
 			return err
 		}
 		takeNothing(t, late, 2*bustest.Lease)
@@ -93,14 +95,16 @@ func TestAWorkerThatCameLaterDoesNotTrustARedelivery(t *testing.T) {
 	takeNothing(t, late, bustest.Lease+bustest.Lease/2)
 }
 
-// ackSubject is where the first delivery of the first job from train-cpu is acknowledged; all that it says but the time.
+// ackSubject returns the subject that acknowledges the first delivery of the first job from
+// train-cpu, except for the time in it.
 func ackSubject(t *testing.T, claim events.Claim) string {
 	t.Helper()
 	message := claim.Message()
 	return "$JS.ACK.JOBS.train-cpu.1." + strconv.FormatUint(message.Sequence, 10) + ".1." + strconv.FormatInt(message.Stored.UnixNano(), 10) + ".0"
 }
 
-// While the bus is away nothing can be proved, so work must have ended by the time that others may begin.
+// While the bus is unavailable nothing can be proved, so work must have ended before others may
+// begin.
 func TestWorkEndsBeforeItsLeaseDoesWhenTheBusIsAway(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -123,10 +127,10 @@ func TestWorkEndsBeforeItsLeaseDoesWhenTheBusIsAway(t *testing.T) {
 	}
 }
 
-// longLease is the lease of tests that may not lose one, on a busy machine too.
+// longLease is the lease of tests that must not lose one, on a busy machine too.
 const longLease = 4 * bustest.Lease
 
-// A bus that comes back within a lease costs nobody anything.
+// A bus that returns within a lease has no effect on workers.
 func TestWorkGoesOnWhenTheBusComesBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -168,7 +172,8 @@ func TestWorkGoesOnWhenTheBusComesBack(t *testing.T) {
 	takeNothing(t, bus, longLease+longLease/2)
 }
 
-// publishUntilTaken publishes again when the answer was lost with the connection, as every caller may.
+// publishUntilTaken publishes again if the answer was lost with the connection, as every caller
+// may.
 func publishUntilTaken(ctx context.Context, bus events.Bus, event events.Event) (receipt events.Receipt, err error) {
 	for ctx.Err() == nil {
 		if receipt, err = bus.Publish(ctx, event); err == nil {
@@ -191,7 +196,7 @@ func portOf(t *testing.T, server *natsserver.Server) int {
 	return port
 }
 
-// A job that is held is not even sent to others: the heart also keeps the bus's own timer from running out.
+// A held job is not even sent to others: the heartbeat also extends the bus's own timer.
 func TestAHeldJobIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)

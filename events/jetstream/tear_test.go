@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// record is one message in a block file of the server's store: its length (4 bytes, little-endian, the highest bit set if it has
-// headers), its sequence (8 bytes, the highest two bits are marks), its time (8 bytes), and then subject, headers, body, checksum.
+// record is one message in a block file of the server's store: its length (4 bytes, little-endian,
+// the highest bit set if it has headers), its sequence (8 bytes, the highest two bits are marks),
+// its time (8 bytes), and then subject, headers, body, checksum.
 type record struct {
 	sequence uint64
 	at, end  int
@@ -31,8 +32,9 @@ func records(block []byte) (all []record) {
 	return all
 }
 
-// tear leaves the last block of a stream as a write does that was cut off: the last record ends in the middle, if nobody was acknowledged that
-// it was stored; else, or besides, part of another one stands behind it, or what was in the sectors before.
+// tear damages the last block of a stream like an interrupted write: the last record ends in the
+// middle, if it was not acknowledged; else, or in addition, it is followed by part of another one,
+// or by the earlier content of the sectors.
 func tear(t *testing.T, random *rand.Rand, dir, stream string, acknowledged uint64) {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "jetstream", "$G", "streams", stream, "msgs", "*.blk"))
@@ -60,7 +62,7 @@ func tear(t *testing.T, random *rand.Rand, dir, stream string, acknowledged uint
 	}
 }
 
-// garbage is the first part of a record after the one given, noise, or zeros.
+// garbage returns the first part of a record after the given one, noise, or zeros.
 func garbage(random *rand.Rand, last []byte) []byte {
 	out := slices.Clone(last[:1+random.IntN(len(last)-1)])
 	switch random.IntN(3) {

@@ -13,9 +13,10 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// terminated is the server's advisory of a message that a client took off for good, by the NATS schema
-// io.nats.jetstream.advisory.v1.terminated. Stoker acknowledges what it has dead-lettered, so none is its own: each is about a message that
-// someone else's client ended, and that would be gone without a trace. DEAD keeps them, as streams.yaml says.
+// terminated is the server's advisory of a message that a client terminated, by the NATS schema
+// io.nats.jetstream.advisory.v1.terminated. Stoker acknowledges the messages that it has
+// dead-lettered, so no advisory is about them: each is about a message that a foreign client
+// terminated, which would be gone without a trace. DEAD keeps them, as defined in streams.yaml.
 type terminated struct {
 	Stream   string `json:"stream"`
 	Consumer string `json:"consumer"`
@@ -34,21 +35,23 @@ func advisory(message events.Message) (a terminated, ok bool) {
 	return a, err == nil && a.Stream != "" && a.Sequence != 0
 }
 
-// own says whether the server ended the message's delivery by itself, because the stream no longer had the message. That is so
-// when a server was killed between the two parts of an acknowledgement, and when somebody deletes a message: nothing was taken
-// off by it that was not off before.
+// own reports whether the server ended the message's delivery by itself, because the stream no
+// longer had the message. That happens when a server was killed between the two parts of an
+// acknowledgement, and when a message is deleted: the message was gone before.
 func (a terminated) own() bool {
 	return a.Reason == "Unacknowledged message was deleted" || a.Reason == "Message deleted by stream limits"
 }
 
-// about is the message that a dead letter or an advisory is about: a place in a stream. The number comes again where the stream was
-// removed and made again, so that it also says on which side of that the message was.
+// about is the message that a dead letter or an advisory refers to: a sequence in a stream. After
+// the stream is removed and created again, sequences repeat, so about also says whether the message
+// was in the former stream.
 type about struct {
-	prefix string // of the subjects of its letters
-	former bool   // it was in a stream of that name that is gone
+	prefix string // of the subjects of its dead letters
+	former bool   // it was in a removed stream of that name
 }
 
-// about finds the message of that sequence that a stream had at a time: when the message was stored, or when an advisory named it.
+// about finds the message of that sequence that a stream had at a time: when the message was
+// stored, or when an advisory named it.
 func (b *Bus) about(ctx context.Context, name string, sequence uint64, at time.Time) (about, error) {
 	found := about{prefix: events.DeadPrefix(name, sequence)}
 	stream, err := b.js.Stream(ctx, name)
@@ -63,7 +66,8 @@ func (b *Bus) about(ctx context.Context, name string, sequence uint64, at time.T
 	return found, nil
 }
 
-// letter is the dead letter of an advisory, with the message if its stream still has it. A job is gone with its body.
+// letter returns the dead letter of an advisory, with the message if its stream still has it. A job
+// is gone with its body.
 func (b *Bus) letter(ctx context.Context, a terminated, former bool) (events.DeadLetter, error) {
 	reason := fmt.Sprintf("taken off consumer %s by a client that is not Stoker's: %s", a.Consumer, orNone(a.Reason))
 	message, err := events.Message{}, events.ErrNotFound

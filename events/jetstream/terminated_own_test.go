@@ -9,8 +9,9 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// A server that is killed between the two parts of an acknowledgement finds a delivery without its message, as after a deletion,
-// and says that it ended that. The job was done: nothing is dead.
+// A server that is killed between the two parts of an acknowledgement finds a delivery without its
+// message, as after a deletion, and reports that it ended it. The job was done: there is no dead
+// letter.
 func TestWhatTheServerEndsByItselfIsNoDeadLetter(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)

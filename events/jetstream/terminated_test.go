@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// terminate takes the next message of a consumer off for good, as a client does that knows nothing of Stoker.
+// terminate terminates the next message of a consumer, like a foreign client.
 func terminate(t *testing.T, server *natsserver.Server, stream, consumer, reason string) {
 	t.Helper()
 	client, err := js.New(dial(t, server))
@@ -43,7 +43,8 @@ func terminate(t *testing.T, server *natsserver.Server, stream, consumer, reason
 	}
 }
 
-// waitForDead waits until there are n dead letters: the server sends its advisories some time later.
+// waitForDead waits until there are n dead letters: the server sends its advisories some time
+// later.
 func waitForDead(t *testing.T, bus events.Bus, n int) []events.DeadLetter {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
@@ -87,7 +88,8 @@ func TestAJobThatAForeignClientEndedIsADeadLetter(t *testing.T) {
 	}
 }
 
-// The log keeps what it has, so the letter can show it. Two clients ended it: that is one letter.
+// The log keeps its messages, so the dead letter can show the event. Two clients terminated it:
+// there is one dead letter.
 func TestAnEventThatForeignClientsEndedIsOneDeadLetterWithTheEvent(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -112,7 +114,7 @@ func TestAnEventThatForeignClientsEndedIsOneDeadLetterWithTheEvent(t *testing.T)
 	}
 }
 
-// A letter of ours says more than the server's word does.
+// A dead letter of Stoker has more than the server's advisory.
 func TestAMessageDeadLetteredTwiceIsListedByItsDeadLetterOnly(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -137,10 +139,11 @@ func TestAMessageDeadLetteredTwiceIsListedByItsDeadLetterOnly(t *testing.T) {
 	if err := bus.DeleteDeadLetter(t.Context(), deadLetter.Sequence); err != nil {
 		t.Fatal(err)
 	}
-	waitForDead(t, bus, 0) // the advisory does not come up in its place
+	waitForDead(t, bus, 0) // the advisory does not replace it
 }
 
-// What we dead-letter ourselves must not look like someone else's doing, neither before nor after its letter was dropped.
+// Messages that we dead-letter ourselves must not look as if a foreign client terminated them,
+// neither before nor after the deletion of the dead letter.
 func TestOurOwnDeadLettersLeaveNoAdvisory(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// definitionsSoFar are those of every version that had others than the one before it.
+// definitionsSoFar returns the definitions of every version that changed them.
 func definitionsSoFar(t *testing.T) (files []string) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/frozen/streams.*.yaml")
@@ -33,7 +33,7 @@ func definitionsSoFar(t *testing.T) (files []string) {
 	return files
 }
 
-// A bus that this version makes is one that later versions find.
+// Later versions find buses that this version created.
 func TestTheDefinitionsAreFrozen(t *testing.T) {
 	t.Parallel()
 	now, err := jetstream.Definitions()
@@ -61,7 +61,7 @@ func readFile(t *testing.T, name string) []byte {
 	return text
 }
 
-// A data folder outlives the Stoker that made it. What lies in it stays, and what is new works.
+// A data folder survives the Stoker that created it. Its content stays, and new features work.
 func TestADataFolderMadeByOlderDefinitionsIsBroughtUpToDate(t *testing.T) {
 	t.Parallel()
 	for _, file := range definitionsSoFar(t) {
@@ -152,7 +152,7 @@ func clientOf(t *testing.T, server *natsserver.Server) js.JetStream {
 	return client
 }
 
-// `stoker streams apply` goes first in an upgrade, while everything else runs on.
+// In an upgrade `stoker streams apply` runs first, while everything else continues to run.
 func TestDefinitionsAreBroughtUpToDateUnderRunningWork(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -171,7 +171,7 @@ func TestDefinitionsAreBroughtUpToDateUnderRunningWork(t *testing.T) {
 		if _, err := jetstream.Setup(ctx, server.URL(), jetstream.Options{Lease: bustest.Lease, Classes: []string{"a100"}}); err != nil {
 			return err
 		}
-		time.Sleep(bustest.Lease) // the lease is kept, on the bus as it is now
+		time.Sleep(bustest.Lease) // the lease is kept, on the changed bus
 		return ctx.Err()
 	})
 	if err := errors.Join(err, claim.Ack(t.Context()), event.Ack(t.Context())); err != nil {
@@ -187,7 +187,7 @@ func TestDefinitionsAreBroughtUpToDateUnderRunningWork(t *testing.T) {
 	}
 }
 
-// What an operator has set stays, unless streams.yaml says otherwise.
+// Settings of an operator stay, unless streams.yaml overrides them.
 func TestWhatAnOperatorHasSetStays(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
@@ -216,7 +216,8 @@ func TestWhatAnOperatorHasSetStays(t *testing.T) {
 	}
 }
 
-// A stream that can't be changed to what Stoker needs is an error that says why and what to do; the stream is left alone.
+// A stream that can't be changed to its definition is an error that says why and what to do; the
+// stream is not changed.
 func TestAStreamThatCannotBeChangedIsAnErrorThatSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	for want, config := range map[string]js.StreamConfig{

@@ -13,7 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// watched is what a watch of the joins yields until ctx ends: keys, and the error that ends it.
+// watched returns what a watch of the joins yields until ctx ends: keys, and the error that ends
+// it.
 func watched(ctx context.Context, t *testing.T, bus *jetstream.Bus) (keys <-chan string, ended <-chan error) {
 	t.Helper()
 	joins, err := bus.KV(ctx, events.KVJoins)
@@ -35,8 +36,8 @@ func watched(ctx context.Context, t *testing.T, bus *jetstream.Bus) (keys <-chan
 	return seen, over
 }
 
-// A watch whose consumer the server has lost goes on, or ends with an error by which nobody ends who runs for long. It must not fall
-// silent.
+// A watch whose consumer the server has lost continues, or ends with an error that does not end
+// long-running programs. It must not fall silent.
 func TestAWatchOutlivesItsConsumerOrSaysThatItEnded(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(*testing.T, *natsserver.Server, string) *natsserver.Server{
@@ -83,7 +84,7 @@ func TestAWatchOutlivesItsConsumerOrSaysThatItEnded(t *testing.T) {
 	}
 }
 
-// restartBus has a new server in the place of one, with what that had kept.
+// restartBus replaces a server by a new one with the same data.
 func restartBus(t *testing.T, server *natsserver.Server, dir string) *natsserver.Server {
 	t.Helper()
 	port := portOf(t, server)

@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// A server may lose the consumer behind a watch. That is no closed bus, by which dispatchers and workers end.
+// A server may lose the consumer behind a watch. That is not a closed bus, which would end
+// dispatchers and workers.
 func TestAWatchThatEndsIsNoClosedBus(t *testing.T) {
 	t.Parallel()
 	updates := make(chan jetstream.KeyValueEntry)
