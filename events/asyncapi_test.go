@@ -11,7 +11,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// asyncAPI describes the bus in AsyncAPI 3. Channels are NATS subjects; payloads are the schemas next to the document.
+// asyncAPI describes the bus in AsyncAPI 3. Channels are NATS subjects; payloads are the schemas
+// next to the document.
 func asyncAPI(t *testing.T) []byte {
 	t.Helper()
 	channels, operations, messages := yaml.MapSlice{}, yaml.MapSlice{}, yaml.MapSlice{}
@@ -107,7 +108,8 @@ func eventMessage(kind Kind, name string) yaml.MapSlice {
 	}
 }
 
-// exampleOf shows an event of examples or of a transform graph as upstream publishes it, with more members than it must have.
+// exampleOf returns an event of examples or of a transform graph as upstream publishes it, with
+// more than the required members.
 func exampleOf(t *testing.T, kind Kind) yaml.MapSlice {
 	t.Helper()
 	examples := []Examples{{URI: "s3://tfx/penguin/examples/17", Splits: []string{"train", "eval"}}}
@@ -147,7 +149,7 @@ func exampleOf(t *testing.T, kind Kind) yaml.MapSlice {
 	}})}
 }
 
-// The examples are read as a publisher's message is.
+// The examples are read like a publisher's message.
 func TestTheExamplesOfAsyncAPIAreEvents(t *testing.T) {
 	t.Parallel()
 	var document struct {
@@ -191,7 +193,7 @@ func text(description string) yaml.MapSlice {
 	return yaml.MapSlice{item("type", "string"), item("description", description)}
 }
 
-// others adds what is on the bus besides events.
+// others adds the channels of the bus that carry no events.
 func others(channels, messages yaml.MapSlice) (yaml.MapSlice, yaml.MapSlice) {
 	channels = append(channels,
 		item("Job", channel(jobToken+".{function}.{class}.{job}", "Job", "function", "class", "job")),

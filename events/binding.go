@@ -17,20 +17,24 @@ import (
 	"github.com/cloudevents/sdk-go/v2/types"
 )
 
-// The CloudEvents NATS protocol binding, version 1.0, as a binding of the CloudEvents SDK. It imports no NATS: a message is its header
-// and its body, and events/jetstream moves it.
+// The CloudEvents NATS protocol binding, version 1.0, as a binding of the CloudEvents SDK. It does
+// not import NATS: a message is a header and a body, which events/jetstream transports.
 //
-// The SDK's own protocol modules for JetStream (protocol/nats_jetstream, v2 and v3) are not used, because a protocol of the SDK is a
-// pair of Send and Receive, and the bus promises more than that:
+// The SDK's own protocol modules for JetStream (protocol/nats_jetstream, v2 and v3) are not used,
+// because a protocol of the SDK is a pair of Send and Receive, and the contract of the bus needs
+// more:
 //
-//   - Publish is a compare-and-swap on the event's subject (expected last sequence 0) that returns the sequence, and distinguishes an event that
-//     is there already from another one. Both Senders discard the answer of JetStream. v2 creates a stream where it finds none.
-//   - Readers fetch one message each, renew it while they work, hand it back with a delay, count its deliveries, wait until the
-//     acknowledgment is confirmed, and write a dead letter before. Finish of v2 does nothing; that of v3 acknowledges without
-//     confirmation or hands back at once. Both receive ahead of the reader, and v3 creates or updates the consumer, which a reader's
-//     account may not.
-//   - A message that is no event must reach the dead letters with its bytes and the name of the bad field. Both read header names in
-//     lower case alone, do not decode percent-encoding (section 3.1.3.2 of the binding), and name no field.
+//   - Publish is a compare-and-swap on the event's subject (expected last sequence 0) that returns
+//     the sequence, and distinguishes a repeated event from a different one. Both Senders discard
+//     the answer of JetStream. v2 creates a stream if there is none.
+//   - Readers fetch one message each, renew it while they work, hand it back with a delay, count
+//     its deliveries, wait until the acknowledgment is confirmed, and write a dead letter first.
+//     Finish of v2 does nothing; that of v3 acknowledges without confirmation or hands back at
+//     once. Both prefetch, and v3 creates or updates the consumer, for which a reader's account has
+//     no permission.
+//   - A message that is no event must be dead-lettered with its bytes and the name of the bad
+//     field. Both accept only header names in lower case, do not decode percent-encoding (section
+//     3.1.3.2 of the binding), and name no field.
 const (
 	headerPrefix     = "ce-"
 	contentType      = "content-type"
@@ -41,9 +45,10 @@ const (
 
 var attributes = spec.VS.Version(specVersion).Attributes() // of CloudEvents 1.0
 
-// Decode reads an event from a message in either content mode: structured if the header Content-Type says so, else binary if
-// ce-specversion is there, else structured again, because sdk-go sends it without any header. Header names are read in any
-// case. What is wrong is an *Invalid.
+// Decode reads an event from a message in either content mode: structured if the header
+// Content-Type says so, else binary if ce-specversion is set, else structured again, because sdk-go
+// sends that without any header. Header names are case-insensitive. The error for an invalid event
+// is an *Invalid.
 func Decode(header map[string][]string, body []byte) (Event, error) {
 	m := natsMessage{fields: lowerCase(header), body: body, encoding: binding.EncodingBinary}
 	media := strings.ToLower(m.fields[contentType])
@@ -58,9 +63,10 @@ func Decode(header map[string][]string, body []byte) (Event, error) {
 	return DecodeMessage(m)
 }
 
-// DecodeMessage reads an event from a message of any protocol binding of the CloudEvents SDK, in binary or in structured mode. Attributes in
-// headers are percent-decoded, which the bindings for NATS and HTTP ask for and the SDK leaves out. What is wrong with the event is an
-// *Invalid; an error in reading the body is returned as it is.
+// DecodeMessage reads an event from a message of any protocol binding of the CloudEvents SDK, in
+// binary or in structured mode. It percent-decodes attributes in headers, which the bindings for
+// NATS and HTTP require and the SDK leaves out. The error for an invalid event is an *Invalid; an
+// error in reading the body is returned as it is.
 func DecodeMessage(m binding.MessageReader) (Event, error) {
 	read, err := readMessage(context.Background(), m)
 	if err != nil {
@@ -85,7 +91,7 @@ func readMessage(ctx context.Context, m binding.MessageReader) (read eventWriter
 	return read, err
 }
 
-// natsMessage is a message of NATS, read as the SDK reads messages.
+// natsMessage is a message of NATS in the form in which the SDK reads messages.
 type natsMessage struct {
 	fields   map[string]string // by their names in lower case
 	body     []byte
@@ -125,7 +131,8 @@ func (m natsMessage) ReadBinary(_ context.Context, w binding.BinaryWriter) error
 	return w.SetData(bytes.NewBuffer(m.body))
 }
 
-// lowerCase keeps the first value of each header. Where two names differ by case only, the one that sorts first counts.
+// lowerCase keeps the first value of each header. If two names differ only by case, the one that
+// sorts first is kept.
 func lowerCase(header map[string][]string) map[string]string {
 	fields := make(map[string]string, len(header))
 	for _, name := range slices.Sorted(maps.Keys(header)) {
@@ -137,8 +144,9 @@ func lowerCase(header map[string][]string) map[string]string {
 	return fields
 }
 
-// eventWriter collects what the SDK reads of a message, in either mode. The SDK's own (binding.ToEvent) is not used: it trims spaces off
-// ids and subjects, and its errors name no field.
+// eventWriter collects the parts of a message that the SDK reads, in either mode. The SDK's own
+// (binding.ToEvent) is not used: it trims spaces off ids and subjects, and its errors name no
+// field.
 type eventWriter struct {
 	attributes map[string]string
 	data       []byte
@@ -185,7 +193,7 @@ func (w *eventWriter) SetStructuredEvent(_ context.Context, f format.Format, bod
 	return err
 }
 
-// readAll copies nothing that is in memory already.
+// readAll does not copy data that is in memory already.
 func readAll(r io.Reader) ([]byte, error) {
 	if buffer, ok := r.(*bytes.Buffer); ok {
 		return buffer.Bytes(), nil
@@ -193,8 +201,9 @@ func readAll(r io.Reader) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Encode writes an event in binary mode. In addition to what Validate requires, id, source, causation and trace must be visible ASCII
-// without %, quotes and spaces, so that every CloudEvents implementation reads what was meant.
+// Encode writes an event in binary mode. In addition to the requirements of Validate, id, source,
+// causation and trace must be visible ASCII without %, quotes and spaces, so that every CloudEvents
+// implementation reads them unchanged.
 func Encode(f Event) (header map[string][]string, body []byte, err error) {
 	e, err := f.CloudEvent()
 	if err != nil {
@@ -207,7 +216,8 @@ func Encode(f Event) (header map[string][]string, body []byte, err error) {
 	return written.header, written.body, nil
 }
 
-// EncodeStructured writes an event in structured mode, for tools and for tests; Stoker itself writes binary mode.
+// EncodeStructured writes an event in structured mode, for tools and for tests; Stoker itself
+// writes binary mode.
 func EncodeStructured(f Event) (header map[string][]string, body []byte, err error) {
 	e, err := f.CloudEvent()
 	if err != nil {
@@ -219,7 +229,7 @@ func EncodeStructured(f Event) (header map[string][]string, body []byte, err err
 	return map[string][]string{"Content-Type": {structuredType}}, body, nil
 }
 
-// headerWriter makes a message of NATS of what the SDK writes.
+// headerWriter writes the SDK's output to a message of NATS.
 type headerWriter struct {
 	header map[string][]string
 	body   []byte
@@ -248,7 +258,8 @@ func (w *headerWriter) SetData(data io.Reader) (err error) {
 	return err
 }
 
-// percentEncode encodes what the NATS binding says must be (section 3.1.3.2): space, ", % and everything outside visible ASCII.
+// percentEncode encodes the characters for which the NATS binding requires it (section 3.1.3.2):
+// space, ", % and everything outside visible ASCII.
 func percentEncode(value string) string {
 	var out strings.Builder
 	for _, b := range []byte(value) {
@@ -261,7 +272,7 @@ func percentEncode(value string) string {
 	return out.String()
 }
 
-// percentDecode leaves what is no valid escape as it stands: other implementations send % bare.
+// percentDecode keeps invalid escapes unchanged: other implementations send an unescaped %.
 func percentDecode(value string) string {
 	if !strings.Contains(value, "%") {
 		return value

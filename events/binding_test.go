@@ -47,7 +47,7 @@ func TestBinaryModeIsPlainASCIIInHeaders(t *testing.T) {
 	}
 }
 
-// binaryHeader is of a message that Decode takes; change makes others of it.
+// binaryHeader returns the header of a valid message; change modifies it.
 func binaryHeader(change func(header map[string][]string)) map[string][]string {
 	header := map[string][]string{
 		"ce-specversion": {"1.0"}, "ce-type": {"dev.stoker.examples.ready.v1"}, "ce-id": {"1"}, "ce-source": {"/gen"}, "ce-subject": {"penguin"}, "ce-run": {"r"},
@@ -64,7 +64,7 @@ func TestShapesThatOtherImplementationsSend(t *testing.T) {
 		return `{"specversion":"1.0","type":"dev.stoker.examples.ready.v1","id":"1","source":"/gen","subject":"penguin","run":"r"` + extra + `}`
 	}
 	data := `,"data":` + examplesBody
-	unknown := map[string]map[string]string{ // carried along
+	unknown := map[string]map[string]string{ // passed on
 		"binary, with an unknown extension":       {"priority": "7"},
 		"structured, integer and null extensions": {"attempt": "3", "urgent": "true"},
 	}
@@ -224,13 +224,13 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// comesBack wants an event that can be written to be read as the same. Times are written with nanoseconds in UTC; JSON has no
-// difference between a list that is empty and one that is not there.
+// comesBack checks that a written event is read back equal. Times are written with nanoseconds in
+// UTC; JSON does not distinguish an empty list from a missing one.
 func comesBack(t *testing.T, event Event) {
 	t.Helper()
 	header, body, err := Encode(event)
 	if err != nil {
-		return // it holds what only readers take
+		return // it holds values that only readers accept
 	}
 	again, err := Decode(header, body)
 	if err != nil {

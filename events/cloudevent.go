@@ -17,8 +17,8 @@ import (
 
 const specVersion = cloudevents.CloudEventsVersionV1
 
-// CloudEvent returns f as the type of the CloudEvents SDK: what is written to a bus, and for programs that work with that type. It is
-// stricter than Validate, as Encode is.
+// CloudEvent returns f as the type of the CloudEvents SDK: the form written to a bus, and for
+// programs that use that type. Like Encode, it is stricter than Validate.
 func (f Event) CloudEvent() (cloudevents.Event, error) {
 	if err := first(f.Validate(), f.plain()); err != nil {
 		return cloudevents.Event{}, err
@@ -30,8 +30,9 @@ func (f Event) CloudEvent() (cloudevents.Event, error) {
 	return e, err
 }
 
-// JSON is the event as a CloudEvent in the JSON format (CloudEvents JSON format 1.0), for transports other than NATS:
-// structured mode of the HTTP binding, say. Any valid event can be written like this, those of foreign publishers too.
+// JSON returns the event as a CloudEvent in the JSON format (CloudEvents JSON format 1.0), for
+// transports other than NATS, like structured mode of the HTTP binding. It accepts any valid event,
+// including those of foreign publishers.
 func (f Event) JSON() ([]byte, error) {
 	e, err := f.cloudEvent()
 	if err != nil {
@@ -47,7 +48,7 @@ func (f Event) JSON() ([]byte, error) {
 // StructuredType is the media type of JSON.
 const StructuredType = structuredType
 
-// cloudEvent is f as it stands. Attributes that are empty are left out.
+// cloudEvent converts f without further checks. Empty attributes are left out.
 func (f Event) cloudEvent() (cloudevents.Event, error) {
 	data, err := json.Marshal(f.Data)
 	if err != nil {
@@ -75,8 +76,9 @@ func (f Event) cloudEvent() (cloudevents.Event, error) {
 	return (&eventWriter{attributes: attributes, data: data}).event()
 }
 
-// event is the SDK's type of what was read. Its fields are set one by one, because the SDK's setters trim spaces, and two ids that
-// differ by a space are two events. A dataschema is not read: the type names the schema.
+// event returns the collected event in the SDK's type. Its fields are set directly, because the
+// SDK's setters trim spaces, and two ids that differ by a space are two events. A dataschema is not
+// read: the type implies the schema.
 func (w *eventWriter) event() (cloudevents.Event, error) {
 	if version := w.attributes["specversion"]; version != specVersion {
 		return cloudevents.Event{}, invalid("specversion", specVersion, version)
@@ -114,7 +116,7 @@ func optional(text string) *string {
 	return &text
 }
 
-// extend sets what is neither an attribute of CloudEvents itself nor named as none can be.
+// extend sets an extension attribute. It returns an error for an invalid name.
 func (w *eventWriter) extend(context *cloudevents.EventContextV1) error {
 	for name, value := range w.attributes {
 		if value == "" || isAttribute(name) || !extensionRE.MatchString(name) {
@@ -127,7 +129,7 @@ func (w *eventWriter) extend(context *cloudevents.EventContextV1) error {
 	return nil
 }
 
-// isAttribute reports whether a name has a meaning in CloudEvents itself.
+// isAttribute reports whether a name is an attribute of CloudEvents itself.
 func isAttribute(name string) bool {
 	if name == "data" {
 		return true
@@ -140,8 +142,8 @@ func isAttribute(name string) bool {
 	return false
 }
 
-// FromCloudEvent reads an event from the type of the CloudEvents SDK. What is wrong is an *Invalid naming the attribute, or the path below
-// data.
+// FromCloudEvent reads an event from the type of the CloudEvents SDK. The error for an invalid
+// event is an *Invalid that names the attribute, or the path below data.
 func FromCloudEvent(e cloudevents.Event) (Event, error) {
 	kind, err := kindOf(e)
 	if err != nil {
@@ -160,7 +162,7 @@ func FromCloudEvent(e cloudevents.Event) (Event, error) {
 	return event, first(event.Validate(), validation(e))
 }
 
-// kindOf checks what has to be right before the data can be read.
+// kindOf checks what must be valid before the data can be read.
 func kindOf(e cloudevents.Event) (Kind, error) {
 	if e.Context == nil {
 		return "", invalid("specversion", specVersion, "")
@@ -193,7 +195,8 @@ func (f *Event) readExtensions(extensions map[string]any) error {
 	return nil
 }
 
-// validation is the SDK's own, which names all bad attributes: the first by name.
+// validation runs the SDK's own checks, which report all bad attributes, and returns the first by
+// name.
 func validation(e cloudevents.Event) error {
 	bad, ok := errors.AsType[cloudevents.ValidationError](e.Validate())
 	if !ok || len(bad) == 0 {
@@ -205,7 +208,8 @@ func validation(e cloudevents.Event) error {
 
 var extensionRE = regexp.MustCompile(`^[a-z0-9]+$`)
 
-// checkExtensions wants what any CloudEvents implementation can carry. In error a name may be long.
+// checkExtensions returns an error for extensions that not every CloudEvents implementation can
+// carry. A name in the error may be long.
 func checkExtensions(extensions map[string]string) error {
 	if len(extensions) > maxExtensions {
 		return invalid("extensions", fmt.Sprintf("at most %d extension attributes", maxExtensions), fmt.Sprint(len(extensions)))
@@ -221,10 +225,10 @@ func checkExtensions(extensions map[string]string) error {
 	return nil
 }
 
-// ownExtensions have fields of their own in a Event.
+// ownExtensions have their own fields in an Event.
 var ownExtensions = []string{"run", "causationid", "traceparent", "tracestate"}
 
-// isJSON says whether a media type means JSON. CloudEvents' default is JSON.
+// isJSON reports whether a media type means JSON. CloudEvents' default is JSON.
 func isJSON(contentType string) bool {
 	if contentType == "" {
 		return true

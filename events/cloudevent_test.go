@@ -88,7 +88,7 @@ func TestEventsOfTheSDKThatAreNoEventsAreRefused(t *testing.T) {
 	wantInvalid(t, "another's", err, "type")
 }
 
-// What others say of an event goes with it wherever it is written again.
+// Extensions of other systems are kept when an event is written again.
 func TestExtensionsAreCarriedThrough(t *testing.T) {
 	t.Parallel()
 	want := sampleEvent(KindExamplesReady)
@@ -148,7 +148,7 @@ func TestExtensionsAreBounded(t *testing.T) {
 	wantInvalid(t, "read", err, "e")
 }
 
-// The SDK keeps a source as a parsed URI: two spellings of one are one source.
+// The SDK keeps a source as a parsed URI: two spellings of one URI are one source.
 func TestSourcesAreWrittenInTheirNormalForm(t *testing.T) {
 	t.Parallel()
 	event := sampleEvent(KindExamplesReady)
@@ -161,7 +161,7 @@ func TestSourcesAreWrittenInTheirNormalForm(t *testing.T) {
 	}
 }
 
-// The SDK's setters trim spaces, by which two ids would be one.
+// The SDK's setters trim spaces, which would make two ids equal.
 func TestSpacesBelongToAnID(t *testing.T) {
 	t.Parallel()
 	got, err := Decode(binaryHeader(func(h map[string][]string) { h["ce-id"] = []string{" 1"} }), []byte(examplesBody))
@@ -172,7 +172,7 @@ func TestSpacesBelongToAnID(t *testing.T) {
 	wantInvalid(t, "spaces alone", err, "id")
 }
 
-// These make the SDK's own readers panic, or take a part of an event for the whole.
+// These make the SDK's own readers panic, or read a part of an event as the whole.
 func TestEventsThatTheSDKCannotReadAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ body, field string }{
@@ -185,7 +185,8 @@ func TestEventsThatTheSDKCannotReadAreRefused(t *testing.T) {
 	}
 }
 
-// The attributes of HTTP are percent-encoded as those of NATS are; the SDK writes and reads them bare.
+// The attributes of HTTP are percent-encoded like those of NATS; the SDK writes and reads them
+// without encoding.
 func TestMessagesOfTheSDKsHTTPBindingAreRead(t *testing.T) {
 	t.Parallel()
 	header := http.Header{}

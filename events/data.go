@@ -14,12 +14,12 @@ import (
 // Data is the data of an event: a pointer to one of the types below. Its optional methods are those
 // of RunData and MarkerData, and those that come with an embedded Request, Answer or Failed.
 type Data interface {
-	// Kind is constant for the type, which has a row in the table of kinds.
+	// Kind returns a constant of the type, which has a row in the table of kinds.
 	Kind() Kind
 	// Validate returns nil or an *Invalid naming the first bad field by its JSON path below data.
 	Validate() error
-	// Summary is the most important detail of the event in one line, for people: the address of what
-	// is ready, or why something failed.
+	// Summary returns the most important detail of the event in one line, for people: the address
+	// of what is ready, or why something failed.
 	Summary() string
 }
 
@@ -38,7 +38,8 @@ type MarkerData interface {
 	Addresses() []*string
 }
 
-// In the tags, format=s3, format=digest and format=split stand for the patterns in words.go: the schemas carry the pattern.
+// In the tags, format=s3, format=digest and format=split stand for the patterns in words.go, which
+// the schemas contain.
 
 // Examples is one Examples artifact: a folder with one Split-<name> folder for each split.
 type Examples struct {
@@ -49,12 +50,13 @@ type Examples struct {
 	FileFormat    string   `json:"file_format,omitempty" jsonschema:"enum=tfrecords_gzip,enum=FORMAT_TFRECORDS_GZIP,enum=tfrecords,description=Default: tfrecords_gzip"`
 	PayloadFormat string   `json:"payload_format,omitempty" jsonschema:"enum=FORMAT_TF_EXAMPLE,enum=FORMAT_TF_SEQUENCE_EXAMPLE,description=Default: FORMAT_TF_EXAMPLE. All artifacts of a list have the same"`
 
-	// CustomSplitPattern is TFX's custom property of that name (tfx/components/util/examples_utils.py): where an artifact has it,
-	// its keys are the artifact's splits, and Splits and the Split-<name> folders don't count.
+	// CustomSplitPattern is TFX's custom property of that name
+	// (tfx/components/util/examples_utils.py): if an artifact has it, its keys are the artifact's
+	// splits, and Splits and the Split-<name> folders don't count.
 	CustomSplitPattern map[string]string `json:"custom_split_pattern,omitempty" jsonschema_extras:"format=patterns" jsonschema:"description=Of each split the pattern of its files\\, relative to the artifact: subdir/train-*-of-*. Default: Split-<name>/*"`
 }
 
-// Formats of an Examples artifact, in TFX's own words. TFX has more; Stoker reads these.
+// Formats of an Examples artifact, as TFX names them. TFX has more; Stoker reads these.
 const (
 	FileTFRecordsGzip      = "tfrecords_gzip"
 	FileFormatRecordsGzip  = "FORMAT_TFRECORDS_GZIP" // the same, in newer versions of TFX
@@ -63,16 +65,17 @@ const (
 	PayloadSequenceExample = "FORMAT_TF_SEQUENCE_EXAMPLE"
 )
 
-// Request is what a publisher may ask for besides telling what is ready.
+// Request holds the requests that a publisher may add to an event.
 type Request struct {
-	// PipelineSpec is for publishers that are trusted to choose the code that runs (local, or by account).
+	// PipelineSpec is for publishers that are trusted to choose the code that runs (local, or by
+	// account).
 	PipelineSpec json.RawMessage `json:"pipeline_spec,omitempty" jsonschema:"type=object,description=A whole pipeline inline. Refused unless the publisher's account may choose code"`
 	Force        bool            `json:"force,omitempty" jsonschema:"description=Train even if the same was trained before: the execution is salted with this event's id"`
 }
 
 func (r *Request) request() *Request { return r }
 
-// RequestOf returns what the publisher of data asks for; nothing, for kinds that can't.
+// RequestOf returns the request in data; a zero one for kinds without requests.
 func RequestOf(data Data) Request {
 	if asks, ok := data.(interface{ request() *Request }); ok {
 		return *asks.request()
@@ -80,8 +83,8 @@ func RequestOf(data Data) Request {
 	return Request{}
 }
 
-// WithForce returns a copy of data that asks for a training anew, or for none. It is false for kinds
-// that can't ask.
+// WithForce returns a copy of data that requests a new training, or none. It returns false for
+// kinds without requests.
 func WithForce(data Data, force bool) (Data, bool) {
 	copied := copyOf(reflect.ValueOf(data).Elem())
 	asks, ok := copied.(interface{ request() *Request })
@@ -106,7 +109,7 @@ type Answer struct {
 
 func (a *Answer) answer() *Answer { return a }
 
-// answerOf returns what an event answers; nil for kinds that answer no job.
+// answerOf returns the job that an event answers; nil for kinds that answer none.
 func answerOf(data Data) *Answer {
 	if answers, ok := data.(interface{ answer() *Answer }); ok {
 		return answers.answer()
@@ -114,7 +117,7 @@ func answerOf(data Data) *Answer {
 	return nil
 }
 
-// Output is the artifact that a job made, as the event of its result names it.
+// Output is the artifact of a job, as the event of its result names it.
 type Output struct {
 	URI        string
 	Execution  string
@@ -168,7 +171,8 @@ func (d *ExamplesReady) Addresses() []*string {
 	return append(addressesOf(d.Examples), &d.Schema, &d.Statistics)
 }
 
-// TransformReady says that a transform graph, and perhaps the examples it transformed, can be read.
+// TransformReady says that a transform graph, and possibly the examples it transformed, can be
+// read.
 type TransformReady struct {
 	TransformGraph      string     `json:"transform_graph" jsonschema:"required,format=s3,description=Address of a TransformGraph artifact folder"`
 	TransformedExamples []Examples `json:"transformed_examples,omitempty"`
@@ -266,7 +270,7 @@ func (d *HParamsReady) output() Output {
 	return Output{d.Hyperparameters, d.Execution, d.Generation, d.Cached || d.Reused}
 }
 
-// Artifact names one artifact and what it held.
+// Artifact names one artifact and its content.
 type Artifact struct {
 	Type   string `json:"type" jsonschema:"required,minLength=1,description=TFX's type name: Examples Schema TransformGraph HyperParameters Model"`
 	URI    string `json:"uri" jsonschema:"required,format=s3"`
@@ -280,8 +284,8 @@ type Model struct {
 	Formats []string `json:"formats" jsonschema:"required,minItems=1,format=split,description=Folders in it: Format-Serving and so on"`
 }
 
-// Skew is what the train/serve comparison at publish found. A difference beyond the tolerance is no event of a model, but stops the
-// job.
+// Skew is the result of the train/serve comparison before publishing. A difference beyond the
+// tolerance stops the job instead.
 type Skew struct {
 	Rows      int      `json:"rows" jsonschema:"minimum=0,description=Rows that were compared\\, by the model's answers or by its transformed features"`
 	MaxAbs    float64  `json:"max_abs" jsonschema:"description=Largest difference between an answer of the files and what it should be"`
@@ -369,11 +373,11 @@ func (s *Skew) validate() error {
 	)
 }
 
-// ModelBlessed says what an Evaluator found of a model: that it may be served, and be the base of new ones, or that it may not. The
-// newest word on a model counts.
+// ModelBlessed is the verdict of an Evaluator on a model: that it may be served, and be the base of
+// new ones, or that it may not. The newest verdict on a model counts.
 type ModelBlessed struct {
 	Model    string `json:"model" jsonschema:"required,format=s3,description=Address of the Model artifact\\, as model.trained has it"`
-	Blessed  *bool  `json:"blessed" jsonschema:"required"` // nil: not said, which is refused
+	Blessed  *bool  `json:"blessed" jsonschema:"required"` // nil: missing, which is an error
 	Blessing string `json:"blessing,omitempty" jsonschema:"format=s3,description=Address of TFX's ModelBlessing artifact: the folder with BLESSED or NOT_BLESSED in it"`
 }
 
@@ -424,7 +428,7 @@ func (d *Failed) Summary() string {
 
 func (d *Failed) failed() *Failed { return d }
 
-// FailedOf returns the data that all kinds of failures have; nil for other kinds.
+// FailedOf returns the data that all kinds of failures have in common; nil for other kinds.
 func FailedOf(data Data) *Failed {
 	if failure, ok := data.(interface{ failed() *Failed }); ok {
 		return failure.failed()
@@ -447,10 +451,10 @@ type TuningFailed struct{ Failed }
 // Kind implements Data.
 func (*TuningFailed) Kind() Kind { return KindTuningFailed }
 
-// Inputs implements RunData: that its search failed is an event of a run, and brings nothing.
+// Inputs implements RunData: the failure of its search is an event of a run, without artifacts.
 func (*TuningFailed) Inputs() Inputs { return Inputs{} }
 
-// checkFolders wants names that can stand in the name of a folder.
+// checkFolders returns an error for names that can't be part of a folder's name.
 func checkFolders(field string, names []string) error {
 	for i, name := range names {
 		if !splitRE.MatchString(name) {
@@ -486,7 +490,7 @@ func checkMetrics(field string, metrics map[string]float64) error {
 	return nil
 }
 
-// checkValues wants what JSON can hold; a Go program may have put anything there.
+// checkValues returns an error for values that JSON can't hold, which a Go program may have set.
 func checkValues(field string, values map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if _, err := json.Marshal(values[name]); err != nil {

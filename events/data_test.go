@@ -11,7 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// bad data of each kind: what is wrong, the JSON, and the field that the error must name. The schemas refuse all of it too.
+// badData has invalid data of each kind: the fault, the JSON, and the field that the error must
+// name. The schemas reject all of it too.
 func badData() map[string]struct {
 	kind  Kind
 	json  string

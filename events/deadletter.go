@@ -13,12 +13,13 @@ import (
 
 // DeadLetterQueue keeps the messages that can never be handled, until an operator deletes them.
 type DeadLetterQueue interface {
-	// DeadLetters yields dead letters, the oldest first. Any copy of the stream answers: it may lack the newest, the caller's own
-	// included, and hold deleted ones.
+	// DeadLetters yields dead letters, the oldest first. Any copy of the stream answers: it may
+	// lack the newest ones, including the caller's own, and hold deleted ones.
 	DeadLetters(ctx context.Context) iter.Seq2[DeadLetter, error]
 	// DeadLetter appends a dead letter once for each message; appending it again succeeds.
 	DeadLetter(ctx context.Context, d DeadLetter) error
-	// DeleteDeadLetter removes the dead letter of that sequence for good; ErrNotFound if there is none.
+	// DeleteDeadLetter removes the dead letter of that sequence permanently; ErrNotFound if there
+	// is none.
 	DeleteDeadLetter(ctx context.Context, sequence uint64) error
 }
 
@@ -31,21 +32,23 @@ type DeadLetter struct {
 	Stored   time.Time  `json:"-"`
 }
 
-// DeadReason says why a message can never be handled.
+// DeadReason is why a message can never be handled.
 type DeadReason struct {
 	Kind    FailureKind `json:"kind" jsonschema:"required"`
 	Message string      `json:"message" jsonschema:"required"`
-	Field   string      `json:"field,omitempty"` // JSON path of the field that is wrong, if there is one
+	Field   string      `json:"field,omitempty"` // JSON path of the invalid field, if there is one
 }
 
-// Cut says that a dead letter could not hold the whole body of a message, and identifies the whole body.
+// Cut marks a dead letter that could not hold the whole body of a message, and identifies the whole
+// body.
 type Cut struct {
 	Bytes  int    `json:"bytes" jsonschema:"required,description=Size of the whole body"`
 	SHA256 string `json:"sha256" jsonschema:"required,description=Of the whole body, in hex"`
 }
 
-// Encode returns the dead letter as JSON of at most maxBytes, the size limit of one message. If it is larger, Encode first omits
-// the bodies of the causes, which the event log keeps, then the end of the message's own body. Message.Cut says so.
+// Encode returns the dead letter as JSON of at most maxBytes, the size limit of one message. If it
+// is larger, Encode first omits the bodies of the causes, which the event log keeps, then the end
+// of the message's own body. Message.Cut records that.
 func (d DeadLetter) Encode(maxBytes int) ([]byte, error) {
 	text, err := json.Marshal(d)
 	if err != nil || len(text) <= maxBytes {

@@ -2,7 +2,7 @@ package events
 
 import "slices"
 
-// OutcomeKinds are the kinds of events that may end a run.
+// OutcomeKinds returns the kinds of events that may end a run.
 func OutcomeKinds() []Kind { return []Kind{KindModelTrained, KindTrainingFailed} }
 
 // EndsJob reports whether an event is the outcome of a run's job.
@@ -10,16 +10,17 @@ func EndsJob(f Event) bool {
 	return f.Source == Source(FunctionTrain) && slices.Contains(OutcomeKinds(), f.Data.Kind())
 }
 
-// EndsRun reports whether an event is the outcome of a run: of its job, or that it ended without one. That one of its events was refused
-// is no end: the run may go on.
+// EndsRun reports whether an event is the outcome of a run: of its job, or that it ended without
+// one. The rejection of one of its events does not end it: the run may continue.
 func EndsRun(f Event) bool { return EndsJob(f) || f.ID == EndedID(f.Pipeline, f.Run) }
 
-// CausedBy says whether an event names another one as what led to it.
+// CausedBy reports whether an event names another one as its cause.
 func CausedBy(f Event, cause Cause) bool {
 	return f.Causation != "" && f.Causation == plainText(cause.ID)
 }
 
-// EndsRunWithoutJob reports whether the dispatcher published f to end its run without a job: no job of that run may have a result.
+// EndsRunWithoutJob reports whether the dispatcher published f to end its run without a job: no job
+// of that run may have a result.
 func EndsRunWithoutJob(f Event) bool {
 	return f.Source == dispatchSource && f.ID == EndedID(f.Pipeline, f.Run)
 }

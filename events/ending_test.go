@@ -30,7 +30,7 @@ func TestWhatEndsARun(t *testing.T) {
 	}
 }
 
-// A mirror of the log, say, may carry an event of the same id that is not the dispatcher's.
+// For example, a mirror of the log may carry an event of the same id that is not the dispatcher's.
 func TestOnlyTheDispatcherEndsARunWithoutAJob(t *testing.T) {
 	t.Parallel()
 	ended := NewRunEnded(RunEnded{Pipeline: "penguin", Run: "run 1", Failure: &Failure{Kind: FailureInput, Err: errors.New("bad")}})

@@ -2,28 +2,29 @@ package events
 
 import "time"
 
-// Event is a CloudEvent that says what has happened, parsed once, where it comes in. A Event that came out of this package's
-// decoders is valid; one that a program fills in is checked by Validate before it is published. Events are never changed.
+// Event is a CloudEvent that says what has happened. It is parsed once, where it is received. An
+// Event returned by this package's decoders is valid; one made by a program is checked by Validate
+// before it is published. Events are never modified.
 type Event struct {
-	ID       string    // unique with Source; equal ones are the same event published twice
+	ID       string    // unique with Source; equal ones are the same event, published twice
 	Source   string    // URI reference of the publisher
 	Pipeline string    // CloudEvents subject
 	Run      string    // extension "run": the key on which events are joined
-	Time     time.Time // when it happened, as the source says; zero if it does not
+	Time     time.Time // when it happened, according to the source; zero if unknown
 
-	Causation  string // extension "causationid": the event that led here, "" for upstream's own
+	Causation  string // extension "causationid": the event that led to this one, "" for those of upstream
 	Trace      string // extension "traceparent" (W3C), "" if none
 	TraceState string // extension "tracestate" (W3C), "" if there is none that headers carry unchanged
 
-	// Extensions are the extension attributes that mean nothing to Stoker, by name; nil if there are none. They are carried along where an
-	// event is written again.
+	// Extensions are the extension attributes without a meaning in Stoker, by name; nil if there
+	// are none. They are kept when an event is written again.
 	Extensions map[string]string
 
 	Data Data
 }
 
-// Validate says what is wrong with f: an *Invalid naming the CloudEvents attribute or the path below data. What CloudEvents
-// allows is allowed; Encode is stricter with what Stoker itself writes.
+// Validate returns an *Invalid that names the CloudEvents attribute or the path below data.
+// Everything that CloudEvents allows is valid; Encode is stricter for what Stoker itself writes.
 func (f Event) Validate() error {
 	if f.Data == nil {
 		return invalid("data", "the data of the event", "")
@@ -40,8 +41,9 @@ func (f Event) Validate() error {
 	)
 }
 
-// plain says what in f other CloudEvents implementations might not carry unchanged. sdk-go doesn't decode percent-encoding
-// and sends % bare; so our own attributes need none. The run key is the publisher's to choose, and is encoded.
+// plain returns an error for values that other CloudEvents implementations might not carry
+// unchanged. sdk-go doesn't decode percent-encoding and sends % unescaped, so Stoker's own
+// attributes must need none. The run key is chosen by the publisher, and is encoded.
 func (f Event) plain() error {
 	return first(
 		checkPlain("id", f.ID, maxID),

@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// An upstream component announces examples. The message goes to the subject with any NATS client.
+// An upstream component announces examples. Any NATS client can publish the message on the subject.
 func ExampleEncode() {
 	event := events.Event{
 		ID: "example-gen-17", Source: "/tfx/example-gen", Pipeline: "penguin", Run: "2026-11-21 morning",
@@ -26,7 +26,7 @@ func ExampleEncode() {
 	// {"examples":[{"uri":"s3://tfx/penguin/examples/17"}]}
 }
 
-// Both content modes are read; what is wrong names the field.
+// Both content modes are read; the error names the invalid field.
 func ExampleDecode() {
 	body := []byte(`{"specversion": "1.0", "type": "dev.stoker.examples.ready.v1", "id": "1", "source": "/gen",
 		"subject": "penguin", "run": 7, "data": {"examples": [{"uri": "s3://tfx/penguin"}, {"uri": "/home/me/penguin"}]}}`)

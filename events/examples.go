@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Payload is the payload format of Examples, the default filled in.
+// Payload returns the payload format of Examples, with the default.
 func (e Examples) Payload() string {
 	if e.PayloadFormat == "" {
 		return PayloadExample
@@ -26,7 +26,8 @@ func checkExamples(field string, list []Examples) error {
 	return CheckPayloads(field, list)
 }
 
-// CheckPayloads wants one payload format of all artifacts, since a training reads all in the same way.
+// CheckPayloads returns an error unless all artifacts have one payload format, since a training
+// reads all in the same way.
 func CheckPayloads(field string, list []Examples) error {
 	for i, examples := range list {
 		if want := list[0].Payload(); examples.Payload() != want {
@@ -50,7 +51,8 @@ func (e Examples) validate() error {
 
 var filesRE = regexp.MustCompile(filesPattern)
 
-// checkPatterns wants patterns that stay inside their artifact and mean the same to TensorFlow and to Go.
+// checkPatterns returns an error for patterns that leave their artifact, or that TensorFlow and Go
+// interpret differently.
 func checkPatterns(field string, patterns map[string]string) error {
 	for _, split := range slices.Sorted(maps.Keys(patterns)) {
 		if !splitRE.MatchString(split) {
@@ -64,7 +66,8 @@ func checkPatterns(field string, patterns map[string]string) error {
 	return nil
 }
 
-// SplitNames are the splits that the artifact is known to hold, sorted; none if it does not say.
+// SplitNames returns the splits that the artifact is known to hold, sorted; none if it does not
+// list them.
 func (e Examples) SplitNames() []string {
 	if len(e.CustomSplitPattern) > 0 {
 		return slices.Sorted(maps.Keys(e.CustomSplitPattern))
@@ -72,14 +75,14 @@ func (e Examples) SplitNames() []string {
 	return slices.Sorted(slices.Values(e.Splits))
 }
 
-// Has says whether the artifact may hold a split: it lists it, or lists none.
+// Has reports whether the artifact may hold a split: it lists it, or lists none.
 func (e Examples) Has(split string) bool {
 	names := e.SplitNames()
 	return len(names) == 0 || slices.Contains(names, split)
 }
 
-// Files is where a split's files are: a folder below the artifact, "" for the artifact itself, and the pattern that they match,
-// relative to that folder; "" for all that is in it.
+// Files returns where a split's files are: a folder below the artifact, "" for the artifact itself,
+// and the pattern that they match, relative to that folder; "" for all files in it.
 func (e Examples) Files(split string) (folder, pattern string) {
 	pattern, ok := e.CustomSplitPattern[split]
 	if !ok {

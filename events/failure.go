@@ -5,19 +5,20 @@ import (
 	"slices"
 )
 
-// FailureKind is the closed list of what can go wrong with a job. Only functions/worker maps a kind to a disposition.
+// FailureKind is the closed list of what can go wrong with a job. Only functions/worker maps a kind
+// to a disposition.
 type FailureKind string
 
-// The kinds. The package comment of functions/worker has what becomes of each.
+// The kinds. The package comment of functions/worker has the disposition of each.
 const (
-	FailureInput       FailureKind = "input"       // bad bytes, missing split, unknown pipeline: nothing a retry mends
+	FailureInput       FailureKind = "input"       // bad bytes, missing split, unknown pipeline: no retry helps
 	FailureModule      FailureKind = "module"      // the module raised, or wrote no model
 	FailureCheck       FailureKind = "check"       // the model was written but failed its check
 	FailureCrash       FailureKind = "crash"       // the module's process was killed by a signal or aborted
 	FailureResources   FailureKind = "resources"   // over its memory or time limit
-	FailureIncomplete  FailureKind = "incomplete"  // a join expired before its events were there
+	FailureIncomplete  FailureKind = "incomplete"  // a join expired before it had all its events
 	FailureCancelled   FailureKind = "cancelled"   // a user cancelled it
-	FailureUnavailable FailureKind = "unavailable" // bus or store away, lease lost, worker stopped: later, without limit
+	FailureUnavailable FailureKind = "unavailable" // bus or store unavailable, lease lost, worker stopped: retried without limit
 )
 
 // FailureKinds lists every kind.
@@ -26,8 +27,8 @@ func FailureKinds() []FailureKind {
 		FailureCancelled, FailureUnavailable}
 }
 
-// Failure is an error with its kind. Packages wrap what went wrong in one with Fail; errors.AsType finds it again, and AsKind only
-// one of a kind.
+// Failure is an error with its kind. Packages wrap errors with Fail; errors.AsType finds it again,
+// and AsKind only one of a kind.
 type Failure struct {
 	Kind    FailureKind
 	Err     error

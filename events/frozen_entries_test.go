@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/compat"
 )
 
-// again reads and writes as a version does that rewrites what it has read. What it doesn't know would be kept: here nothing may be unknown.
+// again reads and writes like a version that rewrites what it has read. Unknown members would be
+// kept: here there must be none.
 func again[T any](text []byte) ([]byte, error) {
 	var value T
 	if err := json.Unmarshal(text, &value); err != nil {

@@ -19,15 +19,16 @@ import (
 
 var freeze = flag.Bool("freeze", false, "write the frozen messages of kinds that have none, and their digests")
 
-// frozenMessage is a message as it is on the bus.
+// frozenMessage is a message in its form on the bus.
 type frozenMessage struct {
 	Header map[string][]string `json:"header,omitempty"`
 	Body   string              `json:"body"`
 }
 
-// What is in testdata/frozen was written by the version that came first with it, and stays as it is: events are kept forever, and workers
-// of two versions are on one bus while one takes the other's place. Every version reads all of it, and writes it again with nothing
-// missing. A test that fails here says that an upgrade would lose events or jobs: the change is wrong, not the file.
+// The files in testdata/frozen were written by the first version with that content, and never
+// change: events are kept forever, and during an upgrade workers of two versions use one bus. Every
+// version reads all of it, and writes it again with nothing missing. If this test fails, an upgrade
+// would lose events or jobs: the change is wrong, not the file.
 func TestWhatEarlierVersionsWroteIsRead(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Kinds() {
@@ -42,7 +43,8 @@ func TestWhatEarlierVersionsWroteIsRead(t *testing.T) {
 	wantSameJob(t, job, job.Body)
 }
 
-// What comes to a message later is frozen in addition to the first version, as <kind>.<what came>.json.
+// Members that are added to a message later are frozen in addition to the first version, as
+// <kind>.<addition>.json.
 func TestEveryMemberOfAMessageIsFrozen(t *testing.T) {
 	t.Parallel()
 	for kind, data := range samples() {
@@ -74,7 +76,7 @@ func allFrozen(t *testing.T, files string) (all []frozenMessage) {
 	return all
 }
 
-// A worker that is older than the dispatcher meets fields it doesn't know. They mean nothing to it, and are no error.
+// A worker that is older than the dispatcher receives unknown fields. It ignores them.
 func TestWhatLaterVersionsAddIsPassedOver(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Kinds() {
@@ -100,7 +102,7 @@ func written(encode func(Event) (map[string][]string, []byte, error), f Event) (
 	return frozenMessage{header, string(body)}, err
 }
 
-// withMore adds a member that nobody knows.
+// withMore adds an unknown member.
 func withMore(object string) string {
 	return `{"added_later": {"a": [1]}, ` + strings.TrimPrefix(object, "{")
 }
@@ -127,7 +129,7 @@ func wantSameJob(t *testing.T, message frozenMessage, body string) {
 	wantPart(t, message, frozenMessage{Body: string(again)}, err)
 }
 
-// wantPart wants all that was frozen in what is written now, plus what was added since.
+// wantPart checks that what is written now holds everything that was frozen, plus later additions.
 func wantPart(t *testing.T, message, now frozenMessage, err error) {
 	t.Helper()
 	var part, whole any
@@ -142,7 +144,7 @@ func wantPart(t *testing.T, message, now frozenMessage, err error) {
 	}
 }
 
-// holds says whether every member of part is in whole, with the same value.
+// holds reports whether every member of part is in whole, with the same value.
 func holds(whole, part any) bool {
 	members, ok := part.(map[string]any)
 	if !ok {
@@ -155,7 +157,7 @@ func holds(whole, part any) bool {
 	return ok
 }
 
-// frozen reads a message, and first writes it where there is none and -freeze says so.
+// frozen reads a message, after writing it if there is none and -freeze is set.
 func frozen(t *testing.T, name string, write func() (frozenMessage, error)) (message frozenMessage) {
 	t.Helper()
 	file := filepath.Join("testdata", "frozen", name+".json")

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Invalid is an event, a job or a pipeline that is not what it must be.
+// Invalid is the error for an invalid event, job or pipeline.
 type Invalid struct {
 	Field    string // JSON path or CloudEvents attribute: "data.examples[0].uri", "run"; "" for the whole
-	Expected string // what would have been right
-	Got      string // what was there, shortened; "" if nothing was
+	Expected string // what would have been valid
+	Got      string // the value, shortened; "" if there was none
 }
 
 func (e *Invalid) Error() string {
@@ -24,7 +24,7 @@ func (e *Invalid) Error() string {
 	return fmt.Sprintf("%s: expected %s, got %s", where, e.Expected, e.Got)
 }
 
-// invalid quotes and shortens what was there, which may be anything.
+// invalid quotes and shortens the value, which may be anything.
 func invalid(field, expected, got string) *Invalid {
 	if got == "" {
 		return &Invalid{Field: field, Expected: expected}
@@ -32,7 +32,7 @@ func invalid(field, expected, got string) *Invalid {
 	return &Invalid{Field: field, Expected: expected, Got: shorten(got)}
 }
 
-const maxGot = 120 // bytes of a bad value that an error repeats
+const maxGot = 120 // bytes of a bad value in an error
 
 func shorten(value string) string {
 	if len(value) <= maxGot {
@@ -45,7 +45,8 @@ func shorten(value string) string {
 	return strconv.Quote(value[:cut]) + "..."
 }
 
-// below puts field under parent: "data" and "examples[0].uri" make "data.examples[0].uri".
+// below prefixes the field of err with parent: "data" and "examples[0].uri" make
+// "data.examples[0].uri".
 func below(parent string, err error) error {
 	bad, ok := err.(*Invalid)
 	if !ok {
@@ -64,7 +65,7 @@ func below(parent string, err error) error {
 	return &under
 }
 
-// first returns the first error there is. Checks are cheap, so all are evaluated.
+// first returns the first error that is not nil. Checks are cheap, so all are evaluated.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Function says which of Stoker's functions a job is for.
+// Function is the function of Stoker that a job is for.
 type Function string
 
 // The functions.
@@ -20,9 +20,10 @@ const (
 // Functions lists every function.
 func Functions() []Function { return []Function{FunctionTrain, FunctionTune, FunctionTrial} }
 
-// Job is one unit of work on the work queue. It is self-contained: a worker that holds it needs the store and nothing else.
+// Job is one unit of work on the work queue. It is self-contained: the worker that claims it needs
+// only the store.
 type Job struct {
-	ID       string   `json:"id" jsonschema:"required,format=jobid"` // digest of (pipeline, revision, run, function, pinned events): pure, made by functions/dispatch/join
+	ID       string   `json:"id" jsonschema:"required,format=jobid"` // digest of (pipeline, revision, run, function, pinned events): a pure function, in functions/dispatch/join
 	Function Function `json:"function" jsonschema:"required,enum=train,enum=tune,enum=trial"`
 	Class    string   `json:"class" jsonschema:"required,format=name"` // resource class: cpu, gpu, ...
 
@@ -32,7 +33,7 @@ type Job struct {
 	Run      string          `json:"run" jsonschema:"required,minLength=1"`
 
 	Inputs     Inputs    `json:"inputs"`
-	Causes     []Cause   `json:"causes" jsonschema:"required,minItems=1"` // the events joined, in EVENTS order; the last completed the join
+	Causes     []Cause   `json:"causes" jsonschema:"required,minItems=1"` // the joined events, in EVENTS order; the last one completed the join
 	Generation int       `json:"generation,omitempty" jsonschema:"minimum=0,description=The least generation that its model may have: one more for each time that a committed model was lost"`
 	Salt       string    `json:"salt,omitempty" jsonschema:"description=Makes another execution of the same inputs: set where a user wants a training done again"`
 	Study      string    `json:"study,omitempty" jsonschema:"description=Of a trial job: the study whose trials it takes\\, one after another. The hexadecimal digits of its search's execution"`
@@ -42,7 +43,8 @@ type Job struct {
 	TraceState string    `json:"tracestate,omitempty"`
 }
 
-// Inputs are the artifacts a job reads, by address, pinned when its join completed. Empty means: not given.
+// Inputs are the artifacts that a job reads, by address, pinned when its join completed. Empty
+// means: not given.
 type Inputs struct {
 	Examples            []Examples `json:"examples,omitempty"`             // raw
 	TransformedExamples []Examples `json:"transformed_examples,omitempty"` // after TransformGraph
@@ -61,7 +63,7 @@ type Cause struct {
 	Sequence uint64 `json:"sequence" jsonschema:"minimum=0"` // in EVENTS
 }
 
-// DecodeJob reads what was put on the work queue. What is wrong with it is an *Invalid.
+// DecodeJob reads a message of the work queue. The error for an invalid job is an *Invalid.
 func DecodeJob(body []byte) (Job, error) {
 	var job Job
 	if err := unmarshal("", body, &job); err != nil {
@@ -73,7 +75,7 @@ func DecodeJob(body []byte) (Job, error) {
 	return job, nil
 }
 
-// Validate says what is wrong with j: an *Invalid naming the field by its JSON path.
+// Validate returns an *Invalid that names the field by its JSON path.
 func (j Job) Validate() error {
 	if err := CheckJobID("id", j.ID); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// unmarshal reads body into out. Fields it doesn't know are left out, so that a newer publisher is understood; a value of
-// the wrong type is an *Invalid with its exact path below field.
+// unmarshal decodes body into out. Unknown fields are ignored, so that newer publishers are
+// understood; a value of the wrong type is an *Invalid with its exact path below field.
 func unmarshal(field string, body []byte, out any) error {
 	err := json.Unmarshal(body, out)
 	if err == nil {
@@ -25,7 +25,7 @@ func unmarshal(field string, body []byte, out any) error {
 	return &Invalid{Field: field, Expected: "JSON of the documented schema", Got: err.Error()}
 }
 
-// expected names a Go type as a JSON reader would.
+// expected names a Go type in terms of JSON.
 func expected(wrong *json.UnmarshalTypeError) string {
 	switch kind := wrong.Type.Kind().String(); {
 	case strings.HasPrefix(kind, "int"):
@@ -45,8 +45,9 @@ func expected(wrong *json.UnmarshalTypeError) string {
 	}
 }
 
-// pathAt returns the JSON path of the innermost value that holds the byte before offset, which is where encoding/json says
-// that it met a wrong type. encoding/json's own Field has no list indexes.
+// pathAt returns the JSON path of the innermost value that holds the byte before offset, the
+// position at which encoding/json reports a wrong type. encoding/json's own Field has no list
+// indexes.
 func pathAt(body []byte, offset int64) string {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	var walk func(path string) (string, bool)

@@ -7,21 +7,23 @@ import (
 	"time"
 )
 
-// Heartbeat keeps a lease. KeepAlive calls Send from one goroutine at a time.
+// Heartbeat keeps a lease. KeepAlive never calls Send concurrently.
 type Heartbeat interface {
-	// Left is for how long the lease is still provably ours; 0 or less if it is not.
+	// Left returns how long the lease is still provably held; 0 or less if it is not.
 	Left() time.Duration
-	// Send confirms the lease. ErrLeaseLost if it is another's by now; ErrCancelled if it is confirmed and its job cancelled; any
-	// other error may pass.
+	// Send confirms the lease. It returns ErrLeaseLost if another attempt has it, and ErrCancelled
+	// if it is confirmed and its job cancelled; any other error may be transient.
 	Send(ctx context.Context) error
-	// Changed brings something when someone else may have written the lease's entry, to cancel the job or to take it over: KeepAlive
-	// sends a heartbeat then, without waiting for its time. nil if nobody would know.
+	// Changed receives a value when another process may have written the lease's entry, to cancel
+	// the job or to take it over: KeepAlive then sends a heartbeat at once. It is nil if such
+	// writes are not observed.
 	Changed() <-chan struct{}
 }
 
-// KeepAlive is Claim.KeepAlive for buses to build theirs with: it runs work, sends a heartbeat every pause, and ends work's ctx
-// with cause ErrLeaseLost as soon as the lease is lost or can't be proved, or with cause ErrCancelled once its job is cancelled.
-// Heartbeats continue after ctx has ended, until work has returned.
+// KeepAlive implements Claim.KeepAlive for buses: it runs work, sends a heartbeat every pause, and
+// ends work's ctx with cause ErrLeaseLost as soon as the lease is lost or can't be proved, or with
+// cause ErrCancelled once its job is cancelled. Heartbeats continue after ctx has ended, until work
+// has returned.
 func KeepAlive(ctx context.Context, heartbeat Heartbeat, pause time.Duration, work func(context.Context) error) error {
 	if heartbeat.Left() <= 0 {
 		return ErrLeaseLost
@@ -41,9 +43,10 @@ func KeepAlive(ctx context.Context, heartbeat Heartbeat, pause time.Duration, wo
 	return err
 }
 
-// keep beats until work has returned, and returns ErrLeaseLost, with the last failed beat, if the lease is lost before. It calls
-// cancel when the job is known to be cancelled, and beats on. After a beat that failed it takes a breath whatever the news: what made
-// it fail may be what brings them.
+// keep sends heartbeats until work has returned, and returns ErrLeaseLost, with the last failed
+// heartbeat, if the lease is lost before. It calls cancel when the job is known to be cancelled,
+// and continues. After a failed heartbeat it pauses even if the entry has changed, since the cause
+// of the failure may be what reports changes.
 func keep(ctx context.Context, heartbeat Heartbeat, pause time.Duration, returned <-chan struct{}, cancel func()) error {
 	var failed error
 	for next, news := pause, heartbeat.Changed(); ; {
@@ -68,12 +71,13 @@ func keep(ctx context.Context, heartbeat Heartbeat, pause time.Duration, returne
 			failed = nil
 		}
 		if next, news = pause, heartbeat.Changed(); failed != nil {
-			next, news = pause/4, nil // it may pass before the lease runs out
+			next, news = pause/4, nil // it may succeed before the lease expires
 		}
 	}
 }
 
-// unconfirmed is the loss of a lease that ran out, for the reason why it could not be confirmed, if there was one.
+// unconfirmed returns the loss of an expired lease, with the error that prevented its confirmation,
+// if there was one.
 func unconfirmed(failed error) error {
 	if failed == nil {
 		return ErrLeaseLost

@@ -31,7 +31,7 @@ func (h *fakeHeartbeat) Send(context.Context) error {
 	return nil
 }
 
-// hold works for at most a minute, and returns what KeepAlive did and how long the work was let go on.
+// hold works for at most a minute, and returns the result of KeepAlive and how long the work ran.
 func hold(ctx context.Context, beat func(n int) error) (worked time.Duration, err error) {
 	began := time.Now()
 	heartbeat := &fakeHeartbeat{until: began.Add(fakeLease), beat: beat}
@@ -121,7 +121,7 @@ func TestHoldEndsWithItsCauseWhenTheJobIsCancelledAndKeepsTheLease(t *testing.T)
 			if took := time.Since(began); took != fakeLease*2/3 || !errors.Is(context.Cause(ctx), ErrCancelled) {
 				t.Errorf("ended after %s for %v, want the second heartbeat's cancelling", took, context.Cause(ctx))
 			}
-			time.Sleep(2 * fakeLease) // to call it off takes a while
+			time.Sleep(2 * fakeLease) // cancelling takes a while
 			return cancelled
 		})
 		if !errors.Is(err, cancelled) || heartbeat.beats < 6 || heartbeat.Left() <= 0 {
@@ -163,10 +163,10 @@ func TestABeatThatFailsIsNotRepeatedAtEveryNews(t *testing.T) {
 		heartbeat := &fakeHeartbeat{until: time.Now().Add(fakeLease), news: make(chan struct{}, 1)}
 		heartbeat.beat = func(n int) error {
 			if n > 100 {
-				return ErrLeaseLost // or this would never end
+				return ErrLeaseLost // otherwise this would never end
 			}
 			select {
-			case heartbeat.news <- struct{}{}: // as a write does that someone else seems to have made
+			case heartbeat.news <- struct{}{}: // like a write that seems to be another process's
 			default:
 			}
 			return away

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind says what has happened. Its CloudEvents type is "dev.stoker." + Kind + ".v1".
+// Kind is what has happened. Its CloudEvents type is "dev.stoker." + Kind + ".v1".
 type Kind string
 
 // The events that Stoker reads and writes.
@@ -25,7 +25,7 @@ type Publisher string
 
 // The publishers.
 const (
-	ByUpstream   Publisher = "upstream"   // programs that are not Stoker's
+	ByUpstream   Publisher = "upstream"   // programs outside of Stoker
 	ByBridge     Publisher = "bridge"     // for marker objects that upstream uploads
 	ByDispatcher Publisher = "dispatcher" // about runs that get no job
 	ByWorker     Publisher = "worker"     // about the results of jobs
@@ -33,7 +33,7 @@ const (
 
 // kinds has one row for each kind of event, inputs first. Subjects, schemas, the AsyncAPI document,
 // permissions, the words of wait_for, markers and completion are derived from it. The methods of a
-// kind's data say the rest: see Data, and the interfaces below it.
+// kind's data have the rest: see Data, and the interfaces below it.
 var kinds = []struct {
 	kind       Kind
 	data       Data // the zero value of its type
@@ -59,17 +59,18 @@ var kinds = []struct {
 	{kind: KindTuningFailed, data: &TuningFailed{}, publishers: []Publisher{ByDispatcher, ByWorker}},
 }
 
-// Marker says how an uploaded marker object names the artifact of a kind that the bridge publishes.
+// Marker describes how an uploaded marker object names the artifact of a kind that the bridge
+// publishes.
 type Marker struct {
 	// Member is the member of the kind's data with the artifact's address. A marker whose body has
-	// it is about the kind, unless Shared.
+	// it is of the kind, unless Shared.
 	Member string
-	// Folder is an object, or with a slash at its end a folder, that each artifact of the kind has: a
-	// marker that names no artifact is about the one that it lies in. "" for Examples, which the
-	// bridge knows by their splits.
+	// Folder is an object, or with a trailing slash a folder, that each artifact of the kind has: a
+	// marker without an artifact refers to its own folder. "" for Examples, which the bridge
+	// recognizes by their splits.
 	Folder string
-	// Shared says that Member is an optional member of other kinds too, so that it alone does not
-	// make a marker one of this kind.
+	// Shared is true if Member is an optional member of other kinds too, so that it alone does not
+	// determine the kind of a marker.
 	Shared bool
 }
 
@@ -81,7 +82,7 @@ func PublishedBy(p Publisher) []Kind {
 	return kindsWhere(func(i int) bool { return slices.Contains(kinds[i].publishers, p) })
 }
 
-// RunKinds lists the kinds of the events that runs are made of: those whose data is a RunData.
+// RunKinds lists the kinds of the events that form runs: those whose data is a RunData.
 func RunKinds() []Kind {
 	return kindsWhere(func(i int) bool { _, ok := kinds[i].data.(RunData); return ok })
 }
@@ -107,7 +108,7 @@ func WaitWords() []string {
 	return words
 }
 
-// Awaited returns the kind that a word of a pipeline's wait_for stands for; "" for any other word.
+// Awaited returns the kind for a word of a pipeline's wait_for; "" for any other word.
 func Awaited(word string) Kind {
 	for _, row := range kinds {
 		if row.await == word && word != "" {
@@ -133,10 +134,10 @@ const (
 	typeSuffix = ".v1"
 )
 
-// Type is the CloudEvents type of the kind: dev.stoker.examples.ready.v1.
+// Type returns the CloudEvents type of the kind: dev.stoker.examples.ready.v1.
 func (k Kind) Type() string { return typePrefix + string(k) + typeSuffix }
 
-// KindOf is the inverse of Type. A type that is none of Stoker's is an *Invalid.
+// KindOf is the inverse of Type. A type that is not one of Stoker's is an *Invalid.
 func KindOf(cloudEventsType string) (Kind, error) {
 	name, ours := strings.CutPrefix(cloudEventsType, typePrefix)
 	name, known := strings.CutSuffix(name, typeSuffix)

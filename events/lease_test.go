@@ -24,7 +24,8 @@ func TestALeaseCountsItsAttemptsByHowTheyEnded(t *testing.T) {
 	}
 }
 
-// An attempt is lost from when its lease is taken over until its worker reports. One that hands its job back is not.
+// An attempt is lost from when its lease is taken over until its worker reports. One that hands its
+// job back is not.
 func TestALeaseKnowsWhichAttemptsWereLost(t *testing.T) {
 	t.Parallel()
 	lease := Lease{}.For(41).Taken("a").Taken("b").Released(FailureUnavailable, "drained").Taken("c").Taken("d")
@@ -75,7 +76,8 @@ func TestALeaseIsCountedOnForLessThanItLasts(t *testing.T) {
 	}
 }
 
-// What a lease says of a job that is given up outlives its worker, the worker's late report and a release, and ends with the message.
+// The record in a lease that a job is given up survives its worker, the worker's late report and a
+// release, and ends with the message.
 func TestAJobStaysGivenUpForItsMessage(t *testing.T) {
 	t.Parallel()
 	bad := &Failure{Kind: FailureInput, Err: &Invalid{Field: "run", Expected: "a name"}, LogTail: strings.Repeat("x", 2*maxGivenUp) + "end", Log: "s3://b/log", Execution: "sha256:1"}

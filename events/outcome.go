@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// Source is the CloudEvents source of events of Stoker's function f.
+// Source returns the CloudEvents source of events of Stoker's function f.
 func Source(f Function) string { return "/stoker/" + string(f) }
 
 const dispatchSource = "/stoker/dispatch"
 
-// NewModelTrained returns the outcome of a train job. Its id, and with it its subject, is the same for each process that finds the
-// execution done: one event for each run, execution and generation. It is <execution>-<generation>-<digest of pipeline and run>,
-// because two runs may share an execution, and CloudEvents takes equal ids of one source for one event.
+// NewModelTrained returns the outcome of a train job. Its id, and with it its subject, is the same
+// for each process that finds the execution done: one event for each run, execution and generation.
+// It is <execution>-<generation>-<digest of pipeline and run>, because two runs may share an
+// execution, and in CloudEvents equal ids of one source mean one event.
 func NewModelTrained(job Job, data *ModelTrained) Event {
 	data.Salt, data.Job, data.JobRequest = job.Salt, job.ID, job.Request
 	event := follows(job, data)
@@ -23,7 +24,8 @@ func NewModelTrained(job Job, data *ModelTrained) Event {
 	return event
 }
 
-// NewHParamsFound returns the outcome of a tune job that finished at a time. Its id is made as that of NewModelTrained.
+// NewHParamsFound returns the outcome of a tune job that finished at a time. Its id is like that of
+// NewModelTrained.
 func NewHParamsFound(job Job, data *HParamsReady, finished time.Time) Event {
 	data.Salt, data.Job, data.JobRequest = job.Salt, job.ID, job.Request
 	event := follows(job, data)
@@ -35,8 +37,8 @@ func resultID(job Job, execution string, generation int) string {
 	return fmt.Sprintf("%s-%d-%s", strings.TrimPrefix(execution, "sha256:"), generation, DerivedID(job.Pipeline, job.Run))
 }
 
-// NewJobFailed returns the event that a job is given up: a TuningFailed for a job that tunes, else a TrainingFailed. Its id is
-// FailedID, so that it is published once.
+// NewJobFailed returns the event that a job is given up: a TuningFailed for a tune job, else a
+// TrainingFailed. Its id is FailedID, so that it is published once.
 func NewJobFailed(job Job, attempt Attempt, failure *Failure) Event {
 	event := follows(job, failedData(job.Function, Failed{
 		Reason:  failure.Kind,
@@ -53,8 +55,9 @@ func NewJobFailed(job Job, attempt Attempt, failure *Failure) Event {
 	return event
 }
 
-// Announces reports whether f says what became of job: f comes from the job's function and names the job's id and request. A replay of
-// the same run has another job id, because its generation or salt differs; a dead letter that is retried has another request.
+// Announces reports whether f is an outcome of job: f comes from the job's function and names the
+// job's id and request. A replay of the same run has another job id, because its generation or salt
+// differs; a dead letter that is retried has another request.
 func Announces(f Event, job Job) bool {
 	if f.Source != Source(job.Function) {
 		return false
@@ -63,14 +66,16 @@ func Announces(f Event, job Job) bool {
 	return id != "" && id == job.ID && request == job.Request
 }
 
-// MayEnd reports whether f may say what came of the job with that id: f says what came of a job, and names that one, or none. A run has
-// another job where it is asked for again with another salt or generation, and may get events of both. job is "" where it is not known.
+// MayEnd reports whether f may be the outcome of the job with that id: f is the outcome of a job,
+// and names that one, or none. A run has another job if it is requested again with another salt or
+// generation, and may get events of both. job is "" if it is unknown.
 func MayEnd(f Event, job string) bool {
 	id, _ := answers(f.Data)
 	return EndsJob(f) && (id == "" || job == "" || id == job)
 }
 
-// answers returns the id and the request of the job that an event answers; "" for an event that answers none.
+// answers returns the id and the request of the job that an event answers; "" for an event that
+// answers none.
 func answers(data Data) (job, request string) {
 	if a := answerOf(data); a != nil {
 		return a.Job, a.JobRequest
@@ -78,8 +83,8 @@ func answers(data Data) (job, request string) {
 	return "", ""
 }
 
-// FailedID is the id of the event that a job is given up, whichever attempt publishes it: that happens once, or once more for
-// each request to try again.
+// FailedID returns the id of the event that a job is given up, whichever attempt publishes it:
+// once, and once more for each request to try again.
 func FailedID(job Job) string {
 	if job.Request == "" {
 		return DerivedID("failed", job.ID)
@@ -87,8 +92,8 @@ func FailedID(job Job) string {
 	return DerivedID("failed", job.ID, job.Request)
 }
 
-// NewEventRefused returns the event that another event can never lead to a job. Its id is RefusedID, and its time is when the event was stored: a
-// repetition is equal.
+// NewEventRefused returns the event that another event can never lead to a job. Its id is
+// RefusedID, and its time is when the event was stored, so that a repetition is equal.
 func NewEventRefused(refused Recorded, failure *Failure) Event {
 	cause := refused.Event
 	return Event{
@@ -104,23 +109,23 @@ func NewEventRefused(refused Recorded, failure *Failure) Event {
 	}
 }
 
-// RefusedID is the id of the event that another one was refused.
+// RefusedID returns the id of the event that another one was refused.
 func RefusedID(cause Event) string {
 	return DerivedID("refused", string(cause.Data.Kind()), cause.Source, cause.ID)
 }
 
-// RunEnded is a run of which nothing will come: its join expired, or it was cancelled or superseded.
+// RunEnded is a run without a result: its join expired, or it was cancelled or superseded.
 type RunEnded struct {
 	Pipeline string
 	Run      string
 	Last     Cause     // the newest event of the run
 	At       time.Time // by the bus's clock
-	Through  uint64    // sequence of the run's last event that counted
+	Through  uint64    // sequence of the last event of the run that counted
 	Failure  *Failure
 }
 
-// NewRunEnded returns the event that ends a run without a job. Its id is EndedID, for that
-// happens once.
+// NewRunEnded returns the event that ends a run without a job. Its id is EndedID, so that it is
+// published once.
 func NewRunEnded(e RunEnded) Event {
 	return Event{
 		ID:        EndedID(e.Pipeline, e.Run),
@@ -133,10 +138,10 @@ func NewRunEnded(e RunEnded) Event {
 	}
 }
 
-// EndedID is the id of the event that a run has ended without a job.
+// EndedID returns the id of the event that a run has ended without a job.
 func EndedID(pipeline, run string) string { return DerivedID("ended", pipeline, run) }
 
-// DerivedID makes the id of what follows from parts: the same parts, the same id; other parts, another.
+// DerivedID derives an id from parts: the same for the same parts, another for others.
 func DerivedID(parts ...string) string {
 	hash := sha256.New()
 	for _, part := range parts {
@@ -145,7 +150,8 @@ func DerivedID(parts ...string) string {
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// follows fills in what every event about a job says. What led to the job is the event that completed its join.
+// follows sets the fields that every event about a job has. The cause of the job is the event that
+// completed its join.
 func follows(job Job, data Data) Event {
 	event := Event{
 		Source:     Source(job.Function),
@@ -168,8 +174,8 @@ func failedData(f Function, failed Failed) Data {
 	return &TuningFailed{failed}
 }
 
-// plainText leaves a publisher's value as it is where every CloudEvents implementation carries it unchanged, and escapes
-// it otherwise; one that would be too long then is known by its digest.
+// plainText keeps a publisher's value if every CloudEvents implementation carries it unchanged, and
+// escapes it otherwise; if that is too long, it returns a digest.
 func plainText(text string) string {
 	if text == "" || checkPlain("", text, maxID) == nil {
 		return text
@@ -180,8 +186,9 @@ func plainText(text string) string {
 	return DerivedID(text)
 }
 
-// traceState is what of a tracestate every CloudEvents implementation carries unchanged: all of it but the optional space between its
-// members, or nothing, which W3C Trace Context allows.
+// traceState returns the part of a tracestate that every CloudEvents implementation carries
+// unchanged: all but the optional space between its members, or nothing, which W3C Trace Context
+// allows.
 func traceState(text string) string {
 	text = strings.NewReplacer(" ", "", "\t", "").Replace(text)
 	if checkPlain("", text, maxTraceState) != nil {
@@ -197,7 +204,7 @@ func message(failure *Failure) string {
 	return string(failure.Kind)
 }
 
-const maxTail = 32 << 10 // bytes of a log or of a message that an event carries: far below what a bus takes
+const maxTail = 32 << 10 // bytes of a log or of a message in an event: far below the limit of the bus
 
 func tail(text string) string {
 	if len(text) <= maxTail {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Pause spaces the tries of a compare-and-swap loop. The zero value is ready to use; a loop has
-// one of its own.
+// Pause spaces the tries of a compare-and-swap loop. The zero value is ready to use; each loop
+// needs its own.
 //
-// A write that was refused with ErrConflict has lost to another one that may still be on its way
-// through the bus's servers: until it has arrived, Get returns what the loser knew already. Trying
-// again at once would ask the bus as fast as it can answer.
+// A write that failed with ErrConflict has lost to another one that may still be in replication:
+// until it has arrived, Get returns the value that the loser had already. Retrying at once would
+// load the bus as fast as it can answer.
 type Pause struct{ next time.Duration }
 
 const (
@@ -20,7 +20,7 @@ const (
 )
 
 // Wait waits a millisecond, and about twice as long with each further call, up to a quarter of a
-// second. It returns the cause of ctx if that ends before.
+// second. It returns the cause of ctx if that ends first.
 func (p *Pause) Wait(ctx context.Context) error {
 	p.next = min(max(2*p.next, firstPause), longestPause)
 	timer := time.NewTimer(p.next/2 + rand.N(p.next))
@@ -39,16 +39,15 @@ const (
 	longestAway       = 5 * time.Second
 )
 
-// RedeliveryDelay is after how long a message is to be delivered again that could not be handled,
-// by how often it has been delivered: a second, and twice as long each time, up to five minutes, give
-// or take a quarter. A message that never will be handled then costs next to nothing, however many
-// there are.
+// RedeliveryDelay returns the delay before the redelivery of a message that could not be handled,
+// by its number of deliveries: a second, doubled each time, up to five minutes, with a jitter of a
+// quarter. Any number of messages that can never be handled then cost next to nothing.
 func RedeliveryDelay(deliveries int) time.Duration {
 	return redeliveryDelay(deliveries, longestRedelivery)
 }
 
-// RedeliveryDelayAway is RedeliveryDelay for a message that could not be handled because the bus or a
-// store did not answer. It grows to five seconds only: the answer may come at any time.
+// RedeliveryDelayAway is RedeliveryDelay for a message that could not be handled because the bus or
+// a store did not answer. It only grows to five seconds, since the service may return at any time.
 func RedeliveryDelayAway(deliveries int) time.Duration {
 	return redeliveryDelay(deliveries, longestAway)
 }

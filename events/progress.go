@@ -9,9 +9,11 @@ import (
 
 // ProgressFeed carries reports of running jobs to observers.
 type ProgressFeed interface {
-	// Report publishes how a job is getting on. It is cheap, may be lost, and never waits for the bus.
+	// Report publishes the progress of a job. It is cheap, may be lost, and never waits for the
+	// bus.
 	Report(ctx context.Context, p Progress) error
-	// Watch yields progress that is reported from the call on, until ctx ends. "" matches any pipeline or run.
+	// Watch yields progress reported after the call, until ctx ends. "" matches any pipeline or
+	// run.
 	Watch(ctx context.Context, pipeline, run string) iter.Seq2[Progress, error]
 }
 
@@ -29,27 +31,29 @@ type Progress struct {
 	Log      *LogPart           `json:"log,omitempty"` // then the report holds nothing else, and Watch skips it
 }
 
-// LogPart is a piece of the log of a job's module, published while the module runs. Parts may be lost: the whole log is in the
-// store once the module has ended. The last LogParts parts of each job are kept for a while.
+// LogPart is a part of the log of a job's module, published while the module runs. Parts may be
+// lost: the whole log is in the store once the module has ended. The last LogParts parts of each
+// job are kept for a while.
 type LogPart struct {
-	Number int    `json:"number"`          // from 0, by attempt
-	Offset int64  `json:"offset"`          // bytes of the log before it. If it exceeds the end of the previous part, the gap was lost
-	Bytes  int    `json:"bytes"`           // of the log that it covers, at most LogPartBytes
-	Text   string `json:"text"`            // the same, valid UTF-8
+	Number int    `json:"number"`          // from 0, per attempt
+	Offset int64  `json:"offset"`          // bytes of the log before it. If it exceeds the end of the previous part, the part between was lost
+	Bytes  int    `json:"bytes"`           // of the log in it, at most LogPartBytes
+	Text   string `json:"text"`            // these bytes as valid UTF-8
 	Ended  bool   `json:"ended,omitempty"` // the last part: the module has ended
 }
 
-// Bounds of what is kept of the log of a running job: 256 KiB.
+// Limits of what is kept of the log of a running job: 256 KiB.
 const (
 	LogParts     = 32
 	LogPartBytes = 8 << 10
 )
 
-// logToken follows the job in the subject of a log part, so that Watch's filter does not match parts.
+// logToken follows the job in the subject of a log part, so that Watch's filter does not match
+// parts.
 const logToken = "log"
 
-// logSubject is progress.<pipeline>.<run>.<job>.log.<slot>. A stream that keeps the last message of each subject keeps as many
-// parts as there are slots.
+// logSubject returns progress.<pipeline>.<run>.<job>.log.<slot>. A stream that keeps the last
+// message of each subject keeps as many parts as there are slots.
 func logSubject(p Progress) string {
 	return join(progressToken, p.Pipeline, Escape(p.Run), p.Job, logToken, strconv.Itoa(p.Log.Number%LogParts))
 }

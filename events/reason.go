@@ -2,7 +2,8 @@ package events
 
 import "errors"
 
-// Reason is the failure as a dead letter keeps it, with the field that an invalid message named.
+// Reason returns the failure in the form of a dead letter, with the field that an invalid message
+// named.
 func (f *Failure) Reason() DeadReason {
 	reason := DeadReason{Kind: f.Kind, Message: f.Error()}
 	if read, ok := errors.AsType[reasoned](f.Err); ok {
@@ -14,7 +15,7 @@ func (f *Failure) Reason() DeadReason {
 	return reason
 }
 
-// reasoned is the error of a failure that was read back.
+// reasoned is the error of a failure that was decoded.
 type reasoned DeadReason
 
 func (r reasoned) Error() string { return r.Message }

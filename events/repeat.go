@@ -10,11 +10,13 @@ import (
 // SourceBridge is the CloudEvents source of functions/integrate/bridge.
 const SourceBridge = "/stoker/bridge"
 
-// CheckRepeated returns nil if first, the message that the subject of f holds, is an earlier publication of f, and ErrConflict if it is
-// another event or none. Equal are the source and the data. The time and the trace are those of one publication.
+// CheckRepeated returns nil if first, the message that the subject of f holds, is an earlier
+// publication of f, and ErrConflict if it is another event or none. It compares the source and the
+// data, not the time and the trace, which differ between publications.
 //
-// Ids of Stoker's own functions stand for what happened, whoever reports it and after how many attempts: their data is not compared, and
-// bytes that are no event count as the event, as the log has a place for one message of this subject.
+// Ids of Stoker's own functions identify what happened, independent of the reporting process and
+// the number of attempts: their data is not compared, and a message that is no event counts as the
+// event, since the log keeps one message of this subject.
 func CheckRepeated(f Event, first Message) error {
 	named := slices.Contains(namesResults(), f.Source)
 	before, err := Decode(first.Header, first.Body)
@@ -38,7 +40,8 @@ func CheckRepeated(f Event, first Message) error {
 	return err
 }
 
-// sameData compares the data of an event that was read with that of one to be written, as readers will see it.
+// sameData compares the data of an event that was read with that of one to be written, in the form
+// in which readers will see it.
 func sameData(before, f Event) (bool, error) {
 	header, body, err := Encode(f)
 	if err != nil {
@@ -59,7 +62,8 @@ func sameData(before, f Event) (bool, error) {
 	return bytes.Equal(was, is), nil
 }
 
-// namesResults are the sources that derive the id of an event from what happened instead of from the data.
+// namesResults returns the sources that derive the id of an event from what happened instead of
+// from the data.
 func namesResults() []string {
 	return []string{Source(FunctionTrain), Source(FunctionTune), Source(FunctionTrial), dispatchSource, SourceBridge}
 }

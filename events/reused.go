@@ -2,7 +2,7 @@ package events
 
 import "time"
 
-// Skipped is a run that is not tuned: what led to it, and when that was stored.
+// Skipped is a run that is not tuned: the event that led to it, and when that was stored.
 type Skipped struct {
 	Pipeline   string
 	Run        string
@@ -12,17 +12,19 @@ type Skipped struct {
 	Stored     time.Time
 }
 
-// NewHParamsReused returns the event that gives a run that is not tuned the hyperparameters of an earlier one. Its id follows from
-// the run, so that it is published once, whichever process skips the tuning.
+// NewHParamsReused returns the event that gives an untuned run the hyperparameters of an earlier
+// one. Its id follows from the run, so that it is published once, whichever process skips the
+// tuning.
 func NewHParamsReused(s Skipped, last *HParamsReady) Event {
 	data := *last
 	data.Reused = true
-	data.Request, data.Job, data.JobRequest = Request{}, "", "" // were the earlier run's
+	data.Request, data.Job, data.JobRequest = Request{}, "", "" // these were the earlier run's
 	reused, _ := SkippedIDs(s.Pipeline, s.Run)
 	return s.event(reused, &data)
 }
 
-// NewNothingToReuse returns the event that a run is not tuned and there are no hyperparameters to reuse. Its id follows from the run.
+// NewNothingToReuse returns the event that a run is not tuned and there are no hyperparameters to
+// reuse. Its id follows from the run.
 func NewNothingToReuse(s Skipped) Event {
 	_, nothing := SkippedIDs(s.Pipeline, s.Run)
 	return s.event(nothing, &TuningFailed{Failed{
@@ -31,7 +33,8 @@ func NewNothingToReuse(s Skipped) Event {
 	}})
 }
 
-// SkippedIDs are the ids of the events of a run that is not tuned: NewHParamsReused and NewNothingToReuse.
+// SkippedIDs returns the ids of the events of an untuned run: NewHParamsReused and
+// NewNothingToReuse.
 func SkippedIDs(pipeline, run string) (reused, nothing string) {
 	return DerivedID("reused", pipeline, run), DerivedID("nothing to reuse", pipeline, run)
 }

@@ -2,7 +2,7 @@ package events
 
 import "time"
 
-// samples are valid data of every kind, as full as they get.
+// samples returns valid data of every kind, with as many members as possible.
 func samples() map[Kind]Data {
 	score, yes := 0.125, true
 	examples := []Examples{

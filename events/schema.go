@@ -11,16 +11,17 @@ import (
 //go:embed schema/*.json schema/asyncapi.yaml
 var schemas embed.FS
 
-// Schema is the JSON Schema (2020-12) of the data of a kind of event, made from its Go type; nil for a kind there is not.
+// Schema returns the JSON Schema (2020-12) of the data of a kind of event, generated from its Go
+// type; nil for an unknown kind.
 func Schema(kind Kind) []byte { return schemaFile(string(kind)) }
 
-// JobSchema is the JSON Schema of a Job.
+// JobSchema returns the JSON Schema of a Job.
 func JobSchema() []byte { return schemaFile("job") }
 
-// DeadLetterSchema is the JSON Schema of a DeadLetter.
+// DeadLetterSchema returns the JSON Schema of a DeadLetter.
 func DeadLetterSchema() []byte { return schemaFile("dead-letter") }
 
-// AsyncAPI is the AsyncAPI 3 document of all that Stoker says and hears on the bus, in YAML.
+// AsyncAPI returns the AsyncAPI 3 document of all messages of Stoker on the bus, in YAML.
 func AsyncAPI() []byte { return readSchema("schema/asyncapi.yaml") }
 
 func schemaFile(name string) []byte { return readSchema(fmt.Sprintf("schema/%s.v1.json", name)) }

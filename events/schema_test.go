@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write schema/ anew from the Go types")
 
-// described are the Go types that have a schema, by the name of their file.
+// described returns the Go types with a schema, by the name of their file.
 func described() map[string]any {
 	types := map[string]any{"job": &Job{}, "dead-letter": &DeadLetter{}}
 	for _, kind := range Kinds() {
@@ -51,7 +51,7 @@ func schemaOf(t *testing.T, name string, value any) []byte {
 	reflector := jsonschema.Reflector{
 		Anonymous:                  true,
 		ExpandedStruct:             true,
-		AllowAdditionalProperties:  true, // a newer publisher is understood
+		AllowAdditionalProperties:  true, // for newer publishers
 		RequiredFromJSONSchemaTags: true,
 	}
 	schema := reflector.Reflect(value)
@@ -82,7 +82,7 @@ func all(schema *jsonschema.Schema) []*jsonschema.Schema {
 	return found
 }
 
-// spellOut replaces the formats that tags in data.go and job.go name by what they stand for.
+// spellOut replaces the formats in the tags of data.go and job.go by their patterns.
 func spellOut(schema *jsonschema.Schema) {
 	limit := func(n uint64) *uint64 { return &n }
 	of := schema

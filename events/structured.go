@@ -8,10 +8,12 @@ import (
 	"strings"
 )
 
-// readStructured splits an event in the CloudEvents JSON format (section 3) into attributes and data.
+// readStructured splits an event in the CloudEvents JSON format (section 3) into attributes and
+// data.
 //
-// The SDK writes this format (format.JSON), and does not read it here: its reader (2.16.2) panics on "data_base64": 1, ends at a member
-// with an empty name as if the event were complete, takes integers of 32 bits alone, and its errors name no attribute.
+// The SDK writes this format (format.JSON), but its reader is not used: it (2.16.2) panics on
+// "data_base64": 1, ends at a member with an empty name as if the event were complete, accepts only
+// 32-bit integers, and its errors name no attribute.
 func readStructured(body []byte) (attributes map[string]string, data []byte, err error) {
 	if strings.HasPrefix(strings.TrimLeft(string(body[:min(len(body), 64)]), " \t\r\n"), "[") {
 		return nil, nil, invalid("", "one event a message, no batch", "a JSON list")
@@ -55,7 +57,8 @@ func readBase64(raw json.RawMessage) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(text)
 }
 
-// attributeText takes an attribute as a string: in binary mode integers and booleans become strings, so they are the same.
+// attributeText returns an attribute as a string: in binary mode integers and booleans become
+// strings, so they are equal.
 func attributeText(name string, raw json.RawMessage) (string, error) {
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil {

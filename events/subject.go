@@ -25,7 +25,7 @@ const (
 	progressToken = "progress"
 )
 
-// StreamOf is the stream that keeps what is published on a subject; "" if none does.
+// StreamOf returns the stream that keeps messages on a subject; "" if none does.
 func StreamOf(subject string) string {
 	token, rest, _ := strings.Cut(subject, ".")
 	if rest == "" {
@@ -36,12 +36,14 @@ func StreamOf(subject string) string {
 	}[token]
 }
 
-// EventSubject is where an event is published: events.<kind>.<pipeline>.<run>.<id>, the kind with dashes for dots.
+// EventSubject returns the subject of an event: events.<kind>.<pipeline>.<run>.<id>, the kind with
+// dashes for dots.
 func EventSubject(f Event) string {
 	return join(eventToken, kindToken(f.Data.Kind()), f.Pipeline, Escape(f.Run), Escape(f.ID))
 }
 
-// ParseEventSubject says which run an event was published for, whatever it says inside; false for a subject that names none.
+// ParseEventSubject returns the run in the subject of an event, whatever its content; false for a
+// subject that names none.
 func ParseEventSubject(subject string) (pipeline, run string, ok bool) {
 	tokens := strings.Split(subject, ".")
 	if len(tokens) < 4 || tokens[0] != eventToken {
@@ -51,7 +53,8 @@ func ParseEventSubject(subject string) (pipeline, run string, ok bool) {
 	return tokens[2], run, err == nil
 }
 
-// EventFilters are the subjects that match what q selects by kind, pipeline and run. No two of them overlap.
+// EventFilters returns the subjects that match the kinds, pipeline and run of q. No two of them
+// overlap.
 func EventFilters(q Query) []string {
 	kinds := q.Kinds
 	if len(kinds) == 0 {
@@ -77,8 +80,8 @@ func eventFilter(kind, pipeline, run string) string {
 	}
 }
 
-// CheckEventSubject says whether an event was published where it belongs. A publisher's permissions are by subject: what
-// the event says must agree.
+// CheckEventSubject returns an error unless an event was published on its own subject. A
+// publisher's permissions are by subject, so the content must agree.
 func CheckEventSubject(f Event, subject string) error {
 	if want := EventSubject(f); subject != want {
 		return invalid("NATS subject", want, subject)
@@ -86,7 +89,7 @@ func CheckEventSubject(f Event, subject string) error {
 	return nil
 }
 
-// JobSubject is where a job waits: jobs.<function>.<class>.<job>.
+// JobSubject returns the subject of a job: jobs.<function>.<class>.<job>.
 func JobSubject(j Job) string { return join(jobToken, string(j.Function), j.Class, j.ID) }
 
 // JobFilter matches the jobs of one function and class.
@@ -98,7 +101,8 @@ func JobFilterAny(job string) string { return join(jobToken, "*", "*", job) }
 // JobID is the last token of a job's subject.
 func JobID(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
 
-// ProgressSubject is where progress is reported: progress.<pipeline>.<run>.<job>; a part of a log below that.
+// ProgressSubject returns the subject of progress: progress.<pipeline>.<run>.<job>; a part of a log
+// is below that.
 func ProgressSubject(p Progress) string {
 	if p.Log != nil {
 		return logSubject(p)
@@ -114,7 +118,7 @@ func ProgressFilter(pipeline, run string) string {
 	return join(progressToken, orAny(pipeline), orAny(run), "*")
 }
 
-// StudySubject is where a study's log is kept: studies.<pipeline>.<id>.
+// StudySubject returns the subject of a study's log: studies.<pipeline>.<id>.
 func StudySubject(s Study) string { return join(studyToken, s.Pipeline, s.ID) }
 
 // StudyFilter matches the logs of a pipeline's studies; "" matches all.
@@ -147,15 +151,15 @@ const (
 	BucketsFilter = bucketToken + ".>"
 )
 
-// DeadSubject is where the dead letter of a message is kept: dead.<stream>.<sequence>.<digest>, so that each message has one. A stream
-// that is removed and made again counts from 1 again: the digest is of the message's subject, time and body, so that no two messages
-// share a name.
+// DeadSubject returns the subject of a message's dead letter: dead.<stream>.<sequence>.<digest>, so
+// that each message has one. A stream that is removed and created again restarts at sequence 1: the
+// digest is of the message's subject, time and body, so that no two messages share a subject.
 func DeadSubject(m Message) string {
 	digest := DerivedID(m.Subject, strconv.FormatInt(m.Stored.UnixNano(), 10), string(m.Body))
 	return join(DeadPrefix(m.Stream, m.Sequence), digest)
 }
 
-// DeadPrefix begins the subjects of the dead letters of a place in a stream.
+// DeadPrefix returns the prefix of the subjects of the dead letters for a sequence of a stream.
 func DeadPrefix(stream string, sequence uint64) string {
 	return join(deadToken, stream, strconv.FormatUint(sequence, 10))
 }
@@ -173,8 +177,9 @@ func orAny(token string) string {
 
 const escapeDigits = "0123456789ABCDEF"
 
-// Escape turns any text into one token of a NATS subject, which is also a key of a NATS KV bucket. Letters, digits, _, -
-// and / stand for themselves; every other byte becomes = and two hexadecimal digits; the empty text becomes "=".
+// Escape turns any text into one token of a NATS subject, which is also a key of a NATS KV bucket.
+// Letters, digits, _, - and / stay; every other byte becomes = and two hexadecimal digits; the
+// empty text becomes "=".
 func Escape(text string) string {
 	if text == "" {
 		return "="
@@ -190,7 +195,7 @@ func Escape(text string) string {
 	return out.String()
 }
 
-// Unescape is the inverse of Escape, and refuses what Escape does not write.
+// Unescape is the inverse of Escape. It returns an error for a token that Escape does not produce.
 func Unescape(token string) (string, error) {
 	if token == "=" {
 		return "", nil

@@ -13,7 +13,7 @@ func TestSubjectsAreReadBack(t *testing.T) {
 	for subject, want := range map[string]string{
 		EventSubject(exampleEvent()):               "penguin 2026-11-21T10:00 true",
 		"events.examples-ready.penguin.run=201":    "penguin run 1 true", // without the id
-		"events.examples-ready.penguin.=zz.x":      "penguin  false",     // an odd hand's
+		"events.examples-ready.penguin.=zz.x":      "penguin  false",     // written by hand
 		"events.examples-ready.penguin":            "  false",
 		"buckets.examples-ready.penguin.run=201.x": "  false",
 	} {
@@ -106,7 +106,7 @@ func TestAnEventBelongsUnderItsOwnSubject(t *testing.T) {
 	}
 }
 
-// token is what both a NATS subject token and a NATS KV key may be, without what would make it several.
+// token matches what both a NATS subject token and a NATS KV key may be, without separators.
 var token = regexp.MustCompile(`^[-/_=a-zA-Z0-9]+$`)
 
 func TestEscapedTextIsOneTokenAndComesBack(t *testing.T) {

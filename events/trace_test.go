@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A tracestate is passed on as tracing systems wrote it, and never a reason to refuse an event.
+// A tracestate is passed on unchanged, and never a reason to reject an event.
 func TestWhatTracingSystemsAddIsPassedOn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ sent, want string }{

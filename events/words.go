@@ -10,18 +10,20 @@ import (
 	"unicode/utf8"
 )
 
-// What single values may look like. The JSON Schemas say the same with the same patterns.
+// Patterns of single values. The JSON Schemas use the same patterns.
 const (
 	namePattern   = `^[a-z0-9][a-z0-9-]*$`
 	digestPattern = `^sha256:[0-9a-f]{64}$`
 	jobIDPattern  = `^[A-Za-z0-9_-]{1,128}$`
 	splitPattern  = `^[A-Za-z0-9_][A-Za-z0-9_.-]*$`
-	// uriPattern: every element of the key is not empty, not "." and not ".."; a trailing slash is allowed; nothing holds a
-	// control character. It needs no look-ahead, so that every JSON Schema engine agrees.
+	// uriPattern: every element of the key is not empty, not "." and not ".."; a trailing slash is
+	// allowed; there are no control characters. It needs no look-ahead, so that every JSON Schema
+	// engine agrees.
 	uriPattern = `^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/` + uriElement + `)+/?$`
 	uriElement = `(\.?\.?[^/.\x00-\x1f\x7f-\x9f][^/\x00-\x1f\x7f-\x9f]*|\.\.\.[^/\x00-\x1f\x7f-\x9f]*)`
 
-	// filesPattern is the same of a path that is relative and may hold * ? and [ ], as TensorFlow's globs do, and no \.
+	// filesPattern is the same for a relative path, which may hold * ? and [ ], as in TensorFlow's
+	// globs, and no \.
 	filesPattern = `^` + filesElement + `(/` + filesElement + `)*$`
 	filesElement = `(\.?\.?[^/.\\\x00-\x1f\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f]*|\.\.\.[^/\\\x00-\x1f\x7f-\x9f]*)`
 
@@ -31,10 +33,10 @@ const (
 	maxURI    = 1100 // bytes: S3's 1024 for the key, 63 for the bucket, and s3://
 	maxSource = 1024 // bytes
 
-	maxExtensions = 64   // of one event
+	maxExtensions = 64   // per event
 	maxExtension  = 4096 // bytes
 
-	maxTraceState = 512 // bytes, which W3C Trace Context asks everyone to pass on
+	maxTraceState = 512 // bytes, which W3C Trace Context requires everyone to pass on
 )
 
 var (
@@ -45,8 +47,8 @@ var (
 	uriRE    = regexp.MustCompile(uriPattern)
 )
 
-// CheckName says what is wrong with the name of a pipeline or a resource class: a-z, 0-9 and -, 1 to 63 bytes, not
-// beginning with -.
+// CheckName validates the name of a pipeline or a resource class: a-z, 0-9 and -, 1 to 63 bytes,
+// not beginning with -.
 func CheckName(field, name string) error {
 	if len(name) > maxName || !nameRE.MatchString(name) {
 		return invalid(field, "1 to 63 of a-z, 0-9 and -, beginning with a letter or digit", name)
@@ -54,7 +56,8 @@ func CheckName(field, name string) error {
 	return nil
 }
 
-// CheckJobID says what is wrong with the id of a job: 1 to 128 letters, digits, _ and -, so that it is one token of a subject.
+// CheckJobID validates the id of a job: 1 to 128 letters, digits, _ and -, so that it is one token
+// of a subject.
 func CheckJobID(field, id string) error {
 	if !jobIDRE.MatchString(id) {
 		return invalid(field, "1 to 128 letters, digits, _ and -", id)
@@ -62,11 +65,11 @@ func CheckJobID(field, id string) error {
 	return nil
 }
 
-// CheckRun says what is wrong with a run key: any UTF-8 without control characters, 1 to 256 bytes.
+// CheckRun validates a run key: any UTF-8 without control characters, 1 to 256 bytes.
 func CheckRun(field, run string) error { return checkText(field, run, maxRun) }
 
-// CheckURI says what is wrong with the address of an artifact. Empty is wrong too; optional addresses are checked by
-// optionalURI.
+// CheckURI validates the address of an artifact. An empty one is invalid too; optional addresses
+// are checked by optionalURI.
 func CheckURI(field, uri string) error {
 	if len(uri) > maxURI || !utf8.ValidString(uri) || !uriRE.MatchString(uri) {
 		return invalid(field, `an address s3://bucket/key (bucket: 3 to 63 of a-z, 0-9, . and -; no empty, "." or ".." element; no control characters)`, uri)
@@ -95,7 +98,8 @@ func optionalDigest(field, digest string) error {
 	return checkDigest(field, digest)
 }
 
-// checkText is what CloudEvents calls a String: no control characters, no surrogates, no noncharacters.
+// checkText validates a String of CloudEvents: no control characters, no surrogates, no
+// noncharacters.
 func checkText(field, text string, maxBytes int) error {
 	if text == "" || len(text) > maxBytes || !utf8.ValidString(text) || strings.ContainsFunc(text, notCloudEventsString) {
 		return invalid(field, fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", maxBytes), text)
@@ -107,7 +111,8 @@ func notCloudEventsString(r rune) bool {
 	return unicode.IsControl(r) || r&0xfffe == 0xfffe || (r >= 0xfdd0 && r <= 0xfdef)
 }
 
-// checkPlain is what all CloudEvents implementations carry unchanged through a header: visible ASCII without % and quotes.
+// checkPlain validates text that all CloudEvents implementations carry unchanged through a header:
+// visible ASCII without % and quotes.
 func checkPlain(field, text string, maxBytes int) error {
 	if text == "" || len(text) > maxBytes || strings.ContainsFunc(text, notPlain) {
 		return invalid(field, fmt.Sprintf("1 to %d visible ASCII characters without %%, quotes and spaces", maxBytes), text)
@@ -124,7 +129,7 @@ func optionalPlain(field, text string, maxBytes int) error {
 
 func notPlain(r rune) bool { return r <= ' ' || r >= 0x7f || r == '%' || r == '"' || r == '\'' }
 
-// checkOneOf takes the empty string as the default, which it describes.
+// checkOneOf accepts the empty string as the default, and describes it so.
 func checkOneOf(field, got string, allowed ...string) error {
 	if got == "" || slices.Contains(allowed, got) {
 		return nil
