@@ -25,9 +25,22 @@ type Store interface {
 }
 
 // backends maps the scheme of an endpoint to the function that opens its store.
-var backends = map[string]func(context.Context, storage.Access) (Store, error){
-	"http":  openS3,
-	"https": openS3,
+var backends = map[string]opener{
+	"http":  with(openS3),
+	"https": with(openS3),
+}
+
+type opener func(context.Context, storage.Access) (Store, error)
+
+// with makes an opener of a function that returns a backend's own type.
+func with[S Store](open func(context.Context, storage.Access) (S, error)) opener {
+	return func(ctx context.Context, a storage.Access) (Store, error) {
+		store, err := open(ctx, a)
+		if err != nil {
+			return nil, err // not a Store that holds a nil S
+		}
+		return store, nil
+	}
 }
 
 // Open returns the store of an endpoint. It connects to no server, except one that issues
@@ -41,13 +54,9 @@ func Open(ctx context.Context, a storage.Access) (Store, error) {
 	return open(ctx, a)
 }
 
-func openS3(ctx context.Context, a storage.Access) (Store, error) {
-	store, err := s3.Open(ctx, s3.Config{
+func openS3(ctx context.Context, a storage.Access) (*s3.Store, error) {
+	return s3.Open(ctx, s3.Config{
 		Endpoint: a.Endpoint, Region: a.Region, RootCA: a.RootCA,
 		AccessKey: a.AccessKey, SecretKey: a.SecretKey, SessionToken: a.SessionToken, Credentials: a.Credentials,
 	})
-	if err != nil {
-		return nil, err // not a nil *s3.Store
-	}
-	return store, nil
 }
