@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
@@ -48,7 +49,7 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 			`p.yaml:3:32: trainer.eval_args.splits[0]: expected the name of a split, like train, got "../x"`},
 		{"a split twice", head + "trainer: {eval_args: {splits: [a, a]}}\n", `p.yaml:3:35: trainer.eval_args.splits[1]: a is there twice`},
 		{"an unknown event", head + "trainer: {wait_for: [tranform]}\n",
-			`p.yaml:3:22: trainer.wait_for[0]: expected one of examples, transform, hparams, got "tranform"; did you mean transform?`},
+			`p.yaml:3:22: trainer.wait_for[0]: expected one of ` + strings.Join(events.WaitWords(), ", ") + `, got "tranform"; did you mean transform?`},
 		{"proto text with an unknown field", head + "trainer: {train_args: \"steps: 5\"}\n",
 			`p.yaml:3:23: trainer.train_args: unknown field: steps; ` + argsForms},
 		{"proto text of lines", head + "trainer:\n  eval_args: |\n    num_steps: 5\n    splits: train\n",

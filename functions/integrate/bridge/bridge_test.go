@@ -446,7 +446,7 @@ func TestWhatCanNeverBeAnEventBecomesADeadLetterWithItsReason(t *testing.T) {
 		"two kinds":                     {key: key, option: "p", body: `{"transform_graph": ".", "hyperparameters": "."}`, reason: "none in a marker of transform.ready", field: "hyperparameters"},
 		"transformed, without a graph":  {key: key, option: "p", body: `{"transformed_examples": [{"uri": "."}]}`, reason: "none in a marker of examples.ready", field: "transformed_examples"},
 		"another world":                 {key: key, option: "p", body: `{"examples": [{"uri": "gs://bkt/x"}]}`, reason: "gs://bkt/x", field: "data.examples[0].uri"},
-		"no splits":                     {key: "empty/_SUCCESS", option: "p", reason: "expected Split-<name> folders with files, transform_fn or best_hyperparameters.txt in s3://data/empty"},
+		"no splits":                     {key: "empty/_SUCCESS", option: "p", reason: "expected Split-<name> folders with files, transform_fn"},
 		"no folder":                     {key: "_SUCCESS", option: "p", reason: "a whole bucket is not an artifact"},
 		"no such thing":                 {key: "monday//_SUCCESS", option: "p", body: "-", reason: "holds an empty element"},
 		"too long":                      {key: key, option: "p", body: strings.Repeat(" ", 513<<10), reason: "at most 524288 bytes, got 525312"},
