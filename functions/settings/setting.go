@@ -65,9 +65,10 @@ type Setting struct {
 	Flag    string   // that all commands have; "" where there is none
 	Env     []string // the first that is set counts
 	Default string
-	Secret  bool   // never shown
-	isPath  bool   // a file or folder: ~ is the home folder
-	Says    string // for people
+	Secret  bool     // never shown
+	isPath  bool     // a file or folder: ~ is the home folder
+	Says    string   // for people
+	Words   []string // that it may be, for completion; nil: anything
 }
 
 // All are the settings, in the order in which they are shown.
@@ -79,8 +80,8 @@ func All() []Setting {
 		{Key: Inputs, Flag: "inputs", Env: []string{"STOKER_INPUTS"},
 			Says: "where else workers read what events and pipelines name: s3://uploads/acme,s3://modules; default: wherever their key may"},
 		{Key: Listen, Env: []string{"STOKER_LISTEN"}, Says: "host:port where long-running commands serve /healthz, /readyz and /metrics; :9090 for each address of the machine"},
-		{Key: LogFormat, Flag: "log-format", Env: []string{"STOKER_LOG_FORMAT"}, Default: "text", Says: "format of log lines: text or json"},
-		{Key: LogLevel, Flag: "log-level", Env: []string{"STOKER_LOG_LEVEL"}, Default: "warn", Says: "least of what is logged: debug, info, warn or error"},
+		{Key: LogFormat, Flag: "log-format", Env: []string{"STOKER_LOG_FORMAT"}, Default: "text", Says: "format of log lines: text or json", Words: []string{"text", "json"}},
+		{Key: LogLevel, Flag: "log-level", Env: []string{"STOKER_LOG_LEVEL"}, Default: "warn", Says: "least of what is logged: debug, info, warn or error", Words: []string{"debug", "info", "warn", "error"}},
 
 		{Key: WorkerFunctions, Env: []string{"STOKER_FUNCTIONS"}, Default: "train,tune,trial", Says: "kinds of jobs that workers take"},
 		{Key: WorkerClasses, Env: []string{"STOKER_CLASSES"}, Default: "cpu", Says: "resource classes of their jobs"},

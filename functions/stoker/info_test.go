@@ -65,3 +65,18 @@ func TestSummariesAreShort(t *testing.T) {
 		}
 	}
 }
+
+// Shells complete the flags that name pipelines and runs, in every command that has them.
+func TestNamesAreCompletedForEachFlag(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range app.AllCommands(testRoot()) {
+		for _, flag := range []string{"pipeline", "run", "kind", "output", "context", "log-level", "python-warm"} {
+			if cmd.Flag(flag) == nil {
+				continue
+			}
+			if _, ok := cmd.GetFlagCompletionFunc(flag); !ok {
+				t.Errorf("%s --%s: no completion; define it with a.AddPipelineFlag or a.AddRunFlag, or name its words with app.CompleteFlag", app.Path(cmd), flag)
+			}
+		}
+	}
+}

@@ -103,12 +103,11 @@ func newRoot(a *app.App) *cobra.Command {
 	}
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	a.AddFlags(root.PersistentFlags())
+	a.AddFlags(root)
 	root.AddCommand(slices.Concat(
 		serve.Commands(a), publish.Commands(a), run.Commands(a), model.Commands(a), study.Commands(a), try.Commands(a), admin.Commands(a),
 		[]*cobra.Command{modules.NewCommand(a), table.NewCommand()},
 	)...)
 	app.AddOutputHelp(root)
-	a.Complete(root)
 	return root
 }

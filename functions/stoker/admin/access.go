@@ -93,7 +93,7 @@ func newAccessNATS(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.tenant, "tenant", "stoker", "name of the account")
-	flags.StringSliceVar(&f.pipelines, "pipeline", nil, "of upstream: pipelines whose events it publishes")
+	a.AddPipelinesFlag(cmd, &f.pipelines, "of upstream: pipelines whose events it publishes")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "of upstream: kinds of its events (default examples.ready,transform.ready)")
 	app.CompleteFlag(cmd, "kind", app.PublishedKinds()...)
 	flags.StringSliceVar(&f.classes, "class", nil, "of worker: resource classes whose jobs it takes (default any)")
@@ -316,9 +316,9 @@ func newAccessRoles(a *app.App) *cobra.Command {
 		Args:  app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var all []commandRole
-			roles := app.Roles(cmd.Root())
-			for _, command := range slices.Sorted(maps.Keys(roles)) {
-				all = append(all, commandRole{command, roles[command]})
+			infos := app.Infos(cmd.Root())
+			for _, command := range slices.Sorted(maps.Keys(infos)) {
+				all = append(all, commandRole{command, infos[command].Role})
 			}
 			return a.Print(all, func(w io.Writer) {
 				table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

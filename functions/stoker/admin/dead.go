@@ -222,7 +222,7 @@ func newDeadSettle(a *app.App, cmd *cobra.Command, open func(context.Context, ev
 		})
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all dead letters")
-	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "with --all: only those of this pipeline")
+	a.AddPipelineFlag(cmd, &pipelineName, "with --all: only those of this pipeline")
 	return cmd
 }
 

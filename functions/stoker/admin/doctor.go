@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/admin/access"
@@ -62,7 +61,7 @@ func newDoctor(a *app.App) *cobra.Command {
 	cmd.Flags().BoolVar(&f.quick, "quick", false, "leave out what takes seconds: importing TensorFlow, asking for a GPU")
 	cmd.Flags().StringVar(&f.monitor, "nats-monitor", os.Getenv("NATS_MONITOR"), "monitoring endpoint of a NATS server, HOST:PORT, to ask how it writes (NATS_MONITOR)")
 	cmd.Flags().DurationVar(&f.limit, "limit", 2*time.Minute, "how long one check may take")
-	f.add(cmd.Flags())
+	f.add(a, cmd)
 	return cmd
 }
 
@@ -182,9 +181,10 @@ type roleFlags struct {
 	pipelines, classes, names []string
 }
 
-func (f *roleFlags) add(flags *pflag.FlagSet) {
+func (f *roleFlags) add(a *app.App, cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringVar(&f.role, "role", "", "check the permissions of this role; default: that of the prefix of inboxes")
-	flags.StringSliceVar(&f.pipelines, "pipeline", nil, "of role upstream: pipelines whose events it publishes")
+	a.AddPipelinesFlag(cmd, &f.pipelines, "of role upstream: pipelines whose events it publishes")
 	flags.StringSliceVar(&f.classes, "class", nil, "of role worker: resource classes whose jobs it takes (default any)")
 	flags.StringSliceVar(&f.names, "name", nil, "of role notifier or exporter: the --name of its command (default that command's)")
 }

@@ -57,15 +57,15 @@ func newReplay(a *app.App) *cobra.Command {
 			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return replayEvents(ctx, a, l, f) })
 		},
 	}
-	f.add(cmd)
+	f.add(a, cmd)
 	return cmd
 }
 
-func (f *replayFlags) add(cmd *cobra.Command) {
+func (f *replayFlags) add(a *app.App, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "", "where to begin: a sequence, a time, or a duration ago; with --run it may be left out")
-	flags.StringVar(&f.opts.Pipeline, "pipeline", "", "only runs of this pipeline")
-	flags.StringVar(&f.opts.Run, "run", "", "only this run")
+	a.AddPipelineFlag(cmd, &f.opts.Pipeline, "only runs of this pipeline")
+	a.AddRunFlag(cmd, &f.opts.Run, "only this run")
 	flags.BoolVar(&f.opts.Force, "force", false, "train anew what is there too")
 	flags.StringVar(&f.opts.Request, "request", "", "name of the request, with --force; default: a new one")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done")

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/stoker-ml/stoker/functions/settings"
@@ -37,18 +38,26 @@ type App struct {
 	DataDir string             // of the local stack
 }
 
-// AddFlags adds a flag for each setting that has one. Their help comes from the settings, which
-// also name the other sources.
-func (a *App) AddFlags(flags *pflag.FlagSet) {
+// AddFlags adds to the root a flag for each setting that has one, with its completion. Their help
+// comes from the settings, which also name the other sources.
+func (a *App) AddFlags(root *cobra.Command) {
+	flags := root.PersistentFlags()
 	a.Flags = flags
 	for _, s := range settings.All() {
 		switch {
 		case s.Key == settings.Output:
 			flags.StringP(s.Flag, "o", s.Default, s.Help())
+			CompleteFlag(root, s.Flag, terminal.Formats()...)
 		case s.Key == settings.Data:
 			flags.String(s.Flag, DefaultDataDir(), s.Help())
 		case s.Flag != "":
 			flags.String(s.Flag, s.Default, s.Help())
+			if len(s.Words) > 0 {
+				CompleteFlag(root, s.Flag, s.Words...)
+			}
+		}
+		if s.Key == settings.BusContext {
+			completeFlag(root, s.Flag, a.contextNames)
 		}
 	}
 	flags.StringVar(&a.configFile, "config-file", "", "file with settings (STOKER_CONFIG); default: config.yaml in ~/.config/stoker; the config command shows them")

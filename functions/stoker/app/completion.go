@@ -10,31 +10,27 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/admin/replay"
-	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// Complete registers the completions of flags that several commands have. Arguments are completed
-// by their command.
-func (a *App) Complete(root *cobra.Command) {
-	values := map[string]cobra.CompletionFunc{
-		"output":     only(terminal.Formats()...),
-		"log-format": only("text", "json"),
-		"log-level":  only("debug", "info", "warn", "error"),
-		"pipeline":   a.PipelineNames,
-		"run":        a.RunNames,
-		"context":    a.contextNames,
+// AddPipelineFlag adds the flag --pipeline, which shells complete with the applied pipelines.
+func (a *App) AddPipelineFlag(cmd *cobra.Command, value *string, usage string) {
+	cmd.Flags().StringVar(value, "pipeline", "", usage)
+	completeFlag(cmd, "pipeline", a.PipelineNames)
+}
 
-		"python-warm": only(runner.Warmth()...),
-	}
-	for _, cmd := range AllCommands(root) {
-		for flag, values := range values {
-			if cmd.Flags().Lookup(flag) != nil || cmd.PersistentFlags().Lookup(flag) != nil {
-				_ = cmd.RegisterFlagCompletionFunc(flag, values) // fails only if the flag does not exist, or has its own completion
-			}
-		}
-	}
+// AddPipelinesFlag is AddPipelineFlag for a flag that may be given several times.
+func (a *App) AddPipelinesFlag(cmd *cobra.Command, values *[]string, usage string) {
+	cmd.Flags().StringSliceVar(values, "pipeline", nil, usage)
+	completeFlag(cmd, "pipeline", a.PipelineNames)
+}
+
+// AddRunFlag adds the flag --run, which shells complete with the runs of the pipeline that
+// --pipeline names, or of all.
+func (a *App) AddRunFlag(cmd *cobra.Command, value *string, usage string) {
+	cmd.Flags().StringVar(value, "run", "", usage)
+	completeFlag(cmd, "run", a.RunNames)
 }
 
 // PublishedKinds returns the kinds of events that upstream publishes.
@@ -46,15 +42,15 @@ func PublishedKinds() []string {
 	return names
 }
 
-// CompleteFlag sets the values allowed for a flag of a command.
+// CompleteFlag sets the words that shells complete a flag of a command with.
 func CompleteFlag(cmd *cobra.Command, flag string, values ...string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, only(values...)); err != nil {
-		panic(err) // the command lacks the flag
-	}
+	completeFlag(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func only(values ...string) cobra.CompletionFunc {
-	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+func completeFlag(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
+		panic(err) // the command lacks the flag, or completes it already
+	}
 }
 
 // completed returns the completions that find returns; none after an error. Requests to the bus

@@ -59,15 +59,16 @@ func Path(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
-// Roles returns the role of each command below root that needs credentials, by the command's path.
-func Roles(root *cobra.Command) map[string]access.Role {
-	roles := map[string]access.Role{}
+// Infos returns what each command below root that needs credentials states of itself, by the
+// command's path.
+func Infos(root *cobra.Command) map[string]Info {
+	infos := map[string]Info{}
 	for _, cmd := range AllCommands(root) {
-		if role := InfoOf(cmd).Role; role != "" && role != NoRole {
-			roles[Path(cmd)] = role
+		if i := InfoOf(cmd); i.Role != "" && i.Role != NoRole {
+			infos[Path(cmd)] = i
 		}
 	}
-	return roles
+	return infos
 }
 
 // outputHelp returns the description of a command's document, for its help.

@@ -59,7 +59,7 @@ func newModels(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "only models of this pipeline")
+	a.AddPipelineFlag(cmd, &pipelineName, "only models of this pipeline")
 	cmd.AddCommand(newModelsPull(a))
 	return cmd
 }
@@ -163,7 +163,7 @@ func newModelsPull(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&run, "run", "", "the model of this run, not the newest")
+	a.AddRunFlag(cmd, &run, "the model of this run, not the newest")
 	cmd.Flags().StringVar(&to, "to", ".", "folder to write to")
 	cmd.Flags().BoolVar(&serving, "serving", false, "write <to>/<version>/saved_model.pb for TensorFlow Serving")
 	cmd.Flags().BoolVar(&modelRun, "model-run", false, "copy its model_run too, to <to>/model_run")

@@ -63,6 +63,7 @@ func (w *WarmFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&w.idle, "python-idle", 10*time.Minute, "how long processes for TFX modules stay without a job")
 	app.SetElsewhere(cmd, "warm", settings.WorkerWarm)
 	app.SetElsewhere(cmd, "python-warm", settings.WorkerPythonWarm)
+	app.CompleteFlag(cmd, "python-warm", runner.Warmth()...)
 }
 
 func (w *WarmFlags) Check() error {

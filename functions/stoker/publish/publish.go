@@ -102,16 +102,16 @@ func newPublish(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	f.add(cmd)
+	f.add(a, cmd)
 	return cmd
 }
 
-func (f *publishFlags) add(cmd *cobra.Command) {
+func (f *publishFlags) add(a *app.App, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.kind, "kind", "", "kind of the event, for a file that holds data alone: "+strings.Join(app.PublishedKinds(), ", "))
 	app.CompleteFlag(cmd, "kind", app.PublishedKinds()...)
-	flags.StringVar(&f.pipeline, "pipeline", "", "pipeline of the event")
-	flags.StringVar(&f.run, "run", "", "run key of the event")
+	a.AddPipelineFlag(cmd, &f.pipeline, "pipeline of the event")
+	a.AddRunFlag(cmd, &f.run, "run key of the event")
 	flags.BoolVar(&f.force, "force", false,
 		"search and train even if the same was done before; for a run that has its job already there is replay --force")
 	flags.BoolVar(&f.anyway, "anyway", false, "publish what would be ignored too, as for a pipeline that is yet to be applied")

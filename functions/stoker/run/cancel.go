@@ -54,7 +54,7 @@ func newCancel(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
+	a.AddPipelineFlag(cmd, &pipelineName, "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until it is known what came of the run")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long --wait waits; default: forever")
 	return cmd

@@ -54,7 +54,7 @@ func newLogs(a *app.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.pipeline, "pipeline", "", "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
+	a.AddPipelineFlag(cmd, &f.pipeline, "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
 	flags.StringVar(&f.attempt, "attempt", "", "that attempt's: its number, from 1, or id; list: which there are")
 	flags.IntVar(&f.tail, "tail", 0, "only the last lines, so many")
 	flags.BoolVarP(&f.follow, "follow", "f", false, "go on with what is printed until the run has ended; exit status 1 unless it has a model")

@@ -40,7 +40,7 @@ func newRuns(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "only runs of this pipeline")
+	a.AddPipelineFlag(cmd, &pipelineName, "only runs of this pipeline")
 	cmd.AddCommand(newRunsShow(a), newRunsRerun(a))
 	return cmd
 }
@@ -93,7 +93,7 @@ func newRunsRerun(a *app.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.pipeline, "pipeline", "", "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
+	a.AddPipelineFlag(cmd, &f.pipeline, "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
 	flags.StringVar(&f.opts.As, "as", "", "name of the new run; default: RUN-2, or the next number that is free")
 	flags.BoolVar(&f.opts.Force, "force", false, "search and train even if the same was done before")
 	f.waits.add(cmd)

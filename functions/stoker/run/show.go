@@ -59,7 +59,7 @@ func newRunsShow(a *app.App) *cobra.Command {
 		},
 	}
 	waits.add(cmd)
-	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
+	a.AddPipelineFlag(cmd, &pipelineName, "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
 	return cmd
 }
 

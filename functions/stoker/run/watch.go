@@ -44,8 +44,8 @@ func newWatch(a *app.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.Pipeline, "pipeline", "", "only what is of this pipeline")
-	flags.StringVar(&f.Run, "run", "", "only what is of this run")
+	a.AddPipelineFlag(cmd, &f.Pipeline, "only what is of this pipeline")
+	a.AddRunFlag(cmd, &f.Run, "only what is of this run")
 	flags.StringSliceVar(&f.Kinds, "kind", nil, "only these: "+strings.Join(watch.Kinds(), ", ")+" (repeatable)")
 	app.CompleteFlag(cmd, "kind", watch.Kinds()...)
 	flags.BoolVar(&f.All, "all", false, "first the events that are there already")

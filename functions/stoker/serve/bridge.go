@@ -83,7 +83,7 @@ func newBridge(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&opts.Marker, "marker", bridge.DefaultMarker, "name of the marker object")
-	cmd.Flags().StringVar(&opts.Pipeline, "pipeline", "", "pipeline of markers that name none; default: they are dead letters")
+	a.AddPipelineFlag(cmd, &opts.Pipeline, "pipeline of markers that name none; default: they are dead letters")
 	cmd.Flags().StringArrayVar(&allow, "allow", nil, "s3://BUCKET/PREFIX=PIPELINE,...: what markers there may start (default any)")
 	cmd.Flags().BoolVar(&anyway, "anyway", false, "publish events that would be ignored too")
 	http.add(cmd)

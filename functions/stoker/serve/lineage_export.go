@@ -67,7 +67,7 @@ func NewLineageExport(a *app.App) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.to, "to", "", "receiver's address, or a file that is added to; -: standard output")
 	flags.StringVar(&f.namespace, "namespace", "", "of jobs (OPENLINEAGE_NAMESPACE); default: stoker")
-	flags.StringVar(&f.pipeline, "pipeline", "", "only this pipeline")
+	a.AddPipelineFlag(cmd, &f.pipeline, "only this pipeline")
 	flags.Uint64Var(&f.from, "from", 1, "sequence of the first event to export")
 	flags.BoolVar(&f.follow, "follow", false, "go on with what comes, until interrupted")
 	flags.StringVar(&f.name, "name", "openlineage", "with --follow: by which name the bus remembers how far it is; one for each receiver")

@@ -67,7 +67,7 @@ func newNotify(a *app.App) *cobra.Command {
 	flags.StringVar(&tokenFile, "token-file", "", "file with a bearer token; default: "+notifyTokenEnv)
 	flags.StringSliceVar(&opts.Kinds, "kind", notify.DefaultKinds(), "what to send: kinds of events, and "+notify.Dead+" for dead letters")
 	app.CompleteFlag(cmd, "kind", notify.Kinds()...)
-	flags.StringSliceVar(&opts.Pipelines, "pipeline", nil, "only these pipelines; default: all")
+	a.AddPipelinesFlag(cmd, &opts.Pipelines, "only these pipelines; default: all")
 	flags.StringVar(&opts.Format, "format", notify.CloudEvents, notify.CloudEvents+" or "+notify.Text)
 	flags.StringVar(&opts.Template, "template", "", "what to say with --format "+notify.Text)
 	flags.StringVar(&opts.Name, "name", "default", "under which it keeps its place on the bus")

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -62,8 +62,8 @@ func TestAWorkerReadsOnlyWhereItMay(t *testing.T) {
 	memory, root := storagetest.NewMemory("models", "uploads", "secrets"), storage.Ref{Bucket: "models", Key: "acme"}
 	secret := storage.Ref{Bucket: "secrets", Key: "x"}
 	within := func(inputs string) (storage.Store, error) {
-		a := &app.App{Flags: pflag.NewFlagSet("", pflag.ContinueOnError)}
-		a.AddFlags(a.Flags)
+		a := &app.App{}
+		a.AddFlags(&cobra.Command{})
 		if err := a.Flags.Set("inputs", inputs); err != nil {
 			t.Fatal(err)
 		}
