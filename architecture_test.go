@@ -136,7 +136,7 @@ var rules = archtest.Rules{
 			"functions/runs/lineage functions/internal/mask functions/internal/peer functions/pipeline functions/dispatch/join functions/admin/replay functions/runs functions/runs/submit functions/runs/studies",
 			TestImports: "functions/internal/peer/peertest"},
 		"functions/stoker": {Imports: "*"},
-		"functions/stoker/app": {Imports: "compute/data/tfrecord compute/kernel events events/jetstream functions/admin/access functions/runner functions/module " +
+		"functions/stoker/app": {Imports: "compute/data/tfrecord compute/kernel events events/jetstream functions/admin/access functions/module " +
 			"functions/admin/replay functions/runs functions/settings functions/internal/spelling " +
 			"functions/stoker/exit functions/stoker/target functions/stoker/terminal functions/telemetry local storage " +
 			"storage/backend"}, // what all commands share
