@@ -10,8 +10,8 @@ import (
 // learning lists the packages that every compiled-in module trains with.
 const learning = "compute/data/example compute/nn compute/nn/optim compute/train compute/tf/savedmodel compute/export"
 
-// rules are the project's architecture. A commit that adds a package or a dependency between packages adds it here, with the reason
-// in its message.
+// rules are the project's architecture. A commit that adds a package or a dependency between
+// packages adds it here, with the reason in its message.
 var rules = archtest.Rules{
 	Module: "github.com/stoker-ml/stoker",
 	TopLevel: `functions events compute storage infra local
@@ -240,8 +240,8 @@ func TestTheCodeKeepsToItsArchitecture(t *testing.T) {
 	}
 }
 
-// Code that handles some kinds of events says what holds for the others, so that whoever adds a kind
-// finds each place that must change.
+// Code that handles some kinds of events says what holds for the others, so that whoever adds a
+// kind finds each place that must change.
 func TestEveryKindOfEventIsHandledWhereSomeAre(t *testing.T) {
 	t.Parallel()
 	kinds := archtest.Enum{Import: rules.Module + "/events", Dir: "events", Type: "Kind", Table: "kinds"}

@@ -13,8 +13,8 @@ import (
 // tour lists the pages whose commands are typed one after another, by a new user on one machine.
 var tour = []string{"README.md", "infra/docs/modules.md", "infra/docs/models.md", "infra/docs/data.md", "infra/docs/troubleshooting.md"}
 
-// TestTheReadmesCommandsDoWhatItSays runs the commands of the README and then those of the pages that
-// continue it, as on a fresh machine, beginning with git clone. The package comment of
+// TestTheReadmesCommandsDoWhatItSays runs the commands of the README and then those of the pages
+// that continue it, as on a fresh machine, beginning with git clone. The package comment of
 // infra/readmetest describes how a page marks commands that run in the background or are not run.
 func TestTheReadmesCommandsDoWhatItSays(t *testing.T) {
 	if testing.Short() {

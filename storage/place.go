@@ -13,7 +13,7 @@ import (
 //	<root>/.system/<execution>/<attempt>/log.txt              the module's output
 //	<root>/.system/<execution>/commit.json                    which attempt won
 //	<root>/.system/<execution>/checkpoint.json                which checkpoint to resume from
-//	<root>/.system/<execution>/checkpoints/<attempt>/<n>/...  the files of an attempt's n-th checkpoint
+//	<root>/.system/<execution>/checkpoints/<attempt>/<n>/...  an attempt's n-th checkpoint
 //
 // In folder names the execution is plain hex; everywhere else it is written sha256:<hex>.
 type Place struct {

@@ -20,7 +20,7 @@ var (
 
 // Errors that the operations of this package add.
 var (
-	ErrIncomplete   = errors.New("not what its manifest says")               // objects are gone or have changed
+	ErrIncomplete   = errors.New("not what its manifest says")              // objects are gone or have changed
 	ErrNoConditions = errors.New("store does not honor conditional writes") // from Probe and PutIf: the store is unusable
 )
 

@@ -207,7 +207,8 @@ type BatchNorm struct {
 // that a prediction, and a file, has in their place:
 //
 //	moving_mean = moving_mean Momentum + mean (1 - Momentum), from 0
-//	moving_deviation = sqrt(moving_deviation^2 Momentum + (variance + Epsilon) (1 - Momentum)), from sqrt(1 + Epsilon)
+//	moving_deviation = sqrt(moving_deviation^2 Momentum + (variance + Epsilon) (1 - Momentum)),
+//	                   from sqrt(1 + Epsilon)
 //
 // The second is sqrt(moving_variance + Epsilon) with Keras's moving_variance, so that a prediction
 // is a division. gamma [width] is from 1, beta [width] from 0.

@@ -14,9 +14,11 @@
 // files of one folder one after another, by name.
 //
 //	scalar      float32 scalar tensor, plugin "scalars", class SCALAR
-//	histogram   float64 tensor [k, 3] of left edge, right edge, count; plugin "histograms", class TENSOR
-//	text        string scalar tensor, plugin "text", class TENSOR; TensorBoard shows it as Markdown
-//	hparams     everything in the metadata: plugin "hparams", content a tensorboard.hparams.HParamsPluginData
+//	histogram   float64 tensor [k, 3] of left edge, right edge, count; plugin "histograms",
+//	            class TENSOR
+//	text        string scalar tensor, plugin "text", class TENSOR; displayed as Markdown
+//	hparams     everything in the metadata: plugin "hparams", content a
+//	            tensorboard.hparams.HParamsPluginData
 //
 // # Going on after an interruption
 //

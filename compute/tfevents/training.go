@@ -47,7 +47,7 @@ type TrainingOptions struct {
 // Training logs one training from its first step to its last with the tags that Keras's TensorBoard
 // callback gives them:
 //
-//	train/       batch_loss, batch_learning_rate over steps: loss is the mean since the point before
+//	train/       batch_loss, batch_learning_rate over steps: loss is the mean since the last point
 //	             epoch_loss, epoch_learning_rate over epochs from 0: the mean of the epoch's steps
 //	             <tensor>/histogram over steps
 //	validation/  epoch_<metric> over epochs, evaluation_<metric>_vs_iterations over steps

@@ -7,12 +7,12 @@
 //
 //	Next                   takes an event off the log (handle.go)
 //	  Handle               has its effects
-//	    add                reads the run's join once, adds the event, and writes by compare-and-swap
-//	      decide           what the run becomes, by its events in the order of the log (join.Decide)
-//	        pin            fixes what the job of a stage that is due is made from: now it is complete
+//	    add                reads the run's join once, adds the event, and compares and swaps
+//	      decide           the new state of the run, by its events in log order (join.Decide)
+//	        pin            fixes the inputs of the job of a due stage, which is now complete
 //	    advance            does what the run's state asks for; Sweep comes in here
 //	      admit            passes a pipeline without a limit; else (admission.go)
-//	        settle         changes the admission by compare-and-swap: who is admitted, waits, is superseded
+//	        settle         changes the admission (admitted, waiting, superseded runs)
 //	          serve        ends the superseded, and dispatches each that is admitted
 //	      dispatch         gives the stage its job (enqueue.go)
 //	        job            makes it, from what is pinned

@@ -109,8 +109,8 @@ func OnlyFile(dir string) (string, error) {
 	return files[0], nil
 }
 
-// numExamples is how many records each split has, as the staged ExampleStatistics artifact says; nil
-// if there is none, "". A child process reads it, within the limits of the job.
+// numExamples is how many records each split has, as the staged ExampleStatistics artifact says;
+// nil if there is none, "". A child process reads it, within the limits of the job.
 func (a *Attempt) numExamples(ctx context.Context, statistics string) (map[string]int64, error) {
 	if statistics == "" {
 		return nil, nil

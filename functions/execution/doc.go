@@ -4,7 +4,7 @@
 //
 // The data flow of a job is one function, Executor.execute:
 //
-//	Executor.Identify        describe the job, list its inputs, digest its module, hash the identity
+//	Executor.Identify        describe the job, list inputs, digest the module, hash the identity
 //	Executor.committed       a cache hit skips to the event
 //	Executor.Open            an Attempt, with a Workspace of its own
 //	Attempt.earlier          a job may take the result of an earlier execution (Reuser)

@@ -141,8 +141,8 @@ func splits(args []pipeline.Args) []string {
 	return slices.Compact(all)
 }
 
-// refOf parses an address that an event brought. An invalid one becomes a Ref that the store refuses
-// by name.
+// refOf parses an address that an event brought. An invalid one becomes a Ref that the store
+// refuses by name.
 func refOf(uri string) storage.Ref {
 	ref, err := storage.ParseRef(uri)
 	if err != nil {

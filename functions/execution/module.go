@@ -21,8 +21,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// code is a pipeline's module where runner finds it: at its own path, or where it was copied to from
-// its address.
+// code is a pipeline's module where runner finds it: at its own path, or where it was copied to
+// from its address.
 type code struct {
 	source  module.Source
 	address string // that the pipeline names; "" for a path of this machine

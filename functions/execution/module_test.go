@@ -27,7 +27,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// reader is a runner for which a module is the bytes at its path, and running it is to look at them.
+// reader is a runner for which a module is the bytes at its path, and running it is to look at
+// them.
 type reader struct {
 	modelchecktest.Here
 	ran  []module.Source

@@ -135,9 +135,9 @@ func (a *Attempt) inputsQuestion() (q modelcheck.Question, err error) {
 }
 
 // acceptedInputs remembers which graphs and schemas a check has accepted, so that a pipeline's next
-// run, which as a rule names the same ones, starts no process to check them again. They are known by
-// the SHA-256 of all names and bytes in their directories, with what else a check depends on. Its
-// methods may be called from several goroutines at once.
+// run, which as a rule names the same ones, starts no process to check them again. They are known
+// by the SHA-256 of all names and bytes in their directories, with what else a check depends on.
+// Its methods may be called from several goroutines at once.
 type acceptedInputs struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]bool

@@ -24,8 +24,8 @@ func (c *checker) Check(context.Context, json.RawMessage, runner.Limits) (json.R
 	return json.Marshal(modelcheck.Answer{Refused: c.refused})
 }
 
-// A graph and a schema are checked once by a worker, and again when a single byte or name, or a limit,
-// is another.
+// A graph and a schema are checked once by a worker, and again when a single byte or name, or a
+// limit, is another.
 func TestAGraphThatWasAcceptedIsNotCheckedAgain(t *testing.T) {
 	t.Parallel()
 	c := &checker{}

@@ -13,8 +13,8 @@ import (
 //
 //	in/              inputs, as staged
 //	out/<key>/       what is published: model/, model_run/
-//	working/         the module's own: holds what earlier attempts saved, and is what checkpoints are copied from; of a TFX
-//	                 module, out/model_run/ is such a folder too
+//	working/         the module's own: holds what earlier attempts saved, and checkpoints are
+//	                 copied from it; of a TFX module, out/model_run/ is such a folder too
 //	answers/         files of the module's that are not published: predictions.jsonl, labels.json
 //	trials/<id>/     the module's own folders for one trial of a search
 //	checkpoints-<x>/ copies of the module's folders, until they are in the store

@@ -46,8 +46,9 @@ type strategy interface {
 //	a builtin module            a warm process, used again for other requests
 //	  that asks for a GPU       a process of the CUDA program; without a GPU, as above
 //	a program, or Go source     a process of its own
-//	a TFX module                prepared first; then, unless its Keras is certain, with one Keras and perhaps the other:
-//	                            a process that has imported TensorFlow (a fork, or one that waits), else one of its own
+//	a TFX module                prepared first; then, unless its Keras is certain, with one Keras
+//	                            and perhaps the other: a process that has imported TensorFlow (a
+//	                            fork, or a waiting one), else a new process
 //
 // Several workers of a TFX module are one process here: its driver starts the others. A Session is
 // a strategy of its own.

@@ -244,8 +244,8 @@ func openFolder(t *testing.T) string {
 }
 
 // Without a cgroup, and with a process that took off its mark, its session and its parent. It is
-// not parallel: the process of a job may be that of any job that ran at the same time, and then lives as
-// long as that.
+// not parallel: the process of a job may be that of any job that ran at the same time, and then
+// lives as long as that.
 func TestAProcessThatHidesItsOriginEndsWithItsJob(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	a := assignment(t, "fork away unmarked")

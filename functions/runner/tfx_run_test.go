@@ -135,7 +135,8 @@ func TestExamplesAreReadAsTFXReadsThem(t *testing.T) {
 	}
 }
 
-// Between the digest by which a job is known and its run a module may change: the outcome names what ran.
+// Between the digest by which a job is known and its run a module may change: the outcome names
+// what ran.
 func TestTheDigestIsThatOfWhatRan(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})

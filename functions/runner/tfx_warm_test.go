@@ -47,8 +47,8 @@ func warmWays(t *testing.T, test func(t *testing.T, r *runner.Runner)) {
 	}
 }
 
-// valueModule is the head of a module that leaves a model with a JSON value in it: what the body binds to
-// value.
+// valueModule is the head of a module that leaves a model with a JSON value in it: what the body
+// binds to value.
 const valueModule = `
 import json, os, sys
 

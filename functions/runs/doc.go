@@ -13,11 +13,11 @@
 //	Watch     follows the bus, for a console  Follow                    any copy
 //
 // Reads at the leader see every write that was acknowledged before the call. The exception is that
-// of events.KV: a leader that has lost the other servers answers from its own copy for some seconds.
-// A caller that decides something from the absence of an entry, or from an entry that others may
-// replace, calls Sync first, which makes the reads after it linearizable. List and Follow may lack
-// the newest writes, the caller's own included, and mix moments; what they return is good for
-// display, and for decisions that a compare-and-swap confirms.
+// of events.KV: a leader that has lost the other servers answers from its own copy for some
+// seconds. A caller that decides something from the absence of an entry, or from an entry that
+// others may replace, calls Sync first, which makes the reads after it linearizable. List and
+// Follow may lack the newest writes, the caller's own included, and mix moments; what they return
+// is good for display, and for decisions that a compare-and-swap confirms.
 //
 // Load and List read the buckets before the log. So the log is never older than the joins and
 // leases: an outcome that ends a lease is not missed.
@@ -36,10 +36,10 @@
 //
 // # Events that are gone
 //
-// Events that an operator has removed from the log are missing in an Index. A run that has a join is
-// known by it. If the join names an outcome that the log has not any more, the run is Unclear. A run
-// without a join has ended if the log has its outcome, and otherwise waits; without events it is
-// unknown.
+// Events that an operator has removed from the log are missing in an Index. A run that has a join
+// is known by it. If the join names an outcome that the log has not any more, the run is Unclear. A
+// run without a join has ended if the log has its outcome, and otherwise waits; without events it
+// is unknown.
 //
 // # Concurrency
 //

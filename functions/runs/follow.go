@@ -23,8 +23,8 @@ type Live interface {
 // named as the stream of events and the buckets are.
 const Progress = "PROGRESS"
 
-// Handler says which parts of a bus Follow follows, and handles what it yields. Parts whose function
-// is nil are not followed. The functions of different parts are called concurrently.
+// Handler says which parts of a bus Follow follows, and handles what it yields. Parts whose
+// function is nil are not followed. The functions of different parts are called concurrently.
 type Handler struct {
 	Query    events.Query // of the log, from its From on; Pipeline and Run select progress too
 	Event    func(events.Recorded)
@@ -43,8 +43,8 @@ type Handler struct {
 const retryPause = time.Second
 
 // Follow calls the functions of h for what is there and for what comes, until ctx ends, which is no
-// error. It reads any copy of the bus. After an error it resumes behind the last event; of a key that
-// was written several times meanwhile it yields the newest value, and progress is lost.
+// error. It reads any copy of the bus. After an error it resumes behind the last event; of a key
+// that was written several times meanwhile it yields the newest value, and progress is lost.
 func Follow(ctx context.Context, bus Live, h Handler) error {
 	following, within := errgroup.WithContext(ctx)
 	keep := func(part string, do func(context.Context) error) {
@@ -162,8 +162,8 @@ func NewWatch(bus Live, maxRuns int) *Watch {
 	return w
 }
 
-// Follow follows the log and the buckets until ctx ends, and calls Progress, More and Away of h. Pages
-// keep showing what was known last of a part that is away.
+// Follow follows the log and the buckets until ctx ends, and calls Progress, More and Away of h.
+// Pages keep showing what was known last of a part that is away.
 func (w *Watch) Follow(ctx context.Context, h Handler) error {
 	away := h.Away
 	h.Event = func(recorded events.Recorded) { w.Change(func(x *Index) { x.ApplyEvent(recorded) }) }
@@ -264,8 +264,8 @@ func (w *Watch) MarkRead(part string) {
 	})
 }
 
-// Status says which of the log and the buckets are not known: away is why one can't be read now, and
-// reading that one has not been read to its end yet.
+// Status says which of the log and the buckets are not known: away is why one can't be read now,
+// and reading that one has not been read to its end yet.
 func (w *Watch) Status() (away string, reading bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

@@ -163,8 +163,8 @@ func (x *Index) ApplyEvent(recorded events.Recorded) {
 	x.prune()
 }
 
-// Begin starts a pass over all keys of a bucket, which End ends. An entry may go back in time at the
-// beginning of a pass, because another server may answer.
+// Begin starts a pass over all keys of a bucket, which End ends. An entry may go back in time at
+// the beginning of a pass, because another server may answer.
 func (x *Index) Begin(name string) { x.buckets[name].pass++ }
 
 // End ends a pass: the bucket has no keys but those that were applied since Begin.

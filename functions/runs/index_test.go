@@ -26,8 +26,8 @@ const (
 	digest  = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 )
 
-// world is a bus of several servers with a dispatcher, a worker and an operator, whose own reads are
-// not old.
+// world is a bus of several servers with a dispatcher, a worker and an operator, whose own reads
+// are not old.
 type world struct {
 	*testing.T
 	memory     *bustest.Memory
@@ -234,7 +234,8 @@ func (k breakingKV) Watch(ctx context.Context) iter.Seq2[events.Copy, error] {
 	}
 }
 
-// An entry that is deleted while the bus is away is gone afterwards, without a mark of the deletion.
+// An entry that is deleted while the bus is away is gone afterwards, without a mark of the
+// deletion.
 func TestAWatchDropsWhatWasDeletedWhileItsBusWasAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -27,14 +27,15 @@ type Snapshot struct {
 	opened map[string]events.KV
 }
 
-// Open returns an empty snapshot. It reads nothing: credentials need permit only what is read later.
+// Open returns an empty snapshot. It reads nothing: credentials need permit only what is read
+// later.
 func Open(source Source, opts Options) *Snapshot {
 	return &Snapshot{Index: NewIndex(opts), source: source, opened: map[string]events.KV{}}
 }
 
-// List returns the states of all runs of a pipeline, "" for any, the most recently updated first, by
-// their outcomes in the log and the listed buckets. A run whose join can't be explained is Unclear,
-// and hides no other.
+// List returns the states of all runs of a pipeline, "" for any, the most recently updated first,
+// by their outcomes in the log and the listed buckets. A run whose join can't be explained is
+// Unclear, and hides no other.
 func List(ctx context.Context, source Source, pipeline string) ([]Summary, error) {
 	s := Open(source, Options{})
 	err := s.List(ctx, Buckets()...)
@@ -58,8 +59,8 @@ func List(ctx context.Context, source Source, pipeline string) ([]Summary, error
 	return list, err
 }
 
-// Pipelines returns the names of the pipelines that are applied, in order, as a copy of their bucket
-// has them.
+// Pipelines returns the names of the pipelines that are applied, in order, as a copy of their
+// bucket has them.
 func Pipelines(ctx context.Context, source Source) ([]string, error) {
 	s := Open(source, Options{})
 	if err := s.List(ctx, events.KVPipelines); err != nil {
@@ -149,8 +150,8 @@ func (s *Snapshot) open(ctx context.Context, name string) (events.KV, error) {
 	return kv, nil
 }
 
-// Join reads the join of a run; events.ErrNotFound if no dispatcher has handled an event of the run,
-// or if the entry is no join of the run.
+// Join reads the join of a run; events.ErrNotFound if no dispatcher has handled an event of the
+// run, or if the entry is no join of the run.
 func (s *Snapshot) Join(ctx context.Context, key Key) (join.Join, error) {
 	if err := s.read(ctx, need{events.KVJoins, dispatch.JoinKey(key.Pipeline, key.Run), 0}); err != nil {
 		return join.Join{}, err
@@ -165,8 +166,8 @@ func (s *Snapshot) Join(ctx context.Context, key Key) (join.Join, error) {
 	return r.join, nil
 }
 
-// ReadPipeline reads a pipeline at a revision; 0 is the one that is applied. events.ErrNotFound if it
-// is not applied, or the revision is not kept.
+// ReadPipeline reads a pipeline at a revision; 0 is the one that is applied. events.ErrNotFound if
+// it is not applied, or the revision is not kept.
 func (s *Snapshot) ReadPipeline(ctx context.Context, name string, revision uint64) (Pipeline, error) {
 	n := need{events.KVPipelines, name, revision}
 	p, read := s.pinned[n]
@@ -186,7 +187,8 @@ func (s *Snapshot) ReadPipeline(ctx context.Context, name string, revision uint6
 	return p, p.check(name)
 }
 
-// AppliedPipeline reads the pipeline that is applied. It returns events.ErrNotFound only after Sync.
+// AppliedPipeline reads the pipeline that is applied. It returns events.ErrNotFound only after
+// Sync.
 func (s *Snapshot) AppliedPipeline(ctx context.Context, name string) (Pipeline, error) {
 	p, err := s.ReadPipeline(ctx, name, 0)
 	if errors.Is(err, events.ErrNotFound) {

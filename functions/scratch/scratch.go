@@ -1,8 +1,10 @@
-// Package scratch gives a process a folder for what may be lost, and takes away those that killed processes left behind.
+// Package scratch gives a process a folder for what may be lost, and takes away those that killed
+// processes left behind.
 //
-// A process that is killed removes nothing. So each folder is locked by whoever works in it, and the operating system lets
-// go of the lock when that process ends, however it ends: a folder that can be locked is abandoned. What is in a folder,
-// its users know: functions/runner/process for the homes of modules, functions/execution for the workspaces of attempts. Read Open.
+// A process that is killed removes nothing. So each folder is locked by whoever works in it, and
+// the operating system lets go of the lock when that process ends, however it ends: a folder that
+// can be locked is abandoned. What is in a folder, its users know: functions/runner/process for the
+// homes of modules, functions/execution for the workspaces of attempts. Read Open.
 package scratch
 
 import (
@@ -24,8 +26,9 @@ type Folder struct {
 	lock *flock.Flock
 }
 
-// Open makes a folder in parent, which must be there; "" is the system's temporary folder. First it removes the folders in
-// parent whose processes have ended, and calls abandoned, if it isn't nil, with the path of each before that.
+// Open makes a folder in parent, which must be there; "" is the system's temporary folder. First it
+// removes the folders in parent whose processes have ended, and calls abandoned, if it isn't nil,
+// with the path of each before that.
 func Open(parent string, abandoned func(path string)) (*Folder, error) {
 	if parent == "" {
 		parent = os.TempDir()
@@ -56,8 +59,8 @@ func (f *Folder) Close() error {
 	return errors.Join(os.RemoveAll(f.path), f.lock.Close())
 }
 
-// open makes a folder and locks it. It returns nil where another process, which swept just then, was faster: it took the
-// folder for an abandoned one.
+// open makes a folder and locks it. It returns nil where another process, which swept just then,
+// was faster: it took the folder for an abandoned one.
 func open(parent string) (*Folder, error) {
 	path, err := os.MkdirTemp(parent, prefix)
 	if err != nil {
@@ -73,7 +76,8 @@ func open(parent string) (*Folder, error) {
 	return &Folder{path: path, lock: lock}, nil
 }
 
-// sweep removes the abandoned folders. One of another user, or that can't be removed, stays: it is in nobody's way.
+// sweep removes the abandoned folders. One of another user, or that can't be removed, stays: it is
+// in nobody's way.
 func sweep(parent string, abandoned func(path string)) error {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -99,8 +103,8 @@ func remove(path string, abandoned func(path string)) {
 	_ = os.RemoveAll(path) // see sweep
 }
 
-// tryLock locks the folder itself: a file in it could be removed before the rest. It returns nil if another process has
-// the lock, or the folder is gone.
+// tryLock locks the folder itself: a file in it could be removed before the rest. It returns nil if
+// another process has the lock, or the folder is gone.
 func tryLock(path string) (*flock.Flock, error) {
 	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	got, err := lock.TryLock()

@@ -1,9 +1,10 @@
 //go:build stoker_cuda
 
-// Command stoker-cuda is a module binary: Stoker's compiled-in modules, trained on a GPU. functions/runner starts it in the place of
-// stoker itself for jobs of class gpu, once `stoker-cuda probe` has said that there is one. It is a binary of its own because a
-// program that links CUDA's Go package ends at its start where no GPU is found: with status 1, and that package's line on standard
-// output.
+// Command stoker-cuda is a module binary: Stoker's compiled-in modules, trained on a GPU.
+// functions/runner starts it in the place of stoker itself for jobs of class gpu, once `stoker-cuda
+// probe` has said that there is one. It is a binary of its own because a program that links CUDA's
+// Go package ends at its start where no GPU is found: with status 1, and that package's line on
+// standard output.
 package main
 
 import (

@@ -34,7 +34,8 @@ func (b *observedBus) claim(ctx context.Context, f events.Function, taken events
 // leaveTime is how long work may take to return once its ctx has ended.
 const leaveTime = 5 * time.Minute
 
-// KeepAlive implements events.Claim. Work that doesn't return in time after its ctx has ended hangs.
+// KeepAlive implements events.Claim. Work that doesn't return in time after its ctx has ended
+// hangs.
 func (c *claim) KeepAlive(ctx context.Context, work func(context.Context) error) error {
 	c.held = c.Claim.KeepAlive(ctx, func(ctx context.Context) error {
 		returned := make(chan struct{})

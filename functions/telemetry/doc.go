@@ -9,7 +9,7 @@
 //	upstream's span
 //	└ process events.transform.ready          the dispatcher
 //	  └ send jobs.train
-//	    └ process jobs.train                 a worker, one for each attempt, with a link to the one before it
+//	    └ process jobs.train                 a worker, one per attempt, linked to the previous one
 //	      ├ identify, stage, module, check, publish, commit
 //	      └ send events.model.trained
 //

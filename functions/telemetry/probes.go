@@ -15,8 +15,9 @@ import (
 
 // Probes report the state of a process in the formats of Kubernetes and Prometheus:
 //
-//	/healthz  200 while no operation is overdue; 503 with the one that is. The process is to be restarted
-//	/readyz   200 while all needs answer and the process isn't stopping; else 503, with a line for each missing need
+//	/healthz  200 while no operation is overdue; 503 with the overdue one: restart the process
+//	/readyz   200 while all needs answer and the process isn't stopping; else 503, with a line for
+//	          each missing need
 //	/metrics  its metrics, in Prometheus's format
 //
 // They hold no secret and change nothing: every client that reaches the address may read them.

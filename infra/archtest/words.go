@@ -16,7 +16,7 @@ import (
 // messages. A file holds it, in lines of three kinds:
 //
 //	# a comment
-//	12 old word                a word or a phrase in lower case, and how often it may still be found
+//	12 old word                a word or phrase in lower case, and how often it may be found
 //	dir/file.go: text          text in which a word is right: a quotation, or its common meaning
 type Vocabulary struct {
 	Limits map[string]int // by term; a limit may only fall

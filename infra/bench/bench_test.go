@@ -15,8 +15,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/stack"
 )
 
-// TestMain makes the test binary the programs that a bench starts: stoker's module process, a stoker
-// that can't start, and the bench as a module, a worker, a server of functions and a first step.
+// TestMain makes the test binary the programs that a bench starts: stoker's module process, a
+// stoker that can't start, and the bench as a module, a worker, a server of functions and a first
+// step.
 func TestMain(m *testing.M) {
 	first := ""
 	if len(os.Args) > 1 {

@@ -278,8 +278,8 @@ func walkPart() part {
 		{
 			rounds: 200,
 			figures: append(append([]spec{median("event-to-first-progress")}, tails("event-to-model", "< 500")...),
-				// All that the deployment spends in a round, on bus, store and dispatcher too. TFX took
-				// half a gigabyte of Python, and is not run again.
+				// All that the deployment spends in a round, on bus, store and dispatcher too. TFX
+				// took half a gigabyte of Python, and is not run again.
 				spec{name: "job-cpu-mean", unit: cpuSeconds, of: "cpu", at: samples.mean,
 					peers: []peer{{name: "TFX 1.16 Trainer, once imported; recorded, not run again", recorded: 22.0}}},
 				spec{name: "job-accuracy-mean", unit: fraction, of: "accuracy", at: samples.mean}), // shows that models were trained

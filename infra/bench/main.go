@@ -10,7 +10,7 @@
 //	worker.go    noop and recover: jobs of one worker
 //	search.go    search and study: a search, and what surrounds its trials
 //	tfx.go       TFX module files, compared with plain Python
-//	training.go  compute: training, compared with TensorFlow (training_data.go: its models and data)
+//	training.go  compute: training, compared with TensorFlow (training_data.go: models and data)
 //	sgemm.go     sgemm: products of matrices, compared with OpenBLAS
 //	tune.go      tune: suggestions, compared with KerasTuner and Optuna (package quality)
 //	gotest.go    files, input and trace: benchmarks of the packages that they measure

@@ -195,8 +195,8 @@ func TestProductsAreComparedWithOpenBLASAndThePeak(t *testing.T) {
 			t.Errorf("figure %+v", f)
 		}
 	}
-	// A product above the peak would show that the loop is none, or that not all was computed: with a
-	// margin for clocks that change.
+	// A product above the peak would show that the loop is none, or that not all was computed: with
+	// a margin for clocks that change.
 	if ofPeak := figures[2]; ofPeak.Name != "sgemm-64x64x64-of-peak" || ofPeak.Ours > 1.5 {
 		t.Errorf("figure %+v", ofPeak)
 	}

@@ -108,7 +108,8 @@ func (w *world) audit(ctx context.Context, o outcome, runs []run, poisons []*poi
 	return append(faults, w.commits(ctx, o)...)
 }
 
-// events checks that each run has one ModelTrained, and that runs with equal inputs have equal ones.
+// events checks that each run has one ModelTrained, and that runs with equal inputs have equal
+// ones.
 func (o outcome) events(runs []run) (faults []string) {
 	known, same := map[string]bool{}, map[string]*events.ModelTrained{}
 	digests, executions := map[string]string{}, map[string]string{}

@@ -150,8 +150,8 @@ func (c *Cluster) metaLeader(t *testing.T) (leader int) {
 
 var metaChange = regexp.MustCompile("(Self is new )?JetStream cluster (new |no |new remote )?metadata leader")
 
-// eventually waits until something is so, for as long as the test may run: how long it takes depends
-// on what else the machine has to do.
+// eventually waits until something is so, for as long as the test may run: how long it takes
+// depends on what else the machine has to do.
 func eventually(t *testing.T, so func() bool) {
 	t.Helper()
 	const reserve = time.Minute // for the report and for cleaning up

@@ -112,7 +112,8 @@ func unknown(t *testing.T, stoker string, line []string) string {
 	return ""
 }
 
-// The prose of a page is at most 100 columns wide. Tables, code and the targets of links may be wider.
+// The prose of a page is at most 100 columns wide. Tables, code and the targets of links may be
+// wider.
 func TestTheProseOfPagesIsAtMost100ColumnsWide(t *testing.T) {
 	t.Parallel()
 	for _, page := range pages(t) {

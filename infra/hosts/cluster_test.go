@@ -170,8 +170,8 @@ func (c *cluster) prepare() {
 	c.must(err)
 }
 
-// publish publishes the events of runs until they are acknowledged, each one twice, like a publisher
-// that retries.
+// publish publishes the events of runs until they are acknowledged, each one twice, like a
+// publisher that retries.
 func (c *cluster) publish(wave string, runs int) (names []string) {
 	c.t.Helper()
 	for i := range runs {

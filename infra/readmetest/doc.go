@@ -1,5 +1,5 @@
-// Package readmetest runs the commands that the README and other pages show, as a new user on a fresh
-// machine would type them, and compares their output with the output that the page shows.
+// Package readmetest runs the commands that the README and other pages show, as a new user on a
+// fresh machine would type them, and compares their output with the output that the page shows.
 //
 // # Format of a page
 //
@@ -9,13 +9,14 @@
 // "..." alone for any number of lines. A command with no output below it may print anything. Every
 // command must end with exit status 0.
 //
-// All blocks are typed into one shell, one after another, so that cd and export have effect on later
-// blocks. An HTML comment before a block changes how it is run:
+// All blocks are typed into one shell, one after another, so that cd and export have effect on
+// later blocks. An HTML comment before a block changes how it is run:
 //
-//	<!-- ci: background -->            the block has one command, which keeps running until the last block is done, in
-//	                                   a terminal of its own and in the shell's working directory. It is then ended as
-//	                                   by Ctrl-C. The block must show its first output: the next block waits for that
-//	<!-- ci: skip because ... -->      the block is not run, for the reason given
+//	<!-- ci: background -->        the block has one command, which runs until the last block is
+//	                               done, in a separate terminal and in the shell's working
+//	                               directory. It is then ended as by Ctrl-C. The block must show
+//	                               its first output: the next block waits for that
+//	<!-- ci: skip because ... -->  the block is not run, for the reason given
 //
 // A block fenced as sh, bash, shell or zsh is an error, because its commands would not be run.
 //

@@ -17,9 +17,9 @@ type Options struct {
 	Log     io.Writer     // receives the commands and their output while they run
 }
 
-// Run types the blocks, of one page or of several, into one shell. It stops at the first command that
-// fails or whose output differs from the expected one; the error names its page and line and shows
-// both outputs. All processes have ended when Run returns.
+// Run types the blocks, of one page or of several, into one shell. It stops at the first command
+// that fails or whose output differs from the expected one; the error names its page and line and
+// shows both outputs. All processes have ended when Run returns.
 func Run(ctx context.Context, blocks []Block, o Options) (err error) {
 	var running []*background
 	defer func() {

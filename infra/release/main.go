@@ -3,7 +3,8 @@
 // archive, made of what Go's linker wrote into the binary.
 //
 //	stoker-release changes infra/changelog v0.1.0 >CHANGELOG.md
-//	stoker-release sbom stoker_v0.1.0_linux_amd64.tar.gz v0.1.0 stoker_v0.1.0_linux_amd64.tar.gz.cdx.json
+//	stoker-release sbom stoker_v0.1.0_linux_amd64.tar.gz v0.1.0 \
+//	    stoker_v0.1.0_linux_amd64.tar.gz.cdx.json
 //
 // It is a Go module of its own, because goreleaser, which it pins as a tool, brings some hundred
 // modules. Read goreleaser.yaml first.

@@ -22,9 +22,9 @@ var benchScript string
 // peerRows is how many rows are parsed: a pass takes some tenths of a CPU-second.
 const peerRows = 100_000
 
-// peerSpecs are the kinds of rows that are parsed: 21 plain features, as tabular data has them (some
-// 630 bytes a row); sequences, of 4 plain features and 3 lists of up to 15 steps; and 20 features as
-// they come before tf.Transform: one value or a vector a row, and two lists.
+// peerSpecs are the kinds of rows that are parsed: 21 plain features, as tabular data has them
+// (some 630 bytes a row); sequences, of 4 plain features and 3 lists of up to 15 steps; and 20
+// features as they come before tf.Transform: one value or a vector a row, and two lists.
 func peerSpecs() map[string]example.Spec {
 	var mixed example.Spec
 	for _, f := range []struct {
@@ -67,8 +67,8 @@ func BenchmarkTensorFlowParse(b *testing.B) {
 	}
 }
 
-// BenchmarkTensorFlowInput compares the rate of parsing with that of tf.data as its guide recommends
-// ("autotune") and with one thread, which takes the least CPU time.
+// BenchmarkTensorFlowInput compares the rate of parsing with that of tf.data as its guide
+// recommends ("autotune") and with one thread, which takes the least CPU time.
 func BenchmarkTensorFlowInput(b *testing.B) {
 	for _, file := range []string{"plain", "gzip"} {
 		b.Run(file, func(b *testing.B) {
@@ -144,8 +144,8 @@ func newPeerFile(b *testing.B, threads int, spec example.Spec, gzip bool, rows i
 	return p
 }
 
-// writePeerFile writes rows that have their features in an order of their own, as TFX's writer leaves
-// them.
+// writePeerFile writes rows that have their features in an order of their own, as TFX's writer
+// leaves them.
 func writePeerFile(tb testing.TB, spec example.Spec, gzip bool, rows int) peerFile {
 	tb.Helper()
 	p := peerFile{File: filepath.Join(tb.TempDir(), "rows"), Gzip: gzip, Batch: 256, spec: spec}

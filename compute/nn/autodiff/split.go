@@ -156,8 +156,8 @@ func paramsOf(g *nn.Graph) map[string]*nn.Param {
 	return m
 }
 
-// sparseProduct is a product of rows that are nearly all zeros with a param: rows made of one-hot ids,
-// maybe with some numbers, and what is trained. A training computes it by what isn't zero.
+// sparseProduct is a product of rows that are nearly all zeros with a param: rows made of one-hot
+// ids, maybe with some numbers, and what is trained. A training computes it by what isn't zero.
 type sparseProduct struct {
 	node   *nn.Node   // the MatMul
 	blocks []nn.Block // of the front

@@ -37,8 +37,8 @@ const benchExports = 5
 
 // BenchmarkTensorFlowWrite compares the CPU time of writing a SavedModel with that of TensorFlow: a
 // network behind the transform graph of the taxi data, tables, assets and fingerprint included.
-// TensorFlow saves the same model after it has loaded it, so that it neither builds nor traces it, as
-// a training in Python would have to.
+// TensorFlow saves the same model after it has loaded it, so that it neither builds nor traces it,
+// as a training in Python would have to.
 func BenchmarkTensorFlowWrite(b *testing.B) {
 	b.Run("taxi", func(b *testing.B) {
 		peer, m := tftest.BenchmarkPeer(b, 1), taxiModel(b)

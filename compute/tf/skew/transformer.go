@@ -21,7 +21,8 @@ import (
 
 // transformer executes a transform graph. It is for one goroutine at a time.
 type transformer interface {
-	// transform returns the transformed features of each row by name. An error may be one of a single row.
+	// transform returns the transformed features of each row by name. An error may be one of a
+	// single row.
 	transform(ctx context.Context, rows []row) ([]map[string]values, error)
 	close()
 }
@@ -35,8 +36,9 @@ func (g goGraph) transform(ctx context.Context, rows []row) ([]map[string]values
 
 func (goGraph) close() {}
 
-// openTransformer opens the graph of a TransformGraph artifact: in Go, or where that can't execute it in TensorFlow, if python names an
-// interpreter. tries are rows of the graph's raw schema: one that is executed has features for one of them at least.
+// openTransformer opens the graph of a TransformGraph artifact: in Go, or where that can't execute
+// it in TensorFlow, if python names an interpreter. tries are rows of the graph's raw schema: one
+// that is executed has features for one of them at least.
 func openTransformer(ctx context.Context, dir, python string, tries []row) (transformer, error) {
 	limited, cancel := context.WithTimeout(ctx, syntheticTime)
 	defer cancel()
@@ -86,7 +88,8 @@ type tensorflowGraph struct {
 // maxTransformed bounds the features of the rows that are transformed at once, as they are written.
 const maxTransformed = 64 << 20
 
-// startTensorflowGraph starts the process. Whether the graph can be loaded shows in the first answer.
+// startTensorflowGraph starts the process. Whether the graph can be loaded shows in the first
+// answer.
 func startTensorflowGraph(ctx context.Context, python, dir string) (_ *tensorflowGraph, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pythonTime)
 	g := &tensorflowGraph{cancel: cancel, ended: make(chan error, 1)}
@@ -166,7 +169,8 @@ func (g *tensorflowGraph) transform(ctx context.Context, rows []row) ([]map[stri
 	return featuresOf(tensors, len(rows))
 }
 
-// featuresOf takes the outputs of a transform graph apart, row by row. Those of sparse tensors have several names.
+// featuresOf takes the outputs of a transform graph apart, row by row. Those of sparse tensors have
+// several names.
 func featuresOf(tensors map[string]tensor.Tensor, rows int) ([]map[string]values, error) {
 	all := make([]map[string]values, rows)
 	for i := range all {

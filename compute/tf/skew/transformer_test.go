@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// A transform graph with an operation that Go lacks, whose raw features are dense, sparse and ragged, and rows that it has made.
+// A transform graph with an operation that Go lacks, whose raw features are dense, sparse and
+// ragged, and rows that it has made.
 const otherGraph = `
 import os
 import tensorflow as tf

@@ -6,7 +6,10 @@ import "math"
 // small, and its derivatives by mean and deviation. The logarithm has slopes where the improvement
 // itself is 0 to the last bit.
 //
-//	log EI = log σ + log h(z),  z = (best - mean)/σ,  h(z) = φ(z) + z Φ(z)        (Ament et al. 2023, arXiv:2310.20708 eq. 8, 9)
+//	log EI = log σ + log h(z),  z = (best - mean)/σ,  h(z) = φ(z) + z Φ(z)
+//
+// (Ament et al. 2023, arXiv:2310.20708 eq. 8, 9)
+//
 //	∂/∂mean = -Φ/(σ h),  ∂/∂σ = φ/(σ h)
 func LogImprovement(mean, deviation, best float64) (value, byMean, byDeviation float64) {
 	z := (best - mean) / deviation

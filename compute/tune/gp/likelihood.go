@@ -9,7 +9,7 @@ import (
 // likelihood is the logarithm of the posterior density of a kernel's parameters, given values seen
 // at points:
 //
-//	L(θ) = -½ (y-μ)ᵀ K⁻¹ (y-μ) - ½ log|K| - n/2 log 2π + log p(θ)          (R&W eq. 5.8 with a prior)
+//	L(θ) = -½ (y-μ)ᵀ K⁻¹ (y-μ) - ½ log|K| - n/2 log 2π + log p(θ)  (R&W eq. 5.8 with a prior)
 //	∂L/∂θ = ½ tr((α αᵀ - K⁻¹) ∂K/∂θ) + ∂ log p/∂θ,  α = K⁻¹ (y-μ)           (R&W eq. 5.9)
 //
 // θ are logarithms: length scales, variance, noise above the least. μ is for each θ the mean of the

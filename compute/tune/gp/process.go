@@ -83,7 +83,9 @@ func (p *Process) Believe(x []float64) (*Process, error) {
 
 // Kernel says how much two points have to do with each other, and how loud the noise is.
 //
-//	k(x, x') = Variance (1 + √5 r + 5/3 r²) exp(-√5 r),  r² = Σ_d (Δ_d / Scales_d)²     (R&W eq. 4.17, ν = 5/2)
+//	k(x, x') = Variance (1 + √5 r + 5/3 r²) exp(-√5 r),  r² = Σ_d (Δ_d / Scales_d)²
+//
+// (R&W eq. 4.17, ν = 5/2)
 //
 // Δ_d is x_d - x'_d; of a nominal dimension, whose values have no order, 0 for equal values and 1
 // for others.

@@ -25,7 +25,9 @@ const bins = 6
 // lies between the groups' means is compared with the whole spread, less what chance would put
 // there:
 //
-//	epsilon^2 = 1 - (SS_within / (n - k)) / (SS_total / (n - 1))        (Kelley 1935; of ranks: Kruskal and Wallis 1952)
+//	epsilon^2 = 1 - (SS_within / (n - k)) / (SS_total / (n - 1))
+//
+// (Kelley 1935; of ranks: Kruskal and Wallis 1952)
 //
 // of n trials in k groups, and 0 where that is less. It is of each parameter alone: what several
 // explain only together is in none. A search that looks where it is good makes what it has settled

@@ -6,10 +6,11 @@
 // These stay, whatever their age:
 //   - what belongs to an attempt that holds a lease;
 //   - the checkpoints and attempts of an execution without a model whose checkpoints were saved for
-//     a job that is on the queue, or for the job of a run that is dispatched and has no outcome. Such
-//     a job may wait for days, for machines that were preempted, and resumes from its checkpoint;
-//   - the checkpoints of the trials of a search whose job is on the queue, or whose run waits for its
-//     result;
+//     a job that is on the queue, or for the job of a run that is dispatched and has no outcome.
+//     Such a job may wait for days, for machines that were preempted, and resumes from its
+//     checkpoint;
+//   - the checkpoints of the trials of a search whose job is on the queue, or whose run waits for
+//     its result;
 //   - the commit of every execution.
 //
 // What is removed is decided by pure functions over a survey of the store; the effects come after.
@@ -25,6 +26,6 @@
 // their job.
 //
 // The work is linear in the number of objects, events, leases and joins. Each collection reads the
-// event log once, and, if models may be removed, once more from where it ended, before the
-// first of them is removed.
+// event log once, and, if models may be removed, once more from where it ended, before the first of
+// them is removed.
 package gc

@@ -125,7 +125,8 @@ func (t *training) skewQuestion(ctx context.Context) (q *skew.Question, why stri
 	return q, "", nil
 }
 
-// fallback is an interpreter that has TensorFlow, to ask where Go can't execute a graph; "" for none.
+// fallback is an interpreter that has TensorFlow, to ask where Go can't execute a graph; "" for
+// none.
 func (t *training) fallback(ctx context.Context) string {
 	if t.opts.Fallback == nil {
 		return ""

@@ -23,8 +23,8 @@ import (
 
 const maxSchema = 16 << 20 // bytes that a reader accepts
 
-// manyFeatures is a schema of one feature, a struct of some eight million features of two bytes each:
-// parsed, it takes a hundred times its size.
+// manyFeatures is a schema of one feature, a struct of some eight million features of two bytes
+// each: parsed, it takes a hundred times its size.
 func manyFeatures() []byte {
 	inner := bytes.Repeat([]byte{0x0a, 0x00}, maxSchema/2-16) // features of the struct
 	const feature, structDomain = 1, 29
@@ -38,8 +38,8 @@ func deepText() []byte {
 	return []byte(strings.Repeat(open, maxSchema/len(open)))
 }
 
-// A schema that takes too much is refused for the process of the check, and this process, the worker,
-// allocates little for it. Other tests don't run meanwhile: their memory would count.
+// A schema that takes too much is refused for the process of the check, and this process, the
+// worker, allocates little for it. Other tests don't run meanwhile: their memory would count.
 func TestASchemaThatTakesTooMuchMemoryEndsWithItsCheck(t *testing.T) {
 	const (
 		little = 256       // MiB that the job's processes may use

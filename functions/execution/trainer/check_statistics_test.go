@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// manyLabels is a FeatureStats.pb of some 60 MiB whose features have as many words as a reader keeps, each of two bytes: in memory they are
-// many times that.
+// manyLabels is a FeatureStats.pb of some 60 MiB whose features have as many words as a reader
+// keeps, each of two bytes: in memory they are many times that.
 func manyLabels() []byte {
 	field := func(number protowire.Number, text []byte) []byte {
 		return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), text)

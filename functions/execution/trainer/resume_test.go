@@ -19,8 +19,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// crashing runs a module that is taken to have checkpoints: it leaves a file in each of its folders,
-// says so, and dies once.
+// crashing runs a module that is taken to have checkpoints: it leaves a file in each of its
+// folders, says so, and dies once.
 type crashing struct {
 	modelchecktest.Here
 	died bool

@@ -11,9 +11,12 @@
 // for the others, which any worker may claim. There is no coordinator: every participant does the
 // same, in participant.trials.
 //
-//	read the log on -> the trial that is this job's already: an earlier attempt had it, and it resumes from its checkpoint;
-//	else one that is to be retried; else what suggest.Next says -> write that it has begun, behind what was read;
-//	if another participant wrote first, plan again -> have the module train it -> write how it ended, and the next one's begin, in one entry
+//	read the rest of the log
+//	  -> the trial that this job has already, resumed from the checkpoint of an earlier attempt;
+//	     else one to retry; else the result of suggest.Next
+//	  -> append that it has begun; if another participant appended first, plan again
+//	  -> have the module train it
+//	  -> append how it ended, and the beginning of the next one, in one entry
 //
 // A participant that finds nothing to do is done; one that begins a trial and may begin more
 // enqueues trial jobs again. So losing a worker costs a lease, and losing a trial job costs time,

@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// The worker reads no statistics that events name: the process of the check does, and a search is due where it can't.
+// The worker reads no statistics that events name: the process of the check does, and a search is
+// due where it can't.
 func TestStatisticsAreComparedWithinTheLimitsOfAChild(t *testing.T) {
 	t.Parallel()
 	tooLarge := &runner.Error{Kind: runner.KindResources, Err: errors.New("used 5 GiB, 4 GiB allowed")}

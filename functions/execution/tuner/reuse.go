@@ -28,9 +28,10 @@ const (
 // compared is where artifacts are staged to be compared, apart from what the module sees.
 const compared = "compared"
 
-// Earlier is the pipeline's last search, where its tuner makes another only now and then. Which one was the last is pinned in the job, so that every
-// attempt finds the same. A job that asks for a new search gets one, as does one whose earlier result was lost; and what others found is
-// never known to be still good.
+// Earlier is the pipeline's last search, where its tuner makes another only now and then. Which one
+// was the last is pinned in the job, so that every attempt finds the same. A job that asks for a
+// new search gets one, as does one whose earlier result was lost; and what others found is never
+// known to be still good.
 func (t *Tuner) Earlier(e execution.Execution) string {
 	if !e.Spec.Tuner.When.Reuses() || e.Job.Salt != "" || e.Job.Generation > 0 {
 		return ""
@@ -79,7 +80,8 @@ func (s searched) due(ctx context.Context, a *execution.Attempt) (because string
 	return s.drifted(ctx, a, now)
 }
 
-// drifted says which feature's values are spread too differently from those of the last search, where both runs have statistics.
+// drifted says which feature's values are spread too differently from those of the last search,
+// where both runs have statistics.
 func (s searched) drifted(ctx context.Context, a *execution.Attempt, now []events.Artifact) (because string, err error) {
 	before, after := ofType(s.Inputs, typeStatistics), ofType(now, typeStatistics)
 	if before == nil || after == nil || before.Digest == after.Digest {
@@ -107,8 +109,8 @@ func (s searched) drifted(ctx context.Context, a *execution.Attempt, now []event
 	return "", nil
 }
 
-// distancesOf returns how far the staged statistics are apart, one distance for each split, as a child process finds them within the limits
-// of the job; or why they can't be compared.
+// distancesOf returns how far the staged statistics are apart, one distance for each split, as a
+// child process finds them within the limits of the job; or why they can't be compared.
 func distancesOf(ctx context.Context, a *execution.Attempt) (distances []drift.Distance, refused string, err error) {
 	search := a.Execution.Spec.Search()
 	q := modelcheck.Question{Drift: &modelcheck.Drift{
@@ -130,8 +132,9 @@ func distancesOf(ctx context.Context, a *execution.Attempt) (distances []drift.D
 	return answer.Drift, "", nil
 }
 
-// shapeOf returns the shape of the schema and the transform graph of an attempt's job, which a child process reads within the limits of the
-// job; nil if they can't be read, which the jobs that need them report.
+// shapeOf returns the shape of the schema and the transform graph of an attempt's job, which a
+// child process reads within the limits of the job; nil if they can't be read, which the jobs that
+// need them report.
 func shapeOf(ctx context.Context, a *execution.Attempt) (*drift.Shape, error) {
 	schema, graph := a.Workspace.Path(filepath.Join(compared, "schema")), a.Workspace.Path(filepath.Join(compared, "transform_graph"))
 	artifacts := execution.Artifacts(a.Execution.Inputs)

@@ -169,8 +169,8 @@ func findCgroup(where string) (string, error) {
 }
 
 // ownCgroup finds the directory of a process's cgroup in the hierarchy that has the memory
-// controller: see cgroups(7) and proc_pid_mountinfo(5). A process in the leaf that moveToLeaf makes,
-// or that systemd's DelegateSubgroup= makes, belongs to the cgroup above it.
+// controller: see cgroups(7) and proc_pid_mountinfo(5). A process in the leaf that moveToLeaf
+// makes, or that systemd's DelegateSubgroup= makes, belongs to the cgroup above it.
 func ownCgroup(memberships, mounts string) (string, error) {
 	path, kind, err := memoryHierarchy(memberships)
 	if err != nil {

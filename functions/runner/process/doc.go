@@ -34,14 +34,15 @@
 //
 // Ways to have one, with the name in the worker's STOKER_CGROUP:
 //
-//   - A systemd unit with Delegate=yes, DelegateSubgroup=stoker-worker (systemd 254 and later; otherwise the worker does
-//     it itself), KillMode=mixed, so that a stop reaches the modules through the worker, and
-//     Environment=STOKER_CGROUP=own.
-//   - A container with a cgroup namespace and /sys/fs/cgroup writable, in which the worker is the only process when it
-//     starts, and STOKER_CGROUP=own.
-//   - A directory that an administrator made for the worker's user, and STOKER_CGROUP=/sys/fs/cgroup/... In version 2 the
-//     memory controller must be delegated to it (cgroup.subtree_control of the one above), and the worker's user must be
-//     allowed to move processes from where the worker is. In version 1 it is in the memory hierarchy.
+//   - A systemd unit with Delegate=yes, DelegateSubgroup=stoker-worker (systemd 254 and later;
+//     otherwise the worker does it itself), KillMode=mixed, so that a stop reaches the modules
+//     through the worker, and Environment=STOKER_CGROUP=own.
+//   - A container with a cgroup namespace and /sys/fs/cgroup writable, in which the worker is the
+//     only process when it starts, and STOKER_CGROUP=own.
+//   - A directory that an administrator made for the worker's user, and
+//     STOKER_CGROUP=/sys/fs/cgroup/... In version 2 the memory controller must be delegated to it
+//     (cgroup.subtree_control of the one above), and the worker's user must be allowed to move
+//     processes from where the worker is. In version 1 it is in the memory hierarchy.
 //
 // Version 2 needs Linux 5.7, and reports peaks from 5.19 on. In version 1 a process is moved in
 // right after its start: what it allocates before that is not counted.

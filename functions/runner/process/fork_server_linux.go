@@ -54,8 +54,8 @@ const (
 // output and progress.
 const forkEnv = "STOKER_FORK_FD"
 
-// markPadding is by how many slashes a server's mark is longer than its home: its children write the
-// marks of their own homes over it, which differ in the digits of a random number.
+// markPadding is by how many slashes a server's mark is longer than its home: its children write
+// the marks of their own homes over it, which differ in the digits of a random number.
 const markPadding = 16
 
 // StartForkServer runs a command that becomes a server. access limits what it and its children may

@@ -1,6 +1,6 @@
 // Package python holds what it takes to run a TFX module file: the environments that TensorFlow is
-// in, the driver that runs the module in a process, and the shim that replaces the tfx
-// package. It starts no modules itself: functions/runner does.
+// in, the driver that runs the module in a process, and the shim that replaces the tfx package. It
+// starts no modules itself: functions/runner does.
 //
 // # Environments
 //
@@ -38,10 +38,10 @@
 //
 // # Errors
 //
-// An exception is reported with the line of the module that it came up in, and with what to do about it
-// where that is known: the package to add, the Keras to set. It is the data's fault where an
-// example can't be parsed, lacks the label, or lies in a broken file, which is named; the machine's
-// where a disk is full; resources where memory is. All else is the module's.
+// An exception is reported with the line of the module that it came up in, and with what to do
+// about it where that is known: the package to add, the Keras to set. It is the data's fault where
+// an example can't be parsed, lacks the label, or lies in a broken file, which is named; the
+// machine's where a disk is full; resources where memory is. All else is the module's.
 //
 // # Several workers
 //

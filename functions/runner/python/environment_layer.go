@@ -135,9 +135,9 @@ func quoted(path string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`).Replace(path) + "'"
 }
 
-// standIn makes pip believe that tensorflow is there where tensorflow-cpu is, which is the same: what a
-// requirement needs would bring the other one along otherwise, of half a gigabyte, and over the
-// files of the first.
+// standIn makes pip believe that tensorflow is there where tensorflow-cpu is, which is the same:
+// what a requirement needs would bring the other one along otherwise, of half a gigabyte, and over
+// the files of the first.
 func standIn(own string, over Environment) error {
 	version, cpu := over.Packages["tensorflow-cpu"]
 	if _, whole := over.Packages["tensorflow"]; whole || !cpu {

@@ -27,7 +27,8 @@ func (r Runner) run(cmd *exec.Cmd, needs Needs) error {
 	return r(cmd, needs)
 }
 
-// Env are the variables of a process of this environment in addition to those of every module's process.
+// Env are the variables of a process of this environment in addition to those of every module's
+// process.
 func (e Environment) Env(layout Layout, keras string) []string {
 	env := []string{"PYTHONPATH=" + layout.Driver, "PYTHONNOUSERSITE=1", "STOKER_SHIM=" + layout.Shim}
 	if keras != "" {

@@ -1,6 +1,6 @@
 // Package query answers what commands ask about runs: which run a name means, everything that is
-// known of one, how it ends, the study that belongs to it, and the models in use. It reads the index
-// of functions/runs. Read Of first.
+// known of one, how it ends, the study that belongs to it, and the models in use. It reads the
+// index of functions/runs. Read Of first.
 package query
 
 import (

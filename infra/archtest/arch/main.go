@@ -1,8 +1,8 @@
 // Command arch prints figures of the architecture, and the words that the project no longer uses in
 // its own meaning:
 //
-//	arch [-o json] [-path=false] [REVISION]   size of code and packages, and the path of one event (task arch)
-//	arch words [-update]                      where the words of infra/archtest/words.txt still stand (task words)
+//	arch [-o json] [-path=false] [REVISION]  size of code, and path of an event (task arch)
+//	arch words [-update]                     places of the words in words.txt (task words)
 //
 // It runs in the root of the repository.
 package main

@@ -9,7 +9,8 @@ import (
 
 const root = "../../.."
 
-// The words of words.txt don't come back, and the limits of those that are left are not higher than needed.
+// The words of words.txt don't come back, and the limits of those that are left are not higher than
+// needed.
 func TestThePrivateVocabularyDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(root + "/" + vocabularyFile)

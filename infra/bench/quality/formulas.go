@@ -118,8 +118,10 @@ func one(is bool) float64 {
 // forest are better than most of a network.
 //
 //	linear: f = 0.2 + 0.01 (log10 l2 + 2)^2 + 0.02 (l1 - 0.15)^2
-//	forest: f = 0.14 + 0.005 log2(trees / 300)^2 + 0.0008 (leaves - 14)^2 + 0.05 (features - 0.45)^2
-//	net:    f = 0.1 + 0.06 (log10 lr - c)^2 + 0.005 log2(width / 128)^2 + 0.012 (depth - 3)^2 + own
+//	forest: f = 0.14 + 0.005 log2(trees / 300)^2 + 0.0008 (leaves - 14)^2
+//	          + 0.05 (features - 0.45)^2
+//	net:    f = 0.1 + 0.06 (log10 lr - c)^2 + 0.005 log2(width / 128)^2
+//	          + 0.012 (depth - 3)^2 + own
 //	   sgd:  c = -1 + log10(1 - momentum), own = 0.2 (momentum - 0.9)^2
 //	   adam: c = -3 - 0.25 (depth - 3),    own = 0.01
 //
@@ -171,7 +173,8 @@ const mostLayers = 5
 //	f = 0.1 + 0.02 (layers - 3)^2
 //	  + mean over i = 1..layers of 0.03 log2(units_i / (32 * 2^(layers - i)))^2
 //	  + 0.06 (log10 lr - c)^2 + own + decay
-//	adam: c = -3, own = 0;   sgd: c = -1 + log10(1 - momentum), own = 0.02 + 0.2 (momentum - 0.9)^2
+//	adam: c = -3, own = 0
+//	sgd:  c = -1 + log10(1 - momentum), own = 0.02 + 0.2 (momentum - 0.9)^2
 //	decay = 0.015 without, 0.004 (log10 strength + 4)^2 with
 //
 // The least value is 0.1: three layers of 128, 64 and 32, adam, lr 0.001, decay of strength 0.0001.

@@ -11,6 +11,6 @@
 // Server.
 //
 // The service has no credentials, as KerasTuner has none to give: it listens on this machine alone,
-// to processes of the same user where the system names it (functions/internal/peer), and accepts reports on
-// trials that run at its own backend only.
+// to processes of the same user where the system names it (functions/internal/peer), and accepts
+// reports on trials that run at its own backend only.
 package oracle

@@ -6,5 +6,6 @@
 //
 // The data flow of a trial:
 //
-//	study -> Plan -> suggestion, in a log's entry -> Assign -> module -> Monitor (curves; may end it early) -> Completed or Failed -> Plan
+//	study -> Plan -> suggestion, in a log's entry -> Assign -> module
+//	  -> Monitor (curves; may end it early) -> Completed or Failed -> Plan
 package search

@@ -17,7 +17,8 @@ import (
 // Bus keeps logs of studies in memory. By its seed,
 //
 //   - an append takes a while and may be lost before it is stored, or its answer after that;
-//   - a read without follow may leave out what was not acknowledged when it began, and is no snapshot;
+//   - a read without follow may leave out what was not acknowledged when it began, and is no
+//     snapshot;
 //   - a read with follow brings entries late.
 //
 // Lose takes the newest entries away, and their sequences are given to others. A Bus is safe for
