@@ -16,6 +16,9 @@ var (
 	// ErrUnavailable means that the bus gives no answer, or none that is reliable: no connection,
 	// no leader, no quorum. A later call may succeed.
 	ErrUnavailable = errors.New("the bus does not answer")
+
+	// ErrNoResponders means that no process serves the subject of a request.
+	ErrNoResponders = errors.New("no process serves the subject")
 )
 
 // Bus is the whole message bus of Stoker. Most code needs one part of it and takes that interface.
@@ -32,4 +35,5 @@ type Bus interface {
 	KVBuckets
 	ProgressFeed
 	BucketNotifications
+	RequestReply
 }

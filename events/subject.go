@@ -23,6 +23,7 @@ const (
 	studyToken    = "studies"
 	bucketToken   = "buckets"
 	progressToken = "progress"
+	hostsToken    = "hosts" // of requests, which no stream keeps
 )
 
 // StreamOf returns the stream that keeps messages on a subject; "" if none does.
@@ -141,6 +142,15 @@ func BucketSubject(from string) string { return join(bucketToken, from) }
 func ParseBucketSubject(subject string) (from string, ok bool) {
 	return strings.CutPrefix(subject, bucketToken+".")
 }
+
+// HostSubject is where a host of a group is asked: hosts.<class>.<group>.<rank>. class is that of the
+// group's workers.
+func HostSubject(class, group string, rank int) string {
+	return join(hostsToken, class, group, strconv.Itoa(rank))
+}
+
+// HostsFilter matches the subjects of all hosts of a class, and of the replies to them.
+func HostsFilter(class string) string { return join(hostsToken, class, ">") }
 
 // The subjects of each stream.
 const (

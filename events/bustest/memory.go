@@ -28,6 +28,7 @@ type Memory struct {
 	watchers map[*watcher]struct{}
 	logs     map[string][]events.Progress // the last parts of jobs' logs, by the filter that finds them
 	claims   map[string]*claim            // the last claim of each job
+	serving  map[string][]*responder      // by subject
 	attempts int                          // returned so far: the next attempt's id
 	closed   bool
 	closing  chan struct{} // closed by Close
@@ -53,6 +54,7 @@ func NewMemory(lease time.Duration) *Memory {
 		watchers: map[*watcher]struct{}{},
 		logs:     map[string][]events.Progress{},
 		claims:   map[string]*claim{},
+		serving:  map[string][]*responder{},
 		closing:  make(chan struct{}),
 	}
 	for _, name := range []string{events.KVPipelines, events.KVJoins, events.KVGates, events.KVLeases} {

@@ -34,7 +34,10 @@ func closeWhileWaiting(t *testing.T, bus Bus) {
 		"read, follow": func() error { return firstError(bus.Read(t.Context(), events.Query{Follow: true})) },
 		"follow study": func() error { return firstError(bus.ReadStudy(t.Context(), search, 0, true)) },
 		"watch":        func() error { return firstError(watch) },
+		"request":      func() error { return ask(t, bus, "silent") },
 	}
+	_, err := bus.Serve(t.Context(), "silent", func([]byte) []byte { return nil })
+	must(t, err)
 	var group sync.WaitGroup
 	for name, wait := range waits {
 		group.Go(func() {
@@ -52,7 +55,10 @@ func closeFirst(t *testing.T, bus Bus) {
 	joins := open(t, bus, events.KVJoins)
 	must(t, bus.Enqueue(ctx, exampleJob("job-1", "cpu")))
 	claim := take(t, bus, "cpu")
+	stop, err := bus.Serve(ctx, "served", echo)
+	must(t, err)
 	must(t, bus.Close())
+	stop()
 	uses := map[string]func() error{
 		"publish":   func() error { _, err := bus.Publish(ctx, exampleEvent("run 1", "1")); return err },
 		"offer":     func() error { return bus.Enqueue(ctx, exampleJob("job-2", "cpu")) },
@@ -75,6 +81,8 @@ func closeFirst(t *testing.T, bus Bus) {
 		"done":    func() error { return claim.Ack(ctx) },
 		"dead":    func() error { return firstError(bus.DeadLetters(ctx)) },
 		"all":     func() error { return firstError(joins.All(ctx)) },
+		"request": func() error { return ask(t, bus, "served") },
+		"serve":   func() error { _, err := bus.Serve(ctx, "late", echo); return err },
 	}
 	for name, use := range uses {
 		if err := use(); !errors.Is(err, events.ErrClosed) {

@@ -118,7 +118,8 @@ func (g *grant) dispatcher() {
 }
 
 // worker claims jobs of its classes under leases, publishes their outcomes, and writes the logs of
-// studies, whose trials are jobs.
+// studies, whose trials are jobs. It is the only role that asks and serves the hosts of one model:
+// those of its classes.
 func (g *grant) worker(s Scope) {
 	g.connect()
 	classes := s.Classes
@@ -144,6 +145,11 @@ func (g *grant) worker(s Scope) {
 	g.publish(jobs(string(events.FunctionTrial), "*"), events.StudiesFilter)
 	g.to("report progress")
 	g.publish(progress)
+	g.to("train one model on several hosts")
+	for _, class := range classes {
+		g.publish(events.HostsFilter(class))
+		g.listen(events.HostsFilter(class))
+	}
 }
 
 // bridge reads bucket notifications, checks what events of them would do, and publishes these.
@@ -212,7 +218,8 @@ func (g *grant) exporter(s Scope) {
 	g.listen(progress)
 }
 
-// operator may do in the account whatever Stoker does, and anything with JetStream.
+// operator may do in the account whatever Stoker does, and anything with JetStream. It takes no part
+// in a training.
 func (g *grant) operator() {
 	for _, kept := range []string{
 		events.EventsFilter, events.JobsFilter, events.DeadFilter, events.StudiesFilter, events.BucketsFilter, progress, "$KV.>",
