@@ -106,12 +106,12 @@ var rules = archtest.Rules{
 		"functions/admin/reproduce":  {Imports: "compute/tf/tensorbundle events functions/runs/lineage functions/pipeline functions/dispatch/join functions/runs storage", TestImports: "compute/tf/tensor"},
 		"functions/runs/lineage":     {Imports: "compute/tune events functions/runs functions/runs/result functions/runs/studies storage", TestImports: "compute/tune/space functions/dispatch"},
 		"functions/admin/replay":     {Imports: "events storage functions/dispatch/join functions/dispatch functions/runs", TestImports: "functions/pipeline"},
-		"functions/runner/multihost": {Imports: "events"}, // several hosts train one model
+		"functions/runner/multihost": {Imports: "events", TestImports: "events/bustest events/jetstream local/natsserver infra/cluster"}, // several hosts train one model
 		"functions/execution": {Imports: "events storage functions/telemetry functions/worker functions/pipeline functions/runner/multihost functions/runner functions/module functions/module/modelcheck " +
 			"functions/runs/result"},
 		"functions/execution/trainer": {Imports: "events storage functions/execution functions/internal/mask functions/worker functions/pipeline functions/runner functions/module functions/module/modelcheck " +
 			"functions/runs/result compute/tf/skew compute/tf/warmstart",
-			TestImports: "compute/data/example compute/data/tfrecord compute/export compute/nn compute/tf/savedmodel compute/tf/graphtest functions/runner/multihost functions/module/modelcheck/modelchecktest compute/export/onnx compute/tfevents functions/module/builtin"},
+			TestImports: "compute/data/example compute/data/tfrecord compute/export compute/nn compute/tf/savedmodel compute/tf/graphtest events/bustest functions/runner/multihost functions/module/modelcheck/modelchecktest compute/export/onnx compute/tfevents functions/module/builtin"},
 		"functions/execution/tuner": {Imports: "compute/tf/drift compute/tune compute/tune/space events functions/execution functions/runner functions/module functions/module/modelcheck functions/runs/result " +
 			"functions/pipeline functions/runs/studies functions/execution/tuner/oracle functions/execution/tuner/search functions/telemetry functions/worker storage", TestImports: "functions/module/modelcheck/modelchecktest functions/dispatch/join functions/execution/tuner/oracle/oraclepb"},
 		"functions/execution/tuner/search": {Imports: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/runner functions/module functions/pipeline"},

@@ -83,7 +83,7 @@ func newIdleStack(t *testing.T) *idleStack {
 	dir := t.TempDir()
 	s := &idleStack{t: t, dir: dir, hold: filepath.Join(dir, "hold", "here")}
 	s.env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+filepath.Join(dir, "data"), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"),
-		"STOKER_PYTHON="+tftest.Python(t), "STOKER_MODULE_WRITE="+filepath.Dir(s.hold), "STOKER_HOSTS_TOKEN=0123456789abcdef0123456789abcdef", "CUDA_VISIBLE_DEVICES=")
+		"STOKER_PYTHON="+tftest.Python(t), "STOKER_MODULE_WRITE="+filepath.Dir(s.hold), "CUDA_VISIBLE_DEVICES=")
 	s.must(os.Mkdir(filepath.Dir(s.hold), 0o700))
 	up := s.start("up", "--slots", "0")
 	t.Cleanup(func() { _ = up.cmd.Process.Signal(os.Interrupt); <-up.gone })

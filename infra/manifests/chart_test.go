@@ -225,9 +225,9 @@ func TestValuesThatMakeNoSenseAreRefused(t *testing.T) {
 		"names no secret: set it": `networkPolicy: {consoleFrom: [{podSelector: {}}]}`,
 		"let nothing reach it":    `env: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: "http://otel:4318"}]`,
 		"waitSecond":              `scaling: {waitSeconds: 5}`, // shorter than a lease
-		"/classes/cpu/hosts":      `classes: {cpu: {functions: {train: {max: 1}}, hosts: {count: 2}}}`,
-		"several hosts train":     `classes: {cpu: {hosts: {count: 2, tokenSecret: s}}}`,
-		"minimum: got 1, want 2":  `classes: {cpu: {hosts: {count: 1, tokenSecret: s}}}`,
+		"/classes/cpu/hosts":      `classes: {cpu: {functions: {train: {max: 1}}, hosts: {standing: true}}}`,
+		"several hosts train":     `classes: {cpu: {hosts: {count: 2}}}`,
+		"minimum: got 1, want 2":  `classes: {cpu: {hosts: {count: 1}}}`,
 	} {
 		values := map[string]any{}
 		must(t, yaml.Unmarshal([]byte(text), &values))

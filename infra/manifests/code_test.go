@@ -54,7 +54,7 @@ func TestTheProgramKnowsWhatContainersSay(t *testing.T) {
 }
 
 // noSettings are variables that packages other than settings read.
-var noSettings = []string{"STOKER_KERNELS", "STOKER_CONSOLE_TOKEN", "STOKER_HOSTS_TOKEN", "STOKER_JOB", "STOKER_MODULE_HIDE", "STOKER_NOTIFY_URL", "STOKER_NOTIFY_SECRET", "STOKER_NOTIFY_TOKEN"}
+var noSettings = []string{"STOKER_KERNELS", "STOKER_CONSOLE_TOKEN", "STOKER_JOB", "STOKER_MODULE_HIDE", "STOKER_NOTIFY_URL", "STOKER_NOTIFY_SECRET", "STOKER_NOTIFY_TOKEN"}
 
 // understood asks `stoker config` where its settings come from, in the environment of a container.
 func understood(t *testing.T, binary string, object manifests.Object, container corev1.Container) {
@@ -195,7 +195,7 @@ func TestGPUsAreAskedForAndTolerated(t *testing.T) {
 
 // secrets are variables whose values nobody may read in a manifest.
 var secrets = []string{
-	"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "NATS_CREDS_TEXT", "NATS_KEY_TEXT", "NATS_SEED", "OPENLINEAGE_API_KEY", "STOKER_CONSOLE_TOKEN", "STOKER_HOSTS_TOKEN",
+	"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "NATS_CREDS_TEXT", "NATS_KEY_TEXT", "NATS_SEED", "OPENLINEAGE_API_KEY", "STOKER_CONSOLE_TOKEN",
 	"STOKER_NOTIFY_SECRET", "STOKER_NOTIFY_TOKEN", "STOKER_NOTIFY_URL",
 }
 

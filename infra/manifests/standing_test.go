@@ -110,7 +110,7 @@ func TestValuesOfStandingWorkersAreChecked(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{
 		"min is 3, and max 2":              `classes: {cpu: {functions: {train: {min: 3, max: 2}}}}`,
-		"a group of hosts stays by":        `classes: {cpu: {functions: {train: {min: 1, max: 2}, tune: null, trial: null}, hosts: {count: 2, tokenSecret: s}}}`,
+		"a group of hosts stays by":        `classes: {cpu: {functions: {train: {min: 1, max: 2}, tune: null, trial: null}, hosts: {count: 2}}}`,
 		"/classes/cpu/functions/train/min": `classes: {cpu: {functions: {train: {min: -1, max: 2}}}}`,
 		"/classes/cpu/variant":             `classes: {cpu: {variant: tensorflow}}`,
 	} {

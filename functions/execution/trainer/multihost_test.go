@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/trainer"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -22,8 +22,6 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
-
-const token = "what the hosts of a group know, all of them"
 
 const togetherSpec = `
 pipeline: penguin
@@ -37,6 +35,7 @@ trainer:
 // together is a leader's trainer and a member's, on one store, and what runs their modules.
 type together struct {
 	*bench
+	bus   *bustest.Memory
 	group *multihost.Leader
 	hosts []string
 	left  chan error // how the member left
@@ -45,17 +44,19 @@ type together struct {
 // groupOf has two hosts, whose modules are run by scripted runners.
 func groupOf(t *testing.T, leads, follows execution.Runner, memberStore func(storage.Store) storage.Store) *together {
 	t.Helper()
-	w := &together{bench: setup(t, nil), hosts: twoHosts(t), left: make(chan error, 1)}
+	w := &together{bench: setup(t, nil), bus: bustest.NewMemory(time.Hour), hosts: []string{"host0:7070", "host1:7070"}, left: make(chan error, 1)}
+	options := multihost.Options{Bus: w.bus, Class: "cpu", Hosts: w.hosts}
 	var err error
-	if w.group, err = multihost.Listen(multihost.Options{Hosts: w.hosts, Token: token}); err != nil {
+	if w.group, err = multihost.Listen(t.Context(), options); err != nil {
 		t.Fatal(err)
 	}
 	root := storage.Ref{Bucket: "stoker"}
 	w.trainer = trainer.New(execution.New(w.store, leads, execution.Options{Root: root, WorkDir: t.TempDir(), Group: w.group}), trainer.Options{})
 	executor := execution.New(memberStore(w.store), follows, execution.Options{Root: root, WorkDir: t.TempDir()})
 	follower := trainer.New(executor, trainer.Options{})
+	options.Rank = 1
 	go func() {
-		w.left <- multihost.Follow(t.Context(), multihost.Options{Hosts: w.hosts, Rank: 1, Token: token}, true, func(ctx context.Context, round *multihost.MemberRound) error {
+		w.left <- multihost.Follow(t.Context(), options, true, func(ctx context.Context, round *multihost.MemberRound) error {
 			return executor.Follow(ctx, follower, round)
 		})
 	}()
@@ -66,24 +67,29 @@ func groupOf(t *testing.T, leads, follows execution.Runner, memberStore func(sto
 	return w
 }
 
-// twoHosts are addresses on this machine, with a free port behind the leader's.
-func twoHosts(t *testing.T) []string {
+// lead has the leader's trainer handle a job that an attempt has claimed. A later attempt takes the
+// lease over.
+func (w *together) lead(t *testing.T, j events.Job, attempt string) (*events.ModelTrained, error) {
 	t.Helper()
-	for range 100 {
-		first, err := net.Listen("tcp", ":0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := first.Addr().(*net.TCPAddr).Port
-		second, err := net.Listen("tcp", ":"+strconv.Itoa(port+1))
-		_ = first.Close()
-		if err == nil {
-			_ = second.Close()
-			return []string{fmt.Sprintf("127.0.0.1:%d", port), fmt.Sprintf("127.0.0.2:%d", port)}
-		}
+	j.Causes = []events.Cause{{Kind: events.KindTransformReady, Source: "/up", ID: "1", Sequence: 1}}
+	leases, err := w.bus.KV(t.Context(), events.KVLeases)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no two ports are free, one behind the other")
-	return nil
+	if err := w.bus.Enqueue(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	entry, err := leases.Get(t.Context(), j.ID)
+	lease := fmt.Appendf(nil, `{"holder": %q, "number": 1}`, attempt)
+	if errors.Is(err, events.ErrNotFound) {
+		_, err = leases.Create(t.Context(), j.ID, lease)
+	} else if err == nil {
+		_, err = leases.Update(t.Context(), j.ID, lease, entry.Revision)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.handle(t, j, attempt)
 }
 
 // plays is a runner whose module does what it says, ended by ctx.
@@ -143,7 +149,7 @@ func TestHostsOfAGroupTrainOnTheSameInputsAndTheLeaderAloneCommits(t *testing.T)
 		})
 	}
 	w := groupOf(t, plays(staged), plays(staged), readOnly)
-	got, err := w.handle(t, job(t, "j1", "monday", togetherSpec), "a1")
+	got, err := w.lead(t, job(t, "j1", "monday", togetherSpec), "a1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +181,7 @@ func TestAJobForOneWorkerIsTheLeadersAlone(t *testing.T) {
 		t.Error("the member trains")
 		return runner.Outcome{}, nil
 	}), asItIs)
-	if _, err := w.handle(t, job(t, "j1", "monday", spec), "a1"); err != nil {
+	if _, err := w.lead(t, job(t, "j1", "monday", spec), "a1"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -183,7 +189,7 @@ func TestAJobForOneWorkerIsTheLeadersAlone(t *testing.T) {
 func TestAGroupOfAnotherSizeIsTheJobsFault(t *testing.T) {
 	t.Parallel()
 	w := groupOf(t, plays(succeeds), plays(succeeds), asItIs)
-	_, err := w.handle(t, job(t, "j1", "monday", strings.ReplaceAll(togetherSpec, "workers: 2", "workers: 3")), "a1")
+	_, err := w.lead(t, job(t, "j1", "monday", strings.ReplaceAll(togetherSpec, "workers: 2", "workers: 3")), "a1")
 	if kindOf(err) != events.FailureInput || !strings.Contains(err.Error(), "resources.workers: 3: the workers of class cpu are groups of 2 hosts") {
 		t.Errorf("kind %q of %v", kindOf(err), err)
 	}
@@ -213,12 +219,12 @@ func TestAMembersFailureIsTheJobs(t *testing.T) {
 				return writesModel(a)
 			}
 			w := groupOf(t, plays(leads), plays(fails), asItIs)
-			_, err := w.handle(t, job(t, "j1", "monday", togetherSpec), "a1")
+			_, err := w.lead(t, job(t, "j1", "monday", togetherSpec), "a1")
 			failure, ok := errors.AsType[*events.Failure](err)
-			if !ok || failure.Kind != want || !strings.Contains(failure.Error(), "host 1 (127.0.0.2:") || failure.LogTail != "the end" {
+			if !ok || failure.Kind != want || !strings.Contains(failure.Error(), "host 1 (host1:7070)") || failure.LogTail != "the end" {
 				t.Errorf("kind %q of %v", kindOf(err), err)
 			}
-			if _, err := w.handle(t, job(t, "j1", "monday", togetherSpec), "a2"); err != nil {
+			if _, err := w.lead(t, job(t, "j1", "monday", togetherSpec), "a2"); err != nil {
 				t.Errorf("the next attempt: %v", err)
 			}
 		})
@@ -232,7 +238,7 @@ func TestAMemberThatSeesOtherInputsDoesNotTrain(t *testing.T) {
 		other.put(t, "up/tx/Split-train/data-0", "other rows")
 		return other.store
 	})
-	_, err := w.handle(t, job(t, "j1", "monday", togetherSpec), "a1")
+	_, err := w.lead(t, job(t, "j1", "monday", togetherSpec), "a1")
 	if kindOf(err) != events.FailureUnavailable || !strings.Contains(err.Error(), "at the leader: ") {
 		t.Errorf("kind %q of %v", kindOf(err), err)
 	}

@@ -1,8 +1,9 @@
 package multihost
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,57 +17,73 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Options configure one host of a group. All hosts have the same Hosts and Token.
-type Options struct {
-	Hosts  []string // host:port of each one's TensorFlow, as TF_CONFIG has them. The leader, the first, hears members at the port behind its own
-	Rank   int      // the index of this host in Hosts: 0 for the leader
-	Token  string   // known to the group only
-	Logger *slog.Logger
+// Bus is the part of the bus that a host uses.
+type Bus interface {
+	events.RequestReply
+	events.KVBuckets
+	// Queued is that of events.JobQueue.
+	Queued(ctx context.Context, job string) (events.Message, error)
 }
 
-// TokenBytes is the least length of a token. It must be random, because everybody who can connect
-// may try to guess it.
-const TokenBytes = 32
+// Options configure one host of a group. All hosts have the same Class and Hosts.
+type Options struct {
+	Bus    Bus
+	Class  string   // resource class of the group's workers: permissions to speak with hosts are by class
+	Hosts  []string // host:port of each one's TensorFlow, as TF_CONFIG has them. The first is the leader's, and no other group's of the account
+	Rank   int      // the index of this host in Hosts: 0 for the leader
+	Logger *slog.Logger
+
+	Silence time.Duration // after which a host that does not reply is gone; default: 30 s, the length of a lease
+}
 
 // maxHosts rejects typing errors.
 const maxHosts = 64
 
-// Check returns an error if the options are invalid.
+// Check returns an error if the options are invalid. It does not look at Bus.
 func (o Options) Check() error {
 	switch {
 	case len(o.Hosts) < 2 || len(o.Hosts) > maxHosts:
 		return fmt.Errorf("hosts: expected 2 to %d, got %d", maxHosts, len(o.Hosts))
 	case o.Rank < 0 || o.Rank >= len(o.Hosts):
 		return fmt.Errorf("rank: expected 0 to %d, the index of this host in hosts, got %d", len(o.Hosts)-1, o.Rank)
-	case len(o.Token) < TokenBytes:
-		return fmt.Errorf("token: expected at least %d characters, random ones", TokenBytes)
 	}
 	for i, host := range o.Hosts {
-		if _, err := portOf(host); err != nil {
+		if err := checkAddress(host); err != nil {
 			return err
 		}
 		if slices.Index(o.Hosts, host) != i {
 			return fmt.Errorf("hosts: %s is listed twice", host)
 		}
 	}
+	return events.CheckName("class", o.Class)
+}
+
+func checkAddress(host string) error {
+	name, port, err := net.SplitHostPort(host)
+	number, bad := strconv.Atoi(port)
+	if err := errors.Join(err, bad); err != nil || name == "" || number < 1 || number > 65535 {
+		return fmt.Errorf("hosts: expected host:port with a port of 1 to 65535, got %q", host)
+	}
 	return nil
 }
 
-func portOf(host string) (int, error) {
-	name, port, err := net.SplitHostPort(host)
-	number, bad := strconv.Atoi(port)
-	if err := errors.Join(err, bad); err != nil || name == "" || number < 1 || number > 65534 {
-		return 0, fmt.Errorf("hosts: expected host:port with a port of 1 to 65534, got %q", host)
-	}
-	return number, nil
+// subject is what a host serves.
+func (o Options) subject(rank int) string {
+	return events.HostSubject(o.Class, events.DerivedID(o.Hosts[0]), rank)
 }
 
-// leaderAddress is where members connect to the leader.
-func (o Options) leaderAddress() (host, port string) {
-	name, _, _ := net.SplitHostPort(o.Hosts[0]) // checked
-	number, _ := portOf(o.Hosts[0])
-	return name, strconv.Itoa(number + 1)
-}
+// silence is after how long a host that does not reply is gone. The other times follow from it.
+func (o Options) silence() time.Duration { return cmp.Or(o.Silence, 30*time.Second) }
+
+// absence is after how long a host is gone whose subject no process serves: one that was killed, or
+// that connects to the bus again.
+func (o Options) absence() time.Duration { return o.silence() / 3 }
+
+// beat is the time between two requests at least, and how long a reply may take.
+func (o Options) beat() time.Duration { return o.silence() / 6 }
+
+// pause is the time between two tries.
+func (o Options) pause() time.Duration { return o.silence() / 120 }
 
 func (o Options) logger() *slog.Logger {
 	if o.Logger == nil {
@@ -81,83 +98,93 @@ func (o Options) name(rank int) string { return fmt.Sprintf("host %d (%s)", rank
 // Leader is the host of a group that claims the jobs. It sends one job at a time to the members.
 // Its methods may be called from several goroutines.
 type Leader struct {
-	opts     Options
-	listener net.Listener
-	stop     context.CancelFunc
-	tasks    sync.WaitGroup
+	opts  Options
+	id    string
+	end   context.CancelCauseFunc // of all sessions
+	stop  func()                  // stops to serve
+	tasks sync.WaitGroup
 
 	mu      sync.Mutex
-	members map[int]*member // by rank: the newest link of each
+	members map[int]*member // by rank: the newest of each
 	round   *Round          // of the members; nil: none
 	rounds  int             // the number of all rounds
+	over    error           // why it leads no longer; nil: it leads
 	changed chan struct{}   // closed and replaced by every change of the fields above
 }
 
-// member is a host that has connected. It ends with its link: a host that connects again is another
+// member is a host that has joined. It ends with its session: a host that joins again is another
 // member.
 type member struct {
-	rank int
-	link *link
+	*session
+	stop context.CancelCauseFunc // ends the session
 
-	gone  error // how its link ended
+	gone  error // how the session ended
 	busy  bool  // it has a command, and has not reported its end
 	ready bool
 	from  string // of ready
 }
 
-// Listen accepts members in the background. The caller closes the leader.
-func Listen(o Options) (*Leader, error) {
+// errReplaced is the end of a leader.
+var errReplaced = errors.New("another process leads the group")
+
+// Listen leads a group: it accepts members in the background. ctx bounds the call only. The caller
+// closes the leader.
+func Listen(ctx context.Context, o Options) (*Leader, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	config, err := secured(o.Token)
+	background, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	l := &Leader{opts: o, id: newLeaderID(), end: end, members: map[int]*member{}, changed: make(chan struct{})}
+	stop, err := o.Bus.Serve(ctx, o.subject(0), func(body []byte) []byte { return l.receive(background, body).encode() })
 	if err != nil {
-		return nil, err
-	}
-	_, port := o.leaderAddress()
-	listener, err := net.Listen("tcp", ":"+port)
-	if err != nil {
+		end(nil)
 		return nil, fmt.Errorf("listen for the members of the group: %w", err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	l := &Leader{opts: o, listener: tls.NewListener(listener, config), stop: stop, members: map[int]*member{}, changed: make(chan struct{})}
-	l.tasks.Go(func() { l.accept(ctx) })
+	l.stop = stop
+	l.tasks.Go(func() { l.announce(background) })
 	return l, nil
 }
 
-// Close releases the members, and closes their links.
+// newLeaderID returns an id that sorts behind the earlier ones.
+func newLeaderID() string { return fmt.Sprintf("%016x-%s", time.Now().UnixNano(), rand.Text()) }
+
+// Close releases the members, and ends their sessions.
 func (l *Leader) Close() {
-	l.mu.Lock()
-	for _, m := range l.members {
-		_ = m.link.send(message{Type: typeLeave})
+	for _, m := range l.present() {
+		m.flush(m.send(message{Type: typeLeave}))
 	}
-	l.mu.Unlock()
 	l.drop()
 }
 
-// drop closes all links without a message.
+// drop ends all sessions without a message.
 func (l *Leader) drop() {
+	l.end(errors.New("the leader is closed"))
 	l.stop()
-	_ = l.listener.Close()
-	l.mu.Lock()
-	for _, m := range l.members {
-		m.link.close()
-	}
-	l.mu.Unlock()
 	l.tasks.Wait()
+}
+
+func (l *Leader) present() (all []*member) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, m := range l.members {
+		if m.gone == nil {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 // Size is the number of hosts, this one included.
 func (l *Leader) Size() int { return len(l.opts.Hosts) }
 
-// Whole waits until every member is connected. If ctx ends first, the error names the missing ones.
+// Whole waits until every member has joined. If ctx ends first, the error names the missing ones.
 func (l *Leader) Whole(ctx context.Context) error {
-	return l.await(ctx, func() (bool, error) { return len(l.missing()) == 0, nil }, func() error {
+	return l.await(ctx, func() (bool, error) { return len(l.missing()) == 0, l.over }, func() error {
 		return fmt.Errorf("the group waits for %s: %w", strings.Join(l.missing(), ", "), context.Cause(ctx))
 	})
 }
 
-// missing returns the names of the members that are not connected. The caller holds mu.
+// missing returns the names of the members that have not joined. The caller holds mu.
 func (l *Leader) missing() (names []string) {
 	for rank := 1; rank < l.Size(); rank++ {
 		if m := l.members[rank]; m == nil || m.gone != nil {
@@ -172,13 +199,13 @@ func (l *Leader) missing() (names []string) {
 func (l *Leader) await(ctx context.Context, look func() (bool, error), late func() error) error {
 	for {
 		l.mu.Lock()
-		come, err := look()
+		found, err := look()
 		changed := l.changed
-		if !come && err == nil && ctx.Err() != nil {
+		if !found && err == nil && ctx.Err() != nil {
 			err = late()
 		}
 		l.mu.Unlock()
-		if come || err != nil {
+		if found || err != nil {
 			return err
 		}
 		select {
@@ -197,74 +224,84 @@ func (l *Leader) change(do func()) {
 	l.changed = make(chan struct{})
 }
 
-func (l *Leader) accept(ctx context.Context) {
-	for {
-		conn, err := l.listener.Accept()
-		switch {
-		case err == nil:
-			l.tasks.Go(func() { l.receive(ctx, newLink(conn)) })
-		case ctx.Err() != nil:
-			return
-		default: // no descriptor is free, perhaps: in a moment one may be
-			l.opts.logger().WarnContext(ctx, "member not accepted", "error", err)
-			time.Sleep(dialPause)
+// announce tells other leaders of the group, of which there should be none, that this one leads.
+func (l *Leader) announce(ctx context.Context) {
+	for ctx.Err() == nil {
+		_, _ = l.opts.ask(ctx, l.opts.subject(0), message{Type: typeLead, Leader: l.id}) // the next try follows
+		select {
+		case <-ctx.Done():
+		case <-time.After(l.opts.beat()):
 		}
 	}
 }
 
-// receive handles one link, from its handshake to its end.
-func (l *Leader) receive(ctx context.Context, k *link) {
-	defer k.close()
-	defer context.AfterFunc(ctx, k.close)()
-	first, err := k.next()
-	if err == nil {
-		err = l.rejection(first)
+// receive handles one request. A nil reply is not sent: another process may have one.
+func (l *Leader) receive(ctx context.Context, body []byte) (r *reply) {
+	m, err := parse(body)
+	switch {
+	case err != nil:
+		return &reply{Refused: err.Error()}
+	case m.Type == typeLead && m.Leader <= l.id:
+		return &reply{}
+	case m.Type == typeLead:
+		l.yield(ctx)
+		return nil
+	case m.Type == typeJoin:
+		return l.join(ctx, m)
 	}
-	if err != nil {
-		l.opts.logger().WarnContext(ctx, "host refused", "address", k.conn.RemoteAddr().String(), "error", err)
-		_ = k.send(message{Type: typeRefused, Text: err.Error()})
-		return
-	}
-	if k.send(message{Type: typeWelcome}) != nil {
-		return
-	}
-	m := &member{rank: first.Handshake.Rank, link: k}
-	l.join(ctx, m)
-	pinging, stop := context.WithCancel(ctx)
-	var pings sync.WaitGroup
-	pings.Go(func() { k.ping(pinging) })
-	err = l.receiveAll(m)
-	stop()
-	pings.Wait()
-	l.leave(ctx, m, err)
+	l.change(func() { r = l.handle(m) })
+	return r
 }
 
-// rejection returns why a host that connects does not belong to the group.
-func (l *Leader) rejection(first message) error {
-	h := first.Handshake
+// yield ends all sessions for another leader.
+func (l *Leader) yield(ctx context.Context) {
+	l.opts.logger().WarnContext(ctx, "another process leads the group")
+	l.change(func() { l.over = events.Fail(events.FailureUnavailable, errReplaced) })
+	l.end(errReplaced)
+}
+
+// join adds a member, instead of an earlier session of its host: a host that was restarted may be
+// back before it was noticed that it was gone.
+func (l *Leader) join(ctx context.Context, m message) *reply {
+	if err := l.rejection(m); err != nil {
+		l.opts.logger().WarnContext(ctx, "host refused", "rank", m.Rank, "error", err)
+		return &reply{Refused: err.Error()}
+	}
+	life, stop := context.WithCancelCause(ctx)
+	joined := &member{session: newSession(l.opts, l.opts.subject(m.Rank), l.id, m.Member, m.Rank), stop: stop}
+	leads := false
+	l.change(func() {
+		if leads = l.over == nil; !leads {
+			return
+		}
+		if old := l.members[m.Rank]; old != nil {
+			old.stop(errors.New("it has joined again"))
+		}
+		l.members[m.Rank] = joined
+	})
+	if !leads {
+		stop(nil)
+		return nil
+	}
+	l.opts.logger().InfoContext(ctx, "member of the group joined", "host", l.opts.name(m.Rank))
+	l.tasks.Go(func() {
+		defer stop(nil)
+		l.leave(ctx, joined, joined.run(life))
+	})
+	return &reply{Leader: l.id}
+}
+
+// rejection returns why a host that wants to join does not belong to the group.
+func (l *Leader) rejection(m message) error {
 	switch {
-	case first.Type != typeHandshake:
-		return fmt.Errorf("expected handshake, got %q", first.Type)
-	case h.Protocol != protocol:
-		return fmt.Errorf("protocol: expected %d, got %d: the hosts run different releases", protocol, h.Protocol)
-	case !slices.Equal(h.Hosts, l.opts.Hosts):
-		return fmt.Errorf("hosts: the leader has %s, host %d has %s", strings.Join(l.opts.Hosts, ","), h.Rank, strings.Join(h.Hosts, ","))
-	case h.Rank < 1 || h.Rank >= l.Size():
-		return fmt.Errorf("rank: expected 1 to %d, got %d", l.Size()-1, h.Rank)
+	case m.Join.Protocol != protocol:
+		return fmt.Errorf("protocol: expected %d, got %d: the hosts run different releases", protocol, m.Join.Protocol)
+	case !slices.Equal(m.Join.Hosts, l.opts.Hosts):
+		return fmt.Errorf("hosts: the leader has %s, host %d has %s", strings.Join(l.opts.Hosts, ","), m.Rank, strings.Join(m.Join.Hosts, ","))
+	case m.Rank < 1 || m.Rank >= l.Size():
+		return fmt.Errorf("rank: expected 1 to %d, got %d", l.Size()-1, m.Rank)
 	}
 	return nil
-}
-
-// join adds a member, instead of an earlier link of it: a host that was restarted may be back
-// before the end of its link was noticed.
-func (l *Leader) join(ctx context.Context, m *member) {
-	l.change(func() {
-		if old := l.members[m.rank]; old != nil {
-			old.link.close()
-		}
-		l.members[m.rank] = m
-	})
-	l.opts.logger().InfoContext(ctx, "member of the group connected", "host", l.opts.name(m.rank))
 }
 
 func (l *Leader) leave(ctx context.Context, m *member, err error) {
@@ -279,24 +316,25 @@ func (l *Leader) leave(ctx context.Context, m *member, err error) {
 	}
 }
 
-// receiveAll handles a member's messages, until its link ends.
-func (l *Leader) receiveAll(m *member) error {
-	for {
-		received, err := m.link.next()
-		if err != nil {
-			return err
-		}
-		l.change(func() { l.handle(m, received) })
+// handle handles one message of a session. The caller holds mu.
+func (l *Leader) handle(received message) *reply {
+	m := l.members[received.Rank]
+	switch {
+	case l.over != nil || received.Leader > l.id:
+		return nil // a newer leader replies
+	case m == nil || m.gone != nil || received.Leader < l.id || received.Member != m.session.member:
+		return &reply{Refused: "the session is over"}
+	case !m.isNew(received):
+		return &reply{}
 	}
-}
-
-// handle handles one message. The caller holds mu.
-func (l *Leader) handle(m *member, received message) {
-	if received.Type == typeOver {
+	switch received.Type {
+	case typeOver:
 		m.busy = false
+	case typeLeave:
+		m.stop(errors.New("it has left"))
 	}
 	if l.round == nil || received.Round != l.round.number {
-		return
+		return &reply{}
 	}
 	switch f := received.Error; {
 	case received.Type == typeReady:
@@ -306,7 +344,8 @@ func (l *Leader) handle(m *member, received message) {
 	case received.Type == typeOver && f != nil:
 		l.round.note(m.rank, &events.Failure{Kind: f.Kind, Err: fmt.Errorf("%s: %s", l.opts.name(m.rank), f.Message), LogTail: f.LogTail})
 	}
+	return &reply{}
 }
 
-// errGone marks the failure of a host that is not connected any more.
+// errGone marks the failure of a host whose session has ended.
 var errGone = errors.New("is gone")

@@ -3,10 +3,9 @@ package multihost
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"time"
 
@@ -20,16 +19,17 @@ type MemberRound struct {
 	Index   int      // of this host
 	Log     *Log     // takes what the module prints
 
-	link     *link
+	session  *session
 	number   int
+	command  command
 	begin    chan struct{} // closed when all hosts are ready
 	allReady func()
 
-	ctx  context.Context // of do: a turn is what there is while it lasts
+	ctx  context.Context // of do, for as long as the round lasts
 	stop context.CancelCauseFunc
 }
 
-// ErrLeaderGone is the error of a round whose leader is not connected any more.
+// ErrLeaderGone is the error of a round whose session has ended.
 var ErrLeaderGone = errors.New("the leader of the group is gone")
 
 // Causes with which a leader ends rounds.
@@ -38,27 +38,27 @@ var (
 	errLeave     = errors.New("the leader has nothing more to do")
 )
 
-const dialPause = time.Second // between two tries to reach a leader
-
-// Follow is a member's loop: it connects to its leader, and calls do for one job after another. It
-// returns nil when the leader has no more. If the leader is gone it reconnects, or with once
-// returns ErrLeaderGone if it was ever connected. ctx of do ends when the job is over. The error of
-// do is sent to the leader: an events.Failure as such, another error as unavailable.
+// Follow is a member's loop: it joins its leader, and calls do for one job after another. It returns
+// nil when the leader has no more. If the leader is gone it joins again, or with once returns
+// ErrLeaderGone if it had joined. ctx of do ends when the job is over. The error of do is sent to the
+// leader: an events.Failure as such, another error as unavailable.
 func Follow(ctx context.Context, o Options, once bool, do func(context.Context, *MemberRound) error) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	config, err := secured(o.Token)
+	f := &follower{opts: o, do: do}
+	stop, err := o.Bus.Serve(ctx, o.subject(o.Rank), func(body []byte) []byte { return f.receive(body).encode() })
 	if err != nil {
-		return err
+		return fmt.Errorf("listen for the leader of the group: %w", err)
 	}
+	defer stop()
 	for {
-		link, err := reach(ctx, o, config)
+		joined, err := f.join(ctx)
 		if err != nil {
 			return err
 		}
-		o.logger().InfoContext(ctx, "leader of the group connected", "address", link.conn.RemoteAddr().String())
-		err = memberLoop{opts: o, link: link, do: do}.handle(ctx)
+		o.logger().InfoContext(ctx, "leader of the group joined", "leader", o.Hosts[0])
+		err = joined.follow()
 		switch {
 		case errors.Is(err, errLeave):
 			return nil
@@ -67,164 +67,230 @@ func Follow(ctx context.Context, o Options, once bool, do func(context.Context, 
 		case once:
 			return err
 		}
-		o.logger().WarnContext(ctx, "the leader is looked for again", "error", err)
+		o.logger().WarnContext(ctx, "joining the leader again", "error", err)
 	}
 }
 
-// reach connects to the leader. It tries until ctx ends, unless the leader refuses this host.
-func reach(ctx context.Context, o Options, config *tls.Config) (*link, error) {
-	host, port := o.leaderAddress()
-	said := false
-	for {
-		link, err := dial(ctx, o, config, net.JoinHostPort(host, port))
-		switch {
-		case err == nil:
-			return link, nil
-		case errors.Is(err, errToken) || errors.Is(err, errRefused):
-			return nil, fmt.Errorf("leader %s: %w", host, err)
+// follower is a member of a group, with one leader after another.
+type follower struct {
+	opts Options
+	do   func(context.Context, *MemberRound) error
+
+	mu  sync.Mutex
+	now *membership // the newest; nil: none yet
+}
+
+// receive handles one request. Those of the session of another process with this rank, which has no
+// business to be there, have no reply.
+func (f *follower) receive(body []byte) *reply {
+	m, err := parse(body)
+	if err != nil {
+		return &reply{Refused: err.Error()}
+	}
+	f.mu.Lock()
+	now := f.now
+	f.mu.Unlock()
+	if now == nil || m.Member != now.member {
+		return nil
+	}
+	return now.receive(m)
+}
+
+// join begins a session. It tries until ctx ends, unless the leader or the bus refuses this host.
+func (f *follower) join(ctx context.Context) (*membership, error) {
+	for said := false; ; {
+		joined := f.membership(ctx)
+		answer, err := f.opts.ask(ctx, joined.subject, message{
+			Type: typeJoin, Member: joined.member, Rank: joined.rank, Join: &join{Protocol: protocol, Hosts: f.opts.Hosts},
+		})
+		if err == nil && answer.Leader != "" {
+			joined.led(answer.Leader)
+			return joined, nil
 		}
-		if !said {
+		joined.stop(err)
+		joined.fallSilent(err)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case errors.Is(err, errRefused), errors.Is(err, events.ErrRefused), errors.Is(err, events.ErrClosed):
+			return nil, fmt.Errorf("join the leader at %s: %w", f.opts.Hosts[0], err)
+		case !said:
 			said = true
-			o.logger().InfoContext(ctx, "waiting for the leader of the group", "host", host, "port", port, "error", err)
+			f.opts.logger().InfoContext(ctx, "waiting for the leader of the group", "leader", f.opts.Hosts[0], "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case <-time.After(dialPause):
+		case <-time.After(f.opts.pause()):
 		}
 	}
 }
 
-var errRefused = errors.New("refused")
-
-// dial connects once, with a handshake.
-func dial(ctx context.Context, o Options, config *tls.Config, address string) (*link, error) {
-	ctx, stop := context.WithTimeout(ctx, silence)
-	defer stop()
-	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, err
+// membership makes a session with an id of its own, for one request to join.
+func (f *follower) membership(ctx context.Context) *membership {
+	j := &membership{
+		session: newSession(f.opts, f.opts.subject(0), "", rand.Text(), f.opts.Rank),
+		do:      f.do, next: make(chan *MemberRound, 1),
 	}
-	k := newLink(conn)
-	var answer message
-	if err = k.send(message{Type: typeHandshake, Handshake: &handshake{Protocol: protocol, Rank: o.Rank, Hosts: o.Hosts}}); err == nil {
-		answer, err = k.next()
-	}
-	switch {
-	case err == nil && answer.Type == typeWelcome:
-		return k, nil
-	case err == nil && answer.Type == typeRefused:
-		err = fmt.Errorf("%w: %s", errRefused, answer.Text)
-	case err == nil:
-		err = fmt.Errorf("expected welcome, got %q", answer.Type)
-	}
-	k.close()
-	return nil, err
+	j.ctx, j.stop = context.WithCancelCause(ctx)
+	j.speaking, j.fallSilent = context.WithCancelCause(context.WithoutCancel(ctx))
+	f.mu.Lock()
+	f.now = j
+	f.mu.Unlock()
+	return j
 }
 
-// memberLoop is a member with a link to its leader.
-type memberLoop struct {
-	opts Options
-	link *link
+// membership is a member's session, and its rounds: one at a time.
+type membership struct {
+	*session
 	do   func(context.Context, *MemberRound) error
-}
-
-// handle follows the leader's commands until the link ends, and returns why it did. No round is
-// left running then.
-func (f memberLoop) handle(ctx context.Context) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var tasks sync.WaitGroup
-	t := &memberRounds{memberLoop: f, next: make(chan *MemberRound)}
-	tasks.Go(func() { f.link.ping(ctx) })
-	tasks.Go(func() { stop(t.receiveAll(ctx)) })
-	t.runAll(ctx) // each has ended when it returns, and has been reported to the leader
-	f.link.close()
-	tasks.Wait()
-	return context.Cause(ctx)
-}
-
-// memberRounds are a member's rounds: one at a time.
-type memberRounds struct {
-	memberLoop
 	next chan *MemberRound
+
+	ctx        context.Context // of rounds, for as long as the session lasts
+	stop       context.CancelCauseFunc
+	speaking   context.Context // of messages, until the leader has the end of the last round
+	fallSilent context.CancelCauseFunc
 
 	mu  sync.Mutex
 	now *MemberRound // the newest
 }
 
-// receiveAll handles the leader's messages, until there are no more.
-func (t *memberRounds) receiveAll(ctx context.Context) error {
-	for {
-		m, err := t.link.next()
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrLeaderGone, err)
-		}
-		switch m.Type {
-		case typeCommand:
-			t.startRound(ctx, m)
-		case typeGo:
-			t.withRound(m.Round, func(round *MemberRound) { round.allReady() })
-		case typeEnd:
-			t.withRound(m.Round, func(round *MemberRound) { round.stop(errRoundOver) })
-		case typeLeave:
-			return errLeave
-		}
-	}
+// led records the leader that has accepted the member.
+func (j *membership) led(leader string) {
+	j.session.mu.Lock()
+	defer j.session.mu.Unlock()
+	j.leader = leader
 }
 
-// startRound starts a round of a command. It waits while another one is running.
-func (t *memberRounds) startRound(ctx context.Context, m message) {
-	round := &MemberRound{Command: *m.Command, Cluster: t.opts.Hosts, Index: t.opts.Rank, link: t.link, number: m.Round, begin: make(chan struct{})}
+func (j *membership) leaderID() string {
+	j.session.mu.Lock()
+	defer j.session.mu.Unlock()
+	return j.leader
+}
+
+// receive handles one message of the leader. It does not wait.
+func (j *membership) receive(m message) *reply {
+	switch leader := j.leaderID(); {
+	case leader == "":
+		return &reply{Early: true}
+	case m.Leader != leader:
+		return nil
+	case !j.isNew(m):
+		return &reply{}
+	}
+	switch m.Type {
+	case typeCommand:
+		j.startRound(m)
+	case typeGo:
+		j.withRound(m.Round, func(round *MemberRound) { round.allReady() })
+	case typeEnd:
+		j.withRound(m.Round, func(round *MemberRound) { round.stop(errRoundOver) })
+	case typeLeave: // it receives nothing any more
+		j.stop(errLeave)
+		j.fallSilent(errLeave)
+	}
+	return &reply{}
+}
+
+// startRound starts a round of a command. The leader sends one only when the member has reported the
+// end of the round before, so that there is room for it.
+func (j *membership) startRound(m message) {
+	round := &MemberRound{
+		Cluster: j.opts.Hosts, Index: j.rank, session: j.session, number: m.Round, command: *m.Command, begin: make(chan struct{}),
+	}
 	round.allReady = sync.OnceFunc(func() { close(round.begin) })
-	round.ctx, round.stop = context.WithCancelCause(ctx)
-	t.mu.Lock()
-	t.now = round
-	t.mu.Unlock()
+	round.ctx, round.stop = context.WithCancelCause(j.ctx)
+	j.mu.Lock()
+	j.now = round
+	j.mu.Unlock()
 	select {
-	case t.next <- round:
-	case <-ctx.Done():
+	case j.next <- round:
+	default:
+		j.stop(fmt.Errorf("%w: it has sent a command before the last job was over", ErrLeaderGone))
 	}
 }
 
 // withRound calls do with the round of a number, if that is the newest.
-func (t *memberRounds) withRound(number int, do func(*MemberRound)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.now != nil && t.now.number == number {
-		do(t.now)
+func (j *membership) withRound(number int, do func(*MemberRound)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.now != nil && j.now.number == number {
+		do(j.now)
 	}
 }
 
-// runAll runs one round after another, until ctx ends.
-func (t *memberRounds) runAll(ctx context.Context) {
+// follow follows the leader's commands until the session ends, and returns why it did. No round is
+// left running then. The session lasts until the leader has the end of the last round.
+func (j *membership) follow() error {
+	var tasks sync.WaitGroup
+	tasks.Go(func() { j.stop(fmt.Errorf("%w: %w", ErrLeaderGone, j.session.run(j.speaking))) })
+	j.runAll()
+	cause := context.Cause(j.ctx)
+	if !errors.Is(cause, errLeave) && !errors.Is(cause, ErrLeaderGone) {
+		j.flush(j.send(message{Type: typeLeave}))
+	}
+	j.fallSilent(nil)
+	tasks.Wait()
+	return cause
+}
+
+// runAll runs one round after another, until the session ends.
+func (j *membership) runAll() {
 	for {
 		select {
-		case <-ctx.Done():
+		case <-j.ctx.Done():
 			return
-		case round := <-t.next:
-			t.run(round)
+		case round := <-j.next:
+			j.run(round)
 		}
 	}
 }
 
-func (t *memberRounds) run(round *MemberRound) {
+func (j *membership) run(round *MemberRound) {
 	defer round.stop(nil)
-	round.Log = openLog(t.link, round.number)
-	err := t.do(round.ctx, round)
+	round.Log = openLog(j.session, round.number)
+	err := round.read(j.opts.Bus)
+	if err == nil {
+		err = j.do(round.ctx, round)
+	}
 	round.Log.close()
-	_ = t.link.send(round.over(err)) // a leader that is gone need not know
+	j.send(round.over(err))
+}
+
+// read reads the job that the command names, if the leader's attempt holds its lease.
+func (t *MemberRound) read(bus Bus) error {
+	leases, err := bus.KV(t.ctx, events.KVLeases)
+	if err != nil {
+		return err
+	}
+	entry, err := leases.Get(t.ctx, t.command.Job)
+	if err != nil {
+		return fmt.Errorf("read the lease of job %s: %w", t.command.Job, err)
+	}
+	lease, err := events.DecodeLease(entry)
+	if err != nil {
+		return err
+	}
+	if lease.Holder != t.command.Attempt.ID {
+		return fmt.Errorf("%w: attempt %s of the leader does not hold the lease of job %s", events.ErrLeaseLost, t.command.Attempt.ID, t.command.Job)
+	}
+	message, err := bus.Queued(t.ctx, t.command.Job)
+	if err != nil {
+		return fmt.Errorf("read job %s: %w", t.command.Job, err)
+	}
+	job, err := events.DecodeJob(message.Body)
+	if err != nil {
+		return fmt.Errorf("read job %s: %w", t.command.Job, err)
+	}
+	t.Command = Command{Job: job, Attempt: t.command.Attempt, Execution: t.command.Execution}
+	return nil
 }
 
 // over is the message that ends a round, with its error. An end by the leader is no error.
 func (t *MemberRound) over(err error) message {
 	over := message{Type: typeOver, Round: t.number}
-	if err == nil || errors.Is(context.Cause(t.ctx), errRoundOver) {
-		return over
-	}
-	over.Error = &failure{Kind: events.FailureUnavailable, Message: err.Error()}
-	if cause, ok := errors.AsType[*events.Failure](err); ok {
-		over.Error = &failure{Kind: cause.Kind, Message: cause.Error(), LogTail: cause.LogTail}
+	if err != nil && !errors.Is(context.Cause(t.ctx), errRoundOver) {
+		over.Error = asFailure(err)
 	}
 	return over
 }
@@ -232,9 +298,7 @@ func (t *MemberRound) over(err error) message {
 // Ready reports to the leader that this host could begin, and the checkpoint that it resumes from,
 // and waits until all hosts are ready. Its error says that the round is over.
 func (t *MemberRound) Ready(ctx context.Context, from string) error {
-	if err := t.link.send(message{Type: typeReady, Round: t.number, From: from}); err != nil {
-		return fmt.Errorf("%w: %w", ErrLeaderGone, err)
-	}
+	t.session.send(message{Type: typeReady, Round: t.number, From: from})
 	select {
 	case <-t.begin:
 		return nil
@@ -251,18 +315,18 @@ const (
 
 // Log sends what a member's module prints to the leader, in whole lines. Write never waits.
 type Log struct {
-	link   *link
-	number int
-	stop   chan struct{}
-	done   sync.WaitGroup
+	session *session
+	number  int
+	stop    chan struct{}
+	done    sync.WaitGroup
 
 	mu      sync.Mutex
 	waiting []byte
 	lost    int // bytes left out
 }
 
-func openLog(k *link, number int) *Log {
-	l := &Log{link: k, number: number, stop: make(chan struct{})}
+func openLog(s *session, number int) *Log {
+	l := &Log{session: s, number: number, stop: make(chan struct{})}
 	l.done.Go(l.sendAll)
 	return l
 }
@@ -276,13 +340,17 @@ func (l *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// sendAll sends what waits once the leader has what was sent before. At the end, at most two messages
+// wait for it.
 func (l *Log) sendAll() {
 	ticks := time.NewTicker(sendEvery)
 	defer ticks.Stop()
 	for {
 		select {
 		case <-ticks.C:
-			l.send(false)
+			if acked := l.send(false); acked != nil {
+				l.await(acked)
+			}
 		case <-l.stop:
 			l.send(true)
 			return
@@ -290,8 +358,17 @@ func (l *Log) sendAll() {
 	}
 }
 
-// send sends the complete lines that wait, and at the end the rest.
-func (l *Log) send(all bool) {
+func (l *Log) await(acked <-chan struct{}) {
+	select {
+	case <-acked:
+	case <-l.session.ended:
+	case <-l.stop:
+	}
+}
+
+// send sends the complete lines that wait, and at the end the rest. The channel is that of
+// session.send, or nil if there was nothing to send.
+func (l *Log) send(all bool) (acked <-chan struct{}) {
 	l.mu.Lock()
 	lines := l.waiting
 	if n := bytes.LastIndexByte(lines, '\n') + 1; !all && l.lost == 0 && len(lines) < waitingBytes {
@@ -304,9 +381,10 @@ func (l *Log) send(all bool) {
 		l.lost = 0
 	}
 	l.mu.Unlock()
-	if text != "" {
-		_ = l.link.send(message{Type: typeLog, Round: l.number, Text: text})
+	if text == "" {
+		return nil
 	}
+	return l.session.send(message{Type: typeLog, Round: l.number, Text: text})
 }
 
 func (l *Log) close() {

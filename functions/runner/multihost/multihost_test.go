@@ -5,13 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,75 +15,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/multihost"
 )
 
-const token = "a token that the group alone knows, and nobody else"
-
-// ports are handed out once each, and lie where the kernel hands out none: a test that ends its
-// leader and starts another finds its port free.
-var ports atomic.Int32
-
-// hosts are addresses on this machine: the leader's has a free port behind it.
-func hosts(t *testing.T, count int) (all []string) {
-	t.Helper()
-	for range 100 {
-		port := 12000 + os.Getpid()%100*200 + int(2*ports.Add(1))
-		if !isFree(port) || !isFree(port+1) {
-			continue
-		}
-		for rank := range count {
-			all = append(all, fmt.Sprintf("127.0.0.%d:%d", rank+1, port))
-		}
-		return all
-	}
-	t.Fatal("no two ports are free, one behind the other")
-	return nil
-}
-
-func isFree(port int) bool {
-	listener, err := net.Listen("tcp", ":"+strconv.Itoa(port))
-	return err == nil && listener.Close() == nil
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// world is a group on one machine, each member a goroutine that does what do says.
-type world struct {
-	*multihost.Leader
-	hosts   []string
-	members sync.WaitGroup
-	left    chan error // of members that have left
-	kill    []context.CancelCauseFunc
-}
-
 type doing func(context.Context, *multihost.MemberRound) error
 
-func start(t *testing.T, do ...doing) *world {
-	t.Helper()
-	w := &world{hosts: hosts(t, len(do)+1), left: make(chan error, 8), kill: make([]context.CancelCauseFunc, len(do)+1)}
-	var err error
-	w.Leader, err = multihost.Listen(multihost.Options{Hosts: w.hosts, Token: token})
-	must(t, err)
-	for i, do := range do {
-		w.follow(t, i+1, true, do)
-	}
-	t.Cleanup(func() { w.Close(); w.members.Wait() })
-	must(t, w.Whole(t.Context()))
-	return w
-}
-
-func (w *world) follow(t *testing.T, rank int, once bool, do doing) {
-	ctx, kill := context.WithCancelCause(t.Context())
-	w.kill[rank] = kill
-	w.members.Go(func() {
-		w.left <- multihost.Follow(ctx, multihost.Options{Hosts: w.hosts, Rank: rank, Token: token}, once, do)
-	})
-}
-
-// ready prepares from the beginning, and then does.
+// ready starts from the beginning, and calls do once all hosts are ready.
 func ready(do doing) doing {
 	return func(ctx context.Context, round *multihost.MemberRound) error {
 		if err := round.Ready(ctx, ""); err != nil {
@@ -97,7 +27,7 @@ func ready(do doing) doing {
 	}
 }
 
-// trains until it is ended.
+// trains runs until its context ends.
 func trains(ctx context.Context, _ *multihost.MemberRound) error {
 	<-ctx.Done()
 	return context.Cause(ctx)
@@ -105,86 +35,76 @@ func trains(ctx context.Context, _ *multihost.MemberRound) error {
 
 func succeeds(context.Context, *multihost.MemberRound) error { return nil }
 
-func command() multihost.Command {
-	return multihost.Command{Job: events.Job{ID: "j1", Pipeline: "penguin"}, Attempt: events.Attempt{ID: "a1", Number: 2}, Execution: "sha256:e"}
-}
-
-// run leads one round: the leader's own part is do.
-func (w *world) run(t *testing.T, do func(context.Context) error) error {
-	t.Helper()
-	round, err := w.Begin(t.Context(), command())
-	must(t, err)
-	defer round.End()
-	if err := round.Ready(t.Context(), ""); err != nil {
-		return err
-	}
-	return round.Run(t.Context(), do)
-}
-
 // wait is a leader's part that ends with its context.
 func wait(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
 
 func TestAllHostsWorkOnWhatTheLeaderWasGiven(t *testing.T) {
 	t.Parallel()
-	begun := make(chan string, 4)
-	report := func(_ context.Context, round *multihost.MemberRound) error {
-		begun <- fmt.Sprintf("%d of %v: %s %s %d %s", round.Index, round.Cluster, round.Job.ID, round.Attempt.ID, round.Attempt.Number, round.Execution)
-		return nil
-	}
-	w := start(t, ready(report), ready(report))
-	for range 2 { // one job after another
-		var got []string
-		must(t, w.run(t, func(context.Context) error {
-			for range 2 {
-				got = append(got, <-begun)
-			}
+	onEachBus(t, func(t *testing.T, w *world) {
+		begun := make(chan string, 4)
+		report := func(_ context.Context, round *multihost.MemberRound) error {
+			begun <- fmt.Sprintf("%d of %v: %s %s %d %s", round.Index, round.Cluster, round.Job.ID, round.Attempt.ID, round.Attempt.Number, round.Execution)
 			return nil
-		}))
-		slices.Sort(got)
-		for i, line := range got {
-			if want := fmt.Sprintf("%d of %v: j1 a1 2 sha256:e", i+1, w.hosts); line != want {
-				t.Errorf("began %q, want %q", line, want)
+		}
+		w.start(t, ready(report), ready(report))
+		for range 2 { // one job after another
+			var got []string
+			must(t, w.run(t, func(context.Context) error {
+				for range 2 {
+					got = append(got, <-begun)
+				}
+				return nil
+			}))
+			slices.Sort(got)
+			for i, line := range got {
+				if want := fmt.Sprintf("%d of %v: j1 %s 1 sha256:e", i+1, w.hosts, w.command.Attempt.ID); line != want {
+					t.Errorf("began %q, want %q", line, want)
+				}
 			}
 		}
-	}
-	w.Close()
-	for range 2 {
-		if err := <-w.left; err != nil {
-			t.Errorf("a member left with %v", err)
+		w.Close()
+		for range 2 {
+			if err := <-w.left; err != nil {
+				t.Errorf("a member left with %v", err)
+			}
 		}
-	}
+	})
 }
 
 func TestNobodyBeginsBeforeAllAreReady(t *testing.T) {
 	t.Parallel()
-	begun, may := make(chan int, 2), make(chan struct{})
-	begin := func(_ context.Context, round *multihost.MemberRound) error { begun <- round.Index; return nil }
-	late := func(ctx context.Context, round *multihost.MemberRound) error { <-may; return ready(begin)(ctx, round) }
-	w := start(t, ready(begin), late)
-	round, err := w.Begin(t.Context(), command())
-	must(t, err)
-	defer round.End()
-	short, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer stop()
-	if err := round.Ready(short, ""); !errors.Is(err, context.DeadlineExceeded) || len(begun) > 0 {
-		t.Errorf("ready: %v, %d have begun", err, len(begun))
-	}
-	close(may)
-	must(t, round.Ready(t.Context(), ""))
-	<-begun
-	<-begun
+	onEachBus(t, func(t *testing.T, w *world) {
+		begun, may := make(chan int, 2), make(chan struct{})
+		begin := func(_ context.Context, round *multihost.MemberRound) error { begun <- round.Index; return nil }
+		late := func(ctx context.Context, round *multihost.MemberRound) error { <-may; return ready(begin)(ctx, round) }
+		w.start(t, ready(begin), late)
+		round, err := w.Begin(t.Context(), w.command)
+		must(t, err)
+		defer round.End()
+		short, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer stop()
+		if err := round.Ready(short, ""); !errors.Is(err, context.DeadlineExceeded) || len(begun) > 0 {
+			t.Errorf("ready: %v, %d have begun", err, len(begun))
+		}
+		close(may)
+		must(t, round.Ready(t.Context(), ""))
+		<-begun
+		<-begun
+	})
 }
 
 func TestHostsThatResumeFromDifferentCheckpointsDoNotBegin(t *testing.T) {
 	t.Parallel()
-	w := start(t, func(ctx context.Context, round *multihost.MemberRound) error { return round.Ready(ctx, "a0 3") })
-	round, err := w.Begin(t.Context(), command())
-	must(t, err)
-	defer round.End()
-	err = round.Ready(t.Context(), "a0 4")
-	if _, ok := events.AsKind(err, events.FailureUnavailable); !ok || !strings.Contains(err.Error(), `resumes from "a0 3" and the leader from "a0 4"`) {
-		t.Errorf("got %v", err)
-	}
+	onEachBus(t, func(t *testing.T, w *world) {
+		w.start(t, func(ctx context.Context, round *multihost.MemberRound) error { return round.Ready(ctx, "a0 3") })
+		round, err := w.Begin(t.Context(), w.command)
+		must(t, err)
+		defer round.End()
+		err = round.Ready(t.Context(), "a0 4")
+		if _, ok := events.AsKind(err, events.FailureUnavailable); !ok || !strings.Contains(err.Error(), `resumes from "a0 3" and the leader from "a0 4"`) {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 func TestTheHostThatFailedFirstSaysWhy(t *testing.T) {
@@ -223,12 +143,15 @@ func TestTheHostThatFailedFirstSaysWhy(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			err := start(t, test.members...).run(t, test.leader)
-			if failed, ok := events.AsKind(err, test.kind); !ok || !strings.Contains(failed.Error(), test.says) {
-				t.Errorf("got %v, want %s: %s", err, test.kind, test.says)
-			} else if strings.Contains(failed.Error(), "ValueError") && failed.LogTail != "the end" {
-				t.Errorf("log tail %q", failed.LogTail)
-			}
+			onEachBus(t, func(t *testing.T, w *world) {
+				w.start(t, test.members...)
+				err := w.run(t, test.leader)
+				if failed, ok := events.AsKind(err, test.kind); !ok || !strings.Contains(failed.Error(), test.says) {
+					t.Errorf("got %v, want %s: %s", err, test.kind, test.says)
+				} else if strings.Contains(failed.Error(), "ValueError") && failed.LogTail != "the end" {
+					t.Errorf("log tail %q", failed.LogTail)
+				}
+			})
 		})
 	}
 }
@@ -248,179 +171,103 @@ func later(do doing) doing {
 // The end of members after the leader is done does not matter.
 func TestTheLeadersSuccessIsTheJobs(t *testing.T) {
 	t.Parallel()
-	begun, ended := make(chan struct{}, 2), make(chan error, 2)
-	w := start(t, ready(func(ctx context.Context, round *multihost.MemberRound) error {
-		begun <- struct{}{}
-		err := trains(ctx, round)
-		ended <- err
-		return errors.New("too late")
-	}))
-	must(t, w.run(t, func(context.Context) error { <-begun; return nil }))
-	if err := <-ended; !strings.Contains(err.Error(), "the leader has ended the job") {
-		t.Errorf("the member's turn ended with %v", err)
-	}
-	must(t, w.run(t, func(context.Context) error { return nil })) // and it takes the next
+	onEachBus(t, func(t *testing.T, w *world) {
+		begun, ended := make(chan struct{}, 2), make(chan error, 2)
+		w.start(t, ready(func(ctx context.Context, round *multihost.MemberRound) error {
+			begun <- struct{}{}
+			err := trains(ctx, round)
+			ended <- err
+			return errors.New("too late")
+		}))
+		must(t, w.run(t, func(context.Context) error { <-begun; return nil }))
+		if err := <-ended; !strings.Contains(err.Error(), "the leader has ended the job") {
+			t.Errorf("the member's turn ended with %v", err)
+		}
+		must(t, w.run(t, func(context.Context) error { return nil })) // and it takes the next
+	})
 }
 
 func TestAPreemptedJobEndsOnAllHostsAtOnce(t *testing.T) {
 	t.Parallel()
-	begun, ended := make(chan struct{}), make(chan struct{})
-	w := start(t, ready(func(ctx context.Context, round *multihost.MemberRound) error {
-		defer close(ended)
-		close(begun)
-		return trains(ctx, round)
-	}))
-	round, err := w.Begin(t.Context(), command())
-	must(t, err)
-	defer round.End()
-	must(t, round.Ready(t.Context(), ""))
-	preempted := errors.New("preempted")
-	ctx, stop := context.WithCancelCause(t.Context())
-	err = round.Run(ctx, func(ctx context.Context) error {
-		<-begun
-		stop(preempted)
-		<-ended // the leader's own module still writes its checkpoint
-		return context.Cause(ctx)
+	onEachBus(t, func(t *testing.T, w *world) {
+		begun, ended := make(chan struct{}), make(chan struct{})
+		w.start(t, ready(func(ctx context.Context, round *multihost.MemberRound) error {
+			defer close(ended)
+			close(begun)
+			return trains(ctx, round)
+		}))
+		round, err := w.Begin(t.Context(), w.command)
+		must(t, err)
+		defer round.End()
+		must(t, round.Ready(t.Context(), ""))
+		preempted := errors.New("preempted")
+		ctx, stop := context.WithCancelCause(t.Context())
+		err = round.Run(ctx, func(ctx context.Context) error {
+			<-begun
+			stop(preempted)
+			<-ended // the leader's own module still writes its checkpoint
+			return context.Cause(ctx)
+		})
+		if !errors.Is(err, preempted) {
+			t.Errorf("got %v", err)
+		}
 	})
-	if !errors.Is(err, preempted) {
-		t.Errorf("got %v", err)
-	}
 }
 
 func TestAStoppingMemberFailsTheAttempt(t *testing.T) {
 	t.Parallel()
-	w := start(t, ready(trains), ready(trains))
-	err := w.run(t, func(ctx context.Context) error {
-		w.kill[2](errors.New("SIGTERM"))
-		return wait(ctx)
+	onEachBus(t, func(t *testing.T, w *world) {
+		w.start(t, ready(trains), ready(trains))
+		err := w.run(t, func(ctx context.Context) error {
+			w.kill[2](errors.New("SIGTERM"))
+			return wait(ctx)
+		})
+		if _, ok := events.AsKind(err, events.FailureUnavailable); !ok || !strings.Contains(err.Error(), "host 2 (") || !strings.Contains(err.Error(), "SIGTERM") {
+			t.Errorf("got %v", err)
+		}
 	})
-	if _, ok := events.AsKind(err, events.FailureUnavailable); !ok || !strings.Contains(err.Error(), "host 2 (") || !strings.Contains(err.Error(), "SIGTERM") {
-		t.Errorf("got %v", err)
-	}
 }
 
 func TestMembersDropTheirWorkWhenTheLeaderIsGone(t *testing.T) {
 	t.Parallel()
-	ended := make(chan error, 1)
-	begun := make(chan struct{})
-	w := start(t, ready(func(ctx context.Context, round *multihost.MemberRound) error {
-		close(begun)
-		err := trains(ctx, round)
-		ended <- err
-		return err
-	}))
-	round, err := w.Begin(t.Context(), command())
-	must(t, err)
-	must(t, round.Ready(t.Context(), ""))
-	<-begun
-	multihost.Drop(w.Leader) // as the kernel does for a process that was killed
-	if err := <-ended; !errors.Is(err, multihost.ErrLeaderGone) {
-		t.Errorf("the turn ended with %v", err)
-	}
-	if err := <-w.left; !errors.Is(err, multihost.ErrLeaderGone) {
-		t.Errorf("the member left with %v", err)
-	}
-}
-
-func TestAMemberOfAStandingGroupFindsTheNextLeader(t *testing.T) {
-	t.Parallel()
-	w := &world{hosts: hosts(t, 2), left: make(chan error, 8), kill: make([]context.CancelCauseFunc, 2)}
-	worked := make(chan struct{}, 2)
-	w.follow(t, 1, false, ready(func(context.Context, *multihost.MemberRound) error { worked <- struct{}{}; return nil }))
-	for range 2 {
-		var err error
-		w.Leader, err = multihost.Listen(multihost.Options{Hosts: w.hosts, Token: token})
+	onEachBus(t, func(t *testing.T, w *world) {
+		ended := make(chan error, 1)
+		begun := make(chan struct{})
+		w.start(t, ready(func(ctx context.Context, round *multihost.MemberRound) error {
+			close(begun)
+			err := trains(ctx, round)
+			ended <- err
+			return err
+		}))
+		round, err := w.Begin(t.Context(), w.command)
 		must(t, err)
-		must(t, w.Whole(t.Context()))
-		must(t, w.run(t, func(context.Context) error { <-worked; return nil }))
-		multihost.Drop(w.Leader)
-	}
-	w.kill[1](errors.New("enough"))
-	w.members.Wait()
+		must(t, round.Ready(t.Context(), ""))
+		<-begun
+		multihost.Drop(w.Leader) // as the kernel does for a process that was killed
+		if err := <-ended; !errors.Is(err, multihost.ErrLeaderGone) {
+			t.Errorf("the turn ended with %v", err)
+		}
+		if err := <-w.left; !errors.Is(err, multihost.ErrLeaderGone) {
+			t.Errorf("the member left with %v", err)
+		}
+	})
 }
 
 // A host that comes back is the same host, whose work was lost.
 func TestAMemberThatComesBackTakesItsPlace(t *testing.T) {
 	t.Parallel()
-	w := start(t, ready(trains))
-	err := w.run(t, func(ctx context.Context) error {
-		w.follow(t, 1, true, ready(succeeds))
-		return wait(ctx)
+	onEachBus(t, func(t *testing.T, w *world) {
+		w.start(t, ready(trains))
+		err := w.run(t, func(ctx context.Context) error {
+			w.follow(t, 1, true, ready(succeeds))
+			return wait(ctx)
+		})
+		if _, ok := events.AsKind(err, events.FailureUnavailable); !ok || !strings.Contains(err.Error(), "is gone") {
+			t.Errorf("got %v", err)
+		}
+		must(t, w.Whole(t.Context()))
+		must(t, w.run(t, func(context.Context) error { return nil }))
 	})
-	if _, ok := events.AsKind(err, events.FailureUnavailable); !ok || !strings.Contains(err.Error(), "is gone") {
-		t.Errorf("got %v", err)
-	}
-	must(t, w.Whole(t.Context()))
-	must(t, w.run(t, func(context.Context) error { return nil }))
-}
-
-func TestTheLeaderSaysWhoIsMissing(t *testing.T) {
-	t.Parallel()
-	all := hosts(t, 3)
-	leader, err := multihost.Listen(multihost.Options{Hosts: all, Token: token})
-	must(t, err)
-	t.Cleanup(leader.Close)
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer stop()
-	want := fmt.Sprintf("the group waits for host 1 (%s), host 2 (%s)", all[1], all[2])
-	if err := leader.Whole(ctx); err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("got %v", err)
-	}
-	if _, err := leader.Begin(t.Context(), command()); err == nil || !strings.Contains(err.Error(), "host 2 (") {
-		t.Errorf("begun: %v", err)
-	}
-}
-
-func TestStrangersAreNotHeard(t *testing.T) {
-	t.Parallel()
-	all := hosts(t, 2)
-	leader, err := multihost.Listen(multihost.Options{Hosts: all, Token: token})
-	must(t, err)
-	t.Cleanup(leader.Close)
-	for want, o := range map[string]multihost.Options{
-		"it does not know the group's token": {Hosts: all, Rank: 1, Token: strings.ToUpper(token)},
-		"hosts: the leader has":              {Hosts: append(slices.Clone(all), "127.0.0.9:9"), Rank: 1, Token: token},
-	} {
-		if err := multihost.Follow(t.Context(), o, false, succeeds); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
-	}
-	port := all[0][strings.LastIndexByte(all[0], ':')+1:]
-	number, _ := strconv.Atoi(port)
-	plain, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(number+1))
-	must(t, err)
-	defer plain.Close()
-	fmt.Fprintf(plain, `{"type":"hello","hello":{"protocol":1,"rank":1,"hosts":["%s","%s"]}}`+"\n", all[0], all[1])
-	var answer bytes.Buffer
-	_, _ = answer.ReadFrom(plain)
-	if strings.Contains(answer.String(), "welcome") {
-		t.Errorf("without TLS: %q", answer.String())
-	}
-	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer stop()
-	if leader.Whole(ctx) == nil {
-		t.Error("a stranger is a member")
-	}
-}
-
-func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
-	t.Parallel()
-	two := []string{"a:1", "b:1"}
-	for want, o := range map[string]multihost.Options{
-		"hosts: expected 2 to 64, got 1":         {Hosts: two[:1], Token: token},
-		"rank: expected 0 to 1":                  {Hosts: two, Rank: 2, Token: token},
-		"token: expected at least 32 characters": {Hosts: two, Token: "secret"},
-		`got "b"`:                                {Hosts: []string{"a:1", "b"}, Token: token},
-		`got "b:65535"`:                          {Hosts: []string{"a:1", "b:65535"}, Token: token},
-		"a:1 is listed twice":                    {Hosts: []string{"a:1", "a:1"}, Token: token},
-	} {
-		if err := o.Check(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
-		if _, err := multihost.Listen(o); err == nil {
-			t.Errorf("%s: it listens", want)
-		}
-	}
 }
 
 // safeBuffer is for a log that others write to.
@@ -437,30 +284,32 @@ func (b *safeBuffer) Write(p []byte) (int, error) {
 
 func TestOutputOfMembersIsInTheLeadersLog(t *testing.T) {
 	t.Parallel()
-	printed := make(chan struct{})
-	w := start(t, ready(func(_ context.Context, round *multihost.MemberRound) error {
-		fmt.Fprintf(round.Log, "Epoch 1/5\nloss: 0.5")
-		return nil
-	}), ready(func(_ context.Context, round *multihost.MemberRound) error {
-		fmt.Fprint(round.Log, strings.Repeat("x\n", 300_000)) // more than may wait, however fast it is sent
-		close(printed)
-		return nil
-	}))
-	round, err := w.Begin(t.Context(), command())
-	must(t, err)
-	defer round.End()
-	var log safeBuffer
-	round.Print(&log)
-	must(t, round.Ready(t.Context(), ""))
-	must(t, round.Run(t.Context(), func(ctx context.Context) error {
-		<-printed
-		multihost.AwaitReasons(round, ctx)
-		return nil
-	}))
-	log.mu.Lock()
-	text := log.text.String()
-	log.mu.Unlock()
-	if !strings.Contains(text, "[worker 1] Epoch 1/5\n[worker 1] loss: 0.5\n") || !strings.Contains(text, "bytes left out ...\n") {
-		t.Errorf("log %d bytes: %.200s", len(text), text)
-	}
+	onEachBus(t, func(t *testing.T, w *world) {
+		printed := make(chan struct{})
+		w.start(t, ready(func(_ context.Context, round *multihost.MemberRound) error {
+			fmt.Fprintf(round.Log, "Epoch 1/5\nloss: 0.5")
+			return nil
+		}), ready(func(_ context.Context, round *multihost.MemberRound) error {
+			fmt.Fprint(round.Log, strings.Repeat("x\n", 300_000)) // more than may wait, however fast it is sent
+			close(printed)
+			return nil
+		}))
+		round, err := w.Begin(t.Context(), w.command)
+		must(t, err)
+		defer round.End()
+		var log safeBuffer
+		round.Print(&log)
+		must(t, round.Ready(t.Context(), ""))
+		must(t, round.Run(t.Context(), func(ctx context.Context) error {
+			<-printed
+			multihost.AwaitReasons(round, ctx)
+			return nil
+		}))
+		log.mu.Lock()
+		text := log.text.String()
+		log.mu.Unlock()
+		if !strings.Contains(text, "[worker 1] Epoch 1/5\n[worker 1] loss: 0.5\n") || !strings.Contains(text, "bytes left out ...\n") {
+			t.Errorf("log %d bytes: %.200s", len(text), text)
+		}
+	})
 }

@@ -12,6 +12,13 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
+// Command is what a leader has its members do.
+type Command struct {
+	Job       events.Job
+	Attempt   events.Attempt // which holds the lease of the job
+	Execution string         // by which the leader knows the job: sha256:<hex>
+}
+
 // Round is one job as the group works on it, seen by the leader. Its methods are called in the
 // order that they have here, each once, except End.
 type Round struct {
@@ -19,7 +26,7 @@ type Round struct {
 	number  int
 	members []*member
 
-	failures []*events.Failure // of members, in the order of their coming
+	failures []*events.Failure // of members, in the order of their arrival
 	log      io.Writer         // of the leader's module; nil: none yet
 }
 
@@ -33,8 +40,11 @@ const settle = 1500 * time.Millisecond
 func (l *Leader) Begin(ctx context.Context, o Command) (*Round, error) {
 	w := &Round{leader: l}
 	err := l.await(ctx, func() (bool, error) {
+		if l.over != nil {
+			return false, l.over
+		}
 		if missing := l.missing(); len(missing) > 0 {
-			return false, events.Fail(events.FailureUnavailable, fmt.Errorf("not connected: %s", strings.Join(missing, ", ")))
+			return false, events.Fail(events.FailureUnavailable, fmt.Errorf("not there: %s", strings.Join(missing, ", ")))
 		}
 		for _, m := range l.members {
 			if m.busy {
@@ -52,7 +62,7 @@ func (l *Leader) Begin(ctx context.Context, o Command) (*Round, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.broadcast(message{Type: typeCommand, Command: &o})
+	w.broadcast(message{Type: typeCommand, Command: &command{Job: o.Job.ID, Attempt: o.Attempt, Execution: o.Execution}})
 	return w, nil
 }
 
@@ -157,7 +167,7 @@ func asCrash(err error) error {
 // awaitReasons waits until a member has a reason of its own, until no member has anything more to
 // report, or for as long as a member that is gone may go unnoticed.
 func (w *Round) awaitReasons(ctx context.Context) {
-	ctx, stop := context.WithTimeout(ctx, silence+settle)
+	ctx, stop := context.WithTimeout(ctx, w.leader.opts.silence()+settle)
 	defer stop()
 	_ = w.leader.await(ctx, func() (bool, error) {
 		if slices.ContainsFunc(w.failures, func(f *events.Failure) bool { return !isConsequence(f) }) {
@@ -191,12 +201,11 @@ func (w *Round) End() {
 	w.broadcast(message{Type: typeEnd})
 }
 
-// broadcast sends a message to all members. An error needs no handling: the reader of the link
-// notices.
+// broadcast has a message sent to all members. It does not wait.
 func (w *Round) broadcast(m message) {
 	m.Round = w.number
 	for _, member := range w.members {
-		_ = member.link.send(m)
+		member.send(m)
 	}
 }
 

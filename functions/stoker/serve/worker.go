@@ -146,7 +146,7 @@ func withWorker(ctx context.Context, a *app.App, f workerFlags, o *operated, do 
 		if err != nil {
 			return err
 		}
-		leader, err := f.lead(a)
+		leader, err := f.lead(ctx, a, l.Bus)
 		if err != nil {
 			return err
 		}

@@ -19,12 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/multihost"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
-	"github.com/stoker-ml/stoker/functions/telemetry"
-	"github.com/stoker-ml/stoker/storage"
 )
-
-// hostsTokenEnv holds the secret that the hosts of a group share.
-const hostsTokenEnv = "STOKER_HOSTS_TOKEN"
 
 // rankEnv is Kubernetes' variable with the index of this pod in an Indexed Job.
 const rankEnv = "JOB_COMPLETION_INDEX"
@@ -33,8 +28,8 @@ const rankEnv = "JOB_COMPLETION_INDEX"
 const hostsHelp = "With --hosts a:7070,b:7070 it is one of several hosts that train one model together, a group. Each runs the same command with\n" +
 	"the same hosts, --rank says which one it is. The first, the leader, takes train jobs with as many resources.workers as there\n" +
 	"are hosts, once all of them are there; the others stage the same inputs from the store, run the module and commit nothing.\n" +
-	"TensorFlow listens at the ports that are named, and the leader hears the others at the port behind its own. The hosts share a\n" +
-	"secret of at least 32 characters, STOKER_HOSTS_TOKEN. With --once all of them leave after one job."
+	"TensorFlow listens at the ports that are named; everything else the hosts say to each other goes over the bus, as the first of\n" +
+	"--classes. A host that dies or is cut off for 30s ends the attempt on all of them. With --once all of them leave after one job."
 
 // hostsFlags make a worker a member of a group.
 type hostsFlags struct {
@@ -77,8 +72,8 @@ func (f *workerFlags) checkHosts() error {
 	case os.Getenv("STOKER_MODULE_NETWORK") == "none":
 		return exit.Usage(errors.New("STOKER_MODULE_NETWORK=none: modules on several hosts have to reach each other"))
 	}
-	if err := f.group(nil).Check(); err != nil {
-		return exit.Usage(fmt.Errorf("--hosts, --rank and %s, a secret which is the same on every host: %w", hostsTokenEnv, err))
+	if err := f.options(nil).Check(); err != nil {
+		return exit.Usage(fmt.Errorf("--hosts and --rank: %w", err))
 	}
 	return nil
 }
@@ -98,23 +93,29 @@ func (f *hostsFlags) findRank() (err error) {
 	return nil
 }
 
-func (f *hostsFlags) group(a *app.App) multihost.Options {
-	o := multihost.Options{Hosts: f.hosts, Rank: f.rank, Token: os.Getenv(hostsTokenEnv)}
+// options are those of a host of a group, without the bus.
+func (f *workerFlags) options(a *app.App) multihost.Options {
+	o := multihost.Options{Hosts: f.hosts, Rank: f.rank}
+	if len(f.classes) > 0 {
+		o.Class = f.classes[0]
+	}
 	if a != nil {
 		o.Logger = a.Logger()
 	}
 	return o
 }
 
-// lead accepts the members of a group, on the first of its hosts; nil for a single worker.
-func (f *hostsFlags) lead(a *app.App) (*multihost.Leader, error) {
+// lead begins to lead a group on the first of its hosts. It returns nil for a worker that is alone.
+func (f *workerFlags) lead(ctx context.Context, a *app.App, bus multihost.Bus) (*multihost.Leader, error) {
 	if !f.several() {
 		return nil, nil
 	}
-	return multihost.Listen(f.group(a))
+	o := f.options(a)
+	o.Bus = bus
+	return multihost.Listen(ctx, o)
 }
 
-// whole waits for the members of a leader, if there is one.
+// whole returns a function that waits for the members of a leader; nil if there is no leader.
 func (f *hostsFlags) whole(leader *multihost.Leader) func(context.Context) error {
 	if leader == nil {
 		return nil
@@ -126,20 +127,22 @@ func (f *hostsFlags) whole(leader *multihost.Leader) func(context.Context) error
 	}
 }
 
-// asMember runs a host that is a member: it needs the store, and no bus.
+// asMember runs a host that is a member of a group.
 func asMember(ctx context.Context, a *app.App, f workerFlags, o *operated) error {
-	return a.WithStore(ctx, func(ctx context.Context, open storage.Store, root storage.Ref) error {
-		store, err := withinInputs(a, open, root)
+	return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {
+		store, err := withinInputs(a, l.Store, l.Root)
 		if err != nil {
 			return err
 		}
-		return withExecutor(a, f, o, store, root, nil, func(executor *execution.Executor, host *runner.Runner) error {
+		return withExecutor(a, f, o, store, l.Root, nil, func(executor *execution.Executor, host *runner.Runner) error {
 			fmt.Fprintf(a.Notes(), "stoker worker: host %d of %s, led by %s\n", f.rank, strings.Join(f.hosts, ", "), f.hosts[0])
 			train := trainer.New(executor, trainer.Options{})
-			needs := asks{needs: map[string]telemetry.Need{"store": storeNeed(open, root)}}
+			options := f.options(a)
+			options.Bus = l.Bus
+			needs := asks{needs: asWorker(l.Bus, l.Store, l.Root, []events.Function{events.FunctionTrain}, f.classes).needs}
 			return o.while(ctx, needs, func(ctx context.Context) error {
 				return leaveWithin(ctx, f.grace, func(ctx context.Context) error {
-					err := multihost.Follow(ctx, f.hostsFlags.group(a), f.once, func(ctx context.Context, round *multihost.MemberRound) error {
+					err := multihost.Follow(ctx, options, f.once, func(ctx context.Context, round *multihost.MemberRound) error {
 						return executor.Follow(ctx, train, round)
 					})
 					if ctx.Err() != nil {
@@ -152,5 +155,5 @@ func asMember(ctx context.Context, a *app.App, f workerFlags, o *operated) error
 	})
 }
 
-// isMember reports whether this host takes no jobs itself.
+// isMember reports whether this host is a member of a group, which claims no jobs.
 func (f *hostsFlags) isMember() bool { return f.several() && f.rank > 0 }

@@ -75,8 +75,6 @@ spec:
         {{- if .several }}
         - name: STOKER_JOB
           valueFrom: {fieldRef: {fieldPath: "metadata.labels['batch.kubernetes.io/job-name']"}}
-        - name: STOKER_HOSTS_TOKEN
-          valueFrom: {secretKeyRef: {name: {{ .hosts.tokenSecret }}, key: token}}
         {{- end }}
         {{- with $c.env }}
         {{- toYaml . | nindent 8 }}
@@ -85,7 +83,6 @@ spec:
         - {name: health, containerPort: 9090}
         {{- if .several }}
         - {name: tensorflow, containerPort: {{ .hosts.port }}}
-        - {name: group, containerPort: {{ add .hosts.port 1 }}}
         {{- end }}
       {{- if .standing }}
       {{- include "stoker.probes" $root | nindent 6 }}
