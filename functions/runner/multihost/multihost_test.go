@@ -230,7 +230,7 @@ func TestAStoppingMemberFailsTheAttempt(t *testing.T) {
 
 func TestMembersDropTheirWorkWhenTheLeaderIsGone(t *testing.T) {
 	t.Parallel()
-	onEachBus(t, func(t *testing.T, w *world) {
+	within(t, short, func(t *testing.T, w *world) {
 		ended := make(chan error, 1)
 		begun := make(chan struct{})
 		w.start(t, ready(func(ctx context.Context, round *multihost.MemberRound) error {

@@ -14,9 +14,13 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/multihost"
 )
 
+// short is the silence of stories that wait for it on a server. Hosts that are well have to reply
+// within it.
+const short = 6 * time.Second
+
 func TestAMemberOfAStandingGroupFindsTheNextLeader(t *testing.T) {
 	t.Parallel()
-	onEachBus(t, func(t *testing.T, w *world) {
+	within(t, short, func(t *testing.T, w *world) {
 		worked := make(chan struct{}, 2)
 		w.gather(t, false, ready(func(context.Context, *multihost.MemberRound) error { worked <- struct{}{}; return nil }))
 		for range 2 {
@@ -88,12 +92,12 @@ type said struct {
 	Join   any    `json:"join,omitempty"`
 }
 
-// say sends a message to a host, and returns the reply.
-func (w *world) say(t *testing.T, rank int, m any) (string, error) {
+// say sends a message to a host, and returns the reply, which it awaits for so long.
+func (w *world) say(t *testing.T, rank int, m any, wait time.Duration) (string, error) {
 	t.Helper()
 	body, err := json.Marshal(m)
 	must(t, err)
-	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), wait)
 	defer stop()
 	reply, err := w.connect(t).Request(ctx, events.HostSubject("cpu", events.DerivedID(w.hosts[0]), rank), body)
 	return string(reply), err
@@ -118,7 +122,7 @@ func TestHostsThatDoNotBelongToTheGroupAreRefused(t *testing.T) {
 			"parse message":                                                 []int{1},
 			"the session is over":                                           said{Type: "over", Member: "m", Rank: 1},
 		} {
-			if reply, err := w.say(t, 0, m); err != nil || !strings.Contains(reply, want) {
+			if reply, err := w.say(t, 0, m, time.Minute); err != nil || !strings.Contains(reply, want) {
 				t.Errorf("%+v has the reply %s, %v, want %s", m, reply, err, want)
 			}
 		}
@@ -139,14 +143,14 @@ func TestMessagesOfAnotherSessionAreRefused(t *testing.T) {
 			for _, m := range []said{
 				{Type: "over", Leader: "0", Member: "m", Rank: 1, Number: 99, Round: 1}, {Type: "leave", Leader: "0", Member: "m", Rank: 1, Number: 99},
 			} {
-				if reply, err := w.say(t, 0, m); err != nil || !strings.Contains(reply, "the session is over") {
+				if reply, err := w.say(t, 0, m, time.Minute); err != nil || !strings.Contains(reply, "the session is over") {
 					t.Errorf("the leader replies %s, %v", reply, err)
 				}
 			}
 			for _, m := range []said{
 				{Type: "end", Leader: "0", Member: "m", Rank: 1, Number: 99, Round: 1}, {Type: "leave", Leader: "0", Member: "m", Rank: 1, Number: 99},
 			} {
-				if reply, err := w.say(t, 1, m); !errors.Is(err, context.DeadlineExceeded) {
+				if reply, err := w.say(t, 1, m, time.Second); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("the member replies %s, %v", reply, err)
 				}
 			}
@@ -251,7 +255,7 @@ func TestALostHostEndsTheRoundOnAllHostsInTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onEachBus(t, func(t *testing.T, w *world) {
+			within(t, short, func(t *testing.T, w *world) {
 				ended, begun := make(chan error, 2), make(chan struct{}, 2)
 				member := ready(func(ctx context.Context, round *multihost.MemberRound) error {
 					begun <- struct{}{}

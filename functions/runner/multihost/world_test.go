@@ -29,6 +29,12 @@ func inMemory(t *testing.T, story func(*testing.T, *world)) {
 // onEachBus runs a story in memory and on a NATS server.
 func onEachBus(t *testing.T, story func(*testing.T, *world)) {
 	t.Helper()
+	within(t, 30*time.Second, story)
+}
+
+// within is onEachBus for a story in which a host is lost. On the server it is gone after silence.
+func within(t *testing.T, silence time.Duration, story func(*testing.T, *world)) {
+	t.Helper()
 	t.Run("in memory", func(t *testing.T) {
 		t.Parallel()
 		inMemory(t, story)
@@ -38,7 +44,7 @@ func onEachBus(t *testing.T, story func(*testing.T, *world)) {
 		server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})
 		must(t, err)
 		t.Cleanup(func() { _ = server.Close() })
-		story(t, newWorld(t, 6*time.Second, func(t *testing.T) conn { return connect(t, server.URL(), jetstream.Options{Create: true}) }))
+		story(t, newWorld(t, silence, func(t *testing.T) conn { return connect(t, server.URL(), jetstream.Options{Create: true}) }))
 	})
 }
 
