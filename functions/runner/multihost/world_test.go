@@ -144,7 +144,12 @@ func (w *world) follow(t *testing.T, rank int, once bool, do doing) {
 	ctx, kill := context.WithCancelCause(t.Context())
 	w.kill[rank] = kill
 	options := w.options(t, rank)
-	w.members.Go(func() { w.left <- multihost.Follow(ctx, options, once, do) })
+	gone := make(chan struct{})
+	w.members.Go(func() {
+		defer close(gone)
+		w.left <- multihost.Follow(ctx, options, once, do)
+	})
+	t.Cleanup(func() { <-gone }) // before its connection is closed
 }
 
 // run leads one round: the leader's own part is do.
