@@ -63,8 +63,8 @@ func newDeadShow(a *app.App) *cobra.Command {
 		}.Annotations(),
 		ValidArgsFunction: a.DeadNumbers,
 		Short:             "Show a dead letter: its message, reason and causes",
-		Long: "Shows one dead letter: the message as it came, the reason, and the events behind it. Characters that would act on the terminal\n" +
-			"are printed as escapes such as \\x1b, and long lines are cut with a note of their length; -o json has the message whole.",
+		Long: "Shows one dead letter: the message as received, the reason, and the events that led to it. Control characters\n" +
+			"are printed as escapes such as \\x1b, and long lines are truncated with a note of their length; -o json has the whole message.",
 		Args: app.Exactly(1, "a number from `stoker dead`"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			numbers, err := parseNumbers(args)

@@ -40,10 +40,10 @@ func newDoctor(a *app.App) *cobra.Command {
 			Always: "faults findings",
 		}.Annotations(),
 		Short: "Check the bus, the store, Python and this machine",
-		Long: "Looks at what commands and workers would use with the same settings, here: the bus and what is defined on it, the store (an\n" +
+		Long: "Checks what commands and workers would use here with the same settings: the bus and its definitions, the store (an\n" +
 			"object is written and removed), both clocks, the Python environment with TensorFlow, the GPU, disk, limits and processor.\n" +
-			"Nothing is changed. A line each: ok, warning or fault, with what helps. The exit status is 1 where there is a fault.\n\n" +
-			"With --role, or where answers are heard below _INBOX.<role>, the bus is asked for each thing that the role does whether it may:\n" +
+			"Nothing is changed. Each finding is one line: ok, warning or fault, with advice. The exit status is 1 if there is a fault.\n\n" +
+			"With --role, or if answers arrive below _INBOX.<role>, it also checks each permission that the role needs on the bus:\n" +
 			"see `stoker access`.",
 		Example: "  stoker doctor\n  stoker doctor --context prod --profile training --quick -o json\n  stoker doctor --quick --role worker --class gpu",
 		Args:    app.NoArguments,

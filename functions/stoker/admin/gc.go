@@ -50,12 +50,11 @@ func newGC(a *app.App) *cobra.Command {
 			Always: "dry_run removed objects bytes",
 		}.Annotations(),
 		Short: "Remove uncommitted attempts and old checkpoints",
-		Long: "Removes from the store what nobody will ask for again: what attempts left that lost or failed, with their logs, and\n" +
-			"checkpoints that are no longer needed. Events stay, inputs stay, and so does whatever is younger than --older-than by the\n" +
-			"store's clock or belongs to an attempt that is at work, and so does what a job on the queue, or a run that is still to come\n" +
-			"to an end, goes on from.\n\n" +
-			"With --keep-models N, models go too: all but the newest N of each pipeline, the models those started from, and models that a\n" +
-			"pipeline or a waiting run names. A model that is gone is missing to `stoker replay`, which trains it again if it is asked to.",
+		Long: "Removes objects from the store that are no longer needed: those of attempts that lost or failed, with their logs, and\n" +
+			"old checkpoints. Events and inputs stay, and so does everything that is younger than --older-than by the store's clock,\n" +
+			"belongs to a running attempt, or is needed by a job on the queue or by a run that has not ended.\n\n" +
+			"With --keep-models N, models are removed too: all but the newest N of each pipeline, their base models, and models that a\n" +
+			"pipeline or a waiting run names. `stoker replay` trains removed models again on request.",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.OlderThan < 0 {

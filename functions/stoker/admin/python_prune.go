@@ -25,8 +25,8 @@ func newPythonRemove(a *app.App) *cobra.Command {
 		Use:         "remove ENVIRONMENT...",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Remove Python environments that Stoker made",
-		Long: "Removes environments that `stoker python list` lists, by their folder, its last part, or their interpreter. What runs in one of them fails.\n" +
-			"Others' environments aren't touched.",
+		Long: "Removes environments that `stoker python list` lists, by their folder, its last part, or their interpreter. Modules that run in one of them fail.\n" +
+			"Other environments aren't removed.",
 		Args: app.AtLeastOne("an environment"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := environments(a)
@@ -70,8 +70,8 @@ func newPythonPrune(a *app.App) *cobra.Command {
 		Use:         "prune",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Remove unused Python environments",
-		Long: "Removes the environments of Stoker's making that were not used for a while, those whose Python is gone, and what a setup that was\n" +
-			"interrupted left.",
+		Long: "Removes environments that Stoker made and that were not used for a while, those whose Python is gone, and the files of an\n" +
+			"interrupted setup.",
 		Args: app.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if unused < 0 {

@@ -38,14 +38,14 @@ func newReplay(a *app.App) *cobra.Command {
 			Always: "dry_run runs", Optional: "request",
 		}.Annotations(),
 		Short: "Replay the log: repeat what is missing",
-		Long: "Looks at every run that has an event from there on, and does only what is missing or damaged: a run whose model is gone is\n" +
-			"trained again (the same execution: a deterministic module makes the same bytes), one whose job is gone gets it again, one that\n" +
-			"nobody remembers is joined again. What is whole is left alone, and so is what failed: `stoker dead` has that. A run that starts\n" +
-			"from a model that is gone too waits for that one, so that the command may have to stay for a while. Runs are listed and done\n" +
-			"in the order in which the events that they train with had come.\n\n" +
+		Long: "Checks every run that has an event from there on, and repeats only what is missing or damaged: a run whose model is gone is\n" +
+			"trained again (the same execution: a deterministic module makes the same bytes), a lost job is enqueued again, a lost\n" +
+			"join is made again. Complete runs are not changed, nor are failed ones, which `stoker dead` lists. A run that starts\n" +
+			"from a model that is gone too waits for that one, so the command may run for a while. Runs are listed and repeated\n" +
+			"in the order of arrival of their events.\n\n" +
 			"--from is a sequence from `stoker runs show`, a time (2026-11-21T09:00:00Z), or how long ago (24h).\n\n" +
-			"--force trains the runs anew, whether their models are there or not, as executions of their own. It prints the name of its\n" +
-			"request; the same --request again makes the same executions, and so nothing twice.\n\n" + run.PinnedHelp,
+			"--force trains the runs again even if their models exist, as new executions. It prints the name of its\n" +
+			"request; repeating the same --request makes the same executions, so nothing is done twice.\n\n" + run.PinnedHelp,
 		Example: `  stoker replay --from 24h --dry-run
   stoker replay --from 1 --pipeline penguin --wait
   stoker replay --run monday --force`,

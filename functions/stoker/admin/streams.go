@@ -33,10 +33,10 @@ func newStreamsApply(a *app.App) *cobra.Command {
 		Use:         "apply",
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
 		Short:       "Create or update the streams; they keep their contents",
-		Long: "Makes the streams, KV buckets and consumers that this version needs, or brings them up to date, and prints what there is then.\n" +
+		Long: "Creates or updates the streams, KV buckets and consumers that this version needs, and prints the result.\n" +
 			"It can be run again at any time, also concurrently. The user of the bus that runs it needs the role operator: see `stoker access`.\n\n" +
-			"--replicas 3 is for a cluster of three servers or more. A scaler that looks at the lag of a queue needs its consumer to be there\n" +
-			"before the first worker comes: those of the classes cpu and gpu are, and --classes adds others.",
+			"--replicas 3 is for a cluster of three servers or more. A scaler that reads the lag of a queue needs its consumer\n" +
+			"before the first worker starts: those of the classes cpu and gpu exist, and --classes adds others.",
 		Example: "  stoker streams apply --replicas 3 --classes a100,tpu",
 		Args:    app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

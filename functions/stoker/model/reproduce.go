@@ -35,8 +35,8 @@ func newReproduce(a *app.App) *cobra.Command {
 		ValidArgsFunction: a.PipelineNames,
 		Short:             "Train a model again from its inputs, and compare",
 		Long: "Trains a model again: the same data, module, arguments, hyperparameters and base model, at the pipeline's revision of\n" +
-			"then, on a worker. The new one is a model of pipeline NAME" + reproduce.Suffix + ", so that it is nobody's newest model. Then the\n" +
-			"two are compared: by digest, else by weights and metrics. What is gone, or is not what it was, is said instead.\n\n" +
+			"that run, on a worker. The new model belongs to pipeline NAME" + reproduce.Suffix + ", so that it is not used as a newest model. Then the\n" +
+			"two are compared: by digest, else by weights and metrics. If inputs are gone or have changed, it lists them instead.\n\n" +
 			"Exit status 0 if they are the same, 1 if not, or if it can't be made again.\n\n" + modelNamesHelp,
 		Example: "  stoker reproduce penguin@monday --timeout 1h\n  stoker reproduce penguin --tolerance 1e-6 -o json",
 		Args:    app.Exactly(1, "a model"),

@@ -95,9 +95,9 @@ func newPipelinesRemove(a *app.App) *cobra.Command {
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.PipelineNames,
 		Short:             "Remove a pipeline; keep its models and runs",
-		Long: "Removes a pipeline. From then on `stoker publish` refuses its events, and what others publish becomes a dead letter. While runs of it\n" +
-			"have not ended it stays, unless --cancel-runs cancels them: one that a worker has ends when the worker says so. Models, events,\n" +
-			"studies and older revisions stay; `stoker apply` brings the pipeline back.",
+		Long: "Removes a pipeline. From then on `stoker publish` rejects its events, and events of other publishers become dead letters. While its runs\n" +
+			"have not ended it stays, unless --cancel-runs cancels them: a run with a worker ends when the worker has stopped. Models, events,\n" +
+			"studies and older revisions stay; `stoker apply` restores the pipeline.",
 		Args: app.Exactly(1, "a pipeline"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
@@ -168,8 +168,8 @@ func newPipelinesShow(a *app.App) *cobra.Command {
 		}.Annotations(),
 		ValidArgsFunction: a.PipelineNames,
 		Short:             "Show a pipeline with its defaults",
-		Long: "Shows a pipeline as it counts, with every default filled in, and the revisions that it had. A run keeps the revision that was applied\n" +
-			"when its events had come: `stoker runs show` names it. What is printed can be applied again, with its secrets: these are shown as " + mask.Hidden + ".",
+		Long: "Shows the effective configuration of a pipeline, defaults included, and its revisions. A run keeps the revision that was applied\n" +
+			"when its events were complete: `stoker runs show` names it. The output can be applied again, after adding its secrets, shown as " + mask.Hidden + ".",
 		Example: "  stoker pipelines show penguin\n" +
 			"  stoker pipelines show penguin --revision 7\n" +
 			"  stoker pipelines show penguin --diff 7   # what has changed since revision 7",

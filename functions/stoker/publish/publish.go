@@ -64,12 +64,12 @@ func newPublish(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Upstream}.Annotations(),
 		Short:       "Publish an event",
 		Long: "Publishes a CloudEvent given as JSON (structured mode). With --kind, --pipeline and --run the file holds the event's\n" +
-			"data alone, and the rest is filled in. To publish the same event again is harmless, and adds nothing.\n\n" +
-			"An event that its run would ignore is refused: one of a pipeline that is not applied, other data of a kind that the run has, a\n" +
-			"kind that the pipeline has no use for, and any event of a run that has all it waits for or has ended. So is a model.blessed of\n" +
+			"data only, and the rest is added. Publishing the same event again is harmless, and adds nothing.\n\n" +
+			"An event that its run would ignore is rejected: one of a pipeline that is not applied, other data of a kind that the run has, a\n" +
+			"kind that the pipeline does not use, and any event of a run that is complete or has ended. So is a model.blessed of\n" +
 			"an address that is no model of the pipeline. If another event comes between this check and the publication, --wait and\n" +
 			"`stoker runs show` say so.\n\n" +
-			"TRACEPARENT and TRACESTATE in the environment are where in a trace the run goes on, unless the event says so itself.",
+			"TRACEPARENT and TRACESTATE in the environment set the trace of the run, unless the event has one.",
 		Example: `  stoker publish event.json --wait
   echo '{"transform_graph": "s3://stoker/t/4"}' | stoker publish - --kind transform.ready --pipeline penguin --run monday`,
 		Args: app.Exactly(1, "a file"),

@@ -27,8 +27,8 @@ func newWatch(a *app.App) *cobra.Command {
 		Use:         "watch",
 		Annotations: app.Info{Role: access.Console}.Annotations(),
 		Short:       "Print events, runs and progress as they come",
-		Long: "Shows events, how runs move, and progress, as they come; with -o json an object a line, with -o yaml a document an\n" +
-			"event. While the bus is away it waits, and goes on behind the last event that it has shown. Progress that came meanwhile is\n" +
+		Long: "Prints events, states of runs, and progress as they arrive; with -o json one object per line, with -o yaml one document per\n" +
+			"event. While the bus is unavailable it waits, and continues after the last event shown. Progress reported meanwhile is\n" +
 			"lost.",
 		Example: "  stoker watch\n" +
 			"  stoker watch --kind model.trained,training.failed -o json | jq -r .pipeline\n" +

@@ -54,7 +54,7 @@ func newConsole(a *app.App) *cobra.Command {
 		Use:         "console",
 		Annotations: app.Info{Role: access.Console}.Annotations(),
 		Short:       "Serve the web console",
-		Long: "Serves a web page of what happens: runs and what each waits for, loss and metrics as they come, studies, the lineage of models,\n" +
+		Long: "Serves a web page that shows runs and what each waits for, live loss and metrics, studies, the lineage of models,\n" +
 			"pipelines, dead letters. `stoker up` serves it too.\n\n" +
 			"It listens on loopback, where processes of the same user read without a token (Linux; other systems don't say whose a connection\n" +
 			"is). Other users of the machine, clients that come through a proxy, and everybody at another address (--listen 0.0.0.0:8790)\n" +

@@ -34,7 +34,7 @@ func newNotify(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Notifier}.Annotations(),
 		Short:       "Send failures to a webhook",
 		Long: "Follows the events of failure and the dead letters, and posts each of them to a webhook, in order, until it answers 2xx: at least\n" +
-			"once, across restarts, however long the webhook is away. Earlier events are not sent.\n\n" +
+			"once, across restarts, however long the webhook is unavailable. Earlier events are not sent.\n\n" +
 			"It is a CloudEvent in structured mode, or with --format text {\"text\": \"...\"}, which Slack, Mattermost and the like take.\n" +
 			"--template says what is in it, in Go's text/template, of .Kind .Pipeline .Run .Reason .Message .LogTail .Model .Number .ID .Type.\n" +
 			"{{plain .Message}} keeps what a module says from being a mention or a link.\n\n" +

@@ -47,18 +47,18 @@ func newWorker(a *app.App) *cobra.Command {
 		Use:         "worker",
 		Annotations: app.Info{Role: access.Worker}.Annotations(),
 		Short:       "Run a worker",
-		Long: "Takes jobs off the queue and works on them until it is interrupted. With --once it works on one job at most and leaves:\n" +
-			"the shape in which a scaler starts workers from zero. --functions and --classes are then those of the queue that the\n" +
-			"scaler looks at, and --wait is longer than a lease (30s): the job of a worker that was killed comes back after that.\n\n" +
-			"On SIGTERM or Ctrl-C it has its modules write checkpoints, hands its jobs back and is gone within --grace, of\n" +
+		Long: "Claims jobs from the queue and executes them until it is interrupted. With --once it executes at most one job and exits,\n" +
+			"for scalers that start workers from zero. --functions and --classes must then be those of the queue that the\n" +
+			"scaler watches, and --wait longer than a lease (30s): the job of a killed worker is redelivered after that.\n\n" +
+			"On SIGTERM or Ctrl-C it makes its modules write checkpoints, returns its jobs to the queue and exits within --grace, of\n" +
 			"which a module has three fifths. Give the service a longer one: terminationGracePeriodSeconds, TimeoutStopSec.\n\n" +
 			"Memory limits are watched by the worker, or held by the kernel where STOKER_CGROUP names a cgroup that it may divide:\n" +
 			"own, for the one it is in (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.\n\n" +
-			"On Linux STOKER_MODULE_NETWORK=none gives modules no network, not even this machine's. STOKER_MODULE_PROCESSES (8192),\n" +
+			"On Linux STOKER_MODULE_NETWORK=none gives modules no network, not even loopback. STOKER_MODULE_PROCESSES (8192),\n" +
 			"STOKER_MODULE_OPEN_FILES (65536) and STOKER_MODULE_FILE_BYTES (no limit) bound what each may have.\n\n" +
-			"Where the kernel has Landlock, modules write to their own folders alone and can't read files that usually hold credentials.\n" +
+			"If the kernel has Landlock, modules write only to their own folders and can't read files that usually hold credentials.\n" +
 			"STOKER_MODULE_HIDE and STOKER_MODULE_WRITE name more paths that they can't read, and that they can write, separated as in\n" +
-			"PATH. STOKER_MODULE_SANDBOX=required has a worker not start without, off does without; stoker doctor says what this machine has.\n" +
+			"PATH. STOKER_MODULE_SANDBOX=required makes Landlock mandatory, off disables it; stoker doctor shows what this machine has.\n" +
 			"STOKER_MODULE_WARM=any allows processes that are kept ready to run code of pipelines, which then reaches the folders of other jobs.\n" +
 			"STOKER_MODULE_USER=on has each process of a module run under a user and a group of its own, as a worker that is root can:\n" +
 			"the kernel then keeps it from the worker and from other jobs. A range like 70000-70499 names the user IDs; nobody else may have\n" +
@@ -67,7 +67,7 @@ func newWorker(a *app.App) *cobra.Command {
 			"Graphs that events name (transform_graph, base_model) may have only the operations that models need. STOKER_GRAPH_OPS=A,B\n" +
 			"allows more. They and the models that modules leave are checked in a child process, within the job's memory and time.\n" +
 			"STOKER_MAX_RECORD_MIB (256) is how large a record of examples may be.\n\n" +
-			"--inputs s3://uploads/acme,s3://modules has it read nothing but that and --root, whatever address an event or a pipeline brings.\n\n" + hostsHelp,
+			"--inputs s3://uploads/acme,s3://modules restricts reads to these and --root, whatever address an event or a pipeline names.\n\n" + hostsHelp,
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {

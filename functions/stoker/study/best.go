@@ -28,8 +28,8 @@ func newStudiesBest(a *app.App) *cobra.Command {
 			Always: "trial status best score tries values", Optional: "step parent from epochs bracket round iteration stopped breaks_constraints started ended seconds metrics message",
 		}.Annotations(),
 		Short: "Show the best trial of a study",
-		Long: "Shows the best trial of a study so far. Where a study has several objectives there may be more than one: those that no other\n" +
-			"trial is better than in all of them.",
+		Long: "Shows the best trial of a study so far. A study with several objectives may have more than one: those that no other\n" +
+			"trial beats in all objectives.",
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {

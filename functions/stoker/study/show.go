@@ -46,7 +46,7 @@ func newStudiesShow(a *app.App) *cobra.Command {
 			Always: "study pipeline state algorithm objectives counts best trials", Optional: "max_trials parallel begun last finished",
 		}.Annotations(),
 		Short: "Show a study: its state and its trials",
-		Long: "Shows a study as it stands. With --follow it goes on until the study has ended: a live table on a terminal, elsewhere a line for\n" +
+		Long: "Shows the state of a study. With --follow it continues until the study has ended: a live table on a terminal, elsewhere a line for\n" +
 			"each trial that ends, and with -o json the whole study once it has ended. A study that failed is an error then.",
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,

@@ -31,7 +31,7 @@ func newStudies(a *app.App) *cobra.Command {
 		Short: "List, show, stop and export studies",
 		Long: "Lists the searches for hyperparameters. Subcommands show, stop and export one.\n\n" +
 			"A study is named by PIPELINE/RUN, by the beginning of its id, or by its pipeline alone, which is that pipeline's newest.\n" +
-			"A search that a module makes all by itself, with KerasTuner in one job, has no log and is none of these.",
+			"A search that a module makes by itself, with KerasTuner in one job, has no log and is not listed.",
 		Args: app.NoArguments,
 		RunE: list.RunE,
 	}
@@ -185,8 +185,8 @@ func newStudiesStop(a *app.App) *cobra.Command {
 		Use:         "stop STUDY",
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
 		Short:       "Stop a study; keep its best trial",
-		Long: "Ends a study: no trial is begun any more, those that run are stopped with what they have, and the best so far is published as\n" +
-			"if the search had come to its end. To have no result of it, cancel its run.",
+		Long: "Ends a study: no more trials are started, running ones stop with their current metrics, and the best so far is published as\n" +
+			"if the search had ended. To discard the result, cancel the run.",
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -28,7 +28,7 @@ func newDemo(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Train a model from one event on this machine",
 		Long: "Starts the local stack, applies the penguin pipeline, uploads artifacts that TFX made, publishes the events that\n" +
-			"upstream would publish, and shows the model that comes out. With -o json it prints the event of the trained model alone.",
+			"upstream would publish, and shows the resulting model. With -o json it prints only the event of the trained model.",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := app.CheckCompute(); err != nil {

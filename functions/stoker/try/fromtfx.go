@@ -25,8 +25,8 @@ func newFromTFX(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Convert a TFX pipeline to a pipeline file",
 		Long: "Runs a file of TFX's pipeline DSL with a tfx that only records, and prints the pipeline file of its Trainer and Tuner. An argument that\n" +
-			"has no equal is a comment that begins with warning, or an error with its line; infra/docs/from-tfx.md has the table.\n\n" +
-			"Neither tfx nor TensorFlow need be installed, only Python: that of STOKER_PYTHON, else python3. The file is run as foreign code: where\n" +
+			"has no equivalent is a comment that begins with warning, or an error with its line; infra/docs/from-tfx.md has the table.\n\n" +
+			"Neither tfx nor TensorFlow need be installed, only Python: that of STOKER_PYTHON, else python3. The file is run as untrusted code: if\n" +
 			"the kernel has Landlock and namespaces it writes no file, reads no credentials and has no network.",
 		Example: "  stoker from-tfx penguin_pipeline.py --to penguin.yaml && stoker apply penguin.yaml --upload",
 		Args:    app.Exactly(1, "a Python file"),

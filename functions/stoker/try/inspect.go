@@ -24,7 +24,7 @@ func newInspect(a *app.App) *cobra.Command {
 		Use:         "inspect PATH|s3://BUCKET/KEY",
 		Annotations: app.Info{Role: access.Console}.Annotations(),
 		Short:       "Describe an artifact: Examples, schema, graph, model",
-		Long: "Looks at a file or a folder, on this machine or in the store, and says what it is by what it holds:\n\n" +
+		Long: "Describes a file or a folder, on this machine or in the store, by its content:\n\n" +
 			"  Examples            splits, records, payload, features, and a few rows\n" +
 			"  schema, statistics  a line for each feature\n" +
 			"  transform graph     inputs, outputs, vocabularies, ops, and whether Stoker executes it without TensorFlow\n" +
@@ -34,8 +34,8 @@ func newInspect(a *app.App) *cobra.Command {
 			"  what a Tuner left   values, search space, trials\n" +
 			"  event files         runs, tags, last values, hyperparameters\n" +
 			"  a folder of these   what is in it\n\n" +
-			"What is large is streamed: records are counted in the first --limit bytes of an artifact, and a count that stops there says so.\n" +
-			"Of what a store holds, files are copied here and removed again when they have to be read whole, never more than --limit.",
+			"Large files are streamed: records are counted in the first --limit bytes of an artifact, and the output says if there are more.\n" +
+			"Files in the store that must be read whole are copied here and removed afterwards, at most --limit bytes.",
 		Example: "  stoker inspect ./examples --rows 3 --split eval\n" +
 			"  stoker inspect s3://stoker/demo/penguin/transform_graph\n" +
 			"  stoker inspect ./model -o json | jq '.model.formats[].saved_model.signatures'",
