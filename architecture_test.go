@@ -253,3 +253,14 @@ func TestEveryKindOfEventIsHandledWhereSomeAre(t *testing.T) {
 		t.Error(gap)
 	}
 }
+
+func TestCommentsAreWrapped(t *testing.T) {
+	t.Parallel()
+	wide, err := archtest.WideComments(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range wide {
+		t.Error(line)
+	}
+}

@@ -21,9 +21,10 @@ type RequestReply interface {
 	// The reply is sent on a subject below the request's: the permission for <subject>.> covers it.
 	Request(ctx context.Context, subject string, body []byte) (reply []byte, err error)
 	// Serve calls handle for each request that arrives from then on, for one at a time in the order
-	// of their arrival: handle must return soon. A nil reply is not sent. Requests are handled, also
-	// after a lost connection is back, until stop or until the bus is closed. stop waits for a call
-	// of handle that is running, so that handle must not call it. ctx bounds the call of Serve only.
+	// of their arrival: handle must return soon. A nil reply is not sent. Requests are handled,
+	// also after a lost connection is back, until stop or until the bus is closed. stop waits for a
+	// call of handle that is running, so that handle must not call it. ctx bounds the call of Serve
+	// only.
 	Serve(ctx context.Context, subject string, handle func(body []byte) (reply []byte)) (stop func(), err error)
 }
 

@@ -143,8 +143,8 @@ func ParseBucketSubject(subject string) (from string, ok bool) {
 	return strings.CutPrefix(subject, bucketToken+".")
 }
 
-// HostSubject is where a host of a group is asked: hosts.<class>.<group>.<rank>. class is that of the
-// group's workers.
+// HostSubject is where a host of a group is asked: hosts.<class>.<group>.<rank>. class is that of
+// the group's workers.
 func HostSubject(class, group string, rank int) string {
 	return join(hostsToken, class, group, strconv.Itoa(rank))
 }

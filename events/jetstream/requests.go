@@ -52,7 +52,8 @@ func (b *Bus) ask(ctx context.Context, subject string, body []byte) (*nats.Msg, 
 }
 
 // Serve implements events.RequestReply. It replies only below subject, where Request listens: a
-// client could otherwise have this process publish to any subject that it may not publish to itself.
+// client could otherwise have this process publish to any subject that it may not publish to
+// itself.
 func (b *Bus) Serve(ctx context.Context, subject string, handle func(body []byte) []byte) (stop func(), err error) {
 	sub, err := b.subscribe(ctx, subject)
 	if err != nil {

@@ -60,8 +60,9 @@ func (a *Attempt) followLeader(
 }
 
 // Follow does a member's part of the job that the leader of its group has: it stages, resumes and
-// runs the module like the leader, whose attempt held the job's lease when the round began. Nothing is
-// written to the store here: any attempt to write finds the lease lost. Errors are events.Failures.
+// runs the module like the leader, whose attempt held the job's lease when the round began. Nothing
+// is written to the store here: any attempt to write finds the lease lost. Errors are
+// events.Failures.
 func (x *Executor) Follow(ctx context.Context, c Distributed, round *multihost.MemberRound) (err error) {
 	task := worker.Task{
 		Job: round.Job, Attempt: round.Attempt, Report: func(events.Progress) {},

@@ -218,8 +218,8 @@ func (g *grant) exporter(s Scope) {
 	g.listen(progress)
 }
 
-// operator may do in the account whatever Stoker does, and anything with JetStream. It takes no part
-// in a training.
+// operator may do in the account whatever Stoker does, and anything with JetStream. It takes no
+// part in a training.
 func (g *grant) operator() {
 	for _, kept := range []string{
 		events.EventsFilter, events.JobsFilter, events.DeadFilter, events.StudiesFilter, events.BucketsFilter, progress, "$KV.>",

@@ -5,15 +5,15 @@
 // One job is one round:
 //
 //	leader   waits until every member has joined (Leader.Whole), and only then claims a job
-//	leader   sends the job's id to the members (Begin): all of them stage its inputs from the store at once
-//	member   reports that it is ready, and its checkpoint (MemberRound.Ready); the leader compares (Round.Ready)
+//	leader   sends the job's id to the members (Begin): all of them stage its inputs at once
+//	member   reports its checkpoint (MemberRound.Ready); the leader compares (Round.Ready)
 //	leader   sends "go": on each host the module starts, with all hosts in its TF_CONFIG
-//	leader   succeeds, fails or stops: the members end theirs (Round.End). The leader alone checks and commits
+//	leader   succeeds, fails or stops: the members end (Round.End); the leader alone commits
 //
-// A failure on one host ends the training on all of them, and the job has the error of the host that
-// failed first, not the broken connections of the others. If a member is gone, the attempt fails as
-// unavailable: it is retried, from the last checkpoint. If the leader is gone, its members drop their
-// work; its job is on the queue, for this group or another.
+// A failure on one host ends the training on all of them, and the job has the error of the host
+// that failed first, not the broken connections of the others. If a member is gone, the attempt
+// fails as unavailable: it is retried, from the last checkpoint. If the leader is gone, its members
+// drop their work; its job is on the queue, for this group or another.
 //
 // # Sessions
 //
@@ -43,17 +43,17 @@
 // context of Round.Run ends). A member begins a round only if the leader's attempt holds the lease:
 // it reads the lease's entry and the job's message, both from the leaders of their streams. These
 // reads see what was written before the command, so that the true holder is never refused. They are
-// not linearizable while a server that leads a stream is cut off from the others without knowing it:
-// a member may then follow an attempt whose lease has passed to another one. That is harmless,
+// not linearizable while a server that leads a stream is cut off from the others without knowing
+// it: a member may then follow an attempt whose lease has passed to another one. That is harmless,
 // because only the leader has effects, and it has none without the lease. Nothing else is read from
 // the bus, and nothing is written: a group has no stored state.
 //
 // If two processes lead one group, the newer one goes on: each leader announces itself on the
 // subject that leaders serve, and ends its sessions when it hears of a newer one.
 //
-// Only workers may use these subjects, those of their classes (functions/admin/access). TensorFlow's
-// own traffic between hosts is not encrypted and not authenticated: its ports must be reachable from
-// the group's network only.
+// Only workers may use these subjects, those of their classes (functions/admin/access).
+// TensorFlow's own traffic between hosts is not encrypted and not authenticated: its ports must be
+// reachable from the group's network only.
 //
 // The package uses no store and no module. Read Leader first, then Follow, then session.
 package multihost

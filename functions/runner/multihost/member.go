@@ -38,10 +38,10 @@ var (
 	errLeave     = errors.New("the leader has nothing more to do")
 )
 
-// Follow is a member's loop: it joins its leader, and calls do for one job after another. It returns
-// nil when the leader has no more. If the leader is gone it joins again, or with once returns
-// ErrLeaderGone if it had joined. ctx of do ends when the job is over. The error of do is sent to the
-// leader: an events.Failure as such, another error as unavailable.
+// Follow is a member's loop: it joins its leader, and calls do for one job after another. It
+// returns nil when the leader has no more. If the leader is gone it joins again, or with once
+// returns ErrLeaderGone if it had joined. ctx of do ends when the job is over. The error of do is
+// sent to the leader: an events.Failure as such, another error as unavailable.
 func Follow(ctx context.Context, o Options, once bool, do func(context.Context, *MemberRound) error) error {
 	if err := o.Check(); err != nil {
 		return err
@@ -192,8 +192,8 @@ func (j *membership) receive(m message) *reply {
 	return &reply{}
 }
 
-// startRound starts a round of a command. The leader sends one only when the member has reported the
-// end of the round before, so that there is room for it.
+// startRound starts a round of a command. The leader sends one only when the member has reported
+// the end of the round before, so that there is room for it.
 func (j *membership) startRound(m message) {
 	round := &MemberRound{
 		Cluster: j.opts.Hosts, Index: j.rank, session: j.session, number: m.Round, command: *m.Command, begin: make(chan struct{}),
@@ -340,8 +340,8 @@ func (l *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sendAll sends what waits once the leader has what was sent before. At the end, at most two messages
-// wait for it.
+// sendAll sends what waits once the leader has what was sent before. At the end, at most two
+// messages wait for it.
 func (l *Log) sendAll() {
 	ticks := time.NewTicker(sendEvery)
 	defer ticks.Stop()

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// message is a request between a leader and a member. The largest is the end of a round, with 64 KiB
-// of an error and of a log: events.RequestBytes holds it, however it is escaped.
+// message is a request between a leader and a member. The largest is the end of a round, with 64
+// KiB of an error and of a log: events.RequestBytes holds it, however it is escaped.
 type message struct {
 	Type   kind   `json:"type"`
 	Leader string `json:"leader,omitempty"` // the leader's id
@@ -194,8 +194,8 @@ func (s *session) flush(acked <-chan struct{}) {
 	}
 }
 
-// run sends messages, and beats between them, and returns why the session ends: the cause of ctx, or
-// that the other side refuses or does not reply.
+// run sends messages, and beats between them, and returns why the session ends: the cause of ctx,
+// or that the other side refuses or does not reply.
 func (s *session) run(ctx context.Context) error {
 	defer close(s.ended)
 	heard := time.Now() // when the last request was sent that had a reply

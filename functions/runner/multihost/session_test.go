@@ -34,8 +34,8 @@ func TestAMemberOfAStandingGroupFindsTheNextLeader(t *testing.T) {
 	})
 }
 
-// A process that leads the group although another one does is the leader from then on: the members of
-// the other one are its members, and the other one has none.
+// A process that leads the group although another one does is the leader from then on: the members
+// of the other one are its members, and the other one has none.
 func TestOfTwoLeadersTheNewerLeads(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, w *world) {
