@@ -84,7 +84,7 @@ func TestRulesAreChecked(t *testing.T) {
 		"at least one pipeline": {allow("data/etl")},
 		"1 to 63 of a-z":        {allow("data/etl", "A B")},
 		"bucket":                {allow("", "penguin")},
-		"duplicate prefix":           {allow("data/etl", "penguin"), allow("data/etl", "taxi")},
+		"duplicate prefix":      {allow("data/etl", "penguin"), allow("data/etl", "taxi")},
 	} {
 		if _, err := bridge.New(nil, nil, bridge.Options{Allow: rules}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v, want %q", rules, err, want)
