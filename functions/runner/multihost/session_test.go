@@ -183,7 +183,7 @@ func TestAMemberFollowsTheHolderOfTheLeaseOnly(t *testing.T) {
 	})
 }
 
-// A job may be as large as the bus takes; its members are told its id.
+// A job may be as large as the bus takes: a command has its id only.
 func TestALargeJobIsReadFromTheQueue(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, w *world) {
