@@ -106,7 +106,7 @@ var rules = archtest.Rules{
 		"functions/admin/reproduce":  {Imports: "compute/tf/tensorbundle events functions/runs/lineage functions/pipeline functions/dispatch/join functions/runs storage", TestImports: "compute/tf/tensor"},
 		"functions/runs/lineage":     {Imports: "compute/tune events functions/runs functions/runs/result functions/runs/studies storage", TestImports: "compute/tune/space functions/dispatch"},
 		"functions/admin/replay":     {Imports: "events storage functions/dispatch/join functions/dispatch functions/runs", TestImports: "functions/pipeline"},
-		"functions/runner/multihost": {Imports: "events", TestImports: "events/bustest events/jetstream local/natsserver"}, // several hosts train one model
+		"functions/runner/multihost": {Imports: "events", TestImports: "events/bustest events/jetstream infra/cluster local/natsserver"}, // several hosts train one model
 		"functions/execution": {Imports: "events storage functions/telemetry functions/worker functions/pipeline functions/runner/multihost functions/runner functions/module functions/module/modelcheck " +
 			"functions/runs/result"},
 		"functions/execution/trainer": {Imports: "events storage functions/execution functions/internal/mask functions/worker functions/pipeline functions/runner functions/module functions/module/modelcheck " +

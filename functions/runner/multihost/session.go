@@ -32,8 +32,8 @@ type message struct {
 type kind string
 
 const (
-	typeBeat  kind = "beat"  // both: still alive
-	typeLeave kind = "leave" // both: the session is over
+	typeHeartbeat kind = "heartbeat" // both: still alive
+	typeLeave     kind = "leave"     // both: the session is over
 
 	typeJoin  kind = "join"  // member: begins a session
 	typeReady kind = "ready" // member: everything is staged
@@ -227,7 +227,7 @@ func (s *session) next(ctx context.Context) (outgoing, error) {
 			return outgoing{}, context.Cause(ctx)
 		case <-s.wake:
 		case <-timer.C:
-			return outgoing{message: message{Type: typeBeat, Leader: leader, Member: s.member, Rank: s.rank}}, nil
+			return outgoing{message: message{Type: typeHeartbeat, Leader: leader, Member: s.member, Rank: s.rank}}, nil
 		}
 	}
 }
