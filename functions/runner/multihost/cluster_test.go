@@ -53,7 +53,8 @@ func TestAGroupOnThreeServersOutlivesACut(t *testing.T) {
 			for range 2 {
 				<-ended
 			}
-			// Silence, five seconds for the last try, and as much again for the reason that another host has and for a slow machine.
+			// Silence, five seconds for the last try, and as much again: another host may have the
+			// reason, and the machine may be slow.
 			if took := time.Since(cut); took > 2*(w.silence+5*time.Second) {
 				t.Errorf("the round ended everywhere after %s", took)
 			}
