@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// AnyPipeline, as the only pipeline of a Rule, allows all pipelines.
+// AnyPipeline is, as the only pipeline of a Rule, all of them.
 const AnyPipeline = "*"
 
 // Rule names the pipelines that markers below a prefix may start.
