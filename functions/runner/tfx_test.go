@@ -112,8 +112,8 @@ func TestTFXExampleModulesTune(t *testing.T) {
 }
 
 // Models are rewritten to TFLite with every quantisation. A model that takes serialised examples
-// can't be, and the converters of some TensorFlows abort on it: what asked for it goes on, and is
-// told.
+// can't be, and the converters of some TensorFlows abort on it: the module gets an error, and
+// continues.
 func TestTFXExampleModelIsRewritten(t *testing.T) {
 	t.Parallel()
 	r, e, shim := exampleRunner(t), trained["penguin"], laidShim(t)

@@ -19,8 +19,8 @@ import (
 )
 
 // mirrors is a TFX module that trains on batches of 32, however many hosts share them. It fits
-// epoch by epoch, so that a checkpoint is kept of each, and waits in each epoch while a file tells
-// it to.
+// epoch by epoch, so that a checkpoint is kept of each, and waits in each epoch while there is a
+// certain file.
 const mirrors = `
 import os
 import time

@@ -17,7 +17,7 @@ type packed struct {
 }
 
 // fold is a step of a tree: from is the lane that each lane reads, its own if there is none, and
-// there tells whether there is one.
+// there reports whether there is one.
 type fold struct {
 	from  reg.VecVirtual
 	there operand.Op

@@ -56,8 +56,8 @@ func (l lossy) Studies(ctx context.Context, pipeline string) iter.Seq2[events.St
 	return l.studies.Studies(ctx, pipeline)
 }
 
-// The bus loses acknowledged entries of the study, and whatever else workers read is old. One
-// search comes of it, with all its trials.
+// The bus loses acknowledged entries of the study, and everything else that workers read is old.
+// The result is one search, with all its trials.
 func TestASearchSurvivesABusThatLosesItsEntries(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(40)

@@ -224,7 +224,7 @@ func (l *Leader) change(do func()) {
 	l.changed = make(chan struct{})
 }
 
-// announce tells other leaders of the group, of which there should be none, that this one leads.
+// announce sends other leaders of the group, of which there should be none, that this one leads.
 func (l *Leader) announce(ctx context.Context) {
 	for ctx.Err() == nil {
 		_, _ = l.opts.ask(ctx, l.opts.subject(0), message{Type: typeLead, Leader: l.id}) // the next try follows

@@ -177,8 +177,8 @@ func statOf(t *testing.T, text string) processStat {
 // leavesOrphan starts a process that has no mark, a session of its own, and no parent that lives.
 const leavesOrphan = "read line; /usr/bin/env -i /bin/sh -c 'setsid sh -c \"sleep 600 & echo \\$!\"'; read line"
 
-// Tests of orphans run one after another: those of one may be those of any process that is busy
-// beside it.
+// Tests of orphans run one after another: those of one may be taken for those of any process
+// that is busy at the same time.
 
 func TestAProcessWithoutAMarkEndsWithItsJobWithoutACgroup(t *testing.T) {
 	p, orphan := orphaned(t)
