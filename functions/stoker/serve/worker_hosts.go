@@ -26,10 +26,11 @@ const rankEnv = "JOB_COMPLETION_INDEX"
 
 // hostsHelp is the section on groups of `stoker worker --help`.
 const hostsHelp = "With --hosts a:7070,b:7070 it is one of several hosts that train one model together, a group. Each runs the same command with\n" +
-	"the same hosts, --rank says which one it is. The first, the leader, takes train jobs with as many resources.workers as there\n" +
-	"are hosts, once all of them are there; the others stage the same inputs from the store, run the module and commit nothing.\n" +
-	"TensorFlow listens at the ports that are named; everything else the hosts say to each other goes over the bus, as the first of\n" +
-	"--classes. A host that dies or is cut off for 30s ends the attempt on all of them. With --once all of them leave after one job."
+	"the same hosts, and --rank is the index of its own. The first host, the leader, claims train jobs with as many\n" +
+	"resources.workers as there are hosts, once all of them have joined; the others stage the same inputs from the store, run the\n" +
+	"module and commit nothing. TensorFlow listens at these ports. The hosts exchange all other messages over the bus, on subjects\n" +
+	"of the first of --classes. A host that dies or is cut off for 30s ends the attempt on all of them. With --once all of them\n" +
+	"exit after one job."
 
 // hostsFlags make a worker a member of a group.
 type hostsFlags struct {
@@ -40,7 +41,7 @@ type hostsFlags struct {
 
 func (f *hostsFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.hosts, "hosts", nil, "host:port of each host that trains one model with this one, the leader first")
-	cmd.Flags().IntVar(&f.rank, "rank", -1, "which of --hosts this is, from 0; default: "+rankEnv)
+	cmd.Flags().IntVar(&f.rank, "rank", -1, "index of this host in --hosts, from 0; default: "+rankEnv)
 	cmd.Flags().DurationVar(&f.gather, "gather", 15*time.Minute, "how long the leader of --hosts waits for the others")
 }
 
@@ -50,7 +51,7 @@ func (f *hostsFlags) several() bool { return len(f.hosts) > 0 }
 func (f *workerFlags) checkHosts() error {
 	if !f.several() {
 		if f.rank >= 0 {
-			return exit.Usage(errors.New("--rank: which of --hosts this is, and there are none"))
+			return exit.Usage(errors.New("--rank: it is an index into --hosts, which is missing"))
 		}
 		return nil
 	}
@@ -85,7 +86,7 @@ func (f *hostsFlags) findRank() (err error) {
 	}
 	text := os.Getenv(rankEnv)
 	if text == "" {
-		return fmt.Errorf("--rank: missing: which of --hosts this is, from 0; Indexed Jobs of Kubernetes have it in %s", rankEnv)
+		return fmt.Errorf("--rank: missing: the index of this host in --hosts, from 0; Indexed Jobs of Kubernetes set it in %s", rankEnv)
 	}
 	if f.rank, err = strconv.Atoi(text); err != nil {
 		return fmt.Errorf("%s: expected a number, got %q", rankEnv, text)
