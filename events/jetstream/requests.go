@@ -108,6 +108,9 @@ func (b *Bus) serve(ctx context.Context, sub *nats.Subscription, handle func(bod
 		case errors.Is(err, nats.ErrSlowConsumer):
 			continue // some requests were lost, as they may be
 		case err != nil:
+			if ctx.Err() == nil {
+				b.log.Warn("requests are no longer served", "subject", sub.Subject, "error", err)
+			}
 			return
 		case !strings.HasPrefix(msg.Reply, sub.Subject+replies):
 			continue
