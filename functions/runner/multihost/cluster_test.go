@@ -56,7 +56,16 @@ func TestAGroupOnThreeServersOutlivesACut(t *testing.T) {
 			defer stop()
 			must(t, c.Await(whole))
 			must(t, w.Whole(whole))
-			w.command = w.claim(t, w.connect(t), "j2", `{}`)
+			bus := w.connect(t)
+			for { // the streams may have no leaders yet
+				if w.command, err = tryClaim(whole, bus, "j2", `{}`); err == nil {
+					break
+				}
+				if whole.Err() != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+			}
 			must(t, w.run(t, func(context.Context) error {
 				<-begun
 				<-begun

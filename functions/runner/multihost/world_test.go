@@ -97,15 +97,26 @@ func newWorld(t *testing.T, silence time.Duration, connect func(*testing.T) conn
 // claim enqueues a job and claims it.
 func (w *world) claim(t *testing.T, bus conn, id, spec string) multihost.Command {
 	t.Helper()
-	must(t, bus.Enqueue(t.Context(), events.Job{
+	command, err := tryClaim(t.Context(), bus, id, spec)
+	must(t, err)
+	return command
+}
+
+// tryClaim is claim for a bus that may be away. It can be repeated.
+func tryClaim(ctx context.Context, bus conn, id, spec string) (multihost.Command, error) {
+	err := bus.Enqueue(ctx, events.Job{
 		ID: id, Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Run: "monday", Spec: json.RawMessage(spec),
 		Causes: []events.Cause{{Kind: events.KindExamplesReady, Source: "/up", ID: "1", Sequence: 1}},
-	}))
-	claim, err := bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Minute)
-	must(t, err)
+	})
+	if err != nil {
+		return multihost.Command{}, err
+	}
+	claim, err := bus.Claim(ctx, events.FunctionTrain, []string{"cpu"}, time.Minute)
+	if err != nil {
+		return multihost.Command{}, err
+	}
 	job, err := claim.Job()
-	must(t, err)
-	return multihost.Command{Job: job, Attempt: claim.Attempt(), Execution: "sha256:e"}
+	return multihost.Command{Job: job, Attempt: claim.Attempt(), Execution: "sha256:e"}, err
 }
 
 // options are those of a host, with a line of its own to the bus.

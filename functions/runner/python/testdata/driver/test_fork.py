@@ -68,7 +68,7 @@ class Refusals(unittest.TestCase):
         self.assertEqual((os.getsid(pid), os.getpgid(pid)), (pid, pid))
 
     def test_a_mark_without_room_is_refused(self):
-        with self.assertRaisesRegex(ValueError, "no room"):
+        with self.assertRaisesRegex(ValueError, "no space"):
             self.server.mark.write("/home/much/longer")
 
 
