@@ -71,13 +71,20 @@ func TestThreadsNeverShowInAResult(t *testing.T) {
 	}
 }
 
+// TestNothingIsAllocated allows for the scratch memory of a second thread, which is allocated when
+// both threads first need some at once: that can be in any run.
 func TestNothingIsAllocated(t *testing.T) {
+	const rounds = 20
 	for _, n := range []int{64, 64 * 3001} {
 		for _, threads := range []int{1, 2} {
 			team := NewTeam(threads)
 			for name, do := range calls(n) {
-				if got := testing.AllocsPerRun(3, func() { do(team) }); got > 0 {
-					t.Errorf("%s of %d by %d threads: %v allocations", name, n, threads, got)
+				got := 1.0
+				for round := 0; got > 0 && round < rounds; round++ {
+					got = testing.AllocsPerRun(3, func() { do(team) })
+				}
+				if got > 0 {
+					t.Errorf("%s of %d by %d threads: %v allocations in each round", name, n, threads, got)
 				}
 			}
 			team.Close()
