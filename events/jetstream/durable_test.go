@@ -214,7 +214,7 @@ func connectPublishers(t *testing.T, url string) (all []*publisher) {
 
 func waitUntilGone(t *testing.T, publishers []*publisher) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(8 * time.Minute)
 	for slices.ContainsFunc(publishers, func(p *publisher) bool { return p.conn.IsConnected() }) {
 		if time.Now().After(deadline) {
 			t.Fatal("the connections outlive the server")

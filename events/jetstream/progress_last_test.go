@@ -22,7 +22,7 @@ func TestTheLastProgressIsThereForWhoDidNotWatch(t *testing.T) {
 		}
 	}
 	var last events.Progress
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline) && last.Step < 2; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(8 * time.Minute); time.Now().Before(deadline) && last.Step < 2; time.Sleep(time.Millisecond) {
 		var err error
 		if last, err = b.LastProgress(t.Context(), "penguin", "a run", "j1"); err != nil && !errors.Is(err, events.ErrNotFound) {
 			t.Fatal(err)

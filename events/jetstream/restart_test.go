@@ -26,7 +26,7 @@ func TestWaitingCallsSurviveARestartOfTheServer(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = server.Close() })
 	bus := connect(t, server, jetstream.Options{Create: true})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	watch := bus.Watch(ctx, "", "")
 	waits := map[string]func() error{

@@ -47,7 +47,7 @@ func terminate(t *testing.T, server *natsserver.Server, stream, consumer, reason
 // later.
 func waitForDead(t *testing.T, bus events.Bus, n int) []events.DeadLetter {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(8 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		var deadLetters []events.DeadLetter
 		for deadLetter, err := range bus.DeadLetters(t.Context()) {
 			if err != nil {
@@ -178,7 +178,7 @@ func waitForAdvisories(t *testing.T, server *natsserver.Server, n uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(8 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		info, err := dead.Info(t.Context(), js.WithSubjectFilter("$JS.EVENT.ADVISORY.>"))
 		if err != nil {
 			t.Fatal(err)

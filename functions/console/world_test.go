@@ -176,7 +176,7 @@ func (w *world) trusted(r *http.Request) {
 }
 
 // patience is how long tests wait for an effect: only a failure waits so long.
-const patience = 2 * time.Minute
+const patience = 8 * time.Minute
 
 // sees waits until a page contains texts.
 func (w *world) sees(path string, want ...string) string {

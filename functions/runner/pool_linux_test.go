@@ -428,7 +428,7 @@ func TestAPrebuiltModuleThatIsReplacedAfterItsDigestDoesNotRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.End()
-			if err := c.Output.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // far off: so that a red test ends
+			if err := c.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil { // far off: so that a red test ends
 				t.Fatal(err)
 			}
 			if said, err := io.ReadAll(c.Output); strings.TrimSpace(string(said)) != tc.want || c.digest != digest {

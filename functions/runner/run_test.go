@@ -380,7 +380,7 @@ func asError(t *testing.T, err error) *runner.Error {
 func waitUntilGone(t *testing.T, file string) {
 	t.Helper()
 	pid := readPID(t, file)
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(8 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || isZombie(pid) {
 			return
 		}

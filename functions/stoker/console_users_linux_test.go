@@ -117,7 +117,7 @@ func (p page) acts(session *http.Cookie) bool {
 // endsSoon waits until a session has ended, as it does after a change of the token.
 func (p page) endsSoon(session *http.Cookie) {
 	p.Helper()
-	const patience = 20 * time.Second
+	const patience = 8 * time.Minute
 	for began := time.Now(); p.acts(session); time.Sleep(50 * time.Millisecond) {
 		if time.Since(began) > patience {
 			p.Fatal("a session of the old token goes on")

@@ -30,7 +30,7 @@ func hostile(ts *testscript.TestScript, neg bool, args []string) {
 	connection, err := local.ReadConnection(ts.MkAbs("data/stoker"))
 	ts.Check(err)
 	ts.Check(publishRaw(connection.NATS, subject, []byte(ts.ReadFile(args[1]))))
-	const patience = 2 * time.Minute
+	const patience = 8 * time.Minute
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
 		if err := ts.Exec("stoker", "dead", "-o", "json"); err == nil && strconv.Itoa(strings.Count(ts.ReadFile("stdout"), `"dead_letter":`)) == args[2] {
 			return
@@ -59,7 +59,7 @@ func publishRaw(server, subject string, body []byte) error {
 	if _, err := fmt.Fprintf(conn, "CONNECT %s\r\nPUB %s %d\r\n%s\r\nPING\r\n", options, subject, len(body), body); err != nil {
 		return err
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil {
 		return err
 	}
 	var said strings.Builder

@@ -64,7 +64,7 @@ func TestNotifyPostsToAChatRoom(t *testing.T) {
 		if text != `{"text":"dead: pipeline penguin, run monday (input): no such split (stoker dead show 1)"}` {
 			t.Errorf("said %s", text)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(8 * time.Minute):
 		t.Fatalf("nothing was said: %s", stderr.String())
 	}
 	interrupt()

@@ -107,7 +107,7 @@ func addressIn(t *testing.T, log *io.PipeReader) string {
 // time.
 func (s *servers) expect(address, path string, status int, text string) {
 	s.Helper()
-	const patience = 2 * time.Minute
+	const patience = 8 * time.Minute
 	last := ""
 	for began := time.Now(); time.Since(began) < patience; time.Sleep(50 * time.Millisecond) {
 		if got := s.ask(address + "/healthz"); got != "200 ok\n" {

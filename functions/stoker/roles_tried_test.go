@@ -167,7 +167,7 @@ func atOnce(ts *testscript.TestScript, all []*attempt) []*attempt {
 }
 
 // patience bounds the time of each command. A rejected command ends long before: it does not wait.
-const patience = 2 * time.Minute
+const patience = 8 * time.Minute
 
 func (a *attempt) run(ts *testscript.TestScript) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

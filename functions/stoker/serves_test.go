@@ -20,7 +20,7 @@ func serves(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: serves LOG PATH STATUS PATTERN")
 	}
 	var last string
-	const patience = 2 * time.Minute
+	const patience = 8 * time.Minute
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
 		log, _ := os.ReadFile(ts.MkAbs(args[0])) // it may not exist yet
 		at := consoleAddress.FindSubmatch(log)

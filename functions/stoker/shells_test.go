@@ -87,7 +87,7 @@ func TestShellsCompleteWhatThereIs(t *testing.T) {
 // offers returns the candidates without their descriptions.
 func offers(t *testing.T, shell, script, line string, environ []string) (all []string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, shell, "-c", script)
 	cmd.Dir = t.TempDir()
@@ -156,7 +156,7 @@ func start(t *testing.T, home string, environ []string) {
 	if err := up.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 8*time.Minute)
 	t.Cleanup(func() { stop(); _ = up.Process.Signal(os.Interrupt); _ = up.Wait() })
 	for ctx.Err() == nil {
 		if _, err := local.ReadConnection(filepath.Join(home, "data", "stoker")); err == nil {

@@ -59,7 +59,7 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: waitfor FILE")
 	}
-	const patience = 2 * time.Minute
+	const patience = 8 * time.Minute
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
 			return
@@ -78,7 +78,7 @@ func waitRun(ts *testscript.TestScript, neg bool, args []string) {
 		show = append(show, "--pipeline", args[2])
 	}
 	want := fmt.Sprintf("%q: %q", "state", args[1])
-	const patience = 2 * time.Minute
+	const patience = 8 * time.Minute
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
 		if err := ts.Exec("stoker", show...); err == nil && strings.Contains(ts.ReadFile("stdout"), want) {
 			return

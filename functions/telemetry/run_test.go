@@ -105,7 +105,7 @@ func TestARunIsOneTrace(t *testing.T) {
 // outcome publishes an event and waits for the outcome of its run.
 func outcome(ctx context.Context, t *testing.T, s *stack.Stack, event events.Event) events.Event {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 8*time.Minute)
 	defer cancel()
 	if _, err := s.Bus.Publish(ctx, event); err != nil {
 		t.Fatal(err)

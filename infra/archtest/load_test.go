@@ -22,7 +22,7 @@ func load(t *testing.T, seconds, command string) (*exec.Cmd, []int) {
 	if _, err := os.ReadFile(script); err != nil { // so that go test runs a cached test again where the script has changed
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, "bash", script, "3", seconds, "sh", "-c", "echo $LOAD_PROCESSES; "+command)
 	stdout, err := cmd.StdoutPipe()

@@ -21,7 +21,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-const storyTime = 3 * time.Minute // for each story, on a machine that is busy
+const storyTime = 8 * time.Minute // for each story, on a machine that is busy
 
 // Everything that publishers and operators do has on three servers, of which two hear late of each
 // other, the outcome that it has on one.

@@ -55,7 +55,7 @@ func newWorld(t testing.TB, p plan, lease time.Duration) *world {
 	w.busProcess = start(t, part{Role: roleBus, Name: roleBus, Dir: filepath.Join(w.dir, "bus"), Cuts: w.cutsFile(), Sync: true}, never)
 	select {
 	case w.address = <-w.busProcess.address:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(8 * time.Minute):
 		t.Fatal("the bus does not start")
 	}
 	w.open()

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a test waits for an answer of the server.
-const patience = time.Minute
+const patience = 8 * time.Minute
 
 // shared is the bus of a tenant with two upstream teams, each with the permissions that `stoker
 // access nats` writes for its pipeline.

@@ -358,7 +358,7 @@ func TestCloseEndsReadingAhead(t *testing.T) {
 			t.Errorf("a closed reader gave %v", err)
 		}
 	}
-	for deadline := time.Now().Add(2 * time.Minute); runtime.NumGoroutine() > before; runtime.Gosched() {
+	for deadline := time.Now().Add(8 * time.Minute); runtime.NumGoroutine() > before; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 		}

@@ -52,7 +52,7 @@ func TestAnInterpreterDiesWithAKilledCheck(t *testing.T) {
 // eventually returns what found returns as soon as that is not empty.
 func eventually(t *testing.T, found func() string) string {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(8 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if text := found(); text != "" {
 			return text
 		}

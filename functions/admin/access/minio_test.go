@@ -39,7 +39,7 @@ func startMinIO(t *testing.T, at access.Place, buckets ...string) objects {
 			t.Fatal(err)
 		}
 		// MinIO answers a moment before it has read its users.
-		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		for end := time.Now().Add(8 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 			issued[string(role)], err = assumed.GetWithContext(nil)
 			if err == nil || !strings.Contains(err.Error(), "not initialized") || time.Now().After(end) {
 				break

@@ -47,7 +47,7 @@ func (c received) next(t *testing.T, n int) (got []string) {
 		select {
 		case what := <-c:
 			got = append(got, what)
-		case <-time.After(2 * time.Minute):
+		case <-time.After(8 * time.Minute):
 			t.Fatalf("after %v no more came", got)
 		}
 	}
@@ -107,7 +107,7 @@ func TestNotifierAndExporterNeedTheirRolesAlone(t *testing.T) {
 func listening(t *testing.T, server tenants, stream, name string) {
 	t.Helper()
 	conn, _ := raw(t, server, access.Operator)
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(8 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		answer, err := conn.RequestWithContext(t.Context(), "$JS.API.CONSUMER.INFO."+stream+"."+name, nil)
 		if err != nil {
 			t.Fatal(err)

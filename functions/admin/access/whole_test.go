@@ -53,7 +53,7 @@ func walk(t *testing.T, store objects) {
 	server := startTenants(t)
 	deploy(t, server)
 	upload(t, store)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	outcome := make(chan events.Event, 1)
 	running, ctx := errgroup.WithContext(ctx)

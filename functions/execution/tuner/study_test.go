@@ -160,7 +160,7 @@ tuner:
 // published returns the event with the outcome of a run's tuning.
 func (p *plant) published(run string) events.Event {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(p.Context(), 8*time.Minute)
 	defer cancel()
 	for recorded, err := range p.bus.Read(ctx, events.Query{Pipeline: "penguin", Run: run, Follow: true}) {
 		if err != nil {

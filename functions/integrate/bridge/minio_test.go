@@ -66,7 +66,7 @@ func (m minio) watch() {
 		}}},
 	}
 	// MinIO answers shortly before its notification targets are ready.
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(8 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		_, err := m.tool.PutBucketNotificationConfiguration(m.Context(), rule)
 		if err == nil {
 			return

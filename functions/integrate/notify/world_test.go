@@ -97,7 +97,7 @@ func (r *receiver) ids() (ids []string) {
 }
 
 // patience is how long tests wait for an effect: only a failure waits so long.
-const patience = 2 * time.Minute
+const patience = 8 * time.Minute
 
 // start runs a new notifier until the test ends, or stop is called. It sends only later events.
 func start(t *testing.T, bus events.Bus, opts notify.Options) (stop func()) {

@@ -113,7 +113,7 @@ func tried(supervisor *Supervisor, what string) (string, error) {
 	if _, err := io.WriteString(p.Stdin, "\n"); err != nil {
 		return "", err
 	}
-	if err := p.Output.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // far off: so that a red test ends
+	if err := p.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil { // far off: so that a red test ends
 		return "", err
 	}
 	text, err := bufio.NewReader(p.Output).ReadString('\n')

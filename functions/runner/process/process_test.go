@@ -15,7 +15,7 @@ func TestOnlyTheChildHoldsItsEndsOfThePipes(t *testing.T) {
 	}
 	defer p.End()
 	// Far off: it is there so that a red test ends.
-	end := time.Now().Add(2 * time.Minute)
+	end := time.Now().Add(8 * time.Minute)
 	if err := errors.Join(p.Output.SetReadDeadline(end), p.Progress.SetReadDeadline(end)); err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func TestAModuleHasASessionOfItsOwn(t *testing.T) {
 	if _, err := io.WriteString(p.Stdin, "\n"); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Output.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // far off: so that a red test ends
+	if err := p.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil { // far off: so that a red test ends
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(p.Output)
@@ -118,7 +118,7 @@ func TestMemoryIsCountedOfAllThatAProcessHasStarted(t *testing.T) {
 			if _, err := io.WriteString(p.Stdin, "\n"); err != nil {
 				t.Fatal(err)
 			}
-			if err := p.Output.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // far off: so that a red test ends
+			if err := p.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil { // far off: so that a red test ends
 				t.Fatal(err)
 			}
 			if _, err := io.ReadFull(p.Output, make([]byte, len("holds\n"))); err != nil {
@@ -257,7 +257,7 @@ func orphaned(t *testing.T) (p *Process, orphan int) {
 // orphanOf waits until a process's orphan is no other's child any more than this one's.
 func orphanOf(t *testing.T, p *Process) int {
 	t.Helper()
-	if err := p.Output.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // far off: so that a red test ends
+	if err := p.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil { // far off: so that a red test ends
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(io.LimitReader(p.Output, 20)).ReadString('\n')
@@ -288,7 +288,7 @@ func TestWhatThisProcessHasOpenReachesNoModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.End()
-	if err := p.Output.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := p.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(p.Output)

@@ -104,7 +104,7 @@ func begin(t *testing.T, supervisor *Supervisor, what string) (*Process, string)
 		}
 	})
 	_, err = io.WriteString(p.Stdin, "\n")
-	if err = errors.Join(err, p.Output.SetReadDeadline(time.Now().Add(time.Minute))); err != nil { // far off: so that a red test ends
+	if err = errors.Join(err, p.Output.SetReadDeadline(time.Now().Add(8*time.Minute))); err != nil { // far off: so that a red test ends
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(p.Output).ReadString('\n')
@@ -217,7 +217,7 @@ func TestWhatAProcessUnderAnotherUserLeavesRunningEndsWithIt(t *testing.T) {
 
 func readNumber(t *testing.T, file string) int {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(8 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		text, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

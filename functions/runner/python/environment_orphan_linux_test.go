@@ -43,7 +43,7 @@ func TestAnInstallerEndsWithAKilledWorker(t *testing.T) {
 
 func eventually(t *testing.T, is func() string) string {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(8 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if found := is(); found != "" {
 			return found
 		}

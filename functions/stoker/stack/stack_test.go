@@ -83,7 +83,7 @@ func penguins() storage.Ref { return shared.Root.Join("demo", demo.PipelineName)
 
 // patience bounds how long a test waits for a run; a machine that compiles at the same time is
 // slow.
-const patience = 2 * time.Minute
+const patience = 8 * time.Minute
 
 // outcome publishes events and returns the outcome of their run.
 func outcome(t *testing.T, evs ...events.Event) events.Event {
