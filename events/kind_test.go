@@ -76,9 +76,9 @@ func TestNewDataIsNotShared(t *testing.T) {
 
 var eventRow = regexp.MustCompile("(?m)^\\| `([a-z.]+)\\.v1` \\|")
 
-func TestTheREADMEHasEachKind(t *testing.T) {
+func TestThePageOfEventsHasEachKind(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile("../infra/docs/events.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +87,6 @@ func TestTheREADMEHasEachKind(t *testing.T) {
 		listed = append(listed, Kind(row[1]))
 	}
 	if diff := cmp.Diff(Kinds(), listed); diff != "" {
-		t.Errorf("its table of events: -want +got\n%s", diff)
+		t.Errorf("its table of kinds: -want +got\n%s", diff)
 	}
 }

@@ -14,16 +14,16 @@ type Source struct {
 	// address (s3://...) where a pipeline names it. A Go program is a folder of source or a built
 	// binary. A TFX module is a .py file, a folder, or an archive (.zip, .whl, .tar.gz, .tgz) of
 	// one with siblings.
-	Path string `json:"path" jsonschema:"required,description=builtin:<name>\\, or a file\\, folder or archive here or at an address"`
+	Path string `json:"path" jsonschema:"required,description=builtin:<name>\\, or a file\\, directory or archive on the worker's machine or at an address in the store"`
 
 	// For TFX modules only.
 
-	RunFn        string   `json:"run_fn,omitempty" jsonschema:"description=Of a TFX module: dotted name of the function. Left out: run_fn or trainer_fn of the module file"`                                                               // dotted name, my_module.fn; "": run_fn, else trainer_fn, of the one module file
-	TunerFn      string   `json:"tuner_fn,omitempty" jsonschema:"description=Of a TFX module: dotted name of the function. Left out: tuner_fn of the module file"`                                                                         // the same; "": tuner_fn
-	Python       string   `json:"python,omitempty" jsonschema:"description=Interpreter with TensorFlow\\, or the folder of its environment. Left out: STOKER_PYTHON\\, else what stoker python setup made"`                                // interpreter with TensorFlow, or the folder of its environment; "": STOKER_PYTHON, else the one of stoker python setup
-	Keras        string   `json:"keras,omitempty" jsonschema:"enum=auto,enum=2,enum=3,default=auto"`                                                                                                                                       // "2" or "3"; "" or "auto": what the module needs
-	Requirements []string `json:"requirements,omitempty" jsonschema:"description=Packages in addition to those of the environment\\, as in requirements.txt"`                                                                              // packages in addition to those of the environment, as in requirements.txt
-	Autograph    string   `json:"autograph,omitempty" jsonschema:"enum=user,enum=all,default=user,description=What AutoGraph converts: the module's own code\\, or also that of TFT and tfx_bsl\\, which takes longer and gives the same"` // the code that AutoGraph converts: "" or "user": the module's, not that of TFT and tfx_bsl; "all": theirs too
+	RunFn        string   `json:"run_fn,omitempty" jsonschema:"description=Dotted name of a TFX module's function. Default: run_fn or trainer_fn of the module file"`                                                                           // dotted name, my_module.fn; "": run_fn, else trainer_fn, of the one module file
+	TunerFn      string   `json:"tuner_fn,omitempty" jsonschema:"description=Dotted name of a TFX module's function. Default: tuner_fn of the module file"`                                                                                     // the same; "": tuner_fn
+	Python       string   `json:"python,omitempty" jsonschema:"description=Interpreter with TensorFlow\\, or the directory of its environment. Default: STOKER_PYTHON\\, or the environment that stoker python setup made"`                     // interpreter with TensorFlow, or the folder of its environment; "": STOKER_PYTHON, else the one of stoker python setup
+	Keras        string   `json:"keras,omitempty" jsonschema:"enum=auto,enum=2,enum=3,default=auto,description=Version of Keras; auto: the version that the module needs"`                                                                      // "2" or "3"; "" or "auto": what the module needs
+	Requirements []string `json:"requirements,omitempty" jsonschema:"description=Packages in addition to those of the environment\\, as in requirements.txt. Default: none"`                                                                    // packages in addition to those of the environment, as in requirements.txt
+	Autograph    string   `json:"autograph,omitempty" jsonschema:"enum=user,enum=all,default=user,description=Code that AutoGraph converts: the module's own\\, or also that of TFT and tfx_bsl\\, which takes longer and has the same result"` // the code that AutoGraph converts: "" or "user": the module's, not that of TFT and tfx_bsl; "all": theirs too
 }
 
 // Values of Source.Keras.

@@ -19,8 +19,8 @@ import (
 // Args are TFX's TrainArgs and EvalArgs. In a file they are a mapping, or, as in TFX, the text of
 // the message in JSON ('{"num_steps": 100}') or in proto text ("num_steps: 100 splits: 'train'").
 type Args struct {
-	NumSteps int      `json:"num_steps,omitempty" jsonschema:"minimum=1,description=Steps. Left out: the module decides"`
-	Splits   []string `json:"splits" jsonschema:"description=Splits read. Every listed one must exist in every Examples artifact"`
+	NumSteps int      `json:"num_steps,omitempty" jsonschema:"minimum=1,description=Number of steps. Default: the module's choice; for an evaluation\\, the whole split"`
+	Splits   []string `json:"splits" jsonschema:"description=Splits to read. Each must exist in every Examples artifact. Default: [train]; for an evaluation\\, [eval]"`
 }
 
 // long parses a text as the message that it holds.

@@ -15,42 +15,42 @@ import (
 // Pipeline is the deployed description of one model's training. A Pipeline returned by Parse or
 // FromJSON is valid, with every default set.
 type Pipeline struct {
-	Name        string       `json:"pipeline" jsonschema:"required,pattern=^[a-z0-9][a-z0-9-]*$,maxLength=63,description=Name of the pipeline: events name it"`
-	Module      Module       `json:"module" jsonschema:"required,description=Who trains: builtin:<name>\\, a TFX module file\\, a folder with a Go program or a built one"`
-	Trainer     Trainer      `json:"trainer"`
-	Tuner       *Tuner       `json:"tuner,omitempty"`
-	Concurrency *Concurrency `json:"concurrency,omitempty" jsonschema:"description=Runs that are worked on at once. Left out: any number"`
+	Name        string       `json:"pipeline" jsonschema:"required,pattern=^[a-z0-9][a-z0-9-]*$,maxLength=63,description=Name of the pipeline\\, which events have as their subject"`
+	Module      Module       `json:"module" jsonschema:"required,description=The training code: builtin:<name>\\, a TFX module file\\, or a directory with a Go program or a compiled one"`
+	Trainer     Trainer      `json:"trainer" jsonschema:"description=How a model is trained"`
+	Tuner       *Tuner       `json:"tuner,omitempty" jsonschema:"description=How hyperparameters are searched for before training. Default: no search"`
+	Concurrency *Concurrency `json:"concurrency,omitempty" jsonschema:"description=Number of runs in progress at the same time. Default: no limit"`
 }
 
 // Trainer configures the training of a run's model.
 type Trainer struct {
-	WaitFor         []string       `json:"wait_for" jsonschema:"description=Events that a run needs before its training starts. Left out: transform\\, and hparams where this run tunes"`
-	TrainArgs       Args           `json:"train_args"`
-	EvalArgs        Args           `json:"eval_args"`
-	Hyperparameters string         `json:"hyperparameters" jsonschema:"enum=none,enum=run,enum=latest,enum=auto,default=auto"`
-	BaseModel       string         `json:"base_model" jsonschema:"default=none,description=Model to start from: none\\, latest\\, blessed or an address"`
-	Cache           Switch         `json:"cache" jsonschema:"default=on,description=off: each run trains anew\\, even if the same was trained before"`
-	Window          int            `json:"window,omitempty" jsonschema:"minimum=0,description=Train on the last so many spans. 0 or left out: on the examples that the run names"`
+	WaitFor         []string       `json:"wait_for" jsonschema:"description=Events that a run needs before its training starts. Default: transform\\, and hparams if the run tunes"`
+	TrainArgs       Args           `json:"train_args" jsonschema:"description=Data and steps of the training"`
+	EvalArgs        Args           `json:"eval_args" jsonschema:"description=Data and steps of the evaluation"`
+	Hyperparameters string         `json:"hyperparameters" jsonschema:"enum=none,enum=run,enum=latest,enum=auto,default=auto,description=Hyperparameters of the training: none; run\\, those of this run; latest\\, those of this run or else the pipeline's newest; or auto\\, which is run if the pipeline tunes and latest otherwise"`
+	BaseModel       string         `json:"base_model" jsonschema:"default=none,description=Model whose weights the training starts from: none\\, latest\\, blessed or an address"`
+	Cache           Switch         `json:"cache" jsonschema:"default=on,description=off: train even if the same execution exists. Default: on"`
+	Window          int            `json:"window,omitempty" jsonschema:"minimum=0,description=Number of spans to train on\\, counted from the last one; 0: the examples that the run names. Default: 0"`
 	ExpireAfter     Expiry         `json:"expire_after" jsonschema:"default=168h,description=How long a run waits for its events before it ends as incomplete: a duration or never"`
-	CustomConfig    map[string]any `json:"custom_config,omitzero" jsonschema:"description=Handed to the module as it stands"`
-	Exports         []Export       `json:"exports,omitempty" jsonschema:"description=Formats written in addition to the SavedModel\\, each in a folder of its own"`
-	Model           string         `json:"model,omitempty" jsonschema:"enum=saved_model,enum=any,default=saved_model,description=What a training must leave: a SavedModel\\, or any model\\, of which nothing but that it is not empty is checked"`
-	Skew            Skew           `json:"skew" jsonschema:"description=Before a model is published\\, evaluation rows go raw through its files\\, and are compared with what was trained"`
-	Resources       Resources      `json:"resources"`
-	MaxAttempts     int            `json:"max_attempts" jsonschema:"minimum=1,default=1,description=Tries when the module raised or its model failed a check"`
-	MaxCrashes      int            `json:"max_crashes" jsonschema:"minimum=1,default=3,description=Tries when the module's process crashed or went over its limits"`
-	MaxLost         int            `json:"max_lost,omitempty" jsonschema:"minimum=1,description=Tries whose worker died with them\\, as when a pod is over its memory. Left out: 5"`
-	Seed            int64          `json:"seed" jsonschema:"default=0,description=Seeds the module's random numbers: of a TFX module those of Python\\, NumPy\\, TensorFlow and Keras"`
-	Deterministic   Switch         `json:"deterministic,omitempty" jsonschema:"default=off,description=on: a TFX module's training gives the same bits each time\\, by TensorFlow's deterministic ops. Builtin modules always do"`
+	CustomConfig    map[string]any `json:"custom_config,omitzero" jsonschema:"description=Configuration that the module receives unchanged. Default: none"`
+	Exports         []Export       `json:"exports,omitempty" jsonschema:"description=Formats that are written in addition to the SavedModel\\, each in a directory of its own. Default: none"`
+	Model           string         `json:"model,omitempty" jsonschema:"enum=saved_model,enum=any,default=saved_model,description=What a training must produce: a SavedModel\\, or any model\\, which is only checked not to be empty"`
+	Skew            Skew           `json:"skew" jsonschema:"description=Comparison of the model's files with the trained model\\, by raw evaluation rows\\, before the model is published"`
+	Resources       Resources      `json:"resources" jsonschema:"description=Workers that take the job\\, and its limits"`
+	MaxAttempts     int            `json:"max_attempts" jsonschema:"minimum=1,default=1,description=Attempts if the module raises an error or its model fails a check"`
+	MaxCrashes      int            `json:"max_crashes" jsonschema:"minimum=1,default=3,description=Attempts if the module's process crashes or exceeds its limits"`
+	MaxLost         int            `json:"max_lost,omitempty" jsonschema:"minimum=1,description=Attempts if the worker dies with the job\\, as when a pod exceeds its memory. Default: 5"`
+	Seed            int64          `json:"seed" jsonschema:"default=0,description=Seed of the module's random numbers; for a TFX module of those of Python\\, NumPy\\, TensorFlow and Keras"`
+	Deterministic   Switch         `json:"deterministic,omitempty" jsonschema:"default=off,description=on: a TFX module's training produces the same bits each time\\, by TensorFlow's deterministic ops. Builtin modules always do. Default: off"`
 }
 
 // Resources are the requirements of a job, which determine where it runs.
 type Resources struct {
-	Class    string   `json:"class" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,description=Only workers that serve this class take the job. gpu\\, and every class that begins with gpu-\\, asks for a GPU. Left out: cpu\\, or tpu for the strategy tpu"`
-	Memory   Size     `json:"memory,omitempty" jsonschema:"description=Limit for the module's processes. Left out: none"`
-	Timeout  Duration `json:"timeout,omitempty" jsonschema:"description=Limit for one attempt. Left out: none"`
+	Class    string   `json:"class" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,description=Class of workers that take the job. gpu\\, and every class that begins with gpu-\\, asks for a GPU. Default: cpu\\, or tpu for the strategy tpu"`
+	Memory   Size     `json:"memory,omitempty" jsonschema:"description=Memory limit of the module's processes. Default: none"`
+	Timeout  Duration `json:"timeout,omitempty" jsonschema:"description=Time limit of one attempt. Default: none"`
 	Workers  int      `json:"workers" jsonschema:"minimum=1,maximum=64,default=1,description=Processes of a TFX module that train one model together"`
-	Strategy string   `json:"strategy,omitempty" jsonschema:"enum=mirrored,enum=multi_worker,enum=tpu,description=Of a TFX module: how tf.distribute spreads one model. Left out: multi_worker for several workers\\, else what the module does"`
+	Strategy string   `json:"strategy,omitempty" jsonschema:"enum=mirrored,enum=multi_worker,enum=tpu,description=How tf.distribute spreads one model of a TFX module. Default: multi_worker for several workers\\, else the module's choice"`
 }
 
 // Values of WaitFor that this package treats specially. events.WaitWords lists all of them.

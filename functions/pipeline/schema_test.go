@@ -116,24 +116,24 @@ func plain(t *testing.T, text string) any {
 
 // concurrency has a short form, which reflection does not find.
 func concurrency() *jsonschema.Schema {
-	runs := &jsonschema.Schema{Type: "integer", Minimum: "1", Maximum: "1000"}
+	number := &jsonschema.Schema{Type: "integer", Minimum: "1", Maximum: "1000"}
 	properties := jsonschema.NewProperties()
-	properties.Set("runs", runs)
+	properties.Set("runs", described(number, "Number of runs in progress"))
 	properties.Set("newest", &jsonschema.Schema{Type: "string", Enum: []any{"queue", "supersede"}, Default: "queue",
-		Description: "What a run that becomes ready does to those that wait: it waits behind them, or takes their place"})
+		Description: "What a run does that becomes ready: queue behind the waiting runs, or supersede them"})
 	long := &jsonschema.Schema{Type: "object", Properties: properties, Required: []string{"runs"}, AdditionalProperties: jsonschema.FalseSchema}
-	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{runs, long}}
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{number, long}}
 }
 
 // skew has a short form too.
 func skew() *jsonschema.Schema {
 	word := &jsonschema.Schema{Enum: []any{"on", "off", true, false}, Default: "on"}
 	properties := jsonschema.NewProperties()
-	properties.Set("check", word)
+	properties.Set("check", described(word, "off: no comparison"))
 	properties.Set("rows", &jsonschema.Schema{Type: "integer", Minimum: "1", Maximum: "100000", Default: 100,
-		Description: "Evaluation rows that are compared, at most"})
+		Description: "Largest number of evaluation rows that are compared"})
 	properties.Set("tolerance", &jsonschema.Schema{Type: "number", Minimum: "0", Default: json.Number("1e-5"),
-		Description: "How far two answers may lie apart: so much, and so much of the largest number of the output. More stops the job"})
+		Description: "Largest difference of two answers: this much, plus this share of the largest number of the output. A greater difference fails the job"})
 	long := &jsonschema.Schema{Type: "object", Properties: properties, AdditionalProperties: jsonschema.FalseSchema}
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{word, long}}
 }
@@ -152,9 +152,9 @@ func moduleForms() *jsonschema.Schema {
 func exportForms() *jsonschema.Schema {
 	format := &jsonschema.Schema{Type: "string", Enum: []any{"tflite", "tflite-float16", "tflite-int8", "onnx"}}
 	properties := jsonschema.NewProperties()
-	properties.Set("format", format)
+	properties.Set("format", described(format, "Name of the format"))
 	properties.Set("required", &jsonschema.Schema{Enum: []any{"on", "off", true, false}, Default: "off",
-		Description: "Of a TFX module: the job fails where its model can't be written so. Else that is noted, and the model is published without"})
+		Description: "on: the job of a TFX module fails if its model can't be written in this format. off: the model is published without it, and a note says so"})
 	long := &jsonschema.Schema{Type: "object", Properties: properties, Required: []string{"format"}, AdditionalProperties: jsonschema.FalseSchema}
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{format, long}}
 }
@@ -163,7 +163,7 @@ func exportForms() *jsonschema.Schema {
 func args() *jsonschema.Schema {
 	long := (&jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true}).Reflect(pipeline.Args{})
 	long.Version, long.ID = "", ""
-	text := &jsonschema.Schema{Type: "string", Description: "TFX's message as JSON or proto text: num_steps: 100 splits: 'train'"}
+	text := &jsonschema.Schema{Type: "string", Description: "TFX's message as JSON or text: num_steps: 100 splits: 'train'"}
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{long, text}}
 }
 

@@ -14,21 +14,21 @@ import (
 // Study configures a search, as far as that is not left to the module: each key that is set
 // overrides the module's value. compute/tune documents their meaning.
 type Study struct {
-	Algorithm   *Algorithm       `json:"algorithm,omitempty"`
-	Objective   Objectives       `json:"objective,omitempty"`
-	Constraints []Constraint     `json:"constraints,omitempty" jsonschema:"description=A trial that breaks one is never the best"`
-	Stopping    *Stopping        `json:"stopping,omitempty"`
-	MaxTrials   int              `json:"max_trials,omitempty" jsonschema:"minimum=1,description=Trials that are begun\\, retries not counted"`
-	MaxTime     Duration         `json:"max_time,omitempty" jsonschema:"description=From the search's begin. Then trials that run are stopped\\, and the best so far counts"`
-	Goal        *float64         `json:"goal,omitempty" jsonschema:"description=A score of the first objective that is good enough"`
-	Patience    int              `json:"patience,omitempty" jsonschema:"minimum=1,description=Completed trials without a better one\\, after which the search ends"`
-	Retries     *int             `json:"max_retries_per_trial,omitempty" jsonschema:"minimum=0,description=Further tries at a trial that failed"`
-	MaxFailures int              `json:"max_consecutive_failed_trials,omitempty" jsonschema:"minimum=1,description=Failed trials in a row that end the search"`
-	Defaults    *Switch          `json:"defaults,omitempty" jsonschema:"description=on: the first trial has the defaults of the space"`
-	Points      []map[string]any `json:"points,omitempty" jsonschema:"description=Hyperparameters that are tried first\\, in their order. What one leaves out has its default"`
-	From        string           `json:"from,omitempty" jsonschema:"pattern=^(latest$|s3://.),description=What an earlier search found is learned from: latest is the pipeline's last one\\, else the address of its TunerResults or HyperParameters"`
-	BestModel   Switch           `json:"best_model,omitempty" jsonschema:"description=on: the model of the best trial is published too"`
-	Seed        *int64           `json:"seed,omitempty" jsonschema:"description=Left out: the trainer's"`
+	Algorithm   *Algorithm       `json:"algorithm,omitempty" jsonschema:"description=How the next trial is chosen. Default: the module's; bayesian for builtin modules"`
+	Objective   Objectives       `json:"objective,omitempty" jsonschema:"description=Metric by which trials are compared\\, or a list of metrics\\, of which the Pareto set is searched for. Default: the module's; accuracy\\, auc or rmse for builtin modules"`
+	Constraints []Constraint     `json:"constraints,omitempty" jsonschema:"description=Bounds of metrics. A trial that violates one is never the best. Default: none"`
+	Stopping    *Stopping        `json:"stopping,omitempty" jsonschema:"description=Ends trials that do worse than others did at the same step. Default: the module's"`
+	MaxTrials   int              `json:"max_trials,omitempty" jsonschema:"minimum=1,description=Number of trials that are started\\, without retries. Default: the module's; 20 for builtin modules"`
+	MaxTime     Duration         `json:"max_time,omitempty" jsonschema:"description=Duration of the search\\, after which running trials are stopped and the best result so far counts. Default: no limit"`
+	Goal        *float64         `json:"goal,omitempty" jsonschema:"description=Score of the first objective that is good enough. Default: none"`
+	Patience    int              `json:"patience,omitempty" jsonschema:"minimum=1,description=Completed trials without a better one after which the search ends. Default: no limit"`
+	Retries     *int             `json:"max_retries_per_trial,omitempty" jsonschema:"minimum=0,description=Further attempts at a trial that failed. Default: the module's"`
+	MaxFailures int              `json:"max_consecutive_failed_trials,omitempty" jsonschema:"minimum=1,description=Failed trials in a row that end the search. Default: 3"`
+	Defaults    *Switch          `json:"defaults,omitempty" jsonschema:"description=on: the first trial uses the defaults of the space. Default: the module's"`
+	Points      []map[string]any `json:"points,omitempty" jsonschema:"description=Hyperparameters to try first\\, in this order. A missing one has its default. Default: none"`
+	From        string           `json:"from,omitempty" jsonschema:"pattern=^(latest$|s3://.),description=Earlier search to learn from: latest\\, the pipeline's last one\\, or the address of its TunerResults or HyperParameters. Default: none"`
+	BestModel   Switch           `json:"best_model,omitempty" jsonschema:"description=on: also publish the model of the best trial. Default: off"`
+	Seed        *int64           `json:"seed,omitempty" jsonschema:"description=Seed of the search. Default: the trainer's"`
 }
 
 // FromLatest is Study.From for the last search of the pipeline.
@@ -58,9 +58,9 @@ type Objective struct {
 
 // Constraint is a metric with bounds.
 type Constraint struct {
-	Name string   `json:"name" jsonschema:"required,minLength=1"`
-	Max  *float64 `json:"max,omitempty"`
-	Min  *float64 `json:"min,omitempty"`
+	Name string   `json:"name" jsonschema:"required,minLength=1,description=Name of the metric"`
+	Max  *float64 `json:"max,omitempty" jsonschema:"description=Largest allowed value. Default: none"`
+	Min  *float64 `json:"min,omitempty" jsonschema:"description=Smallest allowed value. Default: none"`
 }
 
 // Stopping ends trials early if they do worse than others. In a file a string stands for its rule.

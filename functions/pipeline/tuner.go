@@ -13,23 +13,23 @@ import (
 // Tuner configures when and how hyperparameters are searched for before training. Missing values of
 // how are the trainer's: see Pipeline.Search.
 type Tuner struct {
-	When         When           `json:"when" jsonschema:"required"`
-	Drift        *float64       `json:"drift,omitempty" jsonschema:"minimum=0,maximum=1,description=With when: changed and statistics\\, how far the values of a feature may move before another search is made: Jensen-Shannon divergence of numbers\\, L-infinity distance of strings. Left out: 0.1; 1: any distance"`
-	TrainArgs    *Args          `json:"train_args,omitempty" jsonschema:"description=Of each trial. Left out: the trainer's"`
-	EvalArgs     *Args          `json:"eval_args,omitempty" jsonschema:"description=Of each trial. Left out: the trainer's"`
-	TuneArgs     TuneArgs       `json:"tune_args,omitzero"`
-	Study        *Study         `json:"study,omitempty" jsonschema:"description=How the search goes\\, where that is not left to the module"`
-	CustomConfig map[string]any `json:"custom_config,omitzero" jsonschema:"description=Handed to tuner_fn as it stands. Left out: the trainer's"`
-	Resources    *Resources     `json:"resources,omitempty" jsonschema:"description=Of a search. Left out: the trainer's\\, but one process"`
-	MaxAttempts  int            `json:"max_attempts,omitempty" jsonschema:"minimum=1,description=Tries when tuner_fn raised or what it left failed a check. Left out: the trainer's"`
-	MaxCrashes   int            `json:"max_crashes,omitempty" jsonschema:"minimum=1,description=Tries when the module's process crashed or went over its limits. Left out: the trainer's"`
-	MaxLost      int            `json:"max_lost,omitempty" jsonschema:"minimum=1,description=Tries whose worker died with them. Left out: the trainer's"`
-	OnFailed     string         `json:"on_failed" jsonschema:"enum=latest,enum=fail,default=latest,description=What a run does whose tuning failed: train with the last best hyperparameters\\, or fail"`
+	When         When           `json:"when" jsonschema:"required,description=When to search: always; never; changed\\, if the module\\, the schema\\, the transform graph or the data differ from those of the last search; or every: 7d\\, if the last search is that old. A run without a search uses the pipeline's last best hyperparameters"`
+	Drift        *float64       `json:"drift,omitempty" jsonschema:"minimum=0,maximum=1,description=With when: changed and statistics: the largest distance of a feature's distribution from that of the last search\\, by Jensen-Shannon divergence of numbers and L-infinity distance of strings. 1: any distance. Default: 0.1"`
+	TrainArgs    *Args          `json:"train_args,omitempty" jsonschema:"description=Data and steps of each trial. Default: the trainer's"`
+	EvalArgs     *Args          `json:"eval_args,omitempty" jsonschema:"description=Data and steps of each trial's evaluation. Default: the trainer's"`
+	TuneArgs     TuneArgs       `json:"tune_args,omitzero" jsonschema:"description=TFX's TuneArgs"`
+	Study        *Study         `json:"study,omitempty" jsonschema:"description=The search\\, as far as the module does not define it. Default: the module's"`
+	CustomConfig map[string]any `json:"custom_config,omitzero" jsonschema:"description=Configuration that tuner_fn receives unchanged. Default: the trainer's"`
+	Resources    *Resources     `json:"resources,omitempty" jsonschema:"description=Workers that take a search\\, and its limits. Default: the trainer's\\, with one process"`
+	MaxAttempts  int            `json:"max_attempts,omitempty" jsonschema:"minimum=1,description=Attempts if tuner_fn raises an error or its result fails a check. Default: the trainer's"`
+	MaxCrashes   int            `json:"max_crashes,omitempty" jsonschema:"minimum=1,description=Attempts if the module's process crashes or exceeds its limits. Default: the trainer's"`
+	MaxLost      int            `json:"max_lost,omitempty" jsonschema:"minimum=1,description=Attempts if the worker dies with the job. Default: the trainer's"`
+	OnFailed     string         `json:"on_failed" jsonschema:"enum=latest,enum=fail,default=latest,description=What a run does if its tuning fails: train with the last best hyperparameters\\, or fail"`
 }
 
 // TuneArgs are TFX's TuneArgs.
 type TuneArgs struct {
-	NumParallelTrials int `json:"num_parallel_trials,omitempty" jsonschema:"minimum=0,maximum=1000,description=Trials at once\\, on as many slots of workers as there are. 0 or 1: one after the other"`
+	NumParallelTrials int `json:"num_parallel_trials,omitempty" jsonschema:"minimum=0,maximum=1000,description=Trials at the same time\\, on as many slots of workers as there are; 0 or 1: one after another. Default: 0"`
 }
 
 // maxParallel keeps the log of a study readable: each of so many workers writes to it.

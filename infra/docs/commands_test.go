@@ -54,10 +54,7 @@ func TestThePagesCommandsAreThere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: the program is built")
 	}
-	stoker := filepath.Join(t.TempDir(), "stoker")
-	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", stoker, "../../functions/stoker").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, said)
-	}
+	stoker := builtStoker(t)
 	checked := 0
 	for _, page := range pages(t) {
 		for _, line := range code(read(t, page)) {
@@ -77,9 +74,9 @@ func TestThePagesCommandsAreThere(t *testing.T) {
 }
 
 var (
-	word  = regexp.MustCompile(`^[a-z][a-z-]*$`)
-	flag  = regexp.MustCompile(`^--[a-z0-9-]+`)
-	usage = regexp.MustCompile(`(?m)^  stoker ?(.*)$`)
+	word   = regexp.MustCompile(`^[a-z][a-z-]*$`)
+	option = regexp.MustCompile(`^--[a-z0-9-]+`)
+	usage  = regexp.MustCompile(`(?m)^  stoker ?(.*)$`)
 )
 
 // unknown returns the part of a command line that its help does not have; "" if there is none.
@@ -105,7 +102,7 @@ func unknown(t *testing.T, stoker string, line []string) string {
 		return "there is no such command"
 	}
 	for _, w := range line {
-		if name := flag.FindString(w); name != "" && name != "--help" && !regexp.MustCompile(regexp.QuoteMeta(name)+`\b`).MatchString(help) {
+		if name := option.FindString(w); name != "" && name != "--help" && !regexp.MustCompile(regexp.QuoteMeta(name)+`\b`).MatchString(help) {
 			return "it has no " + name
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -25,10 +24,7 @@ func TestTheCommandsOfThePageOnHTTPDoWhatItSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: the program is built, and trains")
 	}
-	bin := t.TempDir()
-	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "stoker"), "../../functions/stoker").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, said)
-	}
+	bin := filepath.Dir(builtStoker(t))
 	page := strings.ReplaceAll(read(t, "http.md"), "127.0.0.1:8791", freeAddress(t))
 	blocks, err := readmetest.Parse("http.md", strings.ReplaceAll(page, "$ stoker up\n", "$ stoker up --console off\n"))
 	if err != nil {
